@@ -1,0 +1,25 @@
+/** Names made from names: the contract's hash, and what the API server takes as a name. @module */
+
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const DNS_LABEL_MAX = 63;
+const DNS_SUBDOMAIN_MAX = 253;
+
+/**
+ * Returns FNV-1a (32 bits) of the UTF-8 bytes as exactly 8 lower-case hex digits.
+ * Source: Agent Sandbox API, section 2.1 (NameHash).
+ */
+export function nameHash(name: string): string {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(name)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return (hash >>> 0).toString(16).padStart(8, "0");
+}
+
+/** Tells whether `name` is a DNS label (RFC 1123): at most 63 characters, no dots. */
+export function isDNSLabel(name: string): boolean {
+  return name.length <= DNS_LABEL_MAX && DNS_LABEL.test(name);
+}
+
+/** Tells whether `name` is a DNS subdomain (RFC 1123): at most 253 characters, labels of any length joined by dots. */
+export function isDNSSubdomain(name: string): boolean {
+  return name.length <= DNS_SUBDOMAIN_MAX && name.split(".").every((label) => DNS_LABEL.test(label));
+}
