@@ -1,0 +1,195 @@
+/** Metacontroller's dynamic-apply, the three-way merge of a child, as pure functions. No I/O, inputs are never changed. @module */
+
+type Json = Record<string, unknown>;
+
+/** Where Metacontroller keeps the JSON text of the desired object that it applied last. */
+export const LAST_APPLIED_ANNOTATION = "metacontroller.k8s.io/last-applied-configuration";
+
+/** A list is merged by the first of these keys that every item of all three lists has, else it is replaced whole. */
+const LIST_KEYS = ["containerPort", "port", "mountPath", "name", "uid", "ip", "path"];
+
+/** Written by the API server only: a desired value for one of them is ignored. */
+const SYSTEM_METADATA = [
+  "selfLink",
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "managedFields",
+];
+
+/**
+ * Merges what is desired into what is observed, in the manner of `kubectl apply`.
+ *
+ * | value | result |
+ * |---|---|
+ * | object | fields of `lastApplied` that `desired` lacks go, fields of `desired` are merged, other observed ones stay |
+ * | list whose items share a key | the same, item by item; observed order, then new items |
+ * | any other list, scalar, null | the desired value |
+ *
+ * The result shares parts with the inputs: do not change it. A field that is `undefined` counts as absent.
+ * Source: metacontroller/metacontroller pkg/dynamic/apply/apply.go, 4.17.2.
+ */
+export function mergeApply(observed: object, lastApplied: object | undefined, desired: object): Json {
+  return mergeObject(observed as Json, (lastApplied ?? {}) as Json, desired as Json);
+}
+
+/**
+ * Reads the last applied configuration of an observed object.
+ *
+ * @returns undefined if there is no such annotation
+ * @throws {SyntaxError} if the annotation is not the JSON text of an object
+ */
+export function lastApplied(object: object): Json | undefined {
+  const text =
+    stringMap(isObject(metadataOf(object)) ? metadataOf(object)["annotations"] : {})[LAST_APPLIED_ANNOTATION];
+  if (!text) return undefined;
+  const value = parsed(text);
+  if (value === null) return undefined;
+  if (!isObject(value)) {
+    throw new SyntaxError(`Cannot read annotation ${LAST_APPLIED_ANNOTATION}: it is not a JSON object`);
+  }
+  return value;
+}
+
+/**
+ * Computes the whole object that dynamic-apply would write for a child that exists.
+ *
+ * System metadata and status keep their observed values and the last-applied annotation becomes the JSON text of
+ * `desired`, byte for byte as Metacontroller writes it. `sameJson(result, observed)` means that nothing is written.
+ *
+ * @throws {SyntaxError} if the observed last-applied annotation is broken
+ */
+export function applyUpdate<T extends object>(observed: T, desired: object): T {
+  const wanted = withoutLastApplied(desired as Json);
+  const merged = mergeApply(observed, lastApplied(observed), wanted);
+  const metadata = { ...(isObject(merged["metadata"]) ? merged["metadata"] : {}) };
+  for (const field of SYSTEM_METADATA) revert(metadata, metadataOf(observed), field);
+  metadata["annotations"] = { ...stringMap(metadata["annotations"]), [LAST_APPLIED_ANNOTATION]: canonicalJson(wanted) };
+  const result: Json = { ...merged, metadata };
+  revert(result, observed as Json, "status");
+  return result as T;
+}
+
+/** Compares two JSON values; the order of keys does not matter, that of list items does. `undefined` is an absent field. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = presentKeys(a);
+  return keys.length === presentKeys(b).length && keys.every((key) => present(b, key) && sameJson(a[key], b[key]));
+}
+
+/**
+ * Writes a JSON value as Go's `json.Marshal` writes a map: keys in order of their UTF-8 bytes, no spaces, `<`, `>`, `&`,
+ * U+2028 and U+2029 escaped. Integers beyond 2^53 have lost their last digits before they get here.
+ */
+export function canonicalJson(value: unknown): string {
+  if (typeof value === "string") return quote(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
+  if (!isObject(value)) return JSON.stringify(value) ?? "null";
+  const fields = presentKeys(value).sort(compareBytes).map((key) => `${quote(key)}:${canonicalJson(value[key])}`);
+  return `{${fields.join()}}`;
+}
+
+function merge(observed: unknown, last: unknown, desired: unknown): unknown {
+  if (Array.isArray(observed)) {
+    return mergeList(observed, Array.isArray(last) ? last : [], Array.isArray(desired) ? desired : undefined);
+  }
+  // Metacontroller means to refuse a value of another type here but treats it as empty, and so do we.
+  if (isObject(observed)) return mergeObject(observed, isObject(last) ? last : {}, isObject(desired) ? desired : {});
+  return desired;
+}
+
+function mergeObject(observed: Json, last: Json, desired: Json): Json {
+  const merged = new Map(Object.entries(observed));
+  for (const key of Object.keys(last)) if (!present(desired, key)) merged.delete(key);
+  for (const key of presentKeys(desired)) {
+    merged.set(key, merge(merged.get(key), present(last, key) ? last[key] : undefined, desired[key]));
+  }
+  return Object.fromEntries(merged);
+}
+
+function mergeList(observed: unknown[], last: unknown[], desired: unknown[] | undefined): unknown {
+  const items = [observed, last, desired ?? []].flat(1);
+  if (!items.every(isObject)) return desired ?? null;
+  const key = LIST_KEYS.find((name) => items.length > 0 && items.every((item) => present(item, name)));
+  if (key === undefined) return desired ?? null;
+
+  const keyed = (list: unknown[]) => Object.fromEntries((list as Json[]).map((item) => [keyText(item[key]), item]));
+  const merged = new Map(Object.entries(mergeObject(keyed(observed), keyed(last), keyed(desired ?? []))));
+  const observedKeys = (observed as Json[]).map((item) => keyText(item[key])).filter((text) => merged.has(text));
+  const desiredKeys = ((desired ?? []) as Json[]).map((item) => keyText(item[key]));
+  const added = new Set(desiredKeys).difference(new Set(observedKeys));
+  return [...observedKeys, ...added].map((text) => merged.get(text));
+}
+
+/** An observed key that occurs twice keeps two places, both filled with the last of them, as Metacontroller does. */
+function keyText(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === null ? "<nil>" : canonicalJson(value);
+}
+
+function revert(target: Json, observed: Json, field: string): void {
+  if (present(observed, field)) target[field] = observed[field];
+  else delete target[field];
+}
+
+function withoutLastApplied(desired: Json): Json {
+  const annotations = stringMap(metadataOf(desired)["annotations"]);
+  if (!Object.hasOwn(annotations, LAST_APPLIED_ANNOTATION)) return desired;
+  const { [LAST_APPLIED_ANNOTATION]: _, ...rest } = annotations;
+  return { ...desired, metadata: { ...metadataOf(desired), annotations: rest } };
+}
+
+/** Reads labels or annotations as Metacontroller does: null is "", any other value than a string makes the whole map empty. */
+function stringMap(value: unknown): Record<string, string> {
+  const entries = isObject(value) ? Object.entries(value).filter(([, text]) => text !== undefined) : [];
+  if (entries.some(([, text]) => text !== null && typeof text !== "string")) return {};
+  return Object.fromEntries(entries.map(([key, text]) => [key, (text ?? "") as string]));
+}
+
+function metadataOf(object: object): Json {
+  const metadata = (object as Json)["metadata"];
+  return isObject(metadata) ? metadata : {};
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new SyntaxError(`Cannot read annotation ${LAST_APPLIED_ANNOTATION}: it is not JSON`);
+  }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function present(object: Json, key: string): boolean {
+  return Object.hasOwn(object, key) && object[key] !== undefined;
+}
+
+function presentKeys(object: Json): string[] {
+  return Object.keys(object).filter((key) => object[key] !== undefined);
+}
+
+const ESCAPED = /[<>&\u2028\u2029]/g;
+const LONE_SURROGATE = /\p{Surrogate}/gu;
+
+function quote(text: string): string {
+  const escape = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(text.replace(LONE_SURROGATE, "\ufffd")).replace(ESCAPED, escape);
+}
+
+/** UTF-16 order is that of UTF-8 but for surrogates, which stand for the highest characters. */
+function compareBytes(a: string, b: string): number {
+  const rank = (unit: number) => unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+  for (let i = 0; i < Math.min(a.length, b.length); i++) {
+    const difference = rank(a.charCodeAt(i)) - rank(b.charCodeAt(i));
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}

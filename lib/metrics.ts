@@ -1,0 +1,47 @@
+/** Counters and histograms of one hook process, in Prometheus' text format. @module */
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+
+/** The metrics of the hook server; `text` gives what `/metrics` answers. */
+export interface HookMetrics {
+  requests: Counter<"hook" | "endpoint" | "code">;
+  duration: Histogram<"hook" | "endpoint">;
+  inFlight: Gauge<"hook">;
+  refusals: Counter<"hook">;
+  text(): Promise<string>;
+  contentType: string;
+}
+
+/** Makes a fresh set in a registry of its own, so that two apps in one process do not meet. */
+export function createHookMetrics(): HookMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  return {
+    requests: new Counter({
+      name: "hookbox_hook_requests_total",
+      help: "Requests answered, by HTTP status code",
+      labelNames: ["hook", "endpoint", "code"],
+      registers,
+    }),
+    duration: new Histogram({
+      name: "hookbox_hook_request_duration_seconds",
+      help: "Seconds from the first byte of a request to its answer",
+      labelNames: ["hook", "endpoint"],
+      buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+      registers,
+    }),
+    inFlight: new Gauge({
+      name: "hookbox_hook_requests_in_flight",
+      help: "Requests being answered",
+      labelNames: ["hook"],
+      registers,
+    }),
+    refusals: new Counter({
+      name: "hookbox_hook_guard_refusals_total",
+      help: "Answers held back because they would have deleted children without a reason",
+      labelNames: ["hook"],
+      registers,
+    }),
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}

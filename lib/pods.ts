@@ -1,0 +1,39 @@
+/** What hookbox reads of a Pod. @module */
+import * as z from "zod";
+import { kubeObjectSchema } from "./objects.ts";
+
+const podConditionSchema = z.looseObject({
+  type: z.string(),
+  status: z.string(),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+});
+
+/** An observed Pod: the fields that decide, and all others as they are. */
+export const podSchema = kubeObjectSchema.extend({
+  spec: z.looseObject({ nodeName: z.string().optional() }).optional(),
+  status: z
+    .looseObject({
+      phase: z.string().optional(),
+      podIPs: z.array(z.looseObject({ ip: z.string() })).optional(),
+      conditions: z.array(podConditionSchema).optional(),
+    })
+    .optional(),
+});
+export type Pod = z.infer<typeof podSchema>;
+export type PodCondition = z.infer<typeof podConditionSchema>;
+
+/** Returns the Pod's condition of that type, `undefined` if it has not been reported. */
+export function podCondition(pod: Pod, type: string): PodCondition | undefined {
+  return pod.status?.conditions?.find((condition) => condition.type === type);
+}
+
+/** Tells whether the Pod's `Ready` condition is True; a terminating Pod can still be Ready. */
+export function isPodReady(pod: Pod): boolean {
+  return podCondition(pod, "Ready")?.status === "True";
+}
+
+/** Returns the Pod's addresses, in the order of its status; `[]` while it has none. */
+export function podIPs(pod: Pod): string[] {
+  return (pod.status?.podIPs ?? []).map(({ ip }) => ip);
+}

@@ -1,0 +1,127 @@
+/** Listens for an app on Deno or Node and stops cleanly; with lib/log.ts the only file that knows a runtime. @module */
+import { createLog, type Log } from "./log.ts";
+
+/** Anything with a web-standard `fetch`: a Hono app. */
+export interface App {
+  fetch(request: Request): Response | Promise<Response>;
+}
+
+/** Where to listen and how to stop; `port` 0 takes a free one. */
+export interface ServeOptions {
+  port: number;
+  /** @default {"0.0.0.0"} */
+  host?: string;
+  log?: Log;
+  /** Longest wait for running requests on a stop, in milliseconds. @default {10000} */
+  graceMs?: number;
+  /** Called once a stop begins, before the last requests are through: turn `/readyz` off here. */
+  onStopping?: () => void;
+}
+
+/** A listening server. `stop` lets running requests end, for as long as `graceMs`, then closes. */
+export interface Server {
+  host: string;
+  port: number;
+  stop(): Promise<void>;
+}
+
+/** Longer than the 90 s after which Go's HTTP client drops an idle connection, so it never races with ours. */
+const KEEP_ALIVE_MS = 120_000;
+
+/** Listens until `stop` is called. @throws if the port is taken */
+export async function serve(app: App, options: ServeOptions): Promise<Server> {
+  const { host = "0.0.0.0", graceMs = 10_000, log = createLog() } = options;
+  const listener = typeof Deno === "undefined"
+    ? await onNode(app, host, options.port)
+    : onDeno(app, host, options.port);
+  log("info", "Listening", { host, port: listener.port });
+  let stopped: Promise<void> | undefined;
+  const stop = () =>
+    stopped ??= (async () => {
+      options.onStopping?.();
+      await Promise.race([listener.drain(), sleep(graceMs)]);
+      await listener.close();
+      log("info", "Stopped", { port: listener.port });
+    })();
+  return { host, port: listener.port, stop };
+}
+
+/** Runs `stop` on SIGINT or SIGTERM and then lets the process end; a second signal ends it at once. */
+export function stopOnSignal(stop: () => Promise<void>): void {
+  let asked = false;
+  const onSignal = () => {
+    if (asked) exit(130);
+    asked = true;
+    stop().then(() => exit(0), () => exit(1));
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    if (typeof Deno === "undefined") globalThis.process.on(signal, onSignal);
+    else Deno.addSignalListener(signal, onSignal);
+  }
+}
+
+interface Listener {
+  port: number;
+  drain(): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function onNode(app: App, hostname: string, port: number): Promise<Listener> {
+  const { createAdaptorServer } = await import("@hono/node-server");
+  const { Server: HTTPServer } = await import("node:http");
+  const server = createAdaptorServer({ fetch: (request) => app.fetch(request) });
+  if (!(server instanceof HTTPServer)) throw new TypeError("Cannot serve: the adaptor gave no HTTP/1.1 server");
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, hostname, resolve);
+  });
+  const address = server.address();
+  const drained = () => new Promise<void>((resolve) => server.close(() => resolve()));
+  return {
+    port: typeof address === "object" && address ? address.port : port,
+    drain: () => {
+      const done = drained();
+      server.closeIdleConnections();
+      return done;
+    },
+    close: () => Promise.resolve(server.closeAllConnections()),
+  };
+}
+
+function onDeno(app: App, hostname: string, port: number): Listener {
+  const stopNow = new AbortController();
+  const server = Deno.serve({ port, hostname, signal: stopNow.signal, onListen: () => {} }, (r) => app.fetch(r));
+  return {
+    port: server.addr.port,
+    drain: () => server.shutdown(),
+    close: () => {
+      stopNow.abort();
+      return server.finished;
+    },
+  };
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function exit(code: number): void {
+  if (typeof Deno === "undefined") globalThis.process.exit(code);
+  else Deno.exit(code);
+}
+
+/** What this file uses of Deno, declared here because the type checker for Node does not know it. */
+interface DenoServer {
+  addr: { port: number };
+  finished: Promise<void>;
+  shutdown(): Promise<void>;
+}
+declare const Deno: undefined | {
+  serve(
+    options: { port: number; hostname: string; signal: AbortSignal; onListen: () => void },
+    handler: (request: Request) => Response | Promise<Response>,
+  ): DenoServer;
+  addSignalListener(signal: "SIGINT" | "SIGTERM", listener: () => void): void;
+  exit(code: number): never;
+};
