@@ -1,0 +1,43 @@
+/** What a CustomResourceDefinition says beside its schema: names, columns, subresources. Data only. @module */
+
+/** One column of `kubectl get`. */
+export interface PrinterColumn {
+  name: string;
+  type: "string" | "integer" | "date";
+  jsonPath: string;
+  description?: string;
+}
+
+/** One rule in the Common Expression Language; it sees the object it stands on as `self`, the stored one as `oldSelf`. */
+export interface CelRule {
+  rule: string;
+  message: string;
+}
+
+/** Where the `scale` subresource finds its fields. */
+export interface ScaleSubresource {
+  specReplicasPath: string;
+  statusReplicasPath: string;
+  labelSelectorPath: string;
+}
+
+/** A kind of ours as the API server knows it. Every kind is namespaced. */
+export interface CustomResource {
+  group: string;
+  version: string;
+  kind: string;
+  plural: string;
+  singular: string;
+  shortNames: readonly string[];
+  categories: readonly string[];
+  /** Absent: the API server shows the name and the age. */
+  columns?: readonly PrinterColumn[];
+  /** Absent: the kind has no status at all. */
+  status?: true;
+  scale?: ScaleSubresource;
+  /** Rules on `.spec`. */
+  specRules?: readonly CelRule[];
+}
+
+/** The last column of every kind that has columns. */
+export const AGE_COLUMN = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" } as const;
