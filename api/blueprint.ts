@@ -1,4 +1,4 @@
-/** The blueprint of a sandbox: what SandboxTemplate, Sandbox and (in part) SandboxClaim say about Pod, volumes and Service. @module */
+/** The blueprint: what templates, Sandboxes and, in part, claims say about Pod, volumes and Service. @module */
 import type { V1PersistentVolumeClaimSpec, V1PodSpec } from "@kubernetes/client-node";
 import * as z from "zod";
 import { openObject, stringMapSchema } from "./fields.ts";
@@ -15,14 +15,16 @@ const claimSpecSchema = z.looseObject({}) as unknown as z.ZodType<
   V1PersistentVolumeClaimSpec
 >;
 
-/** Labels and annotations, and nothing else, for what is made from a template. */
+/** Labels and annotations for a Pod, and nothing else. */
 export const embeddedMetadataSchema = openObject({
-  labels: stringMapSchema.optional().describe("Labels to set. Keys under agents.x-k8s.io are left out."),
-  annotations: stringMapSchema.optional().describe("Annotations to set. Keys under agents.x-k8s.io are left out."),
+  labels: stringMapSchema.optional().describe("Labels of the Pod."),
+  annotations: stringMapSchema.optional().describe("Annotations of the Pod."),
 });
 
 const podTemplateSchema = openObject({
-  metadata: embeddedMetadataSchema.optional().describe("Labels and annotations of the Pod, kept up to date on it."),
+  metadata: embeddedMetadataSchema.optional().describe(
+    "Labels and annotations of the Pod, kept up to date on it. Keys under agents.x-k8s.io are left out.",
+  ),
   spec: podSpecSchema.meta({
     description: "The Pod, as in core/v1 (kubectl explain pod.spec). A change takes effect when the Pod is next made.",
     [DEFINITION]: "io.k8s.api.core.v1.PodSpec",

@@ -8,7 +8,7 @@ export interface PrinterColumn {
   description?: string;
 }
 
-/** One rule in the Common Expression Language; it sees the object it stands on as `self`, the stored one as `oldSelf`. */
+/** One rule in the Common Expression Language: `self` is what it stands on, `oldSelf` what is stored. */
 export interface CelRule {
   rule: string;
   message: string;
@@ -38,6 +38,9 @@ export interface CustomResource {
   /** Rules on `.spec`. */
   specRules?: readonly CelRule[];
 }
+
+/** Group of everything but Sandbox itself. */
+export const EXTENSIONS_GROUP = "extensions.agents.x-k8s.io";
 
 /** The last column of every kind that has columns. */
 export const AGE_COLUMN = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" } as const;

@@ -1,0 +1,29 @@
+/** The rules of a template's NetworkPolicy. Which Pods it selects is the hook's to say, never the user's. @module */
+import type {
+  V1NetworkPolicyEgressRule,
+  V1NetworkPolicyIngressRule,
+  V1NetworkPolicyPeer,
+} from "@kubernetes/client-node";
+import * as z from "zod";
+import { DEFINITION } from "./blueprint.ts";
+import { openObject } from "./fields.ts";
+
+/** An ingress rule as JSON has it: the client library's type writes `_from`. */
+export type IngressRule = Omit<V1NetworkPolicyIngressRule, "_from"> & { from?: V1NetworkPolicyPeer[] };
+export type EgressRule = V1NetworkPolicyEgressRule;
+
+const ingressRuleSchema = z.looseObject({}) as unknown as z.ZodType<IngressRule, IngressRule>;
+const egressRuleSchema = z.looseObject({}) as unknown as z.ZodType<EgressRule, EgressRule>;
+
+/** `spec.networkPolicy`: it replaces the default rules whole, so an empty object allows nothing in either direction. */
+export const networkPolicyRulesSchema = openObject({
+  ingress: z.array(ingressRuleSchema.meta({
+    description: "One rule, as in networking.k8s.io/v1.",
+    [DEFINITION]: "io.k8s.api.networking.v1.NetworkPolicyIngressRule",
+  })).optional().describe("Who may connect to the sandboxes; none if empty or absent."),
+  egress: z.array(egressRuleSchema.meta({
+    description: "One rule, as in networking.k8s.io/v1.",
+    [DEFINITION]: "io.k8s.api.networking.v1.NetworkPolicyEgressRule",
+  })).optional().describe("What the sandboxes may connect to; nothing if empty or absent."),
+});
+export type NetworkPolicyRules = z.infer<typeof networkPolicyRulesSchema>;
