@@ -33,7 +33,7 @@ export async function serve(app: App, options: ServeOptions): Promise<Server> {
   const { host = "0.0.0.0", graceMs = 10_000, log = createLog() } = options;
   const listener = typeof Deno === "undefined"
     ? await onNode(app, host, options.port)
-    : onDeno(app, host, options.port);
+    : onDeno(Deno, app, host, options.port);
   log("info", "Listening", { host, port: listener.port });
   let stopped: Promise<void> | undefined;
   const stop = () =>
@@ -89,9 +89,9 @@ async function onNode(app: App, hostname: string, port: number): Promise<Listene
   };
 }
 
-function onDeno(app: App, hostname: string, port: number): Listener {
+function onDeno(deno: DenoRuntime, app: App, hostname: string, port: number): Listener {
   const stopNow = new AbortController();
-  const server = Deno.serve({ port, hostname, signal: stopNow.signal, onListen: () => {} }, (r) => app.fetch(r));
+  const server = deno.serve({ port, hostname, signal: stopNow.signal, onListen: () => {} }, (r) => app.fetch(r));
   return {
     port: server.addr.port,
     drain: () => server.shutdown(),
@@ -117,11 +117,12 @@ interface DenoServer {
   finished: Promise<void>;
   shutdown(): Promise<void>;
 }
-declare const Deno: undefined | {
+interface DenoRuntime {
   serve(
     options: { port: number; hostname: string; signal: AbortSignal; onListen: () => void },
     handler: (request: Request) => Response | Promise<Response>,
   ): DenoServer;
   addSignalListener(signal: "SIGINT" | "SIGTERM", listener: () => void): void;
   exit(code: number): never;
-};
+}
+declare const Deno: DenoRuntime | undefined;
