@@ -73,6 +73,13 @@ export function applyUpdate<T extends object>(observed: T, desired: object): T {
   return result as T;
 }
 
+/** Computes the whole object that dynamic-apply would create: what is desired and its last-applied annotation. */
+export function applyCreate<T extends object>(desired: T): T {
+  const metadata = metadataOf(desired);
+  const annotations = { ...stringMap(metadata["annotations"]), [LAST_APPLIED_ANNOTATION]: canonicalJson(desired) };
+  return { ...desired, metadata: { ...metadata, annotations } };
+}
+
 /** Compares two JSON values; the order of keys does not matter, that of list items does. `undefined` is an absent field. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -122,7 +129,7 @@ function mergeList(observed: unknown[], last: unknown[], desired: unknown[] | un
   const merged = new Map(Object.entries(mergeObject(keyed(observed), keyed(last), keyed(desired ?? []))));
   const observedKeys = (observed as Json[]).map((item) => keyText(item[key])).filter((text) => merged.has(text));
   const desiredKeys = ((desired ?? []) as Json[]).map((item) => keyText(item[key]));
-  const added = new Set(desiredKeys).difference(new Set(observedKeys));
+  const added = new Set(desiredKeys.filter((text) => !observedKeys.includes(text)));
   return [...observedKeys, ...added].map((text) => merged.get(text));
 }
 
