@@ -104,7 +104,7 @@ function endpoint(hook: string, name: string, settings: Settings, answer: (body:
       body = parseBody(text);
       return answer(body);
     } catch (error) {
-      log("error", "Request failed", { hook, endpoint: name, ...parentOf(body), ...errorFields(error) });
+      log("error", "Request failed", { hook, endpoint: name, ...parentOf(body), ...causeOf(error) });
       return errorAnswer(error);
     }
   });
@@ -128,6 +128,12 @@ function parseBody(text: string): unknown {
   } catch {
     throw new BodyError("Cannot parse the body: it is no JSON");
   }
+}
+
+/** A bad request needs no stack: it is the caller's. */
+function causeOf(error: unknown): Record<string, unknown> {
+  if (error instanceof BodyError) return { error: error.message };
+  return error instanceof z.ZodError ? { issues: issuePaths(error) } : errorFields(error);
 }
 
 function errorAnswer(error: unknown): Response {

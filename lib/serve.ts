@@ -92,12 +92,15 @@ async function onNode(app: App, hostname: string, port: number): Promise<Listene
 function onDeno(deno: DenoRuntime, app: App, hostname: string, port: number): Listener {
   const stopNow = new AbortController();
   const server = deno.serve({ port, hostname, signal: stopNow.signal, onListen: () => {} }, (r) => app.fetch(r));
+  let finished = false;
+  server.finished.then(() => finished = true);
   return {
     port: server.addr.port,
     drain: () => server.shutdown(),
-    close: () => {
-      stopNow.abort();
-      return server.finished;
+    close: async () => {
+      // Aborting a server that has shut down already throws.
+      if (!finished) stopNow.abort();
+      await server.finished;
     },
   };
 }
@@ -106,9 +109,15 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function exit(code: number): void {
+/** Ends the process. */
+export function exit(code: number): void {
   if (typeof Deno === "undefined") globalThis.process.exit(code);
   else Deno.exit(code);
+}
+
+/** Returns the arguments after the script's name. */
+export function commandLine(): string[] {
+  return typeof Deno === "undefined" ? globalThis.process.argv.slice(2) : Deno.args;
 }
 
 /** What this file uses of Deno, declared here because the type checker for Node does not know it. */
@@ -118,6 +127,7 @@ interface DenoServer {
   shutdown(): Promise<void>;
 }
 interface DenoRuntime {
+  args: string[];
   serve(
     options: { port: number; hostname: string; signal: AbortSignal; onListen: () => void },
     handler: (request: Request) => Response | Promise<Response>,

@@ -1,0 +1,81 @@
+/** The children that a Sandbox should have, and why those go that should not. @module */
+import { childKey } from "../../lib/metacontroller.ts";
+import type { DesiredObject } from "../../lib/objects.ts";
+import { unchanged } from "../../lib/unchanged.ts";
+import { buildPod, keepPod } from "./pod.ts";
+import { buildPVCs } from "./pvcs.ts";
+import { buildService, keepService } from "./service.ts";
+import { isInvalid, type View } from "./view.ts";
+
+/** The children of an answer; every observed one is either among them or named in `deletions` with the reason. */
+export interface Children {
+  children: DesiredObject[];
+  deletions: Record<string, string>;
+}
+
+/** Decides the children of a Sandbox that is alive, running or suspended. */
+export function desiredChildren(view: View): Children {
+  return joined([volumes(view), pods(view), service(view), keptOthers(view)]);
+}
+
+/** Decides the children of a Sandbox that has expired: Pod and Service go, volumes stay. */
+export function expiredChildren(view: View): Children {
+  const gone = [...view.pods, ...(view.service ? [view.service] : [])];
+  return joined([
+    volumes(view),
+    { children: [], deletions: reasons(gone, "the Sandbox has expired") },
+    keptOthers(view),
+  ]);
+}
+
+/** Keeps every child as it is: for a Sandbox that is being deleted, the garbage collector does the rest. */
+export function untouchedChildren(view: View): Children {
+  const all = [...view.pvcs, ...view.pods, ...(view.service ? [view.service] : []), ...view.others];
+  return { children: all.map(unchanged), deletions: {} };
+}
+
+/** Volumes are wanted in every state, those too that no template names any more. */
+function volumes(view: View): Children {
+  const observed = new Set(view.pvcs.map(({ metadata }) => metadata.name));
+  const built = buildPVCs(view.sandbox);
+  const names = new Set(built.map(({ metadata }) => metadata.name));
+  const possible = built.filter(({ kind, metadata: { name } }) => observed.has(name) || !isInvalid(view, kind, name));
+  const unnamed = view.pvcs.filter(({ metadata }) => !names.has(metadata.name));
+  return { children: [...possible, ...unnamed.map(unchanged)], deletions: {} };
+}
+
+function pods(view: View): Children {
+  const { sandbox, pod } = view;
+  if (view.pods.length > 1) return { children: view.pods.map(unchanged), deletions: {} };
+  if (sandbox.spec.operatingMode === "Suspended") {
+    return { children: [], deletions: reasons(view.pods, "the Sandbox is suspended") };
+  }
+  if (pod) return { children: [keepPod(sandbox, pod)], deletions: {} };
+  const impossible = isInvalid(view, "Pod", sandbox.metadata.name);
+  return { children: impossible ? [] : [buildPod(sandbox)], deletions: {} };
+}
+
+function service(view: View): Children {
+  const { sandbox, service: observed } = view;
+  const wanted = sandbox.spec.service;
+  if (observed && view.pods.length > 1) return { children: [unchanged(observed)], deletions: {} };
+  if (observed && wanted === false) return { children: [], deletions: reasons([observed], "spec.service is false") };
+  if (observed) return { children: [keepService(sandbox, observed)], deletions: {} };
+  const possible = wanted === true && view.pods.length < 2 && !isInvalid(view, "Service", sandbox.metadata.name);
+  return { children: possible ? [buildService(sandbox)] : [], deletions: {} };
+}
+
+function keptOthers(view: View): Children {
+  return { children: view.others.map(unchanged), deletions: {} };
+}
+
+function reasons(gone: { kind: string; metadata: { name: string } }[], reason: string): Record<string, string> {
+  return Object.fromEntries(gone.map((child) => [childKey(child), reason]));
+}
+
+function joined(parts: Children[]): Children {
+  return {
+    children: parts.flatMap(({ children }) => children),
+    deletions: Object.assign({}, ...parts.map(({ deletions }) => deletions)),
+  };
+}

@@ -1,0 +1,38 @@
+/** When a Sandbox expires, and how far that has gone. Two steps: the status says so first, then things are deleted. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
+import { findCondition } from "../../lib/conditions.ts";
+
+/**
+ * How far expiry has gone.
+ *
+ * | phase | meaning | answer |
+ * |---|---|---|
+ * | `none` | no `shutdownTime`, or it lies ahead | as ever |
+ * | `due` | it is past, the status does not say so yet | all children stay, Ready becomes SandboxExpired |
+ * | `published` | it is past and the observed status says so | Pod and Service go |
+ */
+export type ExpiryPhase = "none" | "due" | "published";
+
+/** Metacontroller counts in int64 nanoseconds: a wait of centuries would overflow into a hot loop. */
+const LONGEST_WAIT_SECONDS = 86_400;
+/** Below this a timer fires before the clock has moved on. */
+const SHORTEST_WAIT_SECONDS = 0.05;
+
+/** Tells how far the expiry of a Sandbox has gone. The moment itself counts as past. */
+export function expiryPhase(sandbox: Sandbox, now: Date): ExpiryPhase {
+  const left = secondsLeft(sandbox, now);
+  if (left === undefined || left > 0) return "none";
+  return findCondition(sandbox.status?.conditions, "Ready")?.reason === "SandboxExpired" ? "published" : "due";
+}
+
+/** Returns the seconds until the hook has to look again because time has passed; undefined: never. */
+export function resyncAfter(sandbox: Sandbox, now: Date): number | undefined {
+  const left = secondsLeft(sandbox, now);
+  if (left === undefined || expiryPhase(sandbox, now) === "published") return undefined;
+  return Math.min(Math.max(left, SHORTEST_WAIT_SECONDS), LONGEST_WAIT_SECONDS);
+}
+
+function secondsLeft(sandbox: Sandbox, now: Date): number | undefined {
+  const { shutdownTime } = sandbox.spec;
+  return shutdownTime === undefined ? undefined : (Date.parse(shutdownTime) - now.getTime()) / 1000;
+}

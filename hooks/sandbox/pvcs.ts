@@ -1,0 +1,42 @@
+/** The PersistentVolumeClaims of a Sandbox: one for each volume claim template, in every state. @module */
+import type { V1PersistentVolumeClaimSpec } from "@kubernetes/client-node";
+import type { Sandbox, VolumeClaimTemplate } from "../../api/sandbox.ts";
+import { NAME_HASH_LABEL } from "../../lib/keys.ts";
+import { nameHash } from "../../lib/names.ts";
+import type { DesiredObject } from "../../lib/objects.ts";
+
+/**
+ * Builds the claims, named `<template>-<sandbox>`. Of two templates with one name the first counts, as for an object
+ * that exists already. Source: Agent Sandbox API, section 2.6.
+ */
+export function buildPVCs(sandbox: Sandbox): DesiredObject<"PersistentVolumeClaim", V1PersistentVolumeClaimSpec>[] {
+  return claimTemplates(sandbox).map((template) => ({
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: {
+      name: pvcName(template, sandbox),
+      labels: { ...template.metadata?.labels, [NAME_HASH_LABEL]: nameHash(sandbox.metadata.name) },
+      ...(template.metadata?.annotations ? { annotations: template.metadata.annotations } : {}),
+    },
+    spec: template.spec,
+  }));
+}
+
+/** Lists the volume claim templates of a Sandbox, each name once. */
+export function claimTemplates(sandbox: Sandbox): VolumeClaimTemplate[] {
+  const byName = new Map<string, VolumeClaimTemplate>();
+  for (const template of sandbox.spec.volumeClaimTemplates ?? []) {
+    if (!byName.has(volumeName(template))) byName.set(volumeName(template), template);
+  }
+  return [...byName.values()];
+}
+
+/** Returns the name of a template, which is the Pod volume's; the schema allows none: `""`. */
+export function volumeName(template: VolumeClaimTemplate): string {
+  return template.metadata?.name ?? "";
+}
+
+/** Returns the name of the claim that a template makes for a Sandbox. */
+export function pvcName(template: VolumeClaimTemplate, sandbox: Sandbox): string {
+  return `${volumeName(template)}-${sandbox.metadata.name}`;
+}

@@ -1,0 +1,100 @@
+/** The Ready condition of a Sandbox: rules in order of precedence, the first that holds decides. @module */
+import type { ReadyReason } from "../../api/sandbox.ts";
+import type { ConditionStatus, Verdict } from "../../lib/conditions.ts";
+import { isPodReady, podIPs } from "../../lib/pods.ts";
+import { claimTemplates, pvcName } from "./pvcs.ts";
+import { isPodTaken, type View } from "./view.ts";
+
+type ReadyVerdict = Verdict<"Ready", ReadyReason>;
+
+/**
+ * Decides Ready. Source: Agent Sandbox API, section 2.8 (rows 1 to 8) and InvalidConfiguration as of 1.0.
+ *
+ * | rule | what holds | reason |
+ * |---|---|---|
+ * | multiplePods | more than one Pod is ours | MultiplePods |
+ * | brokenChildren | a child cannot be made | InvalidConfiguration if only another spec helps, else ReconcilerError |
+ * | suspended | mode Suspended | SandboxSuspended |
+ * | finished | the Pod is Succeeded or Failed | PodSucceeded, PodFailed |
+ * | notReady | Pod or required Service not ready | DependenciesNotReady |
+ * | foreignVolumes | all ready, but a volume is not ours | ReconcilerError |
+ * | (none of these) | | DependenciesReady |
+ */
+export function readyVerdict(view: View): ReadyVerdict {
+  const rules = [multiplePods, brokenChildren, suspended, finished, notReady, foreignVolumes];
+  for (const rule of rules) {
+    const verdict = rule(view);
+    if (verdict) return verdict;
+  }
+  return ready("True", "DependenciesReady", `Pod is Ready${servicePart(view)}`);
+}
+
+function multiplePods({ pods }: View): ReadyVerdict | undefined {
+  if (pods.length < 2) return undefined;
+  const what = `multiple Pods (${pods.length}) are controlled by this Sandbox`;
+  return ready("False", "MultiplePods", `${what}; refusing to choose or create a Pod`);
+}
+
+function brokenChildren(view: View): ReadyVerdict | undefined {
+  // A suspended Sandbox wants no Pod, so nothing that stands in a Pod's way is an error.
+  const problems = view.problems.filter(({ kind }) => kind !== "Pod" || isRunning(view));
+  if (problems.length === 0) return undefined;
+  const final = problems.every(({ state }) => state === "invalid");
+  return childrenError(final ? "InvalidConfiguration" : "ReconcilerError", problems.map(({ message }) => message));
+}
+
+function suspended(view: View): ReadyVerdict | undefined {
+  if (isRunning(view)) return undefined;
+  const podExists = view.pod !== undefined || isPodTaken(view);
+  return ready("False", "SandboxSuspended", podExists ? "Sandbox is suspending" : "Sandbox is suspended");
+}
+
+function finished({ pod }: View): ReadyVerdict | undefined {
+  if (pod?.status?.phase === "Succeeded") return ready("False", "PodSucceeded", "Pod completed successfully");
+  if (pod?.status?.phase === "Failed") return ready("False", "PodFailed", "Pod failed");
+  return undefined;
+}
+
+function notReady(view: View): ReadyVerdict | undefined {
+  const pod = podPart(view);
+  if (pod === "Pod is Ready" && (view.service || !requiresService(view))) return undefined;
+  return ready("False", "DependenciesNotReady", `${pod}${servicePart(view)}`);
+}
+
+function foreignVolumes({ sandbox, pvcs }: View): ReadyVerdict | undefined {
+  const ours = new Set(pvcs.map(({ metadata }) => metadata.name));
+  const wanted = claimTemplates(sandbox).map((template) => pvcName(template, sandbox));
+  const foreign = wanted.filter((name) => !ours.has(name));
+  if (foreign.length === 0) return undefined;
+  return childrenError("ReconcilerError", foreign.map((name) => `PVC "${name}" is not controlled by this Sandbox`));
+}
+
+function podPart({ pod }: View): string {
+  if (!pod) return "Pod does not exist";
+  const phase = pod.status?.phase ?? "";
+  if (phase !== "Running") return `Pod exists with phase: ${phase}`;
+  if (!isPodReady(pod)) return "Pod is Running but not Ready";
+  return podIPs(pod).length > 0 ? "Pod is Ready" : "Pod is Ready but has no podIPs yet";
+}
+
+function servicePart(view: View): string {
+  if (!requiresService(view)) return "";
+  return view.service ? "; Service Exists" : "; Service does not exist";
+}
+
+/** A Service is required if asked for, or if nobody says anything and there is one. */
+function requiresService({ sandbox, service }: View): boolean {
+  return sandbox.spec.service ?? service !== undefined;
+}
+
+function isRunning({ sandbox }: View): boolean {
+  return sandbox.spec.operatingMode === "Running";
+}
+
+function childrenError(reason: ReadyReason, messages: string[]): ReadyVerdict {
+  return ready("False", reason, `Error seen: ${messages.join("\n")}`);
+}
+
+function ready(status: ConditionStatus, reason: ReadyReason, message: string): ReadyVerdict {
+  return { type: "Ready", status, reason, message };
+}

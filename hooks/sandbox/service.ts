@@ -1,0 +1,93 @@
+/** The headless Service of a Sandbox: its stable DNS name. @module */
+import type { V1Container, V1ServicePort, V1ServiceSpec } from "@kubernetes/client-node";
+import type { Sandbox } from "../../api/sandbox.ts";
+import { lastApplied } from "../../lib/apply.ts";
+import { NAME_HASH_LABEL } from "../../lib/keys.ts";
+import { nameHash } from "../../lib/names.ts";
+import type { DesiredObject, KubeObject } from "../../lib/objects.ts";
+
+type Service = DesiredObject<"Service", Partial<V1ServiceSpec>>;
+
+/**
+ * Builds the Service: named like the Sandbox, headless, selecting its Pod, one port for each distinct port and protocol
+ * of its containers and sidecars. Source: Agent Sandbox API, section 2.5.
+ */
+export function buildService(sandbox: Sandbox): Service {
+  return headless(sandbox, servicePorts(sandbox));
+}
+
+/**
+ * Returns the Service that exists with label and selector repaired.
+ *
+ * | `spec.service` | ports |
+ * |---|---|
+ * | true | repaired too |
+ * | absent | left as they are |
+ *
+ * Ports that share a number are left alone either way once the keeper has taken them out of last-applied:
+ * Metacontroller merges Service ports by number and would collapse them.
+ */
+export function keepService(sandbox: Sandbox, service: KubeObject): Service {
+  const ports = servicePorts(sandbox);
+  if (sharesNumbers(ports) && appliedPorts(service) === undefined) return headless(sandbox, undefined);
+  return headless(sandbox, sandbox.spec.service === true ? ports : observedPorts(service));
+}
+
+/** Lists the ports: by number, then protocol; named as the first container names it, else `p-<port>-<protocol>`. */
+export function servicePorts(sandbox: Sandbox): V1ServicePort[] {
+  const { containers, initContainers = [] } = sandbox.spec.podTemplate.spec;
+  const sidecars = initContainers.filter((container) => container.restartPolicy === "Always");
+  const ports = distinctPorts([...containers, ...sidecars]);
+  const taken = new Set<string>();
+  return ports.map(({ port, protocol, names }) => {
+    const name = names.find((candidate) => !taken.has(candidate)) ??
+      freeName(`p-${port}-${protocol.toLowerCase()}`, taken);
+    taken.add(name);
+    return { name, port, protocol, targetPort: port };
+  });
+}
+
+interface Port {
+  port: number;
+  protocol: string;
+  /** Explicit names, in the order of the containers. */
+  names: string[];
+}
+
+function distinctPorts(containers: V1Container[]): Port[] {
+  const byKey = new Map<string, Port>();
+  for (const { containerPort: port, protocol = "TCP", name } of containers.flatMap(({ ports = [] }) => ports)) {
+    const key = `${port}/${protocol}`;
+    const known = byKey.get(key) ?? { port, protocol, names: [] };
+    byKey.set(key, name ? { ...known, names: [...known.names, name] } : known);
+  }
+  return [...byKey.values()].sort((a, b) => a.port - b.port || (a.protocol < b.protocol ? -1 : 1));
+}
+
+function freeName(base: string, taken: Set<string>): string {
+  let name = base;
+  for (let suffix = 2; taken.has(name); suffix++) name = `${base}-${suffix}`;
+  return name;
+}
+
+function headless(sandbox: Sandbox, ports: V1ServicePort[] | undefined): Service {
+  const identity = { [NAME_HASH_LABEL]: nameHash(sandbox.metadata.name) };
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: sandbox.metadata.name, labels: identity },
+    spec: { clusterIP: "None", selector: identity, ...(ports && ports.length > 0 ? { ports } : {}) },
+  };
+}
+
+function sharesNumbers(ports: V1ServicePort[]): boolean {
+  return new Set(ports.map(({ port }) => port)).size < ports.length;
+}
+
+function observedPorts(service: KubeObject): V1ServicePort[] | undefined {
+  return (service["spec"] as V1ServiceSpec | undefined)?.ports;
+}
+
+function appliedPorts(service: KubeObject): unknown {
+  return (lastApplied(service)?.["spec"] as V1ServiceSpec | undefined)?.ports;
+}

@@ -1,0 +1,33 @@
+/** The Sandbox hook: from what is observed to what should be. No I/O, no clock, no randomness. @module */
+import type { Sandbox, SandboxStatus } from "../../api/sandbox.ts";
+import type { Desired, Observed } from "../../lib/metacontroller.ts";
+import { desiredChildren, expiredChildren, untouchedChildren } from "./children.ts";
+import { expiryPhase, resyncAfter } from "./expiry.ts";
+import { computeStatus } from "./status.ts";
+import { viewOf } from "./view.ts";
+
+/** What an installation decides for all its Sandboxes. */
+export interface SandboxConfig {
+  /** DNS domain of the cluster, the last part of `status.serviceFQDN`: `cluster.local`. */
+  clusterDomain: string;
+}
+
+/**
+ * Decides Pod, Service, PersistentVolumeClaims and status of one Sandbox.
+ *
+ * @throws {RangeError} if the controller lacks one of the three child rules
+ */
+export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: SandboxConfig): Desired<SandboxStatus> {
+  const view = viewOf(observed);
+  const { sandbox } = view;
+  if (sandbox.metadata.deletionTimestamp !== undefined) {
+    return { status: { ...sandbox.status }, ...untouchedChildren(view) };
+  }
+  const expiry = expiryPhase(sandbox, now);
+  const resyncAfterSeconds = resyncAfter(sandbox, now);
+  return {
+    status: computeStatus(view, expiry, config.clusterDomain, now),
+    ...(expiry === "published" ? expiredChildren(view) : desiredChildren(view)),
+    ...(resyncAfterSeconds === undefined ? {} : { resyncAfterSeconds }),
+  };
+}

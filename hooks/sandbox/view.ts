@@ -1,0 +1,73 @@
+/** What the Sandbox hook makes of a request before it decides anything: the children by role, and what is missing. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
+import { type Problem, readUnresolved } from "../../api/unresolved.ts";
+import { listKind, type Observed } from "../../lib/metacontroller.ts";
+import { type KubeObject, kubeObjectSchema } from "../../lib/objects.ts";
+import { type Pod, podSchema } from "../../lib/pods.ts";
+import { invalidChildren } from "./configuration.ts";
+
+/** The observed world of one Sandbox. */
+export interface View {
+  sandbox: Sandbox;
+  /** The Pod that is ours; undefined if there is none, or more than one. */
+  pod: Pod | undefined;
+  /** All Pods that are ours: more than one is a fault that somebody has to settle. */
+  pods: Pod[];
+  /** The Service of the Sandbox's name, if ours. */
+  service: KubeObject | undefined;
+  pvcs: KubeObject[];
+  /** Children of ours that play no part here; they are kept. */
+  others: KubeObject[];
+  /** What keeps a missing child away, as far as it is known: PersistentVolumeClaims, Pod, Service. */
+  problems: Problem[];
+}
+
+/** Sorts the observed children of a Sandbox. @throws {RangeError} if the controller lacks one of the three child rules */
+export function viewOf(observed: Observed<Sandbox>): View {
+  const sandbox = observed.parent;
+  const pods = listKind(observed.children, "Pod.v1", podSchema);
+  const services = listKind(observed.children, "Service.v1", kubeObjectSchema);
+  const pvcs = listKind(observed.children, "PersistentVolumeClaim.v1", kubeObjectSchema);
+  const service = services.find(({ metadata }) => metadata.name === sandbox.metadata.name);
+  return {
+    sandbox,
+    pod: pods.length === 1 ? pods[0] : undefined,
+    pods,
+    service,
+    pvcs,
+    others: services.filter((other) => other !== service),
+    problems: openProblems(sandbox, [...pods, ...pvcs, ...services]),
+  };
+}
+
+/** Tells whether a foreign object holds the name of the Pod. */
+export function isPodTaken(view: View): boolean {
+  return view.problems.some(({ kind, state }) => kind === "Pod" && state === "taken");
+}
+
+/** Tells whether the API server would refuse this child for what it says, so that asking again is useless. */
+export function isInvalid(view: View, kind: string, name: string): boolean {
+  return view.problems.some((problem) => problem.state === "invalid" && problem.kind === kind && problem.name === name);
+}
+
+/** What the hook foresees and what the keeper has found, without what has been overtaken by events. */
+function openProblems(sandbox: Sandbox, children: KubeObject[]): Problem[] {
+  const unresolved = readUnresolved(sandbox.metadata);
+  const current = unresolved?.generation === sandbox.metadata.generation;
+  const found = unresolved?.problems.filter(({ state }) => current || state === "taken") ?? [];
+  const foreseen = invalidChildren(sandbox);
+  const isNews = (problem: Problem) => !foreseen.some((known) => sameChild(known, problem));
+  return inOrder([...foreseen, ...found.filter(isNews)]).filter(
+    (problem) => !children.some(({ kind, metadata }) => sameChild({ kind, name: metadata.name }, problem)),
+  );
+}
+
+function sameChild(a: { kind: string; name: string }, b: { kind: string; name: string }): boolean {
+  return a.kind === b.kind && a.name === b.name;
+}
+
+const ORDER: Problem["kind"][] = ["PersistentVolumeClaim", "Pod", "Service"];
+
+function inOrder(problems: Problem[]): Problem[] {
+  return problems.toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
+}

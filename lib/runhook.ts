@@ -1,0 +1,96 @@
+/** Runs hooks as a process: command line in, listening server out. Arguments need no permission under Deno. @module */
+import { Hono } from "hono";
+import { parseArgs } from "node:util";
+import { createHookApp } from "./app.ts";
+import type { HookCalls } from "./hook.ts";
+import { createLog, type LogLevel } from "./log.ts";
+import { createHookMetrics } from "./metrics.ts";
+import { commandLine, exit, serve, type Server, stopOnSignal } from "./serve.ts";
+
+/** What every hook takes on its command line. */
+export interface HookSettings {
+  host: string;
+  port: number;
+  clusterDomain: string;
+  logLevel: LogLevel;
+}
+
+const OPTIONS = {
+  port: { type: "string", default: "8080" },
+  host: { type: "string", default: "0.0.0.0" },
+  "cluster-domain": { type: "string", default: "cluster.local" },
+  "log-level": { type: "string", default: "info" },
+  help: { type: "boolean", default: false },
+} as const;
+
+const HELP = `Options:
+  --port N             port to listen on (default 8080; 0 takes a free one)
+  --host H             address to listen on (default 0.0.0.0)
+  --cluster-domain D   DNS domain of the cluster (default cluster.local)
+  --log-level L        debug, info, warn or error (default info)
+`;
+
+/** Reads the settings and the positional arguments. @throws {TypeError | RangeError} if an argument makes no sense */
+export function readSettings(args: string[]): { settings: HookSettings; positionals: string[]; help: boolean } {
+  const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  const port = Number(values.port);
+  if (!Number.isInteger(port) || port < 0 || port > 65535) {
+    throw new RangeError(`Cannot listen on port "${values.port}": it is not a number from 0 to 65535`);
+  }
+  const logLevel = (["debug", "info", "warn", "error"] as const).find((level) => level === values["log-level"]);
+  if (!logLevel) throw new RangeError(`Cannot log at level "${values["log-level"]}": use debug, info, warn or error`);
+  const settings = { host: values.host, port, clusterDomain: values["cluster-domain"], logLevel };
+  return { settings, positionals, help: values.help };
+}
+
+/**
+ * Serves hooks in one process: each under `/<name>/…`, with one `/metrics`, `/healthz` and `/readyz`; the only hook of
+ * a process also at the root.
+ */
+export async function serveHooks(hooks: HookCalls[], settings: HookSettings, onlyOne: boolean): Promise<Server> {
+  const log = createLog(settings.logLevel);
+  const metrics = createHookMetrics();
+  let ready = true;
+  const app = new Hono();
+  for (const hook of hooks) {
+    const hookApp = createHookApp(hook, { log, metrics, ready: () => ready });
+    app.route(`/${hook.name}`, hookApp);
+    app.route("/", onlyOne ? hookApp : processRoutes(hookApp));
+  }
+  return await serve(app, { host: settings.host, port: settings.port, log, onStopping: () => ready = false });
+}
+
+/** Runs one hook until a signal: the whole of a hook's main.ts. */
+export async function runHook(name: string, make: (settings: HookSettings) => HookCalls): Promise<void> {
+  await main(
+    `hooks/${name}/main.ts [options]\n\nServes the ${name} hook.`,
+    ({ settings }) => serveHooks([make(settings)], settings, true),
+  );
+}
+
+/** Reads the command line, starts, and stops on a signal; a bad command line or a taken port ends with one sentence. */
+export async function main(
+  usage: string,
+  start: (read: ReturnType<typeof readSettings>) => Promise<Server>,
+): Promise<void> {
+  try {
+    const read = readSettings(commandLine());
+    if (read.help) return print(`Usage: ${usage}\n\n${HELP}`);
+    const server = await start(read);
+    stopOnSignal(() => server.stop());
+  } catch (error) {
+    print(`${error instanceof Error ? error.message : String(error)}\n`);
+    exit(1);
+  }
+}
+
+function processRoutes(hookApp: Hono): Hono {
+  const app = new Hono();
+  for (const path of ["/healthz", "/readyz", "/metrics"]) app.get(path, (c) => hookApp.fetch(c.req.raw));
+  return app;
+}
+
+function print(text: string): void {
+  // deno-lint-ignore no-console -- the one way to the terminal that both runtimes have without a permission
+  console.log(text);
+}
