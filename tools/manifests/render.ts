@@ -1,0 +1,45 @@
+/** The YAML stream that installs hookbox' APIs and controllers. Reads the repository's own files, writes nothing. @module */
+import { readdirSync, readFileSync } from "node:fs";
+import { parseAllDocuments } from "yaml";
+
+const ROOT = new URL("../../", import.meta.url);
+const CONTROLLER_FOLDERS = ["compositecontrollers/", "decoratorcontrollers/"];
+
+/**
+ * Renders CRDs, then controllers, in order of file name.
+ *
+ * @param hooksURL base URL of the hooks: hook `h` answers at `<hooksURL>/h/sync`; undefined keeps the files' own URLs
+ * @throws {TypeError} if `hooksURL` is not an absolute http or https URL
+ */
+export function renderManifests(hooksURL: string | undefined): string {
+  const base = hooksURL === undefined ? undefined : baseURL(hooksURL);
+  const controllers = CONTROLLER_FOLDERS.flatMap(filesOf).map((file) => pointed(readFileSync(file, "utf8"), base));
+  const crds = filesOf("crds/").map((file) => readFileSync(file, "utf8"));
+  return [...crds, ...controllers].map((text) => text.startsWith("---") ? text : `---\n${text}`).join("");
+}
+
+/** Returns the URL of one endpoint of one hook below a base URL. */
+function pointed(text: string, base: string | undefined): string {
+  if (base === undefined) return text;
+  return parseAllDocuments(text).map((document) => {
+    const name = document.getIn(["metadata", "name"]);
+    for (const endpoint of ["sync", "customize", "finalize"]) {
+      const webhook = ["spec", "hooks", endpoint, "webhook"];
+      if (document.hasIn(webhook)) document.setIn([...webhook, "url"], `${base}/${name}/${endpoint}`);
+    }
+    return document.toString({ lineWidth: 0 });
+  }).join("---\n");
+}
+
+function baseURL(text: string): string {
+  const url = URL.parse(text);
+  if (!url || !["http:", "https:"].includes(url.protocol)) {
+    throw new TypeError(`Cannot use hooks URL "${text}": it is not an absolute http or https URL`);
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+function filesOf(folder: string): URL[] {
+  const directory = new URL(folder, ROOT);
+  return readdirSync(directory).filter((file) => file.endsWith(".yaml")).sort().map((file) => new URL(file, directory));
+}
