@@ -1,0 +1,88 @@
+/** Command lines and configuration of the control plane's processes. Pure: starts and writes nothing. @module */
+import { join } from "node:path";
+import { stringify } from "yaml";
+
+export const SERVICE_SUBNET = "10.96.0.0/16";
+
+/** etcd without fsync: a local cluster is thrown away, never recovered. */
+export function etcdArgs(etcd: { folder: string; clientPort: number; peerPort: number }): string[] {
+  const client = `http://127.0.0.1:${etcd.clientPort}`;
+  const peer = `http://127.0.0.1:${etcd.peerPort}`;
+  return [
+    "--name=hookbox",
+    `--data-dir=${etcd.folder}`,
+    `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=hookbox=${peer}`,
+    "--unsafe-no-fsync=true",
+    // A single member elects itself after one election timeout; the default would cost a second.
+    "--heartbeat-interval=20",
+    "--election-timeout=200",
+    "--log-level=warn",
+  ];
+}
+
+/** kube-apiserver on loopback, with RBAC and with TLS in both directions between it and kubelets. */
+export function apiServerArgs(server: { port: number; etcdUrl: string; pki: string }): string[] {
+  const file = (name: string) => join(server.pki, name);
+  return [
+    `--etcd-servers=${server.etcdUrl}`,
+    "--bind-address=127.0.0.1",
+    "--advertise-address=127.0.0.1",
+    `--secure-port=${server.port}`,
+    `--tls-cert-file=${file("apiserver.crt")}`,
+    `--tls-private-key-file=${file("apiserver.key")}`,
+    `--client-ca-file=${file("ca.crt")}`,
+    `--token-auth-file=${file("tokens.csv")}`,
+    "--authorization-mode=Node,RBAC",
+    "--enable-admission-plugins=NodeRestriction",
+    `--service-cluster-ip-range=${SERVICE_SUBNET}`,
+    // Loopback may not be an endpoint of the Service "kubernetes", so there is none.
+    "--endpoint-reconciler-type=none",
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-key-file=${file("sa.pub")}`,
+    `--service-account-signing-key-file=${file("sa.key")}`,
+    `--kubelet-certificate-authority=${file("ca.crt")}`,
+    `--kubelet-client-certificate=${file("kubelet-client.crt")}`,
+    `--kubelet-client-key=${file("kubelet-client.key")}`,
+    "--kubelet-preferred-address-types=InternalIP",
+    "--allow-privileged=true",
+    "--profiling=false",
+  ];
+}
+
+/** kube-controller-manager with every default controller and room for bursts; serves nothing itself. */
+export function controllerManagerArgs(manager: { kubeconfig: string; pki: string }): string[] {
+  return [
+    `--kubeconfig=${manager.kubeconfig}`,
+    "--leader-elect=false",
+    "--secure-port=0",
+    `--root-ca-file=${join(manager.pki, "ca.crt")}`,
+    `--service-account-private-key-file=${join(manager.pki, "sa.key")}`,
+    "--kube-api-qps=200",
+    "--kube-api-burst=400",
+    "--concurrent-gc-syncs=40",
+    "--concurrent-namespace-syncs=20",
+    "--enable-hostpath-provisioner=true",
+    "--profiling=false",
+  ];
+}
+
+export function schedulerArgs(configFile: string): string[] {
+  return [`--config=${configFile}`, "--secure-port=0"];
+}
+
+/** Renders the scheduler's configuration: no leader election, room for bursts, quick second tries. */
+export function renderSchedulerConfig(kubeconfig: string): string {
+  return stringify({
+    apiVersion: "kubescheduler.config.k8s.io/v1",
+    kind: "KubeSchedulerConfiguration",
+    clientConnection: { kubeconfig, qps: 500, burst: 1000 },
+    leaderElection: { leaderElect: false },
+    enableProfiling: false,
+    podInitialBackoffSeconds: 1,
+    podMaxBackoffSeconds: 2,
+  });
+}

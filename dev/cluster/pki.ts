@@ -1,0 +1,68 @@
+/** The keys, certificates and tokens of one cluster, and the files that its processes read them from. @module */
+import { randomBytes } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type KeyedCertificate, makeCertificate, makeKeys } from "./certificates.ts";
+
+export interface Pki {
+  folder: string;
+  ca: KeyedCertificate;
+  /** Bearer token of each user, by the names in USERS. */
+  tokens: Record<UserName, string>;
+}
+
+export type UserName = "admin" | "controller-manager" | "scheduler" | "kwok";
+
+const USERS: Record<UserName, { user: string; group: string }> = {
+  "admin": { user: "hookbox-admin", group: "system:masters" },
+  // Its controllers share one identity here, so it needs what all of them need.
+  "controller-manager": { user: "system:kube-controller-manager", group: "system:masters" },
+  "scheduler": { user: "system:kube-scheduler", group: "system:authenticated" },
+  "kwok": { user: "hookbox-kwok", group: "system:masters" },
+};
+
+/** First address of the Service range, which Kubernetes gives to the Service `kubernetes`. */
+const SERVICE_ADDRESS = "10.96.0.1";
+
+/**
+ * Makes everything and writes it to a folder: `ca.crt`, `apiserver.{crt,key}`, `kubelet-client.{crt,key}`,
+ * `sa.{pub,key}` and `tokens.csv`.
+ */
+export async function writePki(folder: string): Promise<Pki> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const ca = await makeCertificate({ commonName: "hookbox local cluster", use: "authority" });
+  const [apiServer, kubeletClient, serviceAccounts] = await Promise.all([
+    makeCertificate({
+      commonName: "kube-apiserver",
+      use: "server",
+      dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
+      ipAddresses: ["127.0.0.1", SERVICE_ADDRESS],
+    }, ca),
+    makeCertificate({ commonName: "kube-apiserver-kubelet-client", organization: "system:masters", use: "client" }, ca),
+    makeKeys(),
+  ]);
+  const tokens = makeTokens();
+  const files = {
+    "ca.crt": ca.certificate,
+    "apiserver.crt": apiServer.certificate,
+    "apiserver.key": apiServer.key,
+    "kubelet-client.crt": kubeletClient.certificate,
+    "kubelet-client.key": kubeletClient.key,
+    "sa.pub": serviceAccounts.publicKey,
+    "sa.key": serviceAccounts.privateKey,
+    "tokens.csv": renderTokens(tokens),
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
+  return { folder, ca, tokens };
+}
+
+function makeTokens(): Record<UserName, string> {
+  const token = () => randomBytes(16).toString("hex");
+  return { "admin": token(), "controller-manager": token(), "scheduler": token(), "kwok": token() };
+}
+
+/** Renders kube-apiserver's static token file: token, user, uid and groups of each user on a line. */
+export function renderTokens(tokens: Record<UserName, string>): string {
+  const names = Object.keys(USERS) as UserName[];
+  return names.map((name) => `${tokens[name]},${USERS[name].user},${name},"${USERS[name].group}"\n`).join("");
+}

@@ -1,0 +1,35 @@
+/** Finds TCP ports of the loopback address for the cluster's processes. @module */
+import { createServer } from "node:net";
+
+// Below the range from which Linux picks ports for outgoing connections, so that none of those takes a port we chose.
+const FIRST_PORT = 20_000;
+const LAST_PORT = 32_767;
+
+const given = new Set<number>();
+
+/**
+ * Picks ports that are free on 127.0.0.1 and that this process has not picked before.
+ *
+ * @throws {RangeError} if a thousand tries per port find none
+ */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports: number[] = [];
+  for (let tries = 0; tries < count * 1000 && ports.length < count; tries++) {
+    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT + 1));
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    ports.push(port);
+  }
+  if (ports.length < count) {
+    throw new RangeError(`Cannot find ${count} free ports: ${FIRST_PORT}-${LAST_PORT} are in use`);
+  }
+  return ports;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}

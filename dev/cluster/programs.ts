@@ -1,0 +1,82 @@
+/** Which Go programs the local cluster consists of, and under which name their builds are cached. Builds nothing. @module */
+import { createHash } from "node:crypto";
+
+/** Programs that one `go build` makes together; the first group is all that a control plane needs. */
+export interface ProgramGroup {
+  title: string;
+  /** Folder of the go.mod, relative to dev/cluster. */
+  module: "." | "containerd";
+  /** Go package of each program, by program name. */
+  packages: Record<string, string>;
+}
+
+export const CONTROL_PLANE: ProgramGroup = {
+  title: "the control plane",
+  module: ".",
+  packages: {
+    "etcd": "go.etcd.io/etcd/server/v3",
+    "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+    "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+    "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
+    "kubectl": "k8s.io/kubernetes/cmd/kubectl",
+  },
+};
+
+export const SIMULATED_NODES: ProgramGroup = {
+  title: "simulated nodes",
+  module: ".",
+  packages: { kwok: "sigs.k8s.io/kwok/cmd/kwok" },
+};
+
+export const KUBELET: ProgramGroup = {
+  title: "the real node's kubelet",
+  module: ".",
+  packages: { kubelet: "k8s.io/kubernetes/cmd/kubelet" },
+};
+
+export const CONTAINERD: ProgramGroup = {
+  title: "the real node's container runtime",
+  module: "containerd",
+  packages: {
+    "containerd": "github.com/containerd/containerd/v2/cmd/containerd",
+    "containerd-shim-runc-v2": "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2",
+    "ctr": "github.com/containerd/containerd/v2/cmd/ctr",
+  },
+};
+
+/**
+ * Finds the version that a go.mod requires of the module that holds a package.
+ *
+ * @returns for example `v1.36.3`
+ * @throws {RangeError} if no required module is a prefix of the package
+ */
+export function requiredVersion(goMod: string, goPackage: string): string {
+  const required = goMod.matchAll(/^(?:require)?\s+([^\s()]+)\s+(v\S+)(?:\s+\/\/.*)?$/gm);
+  for (const [, module, version] of required) {
+    const holds = module !== undefined && (goPackage === module || goPackage.startsWith(`${module}/`));
+    if (holds && version !== undefined) return version;
+  }
+  throw new RangeError(`Cannot tell the version of "${goPackage}": go.mod requires no module that holds it`);
+}
+
+/** Linker flags that give Kubernetes programs their version; the others ignore them. */
+export function linkerFlags(kubernetesVersion: string): string {
+  const [major, minor] = kubernetesVersion.replace(/^v/, "").split(".");
+  const set = { gitVersion: kubernetesVersion, gitMajor: major, gitMinor: minor, gitTreeState: "clean" };
+  const version = Object.entries(set).map(([key, value]) => `-X k8s.io/component-base/version.${key}=${value}`);
+  return ["-s", "-w", ...version].join(" ");
+}
+
+/**
+ * Names the cache folder of one module's programs: whatever changes a build changes the name.
+ *
+ * @returns `<module>-<16 hexadecimal digits>`
+ */
+export function cacheKey(
+  build: { module: string; goMod: string; goSum: string; flags: string; target: string },
+): string {
+  const hash = createHash("sha256");
+  for (const part of [build.goMod, build.goSum, build.flags, build.target]) hash.update(`${part.length}:${part}`);
+  const name = build.module === "." ? "kubernetes" : build.module;
+  return `${name}-${hash.digest("hex").slice(0, 16)}`;
+}

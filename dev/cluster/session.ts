@@ -1,0 +1,38 @@
+/** One start of a cluster: its folder, what it has started so far, and how to report and to give up. @module */
+import { join } from "node:path";
+import { type ProcessRecord, startProcess } from "./processes.ts";
+import { type ClusterRecord, writeRecord } from "./state.ts";
+
+export interface Session {
+  stateDir: string;
+  /** The record as last written. */
+  record(): ClusterRecord;
+  /** Changes the record, on disk as well. */
+  update(change: Partial<ClusterRecord>): void;
+  /** Starts a process and records it before anything else can happen. */
+  start(name: string, program: string, args: string[]): ProcessRecord;
+  progress(line: string): void;
+  signal?: AbortSignal | undefined;
+}
+
+/** Begins a session in a folder whose `logs` subfolder exists. */
+export function beginSession(
+  stateDir: string,
+  first: ClusterRecord,
+  progress: (line: string) => void,
+  signal?: AbortSignal,
+): Session {
+  let record = first;
+  const update = (change: Partial<ClusterRecord>) => {
+    record = { ...record, ...change };
+    writeRecord(stateDir, record);
+  };
+  const start = (name: string, command: string, args: string[]) => {
+    signal?.throwIfAborted();
+    const started = startProcess({ name, command, args, logFile: join(stateDir, "logs", `${name}.log`) });
+    update({ processes: [...record.processes, started] });
+    return started;
+  };
+  update({});
+  return { stateDir, record: () => record, update, start, progress, signal };
+}

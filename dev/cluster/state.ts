@@ -1,0 +1,50 @@
+/** What a cluster wrote down about itself, so that another process can find it or clear it away. @module */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ProcessRecord } from "./processes.ts";
+
+export interface ClusterRecord {
+  /** Eight hexadecimal digits; part of every name that the cluster takes outside its folder. */
+  id: string;
+  /** Whoever has to be alive for the cluster to be in use; absent if it stays up on its own. */
+  owner?: ProcessRecord | undefined;
+  /** Whether everything that was asked for is running. */
+  ready: boolean;
+  server: string;
+  kubectl: string;
+  nodes: "real" | "simulated" | "none";
+  simulatedNodes: number;
+  whyNotReal?: string;
+  processes: ProcessRecord[];
+  /** Absent without a real node. */
+  realNode?: RealNodeRecord;
+}
+
+/** What a real node takes outside the cluster's folder. */
+export interface RealNodeRecord {
+  bridge: string;
+  /** Short folder for Unix sockets, whose paths may not exceed 108 bytes. */
+  socketFolder: string;
+  /** Control group of all Pods, below each hierarchy's root. */
+  cgroup: string;
+  /** Folders of the machine that were made to mount over, inner ones first. */
+  madeFolders: string[];
+}
+
+export function kubeconfigPath(stateDir: string): string {
+  return join(stateDir, "kubeconfig");
+}
+
+/** Reads the record of the cluster in a folder; `undefined` if there is none. */
+export function readRecord(stateDir: string): ClusterRecord | undefined {
+  const path = join(stateDir, "cluster.json");
+  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
+}
+
+/** Writes the record whole: a reader sees the old one or the new one. */
+export function writeRecord(stateDir: string, record: ClusterRecord): void {
+  mkdirSync(stateDir, { recursive: true });
+  const path = join(stateDir, "cluster.json");
+  writeFileSync(`${path}.new`, JSON.stringify(record, null, 2), { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}

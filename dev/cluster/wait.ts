@@ -1,0 +1,50 @@
+/** Waits for the cluster to get somewhere, and says why it does not. @module */
+import { existsSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isRunning, type ProcessRecord } from "./processes.ts";
+
+export interface Waiting {
+  /** Completes "Cannot start ": for example `kube-apiserver`. */
+  what: string;
+  /** Tells whether it is there; an error counts as not yet and is shown if it stays. */
+  probe: () => Promise<boolean>;
+  /** If one of these ends, the wait ends with an error. */
+  needs: ProcessRecord[];
+  timeoutSeconds: number;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Asks `probe` every 25 ms until it says true.
+ *
+ * @throws {Error} one clear sentence and the last lines of the log if a needed process ends or the time is up
+ */
+export async function waitUntil(waiting: Waiting): Promise<void> {
+  const deadline = Date.now() + waiting.timeoutSeconds * 1000;
+  let lastError: unknown;
+  while (Date.now() < deadline) {
+    waiting.signal?.throwIfAborted();
+    try {
+      if (await waiting.probe()) return;
+    } catch (error) {
+      lastError = error;
+    }
+    const ended = waiting.needs.find((needed) => !isRunning(needed));
+    if (ended) throw new Error(`Cannot start ${waiting.what}: ${ended.name} has ended${logTail(ended)}`);
+    await sleep(25, undefined, { signal: waiting.signal });
+  }
+  const seen = lastError === undefined
+    ? ""
+    : ` (${lastError instanceof Error ? lastError.message : String(lastError)})`;
+  const last = waiting.needs.at(-1);
+  const tail = last ? logTail(last) : "";
+  throw new Error(`Cannot start ${waiting.what}: not ready after ${waiting.timeoutSeconds} s${seen}${tail}`);
+}
+
+/** The last lines of a process's log, ready to follow a sentence; empty if there are none. */
+export function logTail(record: ProcessRecord, lines = 15): string {
+  if (record.logFile === undefined || !existsSync(record.logFile)) return "";
+  const all = readFileSync(record.logFile, "utf8").trimEnd().split("\n");
+  const tail = all.slice(-lines).map((line) => `  ${line}`).join("\n");
+  return `\nLast lines of ${record.logFile}:\n${tail}`;
+}
