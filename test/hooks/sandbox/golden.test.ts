@@ -1,0 +1,54 @@
+/** Whole answers of the Sandbox hook, and the laws that hold for each of them. @module */
+import { expect, test } from "vitest";
+import { sandboxSchema } from "../../../api/sandbox.ts";
+import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
+import { compositeAnswerSchema, compositeRequestSchema } from "../../../lib/metacontroller.ts";
+import { guardAnswer } from "../../../lib/guard.ts";
+import { goldenCases, goldenTests } from "../../golden.ts";
+import { NOW } from "../../sandboxes.ts";
+
+const cases = goldenCases(new URL("golden/", import.meta.url));
+const parse = (request: unknown) => compositeRequestSchema(sandboxSchema).parse(request);
+const answer = (request: unknown) => syncSandbox(parse(request), NOW, { clusterDomain: "cluster.local" });
+
+goldenTests(cases, answer);
+
+test.for(cases)("law, same request, same bytes: $name", ({ request }) => {
+  expect(JSON.stringify(answer(request))).toBe(JSON.stringify(answer(structuredClone(request))));
+});
+
+test.for(cases)("law, the request is not touched: $name", ({ request }) => {
+  const frozen = deepFreeze(parse(structuredClone(request)));
+  expect(() => syncSandbox(frozen, NOW, { clusterDomain: "cluster.local" })).not.toThrow();
+});
+
+test.for(cases)("law, the order of keys does not matter: $name", ({ request }) => {
+  expect(answer(reversed(request))).toEqual(answer(request));
+});
+
+test.for(cases)("law, every observed volume is desired in both modes: $name", ({ request }) => {
+  for (const operatingMode of ["Running", "Suspended"]) {
+    const changed = structuredClone(request) as { parent: { spec: object }; children: Record<string, object> };
+    changed.parent.spec = { ...changed.parent.spec, operatingMode };
+    const wanted = answer(changed).children.filter(({ kind }) => kind === "PersistentVolumeClaim");
+    const observed = Object.keys(changed.children["PersistentVolumeClaim.v1"] ?? {});
+    expect(wanted.map(({ metadata }) => `team-a/${metadata.name}`)).toEqual(expect.arrayContaining(observed));
+  }
+});
+
+test.for(cases)("law, the answer passes the guard and the schema: $name", ({ request }) => {
+  const { deletions, ...desired } = answer(request);
+  expect(guardAnswer(parse(request).children, desired.children, deletions ?? {}, 0)).toBeUndefined();
+  expect(compositeAnswerSchema.safeParse(desired).error).toBeUndefined();
+});
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze);
+  return value;
+}
+
+function reversed<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(reversed) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).reverse().map(([key, field]) => [key, reversed(field)])) as T;
+}
