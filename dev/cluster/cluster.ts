@@ -5,9 +5,10 @@ import { join, resolve } from "node:path";
 import { findPrograms } from "./binaries.ts";
 import { startApiServer, startControllerManager, startScheduler } from "./controlplane.ts";
 import { isRunning, thisProcess } from "./processes.ts";
-import { CONTROL_PLANE } from "./programs.ts";
+import { CONTROL_PLANE, SIMULATED_NODES } from "./programs.ts";
 import { removeCluster } from "./remove.ts";
 import { beginSession, type Session } from "./session.ts";
+import { startSimulatedNodes } from "./simulated.ts";
 import { type ClusterRecord, kubeconfigPath, readRecord } from "./state.ts";
 
 export interface ClusterOptions {
@@ -88,7 +89,12 @@ async function startAll(session: Session, options: ClusterOptions): Promise<void
   session.progress("starting the control plane …");
   const plane = await startApiServer(session, programs);
   await startControllerManager(session, plane);
-  if (options.nodes !== "none") startScheduler(session, plane);
+  if (options.nodes === "none") return;
+  startScheduler(session, plane);
+  const simulatedNodes = options.simulatedNodes ?? 32;
+  const kwok = (await findPrograms(SIMULATED_NODES, session))["kwok"] ?? "kwok";
+  await startSimulatedNodes(session, plane, { kwok, count: simulatedNodes, tainted: false });
+  session.update({ nodes: "simulated", simulatedNodes });
 }
 
 function clusterOf(stateDir: string, record: ClusterRecord): Cluster {

@@ -1,0 +1,43 @@
+/** Starts KWOK and its simulated Nodes, and waits until they are Ready. @module */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createObject, readObject } from "./api.ts";
+import { type ControlPlane, userKubeconfig } from "./controlplane.ts";
+import { buildSimulatedNode, renderKwokConfig } from "./kwokconfig.ts";
+import type { Session } from "./session.ts";
+import { waitUntil } from "./wait.ts";
+
+interface NodeList {
+  items: { status?: { conditions?: { type: string; status: string }[] } }[];
+}
+
+/**
+ * Starts simulated Nodes named `simulated-0`, `simulated-1`, …
+ *
+ * @param nodes how many; `tainted` as in buildSimulatedNode
+ */
+export async function startSimulatedNodes(
+  session: Session,
+  plane: ControlPlane,
+  nodes: { kwok: string; count: number; tainted: boolean },
+): Promise<void> {
+  session.progress(`starting ${nodes.count} simulated nodes …`);
+  const config = join(session.stateDir, "kwok.yaml");
+  writeFileSync(config, renderKwokConfig());
+  const args = [`--kubeconfig=${userKubeconfig(plane, "kwok")}`, `--config=${config}`];
+  const kwok = session.start("kwok", nodes.kwok, args);
+  for (let index = 0; index < nodes.count; index++) {
+    await createObject(plane.access, "/api/v1/nodes", buildSimulatedNode(index, nodes.tainted));
+  }
+  const probe = async () => await countReady(plane, "type=kwok") === nodes.count;
+  await waitUntil({ what: "simulated nodes", probe, needs: [kwok], timeoutSeconds: 60, signal: session.signal });
+}
+
+/** Counts the Nodes of a label selector whose condition Ready is True. */
+export async function countReady(plane: ControlPlane, labelSelector: string): Promise<number> {
+  const path = `/api/v1/nodes?labelSelector=${encodeURIComponent(labelSelector)}`;
+  const list = await readObject<NodeList>(plane.access, path);
+  const isReady = (node: NodeList["items"][number]) =>
+    (node.status?.conditions ?? []).some(({ type, status }) => type === "Ready" && status === "True");
+  return (list?.items ?? []).filter(isReady).length;
+}

@@ -1,0 +1,65 @@
+/** `npm run up`: starts a local cluster that stays up, or says that it is up already. @module */
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { type Cluster, findCluster, startCluster } from "./cluster.ts";
+import { STATE_FOLDER } from "./statefolder.ts";
+
+const HELP = `Starts a local Kubernetes cluster that stays up until "npm run down".
+
+Usage: npm run up -- [options]
+
+  --nodes auto|real|simulated|none  auto (default): a real node where this machine allows it, else simulated ones
+  --simulated-nodes N               how many simulated nodes; default 32, with a real node 0
+  --help                            this text
+`;
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      "nodes": { type: "string", default: "auto" },
+      "simulated-nodes": { type: "string" },
+      "help": { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return say(HELP), 0;
+  const nodes = nodesOf(values.nodes);
+  const simulatedNodes = values["simulated-nodes"] === undefined
+    ? {}
+    : { simulatedNodes: countOf(values["simulated-nodes"]) };
+  const running = findCluster(STATE_FOLDER);
+  if (running) {
+    say(`The cluster is up already (nodes: ${running.nodes}).`);
+    return sayWhatNext(running), 0;
+  }
+  const abort = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => abort.abort(new Error(`Cannot go on: ${signal}; cleaned up`)));
+  }
+  const options = { stateDir: STATE_FOLDER, nodes, ...simulatedNodes, detached: true, progress: say };
+  sayWhatNext(await startCluster({ ...options, signal: abort.signal }));
+  return 0;
+}
+
+function nodesOf(text: string): "auto" | "real" | "simulated" | "none" {
+  if (text === "auto" || text === "real" || text === "simulated" || text === "none") return text;
+  throw new RangeError(`Cannot start nodes "${text}": --nodes takes auto, real, simulated or none`);
+}
+
+function countOf(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 0 && count <= 5000) return count;
+  throw new RangeError(`Cannot start "${text}" simulated nodes: --simulated-nodes takes a whole number up to 5000`);
+}
+
+function sayWhatNext(cluster: Cluster): void {
+  if (cluster.whyNotReal) say(cluster.whyNotReal);
+  say(`\n  export KUBECONFIG=${cluster.kubeconfig}\n`);
+  say(`Then for example: kubectl get nodes (a kubectl that fits: ${cluster.kubectl}). "npm run down" ends it.`);
+}
+
+main().then((code) => process.exitCode = code, (error: Error) => {
+  process.stdout.write(`${error.message}\n`);
+  process.exitCode = 1;
+});
