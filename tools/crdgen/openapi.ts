@@ -83,10 +83,10 @@ export function pickDefinitions(all: Definitions, roots: readonly string[], leav
 
 function prune(schema: OpenAPISchema, path: string): OpenAPISchema {
   const pruned: OpenAPISchema = {};
-  for (const [key, value] of Object.entries(schema)) {
+  for (const key of Object.keys(schema).sort()) {
     if (DROPPED.has(key) || (key === "default" && FOREIGN_DEFAULTS.has(path))) continue;
     if (!KEPT.has(key)) throw new RangeError(`Cannot pick ${path}: its key ${key} is not known`);
-    pruned[key] = value;
+    pruned[key] = schema[key];
   }
   if (schema.items) pruned.items = prune(schema.items, `${path}[]`);
   if (schema.properties) {

@@ -101,16 +101,10 @@ function withoutDefault({ default: _zero, ...schema }: StructuralSchema): Struct
   return schema;
 }
 
-/** The bounds that were asked for; zod adds those of safe integers, and `format` already says those of an int32. */
-function bounds({ minimum, maximum, format }: OpenAPISchema): StructuralSchema {
-  const asked = (bound: unknown) =>
-    typeof bound === "number" && Math.abs(bound) < Number.MAX_SAFE_INTEGER &&
-    !(format === "int32" && isInt32End(bound));
-  return { ...(asked(minimum) ? { minimum } : {}), ...(asked(maximum) ? { maximum } : {}) };
-}
-
-function isInt32End(bound: number): boolean {
-  return bound === 2 ** 31 - 1 || bound === -(2 ** 31);
+/** The bounds that were asked for: zod adds those of safe integers. */
+function bounds({ minimum, maximum }: OpenAPISchema): StructuralSchema {
+  const isAsked = (bound: unknown) => typeof bound === "number" && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
+  return { ...(isAsked(minimum) ? { minimum } : {}), ...(isAsked(maximum) ? { maximum } : {}) };
 }
 
 /** An empty object is Go's zero value of a struct, not a default. */

@@ -1,0 +1,180 @@
+/** The CRDs in crds/: fresh, described, and with the names, columns, defaults and enums of the contract. @module */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { DEFINITION } from "../../api/blueprint.ts";
+import { crdFile } from "../../tools/crdgen/crd.ts";
+import { kinds } from "../../tools/crdgen/kinds.ts";
+import { complaint, CRD_FOLDER, desiredFiles, staleFiles } from "../../tools/crdgen/main.ts";
+import type { OpenAPISchema } from "../../tools/crdgen/openapi.ts";
+import { toOpenAPI } from "../../tools/crdgen/structural.ts";
+
+const crds = kinds.map(({ resource }) => parse(readFileSync(new URL(crdFile(resource), CRD_FOLDER), "utf8")));
+const byKind = new Map(crds.map((crd) => [crd.spec.names.kind, crd]));
+const versionOf = (kind: string) => byKind.get(kind).spec.versions[0];
+
+/** Lists every field below a schema, as path and schema. */
+function fields(schema: OpenAPISchema, path = ""): [string, OpenAPISchema][] {
+  const named = Object.entries(schema.properties ?? {}).map(([name, inner]) => [`${path}.${name}`, inner] as const);
+  const inner = [...named, ...(schema.items ? [[`${path}[]`, schema.items] as const] : [])];
+  return [
+    ...(path === "" ? [] : [[path, schema] as [string, OpenAPISchema]]),
+    ...inner.flatMap(([p, s]) => fields(s, p)),
+  ];
+}
+
+/** Lists what one key says in a CRD, by field; what stands in embedded Kubernetes specs goes by the last two names. */
+function said(kind: string, key: string): Record<string, unknown> {
+  const found = fields(versionOf(kind).schema.openAPIV3Schema).filter(([, schema]) => schema[key] !== undefined);
+  return Object.fromEntries(found.map(([path, schema]) => [shorten(path), schema[key]]));
+}
+
+function shorten(path: string): string {
+  const isEmbedded = path.startsWith(".spec.podTemplate.spec.");
+  return isEmbedded ? path.split(".").slice(-2).join(".") : path;
+}
+
+test("crds/ is what api/ says", () => {
+  expect(complaint(staleFiles(desiredFiles(), CRD_FOLDER))).toBeUndefined();
+});
+
+test.for(kinds)("every field of $resource.kind is described", ({ schema }) => {
+  const ours = fields(toOpenAPI(schema)).filter(([path]) => /^\.(spec|status)\b/.test(path));
+  // What stands below an embedded definition, and the strings of a list, are described by what holds them.
+  const embedded = ours.filter(([, inner]) => inner[DEFINITION] !== undefined).map(([path]) => path);
+  const own = ours.filter(([path, inner]) =>
+    !embedded.some((root) => path.startsWith(`${root}.`)) && !(path.endsWith("[]") && inner.type === "string")
+  );
+  expect(own.length).toBeGreaterThan(3);
+  expect(own.filter(([, inner]) => !/^[A-Z].*\.$/.test(inner.description ?? "")).map(([path]) => path)).toEqual([]);
+});
+
+test("names, short names and the category", () => {
+  expect(crds.map(({ spec: { names, group, scope } }) => [`${names.plural}.${group}`, ...names.shortNames, scope]))
+    .toEqual([
+      ["sandboxes.agents.x-k8s.io", "sandbox", "sbx", "Namespaced"],
+      ["sandboxtemplates.extensions.agents.x-k8s.io", "sandboxtemplate", "sbxt", "Namespaced"],
+      ["sandboxwarmpools.extensions.agents.x-k8s.io", "swp", "Namespaced"],
+      ["sandboxclaims.extensions.agents.x-k8s.io", "sandboxclaim", "sbxc", "Namespaced"],
+    ]);
+  expect(crds.map((crd) => crd.metadata.name)).toEqual(crds.map(({ spec }) => `${spec.names.plural}.${spec.group}`));
+  expect(crds.map((crd) => crd.spec.names.categories)).toEqual([["agents"], ["agents"], ["agents"], ["agents"]]);
+});
+
+test("one version, stored as it is served", () => {
+  for (const { spec } of crds) {
+    expect(spec.conversion).toEqual({ strategy: "None" });
+    expect(spec.versions).toMatchObject([{ name: "v1beta1", served: true, storage: true }]);
+  }
+});
+
+test("subresources", () => {
+  expect(crds.map(({ spec }) => spec.versions[0].subresources)).toEqual([
+    { status: {} },
+    undefined,
+    {
+      status: {},
+      scale: {
+        specReplicasPath: ".spec.replicas",
+        statusReplicasPath: ".status.replicas",
+        labelSelectorPath: ".status.selector",
+      },
+    },
+    { status: {} },
+  ]);
+});
+
+test("columns of kubectl get", () => {
+  const columns = (kind: string) =>
+    versionOf(kind).additionalPrinterColumns?.map((c: { name: string; type: string; jsonPath: string }) =>
+      `${c.name} ${c.type} ${c.jsonPath}`
+    );
+  const ready = "Ready string .status.conditions[?(@.type=='Ready')].status";
+  const reason = "Reason string .status.conditions[?(@.type=='Ready')].reason";
+  const age = "Age date .metadata.creationTimestamp";
+  expect(columns("Sandbox")).toEqual([ready, reason, age]);
+  expect(columns("SandboxClaim")).toEqual([ready, "Sandbox string .status.sandbox.name", reason, age]);
+  expect(columns("SandboxWarmPool")).toEqual([
+    "Ready integer .status.readyReplicas",
+    "Desired integer .spec.replicas",
+    age,
+  ]);
+  expect(columns("SandboxTemplate")).toBeUndefined();
+});
+
+test("defaults of our own fields", () => {
+  expect(said("SandboxWarmPool", "default")).toEqual({
+    ".spec.replicas": 1,
+    ".spec.updateStrategy.type": "OnReplenish",
+  });
+  expect(said("SandboxClaim", "default")).toMatchObject({ ".spec.lifecycle.shutdownPolicy": "Retain" });
+  expect(said("SandboxTemplate", "default")).toMatchObject({
+    ".spec.networkPolicyManagement": "Managed",
+    ".spec.envVarsInjectionPolicy": "Disallowed",
+    ".spec.volumeClaimTemplatesPolicy": "Disallowed",
+  });
+});
+
+test("a Sandbox has the contract's defaults and no others", () => {
+  expect(said("Sandbox", "default")).toEqual({
+    ".spec.operatingMode": "Running",
+    ".spec.shutdownPolicy": "Retain",
+    "ports[].protocol": "TCP",
+    "grpc.service": "",
+    "configMapKeyRef.name": "",
+    "secretKeyRef.name": "",
+    "fileKeyRef.optional": false,
+    "configMapRef.name": "",
+    "secretRef.name": "",
+    "imagePullSecrets[].name": "",
+    "nodePublishSecretRef.name": "",
+    "configMap.name": "",
+    "secret.name": "",
+    "azureDisk.fsType": "ext4",
+    "azureDisk.readOnly": false,
+    "iscsi.iscsiInterface": "default",
+    "rbd.keyring": "/etc/ceph/keyring",
+    "rbd.pool": "rbd",
+    "rbd.user": "admin",
+    "scaleIO.fsType": "xfs",
+    "scaleIO.storageMode": "ThinProvisioned",
+  });
+});
+
+test("enums are ours only: a value that the next Kubernetes adds gets through", () => {
+  expect(said("Sandbox", "enum")).toEqual({
+    ".spec.operatingMode": ["Running", "Suspended"],
+    ".spec.shutdownPolicy": ["Delete", "Retain"],
+    ".status.conditions[].status": ["True", "False", "Unknown"],
+  });
+  expect(said("SandboxTemplate", "enum")).toEqual({
+    ".spec.networkPolicyManagement": ["Managed", "Unmanaged"],
+    ".spec.envVarsInjectionPolicy": ["Allowed", "Overrides", "Disallowed"],
+    ".spec.volumeClaimTemplatesPolicy": ["Disallowed", "Allowed", "Overrides"],
+  });
+  expect(said("SandboxWarmPool", "enum")).toMatchObject({ ".spec.updateStrategy.type": ["Recreate", "OnReplenish"] });
+  expect(said("SandboxClaim", "enum")).toMatchObject({
+    ".spec.lifecycle.shutdownPolicy": ["Delete", "DeleteForeground", "Retain"],
+  });
+});
+
+test("a Pod is embedded whole, its metadata is labels and annotations, its volumes cannot change", () => {
+  const { spec, status } = versionOf("Sandbox").schema.openAPIV3Schema.properties;
+  const { metadata, spec: podSpec } = spec.properties.podTemplate.properties;
+  expect(Object.keys(metadata.properties)).toEqual(["labels", "annotations"]);
+  expect(Object.keys(podSpec.properties)).toHaveLength(42);
+  expect(podSpec.required).toEqual(["containers"]);
+  expect(podSpec.properties.containers["x-kubernetes-list-map-keys"]).toEqual(["name"]);
+  expect(spec["x-kubernetes-validations"]).toMatchObject([{ message: "volumeClaimTemplates is immutable" }]);
+  expect(JSON.stringify(versionOf("Sandbox"))).not.toContain("x-kubernetes-preserve-unknown-fields");
+  expect(status.properties.conditions).not.toHaveProperty("x-kubernetes-list-type");
+});
+
+test("Metacontroller's observedGeneration is declared on every composite parent, and a decorator's status is the contract's", () => {
+  const statusFields = (kind: string) =>
+    Object.keys(versionOf(kind).schema.openAPIV3Schema.properties.status?.properties ?? {});
+  expect(statusFields("Sandbox")).toContain("observedGeneration");
+  expect(statusFields("SandboxWarmPool")).toContain("observedGeneration");
+  expect(statusFields("SandboxClaim")).toEqual(["conditions", "sandbox"]);
+  expect(statusFields("SandboxTemplate")).toEqual([]);
+});

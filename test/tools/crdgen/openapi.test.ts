@@ -1,0 +1,70 @@
+/** Picking definitions out of an API server's OpenAPI, and asking for it. @module */
+import { expect, test } from "vitest";
+import { readDefinitions } from "../../../tools/crdgen/data.ts";
+import { pickDefinitions } from "../../../tools/crdgen/openapi.ts";
+import { fetchDefinitions } from "../../../tools/crdgen/refresh.ts";
+
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+test("pickDefinitions() follows every kind of reference, once, and no leaf", () => {
+  const all = {
+    Root: {
+      type: "object",
+      properties: {
+        direct: reference("Direct"),
+        wrapped: { allOf: [reference("Wrapped")], default: {} },
+        listed: { type: "array", items: reference("Listed") },
+        mapped: { type: "object", additionalProperties: reference("Mapped") },
+        leaf: reference("Leaf"),
+      },
+    },
+    Direct: { type: "object", properties: { self: reference("Direct") } },
+    Wrapped: { type: "string" },
+    Listed: { type: "string" },
+    Mapped: { type: "string" },
+    Leaf: { type: "string" },
+    Other: { type: "string" },
+  };
+  const names = Object.keys(pickDefinitions(all, ["Root"], ["Leaf"]));
+  expect(names).toEqual(["Direct", "Listed", "Mapped", "Root", "Wrapped"]);
+});
+
+test("pickDefinitions() leaves out what a CRD cannot or should not say", () => {
+  const all = {
+    Root: { type: "string", description: "Long.", enum: ["A"], "x-kubernetes-patch-strategy": "merge" },
+    "io.k8s.api.core.v1.AzureDiskVolumeSource": { properties: { kind: { type: "string", default: "Shared" } } },
+  };
+  expect(pickDefinitions(all, Object.keys(all), [])).toEqual({
+    Root: { type: "string" },
+    "io.k8s.api.core.v1.AzureDiskVolumeSource": { properties: { kind: { type: "string" } } },
+  });
+});
+
+test("pickDefinitions() refuses what it does not know", () => {
+  const all = { Root: { type: "object", properties: { a: { type: "string", "x-kubernetes-new": true } } } };
+  expect(() => pickDefinitions(all, ["Root"], [])).toThrow("Cannot pick Root.a: its key x-kubernetes-new is not known");
+  expect(() => pickDefinitions(all, ["Gone"], [])).toThrow("Cannot pick Gone");
+});
+
+test("fetchDefinitions() asks one server for its version and its definitions", async () => {
+  const schemas = Object.fromEntries(
+    Object.keys(readDefinitions().definitions).map((name) => [name, { type: "object", description: "Long." }]),
+  );
+  const answers: Record<string, unknown> = {
+    "/version": { gitVersion: "v1.99.0" },
+    "/openapi/v3/api/v1": { components: { schemas } },
+    "/openapi/v3/apis/networking.k8s.io/v1": { components: { schemas: {} } },
+  };
+  const data = await fetchDefinitions((path) => Promise.resolve(answers[path]));
+  expect(data.kubernetes).toBe("v1.99.0");
+  expect(Object.keys(data.definitions)).toEqual([
+    "io.k8s.api.core.v1.PersistentVolumeClaimSpec",
+    "io.k8s.api.core.v1.PodSpec",
+    "io.k8s.api.networking.v1.NetworkPolicyEgressRule",
+    "io.k8s.api.networking.v1.NetworkPolicyIngressRule",
+  ]);
+});
+
+test("the data file says which Kubernetes it comes from", () => {
+  expect(readDefinitions().kubernetes).toMatch(/^v1\.\d+\.\d+$/);
+});
