@@ -19,17 +19,24 @@ export function invalidChildren(sandbox: Sandbox): Problem[] {
   const { name } = sandbox.metadata;
   const templates = claimTemplates(sandbox);
   const pvcs = templates.map((template) => pvcName(template, sandbox)).filter((pvc) => !isDNSSubdomain(pvc));
-  const volumes = templates.map(volumeName).filter((volume) => !isDNSLabel(volume));
+  const volume = templates.map(volumeName).find((candidate) => !isDNSLabel(candidate));
   return [
-    ...pvcs.map((pvc) => invalid("PersistentVolumeClaim", pvc, "metadata.name", pvc)),
-    ...volumes.slice(0, 1).map((volume) => invalid("Pod", name, "spec.volumes.name", volume)),
-    ...(sandbox.spec.service === true && !isDNSLabel(name) ? [invalid("Service", name, "metadata.name", name)] : []),
+    ...pvcs.map((pvc) => invalid("PersistentVolumeClaim", pvc, "metadata.name", pvc, SUBDOMAIN)),
+    ...(volume === undefined ? [] : [invalid("Pod", name, "spec.volumes.name", volume, LABEL)]),
+    ...(sandbox.spec.service === true && !isDNSLabel(name) ? [invalidService(name)] : []),
   ];
 }
 
-function invalid(kind: Problem["kind"], name: string, field: string, value: string): Problem {
-  const limit = field === "metadata.name" && kind === "PersistentVolumeClaim"
-    ? "must be a DNS subdomain of at most 253 characters"
-    : "must be a DNS label: at most 63 lower-case letters, digits and hyphens";
-  return { kind, name, state: "invalid", message: `${kind} "${name}" is invalid: ${field}: "${value}" ${limit}` };
+const SUBDOMAIN = "must be a lowercase RFC 1123 subdomain of no more than 253 characters";
+const LABEL = "must be a lowercase RFC 1123 label of no more than 63 characters";
+
+function invalidService(name: string): Problem {
+  const rule = name.length > 63 ? "must be no more than 63 characters" : "must not contain dots";
+  return invalid("Service", name, "metadata.name", name, rule);
+}
+
+/** Words the refusal as the API server does. */
+function invalid(kind: Problem["kind"], name: string, field: string, value: string, rule: string): Problem {
+  const message = `${kind} "${name}" is invalid: ${field}: Invalid value: "${value}": ${rule}`;
+  return { kind, name, state: "invalid", message };
 }
