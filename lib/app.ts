@@ -95,8 +95,9 @@ function endpoint(hook: string, name: string, settings: Settings, answer: (body:
     metrics.requests.inc({ hook, endpoint: name, code: String(c.res.status) });
     stop();
   });
-  app.use(`/${name}`, bodyLimit({ maxSize: settings.maxBodyBytes, onError: () => refuse(413, "body is too large") }));
+  // Before the body limit, which reads the whole body.
   app.use(`/${name}`, timeout(settings.maxRequestMs, () => new HTTPException(504, { message: "Request is too slow" })));
+  app.use(`/${name}`, bodyLimit({ maxSize: settings.maxBodyBytes, onError: () => refuse(413, "body is too large") }));
   app.post(`/${name}`, async (c) => {
     const text = await c.req.text();
     let body: unknown;

@@ -12,13 +12,7 @@ import { kinds } from "../../tools/crdgen/kinds.ts";
 import { CRD_FOLDER } from "../../tools/crdgen/main.ts";
 import { type OpenAPISchema, referenceOf } from "../../tools/crdgen/openapi.ts";
 import { accepted, BLUEPRINT, claim, pool, refusedSpecs, refusedStatuses, sandbox, template } from "../api/samples.ts";
-
-declare module "vitest" {
-  interface ProvidedContext {
-    /** Path of a kubeconfig for the administrator of the cluster under test. */
-    kubeconfig: string;
-  }
-}
+import { run } from "./kubectl.ts";
 
 // deno-lint-ignore no-explicit-any -- answers of the API server are compared, not computed with
 type Json = any;
@@ -61,6 +55,12 @@ const dryRun = (object: KubeObject) =>
 const create = (object: KubeObject, name: string) => send("POST", collection(object), named(object, name));
 const patch = (object: KubeObject, path: string, change: unknown) =>
   send("PATCH", `${collection(object)}/${path}`, change, MERGE_PATCH);
+
+/** Writes the status of an object that exists, without keeping it: hooks may be at work in the same cluster. */
+function writeStatus(object: KubeObject, name: string, accept = JSON_TYPE) {
+  const path = `${collection(object)}/${name}/status?dryRun=All&fieldValidation=Strict`;
+  return send("PATCH", path, { status: object["status"] }, MERGE_PATCH, accept);
+}
 
 function apply(object: KubeObject, name: string, manager: string) {
   const path = `${collection(object)}/${name}?fieldManager=${manager}&fieldValidation=Strict`;
@@ -134,7 +134,7 @@ describe("what the parsers take, the API server takes, with the same defaults", 
       const name = `status-${ctx.task.id.replaceAll(/[^a-z0-9]/g, "")}`;
       expect((await create(object, name)).body.status, "status is written through its subresource only")
         .toBeUndefined();
-      const { code, body } = await patch(object, `${name}/status`, { status: object["status"] });
+      const { code, body } = await writeStatus(object, name);
       expect(code, body.message).toBe(200);
       expect(body.status).toEqual(object["status"]);
     },
@@ -151,7 +151,7 @@ describe("what the parsers refuse, the API server refuses, naming the field", ()
   test.for(refusedStatuses)("$name", async ({ object, field }, ctx) => {
     const name = `refused-${ctx.task.id.replaceAll(/[^a-z0-9]/g, "")}`;
     await create(object, name);
-    const { code, body } = await patch(object, `${name}/status`, { status: object["status"] });
+    const { code, body } = await writeStatus(object, name);
     expect(code).toBe(422);
     expect(causes(body)).toContain(field);
   });
@@ -274,21 +274,6 @@ describe("every field of the embedded specs survives", () => {
 });
 
 describe("kubectl get", () => {
-  test("finds the kinds by short name and by the category agents", async () => {
-    const resources = [];
-    for (const group of ["agents.x-k8s.io", "extensions.agents.x-k8s.io"]) {
-      const { body } = await send("GET", `/apis/${group}/v1beta1`);
-      resources.push(...body.resources.filter(({ name }: { name: string }) => !name.includes("/")));
-    }
-    const byName = Object.fromEntries(resources.map(({ name, ...rest }) => [name, rest]));
-    expect(byName).toMatchObject({
-      sandboxes: { singularName: "sandbox", shortNames: ["sandbox", "sbx"], categories: ["agents"] },
-      sandboxclaims: { shortNames: ["sandboxclaim", "sbxc"], categories: ["agents"] },
-      sandboxtemplates: { shortNames: ["sandboxtemplate", "sbxt"], categories: ["agents"] },
-      sandboxwarmpools: { shortNames: ["swp"], categories: ["agents"] },
-    });
-  });
-
   const ready = {
     type: "Ready",
     status: "False",
@@ -309,12 +294,10 @@ describe("kubectl get", () => {
       object: pool({ sandboxTemplateRef: { name: "t" }, replicas: 4 }, { readyReplicas: 3 }),
       want: { Name: "row", Ready: 3, Desired: 4 },
     },
-    { object: template(BLUEPRINT), want: { Name: "row" } },
   ];
   test.for(cases)("shows the columns of $object.kind", async ({ object, want }) => {
     await create(object, "row");
-    if (object["status"]) await patch(object, "row/status", { status: object["status"] });
-    const { body } = await send("GET", `${collection(object)}/row`, undefined, JSON_TYPE, TABLE);
+    const { body } = await writeStatus(object, "row", TABLE);
     const headers = body.columnDefinitions.map((column: { name: string }) => column.name);
     const { Age, ...shown } = Object.fromEntries(
       headers.map((name: string, at: number) => [name, body.rows[0].cells[at]]),
@@ -322,13 +305,36 @@ describe("kubectl get", () => {
     expect(Age).toEqual(expect.any(String));
     expect(shown).toEqual(want);
   });
+
+  test("finds the kinds by short name and by the category agents", async () => {
+    const objects = [
+      sandbox(BLUEPRINT),
+      claim({ warmPoolRef: { name: "none" } }),
+      template(BLUEPRINT),
+      pool({ sandboxTemplateRef: { name: "none" } }),
+    ];
+    for (const object of objects) await create(object, "listed");
+    const cluster = { kubectl: inject("kubectl"), kubeconfig: inject("kubeconfig") };
+    const get = async (what: string) => {
+      const which = ["-n", namespace, "--field-selector", "metadata.name=listed", "-o", "name"];
+      return (await run(cluster, ["get", what, ...which])).trim().split("\n");
+    };
+    const names = [
+      "sandbox.agents.x-k8s.io/listed",
+      "sandboxclaim.extensions.agents.x-k8s.io/listed",
+      "sandboxtemplate.extensions.agents.x-k8s.io/listed",
+      "sandboxwarmpool.extensions.agents.x-k8s.io/listed",
+    ];
+    expect(await get("sbx,sbxc,sbxt,swp")).toEqual(names);
+    expect(await get("sandbox,sandboxclaim,sandboxtemplate,swp")).toEqual(names);
+    expect((await get("agents")).sort()).toEqual(names);
+  });
 });
 
-test("kubectl scale sets a pool's replicas and reads its selector", async () => {
-  const object = pool({ sandboxTemplateRef: { name: "t" } }, { replicas: 1, selector: "a=b" });
+test("kubectl scale sets a pool's replicas", async () => {
+  const object = pool({ sandboxTemplateRef: { name: "none" } });
   await create(object, "scaled");
-  await patch(object, "scaled/status", { status: object["status"] });
   const { body } = await patch(object, "scaled/scale", { spec: { replicas: 5 } });
-  expect(body).toMatchObject({ spec: { replicas: 5 }, status: { replicas: 1, selector: "a=b" } });
+  expect(body).toMatchObject({ kind: "Scale", spec: { replicas: 5 } });
   expect((await send("GET", `${collection(object)}/scaled`)).body.spec.replicas).toBe(5);
 });

@@ -1,0 +1,98 @@
+/** One namespace for each test, with the few verbs that tests use; gone when the test is over. @module */
+import { randomBytes } from "node:crypto";
+import { inject, onTestFinished } from "vitest";
+import { stringify } from "yaml";
+import { attempt, type Kubectl, type Outcome, run, until } from "./kubectl.ts";
+
+/** An object as kubectl prints it, loosely: tests look where they like. */
+// deno-lint-ignore no-explicit-any -- assertions say what is expected of the shape
+export type Loose = any;
+
+/** Verbs within one namespace of the cluster under test. */
+export interface Namespace {
+  name: string;
+  cluster: Kubectl;
+  /** Applies objects; their namespace is this one. */
+  apply(...objects: object[]): Promise<void>;
+  /** Reads one object; undefined if there is none. */
+  get(kind: string, name: string): Promise<Loose | undefined>;
+  list(kind: string): Promise<Loose[]>;
+  patch(kind: string, name: string, patch: object, ...more: string[]): Promise<void>;
+  kubectl(...args: string[]): Promise<string>;
+  attempt(...args: string[]): Promise<Outcome>;
+  /** Waits until the object is as `holds` says; undefined stands for no object. */
+  until(kind: string, name: string, holds: (object: Loose) => boolean, seconds?: number): Promise<Loose>;
+  /** Waits until the Sandbox's Ready condition has this reason. */
+  untilReason(sandbox: string, reason: string, seconds?: number): Promise<Loose>;
+}
+
+/** Makes a namespace that is deleted (without waiting) when the test ends. */
+export async function makeNamespace(): Promise<Namespace> {
+  const name = `t-${randomBytes(4).toString("hex")}`;
+  const cluster = { kubectl: inject("kubectl"), kubeconfig: inject("kubeconfig") };
+  await run(cluster, ["create", "namespace", name]);
+  // Pods need it, and the controller that makes it may lag behind.
+  await until(() => attempt(cluster, ["-n", name, "get", "serviceaccount", "default"]), ({ code }) => code === 0);
+  onTestFinished(() => run(cluster, ["delete", "namespace", name, "--wait=false"]).then(() => {}));
+  return verbs(name, cluster);
+}
+
+function verbs(name: string, cluster: Kubectl): Namespace {
+  const kubectl = (...args: string[]) => run(cluster, ["-n", name, ...args]);
+  const get = async (kind: string, object: string) => {
+    const text = await kubectl("get", kind, object, "-o", "json", "--ignore-not-found");
+    return text.trim() === "" ? undefined : JSON.parse(text);
+  };
+  const untilObject: Namespace["until"] = (kind, object, holds, seconds) =>
+    until(() => get(kind, object), holds, seconds);
+  return {
+    name,
+    cluster,
+    kubectl,
+    get,
+    attempt: (...args) => attempt(cluster, ["-n", name, ...args]),
+    apply: async (...objects) => {
+      const text = objects.map((object) => stringify(object)).join("---\n");
+      await run(cluster, ["-n", name, "apply", "-f", "-"], text);
+    },
+    list: async (kind) => JSON.parse(await kubectl("get", kind, "-o", "json")).items,
+    patch: async (kind, object, patch, ...more) => {
+      await kubectl("patch", kind, object, "--type=merge", "-p", JSON.stringify(patch), ...more);
+    },
+    until: untilObject,
+    untilReason: (sandbox, reason, seconds) =>
+      untilObject("sandbox", sandbox, (object) => condition(object, "Ready")?.reason === reason, seconds),
+  };
+}
+
+/** Returns a condition of an object, undefined if there is none of that type. */
+export function condition(object: Loose, type: string): Loose | undefined {
+  return object?.status?.conditions?.find((candidate: Loose) => candidate.type === type);
+}
+
+/** Makes a Sandbox that runs anywhere: a busybox that sleeps, on whatever node takes it, gone at once when told to. */
+export function sleeper(name: string, spec: Loose = {}, podSpec: Loose = {}): Loose {
+  return {
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: { name },
+    spec: {
+      ...spec,
+      podTemplate: {
+        ...spec.podTemplate,
+        spec: {
+          terminationGracePeriodSeconds: 0,
+          automountServiceAccountToken: false,
+          containers: [{ name: "main", image: "busybox:1.37", command: ["sleep", "86400"] }],
+          ...podSpec,
+        },
+      },
+    },
+  };
+}
+
+/** Pod spec fields that put a Pod on a simulated node, beside a real one too. */
+export const ON_SIMULATED_NODES = {
+  nodeSelector: { type: "kwok" },
+  tolerations: [{ key: "kwok.x-k8s.io/node", operator: "Exists", effect: "NoSchedule" }],
+};

@@ -1,0 +1,78 @@
+/**
+ * Global setup of the integration suite: one local cluster, the CRDs, an engine, all hooks in one process and the
+ * keeper. `METACONTROLLER` names a real binary; otherwise the stand-in runs. @module
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import type { TestProject } from "vitest/node";
+import { startCluster } from "../../dev/cluster/cluster.ts";
+import { startMetacontroller } from "../../dev/metacontroller/start.ts";
+import { renderManifests } from "../../tools/manifests/render.ts";
+import { installEngineCRDs, run } from "./kubectl.ts";
+import { freePort, startChild } from "./processes.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    kubeconfig: string;
+    kubectl: string;
+    /** Base URL of the hooks, and the file that holds the id of the process that serves them. */
+    hooksURL: string;
+    hooksPidFile: string;
+    engine: "real" | "stand-in";
+    nodes: "real" | "simulated" | "none";
+    logs: string;
+  }
+}
+
+/** Simulated nodes beside the real one, for tests that want many Pods. */
+const SIMULATED_NODES = 8;
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const say = (line: string) => process.stdout.write(`integration: ${line}\n`);
+  const directory = mkdtempSync(join(tmpdir(), "hookbox-test-"));
+  const logs = process.env["HOOKBOX_TEST_LOGS"] ?? join(directory, "logs");
+  mkdirSync(logs, { recursive: true });
+  const stops: (() => Promise<void>)[] = [() => Promise.resolve(rmSync(directory, { recursive: true, force: true }))];
+  const stopAll = async () => {
+    for (const stop of stops.splice(0).reverse()) await stop();
+  };
+  try {
+    const wanted = (process.env["HOOKBOX_TEST_NODES"] ?? "auto") as "auto" | "real" | "simulated";
+    const stateDir = join(directory, "cluster");
+    const cluster = await startCluster({ stateDir, nodes: wanted, simulatedNodes: SIMULATED_NODES, progress: say });
+    stops.push(() => cluster.stop());
+    const kubectl = { kubectl: cluster.kubectl, kubeconfig: cluster.kubeconfig };
+    await installEngineCRDs(kubectl);
+    const port = await freePort();
+    const hooksURL = `http://127.0.0.1:${port}`;
+    await run(kubectl, ["apply", "-f", "-"], renderManifests(hooksURL));
+    await run(kubectl, ["wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"]);
+    const hooks = startChild("hooks", ["tools/serve/main.ts", "--host", "127.0.0.1", "--port", String(port)], logs);
+    stops.push(hooks.stop);
+    const hooksPidFile = join(directory, "hooks.pid");
+    writeFileSync(hooksPidFile, String(hooks.pid));
+    const engine = await startMetacontroller({
+      kubeconfig: cluster.kubeconfig,
+      logFile: join(logs, "metacontroller.log"),
+      progress: say,
+    });
+    stops.push(() => engine.stop());
+    const keeper = startChild("keeper", ["keeper/main.ts", "--kubeconfig", cluster.kubeconfig], logs);
+    stops.push(keeper.stop);
+    say(`nodes: ${cluster.nodes}${cluster.whyNotReal ? ` (${cluster.whyNotReal})` : ""}`);
+    say(`engine: ${engine.kind === "real" ? "Metacontroller" : "the stand-in"} ${engine.version}`);
+    project.provide("kubeconfig", cluster.kubeconfig);
+    project.provide("kubectl", cluster.kubectl);
+    project.provide("hooksURL", hooksURL);
+    project.provide("hooksPidFile", hooksPidFile);
+    project.provide("engine", engine.kind);
+    project.provide("nodes", cluster.nodes);
+    project.provide("logs", logs);
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
+  return stopAll;
+}
