@@ -3,9 +3,11 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { DEFINITION } from "../../api/blueprint.ts";
+import { requiredVersion } from "../../dev/cluster/programs.ts";
 import { crdFile } from "../../tools/crdgen/crd.ts";
+import { readDefinitions } from "../../tools/crdgen/data.ts";
 import { kinds } from "../../tools/crdgen/kinds.ts";
-import { complaint, CRD_FOLDER, desiredFiles, staleFiles } from "../../tools/crdgen/main.ts";
+import { complaint, CRD_FOLDER, desiredFiles, staleFiles } from "../../tools/crdgen/files.ts";
 import type { OpenAPISchema } from "../../tools/crdgen/openapi.ts";
 import { toOpenAPI } from "../../tools/crdgen/structural.ts";
 
@@ -177,4 +179,15 @@ test("Metacontroller's observedGeneration is declared on every composite parent,
   expect(statusFields("SandboxWarmPool")).toContain("observedGeneration");
   expect(statusFields("SandboxClaim")).toEqual(["conditions", "sandbox"]);
   expect(statusFields("SandboxTemplate")).toEqual([]);
+});
+
+test("kubectl apply can keep each CRD in its annotation", () => {
+  // 256 KiB for all annotations of an object: k8s.io/apimachinery, api/validation/objectmeta.go.
+  for (const crd of crds) expect(JSON.stringify(crd).length).toBeLessThan(200 * 1024);
+});
+
+test("embedded specs are those of the Kubernetes that the local cluster runs", () => {
+  const goMod = readFileSync(new URL("../../dev/cluster/go.mod", import.meta.url), "utf8");
+  const hint = "take them anew with tools/crdgen/refresh.ts, then npm run crds";
+  expect(readDefinitions().kubernetes, hint).toBe(requiredVersion(goMod, "k8s.io/kubernetes/cmd/kube-apiserver"));
 });

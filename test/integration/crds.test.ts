@@ -9,7 +9,8 @@ import type { KubeObject } from "../../lib/objects.ts";
 import { crdFile } from "../../tools/crdgen/crd.ts";
 import { readDefinitions } from "../../tools/crdgen/data.ts";
 import { kinds } from "../../tools/crdgen/kinds.ts";
-import { CRD_FOLDER } from "../../tools/crdgen/main.ts";
+import { fetchDefinitions, fromKubeconfig } from "../../tools/crdgen/fetch.ts";
+import { CRD_FOLDER } from "../../tools/crdgen/files.ts";
 import { type OpenAPISchema, referenceOf } from "../../tools/crdgen/openapi.ts";
 import { accepted, BLUEPRINT, claim, pool, refusedSpecs, refusedStatuses, sandbox, template } from "../api/samples.ts";
 import { run } from "./kubectl.ts";
@@ -109,6 +110,13 @@ test("all four CRDs are established", async () => {
     "sandboxtemplates.extensions.agents.x-k8s.io",
     "sandboxwarmpools.extensions.agents.x-k8s.io",
   ]);
+});
+
+test("refresh finds what the CRDs embed on this API server", async () => {
+  const { kubernetes, definitions } = await fetchDefinitions(fromKubeconfig(inject("kubeconfig")));
+  expect(kubernetes).toMatch(/^v1\.\d+/);
+  expect(definitions["io.k8s.api.core.v1.PodSpec"]).toMatchObject({ required: ["containers"] });
+  await expect(fromKubeconfig(inject("kubeconfig"))("/openapi/v3/apis/none")).rejects.toThrow("answered 404");
 });
 
 test("v1beta1 is the only version", async () => {

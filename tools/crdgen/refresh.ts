@@ -1,75 +1,15 @@
-/** Takes the definitions that our CRDs embed anew from a running API server: --kubeconfig FILE or --server URL. @module */
+/** Takes the embedded definitions anew: --kubeconfig FILE or --server URL (kubectl proxy). Entry point only. @module */
 import { writeFileSync } from "node:fs";
-import { get, type RequestOptions } from "node:https";
-import { text } from "node:stream/consumers";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { KubeConfig } from "@kubernetes/client-node";
 import { DATA_FILE } from "./data.ts";
-import { kinds } from "./kinds.ts";
-import { type Definitions, type EmbeddedDefinitions, pickDefinitions } from "./openapi.ts";
-import { BUILT_IN, embeddedIn, toOpenAPI } from "./structural.ts";
+import { fetchDefinitions, fromKubeconfig, fromServer } from "./fetch.ts";
 
-/** Fetches one JSON document of the API server by its path. */
-type GetJSON = (path: string) => Promise<unknown>;
-
-const DOCUMENTS = ["/openapi/v3/api/v1", "/openapi/v3/apis/networking.k8s.io/v1"];
-
-/** Asks the API server for its OpenAPI and picks out what our kinds embed. */
-export async function fetchDefinitions(getJSON: GetJSON): Promise<EmbeddedDefinitions> {
-  const { gitVersion } = await getJSON("/version") as { gitVersion: string };
-  const all: Definitions = {};
-  for (const path of DOCUMENTS) {
-    const document = await getJSON(path) as { components: { schemas: Definitions } };
-    Object.assign(all, document.components.schemas);
-  }
-  const roots = kinds.flatMap(({ schema }) => embeddedIn(toOpenAPI(schema)));
-  return { kubernetes: gitVersion, definitions: pickDefinitions(all, roots, Object.keys(BUILT_IN)) };
+const { kubeconfig, server } = parseArgs({ options: { kubeconfig: { type: "string" }, server: { type: "string" } } })
+  .values;
+if ((kubeconfig === undefined) === (server === undefined)) {
+  throw new TypeError("Cannot choose an API server: give one of --kubeconfig FILE and --server URL");
 }
-
-/** Gets without credentials, such as from `kubectl proxy`. */
-export function fromServer(server: string): GetJSON {
-  return async (path) => {
-    const response = await fetch(new URL(path, server));
-    if (!response.ok) throw new Error(`Cannot get ${path}: the API server answered ${response.status}`);
-    return response.json();
-  };
-}
-
-/** Gets with the credentials of the kubeconfig's current context. */
-export function fromKubeconfig(file: string): GetJSON {
-  const config = new KubeConfig();
-  config.loadFromFile(file);
-  const server = config.getCurrentCluster()?.server;
-  if (!server) throw new Error(`Cannot use ${file}: its current context names no cluster`);
-  return async (path) => {
-    const options: RequestOptions = {};
-    await config.applyToHTTPSOptions(options);
-    return await getOverTLS(new URL(path, server), options);
-  };
-}
-
-function getOverTLS(url: URL, options: RequestOptions): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    get(url, options, (response) => {
-      const body = text(response);
-      if (response.statusCode === 200) body.then(JSON.parse).then(resolve, reject);
-      else {body.then(() =>
-          reject(new Error(`Cannot get ${url.pathname}: the API server answered ${response.statusCode}`))
-        );}
-    }).on("error", reject);
-  });
-}
-
-async function main(): Promise<void> {
-  const { kubeconfig, server } = parseArgs({ options: { kubeconfig: { type: "string" }, server: { type: "string" } } })
-    .values;
-  if ((kubeconfig === undefined) === (server === undefined)) {
-    throw new TypeError("Cannot choose an API server: give one of --kubeconfig FILE and --server URL");
-  }
-  const data = await fetchDefinitions(server === undefined ? fromKubeconfig(kubeconfig ?? "") : fromServer(server));
-  writeFileSync(DATA_FILE, `${JSON.stringify(data, null, 1)}\n`);
-  process.stdout.write(`wrote ${Object.keys(data.definitions).length} definitions of Kubernetes ${data.kubernetes}\n`);
-}
-
-if (import.meta.main) await main();
+const data = await fetchDefinitions(server === undefined ? fromKubeconfig(kubeconfig ?? "") : fromServer(server));
+writeFileSync(DATA_FILE, `${JSON.stringify(data, null, 1)}\n`);
+process.stdout.write(`wrote ${Object.keys(data.definitions).length} definitions of Kubernetes ${data.kubernetes}\n`);

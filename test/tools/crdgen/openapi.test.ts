@@ -1,8 +1,10 @@
 /** Picking definitions out of an API server's OpenAPI, and asking for it. @module */
-import { expect, test } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
 import { readDefinitions } from "../../../tools/crdgen/data.ts";
 import { pickDefinitions } from "../../../tools/crdgen/openapi.ts";
-import { fetchDefinitions } from "../../../tools/crdgen/refresh.ts";
+import { fetchDefinitions, fromServer } from "../../../tools/crdgen/fetch.ts";
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
@@ -65,6 +67,14 @@ test("fetchDefinitions() asks one server for its version and its definitions", a
   ]);
 });
 
-test("the data file says which Kubernetes it comes from", () => {
-  expect(readDefinitions().kubernetes).toMatch(/^v1\.\d+\.\d+$/);
+test("fromServer() gets by path, and names the path that is refused", async () => {
+  const server = createServer((asked, answer) => {
+    answer.statusCode = asked.url === "/version" ? 200 : 403;
+    answer.end(JSON.stringify({ gitVersion: "v1.99.0" }));
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await new Promise((resolve) => server.once("listening", resolve));
+  const getJSON = fromServer(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  expect(await getJSON("/version")).toEqual({ gitVersion: "v1.99.0" });
+  await expect(getJSON("/openapi/v3")).rejects.toThrow("Cannot get /openapi/v3: the API server answered 403");
 });

@@ -1,0 +1,33 @@
+/** The files of crds/: what they should say, and which do not. Writes nothing. @module */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { crdFile, crdText } from "./crd.ts";
+import { readDefinitions } from "./data.ts";
+import { kinds } from "./kinds.ts";
+
+/** Where the CRDs are. */
+export const CRD_FOLDER = new URL("../../crds/", import.meta.url);
+
+/** Returns the text that each file in crds/ should have, by file name. */
+export function desiredFiles(): Map<string, string> {
+  const { definitions } = readDefinitions();
+  return new Map(kinds.map((kind) => [crdFile(kind.resource), crdText(kind, definitions)]));
+}
+
+/** Lists the files below `folder` that are missing, differ or should not be there, in order of name. */
+export function staleFiles(desired: ReadonlyMap<string, string>, folder: URL): string[] {
+  const present = new Set(listFolder(folder));
+  const names = new Set([...desired.keys(), ...present]);
+  const isStale = (name: string) =>
+    !present.has(name) || readFileSync(new URL(name, folder), "utf8") !== desired.get(name);
+  return [...names].filter(isStale).sort();
+}
+
+/** Tells what to do about stale files, `undefined` if there are none. */
+export function complaint(stale: readonly string[]): string | undefined {
+  if (stale.length === 0) return undefined;
+  return `Cannot vouch for crds/: ${stale.join(", ")} not what api/ makes of it, run npm run crds`;
+}
+
+function listFolder(folder: URL): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
