@@ -22,7 +22,8 @@ const SHORTEST_WAIT_SECONDS = 0.05;
 export function expiryPhase(sandbox: Sandbox, now: Date): ExpiryPhase {
   const left = secondsLeft(sandbox, now);
   if (left === undefined || left > 0) return "none";
-  return findCondition(sandbox.status?.conditions, "Ready")?.reason === "SandboxExpired" ? "published" : "due";
+  const ready = findCondition(sandbox.status?.conditions, "Ready");
+  return ready?.status === "False" && ready.reason === "SandboxExpired" ? "published" : "due";
 }
 
 /** Returns the seconds until the hook has to look again because time has passed; undefined: never. */
@@ -32,7 +33,14 @@ export function resyncAfter(sandbox: Sandbox, now: Date): number | undefined {
   return Math.min(Math.max(left, SHORTEST_WAIT_SECONDS), LONGEST_WAIT_SECONDS);
 }
 
+/** Tells whether there is a `shutdownTime` that is no time: the API server's own check lets a few such texts through. */
+export function isTimeUnreadable({ spec: { shutdownTime } }: Sandbox): boolean {
+  return shutdownTime !== undefined && Number.isNaN(Date.parse(shutdownTime));
+}
+
+/** An unreadable time never comes: nothing is deleted on a guess. */
 function secondsLeft(sandbox: Sandbox, now: Date): number | undefined {
   const { shutdownTime } = sandbox.spec;
-  return shutdownTime === undefined ? undefined : (Date.parse(shutdownTime) - now.getTime()) / 1000;
+  if (shutdownTime === undefined || isTimeUnreadable(sandbox)) return undefined;
+  return (Date.parse(shutdownTime) - now.getTime()) / 1000;
 }

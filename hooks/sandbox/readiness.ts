@@ -2,6 +2,7 @@
 import type { ReadyReason } from "../../api/sandbox.ts";
 import type { ConditionStatus, Verdict } from "../../lib/conditions.ts";
 import { isPodReady, podIPs } from "../../lib/pods.ts";
+import { isTimeUnreadable } from "./expiry.ts";
 import { claimTemplates, pvcName } from "./pvcs.ts";
 import { isPodTaken, type View } from "./view.ts";
 
@@ -13,6 +14,7 @@ type ReadyVerdict = Verdict<"Ready", ReadyReason>;
  * | rule | what holds | reason |
  * |---|---|---|
  * | multiplePods | more than one Pod is ours | MultiplePods |
+ * | unreadableTime | spec.shutdownTime is no time | InvalidConfiguration |
  * | brokenChildren | a child cannot be made | InvalidConfiguration if only another spec helps, else ReconcilerError |
  * | suspended | mode Suspended | SandboxSuspended |
  * | finished | the Pod is Succeeded or Failed | PodSucceeded, PodFailed |
@@ -21,7 +23,7 @@ type ReadyVerdict = Verdict<"Ready", ReadyReason>;
  * | (none of these) | | DependenciesReady |
  */
 export function readyVerdict(view: View): ReadyVerdict {
-  const rules = [multiplePods, brokenChildren, suspended, finished, notReady, foreignVolumes];
+  const rules = [multiplePods, unreadableTime, brokenChildren, suspended, finished, notReady, foreignVolumes];
   for (const rule of rules) {
     const verdict = rule(view);
     if (verdict) return verdict;
@@ -33,6 +35,13 @@ function multiplePods({ pods }: View): ReadyVerdict | undefined {
   if (pods.length < 2) return undefined;
   const what = `multiple Pods (${pods.length}) are controlled by this Sandbox`;
   return ready("False", "MultiplePods", `${what}; refusing to choose or create a Pod`);
+}
+
+function unreadableTime({ sandbox }: View): ReadyVerdict | undefined {
+  if (!isTimeUnreadable(sandbox)) return undefined;
+  return childrenError("InvalidConfiguration", [
+    `spec.shutdownTime "${sandbox.spec.shutdownTime}" cannot be read as a time`,
+  ]);
 }
 
 function brokenChildren(view: View): ReadyVerdict | undefined {

@@ -1,0 +1,62 @@
+/** Which folder may import what: the rules of AGENTS.md, as a test. @module */
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { expect, test } from "vitest";
+
+interface Rule {
+  files: string;
+  /** Folders and packages that may be imported for their values; types may come from @kubernetes/client-node too. */
+  values: RegExp[];
+}
+
+const HTTP = [/^hono(\/|$)/, /^prom-client$/];
+const RULES: Rule[] = [
+  { files: "lib/*.ts", values: [/^lib\//, /^zod$/] },
+  { files: "lib/{app,metrics}.ts", values: [/^lib\//, /^zod$/, ...HTTP] },
+  { files: "lib/{serve,runhook}.ts", values: [/^lib\//, ...HTTP, /^@hono\/node-server$/, /^node:(http|util)$/] },
+  { files: "api/*.ts", values: [/^lib\//, /^api\//, /^zod$/] },
+  { files: "hooks/*/*.ts", values: [/^lib\//, /^api\//, /^zod$/] },
+];
+const ROOT = new URL("../", import.meta.url).pathname;
+const IMPORT = /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^"';]*?from\s+"([^"]+)"|import\("([^"]+)"\)/g;
+
+/** The last rule that covers a file is its rule. */
+function ruleOf(file: string): Rule | undefined {
+  return RULES.findLast(({ files }) => globSync(files, { cwd: ROOT }).includes(file));
+}
+
+function imports(file: string): { specifier: string; typeOnly: boolean }[] {
+  const text = readFileSync(join(ROOT, file), "utf8");
+  return [...text.matchAll(IMPORT)].map(([, type, from, dynamic]) => {
+    const specifier = from ?? dynamic ?? "";
+    const resolved = specifier.startsWith(".") ? normalize(join(dirname(file), specifier)) : specifier;
+    return { specifier: resolved, typeOnly: type !== undefined };
+  });
+}
+
+const files = globSync(["lib/*.ts", "api/*.ts", "hooks/*/*.ts"], { cwd: ROOT }).sort();
+
+test.for(files)("%s imports only what its folder may", (file) => {
+  const rule = ruleOf(file);
+  const hook = /^hooks\/[^/]+\//.exec(file)?.[0];
+  const allowed = ({ specifier, typeOnly }: { specifier: string; typeOnly: boolean }) =>
+    rule?.values.some((pattern) => pattern.test(specifier)) || (hook && specifier.startsWith(hook)) ||
+    (typeOnly && specifier === "@kubernetes/client-node");
+  expect(imports(file).filter((found) => !allowed(found))).toEqual([]);
+});
+
+test("only the runtime's edge names Deno or process", () => {
+  const naming = files.filter((file) =>
+    /\b(Deno\.\w|globalThis\.process)/.test(readFileSync(join(ROOT, file), "utf8"))
+  );
+  expect(naming).toEqual(["lib/serve.ts"]);
+});
+
+test("no file of ours is over 250 lines, no test over 400", () => {
+  const all = globSync(["{api,lib,hooks,keeper,tools,dev,test}/**/*.ts", "*.ts"], { cwd: ROOT });
+  const long = all.filter((file) => {
+    const lines = readFileSync(join(ROOT, file), "utf8").split("\n").length - 1;
+    return lines > (file.startsWith("test/") ? 400 : 250);
+  });
+  expect(long).toEqual([]);
+});

@@ -1,0 +1,56 @@
+/** Each hook as a process, on Node and on Deno; there with leave to listen on one port and nothing else. @module */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { hookNames } from "../tools/serve/hooks.ts";
+import { aRequest, aSandbox } from "./sandboxes.ts";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const RUNTIMES = {
+  node: () => [],
+  deno: (port: number) => ["run", "--no-prompt", "--cached-only", `--allow-net=127.0.0.1:${port}`],
+};
+const cases = hookNames.flatMap((hook) => (["node", "deno"] as const).map((runtime) => ({ hook, runtime })));
+
+test.for(cases)("hook $hook on $runtime answers and stops cleanly", { timeout: 60_000 }, async ({ hook, runtime }) => {
+  const port = await freePort();
+  const args = [...RUNTIMES[runtime](port), `hooks/${hook}/main.ts`, "--host", "127.0.0.1", "--port", String(port)];
+  const child = spawn(`${ROOT}node_modules/.bin/${runtime}`, args, { cwd: ROOT, stdio: ["ignore", "ignore", "pipe"] });
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (part) => errors += part);
+  try {
+    await listening(child, () => errors);
+    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+    const answer = await fetch(`http://127.0.0.1:${port}/sync`, {
+      method: "POST",
+      body: JSON.stringify(aRequest(aSandbox())),
+    });
+    expect(await answer.json()).toMatchObject({ children: [{ kind: "Pod" }] });
+    expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toContain(`{hook="${hook}"`);
+  } finally {
+    child.kill("SIGTERM");
+  }
+  expect(await exited(child)).toBe(0);
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+}
+
+function listening(child: ChildProcess, errors: () => string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.stderr?.on("data", () => errors().includes('"Listening"') && resolve());
+    child.once("exit", (code) => reject(new Error(`ended with ${code}: ${errors()}`)));
+  });
+}
+
+function exited(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null) return Promise.resolve(child.exitCode);
+  return new Promise((resolve) => child.once("exit", (code) => resolve(code)));
+}
