@@ -7,6 +7,7 @@ import { renderKubeconfig } from "./kubeconfig.ts";
 import { type Pki, type UserName, writePki } from "./pki.ts";
 import { freePorts } from "./ports.ts";
 import type { Session } from "./session.ts";
+import { withOwnVolumes } from "./storage.ts";
 import { kubeconfigPath } from "./state.ts";
 import { waitUntil } from "./wait.ts";
 
@@ -45,7 +46,8 @@ export async function startControllerManager(session: Session, plane: ControlPla
   const kubeconfig = userKubeconfig(plane, "controller-manager");
   const managerArgs = args.controllerManagerArgs({ kubeconfig, pki: plane.pki.folder });
   const program = plane.programs["kube-controller-manager"] ?? "kube-controller-manager";
-  const manager = session.start("kube-controller-manager", program, managerArgs);
+  const { command, args: commandArgs } = withOwnVolumes(session, program, managerArgs);
+  const manager = session.start("kube-controller-manager", command, commandArgs);
   const path = "/api/v1/namespaces/default/serviceaccounts/default";
   const probe = async () => (await readObject(plane.access, path)) !== undefined;
   const { signal } = session;

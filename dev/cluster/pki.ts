@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type KeyedCertificate, makeCertificate, makeKeys } from "./certificates.ts";
+import { REAL_NODE } from "./nodeconfig.ts";
 
 export interface Pki {
   folder: string;
@@ -11,7 +12,7 @@ export interface Pki {
   tokens: Record<UserName, string>;
 }
 
-export type UserName = "admin" | "controller-manager" | "scheduler" | "kwok";
+export type UserName = "admin" | "controller-manager" | "scheduler" | "kwok" | "kubelet";
 
 const USERS: Record<UserName, { user: string; group: string }> = {
   "admin": { user: "hookbox-admin", group: "system:masters" },
@@ -19,6 +20,7 @@ const USERS: Record<UserName, { user: string; group: string }> = {
   "controller-manager": { user: "system:kube-controller-manager", group: "system:masters" },
   "scheduler": { user: "system:kube-scheduler", group: "system:authenticated" },
   "kwok": { user: "hookbox-kwok", group: "system:masters" },
+  "kubelet": { user: `system:node:${REAL_NODE}`, group: "system:nodes" },
 };
 
 /** First address of the Service range, which Kubernetes gives to the Service `kubernetes`. */
@@ -58,7 +60,7 @@ export async function writePki(folder: string): Promise<Pki> {
 
 function makeTokens(): Record<UserName, string> {
   const token = () => randomBytes(16).toString("hex");
-  return { "admin": token(), "controller-manager": token(), "scheduler": token(), "kwok": token() };
+  return { "admin": token(), "controller-manager": token(), "scheduler": token(), "kwok": token(), "kubelet": token() };
 }
 
 /** Renders kube-apiserver's static token file: token, user, uid and groups of each user on a line. */

@@ -10,7 +10,7 @@ export interface Session {
   /** Changes the record, on disk as well. */
   update(change: Partial<ClusterRecord>): void;
   /** Starts a process and records it before anything else can happen. */
-  start(name: string, program: string, args: string[]): ProcessRecord;
+  start(name: string, command: string, args: string[], env?: Record<string, string>): ProcessRecord;
   progress(line: string): void;
   signal?: AbortSignal | undefined;
 }
@@ -27,9 +27,9 @@ export function beginSession(
     record = { ...record, ...change };
     writeRecord(stateDir, record);
   };
-  const start = (name: string, command: string, args: string[]) => {
+  const start = (name: string, command: string, args: string[], env: Record<string, string> = {}) => {
     signal?.throwIfAborted();
-    const started = startProcess({ name, command, args, logFile: join(stateDir, "logs", `${name}.log`) });
+    const started = startProcess({ name, command, args, env, logFile: join(stateDir, "logs", `${name}.log`) });
     update({ processes: [...record.processes, started] });
     return started;
   };

@@ -16,19 +16,17 @@ export interface ClusterRecord {
   simulatedNodes: number;
   whyNotReal?: string;
   processes: ProcessRecord[];
+  /** Folders of the machine to remove at the end if nobody uses them, inner ones first; absent without a real node. */
+  mountPoints?: string[];
   /** Absent without a real node. */
-  realNode?: RealNodeRecord;
+  realNode?: RealNodeRecord | undefined;
 }
 
 /** What a real node takes outside the cluster's folder. */
 export interface RealNodeRecord {
   bridge: string;
-  /** Short folder for Unix sockets, whose paths may not exceed 108 bytes. */
-  socketFolder: string;
-  /** Control group of all Pods, below each hierarchy's root. */
-  cgroup: string;
-  /** Folders of the machine that were made to mount over, inner ones first. */
-  madeFolders: string[];
+  /** The busybox that made the bridge and can remove it. */
+  busybox: string;
 }
 
 export function kubeconfigPath(stateDir: string): string {

@@ -1,0 +1,142 @@
+/** Builds container images from files, as OCI archives, where there is no registry. Imports and runs nothing. @module */
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { pack } from "tar-stream";
+
+/** One file of an image; give exactly one of `from`, `content`, `link` and `folder`. */
+export interface ImageFile {
+  /** Absolute path in the image. */
+  path: string;
+  /** File or folder of this machine, copied with everything in it. */
+  from?: string;
+  content?: string | Uint8Array;
+  /** Target of a symbolic link. */
+  link?: string;
+  /** An empty folder; those on the way to other files come by themselves. */
+  folder?: true;
+  /** Permissions; by default those of `from`, else 0o644, and 0o755 for folders. */
+  mode?: number;
+}
+
+export interface ImageSpec {
+  /** Full name, such as `docker.io/library/busybox:1.37`; Pods may leave out `docker.io/library/`. */
+  name: string;
+  files: ImageFile[];
+  entrypoint?: string[];
+  command?: string[];
+  env?: Record<string, string>;
+  workingDir?: string;
+  /** For example `1000:1000`; root if absent. */
+  user?: string;
+}
+
+interface Entry {
+  name: string;
+  type: "file" | "directory" | "symlink";
+  mode: number;
+  content?: Uint8Array;
+  linkname?: string;
+}
+
+/** Builds the OCI archive (a tar) of one image. The same files and spec give the same bytes. */
+export async function buildImageArchive(spec: ImageSpec, architecture: string): Promise<Buffer> {
+  const layer = await buildTar(withParents(spec.files.flatMap(entriesOf)));
+  const config = jsonBlob({
+    architecture,
+    os: "linux",
+    config: {
+      Entrypoint: spec.entrypoint,
+      Cmd: spec.command,
+      Env: Object.entries(spec.env ?? {}).map(([name, value]) => `${name}=${value}`),
+      WorkingDir: spec.workingDir,
+      User: spec.user,
+    },
+    rootfs: { type: "layers", diff_ids: [digest(layer)] },
+  });
+  const type = "application/vnd.oci.image";
+  const manifest = jsonBlob({
+    schemaVersion: 2,
+    mediaType: `${type}.manifest.v1+json`,
+    config: { mediaType: `${type}.config.v1+json`, digest: digest(config), size: config.length },
+    layers: [{ mediaType: `${type}.layer.v1.tar`, digest: digest(layer), size: layer.length }],
+  });
+  const index = jsonBlob({
+    schemaVersion: 2,
+    manifests: [{
+      mediaType: `${type}.manifest.v1+json`,
+      digest: digest(manifest),
+      size: manifest.length,
+      platform: { architecture, os: "linux" },
+      annotations: { "io.containerd.image.name": spec.name },
+    }],
+  });
+  const blobs = [layer, config, manifest].map((blob) => ({ path: `blobs/${digest(blob).replace(":", "/")}`, blob }));
+  const files = [
+    { path: "oci-layout", blob: jsonBlob({ imageLayoutVersion: "1.0.0" }) },
+    { path: "index.json", blob: index },
+    ...blobs,
+  ];
+  return buildTar(files.map(({ path, blob }) => ({ name: path, type: "file", mode: 0o644, content: blob })));
+}
+
+function entriesOf(file: ImageFile): Entry[] {
+  const name = file.path.replace(/^\/+/, "");
+  if (file.link !== undefined) return [{ name, type: "symlink", mode: 0o777, linkname: file.link }];
+  if (file.folder) return [{ name, type: "directory", mode: file.mode ?? 0o755 }];
+  if (file.from !== undefined) return copyEntries(name, file.from, file.mode);
+  return [{ name, type: "file", mode: file.mode ?? 0o644, content: Buffer.from(file.content ?? "") }];
+}
+
+function copyEntries(name: string, from: string, mode?: number): Entry[] {
+  // What the caller names is followed if it is a link; links inside a folder stay links.
+  const stat = statSync(from);
+  if (!stat.isDirectory()) {
+    return [{ name, type: "file", mode: mode ?? stat.mode & 0o777, content: readFileSync(from) }];
+  }
+  const entries: Entry[] = [{ name, type: "directory", mode: mode ?? 0o755 }];
+  for (const child of readdirSync(from).sort()) {
+    const path = join(from, child);
+    const link = lstatSync(path).isSymbolicLink();
+    const inner = `${name}/${child}`;
+    if (link) entries.push({ name: inner, type: "symlink", mode: 0o777, linkname: readlinkSync(path) });
+    else entries.push(...copyEntries(inner, path));
+  }
+  return entries;
+}
+
+/** Adds the folders on the way to each entry, before it. */
+function withParents(entries: Entry[]): Entry[] {
+  const named = new Set(entries.map((entry) => entry.name));
+  const result: Entry[] = [];
+  for (const entry of entries) {
+    const parts = entry.name.split("/").slice(0, -1);
+    const parents = parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+    for (const name of parents.filter((parent) => !named.has(parent))) {
+      named.add(name);
+      result.push({ name, type: "directory", mode: 0o755 });
+    }
+    result.push(entry);
+  }
+  return result;
+}
+
+async function buildTar(entries: Entry[]): Promise<Buffer> {
+  const tar = pack();
+  for (const { content, ...header } of entries) {
+    tar.entry({ ...header, mtime: new Date(0), uid: 0, gid: 0 }, Buffer.from(content ?? ""));
+  }
+  tar.finalize();
+  const parts: Buffer[] = [];
+  for await (const part of tar) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+function jsonBlob(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+function digest(blob: Uint8Array): string {
+  return `sha256:${createHash("sha256").update(blob).digest("hex")}`;
+}

@@ -1,0 +1,91 @@
+/** Finds out whether this machine can carry a real node, and installs the Debian packages it takes. @module */
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import process from "node:process";
+
+/** Programs of the machine that a real node uses. */
+export interface NodeTools {
+  runc: string;
+  /** Folder with the CNI plugins bridge, host-local and loopback. */
+  cniPlugins: string;
+  /** A busybox that needs no libraries. */
+  busybox: string;
+}
+
+const RUNC = ["/usr/sbin/runc", "/usr/bin/runc", "/usr/local/sbin/runc", "/usr/local/bin/runc"];
+const CNI_FOLDERS = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
+const CNI_PLUGINS = ["bridge", "host-local", "loopback"];
+const BUSYBOX = ["/bin/busybox", "/usr/bin/busybox", "/usr/local/bin/busybox"];
+
+/**
+ * Finds what a real node needs, installing Debian packages where it may.
+ *
+ * @returns the tools, or why there can be no real node: one sentence that says what would help
+ */
+export function findNodeTools(progress: (line: string) => void): NodeTools | { whyNotReal: string } {
+  const refusal = refuseMachine();
+  if (refusal) return { whyNotReal: `No real node: ${refusal}; nodes are simulated.` };
+  const missing = missingPackages();
+  if (missing.length > 0) {
+    const failed = installPackages(missing, progress);
+    const advice = `install ${missing.join(", ")}`;
+    if (failed) return { whyNotReal: `No real node: ${failed} (${advice}); nodes are simulated.` };
+  }
+  return { runc: findRunc() ?? "", cniPlugins: findCniPlugins() ?? "", busybox: findBusybox() ?? "" };
+}
+
+function refuseMachine(): string | undefined {
+  if (process.platform !== "linux") return `containers need Linux, and this is ${process.platform}`;
+  if (process.getuid?.() !== 0) return "containers need root (sudo npm run up)";
+  const trial = ["--mount", "--pid", "--fork", "--mount-proc", "true"];
+  if (spawnSync("unshare", trial).status !== 0) return "this machine allows no new namespaces (unshare fails)";
+  return undefined;
+}
+
+function missingPackages(): string[] {
+  return [
+    ...(findRunc() ? [] : ["runc"]),
+    ...(findCniPlugins() ? [] : ["containernetworking-plugins"]),
+    ...(findBusybox() ? [] : ["busybox-static"]),
+  ];
+}
+
+/** Returns what went wrong, or `undefined` if everything is there now. */
+function installPackages(packages: string[], progress: (line: string) => void): string | undefined {
+  if (!existsSync("/usr/bin/apt-get")) return "there is no apt-get here to install what is missing";
+  progress(`installing Debian packages for the real node: ${packages.join(", ")} …`);
+  const apt = (...args: string[]) =>
+    spawnSync("apt-get", args, { encoding: "utf8", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } });
+  const install = () => apt("install", "-y", "-qq", "--no-install-recommends", ...packages);
+  let result = install();
+  if (result.status !== 0) {
+    apt("update", "-qq");
+    result = install();
+  }
+  const still = missingPackages();
+  if (still.length === 0) return undefined;
+  const reason = (result.stderr ?? "").trim().split("\n").at(-1) ?? "";
+  return `apt-get did not install ${still.join(", ")}: ${reason}`;
+}
+
+function findRunc(): string | undefined {
+  return RUNC.find((path) => existsSync(path));
+}
+
+function findCniPlugins(): string | undefined {
+  return CNI_FOLDERS.find((folder) => CNI_PLUGINS.every((plugin) => existsSync(`${folder}/${plugin}`)));
+}
+
+function findBusybox(): string | undefined {
+  return BUSYBOX.find((path) => existsSync(path) && isStatic(readFileSync(path)));
+}
+
+/** Tells whether a 64-bit little-endian ELF program asks for no loader (it has no PT_INTERP program header). */
+export function isStatic(program: Uint8Array): boolean {
+  const view = new DataView(program.buffer, program.byteOffset, program.byteLength);
+  if (program.byteLength < 64 || view.getUint32(0) !== 0x7f454c46) return false;
+  const table = Number(view.getBigUint64(32, true));
+  const [size, count] = [view.getUint16(54, true), view.getUint16(56, true)];
+  const types = Array.from({ length: count }, (_, index) => view.getUint32(table + index * size, true));
+  return !types.includes(3);
+}

@@ -1,0 +1,32 @@
+#!/bin/sh
+# First process of the real node's own PID and mount namespaces. When it ends, by whatever cause, the kernel ends every
+# process in them and undoes every mount, so that a node can leave neither behind.
+#
+# From the environment: STATE (folder of the cluster), MOUNT_POINTS (folders of the machine that the node gets of its
+# own, kept in STATE), NODE_NAME, NODE_IP, and the programs CONTAINERD and KUBELET.
+set -eu
+
+mount --make-rshared /
+for folder in $MOUNT_POINTS; do mount --bind "$STATE/node/mounts$folder" "$folder"; done
+
+# The kubelet insists on settings that would outlive it on the machine; here it sets copies.
+for setting in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops \
+  kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
+  copy="$STATE/node/sysctl-$(basename "$setting")"
+  cat "/proc/sys/$setting" >"$copy"
+  mount --bind "$copy" "/proc/sys/$setting"
+done
+
+trap 'exit 1' TERM
+
+(
+  "$CONTAINERD" --config "$STATE/node/containerd.toml" >>"$STATE/logs/containerd.log" 2>&1 || true
+  kill -TERM 1
+) &
+while ! [ -S /run/containerd/containerd.sock ]; do sleep 0.02; done
+(
+  "$KUBELET" --config="$STATE/node/kubelet.yaml" --kubeconfig="$STATE/pki/kubelet.kubeconfig" \
+    --hostname-override="$NODE_NAME" --node-ip="$NODE_IP" >>"$STATE/logs/kubelet.log" 2>&1 || true
+  kill -TERM 1
+) &
+wait

@@ -1,0 +1,128 @@
+/** Configuration of the real node's containerd, kubelet and pod network. Pure: starts and writes nothing. @module */
+import { stringify } from "yaml";
+
+export const REAL_NODE = "real-0";
+export const PAUSE_IMAGE = "hookbox.local/pause:1";
+
+/**
+ * Folders of the machine that containerd, runc, the CNI plugins, kubelet and the volume provisioner write to whatever
+ * their configuration says. The node has its own mounted over them.
+ */
+export const VOLUMES_FOLDER = "/tmp/hostpath_pv";
+export const MOUNT_POINTS = [
+  "/run/containerd",
+  "/var/lib/cni",
+  "/var/lib/containerd",
+  "/var/lib/kubelet",
+  "/var/log/containers",
+  VOLUMES_FOLDER,
+];
+
+/**
+ * Renders containerd's configuration.
+ *
+ * @param paths `cniConfig` and `cniPlugins` are folders, `runc` and `shim` programs
+ * @param snapshotter `overlayfs`, or `native` where the disk does not take overlays
+ */
+export function renderContainerdConfig(
+  paths: { cniConfig: string; cniPlugins: string; runc: string; shim: string },
+  snapshotter: "overlayfs" | "native",
+): string {
+  // A JSON string is a TOML basic string.
+  const text = JSON.stringify;
+  const runtime = `plugins."io.containerd.cri.v1.runtime"`;
+  return `version = 3
+disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.snapshotter.v1.btrfs", \
+"io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.erofs", \
+"io.containerd.snapshotter.v1.blockfile", "io.containerd.nri.v1.nri"]
+
+[plugins."io.containerd.cri.v1.images"]
+snapshotter = ${text(snapshotter)}
+
+[plugins."io.containerd.cri.v1.images".pinned_images]
+sandbox = ${text(PAUSE_IMAGE)}
+
+[${runtime}]
+disable_apparmor = true
+enable_unprivileged_icmp = false
+enable_unprivileged_ports = false
+netns_mounts_under_state_dir = true
+restrict_oom_score_adj = true
+
+[${runtime}.cni]
+bin_dirs = [${text(paths.cniPlugins)}]
+conf_dir = ${text(paths.cniConfig)}
+
+[${runtime}.containerd.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+runtime_path = ${text(paths.shim)}
+
+[${runtime}.containerd.runtimes.runc.options]
+BinaryName = ${text(paths.runc)}
+SystemdCgroup = false
+`;
+}
+
+/** Renders the kubelet's configuration; its API takes the client certificates of this cluster's authority only. */
+export function renderKubeletConfig(
+  node: { pki: string; address: string; resolvConf: string },
+): string {
+  return stringify({
+    apiVersion: "kubelet.config.k8s.io/v1beta1",
+    kind: "KubeletConfiguration",
+    address: node.address,
+    healthzPort: 0,
+    tlsCertFile: `${node.pki}/kubelet.crt`,
+    tlsPrivateKeyFile: `${node.pki}/kubelet.key`,
+    authentication: {
+      anonymous: { enabled: false },
+      webhook: { enabled: false },
+      x509: { clientCAFile: `${node.pki}/ca.crt` },
+    },
+    authorization: { mode: "AlwaysAllow" },
+    containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+    cgroupDriver: "cgroupfs",
+    cgroupsPerQOS: false,
+    enforceNodeAllocatable: [],
+    failCgroupV1: false,
+    failSwapOn: false,
+    localStorageCapacityIsolation: false,
+    makeIPTablesUtilChains: false,
+    oomScoreAdj: 0,
+    podLogsDir: "/var/lib/kubelet/pod-logs",
+    volumePluginDir: "/var/lib/kubelet/volume-plugins",
+    resolvConf: node.resolvConf,
+    maxPods: 200,
+    // The disk is the developer's: neither its fill nor old images are reasons to evict or to delete.
+    evictionHard: { "memory.available": "0%", "nodefs.available": "0%", "imagefs.available": "0%" },
+    imageGCHighThresholdPercent: 100,
+    kubeAPIQPS: 200,
+    kubeAPIBurst: 400,
+    eventRecordQPS: 0,
+    registryPullQPS: 0,
+    serializeImagePulls: false,
+    shutdownGracePeriod: "0s",
+  });
+}
+
+/**
+ * Renders the program that containerd calls as runc. The provisioner makes volumes that only root may write, and Pods
+ * often run as somebody else, so it opens them before a container starts.
+ */
+export function renderRunc(runc: string): string {
+  return `#!/bin/sh
+case " $* " in *" create "*) chmod -f 0777 ${VOLUMES_FOLDER}/* ;; esac
+exec ${runc} "$@"
+`;
+}
+
+/**
+ * Renders the CNI network list: a bridge that exists already, addresses of its subnet and the host as the way out.
+ *
+ * It does without `isGateway` and `ipMasq`, which would switch on forwarding and write firewall rules on the machine.
+ */
+export function renderNetwork(network: { name: string; bridge: string; subnet: string; gateway: string }): string {
+  const { name, bridge, subnet, gateway } = network;
+  const ipam = { type: "host-local", ranges: [[{ subnet, gateway }]], routes: [{ dst: "0.0.0.0/0" }] };
+  return JSON.stringify({ cniVersion: "1.0.0", name, plugins: [{ type: "bridge", bridge, ipam }] }, null, 2);
+}
