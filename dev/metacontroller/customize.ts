@@ -1,0 +1,141 @@
+/** Related objects: what the customize hook of a parent asks for, and which parents a change of them wakes. @module */
+import type { KubeObject } from "../../lib/objects.ts";
+import type { Hook } from "./hook.ts";
+import type { Change, Informer, Informers } from "./informer.ts";
+import { addObjects, groupFor, type Groups } from "./objectmap.ts";
+import { matchesRule, type RelatedRule, type RuleContext, selectRelated } from "./related.ts";
+import type { Resource, Store } from "./store.ts";
+
+const REMEMBERED_MS = 20 * 60_000;
+
+/** The informer of a related resource has no state yet: try again soon. */
+export class NotSynced extends Error {
+  override readonly name = "NotSynced";
+}
+
+/** A cached parent, and how to have it synced. */
+export interface Wakeable {
+  parent: KubeObject;
+  resource: Resource;
+  wake: () => void;
+}
+
+export interface Customize {
+  /** Says whom related changes may wake: all cached parents of the controller, in all namespaces. */
+  start(parents: () => Wakeable[]): void;
+  /**
+   * Returns the related objects of a parent, with a group for each rule; none without a customize hook.
+   *
+   * @throws {NotSynced} on the first use of a resource
+   */
+  related(parent: KubeObject): Promise<Groups>;
+  stop(): void;
+}
+
+interface Options {
+  store: Store;
+  informers: Informers;
+  hook: Hook | undefined;
+  controller: KubeObject;
+  signal: AbortSignal;
+}
+
+/** Makes the related objects of one controller. */
+export function createCustomize({ store, informers, hook, controller, signal }: Options): Customize {
+  const watched = new Map<string, { informer: Informer; end: () => void }>();
+  const answerFor = rememberAnswers(store, hook, controller, signal);
+  let parents: () => Wakeable[] = () => [];
+
+  function informerFor(key: string, resource: Resource, onChange?: (change: Change) => Promise<void>): Informer {
+    const known = watched.get(key);
+    const informer = known?.informer ?? informers.acquire(resource);
+    if (!known) watched.set(key, { informer, end: onChange ? informer.subscribe(onChange) : () => {} });
+    if (!informer.isSynced()) throw new NotSynced(`Cannot list ${resource.plural}: the first list has not arrived`);
+    return informer;
+  }
+
+  async function contextOf(
+    rule: RelatedRule,
+    version: Answer["version"],
+    parentResource: Resource,
+    parent: KubeObject,
+  ): Promise<RuleContext> {
+    const resource = await store.resource(rule.apiVersion, rule.resource);
+    const context = { version, parentResource, parent, resource, labelsOf: () => undefined };
+    if (!rule.namespaceSelector) return context;
+    const namespaces = informerFor("namespaces of selectors", await store.resource("v1", "namespaces"));
+    const labelsOf = (name: string) => {
+      const namespace = namespaces.get(undefined, name);
+      return namespace && { ...namespace.metadata.labels };
+    };
+    return { ...context, labelsOf };
+  }
+
+  /** Every related change goes through all parents, and asks the hook about those for which it has no answer. */
+  async function onRelated({ old, current }: Change): Promise<void> {
+    if (signal.aborted || old && current && old.metadata.resourceVersion === current.metadata.resourceVersion) return;
+    const states = [old, current].filter((state) => state !== undefined);
+    for (const wakeable of parents()) {
+      const answer = await answerFor(wakeable.parent).catch(() => undefined);
+      for (const rule of answer?.rules ?? []) {
+        // a rule that cannot be evaluated wakes nobody: the sync of the parent reports it
+        if (await matches(rule, answer?.version ?? "v1", wakeable, states).catch(() => false)) wakeable.wake();
+      }
+    }
+  }
+
+  async function matches(
+    rule: RelatedRule,
+    version: Answer["version"],
+    { parent, resource }: Wakeable,
+    states: KubeObject[],
+  ): Promise<boolean> {
+    const context = await contextOf(rule, version, resource, parent);
+    return states.some((state) => matchesRule(rule, context, state));
+  }
+
+  return {
+    start: (all) => void (parents = all),
+    async related(parent) {
+      const groups: Groups = new Map();
+      const answer = await answerFor(parent);
+      if (!answer) return groups;
+      const parentResource = await store.kind(parent.apiVersion, parent.kind);
+      for (const rule of answer.rules) {
+        const context = await contextOf(rule, answer.version, parentResource, parent);
+        const informer = informerFor(`${rule.apiVersion}/${rule.resource}`, context.resource, onRelated);
+        groupFor(groups, context.resource);
+        addObjects(groups, selectRelated(rule, context, informer));
+      }
+      return groups;
+    },
+    stop() {
+      for (const { informer, end } of watched.values()) {
+        end();
+        informers.release(informer);
+      }
+    },
+  };
+}
+
+interface Answer {
+  version: "v1" | "v2";
+  rules: RelatedRule[];
+}
+
+/** Answers are kept by uid and generation for 20 minutes: they cannot follow labels, annotations or status. */
+function rememberAnswers(store: Store, hook: Hook | undefined, controller: KubeObject, signal: AbortSignal) {
+  const answers = new Map<string, { answer: Answer; until: number }>();
+  return async (parent: KubeObject): Promise<Answer | undefined> => {
+    if (!hook) return undefined;
+    const key = `${parent.metadata.uid}/${parent.metadata.generation}`;
+    const now = store.clock.now();
+    const known = answers.get(key);
+    if (known && known.until > now) return known.answer;
+    const { relatedResources } = await hook.call({ controller, parent }, signal);
+    const answer = { version: hook.version, rules: (relatedResources ?? []) as RelatedRule[] };
+    for (const [old, { until }] of answers) if (until <= now) answers.delete(old);
+    answers.set(key, { answer, until: now + REMEMBERED_MS });
+    return answer;
+  };
+}

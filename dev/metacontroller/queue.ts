@@ -1,0 +1,108 @@
+/** A work queue with client-go's semantics: one key is never worked on twice at a time. Knows nothing of objects. @module */
+import type { Clock } from "./store.ts";
+
+const BASE_DELAY_MS = 5;
+const MAX_DELAY_MS = 1_000_000;
+const BUCKET_PER_SECOND = 10;
+const BUCKET_BURST = 100;
+
+export interface Queue {
+  add(key: string): void;
+  /** Adds after a delay in milliseconds; an earlier time that is pending wins, 0 or less means now. */
+  addAfter(key: string, milliseconds: number): void;
+  /** Adds after 5 ms doubled per failure of the key, at most 1000 s, and at 10 per second for all keys (burst 100). */
+  addRateLimited(key: string): void;
+  /** Ends the failures of a key. */
+  forget(key: string): void;
+  /** Starts the workers; until then keys are collected. */
+  start(): void;
+  /** Takes no more keys and resolves when running work has ended. */
+  stop(): Promise<void>;
+  /** Keys that are ready or being worked on; delayed ones do not count. */
+  busy(): number;
+}
+
+/** Makes a stopped queue. `work` must not reject; it decides itself what is added again. */
+export function createQueue(clock: Clock, workers: number, work: (key: string) => Promise<void>): Queue {
+  const ready = new Set<string>();
+  const running = new Map<string, Promise<void>>();
+  const again = new Set<string>();
+  const delayed = new Map<string, { due: number; cancel: () => void }>();
+  const limiter = createLimiter(clock);
+  let state: "waiting" | "started" | "stopped" = "waiting";
+
+  function pump(): void {
+    for (const key of ready) {
+      if (state !== "started" || running.size >= workers) return;
+      ready.delete(key);
+      running.set(key, work(key).finally(() => done(key)));
+    }
+  }
+
+  function done(key: string): void {
+    running.delete(key);
+    if (again.delete(key)) add(key);
+    pump();
+  }
+
+  function add(key: string): void {
+    if (state === "stopped") return;
+    if (running.has(key)) again.add(key);
+    else ready.add(key);
+    pump();
+  }
+
+  function addAfter(key: string, milliseconds: number): void {
+    if (state === "stopped") return;
+    if (milliseconds <= 0) return add(key);
+    const due = clock.now() + milliseconds;
+    const pending = delayed.get(key);
+    if (pending && pending.due <= due) return;
+    pending?.cancel();
+    const cancel = clock.setTimeout(() => {
+      delayed.delete(key);
+      add(key);
+    }, milliseconds);
+    delayed.set(key, { due, cancel });
+  }
+
+  return {
+    add,
+    addAfter,
+    addRateLimited: (key) => addAfter(key, limiter.delay(key)),
+    forget: limiter.forget,
+    start() {
+      state = "started";
+      pump();
+    },
+    async stop() {
+      state = "stopped";
+      for (const { cancel } of delayed.values()) cancel();
+      for (const keys of [delayed, ready, again]) keys.clear();
+      await Promise.all(running.values());
+    },
+    busy: () => ready.size + running.size,
+  };
+}
+
+function createLimiter(clock: Clock) {
+  const failures = new Map<string, number>();
+  let tokens = BUCKET_BURST;
+  let last = clock.now();
+
+  function reserve(): number {
+    const now = clock.now();
+    tokens = Math.min(BUCKET_BURST, tokens + ((now - last) / 1000) * BUCKET_PER_SECOND) - 1;
+    last = now;
+    return tokens < 0 ? (-tokens / BUCKET_PER_SECOND) * 1000 : 0;
+  }
+
+  return {
+    delay(key: string): number {
+      const count = failures.get(key) ?? 0;
+      failures.set(key, count + 1);
+      return Math.max(Math.min(BASE_DELAY_MS * 2 ** count, MAX_DELAY_MS), reserve());
+    },
+    forget: (key: string): void => void failures.delete(key),
+  };
+}
