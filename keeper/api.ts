@@ -1,0 +1,75 @@
+/** What the keeper needs of an API server, and how its answers are read. Holds no connection: see connection.ts. @module */
+
+/** One request. `path` begins with `/api` or `/apis`; a PATCH is a JSON merge patch. */
+export interface ApiRequest {
+  method: "GET" | "POST" | "PATCH" | "DELETE";
+  path: string;
+  query?: Record<string, string>;
+  /** Sent as JSON. */
+  body?: unknown;
+}
+
+/** An answer of any status; `body` is the parsed JSON, for an error a `Status` object. */
+export interface Answer {
+  status: number;
+  body: unknown;
+}
+
+/** One line of a watch: `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`, whose object is a `Status`. */
+export interface WatchEvent {
+  type: string;
+  object: unknown;
+}
+
+/** An API server. Both functions throw only if no answer comes; an answer of any status is returned. */
+export interface Api {
+  send(request: ApiRequest): Promise<Answer>;
+  /**
+   * Opens a watch. `events` ends when the server closes it, and throws if the connection breaks or goes silent.
+   *
+   * @returns `events` is empty unless `status` is 200
+   */
+  watch(path: string, query: Record<string, string>): Promise<Answer & { events: AsyncIterable<WatchEvent> }>;
+}
+
+/** Names what the keeper touches, for {@link pathOf}. */
+export interface ObjectPath {
+  /** Plural, as in the URL. */
+  resource: "sandboxes" | "pods" | "services" | "persistentvolumeclaims" | "leases" | "namespaces";
+  /** Absent: all of them. */
+  namespace?: string | undefined;
+  /** Absent: the collection. */
+  name?: string;
+}
+
+const GROUP_VERSIONS: Record<ObjectPath["resource"], string> = {
+  sandboxes: "/apis/agents.x-k8s.io/v1beta1",
+  pods: "/api/v1",
+  services: "/api/v1",
+  persistentvolumeclaims: "/api/v1",
+  leases: "/apis/coordination.k8s.io/v1",
+  namespaces: "/api/v1",
+};
+
+/** Returns the URL path of an object or a collection. */
+export function pathOf({ resource, namespace, name }: ObjectPath): string {
+  const scope = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
+  const tail = name === undefined ? "" : `/${encodeURIComponent(name)}`;
+  return `${GROUP_VERSIONS[resource]}${scope}/${resource}${tail}`;
+}
+
+/** Tells whether an answer is a success. */
+export function isOk({ status }: Answer): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Returns the API server's own words for a refusal; the bare status if it has none. */
+export function messageOf({ status, body }: Answer): string {
+  const message = (body as { message?: unknown } | null)?.message;
+  return typeof message === "string" && message !== "" ? message : `HTTP status ${status}`;
+}
+
+/** Makes the error for an answer that leaves nothing to decide: `Cannot <action>: <the API server's words>`. */
+export function answerError(action: string, answer: Answer): Error {
+  return new Error(`Cannot ${action}: ${messageOf(answer)} (status ${answer.status})`);
+}

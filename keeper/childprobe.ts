@@ -1,0 +1,44 @@
+/** What the keeper asks and tells the API server about one child of a Sandbox. Decides nothing. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import { applyCreate } from "../lib/apply.ts";
+import { type KubeObject, kubeObjectSchema } from "../lib/objects.ts";
+import { type Answer, answerError, type Api, isOk, pathOf } from "./api.ts";
+import { type Child, RESOURCES } from "./children.ts";
+import { CONTROLLER_UID_LABEL } from "./diagnose.ts";
+
+/** Reads what exists under the child's name; undefined: nothing. */
+export async function findChild(
+  api: Api,
+  sandbox: Sandbox,
+  { kind, name }: Pick<Child, "kind" | "name">,
+): Promise<KubeObject | undefined> {
+  const { namespace } = sandbox.metadata;
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: RESOURCES[kind], namespace, name }) });
+  if (answer.status === 404) return undefined;
+  if (!isOk(answer)) throw answerError(`get ${kind} ${namespace}/${name}`, answer);
+  return kubeObjectSchema.parse(answer.body);
+}
+
+/**
+ * Labels an object as the Sandbox's, so that Metacontroller adopts it.
+ *
+ * @returns false if it has changed or gone meanwhile: look again
+ */
+export async function offerForAdoption(api: Api, { metadata: { uid } }: Sandbox, object: KubeObject): Promise<boolean> {
+  const { namespace, name, resourceVersion } = object.metadata;
+  const path = pathOf({ resource: RESOURCES[object.kind as Child["kind"]], namespace, name });
+  const body = { metadata: { resourceVersion, labels: { [CONTROLLER_UID_LABEL]: uid } } };
+  const answer = await api.send({ method: "PATCH", path, body });
+  if (answer.status === 404 || answer.status === 409) return false;
+  if (!isOk(answer)) throw answerError(`label ${object.kind} ${namespace}/${name}`, answer);
+  return true;
+}
+
+/** Asks what would become of the child if Metacontroller created it now. Creates nothing. */
+export async function tryToCreate(api: Api, { metadata }: Sandbox, { kind, desired }: Child): Promise<Answer> {
+  const labels = { ...desired.metadata.labels, [CONTROLLER_UID_LABEL]: metadata.uid ?? "" };
+  const path = pathOf({ resource: RESOURCES[kind], namespace: metadata.namespace });
+  const query = { dryRun: "All", fieldManager: "hookbox-keeper" };
+  const body = applyCreate({ ...desired, metadata: { ...desired.metadata, labels } });
+  return await api.send({ method: "POST", path, query, body });
+}

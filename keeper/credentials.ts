@@ -1,0 +1,162 @@
+/** Where the API server is and who the keeper is there: from a kubeconfig, or from the Pod it runs in. Sends nothing. @module */
+import { Buffer } from "node:buffer";
+import { readFileSync } from "node:fs";
+import { Agent } from "node:http";
+import type { RequestOptions } from "node:https";
+import { dirname, resolve } from "node:path";
+import process from "node:process";
+import type { ConnectionOptions } from "node:tls";
+import { parse } from "yaml";
+import * as z from "zod";
+
+/** A server and the way to talk to it. */
+export interface Credentials {
+  /** URL without a slash at its end. */
+  server: string;
+  /** The context's namespace, or the Pod's; undefined if it has none. */
+  namespace: string | undefined;
+  /** What the next request needs; the same object as long as nothing has changed. */
+  current(): Promise<Pass>;
+}
+
+/** Headers and TLS options of a request. */
+export interface Pass {
+  headers: Record<string, string>;
+  tls: Pick<ConnectionOptions, "ca" | "cert" | "key" | "rejectUnauthorized" | "servername">;
+  /** Only where a proxy needs its own. */
+  agent?: Agent;
+}
+
+const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
+/** Tokens and certificates are replaced under our feet. */
+const REREAD_MS = 60_000;
+
+const named = <Key extends string, T extends z.ZodType>(key: Key, schema: T) =>
+  z.array(z.object({ name: z.string(), [key]: schema } as { name: z.ZodString } & Record<Key, T>)).default([]);
+const clusterSchema = z.object({
+  server: z.string(),
+  "certificate-authority": z.string().optional(),
+  "certificate-authority-data": z.string().optional(),
+  "insecure-skip-tls-verify": z.boolean().optional(),
+  "tls-server-name": z.string().optional(),
+});
+const userSchema = z.object({
+  token: z.string().optional(),
+  tokenFile: z.string().optional(),
+  "client-certificate": z.string().optional(),
+  "client-certificate-data": z.string().optional(),
+  "client-key": z.string().optional(),
+  "client-key-data": z.string().optional(),
+});
+const kubeconfigSchema = z.object({
+  clusters: named("cluster", z.looseObject({})),
+  users: named("user", z.looseObject({})),
+  contexts: named("context", z.object({ cluster: z.string(), user: z.string(), namespace: z.string().optional() })),
+  "current-context": z.string().optional(),
+});
+
+/** Reads the ServiceAccount that Kubernetes mounts into every Pod. @throws if this is no Pod */
+export function podCredentials(folder = SERVICE_ACCOUNT, environment = process.env): Credentials {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = environment;
+  if (!host) throw new Error("Cannot find the API server: this is no Pod, and no --kubeconfig is given");
+  const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const read = () => ({
+    headers: { Authorization: `Bearer ${readFileSync(`${folder}/token`, "utf8").trim()}` },
+    tls: { ca: readFileSync(`${folder}/ca.crt`) },
+  });
+  return { server, namespace: readFileSync(`${folder}/namespace`, "utf8").trim(), current: remembered(read) };
+}
+
+/**
+ * Reads a kubeconfig: its current context, or the one named.
+ *
+ * Plain tokens and certificates are handled here; whatever else it says (exec plugins, proxies, …) is left to
+ * client-node, which is loaded for that alone because it costs 60 MiB.
+ *
+ * @throws if the file cannot be read or lacks the context, its cluster or its user
+ */
+export async function kubeconfigCredentials(path: string, context?: string): Promise<Credentials> {
+  const config = readKubeconfig(path);
+  const name = context ?? config["current-context"] ?? "";
+  const { cluster: clusterName, user: userName, namespace } =
+    pick(config.contexts, name, `in ${path} the context`).context;
+  const cluster = pick(config.clusters, clusterName, `in ${path} the cluster`).cluster;
+  const user = pick(config.users, userName, `in ${path} the user`).user;
+  const plainCluster = clusterSchema.strict().safeParse(cluster).data;
+  const plainUser = userSchema.strict().safeParse(user).data;
+  if (!plainCluster || !plainUser) return await clientNodeCredentials(path, name, namespace);
+  const read = () => plainPass(plainCluster, plainUser, dirname(path));
+  return { server: trimmed(plainCluster.server), namespace, current: remembered(read) };
+}
+
+function readKubeconfig(path: string): z.infer<typeof kubeconfigSchema> {
+  try {
+    return kubeconfigSchema.parse(parse(readFileSync(path, "utf8")));
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : error instanceof Error ? error.message : "";
+    throw new Error(`Cannot read kubeconfig ${path}: ${why}`, { cause: error });
+  }
+}
+
+function pick<T extends { name: string }>(list: T[], name: string, what: string): T {
+  const found = list.find((entry) => entry.name === name);
+  if (found) return found;
+  const names = list.map((entry) => `"${entry.name}"`).join(", ");
+  throw new Error(`Cannot find ${what} "${name}": there is ${names || "none"}`);
+}
+
+function plainPass(cluster: z.infer<typeof clusterSchema>, user: z.infer<typeof userSchema>, folder: string): Pass {
+  const read = (key: "ca" | "cert" | "key", file: string | undefined, data: string | undefined) => {
+    if (data) return { [key]: Buffer.from(data, "base64") };
+    return file ? { [key]: readFileSync(resolve(folder, file)) } : {};
+  };
+  const token = user.tokenFile ? readFileSync(resolve(folder, user.tokenFile), "utf8").trim() : user.token;
+  const servername = cluster["tls-server-name"];
+  return {
+    headers: token ? { Authorization: `Bearer ${token}` } : {},
+    tls: {
+      ...read("ca", cluster["certificate-authority"], cluster["certificate-authority-data"]),
+      ...read("cert", user["client-certificate"], user["client-certificate-data"]),
+      ...read("key", user["client-key"], user["client-key-data"]),
+      ...(servername ? { servername } : {}),
+      rejectUnauthorized: cluster["insecure-skip-tls-verify"] !== true,
+    },
+  };
+}
+
+async function clientNodeCredentials(path: string, context: string, namespace: string | undefined) {
+  const { KubeConfig } = await import("@kubernetes/client-node");
+  const config = new KubeConfig();
+  config.loadFromFile(path);
+  config.setCurrentContext(context);
+  const cluster = config.getCurrentCluster();
+  const current = async (): Promise<Pass> => {
+    const options: RequestOptions = {};
+    await config.applyToHTTPSOptions(options);
+    const { headers, auth, agent, ca, cert, key, rejectUnauthorized, servername } = options;
+    const tls = { ca, cert, key, rejectUnauthorized, servername };
+    const given = Object.entries(tls).filter(([, value]) => value !== undefined);
+    return {
+      headers: {
+        ...(headers as Record<string, string>),
+        ...(auth ? { Authorization: `Basic ${Buffer.from(auth).toString("base64")}` } : {}),
+      },
+      tls: Object.fromEntries(given),
+      ...(cluster?.proxyUrl && agent instanceof Agent ? { agent } : {}),
+    };
+  };
+  return { server: trimmed(cluster?.server ?? ""), namespace, current };
+}
+
+function trimmed(server: string): string {
+  return server.replace(/\/$/, "");
+}
+
+function remembered<T>(read: () => T): () => Promise<T> {
+  let value: T | undefined;
+  let readAt = -Infinity;
+  return () => {
+    if (value === undefined || Date.now() - readAt > REREAD_MS) [value, readAt] = [read(), Date.now()];
+    return Promise.resolve(value);
+  };
+}

@@ -1,0 +1,29 @@
+/** What one task of the keeper is, as the queue sees it. No behaviour. @module */
+
+/**
+ * One task that the keeper has for the objects of a kind.
+ *
+ * `memory` holds what it remembers of each object by UID; the queue drops what belongs to objects that are gone. All of
+ * it can be lost: a new process begins with none.
+ */
+export interface Duty<T> {
+  name: string;
+  memory: Map<string, unknown>;
+  /**
+   * Tells when it wants to act on the object as it is now, in milliseconds since the epoch; undefined: not at all.
+   * Asked at every event, so it is cheap and sends nothing.
+   */
+  dueAt(object: T, now: number): number | undefined;
+  /** Acts, and remembers, so that {@link dueAt} moves on. @throws if it has to be tried again, with back-off */
+  act(object: T, now: number): Promise<void>;
+}
+
+/** What a watch feeds. */
+export interface Sink<T> {
+  /** The object is there, or has changed. */
+  observe(object: T): void;
+  /** The object is gone. */
+  gone(uid: string): void;
+  /** A list is complete: what is not in it is gone. */
+  listed(uids: ReadonlySet<string>): void;
+}

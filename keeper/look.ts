@@ -1,0 +1,88 @@
+/** When to look at the children of a Sandbox: what in its status calls for it, and how often. Pure. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import { findCondition } from "../lib/conditions.ts";
+import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
+
+/** Waits, in milliseconds. */
+export interface Pace {
+  /** How long a state must last before the first look; doubled for each further one. */
+  settle: number;
+  longest: number;
+  /** Until the next look once all children are found and ours. */
+  whole: number;
+}
+
+export const PACE: Pace = { settle: 1000, longest: 30_000, whole: 300_000 };
+
+/** What is remembered of a Sandbox; `at` (milliseconds since the epoch) is Infinity once nothing more is to be seen. */
+export interface Look {
+  /** What called for it; another situation begins afresh. */
+  situation: string;
+  at: number;
+  wait: number;
+}
+
+/** What a look has led to: all children are ours; nothing, and nothing will come; or something to come back for. */
+export type Outcome = "whole" | "nothing" | "open";
+
+/** What calls for attention; another `key` begins afresh. `leftover`: only the annotation is to go. */
+export interface Situation {
+  key: string;
+  kind: "look" | "leftover";
+}
+
+/**
+ * Tells what in a Sandbox calls for a look at its children; undefined: nothing.
+ *
+ * | mode | Ready | Suspended | annotation | situation |
+ * |---|---|---|---|---|
+ * | (being deleted) | | | any | none |
+ * | (expired) | | | there | leftover |
+ * | any | any | any | there | look |
+ * | Running | False: something does not exist | any | none | look |
+ * | Running | not True, with volume claim templates | any | none | look |
+ * | Suspended | any | True | none | look |
+ * | else | | | none | none |
+ */
+export function situationOf(sandbox: Sandbox, now: number): Situation | undefined {
+  const { metadata, spec, status } = sandbox;
+  if (metadata.deletionTimestamp !== undefined) return undefined;
+  const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
+  if (isExpired(sandbox, now)) {
+    return isAnnotated ? { key: `leftover ${metadata.resourceVersion}`, kind: "leftover" } : undefined;
+  }
+  const ready = findCondition(status?.conditions, "Ready");
+  const suspended = findCondition(status?.conditions, "Suspended");
+  const isCalling = spec.operatingMode === "Suspended"
+    ? suspended?.status === "True"
+    : ready !== undefined && ready.status !== "True" && (hasVolumes(sandbox) || isMissing(ready.message));
+  if (!isAnnotated && !isCalling) return undefined;
+  const key = `${metadata.generation} ${spec.operatingMode} ${ready?.status} ${suspended?.status}`;
+  return { key, kind: "look" };
+}
+
+/** Returns the next look in this situation: the one already planned, else one once the state has settled. */
+export function plannedLook(before: Look | undefined, { key, kind }: Situation, now: number, pace: Pace): Look {
+  if (before?.situation === key) return before;
+  return { situation: key, at: kind === "leftover" ? now : now + pace.settle, wait: pace.settle };
+}
+
+/** Returns the look after one that was just taken. */
+export function nextLook(before: Look, outcome: Outcome, now: number, pace: Pace): Look {
+  if (outcome === "nothing") return { ...before, at: Infinity };
+  if (outcome === "whole") return { ...before, at: now + pace.whole };
+  return { ...before, at: now + before.wait, wait: Math.min(before.wait * 2, pace.longest) };
+}
+
+function hasVolumes({ spec }: Sandbox): boolean {
+  return (spec.volumeClaimTemplates ?? []).length > 0;
+}
+
+function isMissing(message: string): boolean {
+  return message.includes("does not exist");
+}
+
+function isExpired({ spec, status }: Sandbox, now: number): boolean {
+  if (findCondition(status?.conditions, "Ready")?.reason === "SandboxExpired") return true;
+  return Date.parse(spec.shutdownTime ?? "") <= now;
+}

@@ -1,0 +1,74 @@
+/** The keeper's command line. Reads nothing but its arguments. @module */
+import { parseArgs } from "node:util";
+import type { LogLevel } from "../lib/log.ts";
+
+/** What the command line says; absent means that the environment decides. */
+export interface KeeperOptions {
+  kubeconfig: string | undefined;
+  context: string | undefined;
+  /** Namespace of the Lease. */
+  namespace: string | undefined;
+  leaderElection: boolean;
+  leaseSeconds: number;
+  /** 0: none. */
+  port: number;
+  host: string | undefined;
+  logLevel: LogLevel;
+  help: boolean;
+}
+
+const OPTIONS = {
+  kubeconfig: { type: "string" },
+  context: { type: "string" },
+  namespace: { type: "string" },
+  "no-leader-election": { type: "boolean", default: false },
+  "lease-seconds": { type: "string", default: "15" },
+  port: { type: "string", default: "0" },
+  host: { type: "string" },
+  "log-level": { type: "string", default: "info" },
+  help: { type: "boolean", default: false },
+} as const;
+
+export const HELP = `Usage: keeper/main.ts [options]
+
+Does what a hook cannot: deletes expired Sandboxes, and finds out why children do not come into being.
+
+Options:
+  --kubeconfig F         which cluster (default: the one this Pod runs in)
+  --context C            context of the kubeconfig (default: its current one)
+  --namespace N          namespace of the Lease hookbox-keeper (default: this Pod's; with --kubeconfig hookbox-system,
+                         or default where that does not exist)
+  --no-leader-election   act at once, Lease or not: for a single keeper
+  --lease-seconds S      how long others wait for a leader that is gone (default 15, at least 3)
+  --port P               port for /healthz, /readyz and /metrics (default 0: none)
+  --host H               address to listen on (default 0.0.0.0; with --kubeconfig 127.0.0.1)
+  --log-level L          debug, info, warn or error (default info)
+`;
+
+/** Reads the arguments. @throws {TypeError | RangeError} if one makes no sense */
+export function readOptions(args: string[]): KeeperOptions {
+  const { values } = parseArgs({ args, options: OPTIONS });
+  const { kubeconfig, context, namespace, host, help } = values;
+  if (context !== undefined && kubeconfig === undefined) {
+    throw new RangeError(`Cannot use context "${context}": it needs --kubeconfig`);
+  }
+  const logLevel = (["debug", "info", "warn", "error"] as const).find((level) => level === values["log-level"]);
+  if (!logLevel) throw new RangeError(`Cannot log at level "${values["log-level"]}": use debug, info, warn or error`);
+  return {
+    kubeconfig,
+    context,
+    namespace,
+    host,
+    help,
+    logLevel,
+    leaderElection: !values["no-leader-election"],
+    leaseSeconds: wholeNumber(values["lease-seconds"], "hold a Lease for seconds", 3, 3600),
+    port: wholeNumber(values.port, "listen on port", 0, 65535),
+  };
+}
+
+function wholeNumber(text: string, action: string, least: number, most: number): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new RangeError(`Cannot ${action} "${text}": it is not a whole number from ${least} to ${most}`);
+}

@@ -1,0 +1,38 @@
+/** What the API server's answer to a dry run says about a child that does not exist. Pure. @module */
+import type { Problem } from "../api/unresolved.ts";
+import { type Answer, messageOf } from "./api.ts";
+import type { Child } from "./children.ts";
+
+/** `fine`: it could be made. `unknown`: the answer is not about the child, so what was known before still holds. */
+export type DryRunVerdict = Problem | "fine" | "unknown";
+
+/** Longest message in characters: it goes into an annotation and a condition. */
+const LONGEST_MESSAGE = 2000;
+/** The keeper itself may not create it; admission's refusals name the object, not the user. */
+const OWN_RIGHTS = /^\S+ is forbidden: User "/;
+
+/**
+ * Reads the answer to a dry-run create.
+ *
+ * | answer | verdict |
+ * |---|---|
+ * | success, 409 (somebody was faster), 404 (the namespace is gone) | fine |
+ * | 422, 400, 413 | invalid |
+ * | 400 of an admission webhook that takes no dry runs | unknown |
+ * | 401, 408, 429, or 403 because of the keeper's own rights | unknown |
+ * | 403 (quota, admission) and any other 4xx | refused |
+ * | 500 because an admission webhook cannot be called | refused |
+ * | any other | unknown |
+ */
+export function dryRunVerdict({ kind, name }: Pick<Child, "kind" | "name">, answer: Answer): DryRunVerdict {
+  const { status } = answer;
+  const message = messageOf(answer).slice(0, LONGEST_MESSAGE);
+  const problem = (state: Problem["state"]): Problem => ({ kind, name, state, message });
+  if (status < 300 || status === 409 || status === 404) return "fine";
+  if (status === 400 && message.includes("does not support dry run")) return "unknown";
+  if (status === 422 || status === 400 || status === 413) return problem("invalid");
+  if (status === 401 || status === 408 || status === 429) return "unknown";
+  if (status === 403 && OWN_RIGHTS.test(message)) return "unknown";
+  if (status >= 500) return message.includes("failed calling webhook") ? problem("refused") : "unknown";
+  return problem("refused");
+}

@@ -1,0 +1,8 @@
+/** How duties say what they have done. @module */
+import type { ObjectMeta } from "../lib/objects.ts";
+
+/** What the keeper does to objects. */
+export type Action = "deleted" | "adopted" | "annotated" | "annotation removed" | "spec left out of last-applied";
+
+/** Takes note of an action on the Sandbox `parent`. */
+export type Report = (action: Action, parent: ObjectMeta, details: Record<string, unknown>) => void;

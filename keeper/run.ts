@@ -1,0 +1,100 @@
+/** The keeper as a whole: credentials, election, duties, health port. Does nothing until it is called. @module */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { createLog, type Log } from "../lib/log.ts";
+import { serve, type Server } from "../lib/serve.ts";
+import { type Api, isOk, pathOf } from "./api.ts";
+import type { Builders } from "./children.ts";
+import { connect } from "./connection.ts";
+import { type Credentials, kubeconfigCredentials, podCredentials } from "./credentials.ts";
+import { createHealthApp } from "./health.ts";
+import { lead, type Work } from "./leader.ts";
+import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
+import type { KeeperOptions } from "./options.ts";
+import type { Report } from "./report.ts";
+import { keepSandboxes } from "./sandboxes.ts";
+
+/** Name of the Lease. */
+export const LEASE_NAME = "hookbox-keeper";
+/** Where hookbox is installed unless somebody says otherwise. */
+const SYSTEM_NAMESPACE = "hookbox-system";
+
+/**
+ * Runs the keeper until `signal` fires; then gives the Lease back and returns.
+ *
+ * @throws if there is no usable cluster, if the Lease's namespace does not exist, or if the port is taken
+ */
+export async function runKeeper(options: KeeperOptions, builders: Builders, signal: AbortSignal): Promise<void> {
+  const log = createLog(options.logLevel);
+  const credentials = options.kubeconfig === undefined
+    ? podCredentials()
+    : await kubeconfigCredentials(options.kubeconfig, options.context);
+  const metrics = createKeeperMetrics();
+  let isReady = true;
+  const server = await serveHealth(options, metrics, () => isReady && !signal.aborted, log);
+  const work: Work = async (leading) => {
+    isReady = false;
+    metrics.leading.set(1);
+    const api = connect(credentials, { signal: leading, onAnswer: counter(metrics) });
+    const onListed = () => isReady = true;
+    await keepSandboxes(api, { builders, log, report: reporter(log, metrics), onListed }, leading);
+    metrics.leading.set(0);
+    isReady = true;
+  };
+  log("info", "Starting", { server: credentials.server, leaderElection: options.leaderElection });
+  try {
+    if (options.leaderElection) await elect(options, credentials, metrics, log, work, signal);
+    else await work(signal);
+  } finally {
+    await server?.stop();
+  }
+  log("info", "Stopped");
+}
+
+async function elect(
+  options: KeeperOptions,
+  credentials: Credentials,
+  metrics: KeeperMetrics,
+  log: Log,
+  work: Work,
+  signal: AbortSignal,
+): Promise<void> {
+  const { leaseSeconds: termSeconds, kubeconfig } = options;
+  const timeoutMs = (termSeconds * 1000) / 5;
+  const api = connect(credentials, { signal: new AbortController().signal, timeoutMs, onAnswer: counter(metrics) });
+  const namespace = options.namespace ?? (kubeconfig ? await localNamespace(api, log) : credentials.namespace);
+  if (!namespace) throw new Error("Cannot elect a leader: this Pod's namespace is unknown, pass --namespace");
+  // A Pod's name is its host name and outlives its containers: a restarted one need not wait for its own Lease.
+  const identity = kubeconfig ? `${hostname()}_${randomUUID()}` : hostname();
+  await lead({ api, log, namespace, name: LEASE_NAME, identity, termSeconds }, work, signal);
+}
+
+/** Outside the cluster hookbox may not be installed in it at all. */
+async function localNamespace(api: Api, log: Log): Promise<string> {
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "namespaces", name: SYSTEM_NAMESPACE }) });
+  const namespace = answer.status === 404 ? "default" : SYSTEM_NAMESPACE;
+  if (!isOk(answer)) log("info", `The Lease goes to namespace ${namespace}`, { [SYSTEM_NAMESPACE]: answer.status });
+  return namespace;
+}
+
+async function serveHealth(
+  { port, host, kubeconfig }: KeeperOptions,
+  metrics: KeeperMetrics,
+  ready: () => boolean,
+  log: Log,
+): Promise<Server | undefined> {
+  if (port === 0) return undefined;
+  const address = host ?? (kubeconfig === undefined ? "0.0.0.0" : "127.0.0.1");
+  return await serve(createHealthApp(metrics, ready), { port, host: address, log, graceMs: 1000 });
+}
+
+function counter(metrics: KeeperMetrics): (method: string, status: number) => void {
+  return (method, status) => metrics.requests.inc({ method, code: String(status) });
+}
+
+function reporter(log: Log, metrics: KeeperMetrics): Report {
+  return (action, { namespace, name, uid, generation }, details) => {
+    countAction(metrics, action);
+    log("info", `Sandbox: ${action}`, { namespace, name, uid, generation, ...details });
+  };
+}

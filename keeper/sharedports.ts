@@ -1,0 +1,52 @@
+/** Ports that share a number, which Metacontroller's merge would collapse, and how it is kept from trying. Pure. @module */
+import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
+import type { Sandbox } from "../api/sandbox.ts";
+import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied } from "../lib/apply.ts";
+import type { KubeObject } from "../lib/objects.ts";
+
+/** Tells whether some container of the Pod names one port number twice: 53/TCP and 53/UDP. */
+export function podSharesPorts({ containers, initContainers = [] }: V1PodSpec): boolean {
+  return [...containers, ...initContainers].some(({ ports = [] }) => {
+    return new Set(ports.map(({ containerPort }) => containerPort)).size < ports.length;
+  });
+}
+
+/** Tells whether the Service would have one port number twice: of two protocols, in any containers or sidecars. */
+export function serviceSharesPorts({ containers, initContainers = [] }: V1PodSpec): boolean {
+  const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === "Always");
+  const ports = [...containers, ...sidecars].flatMap(({ ports = [] }: V1Container) => ports);
+  const numbers = new Set(ports.map(({ containerPort }) => containerPort));
+  return new Set(ports.map(({ containerPort, protocol = "TCP" }) => `${containerPort}/${protocol}`)).size >
+    numbers.size;
+}
+
+/**
+ * Names the state in which the children of such a Sandbox are to be read; undefined: not at all.
+ *
+ * It changes with what the status shows of the Pod and the Service, so with every new Pod, and not with readiness.
+ */
+export function portsState({ metadata, spec, status = {} }: Sandbox): string | undefined {
+  const podSpec = spec.podTemplate.spec;
+  const isShared = podSharesPorts(podSpec) || serviceSharesPorts(podSpec);
+  const { podIPs = [], nodeName, selector, service } = status;
+  const isSeen = podIPs.length > 0 || nodeName || selector;
+  if (!isShared || !isSeen || metadata.deletionTimestamp !== undefined) return undefined;
+  return JSON.stringify([metadata.generation, selector, nodeName, podIPs, service]);
+}
+
+/**
+ * Returns the merge patch that takes the spec of a Pod, or the ports of a Service, out of its last-applied annotation;
+ * undefined if they are not in it. The hook then says nothing of them and Metacontroller leaves them alone.
+ *
+ * @throws {SyntaxError} if the annotation is not the JSON text of an object
+ */
+export function silencingPatch(object: KubeObject): object | undefined {
+  const applied = lastApplied(object);
+  const spec = applied?.["spec"] as Record<string, unknown> | undefined;
+  if (!applied || !spec || (object.kind === "Service" && spec["ports"] === undefined)) return undefined;
+  const { ports: _, ...others } = spec;
+  const { spec: __, ...silent } = applied;
+  const text = canonicalJson(object.kind === "Service" ? { ...silent, spec: others } : silent);
+  const { resourceVersion } = object.metadata;
+  return { metadata: { resourceVersion, annotations: { [LAST_APPLIED_ANNOTATION]: text } } };
+}

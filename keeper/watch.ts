@@ -1,0 +1,131 @@
+/** Shows a sink every object of a collection, first by list, then by watch, for ever. Decides nothing. @module */
+import { errorFields, type Log } from "../lib/log.ts";
+import type { ObjectMeta } from "../lib/objects.ts";
+import { type Answer, answerError, type Api, messageOf, type WatchEvent } from "./api.ts";
+import { backoffMs } from "./backoff.ts";
+import type { Sink } from "./duty.ts";
+import { sleep } from "./sleep.ts";
+
+/** A collection: where it is, and how its objects are read. */
+export interface Collection<T> {
+  path: string;
+  /** Returns undefined for what it cannot read; such an object is left alone and logged. */
+  parse(object: unknown): T | undefined;
+}
+
+/** Objects in one answer to a list. */
+const PAGE = 500;
+/** The API server ends a watch after this; the spread keeps many watches from ending together. */
+const WATCH_SECONDS = { least: 300, spread: 300 };
+/** What ends sooner than this counts as a failure, so that nothing goes round hot. */
+const SHORT_LIFE_MS = 1000;
+
+type Observed = { metadata: ObjectMeta };
+/** Where the watch goes on; undefined: begin with a list. */
+type Cursor = { version: string | undefined };
+
+/**
+ * Lists the collection, watches it from there, and does so again whenever that ends; returns when `signal` fires.
+ *
+ * | what happens | then |
+ * |---|---|
+ * | the watch ends, breaks or goes silent | goes on from the last version seen |
+ * | 410: that version is too old | lists again |
+ * | anything fails | goes on after 1 s, 2 s, … 30 s |
+ */
+export async function follow<T extends Observed>(
+  api: Api,
+  collection: Collection<T>,
+  sink: Sink<T>,
+  { log, signal }: { log: Log; signal: AbortSignal },
+): Promise<void> {
+  const cursor: Cursor = { version: undefined };
+  const checked = { ...collection, parse: reporting(collection, log) };
+  let failures = 0;
+  while (!signal.aborted) {
+    const startedAt = Date.now();
+    try {
+      cursor.version ??= await list(api, checked, sink);
+      await watch(api, checked, sink, cursor);
+    } catch (error) {
+      if (signal.aborted) return;
+      log("warn", "Watch interrupted", { path: collection.path, ...errorFields(error), stack: undefined });
+    }
+    failures = Date.now() - startedAt > SHORT_LIFE_MS ? 0 : failures + 1;
+    if (failures > 0) await sleep(backoffMs(failures - 1), signal);
+  }
+}
+
+/** Returns the version that the list shows. */
+async function list<T extends Observed>(api: Api, { path, parse }: Collection<T>, sink: Sink<T>): Promise<string> {
+  const uids = new Set<string>();
+  let query: Record<string, string> = { limit: String(PAGE) };
+  for (;;) {
+    const answer = await api.send({ method: "GET", path, query });
+    if (answer.status !== 200) throw answerError(`list ${path}`, answer);
+    const { items, metadata } = answer.body as { items: unknown[]; metadata: Record<string, string | undefined> };
+    for (const item of items) {
+      uids.add(uidOf(item));
+      const object = parse(item);
+      if (object) sink.observe(object);
+    }
+    const { continue: next, resourceVersion: version } = metadata;
+    if (!next) {
+      sink.listed(uids);
+      return version ?? "";
+    }
+    query = { limit: String(PAGE), continue: next };
+  }
+}
+
+/** Watches until the server ends it. Moves the cursor as events come. */
+async function watch<T extends Observed>(
+  api: Api,
+  { path, parse }: Collection<T>,
+  sink: Sink<T>,
+  cursor: Cursor,
+): Promise<void> {
+  const answer = await api.watch(path, {
+    resourceVersion: cursor.version ?? "",
+    allowWatchBookmarks: "true",
+    timeoutSeconds: String(Math.round(WATCH_SECONDS.least + Math.random() * WATCH_SECONDS.spread)),
+  });
+  if (answer.status !== 200) throw interrupted(path, answer, cursor);
+  for await (const { type, object } of answer.events) {
+    if (type === "ERROR") throw interrupted(path, statusOf(object), cursor);
+    show({ type, object }, parse, sink);
+    cursor.version = versionOf(object);
+  }
+}
+
+function show<T extends Observed>({ type, object }: WatchEvent, parse: Collection<T>["parse"], sink: Sink<T>): void {
+  if (type === "DELETED") return sink.gone(uidOf(object));
+  if (type !== "ADDED" && type !== "MODIFIED") return;
+  const parsed = parse(object);
+  if (parsed) sink.observe(parsed);
+}
+
+function interrupted(path: string, answer: Answer, cursor: Cursor): Error {
+  if (answer.status === 410) cursor.version = undefined;
+  return new Error(`Cannot watch ${path}: ${messageOf(answer)}`);
+}
+
+function reporting<T>({ path, parse }: Collection<T>, log: Log): Collection<T>["parse"] {
+  return (object) => {
+    const parsed = parse(object);
+    if (parsed === undefined) log("warn", "Cannot read an object", { path, uid: uidOf(object) });
+    return parsed;
+  };
+}
+
+function statusOf(status: unknown): Answer {
+  return { status: (status as { code?: number }).code ?? 0, body: status };
+}
+
+function uidOf(object: unknown): string {
+  return (object as Observed).metadata.uid ?? "";
+}
+
+function versionOf(object: unknown): string | undefined {
+  return (object as Observed).metadata.resourceVersion;
+}
