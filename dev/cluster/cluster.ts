@@ -1,19 +1,17 @@
 /** Starts a local Kubernetes cluster, or finds the one that runs in a folder. @module */
 import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { callApi } from "./api.ts";
-import { findPrograms } from "./binaries.ts";
-import { type ControlPlane, startApiServer, startControllerManager, startScheduler } from "./controlplane.ts";
+import { cacheFolder, findPrograms } from "./binaries.ts";
+import { startApiServer, startControllerManager, startScheduler } from "./controlplane.ts";
+import { createDefinitions } from "./crds.ts";
 import type { ImageSpec } from "./images.ts";
-import { findNodeTools, type NodeTools } from "./machine.ts";
-import { REAL_NODE } from "./nodeconfig.ts";
-import { endProcesses, isRunning, thisProcess } from "./processes.ts";
-import { CONTAINERD, CONTROL_PLANE, KUBELET, SIMULATED_NODES } from "./programs.ts";
-import { startRealNode } from "./realnode.ts";
-import { removeCluster, removeRealNode } from "./remove.ts";
+import { planNodes, startNodes } from "./nodes.ts";
+import { isRunning, thisProcess } from "./processes.ts";
+import { CONTROL_PLANE } from "./programs.ts";
+import { noteCluster, sweepClusters } from "./registry.ts";
+import { removeCluster } from "./remove.ts";
 import { beginSession, type Session } from "./session.ts";
-import { startSimulatedNodes } from "./simulated.ts";
 import { type ClusterRecord, kubeconfigPath, readRecord } from "./state.ts";
 import { createStorageClass, prepareMountPoints } from "./storage.ts";
 
@@ -28,6 +26,11 @@ export interface ClusterOptions {
   detached?: boolean;
   /** Images that Pods on a real node can use besides busybox. */
   images?: ImageSpec[];
+  /**
+   * YAML texts whose CustomResourceDefinitions are there before controllers start: those that come later are seen by
+   * the garbage collector after up to thirty seconds.
+   */
+  crds?: string[];
   progress?: (line: string) => void;
   signal?: AbortSignal;
 }
@@ -55,16 +58,19 @@ export interface Cluster {
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const stateDir = resolve(options.stateDir);
-  await clearAbandoned(stateDir);
-  mkdirSync(join(stateDir, "logs"), { recursive: true });
-  const session = beginSession(stateDir, newRecord(), options.progress ?? (() => {}), options.signal);
+  const progress = options.progress ?? (() => {});
+  const notes = join(cacheFolder(), "clusters");
+  await claimFolder(stateDir);
+  await sweepClusters(notes, progress);
+  const session = beginSession(stateDir, newRecord(), progress, options.signal);
+  noteCluster(notes, session.record().id, stateDir);
   try {
     await startAll(session, options);
     if (options.detached) session.update({ owner: undefined });
     session.update({ ready: true });
     return clusterOf(stateDir, session.record());
   } catch (error) {
-    await removeCluster(stateDir);
+    await removeCluster(stateDir).catch((left: Error) => progress(left.message));
     throw error;
   }
 }
@@ -76,9 +82,14 @@ export function findCluster(stateDir: string): Cluster | undefined {
   return clusterOf(resolve(stateDir), record);
 }
 
-async function clearAbandoned(stateDir: string): Promise<void> {
+/** Makes room for a cluster in a folder. @throws {Error} if one is in use there, or if the folder holds something else */
+async function claimFolder(stateDir: string): Promise<void> {
   const record = readRecord(stateDir);
-  if (!record) return;
+  if (!record) {
+    const holdsOthers = existsSync(stateDir) && readdirSync(stateDir).length > 0;
+    if (holdsOthers) throw new Error(`Cannot start a cluster in ${stateDir}: the folder holds something else`);
+    return;
+  }
   const inUse = record.owner ? isRunning(record.owner) : findCluster(stateDir) !== undefined;
   const by = record.owner ? `process ${record.owner.pid} uses it` : "it is up (npm run down ends it)";
   if (inUse) throw new Error(`Cannot start a cluster in ${stateDir}: ${by}`);
@@ -92,58 +103,18 @@ function newRecord(): ClusterRecord {
 }
 
 async function startAll(session: Session, options: ClusterOptions): Promise<void> {
-  const { tools, whyNotReal } = planRealNode(session, options);
+  const plan = planNodes(session, options.nodes);
   const programs = await findPrograms(CONTROL_PLANE, session);
   session.update({ kubectl: programs["kubectl"] ?? "kubectl" });
   session.progress("starting the control plane …");
-  if (tools) prepareMountPoints(session);
+  if (plan.tools) prepareMountPoints(session);
   const plane = await startApiServer(session, programs);
+  await createDefinitions(plane.access, options.crds ?? [], session.signal);
   await startControllerManager(session, plane);
   if (options.nodes === "none") return;
   await createStorageClass(plane.access);
   startScheduler(session, plane);
-  const failed = tools ? await tryRealNode(session, plane, tools, options) : whyNotReal;
-  const real = tools !== undefined && failed === undefined;
-  const simulatedNodes = options.simulatedNodes ?? (real ? 0 : 32);
-  if (simulatedNodes > 0) {
-    const kwok = (await findPrograms(SIMULATED_NODES, session))["kwok"] ?? "kwok";
-    await startSimulatedNodes(session, plane, { kwok, count: simulatedNodes, tainted: real });
-  }
-  const why = failed === undefined ? {} : { whyNotReal: failed };
-  session.update({ nodes: real ? "real" : "simulated", simulatedNodes, ...why });
-}
-
-/** Decides whether to try a real node; says why not if `auto` cannot have one. */
-function planRealNode(session: Session, options: ClusterOptions): { tools?: NodeTools; whyNotReal?: string } {
-  if (options.nodes !== "auto" && options.nodes !== "real") return {};
-  const found = findNodeTools(session.progress);
-  if (!("whyNotReal" in found)) return { tools: found };
-  if (options.nodes === "real") throw new Error(`Cannot start a real node: ${found.whyNotReal}`);
-  return found;
-}
-
-/** Starts the real node; with `auto` a failure is cleared away and told in one sentence. */
-async function tryRealNode(
-  session: Session,
-  plane: ControlPlane,
-  tools: NodeTools,
-  options: ClusterOptions,
-): Promise<string | undefined> {
-  const before = session.record().processes;
-  try {
-    const programs = { ...await findPrograms(KUBELET, session), ...await findPrograms(CONTAINERD, session) };
-    await startRealNode(session, plane, { tools, programs, images: options.images ?? [] });
-    return undefined;
-  } catch (error) {
-    if (options.nodes === "real" || session.signal?.aborted || !(error instanceof Error)) throw error;
-    const started = session.record().processes.filter((process) => !before.includes(process));
-    await endProcesses(started);
-    await removeRealNode(session.stateDir, session.record());
-    session.update({ processes: before, realNode: undefined });
-    await callApi(plane.access, "DELETE", `/api/v1/nodes/${REAL_NODE}`);
-    session.progress(error.message);
-    return `No real node: ${error.message.split("\n")[0]}; nodes are simulated.`;
-  }
+  await startNodes(session, plane, plan, options);
 }
 
 function clusterOf(stateDir: string, record: ClusterRecord): Cluster {

@@ -20,16 +20,15 @@ const BUSYBOX = ["/bin/busybox", "/usr/bin/busybox", "/usr/local/bin/busybox"];
 /**
  * Finds what a real node needs, installing Debian packages where it may.
  *
- * @returns the tools, or why there can be no real node: one sentence that says what would help
+ * @returns the tools, or why there can be no real node, with what would help; a clause to follow a colon
  */
-export function findNodeTools(progress: (line: string) => void): NodeTools | { whyNotReal: string } {
+export function findNodeTools(progress: (line: string) => void): NodeTools | { refusal: string } {
   const refusal = refuseMachine();
-  if (refusal) return { whyNotReal: `No real node: ${refusal}; nodes are simulated.` };
+  if (refusal) return { refusal };
   const missing = missingPackages();
   if (missing.length > 0) {
     const failed = installPackages(missing, progress);
-    const advice = `install ${missing.join(", ")}`;
-    if (failed) return { whyNotReal: `No real node: ${failed} (${advice}); nodes are simulated.` };
+    if (failed) return { refusal: `${failed}; install ${missing.join(", ")}` };
   }
   return { runc: findRunc() ?? "", cniPlugins: findCniPlugins() ?? "", busybox: findBusybox() ?? "" };
 }

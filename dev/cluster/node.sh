@@ -19,14 +19,19 @@ done
 
 trap 'exit 1' TERM
 
-(
-  "$CONTAINERD" --config "$STATE/node/containerd.toml" >>"$STATE/logs/containerd.log" 2>&1 || true
+# Runs a command; once it ends, so does the node.
+run() {
+  name=$1
+  shift
+  code=0
+  "$@" >>"$STATE/logs/$name.log" 2>&1 || code=$?
+  echo "$name has ended with $code; the end of its log:"
+  tail -n 10 "$STATE/logs/$name.log"
   kill -TERM 1
-) &
+}
+
+run containerd "$CONTAINERD" --config "$STATE/node/containerd.toml" &
 while ! [ -S /run/containerd/containerd.sock ]; do sleep 0.02; done
-(
-  "$KUBELET" --config="$STATE/node/kubelet.yaml" --kubeconfig="$STATE/pki/kubelet.kubeconfig" \
-    --hostname-override="$NODE_NAME" --node-ip="$NODE_IP" >>"$STATE/logs/kubelet.log" 2>&1 || true
-  kill -TERM 1
-) &
+run kubelet "$KUBELET" --config="$STATE/node/kubelet.yaml" --kubeconfig="$STATE/pki/kubelet.kubeconfig" \
+  --hostname-override="$NODE_NAME" --node-ip="$NODE_IP" &
 wait

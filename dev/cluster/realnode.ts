@@ -3,7 +3,6 @@ import { execFile } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { nodeImages } from "./busybox.ts";
 import { makeCertificate } from "./certificates.ts";
@@ -49,14 +48,14 @@ export async function startRealNode(session: Session, plane: ControlPlane, node:
     CONTAINERD: node.programs["containerd"] ?? "containerd",
     KUBELET: node.programs["kubelet"] ?? "kubelet",
   };
-  const script = fileURLToPath(new URL("node.sh", import.meta.url));
-  const args = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/sh", script];
+  // As text rather than as a file, which may change under a cluster that stays up.
+  const script = readFileSync(new URL("node.sh", import.meta.url), "utf8");
+  const args = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/sh", "-c", script, "node.sh"];
   const outer = session.start("node", "unshare", args, env);
   const first = await recordFirstProcess(session, outer);
-  const log = (name: string) => ({ ...first, name, logFile: join(session.stateDir, "logs", `${name}.log`) });
   await importImages(session, node, first);
   const probe = async () => await countReady(plane, `kubernetes.io/hostname=${REAL_NODE}`) === 1;
-  const needs = [outer, log("containerd"), log("kubelet")];
+  const needs = [outer, { ...first, name: "kubelet", logFile: join(session.stateDir, "logs", "kubelet.log") }];
   await waitUntil({ what: "the real node", probe, needs, timeoutSeconds: 60, signal: session.signal });
 }
 
@@ -117,9 +116,9 @@ async function importImages(session: Session, node: RealNode, first: ProcessReco
   mkdirSync(folder, { recursive: true });
   const socket = `/proc/${first.pid}/root/run/containerd/containerd.sock`;
   const probe = () => Promise.resolve(existsSync(socket));
-  const containerd = { ...first, name: "containerd", logFile: join(session.stateDir, "logs", "containerd.log") };
-  await waitUntil({ what: "containerd", probe, needs: [containerd], timeoutSeconds: 30, signal: session.signal });
+  await waitUntil({ what: "containerd", probe, needs: [first], timeoutSeconds: 30, signal: session.signal });
   for (const [index, image] of [...nodeImages(node.tools.busybox), ...node.images].entries()) {
+    session.signal?.throwIfAborted();
     session.progress(`importing image ${image.name} …`);
     const archive = join(folder, `${index}.tar`);
     writeFileSync(archive, await buildImageArchive(image, goArchitecture()));

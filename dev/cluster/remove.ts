@@ -1,11 +1,11 @@
 /** Clears away whatever a cluster left: processes first, then its folder. Takes all it knows from the record. @module */
-import { rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { removeContainerCgroups } from "./cgroups.ts";
 import { removeMountPoints } from "./mountpoints.ts";
 import { removeBridge } from "./network.ts";
 import { endProcesses } from "./processes.ts";
-import { type ClusterRecord, readRecord } from "./state.ts";
+import { type ClusterRecord, readRecord, RECORD } from "./state.ts";
 import { removeEmptyVolumes } from "./storage.ts";
 
 /**
@@ -20,8 +20,16 @@ export async function removeCluster(stateDir: string): Promise<boolean> {
   await removeRealNode(stateDir, record);
   if (record.mountPoints) removeMountPoints(record.mountPoints);
   else removeEmptyVolumes();
-  rmSync(stateDir, { recursive: true, force: true });
+  removeFolder(stateDir);
   return true;
+}
+
+/** Removes the record last, so that a removal that is cut short can be taken up again. */
+function removeFolder(stateDir: string): void {
+  for (const name of readdirSync(stateDir).filter((name) => name !== RECORD)) {
+    rmSync(join(stateDir, name), { recursive: true, force: true });
+  }
+  rmSync(stateDir, { recursive: true, force: true });
 }
 
 /** Removes what a real node leaves outside the cluster's folder once its processes have ended. */

@@ -1,4 +1,5 @@
 /** One start of a cluster: its folder, what it has started so far, and how to report and to give up. @module */
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type ProcessRecord, startProcess } from "./processes.ts";
 import { type ClusterRecord, writeRecord } from "./state.ts";
@@ -15,7 +16,7 @@ export interface Session {
   signal?: AbortSignal | undefined;
 }
 
-/** Begins a session in a folder whose `logs` subfolder exists. */
+/** Begins a session: writes the first record and makes the folder for logs. */
 export function beginSession(
   stateDir: string,
   first: ClusterRecord,
@@ -34,5 +35,6 @@ export function beginSession(
     return started;
   };
   update({});
+  mkdirSync(join(stateDir, "logs"), { recursive: true });
   return { stateDir, record: () => record, update, start, progress, signal };
 }

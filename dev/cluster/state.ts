@@ -3,6 +3,9 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { join } from "node:path";
 import type { ProcessRecord } from "./processes.ts";
 
+/** Name of the file in the cluster's folder. */
+export const RECORD = "cluster.json";
+
 export interface ClusterRecord {
   /** Eight hexadecimal digits; part of every name that the cluster takes outside its folder. */
   id: string;
@@ -35,14 +38,14 @@ export function kubeconfigPath(stateDir: string): string {
 
 /** Reads the record of the cluster in a folder; `undefined` if there is none. */
 export function readRecord(stateDir: string): ClusterRecord | undefined {
-  const path = join(stateDir, "cluster.json");
+  const path = join(stateDir, RECORD);
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
 }
 
 /** Writes the record whole: a reader sees the old one or the new one. */
 export function writeRecord(stateDir: string, record: ClusterRecord): void {
   mkdirSync(stateDir, { recursive: true });
-  const path = join(stateDir, "cluster.json");
+  const path = join(stateDir, RECORD);
   writeFileSync(`${path}.new`, JSON.stringify(record, null, 2), { mode: 0o600 });
   renameSync(`${path}.new`, path);
 }
