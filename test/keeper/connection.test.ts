@@ -1,0 +1,166 @@
+/** Connections, against a real HTTP server on loopback. @module */
+import { Buffer } from "node:buffer";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { setImmediate } from "node:timers";
+import { afterEach, describe, expect, test } from "vitest";
+import { connect } from "../../keeper/connection.ts";
+
+const open: Server[] = [];
+const end = new AbortController();
+
+afterEach(() => {
+  for (const server of open.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** Starts a server and connects to it. */
+async function connected(listener: RequestListener, options: { timeoutMs?: number; silenceMs?: number } = {}) {
+  const server = createServer(listener);
+  open.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const pass = { headers: { Authorization: "Bearer t" }, tls: {} };
+  const answers: string[] = [];
+  const stop = new AbortController();
+  const api = connect(
+    { server: url, namespace: undefined, current: () => Promise.resolve(pass) },
+    {
+      ...options,
+      signal: AbortSignal.any([end.signal, stop.signal]),
+      onAnswer: (...answer) => answers.push(answer.join(" ")),
+    },
+  );
+  return { api, url, server, stop, answers };
+}
+
+const json = (response: ServerResponse, status: number, body: unknown) =>
+  response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+
+describe("send()", () => {
+  test("sends JSON with credentials, and returns any answer", async () => {
+    const asked: unknown[] = [];
+    const { api, answers } = await connected(async (request, response) => {
+      const { method, url, headers: { authorization, "content-type": type } } = request;
+      asked.push([method, url, authorization, type, await text(request)]);
+      json(response, method === "GET" ? 200 : 409, { message: "ä" });
+    });
+    expect(await api.send({ method: "GET", path: "/a", query: { limit: "5" } })).toEqual({
+      status: 200,
+      body: { message: "ä" },
+    });
+    expect((await api.send({ method: "PATCH", path: "/b", body: { x: "ö" } })).status).toBe(409);
+    expect((await api.send({ method: "DELETE", path: "/c", body: {} })).status).toBe(409);
+    expect(asked).toEqual([
+      ["GET", "/a?limit=5", "Bearer t", undefined, ""],
+      ["PATCH", "/b", "Bearer t", "application/merge-patch+json", '{"x":"ö"}'],
+      ["DELETE", "/c", "Bearer t", "application/json", "{}"],
+    ]);
+    expect(answers).toEqual(["GET 200", "PATCH 409", "DELETE 409"]);
+  });
+
+  test("uses one connection for one request after the other", async () => {
+    const ports = new Set<number | undefined>();
+    const { api } = await connected((request, response) => {
+      ports.add(request.socket.remotePort);
+      json(response, 200, {});
+    });
+    for (let i = 0; i < 5; i++) await api.send({ method: "GET", path: "/" });
+    expect(ports.size).toBe(1);
+  });
+
+  test("takes text that is no JSON for a message", async () => {
+    const { api } = await connected((_, response) => response.writeHead(502).end("bad gateway\n"));
+    expect(await api.send({ method: "GET", path: "/" })).toEqual({ status: 502, body: { message: "bad gateway" } });
+  });
+
+  test("names the server that does not answer, and why", async () => {
+    const { api, url } = await connected(() => {}, { timeoutMs: 20 });
+    await expect(api.send({ method: "GET", path: "/" })).rejects.toThrow(
+      `Cannot reach ${url}: The operation was aborted`,
+    );
+    open.splice(0).forEach((server) => server.closeAllConnections());
+    const { api: refused, server } = await connected(() => {});
+    server.close();
+    await expect(refused.send({ method: "GET", path: "/" })).rejects.toThrow("ECONNREFUSED");
+  });
+
+  test("ends with the signal", async () => {
+    const { api, stop } = await connected(() => stop.abort(new Error("no longer leading")));
+    await expect(api.send({ method: "GET", path: "/" })).rejects.toThrow("no longer leading");
+    await expect(api.send({ method: "GET", path: "/" })).rejects.toThrow("no longer leading");
+  });
+});
+
+describe("watch()", () => {
+  const EVENTS = [{ type: "ADDED", object: { name: "ä" } }, { type: "MODIFIED", object: { name: "\n" } }];
+  const LINES = EVENTS.map((event) => `${JSON.stringify(event)}\n`).join("");
+
+  async function read(watching: { events: AsyncIterable<unknown> }, into: unknown[]): Promise<void> {
+    for await (const event of watching.events) into.push(event);
+  }
+
+  test("reads events however the bytes are cut, and ends with the answer", async () => {
+    let asked: string | undefined;
+    const { api, answers } = await connected(async (request, response) => {
+      asked = request.url;
+      for (const byte of Buffer.from(LINES)) {
+        response.write(Buffer.of(byte));
+        await new Promise(setImmediate);
+      }
+      response.end();
+    });
+    const events: unknown[] = [];
+    await read(await api.watch("/things", { resourceVersion: "7" }), events);
+    expect(events).toEqual(EVENTS);
+    expect(asked).toBe("/things?resourceVersion=7&watch=true");
+    expect(answers).toEqual(["WATCH 200"]);
+  });
+
+  test("throws where the connection breaks, after what came whole", async () => {
+    const { api } = await connected((_, response) => {
+      response.write(`${LINES}{"type":"ADD`, () => response.destroy());
+    });
+    const events: unknown[] = [];
+    await expect(read(await api.watch("/", {}), events)).rejects.toThrow();
+    expect(events).toEqual(EVENTS);
+  });
+
+  test("throws where the server goes silent, be it before or after the first event", async () => {
+    let isSilent = true;
+    const { api } = await connected((_, response) => {
+      if (isSilent) return;
+      response.write(LINES);
+    }, { silenceMs: 60 });
+    await expect(api.watch("/", {})).rejects.toThrow("silence for 0.06 s");
+    isSilent = false;
+    const events: unknown[] = [];
+    await expect(read(await api.watch("/", {}), events)).rejects.toThrow("silence for 0.06 s");
+    expect(events).toEqual(EVENTS);
+  });
+
+  test("returns a refusal without events", async () => {
+    const { api } = await connected((_, response) => json(response, 410, { message: "too old" }));
+    const watching = await api.watch("/", {});
+    const events: unknown[] = [];
+    await read(watching, events);
+    expect(watching).toMatchObject({ status: 410, body: { message: "too old" } });
+    expect(events).toEqual([]);
+  });
+
+  test("ends with the signal, and lets go of the connection", async () => {
+    const closed = Promise.withResolvers<void>();
+    const { api, stop } = await connected((request: IncomingMessage, response) => {
+      request.socket.once("close", () => closed.resolve());
+      response.write(LINES);
+    });
+    const watching = await api.watch("/", {});
+    setImmediate(() => stop.abort());
+    await expect(read(watching, [])).rejects.toThrow();
+    await closed.promise;
+    expect(stop.signal.aborted).toBe(true);
+  });
+});

@@ -1,0 +1,170 @@
+import { describe, expect, test, vi } from "vitest";
+import { expiryVerdict } from "../../keeper/expiry.ts";
+import { expiryDuty } from "../../keeper/expiryduty.ts";
+import { aSandbox, NOW } from "../sandboxes.ts";
+import { createFakeApi, refusal } from "./fakeapi.ts";
+
+const PAST = "2026-11-21T11:59:59Z";
+const AHEAD = "2026-11-21T12:00:01Z";
+const PATH = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxes/demo";
+
+function ready(reason: string, observedGeneration?: number) {
+  const condition = { type: "Ready", status: "False", reason, message: "", lastTransitionTime: PAST };
+  return { conditions: [observedGeneration === undefined ? condition : { ...condition, observedGeneration }] };
+}
+
+const EXPIRED = {
+  spec: { shutdownPolicy: "Delete", shutdownTime: PAST },
+  status: ready("SandboxExpired", 1),
+};
+
+interface Case {
+  name: string;
+  reason: string;
+  over: { spec?: object; status?: object; metadata?: object };
+  want: ReturnType<typeof expiryVerdict>;
+}
+
+const cases: Case[] = [
+  { name: "published and past", reason: "both say so", over: {}, want: { verdict: "delete" } },
+  {
+    name: "published, the very moment",
+    reason: "the moment itself counts as past, as in the hook",
+    over: { spec: { ...EXPIRED.spec, shutdownTime: NOW.toISOString() } },
+    want: { verdict: "delete" },
+  },
+  {
+    name: "published, ahead by our clock",
+    reason: "clocks differ: the hook's is ahead of ours",
+    over: { spec: { ...EXPIRED.spec, shutdownTime: AHEAD } },
+    want: { verdict: "wait", until: Date.parse(AHEAD) },
+  },
+  {
+    name: "no status",
+    reason: "never on the clock alone",
+    over: { status: undefined as never },
+    want: { verdict: "keep" },
+  },
+  {
+    name: "Ready for another reason",
+    reason: "never on the clock alone",
+    over: { status: ready("DependenciesReady", 1) },
+    want: { verdict: "keep" },
+  },
+  {
+    name: "published for an older spec",
+    reason: "a user who has just changed the spec waits for the hook's word on it",
+    over: { metadata: { generation: 2 } },
+    want: { verdict: "keep" },
+  },
+  {
+    name: "published without a generation",
+    reason: "another hook may not write one",
+    over: { status: ready("SandboxExpired") },
+    want: { verdict: "delete" },
+  },
+  {
+    name: "Retain",
+    reason: "users keep the object and its volumes",
+    over: { spec: { ...EXPIRED.spec, shutdownPolicy: "Retain" } },
+    want: { verdict: "keep" },
+  },
+  {
+    name: "no shutdownTime any more",
+    reason: "the spec has the last word",
+    over: { spec: { shutdownPolicy: "Delete" } },
+    want: { verdict: "keep" },
+  },
+  {
+    name: "a shutdownTime that is none",
+    reason: "the API server lets some through that Date cannot read",
+    over: { spec: { ...EXPIRED.spec, shutdownTime: "2016-12-31T23:59:60Z" } },
+    want: { verdict: "keep" },
+  },
+  {
+    name: "being deleted",
+    reason: "somebody was first",
+    over: { metadata: { deletionTimestamp: PAST } },
+    want: { verdict: "keep" },
+  },
+];
+
+test.for(cases)("expiryVerdict(): $name", ({ over, want, reason }) => {
+  const merged = { ...EXPIRED, ...over };
+  if (merged.status === undefined) delete (merged as { status?: object }).status;
+  expect(expiryVerdict(aSandbox(merged), NOW.getTime()), reason).toEqual(want);
+});
+
+describe("expiryDuty()", () => {
+  const aStoredSandbox = (api: ReturnType<typeof createFakeApi>, over: object = {}) =>
+    aSandbox(api.put(PATH, { ...aSandbox({ ...EXPIRED, ...over }) }) as never);
+  const now = NOW.getTime();
+
+  test("deletes in the background what has this uid and this version", async () => {
+    const api = createFakeApi();
+    const report = vi.fn();
+    const sandbox = aStoredSandbox(api);
+    const duty = expiryDuty(api, report);
+    expect(duty.dueAt(sandbox, now)).toBe(now);
+    await duty.act(sandbox, now);
+    const { uid, resourceVersion } = sandbox.metadata;
+    expect(api.requests).toEqual([{
+      method: "DELETE",
+      path: PATH,
+      body: {
+        apiVersion: "v1",
+        kind: "DeleteOptions",
+        preconditions: { uid, resourceVersion },
+        propagationPolicy: "Background",
+      },
+    }]);
+    expect(api.get(PATH)).toBeUndefined();
+    expect(duty.dueAt(sandbox, now)).toBeUndefined();
+    expect(report).toHaveBeenCalledExactlyOnceWith("deleted", sandbox.metadata, {});
+  });
+
+  test("leaves what has changed since, and judges the new version afresh", async () => {
+    const api = createFakeApi();
+    const report = vi.fn();
+    const seen = aStoredSandbox(api);
+    const extended = aStoredSandbox(api, {
+      spec: { ...EXPIRED.spec, shutdownTime: AHEAD },
+      metadata: { generation: 2 },
+    });
+    const duty = expiryDuty(api, report);
+    await duty.act(seen, now);
+    expect(api.get(PATH)).toBeDefined();
+    expect(report).not.toHaveBeenCalled();
+    expect(duty.dueAt(seen, now)).toBeUndefined();
+    expect(duty.dueAt(extended, now)).toBeUndefined();
+  });
+
+  test("leaves another Sandbox of the same name", async () => {
+    const api = createFakeApi();
+    const seen = aStoredSandbox(api);
+    api.remove(PATH);
+    aStoredSandbox(api, { metadata: { uid: "uid-another" } });
+    await expiryDuty(api, vi.fn()).act(seen, now);
+    expect(api.get(PATH)?.metadata.uid).toBe("uid-another");
+  });
+
+  test("takes a Sandbox that is gone for deleted", async () => {
+    const api = createFakeApi();
+    const sandbox = aStoredSandbox(api);
+    api.remove(PATH);
+    const report = vi.fn();
+    const duty = expiryDuty(api, report);
+    await duty.act(sandbox, now);
+    expect(duty.dueAt(sandbox, now)).toBeUndefined();
+    expect(report).not.toHaveBeenCalled();
+  });
+
+  test.for([403, 429, 500])("fails on %d, so that it is tried again", async (status) => {
+    const api = createFakeApi();
+    const sandbox = aStoredSandbox(api);
+    api.intercept = () => refusal(status, "not now");
+    const duty = expiryDuty(api, vi.fn());
+    await expect(duty.act(sandbox, now)).rejects.toThrow("Cannot delete expired Sandbox team-a/demo: not now");
+    expect(duty.dueAt(sandbox, now)).toBe(now);
+  });
+});

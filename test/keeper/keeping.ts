@@ -1,0 +1,73 @@
+/** A keeper at work on a fake API server, which a test can kill and start again. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
+import type { Api } from "../../keeper/api.ts";
+import type { Builders } from "../../keeper/children.ts";
+import type { Action } from "../../keeper/report.ts";
+import { keepSandboxes } from "../../keeper/sandboxes.ts";
+import { nameHash } from "../../lib/names.ts";
+import { aSandbox } from "../sandboxes.ts";
+import type { FakeApi } from "./fakeapi.ts";
+
+export const CORE = "/api/v1/namespaces/team-a";
+export const SANDBOX = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxes/demo";
+export const POD = `${CORE}/pods/demo`;
+export const SERVICE = `${CORE}/services/demo`;
+export const PVC = `${CORE}/persistentvolumeclaims/home-demo`;
+
+/** Builders as the hook's are, without the hook. */
+export const BUILDERS: Builders = {
+  buildPod: (sandbox) => child("Pod", sandbox, sandbox.metadata.name),
+  buildService: (sandbox) => child("Service", sandbox, sandbox.metadata.name),
+  buildPVCs: (sandbox) =>
+    (sandbox.spec.volumeClaimTemplates ?? []).map(({ metadata }) =>
+      child("PersistentVolumeClaim", sandbox, `${metadata?.name}-${sandbox.metadata.name}`)
+    ),
+};
+
+function child(kind: string, { metadata }: Sandbox, name: string) {
+  const labels = { "agents.x-k8s.io/sandbox-name-hash": nameHash(metadata.name) };
+  return { apiVersion: "v1", kind, metadata: { name, labels }, spec: {} };
+}
+
+/** A keeper; `kill` ends it as SIGKILL would: nothing of what it asks for arrives any more. */
+export interface Keeper {
+  actions: Action[];
+  kill(): void;
+}
+
+/** Starts a keeper. All times are those of the fake clock. */
+export function startKeeper(server: FakeApi, parameters: { log?: (line: string) => void } = {}): Keeper {
+  const end = new AbortController();
+  const actions: Action[] = [];
+  const alive = <T>(promise: Promise<T>): Promise<T> => end.signal.aborted ? new Promise(() => {}) : promise;
+  const api: Api = {
+    send: async (request) => await alive(end.signal.aborted ? new Promise<never>(() => {}) : server.send(request)),
+    watch: (path, query) => alive(server.watch(path, query)),
+  };
+  const log = (_: string, message: string) => parameters.log?.(message);
+  void keepSandboxes(api, { builders: BUILDERS, log, report: (action) => actions.push(action) }, end.signal);
+  return { actions, kill: () => end.abort() };
+}
+
+/** Puts the Sandbox `demo` on the server, with Ready as given (status, reason, message). */
+export function putSandbox(
+  server: FakeApi,
+  ready: [string, string, string],
+  over: { spec?: object; metadata?: object; status?: object; suspended?: string } = {},
+): Sandbox {
+  const [status, reason, message] = ready;
+  const { suspended, ...rest } = over;
+  const time = { lastTransitionTime: "2026-11-21T11:00:00Z" };
+  const conditions = [
+    { type: "Ready", status, reason, message, ...time },
+    ...(suspended ? [{ type: "Suspended", status: suspended, reason: "PodTerminated", message: "", ...time }] : []),
+  ];
+  const sandbox = aSandbox({ ...rest, status: { conditions, ...over.status } });
+  return server.put(SANDBOX, { ...sandbox }) as unknown as Sandbox;
+}
+
+/** Returns what the annotation of `demo` says; undefined: there is none. */
+export function unresolvedOf(server: FakeApi): unknown {
+  const text = server.get(SANDBOX)?.metadata.annotations?.["agents.x-k8s.io/unresolved"];
+  return text === undefined ? undefined : JSON.parse(text);
+}

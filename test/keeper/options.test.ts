@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { createHealthApp } from "../../keeper/health.ts";
+import { countAction, createKeeperMetrics } from "../../keeper/metrics.ts";
+import { HELP, readOptions } from "../../keeper/options.ts";
+import { LEASE_NAME } from "../../keeper/run.ts";
+
+describe("readOptions()", () => {
+  test("has defaults for a Pod", () => {
+    expect(readOptions([])).toEqual({
+      kubeconfig: undefined,
+      context: undefined,
+      namespace: undefined,
+      host: undefined,
+      help: false,
+      logLevel: "info",
+      leaderElection: true,
+      leaseSeconds: 15,
+      port: 0,
+    });
+  });
+
+  test("takes every option that the help names", () => {
+    const args = "--kubeconfig F --context C --namespace N --no-leader-election --lease-seconds 3 --port 8081 " +
+      "--host ::1 --log-level debug --help";
+    expect(readOptions(args.split(" "))).toEqual({
+      kubeconfig: "F",
+      context: "C",
+      namespace: "N",
+      host: "::1",
+      help: true,
+      logLevel: "debug",
+      leaderElection: false,
+      leaseSeconds: 3,
+      port: 8081,
+    });
+    const named = [...HELP.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name);
+    expect(named).toEqual(args.match(/--[a-z-]+/g)?.filter((name) => name !== "--help"));
+  });
+
+  test.for(
+    [
+      ["--port 70000", 'Cannot listen on port "70000"'],
+      ["--port x", 'Cannot listen on port "x"'],
+      ["--lease-seconds 2", 'Cannot hold a Lease for seconds "2"'],
+      ["--log-level loud", 'Cannot log at level "loud"'],
+      ["--context C", "it needs --kubeconfig"],
+      ["--nonsense", "Unknown option '--nonsense'"],
+      ["stray", "Unexpected argument 'stray'"],
+    ] as const,
+  )("refuses %s", ([args, message]) => {
+    expect(() => readOptions(args.split(" "))).toThrow(message);
+  });
+});
+
+describe("createHealthApp()", () => {
+  test("answers probes, and Prometheus", async () => {
+    const metrics = createKeeperMetrics();
+    let isReady = false;
+    const app = createHealthApp(metrics, () => isReady);
+    expect((await app.request("/healthz")).status).toBe(200);
+    expect((await app.request("/readyz")).status).toBe(503);
+    isReady = true;
+    expect((await app.request("/readyz")).status).toBe(200);
+    countAction(metrics, "annotation removed");
+    const answer = await app.request("/metrics");
+    expect(answer.headers.get("content-type")).toContain("text/plain");
+    expect(await answer.text()).toContain('hookbox_keeper_actions_total{action="annotation_removed"} 1');
+  });
+});
+
+test("rbac.yaml names the Lease that the keeper holds", () => {
+  const path = new URL("../../keeper/rbac.yaml", import.meta.url);
+  const documents = parseAllDocuments(readFileSync(path, "utf8")).map((document) => document.toJS());
+  const role = documents.find(({ kind }) => kind === "Role");
+  expect(role.rules.flatMap(({ resourceNames = [] }) => resourceNames)).toEqual([LEASE_NAME]);
+});

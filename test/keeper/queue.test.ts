@@ -1,0 +1,163 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Duty, Sink } from "../../keeper/duty.ts";
+import { createQueue } from "../../keeper/queue.ts";
+
+type Thing = { metadata: { name: string; uid: string }; due?: number };
+
+let end: AbortController;
+let acts: string[];
+let act: (thing: Thing) => Promise<void>;
+let duty: Duty<Thing>;
+let lines: string[];
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 });
+  end = new AbortController();
+  acts = [];
+  lines = [];
+  act = () => Promise.resolve();
+  const memory = new Map<string, unknown>();
+  duty = {
+    name: "test",
+    memory,
+    dueAt: ({ due, metadata: { uid } }) => memory.has(uid) ? undefined : due,
+    async act(thing) {
+      acts.push(`${thing.metadata.name}@${Date.now()}`);
+      await act(thing);
+      memory.set(thing.metadata.uid, true);
+    },
+  };
+});
+afterEach(() => {
+  end.abort();
+  vi.useRealTimers();
+});
+
+const thing = (name: string, due?: number): Thing => ({
+  metadata: { name, uid: name },
+  ...(due === undefined ? {} : { due }),
+});
+const queue = (concurrency = 4): Sink<Thing> =>
+  createQueue(duty, { log: (_, line) => lines.push(line), concurrency }, end.signal);
+
+describe("createQueue()", () => {
+  test("acts when it is due, at once or later, and once", async () => {
+    const sink = queue();
+    sink.observe(thing("later", 5000));
+    sink.observe(thing("now", 0));
+    sink.observe(thing("never"));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(acts).toEqual(["now@0", "later@5000"]);
+  });
+
+  test("follows what is observed last", async () => {
+    const sink = queue();
+    sink.observe(thing("a", 5000));
+    sink.observe(thing("a", 2000));
+    sink.observe(thing("b", 1000));
+    sink.observe(thing("b"));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(acts).toEqual(["a@2000"]);
+  });
+
+  test("waits for days without a hot loop", async () => {
+    const asked = vi.spyOn(duty, "dueAt");
+    queue().observe(thing("a", 30 * 86_400_000));
+    await vi.advanceTimersByTimeAsync(31 * 86_400_000);
+    expect(acts).toEqual([`a@${30 * 86_400_000}`]);
+    expect(asked.mock.calls.length).toBeLessThan(40);
+  });
+
+  test("acts on a few at once, and never twice on one", async () => {
+    const running = new Set<string>();
+    let most = 0;
+    act = async ({ metadata: { name } }) => {
+      expect(running.has(name)).toBe(false);
+      running.add(name);
+      most = Math.max(most, running.size);
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      running.delete(name);
+    };
+    const sink = queue(3);
+    for (const name of ["a", "b", "c", "d", "e", "a", "b"]) sink.observe(thing(name, 0));
+    await vi.advanceTimersByTimeAsync(500);
+    sink.observe(thing("a", 0));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(acts).toEqual(["a@0", "b@0", "c@0", "d@1000", "e@1000"]);
+    expect(most).toBe(3);
+  });
+
+  test("does not act on what has changed while it stood in line", async () => {
+    act = () => new Promise((resolve) => setTimeout(resolve, 1000));
+    const sink = queue(1);
+    sink.observe(thing("a", 0));
+    sink.observe(thing("b", 0));
+    sink.observe(thing("c", 0));
+    sink.observe(thing("b"));
+    sink.gone("c");
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(acts).toEqual(["a@0"]);
+  });
+
+  test("acts again on what changed meanwhile", async () => {
+    act = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    };
+    const sink = queue();
+    sink.observe(thing("a", 0));
+    await vi.advanceTimersByTimeAsync(500);
+    duty.dueAt = ({ due }) => acts.length < 2 ? due : undefined;
+    sink.observe(thing("a", 3000));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(acts).toEqual(["a@0", "a@3000"]);
+  });
+
+  test("tries again after 1, 2, 4 … 30 s what fails, whatever is observed in between", async () => {
+    act = () => acts.length < 8 ? Promise.reject(new Error("no")) : Promise.resolve();
+    const sink = queue();
+    sink.observe(thing("a", 0));
+    await vi.advanceTimersByTimeAsync(500);
+    sink.observe(thing("a", 0));
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(acts.map((entry) => Number(entry.split("@")[1]) / 1000)).toEqual([0, 1, 3, 7, 15, 31, 61, 91]);
+    expect(lines).toHaveLength(7);
+  });
+
+  test("forgets what is gone, even if it goes while it is acted upon", async () => {
+    const sink = queue();
+    sink.observe(thing("a", 0));
+    await vi.advanceTimersByTimeAsync(1);
+    expect([...duty.memory.keys()]).toEqual(["a"]);
+    sink.gone("a");
+    act = () => new Promise((resolve) => setTimeout(resolve, 1000));
+    sink.observe(thing("b", 0));
+    sink.gone("b");
+    await vi.advanceTimersByTimeAsync(2000);
+    expect([...duty.memory.keys()]).toEqual([]);
+  });
+
+  test("forgets what a list does not show", async () => {
+    const sink = queue();
+    sink.observe(thing("done", 0));
+    sink.observe(thing("kept", 5000));
+    sink.observe(thing("lost", 5000));
+    await vi.advanceTimersByTimeAsync(1);
+    sink.listed(new Set(["kept"]));
+    expect([...duty.memory.keys()]).toEqual([]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(acts).toEqual(["done@0", "kept@5000"]);
+  });
+
+  test("begins nothing after the end", async () => {
+    const sink = queue(1);
+    act = () => new Promise((resolve) => setTimeout(resolve, 1000));
+    sink.observe(thing("a", 0));
+    sink.observe(thing("b", 0));
+    sink.observe(thing("c", 500));
+    end.abort();
+    sink.observe(thing("d", 0));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(acts).toEqual(["a@0"]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Answer } from "../../keeper/api.ts";
+import { follow } from "../../keeper/watch.ts";
+import type { KubeObject } from "../../lib/objects.ts";
+import { createFakeApi, type FakeApi, refusal } from "./fakeapi.ts";
+
+const PATH = "/apis/example.com/v1/things";
+const at = (name: string) => `/apis/example.com/v1/namespaces/n/things/${name}`;
+const aThing = (name: string, more: object = {}) => ({ kind: "Thing", metadata: { name, uid: name }, ...more });
+
+let end: AbortController;
+let seen: string[];
+let lines: string[];
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 });
+  end = new AbortController();
+  seen = [];
+  lines = [];
+});
+afterEach(() => {
+  end.abort();
+  vi.useRealTimers();
+});
+
+async function start(server: FakeApi): Promise<{ running: Promise<void> }> {
+  const sink = {
+    observe: ({ metadata }: KubeObject) => seen.push(metadata.name),
+    gone: (uid: string) => seen.push(`-${uid}`),
+    listed: (uids: ReadonlySet<string>) => seen.push(`[${[...uids].toSorted()}]`),
+  };
+  const parse = (object: unknown) => (object as { broken?: true }).broken ? undefined : object as KubeObject;
+  const log = (_: string, message: string, fields?: Record<string, unknown>) =>
+    lines.push(`${message}: ${fields?.["error"]}`);
+  const running = follow(server, { path: PATH, parse }, sink, { log, signal: end.signal });
+  await vi.advanceTimersByTimeAsync(1);
+  return { running };
+}
+
+const shown = () => seen.splice(0).join(" ");
+
+describe("follow()", () => {
+  test("shows what is there, page by page, then what happens", async () => {
+    const server = createFakeApi({ pageSize: 2 });
+    for (const name of ["a", "b", "c", "d", "e"]) server.put(at(name), aThing(name));
+    await start(server);
+    expect(shown()).toBe("a b c d e [a,b,c,d,e]");
+    expect(server.requests).toHaveLength(3);
+    server.put(at("f"), aThing("f"));
+    server.put(at("a"), aThing("a", { spec: 2 }));
+    server.remove(at("b"));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(shown()).toBe("f a -b");
+  });
+
+  test("goes on where it was when a watch ends or breaks", async () => {
+    const server = createFakeApi();
+    server.put(at("a"), aThing("a"));
+    await start(server);
+    shown();
+    for (const error of [undefined, new Error("connection reset")]) {
+      await vi.advanceTimersByTimeAsync(5000);
+      server.endWatches(error);
+      server.put(at("b"), aThing("b", { spec: String(error) }));
+      await vi.advanceTimersByTimeAsync(1);
+      expect(shown()).toBe("b");
+    }
+    expect(server.requests, "no second list").toHaveLength(1);
+    expect(server.watches).toBe(3);
+    expect(lines).toEqual(["Watch interrupted: connection reset"]);
+  });
+
+  test.for(["when it opens", "in the stream"])("lists again where its version is too old (410 %s)", async (where) => {
+    const server = createFakeApi();
+    server.put(at("a"), aThing("a"));
+    server.put(at("b"), aThing("b"));
+    await start(server);
+    shown();
+    const inStream: Answer & { events: AsyncIterable<never> } = { status: 200, body: null, events: tooOld() as never };
+    const open = server.watch;
+    if (where === "in the stream") server.watch = () => Promise.resolve(inStream);
+    server.remove(at("b"));
+    await vi.advanceTimersByTimeAsync(1);
+    shown();
+    server.compact();
+    server.endWatches();
+    await vi.advanceTimersByTimeAsync(1);
+    server.watch = open;
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(shown()).toBe("a [a]");
+    server.put(at("c"), aThing("c"));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(shown()).toBe("c");
+  });
+
+  test("tries again after 1, 2, 4 … s where the server refuses", async () => {
+    const server = createFakeApi();
+    server.put(at("a"), aThing("a"));
+    server.intercept = () => server.requests.length < 5 ? refusal(403, "forbidden") : undefined;
+    await start(server);
+    await vi.advanceTimersByTimeAsync(14_990);
+    expect(server.requests).toHaveLength(4);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(shown()).toBe("a [a]");
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toContain(`Cannot list ${PATH}: forbidden (status 403)`);
+  });
+
+  test("does not go round hot where watches end at once", async () => {
+    const server = createFakeApi();
+    server.watch = () => {
+      server.watches++;
+      return Promise.resolve({ status: 200, body: null, events: none() });
+    };
+    await start(server);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(server.watches).toBeLessThan(8);
+  });
+
+  test("leaves alone what it cannot read, but knows that it is there", async () => {
+    const server = createFakeApi();
+    server.put(at("a"), aThing("a"));
+    server.put(at("b"), aThing("b", { broken: true }));
+    await start(server);
+    expect(shown()).toBe("a [a,b]");
+    expect(lines).toEqual(["Cannot read an object: undefined"]);
+  });
+
+  test("moves on with bookmarks", async () => {
+    const server = createFakeApi();
+    const versions: (string | undefined)[] = [];
+    server.watch = (_, query) => {
+      versions.push(query["resourceVersion"]);
+      return Promise.resolve({ status: 200, body: null, events: bookmark() });
+    };
+    await start(server);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(versions.slice(0, 2)).toEqual(["100", "4711"]);
+    expect(shown()).toBe("[]");
+  });
+
+  test("ends with the signal", async () => {
+    const server = createFakeApi();
+    const { running } = await start(server);
+    end.abort();
+    server.endWatches();
+    await expect(running).resolves.toBeUndefined();
+  });
+});
+
+async function* none(): AsyncGenerator<never> {}
+
+async function* tooOld() {
+  yield { type: "ERROR", object: { kind: "Status", code: 410, message: "too old resource version" } };
+}
+
+async function* bookmark() {
+  yield { type: "BOOKMARK", object: { metadata: { resourceVersion: "4711" } } };
+}
