@@ -13,7 +13,7 @@ import { noteCluster, sweepClusters } from "./registry.ts";
 import { removeCluster } from "./remove.ts";
 import { beginSession, type Session } from "./session.ts";
 import { type ClusterRecord, kubeconfigPath, readRecord } from "./state.ts";
-import { createStorageClass, prepareMountPoints } from "./storage.ts";
+import { prepareMountPoints } from "./storage.ts";
 
 export interface ClusterOptions {
   /** Folder that takes everything the cluster writes; made if absent, removed at the end. */
@@ -71,7 +71,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     return clusterOf(stateDir, session.record());
   } catch (error) {
     await removeCluster(stateDir).catch((left: Error) => progress(left.message));
-    throw error;
+    throw options.signal?.aborted ? options.signal.reason : error;
   }
 }
 
@@ -112,7 +112,6 @@ async function startAll(session: Session, options: ClusterOptions): Promise<void
   await createDefinitions(plane.access, options.crds ?? [], session.signal);
   await startControllerManager(session, plane);
   if (options.nodes === "none") return;
-  await createStorageClass(plane.access);
   startScheduler(session, plane);
   await startNodes(session, plane, plan, options);
 }

@@ -3,6 +3,7 @@ import { callApi } from "./api.ts";
 import { findPrograms } from "./binaries.ts";
 import type { ClusterOptions } from "./cluster.ts";
 import type { ControlPlane } from "./controlplane.ts";
+import { SIMULATED_PROVISIONER } from "./kwokvolumes.ts";
 import { findNodeTools, type NodeTools } from "./machine.ts";
 import { REAL_NODE } from "./nodeconfig.ts";
 import { endProcesses } from "./processes.ts";
@@ -11,6 +12,7 @@ import { startRealNode } from "./realnode.ts";
 import { removeRealNode } from "./remove.ts";
 import type { Session } from "./session.ts";
 import { startSimulatedNodes } from "./simulated.ts";
+import { createStorageClass } from "./storage.ts";
 
 const SIMULATED_BY_DEFAULT = 32;
 
@@ -29,14 +31,15 @@ export function planNodes(session: Session, wanted: ClusterOptions["nodes"]): No
   return { whyNotReal: `Nodes are simulated: ${found.refusal}.` };
 }
 
-/** Starts the nodes and records what they became. */
+/** Starts the nodes, with the StorageClass that suits them, and records what they became. */
 export async function startNodes(session: Session, plane: ControlPlane, plan: NodePlan, options: ClusterOptions) {
   const failed = plan.tools ? await tryRealNode(session, plane, plan.tools, options) : plan.whyNotReal;
   const real = plan.tools !== undefined && failed === undefined;
+  await createStorageClass(plane.access, real ? "kubernetes.io/host-path" : SIMULATED_PROVISIONER);
   const simulatedNodes = options.simulatedNodes ?? (real ? 0 : SIMULATED_BY_DEFAULT);
   if (simulatedNodes > 0) {
     const kwok = (await findPrograms(SIMULATED_NODES, session))["kwok"] ?? "kwok";
-    await startSimulatedNodes(session, plane, { kwok, count: simulatedNodes, tainted: real });
+    await startSimulatedNodes(session, plane, { kwok, count: simulatedNodes, besideReal: real });
   }
   const why = failed === undefined ? {} : { whyNotReal: failed };
   session.update({ nodes: real ? "real" : "simulated", simulatedNodes, ...why });

@@ -6,7 +6,6 @@ import { removeMountPoints } from "./mountpoints.ts";
 import { removeBridge } from "./network.ts";
 import { endProcesses } from "./processes.ts";
 import { type ClusterRecord, readRecord, RECORD } from "./state.ts";
-import { removeEmptyVolumes } from "./storage.ts";
 
 /**
  * Ends the cluster in a folder, whole or half dead, and removes the folder.
@@ -19,7 +18,6 @@ export async function removeCluster(stateDir: string): Promise<boolean> {
   await endProcesses(record.processes);
   await removeRealNode(stateDir, record);
   if (record.mountPoints) removeMountPoints(record.mountPoints);
-  else removeEmptyVolumes();
   removeFolder(stateDir);
   return true;
 }

@@ -4,8 +4,14 @@ import { join } from "node:path";
 import { createObject, readObject } from "./api.ts";
 import { type ControlPlane, userKubeconfig } from "./controlplane.ts";
 import { buildSimulatedNode, renderKwokConfig } from "./kwokconfig.ts";
+import { nodeAndPodStages } from "./kwokstages.ts";
+import { volumeStages } from "./kwokvolumes.ts";
 import type { Session } from "./session.ts";
+import { STORAGE_CLASS } from "./storage.ts";
 import { waitUntil } from "./wait.ts";
+
+/** How many Nodes to create in parallel. */
+const AT_ONCE = 16;
 
 interface NodeList {
   items: { status?: { conditions?: { type: string; status: string }[] } }[];
@@ -14,20 +20,24 @@ interface NodeList {
 /**
  * Starts simulated Nodes named `simulated-0`, `simulated-1`, …
  *
- * @param nodes how many; `tainted` as in buildSimulatedNode
+ * @param nodes how many, and whether there is a real one, which then gets the Pods that ask for nothing else and whose volumes serve all
  */
 export async function startSimulatedNodes(
   session: Session,
   plane: ControlPlane,
-  nodes: { kwok: string; count: number; tainted: boolean },
+  nodes: { kwok: string; count: number; besideReal: boolean },
 ): Promise<void> {
   session.progress(`starting ${nodes.count} simulated nodes …`);
   const config = join(session.stateDir, "kwok.yaml");
-  writeFileSync(config, renderKwokConfig());
+  const stages = [...nodeAndPodStages(), ...(nodes.besideReal ? [] : volumeStages(STORAGE_CLASS))];
+  writeFileSync(config, renderKwokConfig(stages));
   const args = [`--kubeconfig=${userKubeconfig(plane, "kwok")}`, `--config=${config}`];
   const kwok = session.start("kwok", nodes.kwok, args);
-  for (let index = 0; index < nodes.count; index++) {
-    await createObject(plane.access, "/api/v1/nodes", buildSimulatedNode(index, nodes.tainted));
+  const indexes = Array.from({ length: nodes.count }, (_, index) => index);
+  const create = (index: number) =>
+    createObject(plane.access, "/api/v1/nodes", buildSimulatedNode(index, nodes.besideReal));
+  for (let first = 0; first < nodes.count; first += AT_ONCE) {
+    await Promise.all(indexes.slice(first, first + AT_ONCE).map(create));
   }
   const probe = async () => await countReady(plane, "type=kwok") === nodes.count;
   await waitUntil({ what: "simulated nodes", probe, needs: [kwok], timeoutSeconds: 60, signal: session.signal });

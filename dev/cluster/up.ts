@@ -34,9 +34,8 @@ async function main(): Promise<number> {
     return sayWhatNext(running), 0;
   }
   const abort = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.on(signal, () => abort.abort(new Error(`Cannot go on: ${signal}; cleaned up`)));
-  }
+  const interrupt = () => abort.abort(new Error("Interrupted; what had been started is cleared away."));
+  process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
   const options = { stateDir: STATE_FOLDER, nodes, ...simulatedNodes, detached: true, progress: say };
   sayWhatNext(await startCluster({ ...options, signal: abort.signal }));
   return 0;
