@@ -52,7 +52,7 @@ function verbs(name: string, cluster: Kubectl): Namespace {
     get,
     attempt: (...args) => attempt(cluster, ["-n", name, ...args]),
     apply: async (...objects) => {
-      const text = objects.map((object) => stringify(object)).join("---\n");
+      const text = objects.map((object) => stringify(object, { version: "1.1" })).join("---\n");
       await run(cluster, ["-n", name, "apply", "-f", "-"], text);
     },
     list: async (kind) => JSON.parse(await kubectl("get", kind, "-o", "json")).items,
