@@ -23,6 +23,8 @@ export interface EngineOptions {
 }
 
 export interface Engine {
+  /** Resolves when all controllers that were there at first are known. */
+  ready(): Promise<void>;
   /** Ends all controllers; resolves when nothing is being done any more. */
   stop(): Promise<void>;
   /** Resolves when nothing is left to do but to wait: for a change, or for time to pass. */
@@ -55,15 +57,17 @@ export function startEngine({ store, fetch = globalThis.fetch, workers = 5, log 
   });
 
   async function watchKind(kind: string): Promise<void> {
-    try {
-      const resource = await store.kind(API_VERSION, kind);
-      if (stopped) return;
-      const informer = informers.acquire(resource);
-      watched.set(kind, informer);
-      informer.subscribe(({ old, current }) => queue.add(`${kind}/${(current ?? old)?.metadata.name}`));
-    } catch (error) {
-      log("waiting for kind", { kind, error: String(error) });
-      store.clock.setTimeout(() => void (stopped || watchKind(kind)), RETRY_MS);
+    while (!stopped) {
+      const resource = await store.kind(API_VERSION, kind).catch((error) =>
+        log("waiting for kind", { kind, error: String(error) })
+      );
+      if (resource && !stopped) {
+        const informer = informers.acquire(resource);
+        watched.set(kind, informer);
+        informer.subscribe(({ old, current }) => queue.add(`${kind}/${(current ?? old)?.metadata.name}`));
+        return await informer.synced;
+      }
+      await new Promise<void>((resolve) => store.clock.setTimeout(resolve, RETRY_MS));
     }
   }
 
@@ -74,6 +78,7 @@ export function startEngine({ store, fetch = globalThis.fetch, workers = 5, log 
     [...running.values()].reduce((sum, controller) => sum + controller.busy(), 0);
 
   return {
+    ready: async () => void await started,
     async stop() {
       stopped = true;
       await queue.stop();

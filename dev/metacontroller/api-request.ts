@@ -1,0 +1,106 @@
+/**
+ * HTTP to an API server over kept connections, JSON as it is: `@kubernetes/client-node` gives the credentials, but its
+ * clients open a connection per request and turn times into Dates. @module
+ */
+import type { KubeConfig } from "@kubernetes/client-node";
+import { Buffer } from "node:buffer";
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent, request as requestHttps, type RequestOptions } from "node:https";
+import { StoreError } from "./store.ts";
+
+/** How long credentials are used before the kubeconfig is asked again; tokens of plugins expire. */
+const CREDENTIALS_MS = 60_000;
+const TIMEOUT_MS = 30_000;
+
+export interface Requester {
+  /**
+   * Sends a request and returns the decoded answer.
+   *
+   * @throws {StoreError} for any status above 299, with the reason that the API server gives
+   */
+  json(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
+  /** Reads an answer line by line until it ends or `signal` aborts; rejects as {@link json} does. */
+  lines(path: string, signal: AbortSignal, onLine: (line: string) => void): Promise<void>;
+}
+
+/** Makes a requester for the current context of a kubeconfig. */
+export function createRequester(kubeConfig: KubeConfig): Requester {
+  const server = kubeConfig.getCurrentCluster()?.server;
+  if (!server) throw new RangeError("Cannot reach a cluster: the kubeconfig has no current context");
+  const credentials = rememberCredentials(kubeConfig);
+
+  async function send(method: string, path: string, options: RequestOptions, body?: string): Promise<IncomingMessage> {
+    const { headers, ...rest } = await credentials();
+    const length = body === undefined
+      ? {}
+      : { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    const url = new URL(server + path);
+    const request = url.protocol === "http:" ? requestHttp : requestHttps;
+    const all = {
+      ...rest,
+      ...options,
+      method,
+      headers: { ...headers as object, accept: "application/json", ...length },
+    };
+    return await new Promise((resolve, reject) => {
+      const sent: ClientRequest = request(url, all, resolve);
+      sent.once("error", reject);
+      sent.once("timeout", () => sent.destroy(new Error(`Cannot reach API server: no answer to ${method} ${path}`)));
+      sent.end(body);
+    });
+  }
+
+  return {
+    async json(method, path, body) {
+      const answer = await send(
+        method,
+        path,
+        { timeout: TIMEOUT_MS },
+        body === undefined ? undefined : JSON.stringify(body),
+      );
+      const text = await textOf(answer);
+      if ((answer.statusCode ?? 500) > 299) throw errorOf(answer.statusCode ?? 500, text);
+      return JSON.parse(text);
+    },
+    async lines(path, signal, onLine) {
+      const answer = await send("GET", path, { signal });
+      if ((answer.statusCode ?? 500) > 299) throw errorOf(answer.statusCode ?? 500, await textOf(answer));
+      let rest = "";
+      for await (const part of answer.setEncoding("utf8")) {
+        const lines = (rest + part).split("\n");
+        rest = lines.pop() ?? "";
+        lines.forEach(onLine);
+      }
+    },
+  };
+}
+
+function rememberCredentials(kubeConfig: KubeConfig): () => Promise<RequestOptions> {
+  let agent: RequestOptions["agent"];
+  let until = 0;
+  let options: RequestOptions = {};
+  return async () => {
+    if (Date.now() < until) return options;
+    const fresh: RequestOptions = {};
+    await kubeConfig.applyToHTTPSOptions(fresh);
+    agent ??= fresh.agent instanceof Agent ? new Agent({ ...fresh.agent.options, keepAlive: true }) : fresh.agent;
+    options = { ...fresh, agent };
+    until = Date.now() + CREDENTIALS_MS;
+    return options;
+  };
+}
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of answer) parts.push(part);
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function errorOf(status: number, text: string): StoreError {
+  try {
+    const { reason, message } = JSON.parse(text) as { reason?: string; message?: string };
+    return new StoreError(status, reason ?? "Unknown", message ?? text);
+  } catch {
+    return new StoreError(status, "Unknown", text.slice(0, 200) || `status ${status}`);
+  }
+}

@@ -1,0 +1,132 @@
+/** Starts whatever runs the controllers of a local cluster: the Metacontroller that is named, else the stand-in. @module */
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { get } from "node:http";
+import { createServer } from "node:net";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+export interface MetacontrollerOptions {
+  kubeconfig: string;
+  /** File that takes the output, appended. */
+  logFile: string;
+  progress: (line: string) => void;
+  /** Default 20. */
+  workers?: number;
+  /** Lets the process outlive this one; whoever wants it to end needs its id. */
+  detached?: boolean;
+  /** The real binary. Default: environment variable METACONTROLLER; empty means the stand-in. */
+  binary?: string;
+}
+
+export interface StartedMetacontroller {
+  kind: "real" | "stand-in";
+  /** As the binary says; that of hookbox for the stand-in. */
+  version: string;
+  pid: number;
+  /** Ends it: SIGTERM, and SIGKILL after ten seconds. */
+  stop(): Promise<void>;
+}
+
+const UP_SECONDS = 60;
+const PATIENCE_MS = 10_000;
+
+/**
+ * Starts it and resolves when it is up. The CRDs in crds.yaml have to be there.
+ *
+ * @throws {Error} with the end of its log if it ends or is not up in a minute
+ */
+export async function startMetacontroller(options: MetacontrollerOptions): Promise<StartedMetacontroller> {
+  const { logFile, progress, detached = false } = options;
+  const binary = options.binary ?? process.env["METACONTROLLER"] ?? "";
+  const kind = binary ? "real" : "stand-in";
+  const [health = 0, metrics = 0] = [await freePort(), await freePort()];
+  const common = [
+    `--kubeconfig=${options.kubeconfig}`,
+    `--workers=${options.workers ?? 20}`,
+    `--health-probe-bind-address=127.0.0.1:${health}`,
+  ];
+  const [command, ...args] = binary ? [binary, ...common, ...realFlags(metrics)] : [...thisRuntime(), ...common];
+  const log = openSync(logFile, "a");
+  const start = readFileSync(logFile).length;
+  const child = spawn(command ?? "", args, { stdio: ["ignore", log, log], detached });
+  closeSync(log);
+  if (detached) child.unref();
+  progress(kind === "real" ? `starting Metacontroller (${binary})` : "starting the stand-in for Metacontroller");
+  const output = () => readFileSync(logFile).subarray(start).toString("utf8");
+  try {
+    await untilUp(child, health);
+  } catch (error) {
+    await end(child);
+    throw new Error(`Cannot start ${kind} Metacontroller: ${(error as Error).message}\n${output().slice(-2000)}`);
+  }
+  const version = kind === "real" ? /"version":\s*"([^"]*)"/.exec(output())?.[1] ?? "unknown" : ownVersion();
+  return { kind, version, pid: child.pid ?? 0, stop: () => end(child) };
+}
+
+/** The defaults, 5 requests and 10 at once, would make every trial a trial of the limiter. */
+function realFlags(metricsPort: number): string[] {
+  return [
+    "--client-go-qps=1000",
+    "--client-go-burst=2000",
+    "--discovery-interval=1s",
+    `--metrics-address=127.0.0.1:${metricsPort}`,
+    "--zap-log-level=info",
+  ];
+}
+
+function thisRuntime(): string[] {
+  const main = fileURLToPath(new URL("main.ts", import.meta.url));
+  return "Deno" in globalThis ? [process.execPath, "run", "-A", main] : [process.execPath, main];
+}
+
+function ownVersion(): string {
+  return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
+}
+
+async function untilUp(child: ChildProcess, port: number): Promise<void> {
+  const ended = new Promise<never>((_, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code, signal) => reject(new Error(`it ended with ${signal ?? `code ${code}`}`)));
+  });
+  const late = Date.now() + UP_SECONDS * 1000;
+  while (!await Promise.race([isHealthy(port), ended])) {
+    if (Date.now() > late) throw new Error(`it is not up after ${UP_SECONDS} s`);
+    await sleep(50);
+  }
+  ended.catch(() => {});
+}
+
+function isHealthy(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = get({ host: "127.0.0.1", port, path: "/readyz", timeout: 1000 }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode === 200);
+    });
+    request.once("timeout", () => request.destroy());
+    request.once("error", () => resolve(false));
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+}
+
+function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return Promise.resolve();
+  return new Promise((resolve) => {
+    const last = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+    child.once("exit", () => {
+      clearTimeout(last);
+      resolve();
+    });
+    child.kill("SIGTERM");
+  });
+}

@@ -1,0 +1,180 @@
+/** The store over a real API server. Keeps no objects: informers do. @module */
+import type { KubeConfig } from "@kubernetes/client-node";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { KubeObject } from "../../lib/objects.ts";
+import { createRequester, type Requester } from "./api-request.ts";
+import { type Clock, type Resource, type Store, StoreError, type WatchHandler } from "./store.ts";
+
+const PAGE = 500;
+const WATCH_SECONDS = 300;
+const RETRY_MS = 500;
+/** How soon after a look at what is served another one is worth while. */
+const DISCOVERY_MS = 1000;
+
+/** Makes a store over the current context of a kubeconfig. `log` is told of watches that break. */
+export function createApiStore(
+  kubeConfig: KubeConfig,
+  log: (message: string, fields: Record<string, unknown>) => void,
+): Store {
+  const requester = createRequester(kubeConfig);
+  const discover = createDiscovery(requester);
+  const one = async (method: string, path: string, body?: unknown) =>
+    await requester.json(method, path, body) as unknown as KubeObject;
+  return {
+    clock: systemClock,
+    resource: (apiVersion, plural) => discover(apiVersion, (resource) => resource.plural === plural, plural),
+    kind: (apiVersion, kind) => discover(apiVersion, (resource) => resource.kind === kind, kind),
+    get: (resource, namespace, name) => one("GET", pathOf(resource, namespace, name)),
+    list: async (resource, namespace) => (await listAll(requester, resource, pathOf(resource, namespace))).objects,
+    watch(resource, handler) {
+      const ending = new AbortController();
+      void keepWatching(requester, resource, handler, ending.signal, log);
+      return () => ending.abort();
+    },
+    create: (resource, object) => one("POST", pathOf(resource, object.metadata.namespace), object),
+    update: (resource, object) => one("PUT", pathOf(resource, object.metadata.namespace, object.metadata.name), object),
+    updateStatus: (resource, object) =>
+      one("PUT", `${pathOf(resource, object.metadata.namespace, object.metadata.name)}/status`, object),
+    async delete(resource, namespace, name, { propagation, ...preconditions } = {}) {
+      const options = {
+        apiVersion: "v1",
+        kind: "DeleteOptions",
+        preconditions,
+        ...(propagation && { propagationPolicy: propagation }),
+      };
+      await requester.json("DELETE", pathOf(resource, namespace, name), options);
+    },
+  };
+}
+
+const systemClock: Clock = {
+  now: () => Date.now(),
+  setTimeout(run, milliseconds) {
+    // longer delays than Node can count come too early, which is harmless: a sync computes its next one anew
+    const timer = setTimeout(run, Math.min(milliseconds, 2 ** 31 - 1));
+    return () => clearTimeout(timer);
+  },
+};
+
+function pathOf({ apiVersion, plural, namespaced }: Resource, namespace?: string, name?: string): string {
+  const base = `${apiVersion.includes("/") ? "/apis" : "/api"}/${apiVersion}`;
+  const inside = namespaced && namespace ? `/namespaces/${encodeURIComponent(namespace)}` : "";
+  return `${base}${inside}/${plural}${name === undefined ? "" : `/${encodeURIComponent(name)}`}`;
+}
+
+interface ServedList {
+  resources: { name: string; kind: string; namespaced: boolean }[];
+}
+
+/** Remembers what is served; looks again, at most once a second for each version, when something is missing. */
+function createDiscovery(requester: Requester) {
+  const known = new Map<string, { at: number; resources: Promise<Resource[]> }>();
+
+  async function load(apiVersion: string): Promise<Resource[]> {
+    const path = `${apiVersion.includes("/") ? "/apis" : "/api"}/${apiVersion}`;
+    const { resources } = await requester.json("GET", path) as unknown as ServedList;
+    return resources.filter(({ name }) => !name.includes("/")).map(({ name, kind, namespaced }) => ({
+      apiVersion,
+      kind,
+      plural: name,
+      namespaced,
+      hasStatus: resources.some((other) => other.name === `${name}/status`),
+    }));
+  }
+
+  return async (apiVersion: string, matches: (resource: Resource) => boolean, what: string): Promise<Resource> => {
+    for (;;) {
+      const before = known.get(apiVersion);
+      const entry = before ?? { at: Date.now(), resources: load(apiVersion) };
+      known.set(apiVersion, entry);
+      const resources = await entry.resources.catch((error) => {
+        if (!before) known.delete(apiVersion);
+        throw error;
+      });
+      const found = resources.find(matches);
+      if (found) return found;
+      if (!before || entry.at + DISCOVERY_MS > Date.now()) {
+        throw new StoreError(404, "NotFound", `Cannot find ${what} in ${apiVersion}: it is not served`);
+      }
+      if (known.get(apiVersion) === entry) known.delete(apiVersion);
+    }
+  };
+}
+
+interface Listed {
+  metadata: { resourceVersion: string; continue?: string };
+  items: KubeObject[];
+}
+
+async function listAll(requester: Requester, { apiVersion, kind }: Resource, path: string) {
+  const objects: KubeObject[] = [];
+  let from = "";
+  for (;;) {
+    const next = from && `&continue=${encodeURIComponent(from)}`;
+    const { metadata, items } = await requester.json("GET", `${path}?limit=${PAGE}${next}`) as unknown as Listed;
+    for (const item of items) objects.push({ ...item, apiVersion, kind });
+    from = metadata.continue ?? "";
+    if (!from) return { objects, resourceVersion: metadata.resourceVersion };
+  }
+}
+
+type Log = (message: string, fields: Record<string, unknown>) => void;
+
+/** Lists, then follows changes; lists again after a gap. Connections that merely end are followed from where they were. */
+async function keepWatching(
+  requester: Requester,
+  resource: Resource,
+  handler: WatchHandler,
+  signal: AbortSignal,
+  log: Log,
+): Promise<void> {
+  let resourceVersion: string | undefined;
+  while (!signal.aborted) {
+    try {
+      if (resourceVersion === undefined) {
+        const listed = await listAll(requester, resource, pathOf(resource));
+        if (signal.aborted) return;
+        resourceVersion = listed.resourceVersion;
+        handler.replace(listed.objects);
+      }
+      resourceVersion = await follow(requester, resource, handler, signal, resourceVersion);
+    } catch (error) {
+      if (signal.aborted) return;
+      log("watch broke", { resource: resource.plural, error: String(error) });
+      if (error instanceof StoreError) resourceVersion = undefined;
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+interface WatchEvent {
+  type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+  object: KubeObject;
+}
+
+/** Follows changes until the connection ends; returns how far it came. @throws {StoreError} 410 if changes were missed */
+async function follow(
+  requester: Requester,
+  resource: Resource,
+  handler: WatchHandler,
+  signal: AbortSignal,
+  from: string,
+): Promise<string> {
+  let reached = from;
+  let failure: unknown;
+  const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=${WATCH_SECONDS}&resourceVersion=${from}`;
+  await requester.lines(`${pathOf(resource)}?${query}`, signal, (line) => {
+    const { type, object } = JSON.parse(line) as WatchEvent;
+    if (signal.aborted || failure) return;
+    if (type === "ERROR") {
+      const { code, reason, message } = object as unknown as { code: number; reason: string; message: string };
+      failure = new StoreError(code, reason, message);
+      return;
+    }
+    reached = object.metadata.resourceVersion ?? reached;
+    if (type === "DELETED") handler.deleted(object);
+    else if (type !== "BOOKMARK") handler.changed(object);
+  });
+  if (failure) throw failure;
+  return reached;
+}

@@ -1,0 +1,247 @@
+/** What hookbox relies on in its engine, children: the same for Metacontroller and for the stand-in, on a real API server. @module */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { canonicalJson, LAST_APPLIED_ANNOTATION } from "../../lib/apply.ts";
+import type { KubeObject } from "../../lib/objects.ts";
+import type { Json } from "./engine-server.ts";
+import { type EngineWorld, eventually, makeEngineWorld, reference } from "./engine-world.ts";
+
+let world: EngineWorld;
+beforeAll(async () => void (world = await makeEngineWorld()));
+afterAll(() => world?.stop());
+
+test("a composite makes children, remembers what it applied, and writes the status with observedGeneration", async () => {
+  const desired = world.aPart("create-a", { spec: { html: "<a & b>", n: 1.5, deep: { z: 1, a: [null] } } });
+  world.hook("/create", () => ({ status: { phase: "Done" }, children: [desired, world.aPart("create-b")] }));
+  await world.composite("create", {
+    generateSelector: true,
+    parentResource: world.parents("create"),
+    childResources: [world.parts("InPlace")],
+    hooks: { sync: world.at("/create") },
+  });
+  const parent = await world.thing("create");
+  const child = await eventually("a child", () => world.part("create-a"));
+  expect(child.metadata.ownerReferences).toStrictEqual([reference(parent)]);
+  expect(child.metadata.labels).toStrictEqual({ "controller-uid": parent.metadata.uid });
+  const remembered = {
+    ...desired,
+    metadata: { name: "create-a", namespace: world.namespace, labels: child.metadata.labels },
+  };
+  expect(child.metadata.annotations).toStrictEqual({ [LAST_APPLIED_ANNOTATION]: canonicalJson(remembered) });
+  const done = await eventually("a status", async () => await world.statusOf("create"));
+  expect(done).toStrictEqual({ phase: "Done", observedGeneration: 1 });
+  expect(await world.part("create-b")).toBeDefined();
+});
+
+test("InPlace writes nothing when nothing changes, merges by last-applied when something does", async () => {
+  let spec: Json = { keep: 1, list: [{ name: "x", value: "1" }] };
+  world.hook("/inplace", () => ({ status: {}, children: [world.aPart("inplace", { spec })] }));
+  await world.composite("inplace", {
+    generateSelector: true,
+    parentResource: world.parents("inplace"),
+    childResources: [world.parts("InPlace")],
+    hooks: { sync: world.at("/inplace") },
+  });
+  await world.thing("inplace");
+  await eventually("a child", () => world.part("inplace"));
+  const theirs = await world.edit(world.api, "parts", "inplace", (object) => ({
+    ...object,
+    spec: { ...object["spec"] as Json, theirs: 1, list: [{ name: "x", value: "1", theirs: 2 }, { name: "y" }] },
+  }));
+  await world.quiet("/inplace");
+  expect((await world.part("inplace"))?.metadata.resourceVersion).toBe(theirs.metadata.resourceVersion);
+
+  spec = { list: [{ name: "x", value: "2" }] };
+  await world.poke("inplace");
+  const merged = await eventually("an update", async () => {
+    const child = await world.part("inplace");
+    return child?.metadata.resourceVersion !== theirs.metadata.resourceVersion && child;
+  });
+  expect(merged["spec"]).toStrictEqual({ theirs: 1, list: [{ name: "x", value: "2", theirs: 2 }, { name: "y" }] });
+});
+
+test("Recreate deletes a child that differs and makes it again; OnDelete leaves it", async () => {
+  let n = 1;
+  const kept = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ondelete" } };
+  world.hook(
+    "/recreate",
+    () => ({ status: {}, children: [world.aPart("recreate", { spec: { n } }), { ...kept, data: { n: String(n) } }] }),
+  );
+  await world.composite("recreate", {
+    generateSelector: true,
+    parentResource: world.parents("recreate"),
+    childResources: [world.parts("Recreate"), { apiVersion: "v1", resource: "configmaps" }],
+    hooks: { sync: world.at("/recreate") },
+  });
+  await world.thing("recreate");
+  const first = await eventually("a child", () => world.part("recreate"));
+  const config = await eventually("a ConfigMap", () => world.find("v1", "configmaps", "ondelete"));
+  n = 2;
+  await world.poke("recreate");
+  const second = await eventually("another child", async () => {
+    const child = await world.part("recreate");
+    return child?.metadata.uid !== first.metadata.uid && child;
+  });
+  expect(second["spec"]).toStrictEqual({ n: 2 });
+  await world.quiet("/recreate");
+  expect(await world.find("v1", "configmaps", "ondelete")).toStrictEqual(config);
+});
+
+test("a composite adopts an orphan that its selector matches, and releases a child that it no longer matches", async () => {
+  world.hook(
+    "/adopt",
+    (call) => ({
+      status: {},
+      children: world.shown(call).map(({ metadata }) => world.aPart(metadata.name, {}, { labels: { app: "adopt" } })),
+    }),
+  );
+  await world.composite("adopt", {
+    parentResource: world.parents("adopt"),
+    childResources: [world.parts()],
+    hooks: { sync: world.at("/adopt") },
+  });
+  await world.apply(world.aPart("adopt-early", {}, { labels: { app: "adopt" } }));
+  const parent = await world.thing("adopt", { spec: { selector: { matchLabels: { app: "adopt" } } } });
+  await world.apply(world.aPart("adopt-late", {}, { labels: { app: "adopt" } }));
+  await world.apply(world.aPart("adopt-not", {}, { labels: { app: "other" } }));
+  for (const name of ["adopt-early", "adopt-late"]) {
+    await eventually(
+      `adoption of ${name}`,
+      async () => ((await world.part(name))?.metadata.ownerReferences ?? [])[0]?.uid === parent.metadata.uid,
+    );
+  }
+  await world.edit(
+    world.api,
+    "parts",
+    "adopt-early",
+    (object) => ({ ...object, metadata: { ...object.metadata, labels: { app: "gone" } } }),
+  );
+  await eventually("release", async () => (await world.part("adopt-early"))?.metadata.ownerReferences === undefined);
+  expect((await world.part("adopt-not"))?.metadata.ownerReferences).toBeUndefined();
+  await world.quiet("/adopt");
+  expect(world.shown(world.calls("/adopt").at(-1)).map(({ metadata }) => metadata.name)).toStrictEqual([
+    "adopt-late",
+  ]);
+});
+
+test("a child is handed over by a swap of its ownerReferences, in one write, and is an attachment of its new owner", async () => {
+  const name = `decorate-handover-${world.namespace}`;
+  const annotations = { "metacontroller.k8s.io/decorator-controller": name };
+  const owner = await world.thing("pool");
+  const parties: { claim?: KubeObject } = {};
+  world.hook("/pool", () => {
+    const taken = world.calls("/claim").some((call) => world.shown(call).length > 0);
+    const metadata = { annotations, ownerReferences: [reference(parties.claim ?? owner)] };
+    return { status: {}, children: taken ? [] : [world.aPart("handed", { spec: { x: 1 } }, metadata)] };
+  });
+  world.hook(
+    "/claim",
+    (call) => ({ attachments: world.shown(call).map(({ metadata }) => world.aPart(metadata.name)) }),
+  );
+  await world.composite("handover", {
+    generateSelector: true,
+    parentResource: world.parents("pool"),
+    childResources: [world.parts("InPlace")],
+    hooks: { sync: world.at("/pool") },
+  });
+  await world.decorator("decorate-handover", {
+    resources: [world.parents("claim")],
+    attachments: [world.parts()],
+    hooks: { sync: world.at("/claim") },
+  });
+  const before = await eventually("a child", () => world.part("handed"));
+  const newOwner = await world.thing("claim");
+  await eventually("the claim's first sync", () => world.calls("/claim").length > 0);
+  parties.claim = newOwner;
+  await world.poke("pool");
+  await eventually("an attachment", () => world.calls("/claim").some((call) => world.shown(call).length === 1));
+  await world.quiet("/pool");
+  const after = await world.part("handed");
+  expect(after?.metadata.uid).toBe(before.metadata.uid);
+  expect(after?.metadata.ownerReferences).toStrictEqual([reference(newOwner)]);
+  expect(after?.metadata.generation).toBe(before.metadata.generation);
+});
+
+test("a swap whose old owner is not in last-applied is refused: two controllers, SyncError", async () => {
+  const other = await world.thing("none", {}, "swap-other");
+  let swap = false;
+  world.hook(
+    "/swap",
+    () => ({ status: {}, children: [world.aPart("swap", {}, swap ? { ownerReferences: [reference(other)] } : {})] }),
+  );
+  await world.composite("swap", {
+    generateSelector: true,
+    parentResource: world.parents("swap"),
+    childResources: [world.parts("InPlace")],
+    hooks: { sync: world.at("/swap") },
+  });
+  const parent = await world.thing("swap");
+  await eventually("a child", () => world.part("swap"));
+  swap = true;
+  await world.poke("swap");
+  const event = await eventually("an event", () => world.syncError(parent));
+  expect(event["message"]).toMatch(/Only one reference can have Controller set to true/);
+  expect((await world.part("swap"))?.metadata.ownerReferences).toStrictEqual([reference(parent)]);
+});
+
+test("a decorator sets and deletes labels and annotations, writes the status, and owns its attachments", async () => {
+  world.hook("/decorate", () => ({
+    labels: { added: "1", gone: null },
+    annotations: { note: "x" },
+    status: { seen: true },
+    attachments: [world.aPart("attached", { spec: { x: 1 } })],
+  }));
+  const controller = await world.decorator("decorate", {
+    resources: [world.parents("decorate")],
+    attachments: [world.parts("InPlace")],
+    hooks: { sync: world.at("/decorate") },
+  });
+  const metadata = { name: "decorate", labels: { test: "decorate", gone: "1" } };
+  const parent = await world.apply({ apiVersion: world.api, kind: "Thing", metadata });
+  const child = await eventually("an attachment", () => world.part("attached"));
+  const decorated = await world.find(world.api, "things", "decorate");
+  expect(decorated?.metadata.labels).toStrictEqual({ test: "decorate", added: "1" });
+  expect(decorated?.metadata.annotations).toStrictEqual({ note: "x" });
+  expect(decorated?.["status"]).toStrictEqual({ seen: true });
+  expect(child.metadata.ownerReferences).toStrictEqual([reference(parent)]);
+  expect(child.metadata.annotations).toMatchObject({
+    "metacontroller.k8s.io/decorator-controller": controller.metadata.name,
+  });
+  expect(child.metadata.labels).toBeUndefined();
+  await world.quiet("/decorate");
+  expect((await world.find(world.api, "things", "decorate"))?.metadata.resourceVersion).toBe(
+    decorated?.metadata.resourceVersion,
+  );
+  expect((await world.part("attached"))?.metadata.resourceVersion).toBe(child.metadata.resourceVersion);
+});
+
+test("a child that is left out is deleted", async () => {
+  let names = ["omit-a", "omit-b"];
+  world.hook("/omit", () => ({ status: {}, children: names.map((name) => world.aPart(name)) }));
+  await world.composite("omit", {
+    generateSelector: true,
+    parentResource: world.parents("omit"),
+    childResources: [world.parts()],
+    hooks: { sync: world.at("/omit") },
+  });
+  await world.thing("omit");
+  await eventually("children", () => world.part("omit-b"));
+  names = ["omit-a"];
+  await world.poke("omit");
+  await eventually("a deletion", async () => await world.part("omit-b") === undefined);
+  expect(await world.part("omit-a")).toBeDefined();
+});
+
+test("a foreign object of a child's name is left alone, without an error", async () => {
+  const foreign = await world.apply(world.aPart("taken", { spec: { theirs: 1 } }));
+  world.hook("/taken", () => ({ status: { ok: true }, children: [world.aPart("taken", { spec: { ours: 1 } })] }));
+  await world.composite("taken", {
+    generateSelector: true,
+    parentResource: world.parents("taken"),
+    childResources: [world.parts("InPlace")],
+    hooks: { sync: world.at("/taken") },
+  });
+  const parent = await world.thing("taken");
+  await eventually("a status", async () => (await world.statusOf("taken"))?.["ok"]);
+  expect(await world.part("taken")).toStrictEqual(foreign);
+  expect(await world.syncError(parent)).toBeUndefined();
+});
