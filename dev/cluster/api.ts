@@ -1,5 +1,5 @@
 /** The few requests that starting a cluster sends to its API server. Not a client for anything else. @module */
-import { request } from "node:https";
+import { Agent, request } from "node:https";
 
 export interface ApiAccess {
   server: string;
@@ -13,6 +13,9 @@ export interface ApiAnswer {
   body: string;
 }
 
+/** Idle connections do not keep this process alive. */
+const CONNECTIONS = new Agent({ keepAlive: true, maxSockets: 16 });
+
 /**
  * Sends one request.
  *
@@ -24,7 +27,7 @@ export function callApi(access: ApiAccess, method: string, path: string, body?: 
   return new Promise((resolve, reject) => {
     const sent = request(
       new URL(path, access.server),
-      { method, headers, ca: access.ca, agent: false, timeout: 10_000 },
+      { method, headers, ca: access.ca, agent: CONNECTIONS, timeout: 10_000 },
       (answer) => {
         let text = "";
         answer.setEncoding("utf8");

@@ -38,6 +38,8 @@ export function apiServerArgs(server: { port: number; etcdUrl: string; pki: stri
     `--token-auth-file=${file("tokens.csv")}`,
     "--authorization-mode=Node,RBAC",
     "--enable-admission-plugins=NodeRestriction",
+    // It taints every new Node, and kube-controller-manager takes long to take that back from hundreds.
+    "--disable-admission-plugins=TaintNodesByCondition",
     `--service-cluster-ip-range=${SERVICE_SUBNET}`,
     // Loopback may not be an endpoint of the Service "kubernetes", so there is none.
     "--endpoint-reconciler-type=none",
@@ -61,8 +63,8 @@ export function controllerManagerArgs(manager: { kubeconfig: string; pki: string
     "--secure-port=0",
     `--root-ca-file=${join(manager.pki, "ca.crt")}`,
     `--service-account-private-key-file=${join(manager.pki, "sa.key")}`,
-    "--kube-api-qps=200",
-    "--kube-api-burst=400",
+    "--kube-api-qps=500",
+    "--kube-api-burst=1000",
     "--concurrent-gc-syncs=40",
     "--concurrent-namespace-syncs=20",
     "--enable-hostpath-provisioner=true",

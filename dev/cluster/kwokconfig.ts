@@ -39,7 +39,8 @@ export function renderKwokConfig(stages: unknown[]): string {
  *
  * @param tainted keeps Pods away that neither tolerate nor select it, for clusters that have a real node too
  */
-export function buildSimulatedNode(index: number, tainted: boolean): Record<string, unknown> {
+export function buildSimulatedNode(index: number, tainted: boolean, now: Date): Record<string, unknown> {
+  const time = now.toISOString().replace(/\.\d+/, "");
   const name = `simulated-${index}`;
   const resources = { cpu: "64", memory: "256Gi", "ephemeral-storage": "1Ti", pods: String(PODS_PER_NODE) };
   return {
@@ -60,6 +61,15 @@ export function buildSimulatedNode(index: number, tainted: boolean): Record<stri
     status: {
       capacity: resources,
       allocatable: resources,
+      // Ready from the start, which saves KWOK a write for each.
+      conditions: [{
+        type: "Ready",
+        status: "True",
+        reason: "KubeletReady",
+        message: "simulated",
+        lastHeartbeatTime: time,
+        lastTransitionTime: time,
+      }],
       addresses: [{ type: "InternalIP", address: "127.0.0.1" }, { type: "Hostname", address: name }],
       nodeInfo: nodeInfo(),
     },

@@ -14,7 +14,7 @@ import { waitUntil } from "./wait.ts";
 const AT_ONCE = 16;
 
 interface NodeList {
-  items: { status?: { conditions?: { type: string; status: string }[] } }[];
+  items: { spec?: { taints?: { key: string }[] }; status?: { conditions?: { type: string; status: string }[] } }[];
 }
 
 /**
@@ -35,19 +35,23 @@ export async function startSimulatedNodes(
   const kwok = session.start("kwok", nodes.kwok, args);
   const indexes = Array.from({ length: nodes.count }, (_, index) => index);
   const create = (index: number) =>
-    createObject(plane.access, "/api/v1/nodes", buildSimulatedNode(index, nodes.besideReal));
+    createObject(plane.access, "/api/v1/nodes", buildSimulatedNode(index, nodes.besideReal, new Date()));
   for (let first = 0; first < nodes.count; first += AT_ONCE) {
     await Promise.all(indexes.slice(first, first + AT_ONCE).map(create));
   }
   const probe = async () => await countReady(plane, "type=kwok") === nodes.count;
-  await waitUntil({ what: "simulated nodes", probe, needs: [kwok], timeoutSeconds: 60, signal: session.signal });
+  // Each look reads all of them, so thousands are looked at less often.
+  const everyMilliseconds = Math.max(25, nodes.count);
+  const { signal } = session;
+  await waitUntil({ what: "simulated nodes", probe, needs: [kwok], timeoutSeconds: 120, everyMilliseconds, signal });
 }
 
-/** Counts the Nodes of a label selector whose condition Ready is True. */
+/** Counts the Nodes of a label selector that are Ready and that the scheduler may use. */
 export async function countReady(plane: ControlPlane, labelSelector: string): Promise<number> {
   const path = `/api/v1/nodes?labelSelector=${encodeURIComponent(labelSelector)}`;
   const list = await readObject<NodeList>(plane.access, path);
-  const isReady = (node: NodeList["items"][number]) =>
-    (node.status?.conditions ?? []).some(({ type, status }) => type === "Ready" && status === "True");
+  const isReady = ({ spec, status }: NodeList["items"][number]) =>
+    (status?.conditions ?? []).some((condition) => condition.type === "Ready" && condition.status === "True") &&
+    !(spec?.taints ?? []).some((taint) => taint.key === "node.kubernetes.io/not-ready");
   return (list?.items ?? []).filter(isReady).length;
 }

@@ -11,11 +11,13 @@ export interface Waiting {
   /** If one of these ends, the wait ends with an error. */
   needs: ProcessRecord[];
   timeoutSeconds: number;
+  /** How long to wait between two looks; 25 by default. */
+  everyMilliseconds?: number;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Asks `probe` every 25 ms until it says true.
+ * Asks `probe` again and again until it says true.
  *
  * @throws {Error} one clear sentence and the last lines of the log if a needed process ends or the time is up
  */
@@ -31,7 +33,7 @@ export async function waitUntil(waiting: Waiting): Promise<void> {
     }
     const ended = waiting.needs.find((needed) => !isRunning(needed));
     if (ended) throw new Error(`Cannot start ${waiting.what}: ${ended.name} has ended${logTail(ended)}`);
-    await sleep(25, undefined, { signal: waiting.signal });
+    await sleep(waiting.everyMilliseconds ?? 25, undefined, { signal: waiting.signal });
   }
   const seen = lastError === undefined
     ? ""
