@@ -1,8 +1,8 @@
 /** Each hook as a process, on Node and on Deno; there with leave to listen on one port and nothing else. @module */
 import { type ChildProcess, spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { freePorts } from "../dev/cluster/ports.ts";
 import { hookNames } from "../tools/serve/hooks.ts";
 import { aRequest, aSandbox } from "./sandboxes.ts";
 
@@ -14,7 +14,7 @@ const RUNTIMES = {
 const cases = hookNames.flatMap((hook) => (["node", "deno"] as const).map((runtime) => ({ hook, runtime })));
 
 test.for(cases)("hook $hook on $runtime answers and stops cleanly", { timeout: 60_000 }, async ({ hook, runtime }) => {
-  const port = await freePort();
+  const [port = 0] = await freePorts(1);
   const args = [...RUNTIMES[runtime](port), `hooks/${hook}/main.ts`, "--host", "127.0.0.1", "--port", String(port)];
   const child = spawn(`${ROOT}node_modules/.bin/${runtime}`, args, { cwd: ROOT, stdio: ["ignore", "ignore", "pipe"] });
   let errors = "";
@@ -33,15 +33,6 @@ test.for(cases)("hook $hook on $runtime answers and stops cleanly", { timeout: 6
   }
   expect(await exited(child)).toBe(0);
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
-}
 
 function listening(child: ChildProcess, errors: () => string): Promise<void> {
   return new Promise((resolve, reject) => {

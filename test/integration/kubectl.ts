@@ -1,6 +1,5 @@
 /** kubectl for tests: run it, read objects, wait until something holds. @module */
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Which kubectl, and which cluster. */
@@ -48,14 +47,4 @@ export async function until<T>(look: () => Promise<T>, holds: (value: T) => bool
     last = await look();
   }
   return last;
-}
-
-/** Installs the CRDs of Metacontroller itself and waits for them: both engines look for them when they start. */
-export async function installEngineCRDs(cluster: Kubectl): Promise<void> {
-  await run(
-    cluster,
-    ["apply", "-f", "-"],
-    readFileSync(new URL("../../dev/metacontroller/crds.yaml", import.meta.url), "utf8"),
-  );
-  await run(cluster, ["wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"]);
 }

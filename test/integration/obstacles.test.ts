@@ -73,7 +73,8 @@ test("a Pod spec that the API server refuses: InvalidConfiguration in its words,
     spec: { podTemplate: { spec: { containers: [{ name: "main", image: "busybox:1.37" }] } } },
   });
   await ns.untilReason("s", "DependenciesReady");
-  expect((await ns.get("sandbox", "s")).metadata.annotations ?? {}).not.toHaveProperty("agents.x-k8s.io/unresolved");
+  const cured = await ns.until("sandbox", "s", (s) => !s.metadata.annotations?.["agents.x-k8s.io/unresolved"]);
+  expect(condition(cured, "Ready")).toMatchObject({ status: "True" });
 });
 
 test("a quota that forbids the Pod is named, and lifting it helps", async () => {

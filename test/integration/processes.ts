@@ -1,7 +1,6 @@
 /** Child processes of the integration suite: started on this runtime, logged to a file, ended by their own ids. @module */
 import { type ChildProcess, spawn } from "node:child_process";
 import { openSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -22,18 +21,6 @@ export function startChild(name: string, args: string[], logs: string): Child {
   if (child.pid === undefined) throw new Error(`Cannot start ${name}: ${args.join(" ")}`);
   const kill = (signal: "SIGTERM" | "SIGKILL") => ended(child, signal);
   return { pid: child.pid, kill, stop: () => kill("SIGTERM") };
-}
-
-/** Returns a port of loopback that is free now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
 }
 
 function ended(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {

@@ -8,10 +8,12 @@ import { join } from "node:path";
 import process from "node:process";
 import type { TestProject } from "vitest/node";
 import { startCluster } from "../../dev/cluster/cluster.ts";
+import { freePorts } from "../../dev/cluster/ports.ts";
+import { localCRDs } from "../../dev/crds.ts";
 import { startMetacontroller } from "../../dev/metacontroller/start.ts";
 import { renderManifests } from "../../tools/manifests/render.ts";
-import { installEngineCRDs, run } from "./kubectl.ts";
-import { freePort, startChild } from "./processes.ts";
+import { run } from "./kubectl.ts";
+import { startChild } from "./processes.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -41,14 +43,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   try {
     const wanted = (process.env["HOOKBOX_TEST_NODES"] ?? "auto") as "auto" | "real" | "simulated";
     const stateDir = join(directory, "cluster");
-    const cluster = await startCluster({ stateDir, nodes: wanted, simulatedNodes: SIMULATED_NODES, progress: say });
+    const options = { stateDir, nodes: wanted, simulatedNodes: SIMULATED_NODES, crds: localCRDs() };
+    const cluster = await startCluster({ ...options, progress: say });
     stops.push(() => cluster.stop());
     const kubectl = { kubectl: cluster.kubectl, kubeconfig: cluster.kubeconfig };
-    await installEngineCRDs(kubectl);
-    const port = await freePort();
+    const [port = 0] = await freePorts(1);
     const hooksURL = `http://127.0.0.1:${port}`;
     await run(kubectl, ["apply", "-f", "-"], renderManifests(hooksURL));
-    await run(kubectl, ["wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"]);
     const hooks = startChild("hooks", ["tools/serve/main.ts", "--host", "127.0.0.1", "--port", String(port)], logs);
     stops.push(hooks.stop);
     const hooksPidFile = join(directory, "hooks.pid");

@@ -14,11 +14,15 @@ const CONTROLLER_FOLDERS = ["compositecontrollers/", "decoratorcontrollers/"];
 export function renderManifests(hooksURL: string | undefined): string {
   const base = hooksURL === undefined ? undefined : baseURL(hooksURL);
   const controllers = CONTROLLER_FOLDERS.flatMap(filesOf).map((file) => pointed(readFileSync(file, "utf8"), base));
-  const crds = filesOf("crds/").map((file) => readFileSync(file, "utf8"));
-  return [...crds, ...controllers].map((text) => text.startsWith("---") ? text : `---\n${text}`).join("");
+  return [...readCRDs(), ...controllers].map((text) => text.startsWith("---") ? text : `---\n${text}`).join("");
 }
 
-/** Returns the URL of one endpoint of one hook below a base URL. */
+/** Reads the CRDs of hookbox, one text each. */
+export function readCRDs(): string[] {
+  return filesOf("crds/").map((file) => readFileSync(file, "utf8"));
+}
+
+/** Points every hook of a controller at its URL below `base`; undefined leaves the text as it is. */
 function pointed(text: string, base: string | undefined): string {
   if (base === undefined) return text;
   return parseAllDocuments(text).map((document) => {

@@ -1,0 +1,128 @@
+/** The demo's story, chapter by chapter; each throws when what it claims does not hold. @module */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { renderManifests } from "../../tools/manifests/render.ts";
+import { elapsed, held, note, output, typed } from "./screen.ts";
+import type { Shell } from "./shell.ts";
+import type { Stage } from "./stage.ts";
+
+const READY = '.status.conditions[?(@.type=="Ready")].status';
+const READY_REASON = '.status.conditions[?(@.type=="Ready")].reason';
+const SUSPENDED = '.status.conditions[?(@.type=="Suspended")].status';
+
+/** What the story knows as it goes on. */
+export interface Story {
+  stage: Stage;
+  shell: Shell;
+}
+
+/** One chapter: its headline and what happens in it. */
+export interface Chapter {
+  title: string;
+  play(story: Story): Promise<void>;
+}
+
+export const CHAPTERS: Chapter[] = [
+  { title: "Install: CRDs, one function, Metacontroller, the keeper", play: install },
+  { title: "A sandbox", play: create },
+  { title: "A command in it, and a file on its volume", play: execute },
+  { title: "Suspend: the Pod goes, the volume stays", play: suspend },
+  { title: "Resume: a new Pod on the old volume", play: resume },
+  { title: "Redeploy one function while the sandbox runs", play: redeploy },
+  { title: "Expire", play: expire },
+];
+
+async function install({ stage, shell }: Story): Promise<void> {
+  const manifests = join(stage.copy, "manifests.yaml");
+  typed(`npm run -s manifests -- --hooks-url ${stage.hooksURL} | kubectl apply -f -`);
+  writeFileSync(manifests, renderManifests(stage.hooksURL));
+  output(await shell.quiet("apply", "-f", manifests));
+  typed(`deno run --allow-net=${new URL(stage.hooksURL).host} hooks/sandbox/main.ts &`);
+  await stage.startHook();
+  held("the function runs: it may listen on one port, and has no credentials");
+  typed("npm run keeper &");
+  await stage.startControllers();
+  held(`${stage.engine} runs and calls the function`);
+}
+
+async function create({ shell }: Story): Promise<void> {
+  const begun = performance.now();
+  await shell.show("apply", "-f", "examples/sandbox.yaml");
+  await shell.until("sandbox/demo", READY, (status) => status === "True");
+  held(`Ready ${elapsed(begun)} after kubectl apply`);
+  await shell.show("get", "sandbox,pod,pvc");
+  await shell.show("get", "service", "demo");
+}
+
+async function execute({ stage, shell }: Story): Promise<void> {
+  if (stage.cluster.nodes !== "real") return note(SIMULATED);
+  await shell.show("exec", "demo", "--", "sh", "-c", "echo hello from $(hostname) | tee /work/note.txt");
+  await shell.show("exec", "demo", "--", "ls", "-l", "/work");
+}
+
+const SIMULATED = "The nodes are simulated: there is no container to run a command in.";
+
+async function suspend({ shell }: Story): Promise<void> {
+  const volume = await shell.read("pvc/work-demo", ".metadata.uid");
+  const begun = performance.now();
+  await shell.show("patch", "sandbox", "demo", "--type=merge", "-p", '{"spec":{"operatingMode":"Suspended"}}');
+  await shell.until("sandbox/demo", SUSPENDED, (status) => status === "True");
+  held(`suspended after ${elapsed(begun)}`);
+  await shell.show("get", "sandbox,pod,pvc");
+  same("the volume", volume, await shell.read("pvc/work-demo", ".metadata.uid"));
+  if (await shell.read("pod/demo", ".metadata.uid")) throw new Error("The Pod is still there");
+}
+
+async function resume({ stage, shell }: Story): Promise<void> {
+  const begun = performance.now();
+  await shell.show("patch", "sandbox", "demo", "--type=merge", "-p", '{"spec":{"operatingMode":"Running"}}');
+  await shell.until("sandbox/demo", READY, (status) => status === "True");
+  held(`Ready again after ${elapsed(begun)}`);
+  if (stage.cluster.nodes !== "real") return note(SIMULATED);
+  const text = await shell.show("exec", "demo", "--", "cat", "/work/note.txt");
+  if (!text.startsWith("hello from")) throw new Error(`The file did not survive: ${text}`);
+  held("the file is still there");
+}
+
+const EDITED = "hooks/sandbox/podmetadata.ts";
+const BEFORE = "    ...propagatedLabels(sandbox),\n";
+const ADDED = '    "example.com/edition": "second",\n';
+
+async function redeploy({ stage, shell }: Story): Promise<void> {
+  const before = await shell.read("pod/demo", ".metadata.uid");
+  const path = join(stage.copy, EDITED);
+  const code = readFileSync(path, "utf8");
+  if (!code.includes(BEFORE)) throw new Error(`Cannot edit ${EDITED}: the line that it looks for is gone`);
+  typed(`$EDITOR ${EDITED}    # every Pod gets one more label`);
+  writeFileSync(path, code.replace(BEFORE, BEFORE + ADDED));
+  output(` ${BEFORE.trimEnd()}\n+${ADDED.trimEnd()}`);
+  const others = () => ["engine", "keeper"].map((name) => stage.processes.get(name)?.pid).join();
+  const [hook, rest, begun] = [stage.processes.get("hook")?.pid, others(), performance.now()];
+  await stage.startHook();
+  held(`the function was replaced in ${elapsed(begun)}: process ${hook} is now ${stage.processes.get("hook")?.pid}`);
+  same("Metacontroller and the keeper", rest, others());
+  note("Metacontroller calls functions when something changes, so something does:");
+  await shell.show("annotate", "sandbox", "demo", "example.com/touched=yes");
+  await shell.until("pod/demo", ".metadata.labels.example\\.com/edition", (label) => label === "second");
+  await shell.show("get", "pod", "demo", "-L", "example.com/edition");
+  same("the Pod", before, await shell.read("pod/demo", ".metadata.uid"));
+}
+
+async function expire({ shell }: Story): Promise<void> {
+  const shutdownTime = new Date(Date.now() + 3000).toISOString().replace(/\.\d+Z/, "Z");
+  const spec = { spec: { shutdownTime, shutdownPolicy: "Delete" } };
+  await shell.show("patch", "sandbox", "demo", "--type=merge", "-p", JSON.stringify(spec));
+  const due = Date.parse(shutdownTime);
+  await shell.until("sandbox/demo", READY_REASON, (reason) => reason === "SandboxExpired" || reason === "");
+  await shell.until("sandbox/demo", ".metadata.name", (name) => name === "");
+  held(`the sandbox was gone ${((Date.now() - due) / 1000).toFixed(1)} s after its shutdownTime`);
+  await shell.until("pod/demo", ".metadata.name", (name) => name === "");
+  await shell.until("pvc/work-demo", ".metadata.name", (name) => name === "");
+  await shell.show("get", "sandbox,pod,pvc");
+  held("and with it Pod, Service and volume");
+}
+
+function same(what: string, before: string | undefined, after: string | undefined): void {
+  if (before !== after) throw new Error(`Not the same as before: ${what} was ${before} and is ${after}`);
+  held(`the same as before: ${what}`);
+}

@@ -1,0 +1,57 @@
+/** `npm run demo`: hookbox from nothing to a sandbox that has lived its whole life, in one command. @module */
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { CHAPTERS } from "./chapters.ts";
+import { chapter, elapsed, failed, held, note, output } from "./screen.ts";
+import { makeShell } from "./shell.ts";
+import { openStage, type Stage } from "./stage.ts";
+
+const HELP = `Usage: npm run demo -- [options]
+
+Starts a Kubernetes of its own, runs a sandbox in it through its whole life, and stops everything.
+
+  --keep   leave everything running ("npm run down" ends it)
+  --help   this text
+`;
+
+async function demo(keep: boolean, signal: AbortSignal): Promise<void> {
+  let stage: Stage | undefined;
+  let done = false;
+  try {
+    chapter("A Kubernetes of our own");
+    stage = await openStage(output, signal);
+    const { nodes, whyNotReal, kubectl, kubeconfig } = stage.cluster;
+    held(`kube-apiserver answers, and there is a ${nodes} node`);
+    if (whyNotReal) note(whyNotReal);
+    const shell = makeShell(kubectl, kubeconfig, signal);
+    for (const { title, play } of CHAPTERS) {
+      chapter(title);
+      await play({ stage, shell });
+    }
+    done = true;
+  } finally {
+    if (stage) {
+      chapter(keep && done ? "Everything keeps running" : "Stop everything");
+      await stage.leave(keep && done);
+      if (keep && done) output(`export KUBECONFIG=${stage.cluster.kubeconfig}\nnpm run down`);
+      else held("nothing is left running");
+    }
+  }
+}
+
+const abort = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => abort.abort(new Error("Interrupted")));
+}
+try {
+  const { values } = parseArgs({ options: { keep: { type: "boolean", default: false }, help: { type: "boolean" } } });
+  if (values.help) {
+    process.stdout.write(HELP);
+  } else {
+    await demo(values.keep, abort.signal);
+    process.stdout.write(`\nDone in ${elapsed()}.\n`);
+  }
+} catch (error) {
+  failed(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}

@@ -1,0 +1,129 @@
+/** Everything that the demo runs on: a cluster, the hooks from a copy that it may edit, an engine, the keeper. @module */
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type Cluster, startCluster } from "../cluster/cluster.ts";
+import { freePorts } from "../cluster/ports.ts";
+import { endProcesses, isRunning, type ProcessRecord, startProcess, startTimeOf } from "../cluster/processes.ts";
+import { readRecord, writeRecord } from "../cluster/state.ts";
+import { STATE_FOLDER } from "../cluster/statefolder.ts";
+import { localCRDs } from "../crds.ts";
+import { startMetacontroller } from "../metacontroller/start.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+/** Inside the checkout, so that packages are found; ignored by git. */
+const COPY = join(ROOT, ".hookbox/demo");
+const LOGS = join(ROOT, ".hookbox/demo-logs");
+const COPIED = ["api", "lib", "hooks", "package.json", "tsconfig.json", "deno.json"];
+
+/** The running parts, by name, and how to end them. */
+export interface Stage {
+  cluster: Cluster;
+  engine: string;
+  hooksURL: string;
+  /** Folder with the hooks that run: a copy of this checkout's. */
+  copy: string;
+  processes: Map<string, ProcessRecord>;
+  /** Starts the Sandbox hook (again) from the copy, and waits until it answers. */
+  startHook(): Promise<void>;
+  /** Starts what needs the CRDs: the engine and the keeper. */
+  startControllers(): Promise<void>;
+  /** Ends everything, or hands it to `npm run down`. */
+  leave(keep: boolean): Promise<void>;
+}
+
+/** Starts the cluster; the rest is started by the chapters that show it. */
+export async function openStage(say: (line: string) => void, signal: AbortSignal): Promise<Stage> {
+  const options = { stateDir: STATE_FOLDER, nodes: "auto", crds: localCRDs() } as const;
+  const cluster = await startCluster({ ...options, progress: say, signal });
+  for (const folder of [COPY, LOGS]) rmSync(folder, { recursive: true, force: true });
+  mkdirSync(LOGS, { recursive: true });
+  for (const name of COPIED) cpSync(join(ROOT, name), join(COPY, name), { recursive: true });
+  const [port = 0] = await freePorts(1);
+  const processes = new Map<string, ProcessRecord>();
+  const stage: Stage = {
+    cluster,
+    engine: "",
+    hooksURL: `http://127.0.0.1:${port}`,
+    copy: COPY,
+    processes,
+    startHook: async () => {
+      const running = processes.get("hook");
+      if (running) await endGently(running);
+      processes.set("hook", startHook(port));
+      await untilAnswering(`http://127.0.0.1:${port}/healthz`, processes.get("hook"), signal);
+    },
+    startControllers: async () => {
+      const logFile = join(LOGS, "metacontroller.log");
+      const engine = await startMetacontroller({
+        kubeconfig: cluster.kubeconfig,
+        logFile,
+        progress: say,
+        detached: true,
+      });
+      stage.engine = engine.kind === "real" ? `Metacontroller ${engine.version}` : "the stand-in for Metacontroller";
+      processes.set("engine", recordOf("engine", engine.pid, logFile));
+      processes.set("keeper", startNode("keeper", ["keeper/main.ts", "--kubeconfig", cluster.kubeconfig]));
+    },
+    leave: (keep) => keep ? Promise.resolve(handOver(stage)) : close(stage),
+  };
+  return stage;
+}
+
+function startHook(port: number): ProcessRecord {
+  const command = join(ROOT, "node_modules/.bin/deno");
+  const args = ["run", "--no-prompt", `--allow-net=127.0.0.1:${port}`, join(COPY, "hooks/sandbox/main.ts")];
+  return startProcess({
+    name: "hook",
+    command,
+    args: [...args, "--host", "127.0.0.1", "--port", `${port}`],
+    logFile: join(LOGS, "hook.log"),
+  });
+}
+
+function startNode(name: string, [script = "", ...args]: string[]): ProcessRecord {
+  const logFile = join(LOGS, `${name}.log`);
+  return startProcess({ name, command: process.execPath, args: [join(ROOT, script), ...args], logFile });
+}
+
+async function untilAnswering(url: string, server: ProcessRecord | undefined, signal: AbortSignal): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) {
+    const answer = await fetch(url, { signal }).catch(() => undefined);
+    if (answer?.ok) return;
+    signal.throwIfAborted();
+    if (!server || !isRunning(server)) break;
+    await sleep(50);
+  }
+  const log = server?.logFile && existsSync(server.logFile) ? readFileSync(server.logFile, "utf8").slice(-1500) : "";
+  throw new Error(`Cannot start the hook: ${url} does not answer\n${log}`);
+}
+
+/** SIGTERM first: a hook lets running requests end. */
+async function endGently(record: ProcessRecord): Promise<void> {
+  if (isRunning(record)) process.kill(record.pid, "SIGTERM");
+  for (let tries = 0; tries < 200 && isRunning(record); tries++) await sleep(25);
+  await endProcesses([record]);
+}
+
+async function close({ cluster, processes }: Stage): Promise<void> {
+  await Promise.all([...processes.values()].map(endGently));
+  await cluster.stop();
+  rmSync(COPY, { recursive: true, force: true });
+}
+
+/** From now on everything belongs to the cluster's record, which is what `npm run down` ends. */
+function handOver({ cluster, processes }: Stage): void {
+  const record = readRecord(cluster.stateDir);
+  if (!record) throw new Error(`Cannot leave the cluster running: ${cluster.stateDir} has no record of it`);
+  writeRecord(cluster.stateDir, {
+    ...record,
+    owner: undefined,
+    processes: [...record.processes, ...processes.values()],
+  });
+}
+
+function recordOf(name: string, pid: number, logFile: string): ProcessRecord {
+  return { name, pid, startTime: startTimeOf(pid) ?? "gone", logFile };
+}
