@@ -238,6 +238,16 @@ describe("the word that the keeper left", () => {
     expect(asked()).toEqual([]);
   });
 
+  test("is taken back again soon where the Sandbox has changed meanwhile", async () => {
+    putSandbox(server, READY, { metadata: UNREADABLE });
+    server.put(POD, aChild("Pod", { metadata: OURS }));
+    server.intercept = ({ method }) => method === "PATCH" ? refusal(409, "it has been modified") : undefined;
+    await keep(1.1);
+    server.intercept = () => undefined;
+    await pass(1);
+    expect(server.get(SANDBOX)?.metadata.annotations).toEqual({});
+  });
+
   test("goes from an expired Sandbox without a look", async () => {
     putSandbox(server, ["False", "SandboxExpired", ""], { metadata: UNREADABLE });
     await keep(0);

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { connect } from "../../keeper/connection.ts";
 
@@ -140,6 +141,19 @@ describe("watch()", () => {
     const events: unknown[] = [];
     await expect(read(await api.watch("/", {}), events)).rejects.toThrow("silence for 0.06 s");
     expect(events).toEqual(EVENTS);
+  });
+
+  test("lasts as long as something comes now and then", async () => {
+    const { api } = await connected(async (_, response) => {
+      for (let i = 0; i < 6; i++) {
+        response.write(LINES);
+        await sleep(200);
+      }
+      response.end();
+    }, { silenceMs: 1000 });
+    const events: unknown[] = [];
+    await read(await api.watch("/", {}), events);
+    expect(events).toHaveLength(12);
   });
 
   test("returns a refusal without events", async () => {
