@@ -129,7 +129,7 @@ async function buildTar(entries: Entry[]): Promise<Buffer> {
   }
   tar.finalize();
   const parts: Buffer[] = [];
-  for await (const part of tar) parts.push(part);
+  for await (const part of tar) parts.push(part as Buffer);
   return Buffer.concat(parts);
 }
 

@@ -51,11 +51,13 @@ export const CONTAINERD: ProgramGroup = {
  * @throws {RangeError} if no required module is a prefix of the package
  */
 export function requiredVersion(goMod: string, goPackage: string): string {
-  const required = goMod.matchAll(/^(?:require)?\s+([^\s()]+)\s+(v\S+)(?:\s+\/\/.*)?$/gm);
-  for (const [, module, version] of required) {
-    const holds = module !== undefined && (goPackage === module || goPackage.startsWith(`${module}/`));
-    if (holds && version !== undefined) return version;
+  let found = { module: "", version: "" };
+  for (const [, module = "", version = ""] of goMod.matchAll(/^(?:require)?\s+([^\s()]+)\s+(v\S+)(?:\s+\/\/.*)?$/gm)) {
+    const holds = goPackage === module || goPackage.startsWith(`${module}/`);
+    // Modules nest, and the inner one holds the package.
+    if (holds && module.length > found.module.length) found = { module, version };
   }
+  if (found.version !== "") return found.version;
   throw new RangeError(`Cannot tell the version of "${goPackage}": go.mod requires no module that holds it`);
 }
 

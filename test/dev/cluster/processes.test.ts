@@ -1,0 +1,64 @@
+/** @module */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { afterAll, expect, test } from "vitest";
+import {
+  endProcesses,
+  isRunning,
+  parseStartTime,
+  startProcess,
+  startTimeOf,
+  thisProcess,
+} from "../../../dev/cluster/processes.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "hookbox-processes-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const stat = (name: string, state: string) => `42 (${name}) ${state} 1${" 0".repeat(17)} 777 0 0\n`;
+
+test.for(["sh", "a b", "x) S 1 2 (y"])("parseStartTime() reads the start time of a process named %j", (name) => {
+  expect(parseStartTime(stat(name, "S"))).toBe("777");
+});
+
+test("parseStartTime() takes a zombie for gone", () => {
+  expect(parseStartTime(stat("sh", "Z"))).toBeUndefined();
+});
+
+test("isRunning() knows this process, and knows a later process with its pid for another", () => {
+  expect(isRunning(thisProcess())).toBe(true);
+  expect(isRunning({ ...thisProcess(), startTime: "1" })).toBe(false);
+});
+
+test("startProcess() gives the process its own session, a log and its environment", async () => {
+  const logFile = join(folder, "echo.log");
+  const record = startProcess({
+    name: "echo",
+    command: "sh",
+    args: ["-c", 'echo "$WORD"; exec sleep 60'],
+    logFile,
+    env: { WORD: "hello" },
+  });
+  await expect.poll(() => readFileSync(logFile, "utf8")).toBe("hello\n");
+  const [, , session] = readFileSync(`/proc/${record.pid}/stat`, "utf8").split(") ")[1]?.split(" ").slice(1) ?? [];
+  expect(Number(session)).toBe(record.pid);
+  await endProcesses([record]);
+  expect(isRunning(record)).toBe(false);
+});
+
+test("startProcess() says what cannot be run", () => {
+  const spec = { name: "nothing", command: "/nonexistent/program", args: [], logFile: join(folder, "nothing.log") };
+  expect(() => startProcess(spec)).toThrow("Cannot start nothing: /nonexistent/program cannot be run");
+});
+
+test("endProcesses() leaves a process alone that only has the pid of the record", async () => {
+  const child = spawn("sleep", ["60"]);
+  const pid = child.pid ?? 0;
+  await endProcesses([{ name: "sleep", pid, startTime: "1" }]);
+  expect(startTimeOf(pid)).toBeDefined();
+  await endProcesses([{ name: "sleep", pid, startTime: startTimeOf(pid) ?? "" }]);
+  expect(startTimeOf(pid)).toBeUndefined();
+  expect(startTimeOf(process.pid)).toBeDefined();
+});

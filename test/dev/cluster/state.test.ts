@@ -1,0 +1,96 @@
+/** @module */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { findCluster, startCluster } from "../../../dev/cluster/cluster.ts";
+import { definitionsIn } from "../../../dev/cluster/crds.ts";
+import { isRunning, startProcess, thisProcess } from "../../../dev/cluster/processes.ts";
+import { noteCluster, sweepClusters } from "../../../dev/cluster/registry.ts";
+import { removeCluster } from "../../../dev/cluster/remove.ts";
+import { type ClusterRecord, readRecord, writeRecord } from "../../../dev/cluster/state.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "hookbox-state-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const GONE = { ...thisProcess(), startTime: "1" };
+const RECORD: ClusterRecord = {
+  id: "00000001",
+  owner: thisProcess(),
+  ready: true,
+  server: "https://127.0.0.1:1",
+  kubectl: "/bin/kubectl",
+  nodes: "none",
+  simulatedNodes: 0,
+  processes: [],
+};
+
+function cluster(name: string, change: Partial<ClusterRecord>): string {
+  const stateDir = join(folder, name);
+  mkdirSync(join(stateDir, "etcd"), { recursive: true });
+  writeRecord(stateDir, { ...RECORD, ...change });
+  return stateDir;
+}
+
+test("removeCluster() ends the processes of the record and removes the folder", async () => {
+  const logFile = join(folder, "sleep.log");
+  const sleep = startProcess({ name: "sleep", command: "sleep", args: ["60"], logFile });
+  const stateDir = cluster("removed", { processes: [sleep] });
+  expect(await removeCluster(stateDir)).toBe(true);
+  expect([isRunning(sleep), existsSync(stateDir)]).toEqual([false, false]);
+});
+
+test("removeCluster() leaves a folder alone that holds no cluster", async () => {
+  const stateDir = join(folder, "other");
+  mkdirSync(stateDir);
+  writeFileSync(join(stateDir, "precious"), "");
+  expect(await removeCluster(stateDir)).toBe(false);
+  expect(readdirSync(stateDir)).toEqual(["precious"]);
+});
+
+test("findCluster() finds a whole cluster only", () => {
+  expect(findCluster(cluster("whole", { processes: [thisProcess()] }))?.server).toBe(RECORD.server);
+  expect(findCluster(cluster("half", { processes: [thisProcess(), GONE] }))).toBeUndefined();
+  expect(findCluster(cluster("starting", { ready: false }))).toBeUndefined();
+  expect(findCluster(join(folder, "absent"))).toBeUndefined();
+});
+
+test("startCluster() refuses a folder whose cluster is in use, or that holds something else", async () => {
+  const stateDir = cluster("used", { owner: thisProcess(), ready: false });
+  await expect(startCluster({ stateDir, nodes: "none" })).rejects.toThrow(`process ${thisProcess().pid} uses it`);
+  const up = cluster("up", { owner: undefined });
+  await expect(startCluster({ stateDir: up, nodes: "none" })).rejects.toThrow("it is up");
+  const other = join(folder, "notes");
+  mkdirSync(other);
+  writeFileSync(join(other, "notes.txt"), "");
+  await expect(startCluster({ stateDir: other, nodes: "none" })).rejects.toThrow("holds something else");
+  expect([stateDir, up, other].every((path) => existsSync(path))).toBe(true);
+});
+
+test("sweepClusters() removes abandoned clusters and stale notes, and nothing else", async () => {
+  const notes = join(folder, "clusters");
+  const owned = cluster("owned", { id: "0000000a" });
+  const detached = cluster("detached", { id: "0000000b", owner: undefined });
+  const abandoned = cluster("abandoned", { id: "0000000c", owner: GONE });
+  const later = cluster("later", { id: "0000000e", owner: GONE });
+  noteCluster(notes, "0000000a", owned);
+  noteCluster(notes, "0000000b", detached);
+  noteCluster(notes, "0000000c", abandoned);
+  noteCluster(notes, "0000000d", later);
+  const lines: string[] = [];
+  await sweepClusters(notes, (line) => lines.push(line));
+  expect(readdirSync(notes)).toEqual(["0000000a", "0000000b"]);
+  expect([owned, detached, abandoned, later].map((path) => existsSync(path))).toEqual([true, true, false, true]);
+  expect(lines).toEqual([expect.stringContaining(abandoned)]);
+});
+
+test("readRecord() reads what writeRecord() wrote", () => {
+  expect(readRecord(cluster("record", { whyNotReal: "no root" }))).toEqual({ ...RECORD, whyNotReal: "no root" });
+});
+
+test("definitionsIn() takes CustomResourceDefinitions out of streams of documents", () => {
+  const text =
+    "kind: Namespace\nmetadata: {name: n}\n---\nkind: CustomResourceDefinition\nmetadata: {name: a.example}\n---\n";
+  const json = '{"kind":"CustomResourceDefinition","metadata":{"name":"b.example"}}';
+  expect(definitionsIn([text, json]).map(({ metadata }) => metadata.name)).toEqual(["a.example", "b.example"]);
+});
