@@ -1,12 +1,12 @@
 /** Which objects are a composite's children: claims, adopts and releases them. @module */
 import { controllerOf, type KubeObject } from "../../lib/objects.ts";
 import { controllerReference } from "./children.ts";
-import { editLive, withMetadata } from "./live.ts";
+import { editLive, type Live, withMetadata } from "./live.ts";
 import type { Matcher } from "./selector.ts";
-import { isNotFound, type Resource, type Store } from "./store.ts";
+import { isNotFound, type Resource } from "./store.ts";
 
 export interface Claimant {
-  store: Store;
+  live: Live;
   parent: KubeObject;
   parentResource: Resource;
   /** The parent's selector, over labels of children. */
@@ -52,7 +52,7 @@ async function claim(
   child: KubeObject,
   mayAdopt: () => Promise<void>,
 ): Promise<boolean> {
-  const { store, parent, matches } = claimant;
+  const { live, parent, matches } = claimant;
   const uid = parent.metadata.uid;
   const owner = controllerOf(child.metadata);
   const matching = matches(child.metadata.labels);
@@ -60,14 +60,14 @@ async function claim(
   if (owner && matching) return true;
   if (parent.metadata.deletionTimestamp) return false;
   if (owner) {
-    await editOwners(store, resource, child, (owners) => owners.filter((ref) => ref.uid !== uid));
+    await editOwners(live, resource, child, (owners) => owners.filter((ref) => ref.uid !== uid));
     return false;
   }
   if (!matching || child.metadata.deletionTimestamp) return false;
   await mayAdopt();
   const ours = controllerReference(parent);
   await editOwners(
-    store,
+    live,
     resource,
     child,
     (owners) =>
@@ -79,23 +79,23 @@ async function claim(
 type Owners = NonNullable<KubeObject["metadata"]["ownerReferences"]>;
 
 async function editOwners(
-  store: Store,
+  live: Live,
   resource: Resource,
   child: KubeObject,
   edit: (owners: Owners) => Owners,
 ): Promise<void> {
   await editLive(
-    store,
+    live,
     resource,
     child,
-    (live) => withMetadata(live, { ownerReferences: edit(live.metadata.ownerReferences ?? []) }),
+    (found) => withMetadata(found, { ownerReferences: edit(found.metadata.ownerReferences ?? []) }),
   );
 }
 
 /** Reads the parent past the cache: one that is deleted or replaced must not take on children. */
-async function checkParentAlive({ store, parent, parentResource }: Claimant): Promise<void> {
+async function checkParentAlive({ live: { store }, parent, parentResource }: Claimant): Promise<void> {
   const { namespace, name, uid } = parent.metadata;
-  const live = await store.get(parentResource, namespace, name);
-  if (live.metadata.uid !== uid) throw new Error(`Cannot adopt: another ${parent.kind} has the name ${name}`);
-  if (live.metadata.deletionTimestamp) throw new Error(`Cannot adopt: ${parent.kind} ${name} is being deleted`);
+  const found = await store.get(parentResource, namespace, name);
+  if (found.metadata.uid !== uid) throw new Error(`Cannot adopt: another ${parent.kind} has the name ${name}`);
+  if (found.metadata.deletionTimestamp) throw new Error(`Cannot adopt: ${parent.kind} ${name} is being deleted`);
 }

@@ -76,8 +76,7 @@ async function observedChildren(
   { resource: parentResource }: Parents,
   parent: KubeObject,
 ): Promise<Groups> {
-  const { store } = controller;
-  const claimant = { store, parent, parentResource, matches: selectorOf(controller, parent) };
+  const claimant = { live: controller, parent, parentResource, matches: selectorOf(controller, parent) };
   const namespace = parentResource.namespaced ? parent.metadata.namespace : undefined;
   const groups: Groups = new Map();
   for (const { resource, informer } of controller.children) {
@@ -114,7 +113,7 @@ function isLabels(value: unknown): boolean {
 
 /** Writes the status whole if the live one differs; `observedGeneration` is that of the parent that the hook saw. */
 async function replaceStatus(
-  { store }: Controller,
+  controller: Controller,
   { resource }: Parents,
   parent: KubeObject,
   answer: unknown,
@@ -122,7 +121,7 @@ async function replaceStatus(
   const status = { ...(answer as object | null), observedGeneration: parent.metadata.generation };
   const write = resource.hasStatus ? "updateStatus" : "update";
   await editLive(
-    store,
+    controller,
     resource,
     parent,
     (live) => sameJson(live["status"], status) ? undefined : { ...live, status },

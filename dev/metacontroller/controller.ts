@@ -19,6 +19,8 @@ export interface Surroundings {
   recorder: Recorder;
   fetch: Fetch;
   workers: number;
+  /** Waits for milliseconds. */
+  sleep: (milliseconds: number) => Promise<void>;
   log: (message: string, fields: Record<string, unknown>) => void;
 }
 
@@ -40,6 +42,7 @@ export interface Children {
 export interface Controller {
   definition: Definition;
   store: Store;
+  sleep: Surroundings["sleep"];
   parents: Parents[];
   children: Children[];
   strategies: Strategies;
@@ -116,7 +119,7 @@ async function prepare(
   signal: AbortSignal,
   queueing: Queueing,
 ): Promise<Controller> {
-  const { store, informers, fetch } = around;
+  const { store, informers, fetch, sleep } = around;
   const fields = definition.kind === "CompositeController" ? ANSWERS.composite : ANSWERS.decorator;
   const hook = (name: HookName) =>
     createHook(name, definition.hooks[name], name === "customize" ? ANSWERS.customize : fields, {
@@ -146,7 +149,7 @@ async function prepare(
     rule.updateStrategy?.method || "OnDelete",
   ]));
   const customize = createCustomize({ store, informers, hook: customizeHook, controller: definition.object, signal });
-  return { definition, store, signal, parents, children, strategies, hooks, customize, ...queueing };
+  return { definition, store, sleep, signal, parents, children, strategies, hooks, customize, ...queueing };
 }
 
 function matcherOfRule({ labelSelector, annotationSelector }: ParentRule): Parents["matches"] {

@@ -41,7 +41,13 @@ const RETRY_MS = 1000;
 export function startEngine({ store, fetch = globalThis.fetch, workers = 5, log = () => {} }: EngineOptions): Engine {
   const informers = createInformers(store);
   const recorder = createRecorder(store, (error) => log("event lost", { error: String(error) }));
-  const around: Surroundings = { store, informers, recorder, fetch, workers, log };
+  let asleep = 0;
+  async function sleep(milliseconds: number): Promise<void> {
+    asleep++;
+    await new Promise<void>((resolve) => store.clock.setTimeout(resolve, milliseconds));
+    asleep--;
+  }
+  const around: Surroundings = { store, informers, recorder, fetch, workers, log, sleep };
   const running = new Map<string, Running>();
   const watched = new Map<string, Informer>();
   let stopped = false;
@@ -67,7 +73,7 @@ export function startEngine({ store, fetch = globalThis.fetch, workers = 5, log 
         informer.subscribe(({ old, current }) => queue.add(`${kind}/${(current ?? old)?.metadata.name}`));
         return await informer.synced;
       }
-      await new Promise<void>((resolve) => store.clock.setTimeout(resolve, RETRY_MS));
+      await sleep(RETRY_MS);
     }
   }
 
@@ -89,7 +95,7 @@ export function startEngine({ store, fetch = globalThis.fetch, workers = 5, log 
       await started;
       for (let quiet = 0; quiet < 2;) {
         await setImmediate();
-        quiet = busy() === 0 ? quiet + 1 : 0;
+        quiet = busy() <= asleep ? quiet + 1 : 0;
       }
     },
   };

@@ -1,10 +1,17 @@
 /** Read-modify-write on the live object, for what must happen whatever else has changed. @module */
-import { isConflict, type Resource, type Store, StoreError } from "./store.ts";
 import type { KubeObject } from "../../lib/objects.ts";
+import { isConflict, type Resource, type Store, StoreError } from "./store.ts";
 
 const ATTEMPTS = 4;
 const FIRST_DELAY_MS = 10;
 const DELAY_FACTOR = 5;
+
+/** What it takes to write to the live object. */
+export interface Live {
+  store: Store;
+  /** Waits for milliseconds. */
+  sleep(milliseconds: number): Promise<void>;
+}
 
 /**
  * Reads an object, edits it and writes it, at most four times while others write in between.
@@ -15,7 +22,7 @@ const DELAY_FACTOR = 5;
  * @throws {StoreError} 404 if it is gone or another one has its name, 409 if the fourth attempt lost too
  */
 export async function editLive(
-  store: Store,
+  { store, sleep }: Live,
   resource: Resource,
   object: KubeObject,
   edit: (live: KubeObject) => KubeObject | undefined,
@@ -33,9 +40,7 @@ export async function editLive(
       return await store[write](resource, edited);
     } catch (error) {
       if (!isConflict(error) || attempt === ATTEMPTS) throw error;
-      await new Promise<void>((resolve) =>
-        store.clock.setTimeout(resolve, FIRST_DELAY_MS * DELAY_FACTOR ** (attempt - 1))
-      );
+      await sleep(FIRST_DELAY_MS * DELAY_FACTOR ** (attempt - 1));
     }
   }
 }

@@ -72,7 +72,7 @@ export function createQueue(clock: Clock, workers: number, work: (key: string) =
     addRateLimited: (key) => addAfter(key, limiter.delay(key)),
     forget: limiter.forget,
     start() {
-      state = "started";
+      if (state === "waiting") state = "started";
       pump();
     },
     async stop() {

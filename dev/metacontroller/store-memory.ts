@@ -183,7 +183,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore
       const exists = place(resource).has(keyOf(object.metadata));
       const free = { ...object, metadata };
       const written = exists ? replace(resource, free) : create(resource, free);
-      if (!resource.hasStatus || object["status"] === undefined) return await written;
+      if (!resource.hasStatus || object["status"] === undefined || isFinished(written)) return await written;
       return replace(resource, { ...written, status: object["status"] }, "status");
     },
   };

@@ -22,13 +22,13 @@ export async function syncFinalizer(
   { resource }: Parents,
   parent: KubeObject,
 ): Promise<KubeObject> {
-  const { store, definition } = controller;
+  const { definition } = controller;
   const wanted = definition.hooks.finalize !== undefined;
   if (hasFinalizer(parent, definition.finalizer) === wanted) return parent;
   if (!wanted) return await removeFinalizer(controller, resource, parent);
   if (parent.metadata.deletionTimestamp) return parent;
   return await editLive(
-    store,
+    controller,
     resource,
     parent,
     (live) =>
@@ -40,15 +40,16 @@ export async function syncFinalizer(
 
 /** Takes our finalizer off the live parent. */
 export async function removeFinalizer(
-  { store, definition }: Controller,
+  controller: Controller,
   resource: Parents["resource"],
   parent: KubeObject,
 ): Promise<KubeObject> {
+  const { finalizer } = controller.definition;
   return await editLive(
-    store,
+    controller,
     resource,
     parent,
-    (live) => hasFinalizer(live, definition.finalizer) ? withoutFinalizer(live, definition.finalizer) : undefined,
+    (live) => hasFinalizer(live, finalizer) ? withoutFinalizer(live, finalizer) : undefined,
   );
 }
 

@@ -1,19 +1,296 @@
 /** What a CompositeController does with its parents and children. @module */
 import { expect, test } from "vitest";
-import { aComposite, aPart, API, aThing, startWorld } from "./world.ts";
+import { StoreError } from "../../../dev/metacontroller/store.ts";
+import { canonicalJson, LAST_APPLIED_ANNOTATION } from "../../../lib/apply.ts";
+import { aComposite, aHook, aPart, API, aThing, poked, startWorld, type World } from "./world.ts";
 
-test("creates the desired children, with controller, generated label and last-applied, and writes the status", async () => {
+const status = (world: World) => world.find(API, "Thing", "t")?.["status"];
+const poke = (world: World) => world.edit(API, "Thing", "t", poked);
+const events = (world: World) => world.store.objects("v1", "Event").filter((event) => event["reason"] === "SyncError");
+
+test("makes children with controller, generated label and last-applied, then the status", async () => {
   const world = await startWorld({ "/sync": () => ({ status: { n: 1 }, children: [aPart("a", { spec: { x: 1 } })] }) });
   await world.put(aComposite(), aThing("t"));
-  const thing = world.find(API, "Thing", "t");
-  expect(thing?.["status"]).toStrictEqual({ n: 1, observedGeneration: 1 });
-  expect(world.find(API, "Part", "a")).toMatchObject({
-    metadata: {
-      namespace: "ns",
-      labels: { "controller-uid": thing?.metadata.uid },
-      ownerReferences: [{ kind: "Thing", name: "t", uid: thing?.metadata.uid, controller: true, blockOwnerDeletion: true }],
-    },
-    spec: { x: 1 },
-  });
+  const { uid } = world.find(API, "Thing", "t")?.metadata ?? {};
+  expect(status(world)).toStrictEqual({ n: 1, observedGeneration: 1 });
+  const { metadata, ...part } = world.find(API, "Part", "a") ?? {};
+  expect(part).toMatchObject({ spec: { x: 1 } });
+  expect(metadata?.labels).toStrictEqual({ "controller-uid": uid });
+  expect(metadata?.ownerReferences).toStrictEqual([
+    { apiVersion: API, kind: "Thing", name: "t", uid, controller: true, blockOwnerDeletion: true },
+  ]);
+  const applied = aPart("a", { metadata: { namespace: "ns", labels: { "controller-uid": uid } }, spec: { x: 1 } });
+  expect(metadata?.annotations?.[LAST_APPLIED_ANNOTATION]).toBe(canonicalJson(applied));
   expect(world.failures).toStrictEqual([]);
+});
+
+test("writes nothing when nothing changes", async () => {
+  const world = await startWorld({ "/sync": () => ({ status: { n: 1 }, children: [aPart("a", { spec: { x: 1 } })] }) });
+  await world.put(aComposite(), aThing("t"));
+  world.writes();
+  await world.edit(API, "Part", "a", (part) => ({ ...part, spec: { x: 1, theirs: 2 } }));
+  expect(world.writes()).toStrictEqual([]);
+  expect(world.find(API, "Part", "a")?.["spec"]).toStrictEqual({ x: 1, theirs: 2 });
+});
+
+test.for([
+  { method: undefined, writes: [], n: 1 },
+  { method: "OnDelete", writes: [], n: 1 },
+  { method: "InPlace", writes: ["update Part a"], n: 2 },
+  { method: "Recreate", writes: ["delete Part a", "create Part a"], n: 2 },
+])("update strategy $method", async ({ method, writes, n }) => {
+  const world = await startWorld({
+    "/sync": ({ parent }) => ({ status: {}, children: [aPart("a", { spec: { n: parent.metadata.generation } })] }),
+  });
+  const rule = { apiVersion: API, resource: "parts", ...(method && { updateStrategy: { method } }) };
+  await world.put(aComposite({ childResources: [rule] }), aThing("t"));
+  world.writes();
+  await poke(world);
+  expect(world.writes().filter((write) => write.includes("Part"))).toStrictEqual(writes);
+  expect(world.find(API, "Part", "a")?.["spec"]).toStrictEqual({ n });
+});
+
+test("deletes first, then kinds in order of group, version, kind", async () => {
+  const kinds = ["configmaps", "secrets", "pods"].map((resource) => ({ apiVersion: "v1", resource }));
+  const child = (kind: string, name: string) => ({ apiVersion: "v1", kind, metadata: { name } });
+  const world = await startWorld({
+    "/sync": ({ parent }) =>
+      parent.metadata.generation === 1
+        ? { status: {}, children: [child("Secret", "old"), child("ConfigMap", "old")] }
+        : {
+          status: {},
+          children: [aPart("new"), child("Secret", "new"), child("Pod", "new"), child("ConfigMap", "new")],
+        },
+  });
+  await world.put(aComposite({ childResources: [{ apiVersion: API, resource: "parts" }, ...kinds] }), aThing("t"));
+  world.writes();
+  await poke(world);
+  expect(world.writes()).toStrictEqual([
+    "delete ConfigMap old",
+    "delete Secret old",
+    "create ConfigMap new",
+    "create Pod new",
+    "create Secret new",
+    "create Part new",
+    "updateStatus Thing t",
+  ]);
+});
+
+test.for([{ children: [] }, { children: null }, {}, null])("children %j: all are deleted", async (answer) => {
+  const world = await startWorld({
+    "/sync": (_, call) => call === 1 ? { children: [aPart("a"), aPart("b")] } : answer,
+  });
+  await world.put(aComposite(), aThing("t"));
+  expect(world.names(API, "Part")).toStrictEqual([]);
+  expect(status(world)).toStrictEqual({ observedGeneration: 1 });
+});
+
+test("a delete names the uid alone, so what changed a moment ago goes all the same", async () => {
+  const world = await startWorld({
+    "/sync": async (_, call) => {
+      if (call < 2) return { children: [aPart("a")] };
+      if (call === 2) await world.store.put({ ...world.find(API, "Part", "a") ?? aThing("a"), spec: { just: "now" } });
+      return { children: [] };
+    },
+  });
+  await world.put(aComposite({ hooks: { sync: aHook("/sync") } }), aThing("t"));
+  await poke(world);
+  expect(world.names(API, "Part")).toStrictEqual([]);
+});
+
+test("an update is compare-and-swap: a stale view loses, without an error, and is synced again", async () => {
+  const world = await startWorld({
+    "/sync": async ({ children, parent }) => {
+      const seen = children[`Part.${API}`]?.["ns/a"];
+      if (parent.metadata.generation === 2 && !(seen?.["spec"] as { theirs?: number })?.theirs) {
+        await world.store.put({ ...world.find(API, "Part", "a") ?? aThing("a"), spec: { n: 1, theirs: 1 } });
+      }
+      return { status: {}, children: [aPart("a", { spec: { n: parent.metadata.generation } })] };
+    },
+  });
+  await world.put(aComposite(), aThing("t"));
+  await poke(world);
+  expect(world.find(API, "Part", "a")?.["spec"]).toStrictEqual({ n: 2, theirs: 1 });
+  expect(world.writes().filter((write) => write === "update Part a").length).toBe(2);
+  expect(events(world)).toStrictEqual([]);
+});
+
+test("a foreign object of the child's name: left alone, no error, no event", async () => {
+  const world = await startWorld({
+    "/sync": () => ({ status: { ok: true }, children: [aPart("a", { spec: { ours: 1 } })] }),
+  });
+  await world.put(aThing("a", { spec: { theirs: 1 } }, "Part"), aComposite(), aThing("t"));
+  expect(world.find(API, "Part", "a")?.["spec"]).toStrictEqual({ theirs: 1 });
+  expect(status(world)).toMatchObject({ ok: true });
+  expect(world.failures).toStrictEqual([]);
+});
+
+test("a terminating child is shown, left alone, and replaced once it is gone", async () => {
+  const world = await startWorld({
+    "/sync": ({ parent }) => ({ status: {}, children: [aPart("a", { spec: { n: parent.metadata.generation } })] }),
+  });
+  await world.put(aComposite(), aThing("t"));
+  await world.edit(
+    API,
+    "Part",
+    "a",
+    (part) => ({ ...part, metadata: { ...part.metadata, finalizers: ["test/hold"] } }),
+  );
+  await world.drop(API, "Part", "a");
+  world.writes();
+  await poke(world);
+  expect(world.writes().filter((write) => write.includes("Part"))).toStrictEqual([]);
+  expect(world.calls.at(-1)?.body.children[`Part.${API}`]).toHaveProperty(["ns/a", "metadata", "deletionTimestamp"]);
+  await world.edit(
+    API,
+    "Part",
+    "a",
+    ({ metadata: { finalizers: _, ...metadata }, ...part }) => ({ ...part, metadata }) as never,
+  );
+  expect(world.find(API, "Part", "a")).toMatchObject({ spec: { n: 2 }, metadata: { generation: 1 } });
+});
+
+test.for([
+  { name: "a wrong generated label", child: aPart("a", { metadata: { labels: { "controller-uid": "x" } } }) },
+  { name: "labels that are not text", child: aPart("a", { metadata: { labels: { a: 1 } } }) },
+  { name: "labels null", child: aPart("a", { metadata: { labels: null } }) },
+])("refuses $name before anything is written, with an event", async ({ child }) => {
+  const world = await startWorld({ "/sync": () => ({ status: { n: 1 }, children: [aPart("ok"), child] }) });
+  await world.put(aComposite(), aThing("t"));
+  expect(world.names(API, "Part")).toStrictEqual([]);
+  expect(status(world)).toBeUndefined();
+  expect(events(world)[0]).toMatchObject({ type: "Warning", involvedObject: { kind: "Thing", name: "t" } });
+});
+
+test.for([
+  { name: "missing", spec: {} },
+  { name: "empty", spec: { selector: { matchLabels: {} } } },
+])("without generateSelector a $name selector is an error", async ({ spec }) => {
+  const world = await startWorld({ "/sync": () => ({ children: [] }) });
+  await world.put(aComposite({ generateSelector: false }), aThing("t", { spec }));
+  expect(world.count("/sync")).toBe(0);
+  expect(events(world)[0]?.["message"]).toMatch(/spec.selector is missing or empty/);
+});
+
+test("what fails with one child does not stop the others, nor the status; then it comes again", async () => {
+  let refuse = true;
+  const world = await startWorld({
+    "/sync": () => ({ status: { n: 1 }, children: [aPart("a"), aPart("b"), aPart("c")] }),
+  }, {
+    fault: ({ verb, name }) =>
+      refuse && verb === "create" && name === "b" ? { error: new StoreError(403, "Forbidden", "no b") } : undefined,
+  });
+  await world.put(aComposite(), aThing("t"));
+  expect(world.names(API, "Part")).toStrictEqual(["a", "c"]);
+  expect(status(world)).toMatchObject({ n: 1 });
+  expect(events(world)[0]?.["message"]).toMatch(/no b/);
+  refuse = false;
+  await world.store.clock.advance(60_000);
+  expect(world.names(API, "Part")).toStrictEqual(["a", "b", "c"]);
+});
+
+test("an answer that got lost does no harm: what was made is observed", async () => {
+  let lost = 0;
+  const world = await startWorld({ "/sync": () => ({ status: {}, children: [aPart("a")] }) }, {
+    fault: ({ verb, name }) =>
+      verb === "create" && name === "a" && lost++ === 0
+        ? { error: new Error("connection lost"), applied: true }
+        : undefined,
+  });
+  await world.put(aComposite(), aThing("t"));
+  await world.store.clock.advance(1000);
+  expect(world.names(API, "Part")).toStrictEqual(["a"]);
+  expect(world.writes().filter((write) => write === "create Part a")).toHaveLength(1);
+});
+
+test("status: last writer wins, in four tries", async () => {
+  let conflicts = 3;
+  const world = await startWorld({ "/sync": () => ({ status: { n: 1 }, children: [] }) }, {
+    fault: ({ verb }) =>
+      verb === "updateStatus" && conflicts-- > 0 ? { error: new StoreError(409, "Conflict", "changed") } : undefined,
+  });
+  await world.store.put(aComposite());
+  await world.store.put(aThing("t"));
+  await world.store.clock.advance(10 + 50 + 250);
+  expect(status(world)).toMatchObject({ n: 1 });
+});
+
+test("a status that loses four times is given up silently, and a child's failure with it", async () => {
+  let losing = true;
+  const world = await startWorld({ "/sync": () => ({ status: { n: 1 }, children: [aPart("a")] }) }, {
+    fault({ verb, resource }) {
+      if (verb === "updateStatus" && losing) return { error: new StoreError(409, "Conflict", "changed") };
+      return verb === "create" && resource.kind === "Part"
+        ? { error: new StoreError(403, "Forbidden", "no parts") }
+        : undefined;
+    },
+  });
+  await world.store.put(aComposite());
+  await world.store.put(aThing("t"));
+  await world.store.clock.advance(10_000);
+  expect(world.writes().filter((write) => write === "updateStatus Thing t")).toHaveLength(4);
+  expect(events(world)).toStrictEqual([]);
+  losing = false;
+  await poke(world);
+  expect(events(world)[0]?.["message"]).toMatch(/no parts/);
+});
+
+test("observedGeneration is that of the parent which the hook saw", async () => {
+  const world = await startWorld({
+    "/sync": async (_, call) => {
+      if (call === 2) await world.store.put(poked(world.find(API, "Thing", "t") ?? aThing("t")));
+      return { status: { call }, children: [] };
+    },
+  });
+  const seen: unknown[] = [];
+  await world.put(
+    aComposite({ parentResource: { apiVersion: API, resource: "things", ignoreStatusChanges: true } }),
+    aThing("t"),
+  );
+  world.store.watch(await world.store.kind(API, "Thing"), {
+    replace: () => {},
+    deleted: () => {},
+    changed: (object) => seen.push(object["status"]),
+  });
+  await poke(world);
+  expect(seen).toContainEqual({ call: 2, observedGeneration: 2 });
+  expect(status(world)).toStrictEqual({ call: 3, observedGeneration: 3 });
+});
+
+test("a parent without finalize hook: its children are not managed while it goes, the collector takes them", async () => {
+  const world = await startWorld({
+    "/sync": ({ parent }) => ({ status: {}, children: parent.metadata.deletionTimestamp ? [] : [aPart("a")] }),
+  });
+  await world.put(aComposite(), aThing("t", { metadata: { finalizers: ["test/hold"] } }));
+  await world.drop(API, "Thing", "t");
+  expect(world.calls.at(-1)?.body.parent.metadata.deletionTimestamp).toBeDefined();
+  expect(world.names(API, "Part")).toStrictEqual(["a"]);
+  await world.edit(
+    API,
+    "Thing",
+    "t",
+    ({ metadata: { finalizers: _, ...metadata }, ...thing }) => ({ ...thing, metadata }) as never,
+  );
+  expect(world.names(API, "Part")).toStrictEqual([]);
+});
+
+test("ignoreStatusChanges spares the call after the controller's own status write", async () => {
+  for (const [ignoreStatusChanges, calls] of [[true, 1], [false, 2]] as const) {
+    const world = await startWorld({ "/sync": () => ({ status: { n: 1 }, children: [] }) });
+    await world.put(
+      aComposite({ parentResource: { apiVersion: API, resource: "things", ignoreStatusChanges } }),
+      aThing("t"),
+    );
+    expect(world.count("/sync")).toBe(calls);
+    await world.edit(API, "Thing", "t", (thing) => ({ ...thing, metadata: { ...thing.metadata, labels: { a: "1" } } }));
+    expect(world.count("/sync")).toBe(calls + 1);
+  }
+});
+
+test("only parents that the rule's selector matches are synced", async () => {
+  const labelSelector = { matchExpressions: [{ key: "mine", operator: "Exists" }] };
+  const world = await startWorld({ "/sync": () => ({ children: [] }) });
+  const parentResource = { apiVersion: API, resource: "things", labelSelector };
+  await world.put(aComposite({ parentResource }), aThing("t"), aThing("u", { metadata: { labels: { mine: "" } } }));
+  expect(world.calls.map(({ body }) => body.parent.metadata.name)).toStrictEqual(["u", "u"]);
 });

@@ -1,5 +1,9 @@
 /** A memory store with an engine over it, kinds to play with, and hooks as plain functions. @module */
-import { createMemoryStore, type MemoryStore, type MemoryStoreOptions } from "../../../dev/metacontroller/store-memory.ts";
+import {
+  createMemoryStore,
+  type MemoryStore,
+  type MemoryStoreOptions,
+} from "../../../dev/metacontroller/store-memory.ts";
 import { type Engine, startEngine } from "../../../dev/metacontroller/engine.ts";
 import type { KubeObject } from "../../../lib/objects.ts";
 
@@ -11,11 +15,20 @@ export const NOW = Date.parse("2026-01-01T00:00:00Z");
 /** A request as hooks get it; `parent` is the object for decorators, `children` the attachments. */
 export interface Call {
   path: string;
-  body: Json & { parent: KubeObject; children: Record<string, Record<string, KubeObject>>; related: Record<string, Json> };
+  body: Json & {
+    parent: KubeObject;
+    children: Record<string, Record<string, KubeObject>>;
+    related: Record<string, Json>;
+  };
 }
 
 /** What a hook answers: an object is status 200, a Response is itself. */
 export type Hook = (body: Call["body"], call: number) => unknown;
+
+/** Syncs the parent once more: a change of its spec. */
+export function poked(object: KubeObject): KubeObject {
+  return { ...object, spec: { ...object["spec"] as Json, poke: Math.random() } };
+}
 
 export interface World {
   store: MemoryStore;
@@ -35,14 +48,32 @@ export interface World {
   drop(apiVersion: string, kind: string, name: string): Promise<void>;
   /** How many times a hook was called. */
   count(path: string): number;
+  /** Writes that reached the store, as `verb Kind name`; emptied by reading. */
+  writes(): string[];
 }
 
 /** Starts a world; `hooks` are by path, such as `/sync`. */
-export async function startWorld(hooks: Record<string, Hook>, options: MemoryStoreOptions = {}, objects: KubeObject[] = []): Promise<World> {
-  const store = createMemoryStore(options);
+export async function startWorld(
+  hooks: Record<string, Hook>,
+  options: MemoryStoreOptions = {},
+  objects: KubeObject[] = [],
+): Promise<World> {
+  const written: string[] = [];
+  const store = createMemoryStore({
+    ...options,
+    fault(request) {
+      const { verb, resource, name } = request;
+      if (!["get", "list"].includes(verb) && resource.kind !== "Event") {
+        written.push(`${verb} ${resource.kind} ${name}`);
+      }
+      return options.fault?.(request);
+    },
+  });
   const calls: Call[] = [];
   const failures: string[] = [];
-  for (const crd of [aCrd("Thing"), aCrd("Part"), aCrd("Plain", { status: false }), aCrd("Wide", { namespaced: false })]) await store.put(crd);
+  for (
+    const crd of [aCrd("Thing"), aCrd("Part"), aCrd("Plain", { status: false }), aCrd("Wide", { namespaced: false })]
+  ) await store.put(crd);
   for (const object of objects) await store.put(object);
   const count = (path: string) => calls.filter((call) => call.path === path).length;
   const engine = startEngine({
@@ -69,6 +100,7 @@ export async function startWorld(hooks: Record<string, Hook>, options: MemorySto
     calls,
     failures,
     count,
+    writes: () => written.splice(0),
     async put(...added) {
       for (const object of added) await store.put(object);
       await engine.idle();
