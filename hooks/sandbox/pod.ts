@@ -6,6 +6,7 @@ import type { Pod } from "../../lib/pods.ts";
 import { unchangedSpec } from "../../lib/unchanged.ts";
 import { podAnnotations, podLabels } from "./podmetadata.ts";
 import { claimTemplates, pvcName, volumeName } from "./pvcs.ts";
+import { withInheritance } from "./takeover.ts";
 
 /**
  * Builds the Pod that does not exist yet: named like the Sandbox, the template's spec, and a volume for each volume
@@ -20,7 +21,8 @@ export function buildPod(sandbox: Sandbox): DesiredObject<"Pod", V1PodSpec> {
  * untouched: a live Pod's spec is never changed, whatever the template says now.
  */
 export function keepPod(sandbox: Sandbox, pod: Pod): DesiredObject<"Pod"> {
-  return { ...podIdentity(sandbox, pod.metadata.name), ...unchangedSpec(pod) };
+  const wanted = podIdentity(sandbox, pod.metadata.name);
+  return { ...wanted, metadata: withInheritance(wanted.metadata, pod), ...unchangedSpec(pod) };
 }
 
 function podIdentity(sandbox: Sandbox, name: string): Omit<DesiredObject<"Pod">, "spec"> {
