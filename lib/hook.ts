@@ -13,6 +13,7 @@ import {
   type Observed,
   type RelatedRule,
 } from "./metacontroller.ts";
+import type { DesiredObject } from "./objects.ts";
 
 interface HookBasics<Parent> {
   /** Name of the controller and of the hook's folder: `sandbox`. */
@@ -48,28 +49,29 @@ export interface HookCalls {
  * answer breaks the protocol
  */
 export function compositeCalls<Parent, Status extends object>(hook: CompositeHook<Parent, Status>): HookCalls {
-  const requestSchema = compositeRequestSchema(hook.parentSchema);
-  return {
-    ...basics(hook),
-    sync: (body, now, share) => {
-      const observed = requestSchema.parse(body);
-      const { deletions, ...answer } = hook.sync(observed, now);
-      const refusal = guardAnswer(observed.children, answer.children, deletions ?? {}, share);
-      return refusal ? { refusal } : { answer: checked(compositeAnswerSchema, answer) };
-    },
-  };
+  return callsOf(hook, compositeRequestSchema(hook.parentSchema), compositeAnswerSchema, ({ children }) => children);
 }
 
 /** Prepares a decorator hook's calls; see {@link compositeCalls}. */
 export function decoratorCalls<Parent, Status extends object>(hook: DecoratorHook<Parent, Status>): HookCalls {
-  const requestSchema = decoratorRequestSchema(hook.parentSchema);
+  const attachmentsOf = ({ attachments }: Decorated<Status>) => attachments;
+  return callsOf(hook, decoratorRequestSchema(hook.parentSchema), decoratorAnswerSchema, attachmentsOf);
+}
+
+function callsOf<Parent, Answer extends { deletions?: Readonly<Record<string, string>> }>(
+  hook: HookBasics<Parent> & { sync(observed: Observed<Parent>, now: Date): Answer },
+  requestSchema: z.ZodType<Observed<Parent>>,
+  answerSchema: z.ZodType,
+  childrenOf: (answer: Answer) => DesiredObject[],
+): HookCalls {
   return {
     ...basics(hook),
     sync: (body, now, share) => {
       const observed = requestSchema.parse(body);
-      const { deletions, ...answer } = hook.sync(observed, now);
-      const refusal = guardAnswer(observed.children, answer.attachments, deletions ?? {}, share);
-      return refusal ? { refusal } : { answer: checked(decoratorAnswerSchema, answer) };
+      const desired = hook.sync(observed, now);
+      const { deletions, ...answer } = desired;
+      const refusal = guardAnswer(observed.children, childrenOf(desired), deletions ?? {}, share);
+      return refusal ? { refusal } : { answer: checked(answerSchema, answer) };
     },
   };
 }
