@@ -2,8 +2,7 @@
 import { createServer } from "node:net";
 
 // Below the range from which Linux picks ports for outgoing connections, so that none of those takes a port we chose.
-const FIRST_PORT = 20_000;
-const LAST_PORT = 32_767;
+const RANGE: [number, number] = [20_000, 32_767];
 
 const given = new Set<number>();
 
@@ -12,16 +11,16 @@ const given = new Set<number>();
  *
  * @throws {RangeError} if a thousand tries per port find none
  */
-export async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number, [first, last] = RANGE): Promise<number[]> {
   const ports: number[] = [];
   for (let tries = 0; tries < count * 1000 && ports.length < count; tries++) {
-    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT + 1));
+    const port = first + Math.floor(Math.random() * (last - first + 1));
     if (given.has(port) || !(await isFree(port))) continue;
     given.add(port);
     ports.push(port);
   }
   if (ports.length < count) {
-    throw new RangeError(`Cannot find ${count} free ports: ${FIRST_PORT}-${LAST_PORT} are in use`);
+    throw new RangeError(`Cannot find ${count} free ports: ${first}-${last} are in use`);
   }
   return ports;
 }

@@ -25,7 +25,6 @@ export async function waitUntil(waiting: Waiting): Promise<void> {
   const deadline = Date.now() + waiting.timeoutSeconds * 1000;
   let lastError: unknown;
   while (Date.now() < deadline) {
-    waiting.signal?.throwIfAborted();
     try {
       if (await waiting.probe()) return;
     } catch (error) {

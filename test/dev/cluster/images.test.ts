@@ -96,6 +96,7 @@ describe("buildImageArchive()", async () => {
       expect(names).toContain(name.slice(0, name.lastIndexOf("/")));
     }
     expect(image.layer.every((file) => file.uid === 0 && file.gid === 0)).toBe(true);
+    expect(image.layer.every((file) => file.mtime.getTime() === 0)).toBe(true);
   });
 
   test("gives the same bytes for the same files", async () => {

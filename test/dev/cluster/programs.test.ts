@@ -17,6 +17,8 @@ const read = (path: string) => readFileSync(new URL(`../../../dev/cluster/${path
 const GO_MOD = `module example
 
 require (
+	example.com/c/d v1.0.0
+	example.com/c v1.1.0
 	example.com/a v1.2.3
 	example.com/a/b/v2 v2.0.1 // indirect
 )
@@ -28,6 +30,7 @@ test.for([
   ["example.com/a", "v1.2.3"],
   ["example.com/a/cmd/x", "v1.2.3"],
   ["example.com/a/b/v2/cmd/y", "v2.0.1"],
+  ["example.com/c/d/cmd", "v1.0.0"],
   ["example.com/alone/cmd", "v0.1.0"],
 ])("requiredVersion() finds %s at %s", ([goPackage = "", version]) => {
   expect(requiredVersion(GO_MOD, goPackage)).toBe(version);
