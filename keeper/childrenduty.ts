@@ -54,16 +54,16 @@ export function childrenDuty(options: ChildrenDutyOptions): Duty<Sandbox> {
       const findings = situation.kind === "leftover" ? [] : await findingsOf(sandbox, options);
       const problems = findings.flatMap(({ problem }) => problem ?? []);
       const isWritten = await publish(sandbox, problems, options);
-      const outcome = isWritten ? outcomeOf(sandbox, findings) : "open";
+      const outcome = isWritten ? outcomeOf(sandbox, findings) : "problem";
       if (memory.get(uid) === look) memory.set(uid, nextLook(look, outcome, Date.now(), pace));
     },
   };
 }
 
 function outcomeOf({ spec }: Sandbox, findings: Finding[]): Outcome {
-  if (findings.some(({ problem }) => problem)) return "open";
+  if (findings.some(({ problem }) => problem)) return "problem";
   if (spec.operatingMode === "Suspended") return "nothing";
-  return findings.every(({ isOurs }) => isOurs) ? "whole" : "open";
+  return findings.every(({ isOurs }) => isOurs) ? "whole" : "coming";
 }
 
 async function findingsOf(sandbox: Sandbox, options: ChildrenDutyOptions): Promise<Finding[]> {

@@ -7,12 +7,13 @@ import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 export interface Pace {
   /** How long a state must last before the first look; doubled for each further one. */
   settle: number;
-  longest: number;
-  /** Until the next look once all children are found and ours. */
-  whole: number;
+  /** Longest wait while there is a problem. */
+  problem: number;
+  /** Longest wait while nothing is wrong: others are at work, and the status will tell. */
+  calm: number;
 }
 
-export const PACE: Pace = { settle: 1000, longest: 30_000, whole: 300_000 };
+export const PACE: Pace = { settle: 1000, problem: 30_000, calm: 300_000 };
 
 /** What is remembered of a Sandbox; `at` (milliseconds since the epoch) is Infinity once nothing more is to be seen. */
 export interface Look {
@@ -22,8 +23,17 @@ export interface Look {
   wait: number;
 }
 
-/** What a look has led to: all children are ours; nothing, and nothing will come; or something to come back for. */
-export type Outcome = "whole" | "nothing" | "open";
+/**
+ * What a look has led to.
+ *
+ * | outcome | meaning | next look |
+ * |---|---|---|
+ * | `problem` | something is in the way, or could not be written down | after 1, 2, 4 … 30 s |
+ * | `coming` | nothing is in the way of what is missing | after 1, 2, 4 … 300 s |
+ * | `whole` | all children are ours | after 300 s |
+ * | `nothing` | suspended, and no Pod in sight | never |
+ */
+export type Outcome = "problem" | "coming" | "whole" | "nothing";
 
 /** What calls for attention; another `key` begins afresh. `leftover`: only the annotation is to go. */
 export interface Situation {
@@ -70,8 +80,10 @@ export function plannedLook(before: Look | undefined, { key, kind }: Situation, 
 /** Returns the look after one that was just taken. */
 export function nextLook(before: Look, outcome: Outcome, now: number, pace: Pace): Look {
   if (outcome === "nothing") return { ...before, at: Infinity };
-  if (outcome === "whole") return { ...before, at: now + pace.whole };
-  return { ...before, at: now + before.wait, wait: Math.min(before.wait * 2, pace.longest) };
+  if (outcome === "whole") return { ...before, at: now + pace.calm };
+  const longest = outcome === "problem" ? pace.problem : pace.calm;
+  const wait = Math.min(before.wait, longest);
+  return { ...before, at: now + wait, wait: wait * 2 };
 }
 
 function hasVolumes({ spec }: Sandbox): boolean {

@@ -30,7 +30,7 @@ type Cursor = { version: string | undefined };
  * | what happens | then |
  * |---|---|
  * | the watch ends, breaks or goes silent | goes on from the last version seen |
- * | 410: that version is too old | lists again |
+ * | the server refuses that version (410: too old; 504: it has none so new, having been restored) | lists again |
  * | anything fails | goes on after 1 s, 2 s, … 30 s |
  */
 export async function follow<T extends Observed>(
@@ -106,7 +106,7 @@ function show<T extends Observed>({ type, object }: WatchEvent, parse: Collectio
 }
 
 function interrupted(path: string, answer: Answer, cursor: Cursor): Error {
-  if (answer.status === 410) cursor.version = undefined;
+  cursor.version = undefined;
   return new Error(`Cannot watch ${path}: ${messageOf(answer)}`);
 }
 

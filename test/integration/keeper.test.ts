@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
+import { freePorts } from "../../dev/cluster/ports.ts";
 import { type Api, pathOf } from "../../keeper/api.ts";
 import { connect } from "../../keeper/connection.ts";
 import { type Credentials, kubeconfigCredentials } from "../../keeper/credentials.ts";
@@ -344,13 +345,21 @@ describe("leader election", () => {
   test("one leads, another takes over when it is killed, and a clean stop gives the Lease back at once", async () => {
     const first = startKeeper(...ELECTION);
     await untilLeaders(1);
-    const second = startKeeper(...ELECTION);
+    const [port = 0] = await freePorts(1);
+    const second = startKeeper(...ELECTION, "--port", String(port));
+    const answer = async (route: string) => await (await fetch(`http://127.0.0.1:${port}${route}`)).text();
+    expect(await until(() => answer("/readyz").catch(String), (text) => text === "ok"), "a standby is ready").toBe(
+      "ok",
+    );
+    expect(await answer("/metrics")).toContain("hookbox_keeper_leading 0");
     await makeSandbox(READY, DUE);
     await first.kill("SIGKILL");
     await publish(EXPIRED);
     const identities = await untilLeaders(2);
     expect(new Set(identities).size).toBe(2);
     await untilGone();
+    expect(await answer("/metrics")).toContain("hookbox_keeper_leading 1");
+    expect(await answer("/metrics")).toContain('hookbox_keeper_actions_total{action="deleted"} 1');
     expect((await lease()).spec).toMatchObject({ holderIdentity: identities[1], leaseDurationSeconds: 3 });
     await second.stop();
     expect((await lease()).spec.holderIdentity).toBeUndefined();

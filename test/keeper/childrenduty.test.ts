@@ -189,6 +189,8 @@ describe("a Pod that does not exist", () => {
       },
     });
     expect(unresolvedOf(server)).toBeUndefined();
+    await pass(600);
+    expect(asked(), "after 1, 2, 4 … 512 s").toHaveLength(20);
   });
 
   test("leaves the API server's words, and takes them back when it is made possible", async () => {

@@ -154,19 +154,24 @@ describe("plannedLook()", () => {
 });
 
 describe("nextLook()", () => {
-  test("comes back after 1, 2, 4, 8, 16, 30 and 30 s while something is open", () => {
+  test.for(
+    [
+      ["problem", [1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 30]],
+      ["coming", [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]],
+      ["whole", [300, 300]],
+      ["nothing", [Infinity]],
+    ] as const,
+  )("after %s", ([outcome, want]) => {
     const waits = [];
     let now = 0;
-    for (let look = { situation: "a", at: 0, wait: PACE.settle }; waits.length < 7; now = look.at) {
-      look = nextLook(look, "open", now, PACE);
+    for (let look = { situation: "a", at: 0, wait: PACE.settle }; waits.length < want.length; now = look.at) {
+      look = nextLook(look, outcome, now, PACE);
       waits.push((look.at - now) / 1000);
     }
-    expect(waits).toEqual([1, 2, 4, 8, 16, 30, 30]);
+    expect(waits).toEqual(want);
   });
 
-  test("comes back late once all children are ours, and never once nothing can come", () => {
-    const look = { situation: "a", at: 0, wait: 4000 };
-    expect(nextLook(look, "whole", 1000, PACE)).toEqual({ ...look, at: 301_000 });
-    expect(nextLook(look, "nothing", 1000, PACE).at).toBe(Infinity);
+  test("shortens a long wait when a problem turns up", () => {
+    expect(nextLook({ situation: "a", at: 0, wait: 256_000 }, "problem", 1000, PACE).at).toBe(31_000);
   });
 });

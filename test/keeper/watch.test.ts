@@ -93,6 +93,20 @@ describe("follow()", () => {
     expect(shown()).toBe("c");
   });
 
+  test("lists again where its version is newer than the server's (restored from a backup)", async () => {
+    const server = createFakeApi();
+    await start(server);
+    shown();
+    const open = server.watch;
+    server.watch = () => Promise.resolve({ ...refusal(504, "Too large resource version"), events: none() });
+    server.endWatches();
+    await vi.advanceTimersByTimeAsync(1100);
+    server.watch = open;
+    server.put(at("a"), aThing("a"));
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(shown()).toBe("a [a]");
+  });
+
   test("tries again after 1, 2, 4 … s where the server refuses", async () => {
     const server = createFakeApi();
     server.put(at("a"), aThing("a"));
