@@ -32,7 +32,9 @@ export async function findPrograms(group: ProgramGroup, options: BuildOptions): 
   const found: Record<string, string> = {};
   const missing: Record<string, string> = {};
   for (const [name, goPackage] of Object.entries(group.packages)) {
-    const path = programOnPath(name, version) ?? join(folder, name);
+    const own = programOnPath(name, version);
+    if (own) options.progress(`using ${own}`);
+    const path = own ?? join(folder, name);
     found[name] = path;
     if (!existsSync(path)) missing[name] = goPackage;
   }

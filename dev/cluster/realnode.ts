@@ -1,13 +1,11 @@
 /** Starts a real node: containerd and kubelet in namespaces of their own, so that ending it undoes what it did. @module */
-import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
-import { promisify } from "node:util";
 import { nodeImages } from "./busybox.ts";
 import { makeCertificate } from "./certificates.ts";
 import { type ControlPlane, userKubeconfig } from "./controlplane.ts";
-import { buildImageArchive, type ImageSpec } from "./images.ts";
+import type { ImageSpec } from "./images.ts";
+import { importImages } from "./importimages.ts";
 import type { NodeTools } from "./machine.ts";
 import { type Bridge, makeBridge, pickBridge } from "./network.ts";
 import {
@@ -36,7 +34,8 @@ export interface RealNode {
 export async function startRealNode(session: Session, plane: ControlPlane, node: RealNode): Promise<void> {
   const { id } = session.record();
   const bridge = pickBridge(id);
-  session.update({ realNode: { bridge: bridge.name, busybox: node.tools.busybox } });
+  const record = { bridge: bridge.name, busybox: node.tools.busybox };
+  session.update({ realNode: record });
   session.progress("starting the real node …");
   await writeConfiguration(session, plane, node, bridge);
   makeBridge(node.tools.busybox, bridge);
@@ -53,7 +52,9 @@ export async function startRealNode(session: Session, plane: ControlPlane, node:
   const args = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/sh", "-c", script, "node.sh"];
   const outer = session.start("node", "unshare", args, env);
   const first = await recordFirstProcess(session, outer);
-  await importImages(session, node, first);
+  session.update({ realNode: { ...record, container: { first, ctr: node.programs["ctr"] ?? "ctr" } } });
+  await waitForContainerd(session, first);
+  await importImages(session.stateDir, [...nodeImages(node.tools.busybox), ...node.images], session);
   const probe = async () => await countReady(plane, `kubernetes.io/hostname=${REAL_NODE}`) === 1;
   const needs = [outer, { ...first, name: "kubelet", logFile: join(session.stateDir, "logs", "kubelet.log") }];
   await waitUntil({ what: "the real node", probe, needs, timeoutSeconds: 60, signal: session.signal });
@@ -111,25 +112,8 @@ async function recordFirstProcess(session: Session, outer: ProcessRecord): Promi
   return first;
 }
 
-async function importImages(session: Session, node: RealNode, first: ProcessRecord): Promise<void> {
-  const folder = join(session.stateDir, "images");
-  mkdirSync(folder, { recursive: true });
+async function waitForContainerd(session: Session, first: ProcessRecord): Promise<void> {
   const socket = `/proc/${first.pid}/root/run/containerd/containerd.sock`;
   const probe = () => Promise.resolve(existsSync(socket));
   await waitUntil({ what: "containerd", probe, needs: [first], timeoutSeconds: 30, signal: session.signal });
-  for (const [index, image] of [...nodeImages(node.tools.busybox), ...node.images].entries()) {
-    session.signal?.throwIfAborted();
-    session.progress(`importing image ${image.name} …`);
-    const archive = join(folder, `${index}.tar`);
-    writeFileSync(archive, await buildImageArchive(image, goArchitecture()));
-    const inside = ["--target", String(first.pid), "--mount", "--pid", "--"];
-    const args = ["--namespace", "k8s.io", "images", "import", "--local", archive];
-    await promisify(execFile)("nsenter", [...inside, node.programs["ctr"] ?? "ctr", ...args]);
-    rmSync(archive);
-  }
-}
-
-/** This machine's processor as images name it. */
-function goArchitecture(): string {
-  return process.arch === "x64" ? "amd64" : process.arch;
 }

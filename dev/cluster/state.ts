@@ -30,6 +30,8 @@ export interface RealNodeRecord {
   bridge: string;
   /** The busybox that made the bridge and can remove it. */
   busybox: string;
+  /** The first process inside the node's namespaces, and containerd's command; absent until the node has begun. */
+  container?: { first: ProcessRecord; ctr: string };
 }
 
 export function kubeconfigPath(stateDir: string): string {
