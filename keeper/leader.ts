@@ -1,6 +1,6 @@
 /** Leads by a Lease: takes it, renews it, gives it back; whoever loses it stops at once. @module */
 import { errorFields, type Log } from "../lib/log.ts";
-import { answerError, type Api, isOk, messageOf, pathOf } from "./api.ts";
+import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "./api.ts";
 import { electionStep, heldSpec, type Lease, leaseSchema, releasedSpec, sight, type Sighting } from "./election.ts";
 import { sleep } from "./sleep.ts";
 
@@ -45,6 +45,8 @@ async function leadOnce(options: LeaderOptions, candidate: Candidate, work: Work
   const giveUp = setTimeout(() => term.abort(), termSeconds * 1000 * RENEWAL_SHARE);
   const leading = AbortSignal.any([signal, term.signal]);
   const working = work(leading).finally(() => term.abort());
+  // It is awaited below; until then a failure is not to be taken for one that nobody handles.
+  working.catch(() => {});
   for (;;) {
     await pause(options, leading);
     if (leading.aborted) break;
@@ -68,47 +70,20 @@ interface Candidate {
   release(): Promise<void>;
 }
 
-function createCandidate({ api, log, namespace, name, identity, termSeconds = 15 }: LeaderOptions): Candidate {
-  const collection = pathOf({ resource: "leases", namespace });
-  const path = pathOf({ resource: "leases", namespace, name });
-  const identityOfLease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { namespace, name } };
+/** What a candidate knows of the Lease. */
+interface Knowledge {
   /** As we wrote it last; undefined: it has to be read first. */
-  let held: Lease | undefined;
-  let sighting: Sighting | undefined;
+  held?: Lease | undefined;
+  sighting?: Sighting;
+}
 
-  async function read(): Promise<Lease | undefined> {
-    const answer = await api.send({ method: "GET", path });
-    if (answer.status === 404) return undefined;
-    if (!isOk(answer)) throw answerError(`get Lease ${namespace}/${name}`, answer);
-    const lease = leaseSchema.parse(answer.body);
-    sighting = sight(sighting, lease, Date.now());
-    return lease;
-  }
-
-  const patch = ({ metadata: { resourceVersion } }: Lease, spec: object) =>
-    api.send({ method: "PATCH", path, body: { metadata: { resourceVersion }, spec } });
-
-  /** Returns false if somebody else holds it. */
-  async function hold(): Promise<boolean> {
-    const wasHeld = held !== undefined;
-    const previous = held ?? await read();
-    held = undefined;
-    if (previous && sighting && electionStep(previous, sighting, identity, Date.now()) === "wait") return false;
-    const spec = heldSpec(previous, identity, termSeconds, new Date());
-    const answer = previous
-      ? await patch(previous, spec)
-      : await api.send({ method: "POST", path: collection, body: { ...identityOfLease, spec } });
-    if (wasHeld && (answer.status === 404 || answer.status === 409)) return await hold();
-    if (!previous && answer.status === 404) throw new NamespaceError(messageOf(answer));
-    if (!isOk(answer)) throw answerError(`hold Lease ${namespace}/${name}`, answer);
-    held = leaseSchema.parse(answer.body);
-    return true;
-  }
-
+function createCandidate(options: LeaderOptions): Candidate {
+  const { log, namespace, name } = options;
+  const known: Knowledge = {};
   return {
     async attempt() {
       try {
-        return await hold() ? "held" : "lost";
+        return await hold(options, known) ? "held" : "lost";
       } catch (error) {
         if (error instanceof NamespaceError) {
           throw new Error(`Cannot make Lease ${namespace}/${name}: ${error.message}`);
@@ -118,10 +93,46 @@ function createCandidate({ api, log, namespace, name, identity, termSeconds = 15
       }
     },
     async release() {
-      if (held) await patch(held, releasedSpec(new Date())).catch(() => {});
+      if (known.held) await patch(options, known.held, releasedSpec(new Date())).catch(() => {});
     },
   };
 }
 
 /** The one failure that no second try mends. */
 class NamespaceError extends Error {}
+
+/** Takes or renews the Lease; returns false if somebody else holds it. */
+async function hold(options: LeaderOptions, known: Knowledge): Promise<boolean> {
+  const { namespace, name, identity, termSeconds = 15 } = options;
+  const wasHeld = known.held !== undefined;
+  const previous = known.held ?? await read(options, known);
+  known.held = undefined;
+  const { sighting } = known;
+  if (previous && sighting && electionStep(previous, sighting, identity, Date.now()) === "wait") return false;
+  const spec = heldSpec(previous, identity, termSeconds, new Date());
+  const answer = previous ? await patch(options, previous, spec) : await create(options, spec);
+  if (wasHeld && (answer.status === 404 || answer.status === 409)) return await hold(options, known);
+  if (!previous && answer.status === 404) throw new NamespaceError(messageOf(answer));
+  if (!isOk(answer)) throw answerError(`hold Lease ${namespace}/${name}`, answer);
+  known.held = leaseSchema.parse(answer.body);
+  return true;
+}
+
+async function read({ api, namespace, name }: LeaderOptions, known: Knowledge): Promise<Lease | undefined> {
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "leases", namespace, name }) });
+  if (answer.status === 404) return undefined;
+  if (!isOk(answer)) throw answerError(`get Lease ${namespace}/${name}`, answer);
+  const lease = leaseSchema.parse(answer.body);
+  known.sighting = sight(known.sighting, lease, Date.now());
+  return lease;
+}
+
+function create({ api, namespace, name }: LeaderOptions, spec: object): Promise<Answer> {
+  const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { namespace, name }, spec };
+  return api.send({ method: "POST", path: pathOf({ resource: "leases", namespace }), body });
+}
+
+function patch({ api, namespace, name }: LeaderOptions, { metadata }: Lease, spec: object): Promise<Answer> {
+  const body = { metadata: { resourceVersion: metadata.resourceVersion }, spec };
+  return api.send({ method: "PATCH", path: pathOf({ resource: "leases", namespace, name }), body });
+}

@@ -10,6 +10,8 @@ export interface QueueOptions {
   concurrency?: number;
 }
 
+type Kept = { metadata: ObjectMeta };
+
 interface Entry<T> {
   object: T;
   timer?: ReturnType<typeof setTimeout>;
@@ -19,104 +21,111 @@ interface Entry<T> {
   notBefore: number;
 }
 
+interface Queue<T> extends Required<QueueOptions> {
+  duty: Duty<T>;
+  signal: AbortSignal;
+  /** By UID: what is due at some time. */
+  entries: Map<string, Entry<T>>;
+  /** What is due now, in order. */
+  ready: Entry<T>[];
+  acting: number;
+}
+
 /** Timers of Node take no more than 2^31 ms. */
 const LONGEST_TIMER_MS = 86_400_000;
 
 /** Makes the queue of one duty. `signal` ends it: no further act begins. */
-export function createQueue<T extends { metadata: ObjectMeta }>(
-  duty: Duty<T>,
-  { log, concurrency = 4 }: QueueOptions,
-  signal: AbortSignal,
-): Sink<T> {
-  const entries = new Map<string, Entry<T>>();
-  const ready: Entry<T>[] = [];
-  let acting = 0;
-
-  function plan(entry: Entry<T>): void {
-    clearTimeout(entry.timer);
-    if (signal.aborted || entry.state !== "waiting") return;
-    const now = Date.now();
-    const due = duty.dueAt(entry.object, now);
-    if (due === undefined) {
-      entries.delete(uidOf(entry.object));
-      return;
-    }
-    const wait = Math.max(due, entry.notBefore) - now;
-    if (wait > 0) entry.timer = setTimeout(plan, Math.min(wait, LONGEST_TIMER_MS), entry);
-    else enqueue(entry);
-  }
-
-  function enqueue(entry: Entry<T>): void {
-    entry.state = "ready";
-    ready.push(entry);
-    pump();
-  }
-
-  function pump(): void {
-    while (acting < concurrency && !signal.aborted) {
-      const entry = ready.shift();
-      if (!entry) return;
-      if (entry.state === "ready" && isStillDue(entry)) void act(entry);
-    }
-  }
-
-  /** The object may have changed while it stood in line. */
-  function isStillDue(entry: Entry<T>): boolean {
-    const now = Date.now();
-    if ((duty.dueAt(entry.object, now) ?? Infinity) <= now) return true;
-    entry.state = "waiting";
-    plan(entry);
-    return false;
-  }
-
-  async function act(entry: Entry<T>): Promise<void> {
-    entry.state = "acting";
-    acting++;
-    try {
-      await duty.act(entry.object, Date.now());
-      entry.failures = 0;
-      entry.notBefore = 0;
-    } catch (error) {
-      entry.notBefore = Date.now() + backoffMs(entry.failures++);
-      const { namespace, name } = entry.object.metadata;
-      if (!signal.aborted) log("error", `Duty ${duty.name} failed`, { namespace, name, ...errorFields(error) });
-    }
-    acting--;
-    settle(entry);
-    pump();
-  }
-
-  function settle(entry: Entry<T>): void {
-    if (entry.state === "gone") duty.memory.delete(uidOf(entry.object));
-    else entry.state = "waiting";
-    plan(entry);
-  }
-
-  const sink: Sink<T> = {
-    observe(object) {
-      const known = entries.get(uidOf(object));
-      if (known) known.object = object;
-      const entry = known ?? { object, state: "waiting", failures: 0, notBefore: 0 };
-      if (!known) entries.set(uidOf(object), entry);
-      plan(entry);
-    },
-    gone(uid) {
-      const entry = entries.get(uid);
-      clearTimeout(entry?.timer);
-      if (entry) entry.state = "gone";
-      entries.delete(uid);
-      duty.memory.delete(uid);
-    },
+export function createQueue<T extends Kept>(duty: Duty<T>, options: QueueOptions, signal: AbortSignal): Sink<T> {
+  const queue: Queue<T> = { concurrency: 4, ...options, duty, signal, entries: new Map(), ready: [], acting: 0 };
+  signal.addEventListener("abort", () => {
+    for (const entry of queue.entries.values()) clearTimeout(entry.timer);
+  });
+  return {
+    observe: (object) => observe(queue, object),
+    gone: (uid) => forget(queue, uid),
     listed(uids) {
-      for (const uid of [...entries.keys(), ...duty.memory.keys()]) if (!uids.has(uid)) sink.gone(uid);
+      for (const uid of [...queue.entries.keys(), ...duty.memory.keys()]) if (!uids.has(uid)) forget(queue, uid);
     },
   };
-  signal.addEventListener("abort", () => {
-    for (const entry of entries.values()) clearTimeout(entry.timer);
-  });
-  return sink;
 }
 
-function uidOf(object: { metadata: ObjectMeta }): string {
-  return object.metadata.uid ?? "";
+function observe<T extends Kept>(queue: Queue<T>, object: T): void {
+  const uid = uidOf(object);
+  const entry = queue.entries.get(uid) ?? { object, state: "waiting", failures: 0, notBefore: 0 };
+  entry.object = object;
+  queue.entries.set(uid, entry);
+  plan(queue, entry);
+}
+
+function forget<T extends Kept>({ entries, duty }: Queue<T>, uid: string): void {
+  const entry = entries.get(uid);
+  clearTimeout(entry?.timer);
+  if (entry) entry.state = "gone";
+  entries.delete(uid);
+  duty.memory.delete(uid);
+}
+
+function plan<T extends Kept>(queue: Queue<T>, entry: Entry<T>): void {
+  clearTimeout(entry.timer);
+  if (queue.signal.aborted || entry.state !== "waiting") return;
+  const now = Date.now();
+  const due = queue.duty.dueAt(entry.object, now);
+  if (due === undefined) {
+    queue.entries.delete(uidOf(entry.object));
+    return;
+  }
+  const wait = Math.max(due, entry.notBefore) - now;
+  if (wait > 0) {
+    entry.timer = setTimeout(plan, Math.min(wait, LONGEST_TIMER_MS), queue, entry);
+    return;
+  }
+  entry.state = "ready";
+  queue.ready.push(entry);
+  pump(queue);
+}
+
+function pump<T extends Kept>(queue: Queue<T>): void {
+  while (queue.acting < queue.concurrency && !queue.signal.aborted) {
+    const entry = queue.ready.shift();
+    if (!entry) return;
+    if (entry.state === "ready" && isStillDue(queue, entry)) void act(queue, entry);
+  }
+}
+
+/** The object may have changed while it stood in line. */
+function isStillDue<T extends Kept>(queue: Queue<T>, entry: Entry<T>): boolean {
+  const now = Date.now();
+  if ((queue.duty.dueAt(entry.object, now) ?? Infinity) <= now) return true;
+  entry.state = "waiting";
+  plan(queue, entry);
+  return false;
+}
+
+async function act<T extends Kept>(queue: Queue<T>, entry: Entry<T>): Promise<void> {
+  const { duty, log, signal } = queue;
+  entry.state = "acting";
+  queue.acting++;
+  try {
+    await duty.act(entry.object, Date.now());
+    entry.failures = 0;
+    entry.notBefore = 0;
+  } catch (error) {
+    entry.notBefore = Date.now() + backoffMs(entry.failures++);
+    const { namespace, name } = entry.object.metadata;
+    if (!signal.aborted) log("error", `Duty ${duty.name} failed`, { namespace, name, ...errorFields(error) });
+  }
+  queue.acting--;
+  settle(queue, entry);
+  pump(queue);
+}
+
+/** `forget` may have come while it was acted upon, and the act has remembered something since. */
+function settle<T extends Kept>(queue: Queue<T>, entry: Entry<T>): void {
+  if (entry.state === "gone") queue.duty.memory.delete(uidOf(entry.object));
+  else entry.state = "waiting";
+  plan(queue, entry);
+}
+
+function uidOf({ metadata }: Kept): string {
+  return metadata.uid ?? "";
 }
