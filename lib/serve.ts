@@ -28,22 +28,45 @@ export interface Server {
 /** Longer than the 90 s after which Go's HTTP client drops an idle connection, so it never races with ours. */
 const KEEP_ALIVE_MS = 120_000;
 
+/** How long a stop waits for the last bytes of an answer, in milliseconds. */
+const LAST_BYTES_MS = 500;
+
 /** Listens until `stop` is called. @throws if the port is taken */
 export async function serve(app: App, options: ServeOptions): Promise<Server> {
   const { host = "0.0.0.0", graceMs = 10_000, log = createLog() } = options;
+  const counted = countRequests(app);
   const listener = typeof Deno === "undefined"
-    ? await onNode(app, host, options.port)
-    : onDeno(Deno, app, host, options.port);
+    ? await onNode(counted, host, options.port)
+    : onDeno(Deno, counted, host, options.port);
   log("info", "Listening", { host, port: listener.port });
   let stopped: Promise<void> | undefined;
   const stop = () =>
     stopped ??= (async () => {
       options.onStopping?.();
-      await Promise.race([listener.drain(), sleep(graceMs)]);
+      await Promise.race([counted.idle(), sleep(graceMs)]);
       await listener.close();
       log("info", "Stopped", { port: listener.port });
     })();
   return { host, port: listener.port, stop };
+}
+
+/** Until a stop is through, requests that still arrive are answered: a cluster takes a moment to send them elsewhere. */
+function countRequests(app: App): App & { idle(): Promise<void> } {
+  let running = 0;
+  let onIdle: (() => void) | undefined;
+  return {
+    fetch: async (request) => {
+      running++;
+      try {
+        return await app.fetch(request);
+      } finally {
+        running--;
+        // The answer has to leave first: a macrotask later it is on its way.
+        if (running === 0) setTimeout(() => running === 0 && onIdle?.());
+      }
+    },
+    idle: () => new Promise((resolve) => running === 0 ? resolve() : onIdle = resolve),
+  };
 }
 
 /** Runs `stop` on SIGINT or SIGTERM and then lets the process end; a second signal ends it at once. */
@@ -62,7 +85,7 @@ export function stopOnSignal(stop: () => Promise<void>): void {
 
 interface Listener {
   port: number;
-  drain(): Promise<void>;
+  /** Takes no more connections and drops those there are. */
   close(): Promise<void>;
 }
 
@@ -77,30 +100,28 @@ async function onNode(app: App, hostname: string, port: number): Promise<Listene
     server.listen(port, hostname, resolve);
   });
   const address = server.address();
-  const drained = () => new Promise<void>((resolve) => server.close(() => resolve()));
   return {
     port: typeof address === "object" && address ? address.port : port,
-    drain: () => {
-      const done = drained();
-      server.closeIdleConnections();
-      return done;
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      // An answer may still be on its way: connections fall idle first, and are cut only after a while.
+      const sweep = setInterval(() => server.closeIdleConnections(), 10);
+      const cut = setTimeout(() => server.closeAllConnections(), LAST_BYTES_MS);
+      await closed;
+      clearInterval(sweep);
+      clearTimeout(cut);
     },
-    close: () => Promise.resolve(server.closeAllConnections()),
   };
 }
 
 function onDeno(deno: DenoRuntime, app: App, hostname: string, port: number): Listener {
   const stopNow = new AbortController();
   const server = deno.serve({ port, hostname, signal: stopNow.signal, onListen: () => {} }, (r) => app.fetch(r));
-  let finished = false;
-  server.finished.then(() => finished = true);
   return {
     port: server.addr.port,
-    drain: () => server.shutdown(),
-    close: async () => {
-      // Aborting a server that has shut down already throws.
-      if (!finished) stopNow.abort();
-      await server.finished;
+    close: () => {
+      stopNow.abort();
+      return server.finished;
     },
   };
 }
@@ -124,7 +145,6 @@ export function commandLine(): string[] {
 interface DenoServer {
   addr: { port: number };
   finished: Promise<void>;
-  shutdown(): Promise<void>;
 }
 interface DenoRuntime {
   args: string[];
