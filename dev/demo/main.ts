@@ -53,5 +53,6 @@ try {
   }
 } catch (error) {
   failed(error instanceof Error ? error.message : String(error));
+  note("The logs of hook, engine and keeper are in .hookbox/demo-logs.");
   process.exitCode = 1;
 }
