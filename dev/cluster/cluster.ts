@@ -1,18 +1,18 @@
 /** Starts a local Kubernetes cluster, or finds the one that runs in a folder. @module */
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { cacheFolder, findPrograms } from "./binaries.ts";
+import { resolve } from "node:path";
+import { findPrograms } from "./binaries.ts";
 import { startApiServer, startControllerManager, startScheduler } from "./controlplane.ts";
 import { createDefinitions } from "./crds.ts";
 import type { ImageSpec } from "./images.ts";
 import { planNodes, startNodes } from "./nodes.ts";
 import { isRunning, thisProcess } from "./processes.ts";
 import { CONTROL_PLANE } from "./programs.ts";
-import { noteCluster, sweepClusters } from "./registry.ts";
+import { noteCluster, notesFolder, sweepClusters } from "./registry.ts";
 import { removeCluster } from "./remove.ts";
 import { beginSession, type Session } from "./session.ts";
-import { type ClusterRecord, kubeconfigPath, readRecord } from "./state.ts";
+import { type ClusterRecord, kubeconfigPath, readRecord, writeRecord } from "./state.ts";
 import { prepareMountPoints } from "./storage.ts";
 
 export interface ClusterOptions {
@@ -59,11 +59,14 @@ export interface Cluster {
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const stateDir = resolve(options.stateDir);
   const progress = options.progress ?? (() => {});
-  const notes = join(cacheFolder(), "clusters");
-  await claimFolder(stateDir);
+  const notes = notesFolder();
   await sweepClusters(notes, progress);
-  const session = beginSession(stateDir, newRecord(), progress, options.signal);
-  noteCluster(notes, session.record().id, stateDir);
+  await claimFolder(stateDir);
+  const write = (record: ClusterRecord) => {
+    writeRecord(stateDir, record);
+    noteCluster(notes, stateDir, record);
+  };
+  const session = beginSession({ stateDir, write, progress, signal: options.signal }, newRecord());
   try {
     await startAll(session, options);
     if (options.detached) session.update({ owner: undefined });

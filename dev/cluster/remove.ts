@@ -1,5 +1,5 @@
 /** Clears away whatever a cluster left: processes first, then its folder. Takes all it knows from the record. @module */
-import { readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { removeContainerCgroups } from "./cgroups.ts";
 import { removeMountPoints } from "./mountpoints.ts";
@@ -15,19 +15,25 @@ import { type ClusterRecord, readRecord, RECORD } from "./state.ts";
 export async function removeCluster(stateDir: string): Promise<boolean> {
   const record = readRecord(stateDir);
   if (!record) return false;
-  await endProcesses(record.processes);
-  await removeRealNode(stateDir, record);
-  if (record.mountPoints) removeMountPoints(record.mountPoints);
+  await endCluster(stateDir, record);
   removeFolder(stateDir);
   return true;
 }
 
-/** Removes the record last, so that a removal that is cut short can be taken up again. */
-function removeFolder(stateDir: string): void {
-  for (const name of readdirSync(stateDir).filter((name) => name !== RECORD)) {
-    rmSync(join(stateDir, name), { recursive: true, force: true });
-  }
-  rmSync(stateDir, { recursive: true, force: true });
+/** Ends a cluster's processes and removes what it has outside its folder, which may be gone already. */
+export async function endCluster(stateDir: string, record: ClusterRecord): Promise<void> {
+  await endProcesses(record.processes);
+  await removeRealNode(stateDir, record);
+  if (record.mountPoints) removeMountPoints(record.mountPoints);
+}
+
+/** Everything that a cluster keeps in its folder; the record last, so that a removal cut short can be taken up again. */
+const CONTENTS = ["etcd", "logs", "node", "pki", "kubeconfig", "kwok.yaml", "scheduler.yaml", `${RECORD}.new`, RECORD];
+
+/** Removes what a cluster keeps in its folder, and the folder if that was all. */
+export function removeFolder(stateDir: string): void {
+  for (const name of CONTENTS) rmSync(join(stateDir, name), { recursive: true, force: true });
+  if (existsSync(stateDir) && readdirSync(stateDir).length === 0) rmdirSync(stateDir);
 }
 
 /** Removes what a real node leaves outside the cluster's folder once its processes have ended. */

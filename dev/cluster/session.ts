@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type ProcessRecord, startProcess } from "./processes.ts";
-import { type ClusterRecord, writeRecord } from "./state.ts";
+import type { ClusterRecord } from "./state.ts";
 
 export interface Session {
   stateDir: string;
@@ -18,23 +18,22 @@ export interface Session {
 
 /** Begins a session: writes the first record and makes the folder for logs. */
 export function beginSession(
-  stateDir: string,
+  start: Pick<Session, "stateDir" | "progress" | "signal"> & { write: (record: ClusterRecord) => void },
   first: ClusterRecord,
-  progress: (line: string) => void,
-  signal?: AbortSignal,
 ): Session {
+  const { stateDir, write, progress, signal } = start;
   let record = first;
   const update = (change: Partial<ClusterRecord>) => {
     record = { ...record, ...change };
-    writeRecord(stateDir, record);
+    write(record);
   };
-  const start = (name: string, command: string, args: string[], env: Record<string, string> = {}) => {
+  update({});
+  mkdirSync(join(stateDir, "logs"), { recursive: true });
+  const startOne: Session["start"] = (name, command, args, env = {}) => {
     signal?.throwIfAborted();
     const started = startProcess({ name, command, args, env, logFile: join(stateDir, "logs", `${name}.log`) });
     update({ processes: [...record.processes, started] });
     return started;
   };
-  update({});
-  mkdirSync(join(stateDir, "logs"), { recursive: true });
-  return { stateDir, record: () => record, update, start, progress, signal };
+  return { stateDir, record: () => record, update, start: startOne, progress, signal };
 }

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { afterAll, expect, test } from "vitest";
 import { findCluster, startCluster } from "../../../dev/cluster/cluster.ts";
 import { definitionsIn } from "../../../dev/cluster/crds.ts";
@@ -11,6 +12,8 @@ import { removeCluster } from "../../../dev/cluster/remove.ts";
 import { type ClusterRecord, readRecord, writeRecord } from "../../../dev/cluster/state.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hookbox-state-"));
+// What this user's other clusters left is no business of a test.
+process.env["XDG_CACHE_HOME"] = join(folder, "cache");
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const GONE = { ...thisProcess(), startTime: "1" };
@@ -69,19 +72,31 @@ test("startCluster() refuses a folder whose cluster is in use, or that holds som
 
 test("sweepClusters() removes abandoned clusters and stale notes, and nothing else", async () => {
   const notes = join(folder, "clusters");
-  const owned = cluster("owned", { id: "0000000a" });
-  const detached = cluster("detached", { id: "0000000b", owner: undefined });
-  const abandoned = cluster("abandoned", { id: "0000000c", owner: GONE });
-  const later = cluster("later", { id: "0000000e", owner: GONE });
-  noteCluster(notes, "0000000a", owned);
-  noteCluster(notes, "0000000b", detached);
-  noteCluster(notes, "0000000c", abandoned);
-  noteCluster(notes, "0000000d", later);
+  const note = (name: string, change: Partial<ClusterRecord>) => {
+    const stateDir = cluster(name, change);
+    noteCluster(notes, stateDir, { ...RECORD, ...change });
+    return stateDir;
+  };
+  const owned = note("owned", { id: "0000000a" });
+  const detached = note("detached", { id: "0000000b", owner: undefined });
+  const abandoned = note("abandoned", { id: "0000000c", owner: GONE });
+  const replaced = note("replaced", { id: "0000000d", owner: GONE });
+  cluster("replaced", { id: "0000000e" });
   const lines: string[] = [];
   await sweepClusters(notes, (line) => lines.push(line));
-  expect(readdirSync(notes)).toEqual(["0000000a", "0000000b"]);
-  expect([owned, detached, abandoned, later].map((path) => existsSync(path))).toEqual([true, true, false, true]);
+  expect(readdirSync(notes)).toEqual(["0000000a.json", "0000000b.json"]);
+  expect([owned, detached, abandoned, replaced].map((path) => existsSync(path))).toEqual([true, true, false, true]);
   expect(lines).toEqual([expect.stringContaining(abandoned)]);
+});
+
+test("sweepClusters() ends a cluster whose folder was deleted under it", async () => {
+  const notes = join(folder, "lost");
+  const logFile = join(folder, "lost.log");
+  const sleep = startProcess({ name: "sleep", command: "sleep", args: ["60"], logFile });
+  const stateDir = join(folder, "deleted");
+  noteCluster(notes, stateDir, { ...RECORD, owner: undefined, processes: [sleep] });
+  await sweepClusters(notes, () => {});
+  expect([isRunning(sleep), readdirSync(notes), existsSync(stateDir)]).toEqual([false, [], false]);
 });
 
 test("readRecord() reads what writeRecord() wrote", () => {
