@@ -8,6 +8,8 @@ export type DryRunVerdict = Problem | "fine" | "unknown";
 
 /** Longest message in characters: it goes into an annotation and a condition. */
 const LONGEST_MESSAGE = 2000;
+/** Whatever lives in the namespace is about to go, so there is nobody left to tell. */
+const NAMESPACE_GOES = "because it is being terminated";
 /** The keeper itself may not create it; admission's refusals name the object, not the user. */
 const OWN_RIGHTS = /^\S+ is forbidden: User "/;
 
@@ -16,7 +18,7 @@ const OWN_RIGHTS = /^\S+ is forbidden: User "/;
  *
  * | answer | verdict |
  * |---|---|
- * | success, 409 (somebody was faster), 404 (the namespace is gone) | fine |
+ * | success, 409 (somebody was faster), 404 (the namespace is gone), 403 because it is about to go | fine |
  * | 422, 400, 413 | invalid |
  * | 400 of an admission webhook that takes no dry runs | unknown |
  * | 401, 408, 429, or 403 because of the keeper's own rights | unknown |
@@ -29,6 +31,7 @@ export function dryRunVerdict({ kind, name }: Pick<Child, "kind" | "name">, answ
   const message = messageOf(answer).slice(0, LONGEST_MESSAGE);
   const problem = (state: Problem["state"]): Problem => ({ kind, name, state, message });
   if (status < 300 || status === 409 || status === 404) return "fine";
+  if (status === 403 && message.includes(NAMESPACE_GOES)) return "fine";
   if (status === 400 && message.includes("does not support dry run")) return "unknown";
   if (status === 422 || status === 400 || status === 413) return problem("invalid");
   if (status === 401 || status === 408 || status === 429) return "unknown";

@@ -50,6 +50,14 @@ const cases: Case[] = [
     want: "unknown",
   },
   {
+    name: "the namespace is about to go",
+    reason: "a write to an object that is going, too, helps nobody",
+    status: 403,
+    message:
+      'pods "demo" is forbidden: unable to create new content in namespace team-a because it is being terminated',
+    want: "fine",
+  },
+  {
     name: "quota",
     reason: "there may be room later",
     status: 403,
