@@ -4,13 +4,15 @@
  */
 import type { KubeConfig } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
-import { Agent, request as requestHttps, type RequestOptions } from "node:https";
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps, type RequestOptions } from "node:https";
 import { StoreError } from "./store.ts";
 
 /** How long credentials are used before the kubeconfig is asked again; tokens of plugins expire. */
 const CREDENTIALS_MS = 60_000;
 const TIMEOUT_MS = 30_000;
+/** A watch hears a bookmark every minute or so, and is ended by the server before this. */
+const IDLE_MS = 400_000;
 
 export interface Requester {
   /**
@@ -63,7 +65,7 @@ export function createRequester(kubeConfig: KubeConfig): Requester {
       return JSON.parse(text);
     },
     async lines(path, signal, onLine) {
-      const answer = await send("GET", path, { signal });
+      const answer = await send("GET", path, { signal, timeout: IDLE_MS });
       if ((answer.statusCode ?? 500) > 299) throw errorOf(answer.statusCode ?? 500, await textOf(answer));
       let rest = "";
       for await (const part of answer.setEncoding("utf8")) {
@@ -83,11 +85,19 @@ function rememberCredentials(kubeConfig: KubeConfig): () => Promise<RequestOptio
     if (Date.now() < until) return options;
     const fresh: RequestOptions = {};
     await kubeConfig.applyToHTTPSOptions(fresh);
-    agent ??= fresh.agent instanceof Agent ? new Agent({ ...fresh.agent.options, keepAlive: true }) : fresh.agent;
+    agent ??= keptAlive(fresh.agent);
     options = { ...fresh, agent };
     until = Date.now() + CREDENTIALS_MS;
     return options;
   };
+}
+
+/** Proxies keep their own agents. */
+function keptAlive(agent: RequestOptions["agent"]): RequestOptions["agent"] {
+  if (typeof agent !== "object") return agent;
+  const options = { ...(agent as HttpsAgent).options, keepAlive: true };
+  if (agent.constructor === HttpsAgent) return new HttpsAgent(options);
+  return agent.constructor === HttpAgent ? new HttpAgent(options) : agent;
 }
 
 async function textOf(answer: IncomingMessage): Promise<string> {

@@ -32,7 +32,7 @@ log("this is hookbox's stand-in, not Metacontroller: for development and tests o
   server: kubeConfig.getCurrentCluster()?.server,
   workers,
 });
-const engine = startEngine({ store: createApiStore(kubeConfig, log), workers, log });
+const engine = startEngine({ store: createApiStore(kubeConfig, { log }), workers, log });
 const health = createServer((_, response) => void engine.ready().then(() => response.end("ok")));
 const address = values["health-probe-bind-address"];
 if (address !== undefined) {

@@ -11,11 +11,16 @@ const RETRY_MS = 500;
 /** How soon after a look at what is served another one is worth while. */
 const DISCOVERY_MS = 1000;
 
-/** Makes a store over the current context of a kubeconfig. `log` is told of watches that break. */
-export function createApiStore(
-  kubeConfig: KubeConfig,
-  log: (message: string, fields: Record<string, unknown>) => void,
-): Store {
+export interface ApiStoreOptions {
+  /** Told of watches that break. Default: nobody. */
+  log?: (message: string, fields: Record<string, unknown>) => void;
+  /** Milliseconds before a watch that broke is tried again. Default 500. */
+  retryMs?: number;
+}
+
+/** Makes a store over the current context of a kubeconfig. */
+export function createApiStore(kubeConfig: KubeConfig, options: ApiStoreOptions = {}): Store {
+  const { log = () => {}, retryMs = RETRY_MS } = options;
   const requester = createRequester(kubeConfig);
   const discover = createDiscovery(requester);
   const one = async (method: string, path: string, body?: unknown) =>
@@ -28,7 +33,7 @@ export function createApiStore(
     list: async (resource, namespace) => (await listAll(requester, resource, pathOf(resource, namespace))).objects,
     watch(resource, handler) {
       const ending = new AbortController();
-      void keepWatching(requester, resource, handler, ending.signal, log);
+      void keepWatching({ requester, resource, handler, signal: ending.signal, log, retryMs });
       return () => ending.abort();
     },
     create: (resource, object) => one("POST", pathOf(resource, object.metadata.namespace), object),
@@ -118,33 +123,38 @@ async function listAll(requester: Requester, { apiVersion, kind }: Resource, pat
   }
 }
 
-type Log = (message: string, fields: Record<string, unknown>) => void;
+interface Watching extends Required<ApiStoreOptions> {
+  requester: Requester;
+  resource: Resource;
+  handler: WatchHandler;
+  signal: AbortSignal;
+}
 
-/** Lists, then follows changes; lists again after a gap. Connections that merely end are followed from where they were. */
-async function keepWatching(
-  requester: Requester,
-  resource: Resource,
-  handler: WatchHandler,
-  signal: AbortSignal,
-  log: Log,
-): Promise<void> {
-  let resourceVersion: string | undefined;
+/** Lists, then follows changes; lists again after a gap. A connection that ends or breaks is taken up from where it was. */
+async function keepWatching(watching: Watching): Promise<void> {
+  const { requester, resource, handler, signal, log, retryMs } = watching;
+  const progress: Progress = {};
   while (!signal.aborted) {
     try {
-      if (resourceVersion === undefined) {
-        const listed = await listAll(requester, resource, pathOf(resource));
+      if (progress.resourceVersion === undefined) {
+        const { objects, resourceVersion } = await listAll(requester, resource, pathOf(resource));
         if (signal.aborted) return;
-        resourceVersion = listed.resourceVersion;
-        handler.replace(listed.objects);
+        progress.resourceVersion = resourceVersion;
+        handler.replace(objects);
       }
-      resourceVersion = await follow(requester, resource, handler, signal, resourceVersion);
+      await follow(watching, progress);
     } catch (error) {
       if (signal.aborted) return;
       log("watch broke", { resource: resource.plural, error: String(error) });
-      if (error instanceof StoreError) resourceVersion = undefined;
-      await sleep(RETRY_MS);
+      if (error instanceof StoreError) delete progress.resourceVersion;
+      await sleep(retryMs);
     }
   }
+}
+
+/** How far a watch has come; nothing before the first list. */
+interface Progress {
+  resourceVersion?: string;
 }
 
 interface WatchEvent {
@@ -152,17 +162,11 @@ interface WatchEvent {
   object: KubeObject;
 }
 
-/** Follows changes until the connection ends; returns how far it came. @throws {StoreError} 410 if changes were missed */
-async function follow(
-  requester: Requester,
-  resource: Resource,
-  handler: WatchHandler,
-  signal: AbortSignal,
-  from: string,
-): Promise<string> {
-  let reached = from;
+/** Follows changes until the connection ends. @throws {StoreError} 410 if changes were missed */
+async function follow({ requester, resource, handler, signal }: Watching, progress: Progress): Promise<void> {
   let failure: unknown;
-  const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=${WATCH_SECONDS}&resourceVersion=${from}`;
+  const query =
+    `watch=true&allowWatchBookmarks=true&timeoutSeconds=${WATCH_SECONDS}&resourceVersion=${progress.resourceVersion}`;
   await requester.lines(`${pathOf(resource)}?${query}`, signal, (line) => {
     const { type, object } = JSON.parse(line) as WatchEvent;
     if (signal.aborted || failure) return;
@@ -171,10 +175,9 @@ async function follow(
       failure = new StoreError(code, reason, message);
       return;
     }
-    reached = object.metadata.resourceVersion ?? reached;
+    if (object.metadata.resourceVersion) progress.resourceVersion = object.metadata.resourceVersion;
     if (type === "DELETED") handler.deleted(object);
     else if (type !== "BOOKMARK") handler.changed(object);
   });
   if (failure) throw failure;
-  return reached;
 }

@@ -77,7 +77,7 @@ export async function eventually<T>(
 export async function makeEngineWorld(): Promise<EngineWorld> {
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromFile(inject("kubeconfig"));
-  const store = createApiStore(kubeConfig, () => {});
+  const store = createApiStore(kubeConfig);
   const namespace = `engine-${Date.now().toString(36)}`;
   const group = `${namespace}.example.com`;
   const api = `${group}/v1`;

@@ -188,6 +188,45 @@ test("a child whose controller changes wakes its new owner only", async () => {
   expect(world.calls.map(({ body }) => body.parent.metadata.name)).toStrictEqual(["u"]);
 });
 
+test("an orphan that is gone by now is passed over", async () => {
+  const world = await startWorld({ "/sync": keepAll }, {
+    watchDelay: ({ kind, metadata }) => kind === "Part" && metadata.deletionTimestamp ? 1000 : 0,
+  });
+  await world.put(part(SELECTED));
+  await world.drop(API, "Part", "p");
+  await world.put(thing(), aComposite({ generateSelector: false }));
+  expect(world.calls[0]?.path).toBe("/sync");
+  expect(world.failures).toStrictEqual([]);
+});
+
+test.for([
+  { name: "an orphan that is going", metadata: { ...SELECTED, ...held, doomed: true } },
+  {
+    name: "a child of another object of the parent's name",
+    metadata: {
+      ...SELECTED,
+      ...held,
+      ownerReferences: [{ apiVersion: API, kind: "Thing", name: "t", uid: "x", controller: true }],
+    },
+  },
+  {
+    name: "a child of another kind",
+    metadata: {
+      ...SELECTED,
+      ...held,
+      ownerReferences: [{ apiVersion: API, kind: "Plain", name: "t", uid: "x", controller: true }],
+    },
+  },
+])("$name wakes nobody", async ({ metadata }) => {
+  const world = await startWorld({ "/sync": keepAll });
+  await world.put(aComposite({ generateSelector: false }), thing());
+  const awake = world.calls.length;
+  await world.store.put(part(metadata));
+  await world.store.delete(await world.store.kind(API, "Part"), "ns", "p");
+  await world.engine.idle();
+  expect(world.calls.length).toBe(awake);
+});
+
 function part(metadata: object): KubeObject {
   return aThing("p", { metadata }, "Part");
 }

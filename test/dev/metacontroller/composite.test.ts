@@ -98,6 +98,24 @@ test("a delete names the uid alone, so what changed a moment ago goes all the sa
   expect(world.names(API, "Part")).toStrictEqual([]);
 });
 
+test("a delete does not hit another object of the same name", async () => {
+  const world = await startWorld({
+    "/sync": async (_, call) => {
+      if (call !== 3) return { children: [aPart("a")] };
+      await world.store.delete(await world.store.kind(API, "Part"), "ns", "a");
+      await world.store.put(aThing("a", { spec: { another: 1 } }, "Part"));
+      return { children: [] };
+    },
+  });
+  await world.put(aComposite(), aThing("t"));
+  await world.store.clock.advance(0);
+  expect(world.count("/sync")).toBe(2);
+  await world.store.put(poked(aThing("t")));
+  await world.store.clock.advance(0);
+  expect(world.find(API, "Part", "a")?.["spec"]).toStrictEqual({ another: 1 });
+  expect(world.failures.join()).toMatch(/Precondition failed: UID/);
+});
+
 test("an update is compare-and-swap: a stale view loses, without an error, and is synced again", async () => {
   const world = await startWorld({
     "/sync": async ({ children, parent }) => {
@@ -126,8 +144,12 @@ test("a foreign object of the child's name: left alone, no error, no event", asy
 });
 
 test("a terminating child is shown, left alone, and replaced once it is gone", async () => {
+  let listed = true;
   const world = await startWorld({
-    "/sync": ({ parent }) => ({ status: {}, children: [aPart("a", { spec: { n: parent.metadata.generation } })] }),
+    "/sync": ({ parent }) => ({
+      status: {},
+      children: listed ? [aPart("a", { spec: { n: parent.metadata.generation } })] : [],
+    }),
   });
   await world.put(aComposite(), aThing("t"));
   await world.edit(
@@ -141,13 +163,17 @@ test("a terminating child is shown, left alone, and replaced once it is gone", a
   await poke(world);
   expect(world.writes().filter((write) => write.includes("Part"))).toStrictEqual([]);
   expect(world.calls.at(-1)?.body.children[`Part.${API}`]).toHaveProperty(["ns/a", "metadata", "deletionTimestamp"]);
+  listed = false;
+  await poke(world);
+  expect(world.writes().filter((write) => write.includes("Part"))).toStrictEqual([]);
+  listed = true;
   await world.edit(
     API,
     "Part",
     "a",
     ({ metadata: { finalizers: _, ...metadata }, ...part }) => ({ ...part, metadata }) as never,
   );
-  expect(world.find(API, "Part", "a")).toMatchObject({ spec: { n: 2 }, metadata: { generation: 1 } });
+  expect(world.find(API, "Part", "a")).toMatchObject({ spec: { n: 3 }, metadata: { generation: 1 } });
 });
 
 test.for([
@@ -255,6 +281,27 @@ test("observedGeneration is that of the parent which the hook saw", async () => 
   await poke(world);
   expect(seen).toContainEqual({ call: 2, observedGeneration: 2 });
   expect(status(world)).toStrictEqual({ call: 3, observedGeneration: 3 });
+});
+
+test("a status is not written to another parent of the same name", async () => {
+  const written: [unknown, unknown][] = [];
+  const world = await startWorld({
+    "/sync": async ({ parent }, call) => {
+      if (call === 1) {
+        await world.store.delete(await world.store.kind(API, "Thing"), "ns", "t");
+        await world.store.put(aThing("t", { spec: { another: 1 } }));
+      }
+      return { status: { of: parent.metadata.uid }, children: [] };
+    },
+  }, {
+    admit(object) {
+      if (object["status"]) written.push([object.metadata.uid, (object["status"] as { of?: string }).of]);
+      return object;
+    },
+  });
+  await world.put(aComposite(), aThing("t"));
+  expect(written.filter(([of, by]) => of !== by)).toStrictEqual([]);
+  expect(status(world)).toMatchObject({ of: world.find(API, "Thing", "t")?.metadata.uid });
 });
 
 test("a parent without finalize hook: its children are not managed while it goes, the collector takes them", async () => {

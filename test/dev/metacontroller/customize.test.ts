@@ -156,3 +156,17 @@ test("a 429 of the customize hook puts the sync off", async () => {
   await world.store.clock.advance(1);
   expect(world.count("/sync")).toBe(1);
 });
+
+test("what is cached already for another controller wakes nobody anew", async () => {
+  const world = await startWorld({
+    "/sync": () => ({ attachments: [] }),
+    "/other": () => ({ attachments: [] }),
+    "/customize": () => ({ relatedResources: [MAPS] }),
+  });
+  const hooks = (path: string) => ({ hooks: { sync: aHook(path), customize: aHook("/customize") } });
+  await world.put(aMap("m"), aThing("t"), aDecorator(hooks("/sync"), "first"));
+  await world.store.clock.advance(1000);
+  await world.put(aDecorator(hooks("/other"), "second"));
+  await world.store.clock.advance(1000);
+  expect(world.count("/other")).toBe(1);
+});

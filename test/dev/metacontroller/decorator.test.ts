@@ -176,6 +176,15 @@ test("ignoreStatusChanges lets generation, labels, annotations and deletion thro
   expect(world.count("/sync")).toBe(5);
 });
 
+test("ignoreStatusChanges lets a deletion through where there is no generation to tell", async () => {
+  const world = await startWorld({ "/sync": () => ({ attachments: [] }) });
+  const resources = [{ apiVersion: "v1", resource: "configmaps", ignoreStatusChanges: true }];
+  const metadata = { name: "m", namespace: "ns", finalizers: ["test/hold"] };
+  await world.put(aDecorator({ resources }), { apiVersion: "v1", kind: "ConfigMap", metadata });
+  await world.drop("v1", "ConfigMap", "m");
+  expect(world.calls.map(({ body }) => Boolean(body.parent.metadata.deletionTimestamp))).toStrictEqual([false, true]);
+});
+
 test("rolling methods act at once", async () => {
   const attachments = [{ apiVersion: API, resource: "parts", updateStrategy: { method: "RollingInPlace" } }];
   const world = await startWorld({

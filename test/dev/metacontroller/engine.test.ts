@@ -197,6 +197,24 @@ test("resyncAfterSeconds: fractions count, an earlier one takes the place of a l
   expect(times).toStrictEqual([0, 1000, 1050, 1055]);
 });
 
+test("back-off doubles with each failure and starts anew after a success", async () => {
+  const times: number[] = [];
+  const failing = [true, true, true, false, true, false];
+  const world = await startWorld({
+    "/sync": (_, call) => {
+      times.push(world.store.clock.now());
+      return failing[call - 1] ? new Response("", { status: 500 }) : { children: [] };
+    },
+  });
+  const parentResource = { apiVersion: API, resource: "things", ignoreStatusChanges: true };
+  await world.put(aComposite({ parentResource }), aThing("t"));
+  await world.store.clock.advance(1000);
+  await world.edit(API, "Thing", "t", poked);
+  await world.store.clock.advance(1000);
+  const waits = times.slice(1).map((time, i) => time - (times[i] ?? 0));
+  expect(waits).toStrictEqual([5, 10, 20, 965, 5]);
+});
+
 test("429 comes again when the hook said, without an event", async () => {
   const world = await startWorld({
     "/sync": (_, call) =>
