@@ -6,6 +6,7 @@ import { findPrograms } from "./binaries.ts";
 import { startApiServer, startControllerManager, startScheduler } from "./controlplane.ts";
 import { createDefinitions } from "./crds.ts";
 import type { ImageSpec } from "./images.ts";
+import { withLock } from "./lock.ts";
 import { planNodes, startNodes } from "./nodes.ts";
 import { isRunning, thisProcess } from "./processes.ts";
 import { CONTROL_PLANE } from "./programs.ts";
@@ -61,12 +62,14 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const progress = options.progress ?? (() => {});
   const notes = notesFolder();
   await sweepClusters(notes, progress);
-  await claimFolder(stateDir);
   const write = (record: ClusterRecord) => {
     writeRecord(stateDir, record);
     noteCluster(notes, stateDir, record);
   };
-  const session = beginSession({ stateDir, write, progress, signal: options.signal }, newRecord());
+  const session = await withLock(`claim ${stateDir}`, async () => {
+    await claimFolder(stateDir);
+    return beginSession({ stateDir, write, progress, signal: options.signal }, newRecord());
+  });
   try {
     await startAll(session, options);
     if (options.detached) session.update({ owner: undefined });

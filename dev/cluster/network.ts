@@ -1,5 +1,5 @@
 /** The bridge on which the real node and its Pods meet the machine. @module */
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -37,7 +37,10 @@ function hasRoute(routes: string, prefix: string): boolean {
 }
 
 export function makeBridge(busybox: string, bridge: Bridge): void {
-  const ip = (...args: string[]) => execFileSync(busybox, ["ip", ...args], { stdio: "pipe" });
+  const ip = (...args: string[]) => {
+    const { status, stderr } = spawnSync(busybox, ["ip", ...args], { encoding: "utf8" });
+    if (status !== 0) throw new Error(`Cannot make the network bridge ${bridge.name}: ${stderr.trim()}`);
+  };
   ip("link", "add", "name", bridge.name, "type", "bridge");
   ip("addr", "add", `${bridge.address}/24`, "dev", bridge.name);
   ip("link", "set", bridge.name, "up");
@@ -49,19 +52,11 @@ export async function removeBridge(busybox: string, name: string): Promise<void>
   for (let waited = 0; waited < 5000 && existsSync(folder); waited += 50) {
     const ports = existsSync(`${folder}/brif`) ? readdirSync(`${folder}/brif`) : [];
     // The kernel may be faster, as it removes the ends of ended Pods itself.
-    for (const device of ports) tryRun(busybox, ["ip", "link", "del", "dev", device]);
-    if (ports.length === 0) tryRun(busybox, ["ip", "link", "del", "dev", name]);
+    for (const device of ports) spawnSync(busybox, ["ip", "link", "del", "dev", device]);
+    if (ports.length === 0) spawnSync(busybox, ["ip", "link", "del", "dev", name]);
     if (existsSync(folder)) await sleep(50);
   }
   if (existsSync(folder)) {
     throw new Error(`Cannot remove the network bridge ${name}: it is still there after five seconds`);
-  }
-}
-
-function tryRun(command: string, args: string[]): void {
-  try {
-    execFileSync(command, args, { stdio: "pipe" });
-  } catch {
-    // Seen by the caller, who looks whether it is gone.
   }
 }
