@@ -5,11 +5,16 @@ import { expect, test } from "vitest";
 import { freePorts } from "../dev/cluster/ports.ts";
 import { hookNames } from "../tools/serve/hooks.ts";
 import { aRequest, aSandbox } from "./sandboxes.ts";
+import { aTemplate, aTemplateRequest } from "./templates.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const RUNTIMES = {
   node: () => [],
   deno: (port: number) => ["run", "--no-prompt", "--cached-only", `--allow-net=127.0.0.1:${port}`],
+};
+const REQUESTS: Record<string, object> = {
+  sandbox: aRequest(aSandbox()),
+  sandboxtemplate: aTemplateRequest(aTemplate()),
 };
 const cases = hookNames.flatMap((hook) => (["node", "deno"] as const).map((runtime) => ({ hook, runtime })));
 
@@ -24,9 +29,9 @@ test.for(cases)("hook $hook on $runtime answers and stops cleanly", { timeout: 6
     expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
     const answer = await fetch(`http://127.0.0.1:${port}/sync`, {
       method: "POST",
-      body: JSON.stringify(aRequest(aSandbox())),
+      body: JSON.stringify(REQUESTS[hook]),
     });
-    expect(await answer.json()).toMatchObject({ children: [{ kind: "Pod" }] });
+    expect([answer.status, await answer.json()]).toMatchObject([200, {}]);
     expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toContain(`{hook="${hook}"`);
   } finally {
     child.kill("SIGTERM");

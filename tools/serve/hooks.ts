@@ -1,9 +1,13 @@
 /** All hooks there are, by name: the one place that knows them together. @module */
 import { sandboxHook } from "../../hooks/sandbox/hook.ts";
+import { sandboxTemplateHook } from "../../hooks/sandboxtemplate/hook.ts";
 import type { HookCalls } from "../../lib/hook.ts";
 import type { HookSettings } from "../../lib/runhook.ts";
 
-const HOOKS: Record<string, (settings: HookSettings) => HookCalls> = { sandbox: sandboxHook };
+const HOOKS: Record<string, (settings: HookSettings) => HookCalls> = {
+  sandbox: sandboxHook,
+  sandboxtemplate: sandboxTemplateHook,
+};
 
 /** Names of all hooks, sorted. */
 export const hookNames: readonly string[] = Object.keys(HOOKS).sort();

@@ -1,0 +1,14 @@
+/** The SandboxTemplate hook as a value: what a server mounts. @module */
+import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
+import { decoratorCalls, type HookCalls } from "../../lib/hook.ts";
+import { syncSandboxTemplate } from "./sync.ts";
+
+/** Makes the hook; it has nothing to configure. */
+export function sandboxTemplateHook(): HookCalls {
+  return decoratorCalls({
+    type: "decorator",
+    name: "sandboxtemplate",
+    parentSchema: sandboxTemplateSchema,
+    sync: syncSandboxTemplate,
+  });
+}

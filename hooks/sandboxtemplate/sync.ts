@@ -1,0 +1,33 @@
+/** The SandboxTemplate hook: a label to find its sandboxes by, and the policy that fences them. Pure. @module */
+import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
+import { TEMPLATE_REF_HASH_LABEL } from "../../lib/keys.ts";
+import { childKey, type Decorated, listKind, type Observed } from "../../lib/metacontroller.ts";
+import { nameHash } from "../../lib/names.ts";
+import { type KubeObject, kubeObjectSchema } from "../../lib/objects.ts";
+import { unchanged } from "../../lib/unchanged.ts";
+import { buildNetworkPolicy, policyName } from "./networkpolicy.ts";
+
+/**
+ * Decides label and NetworkPolicy of one template.
+ *
+ * | networkPolicyManagement | policy |
+ * |---|---|
+ * | Managed | made, and repaired whatever was changed |
+ * | Unmanaged | ours goes; one that is not ours was never seen |
+ *
+ * @throws {RangeError} if the controller lacks the attachment rule
+ */
+export function syncSandboxTemplate(observed: Observed<SandboxTemplate>): Decorated<never> {
+  const template = observed.parent;
+  const policies = listKind(observed.children, "NetworkPolicy.networking.k8s.io/v1", kubeObjectSchema);
+  if (template.metadata.deletionTimestamp !== undefined) return { attachments: policies.map(unchanged) };
+  const labels = { [TEMPLATE_REF_HASH_LABEL]: nameHash(template.metadata.name) };
+  const isOurs = ({ metadata }: KubeObject) => metadata.name === policyName(template);
+  const ours = policies.find(isOurs);
+  const others = policies.filter((policy) => !isOurs(policy)).map(unchanged);
+  if (template.spec.networkPolicyManagement === "Unmanaged") {
+    const deletions = ours ? { [childKey(ours)]: "networkPolicyManagement is Unmanaged" } : {};
+    return { labels, attachments: others, deletions };
+  }
+  return { labels, attachments: [buildNetworkPolicy(template, ours), ...others] };
+}

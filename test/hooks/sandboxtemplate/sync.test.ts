@@ -1,0 +1,126 @@
+/** The SandboxTemplate hook: the policy it wants, and that it gets it by Metacontroller's merge. @module */
+import { expect, test } from "vitest";
+import { sandboxTemplateHook } from "../../../hooks/sandboxtemplate/hook.ts";
+import { applyCreate, applyUpdate, sameJson } from "../../../lib/apply.ts";
+import type { Decorated } from "../../../lib/metacontroller.ts";
+import type { DesiredObject, KubeObject } from "../../../lib/objects.ts";
+import { NOW } from "../../sandboxes.ts";
+import { aTemplate, aTemplateRequest } from "../../templates.ts";
+
+const HASH = "agents.x-k8s.io/sandbox-template-ref-hash";
+
+function answer(template = aTemplate(), policies: KubeObject[] = [], share = 0): Decorated<never> {
+  const outcome = sandboxTemplateHook().sync(aTemplateRequest(template, policies), NOW, share);
+  if (!("answer" in outcome)) throw new Error(outcome.refusal.message);
+  return outcome.answer as Decorated<never>;
+}
+
+/** What the API server would store of a desired policy. */
+function stored(policy: DesiredObject | undefined): KubeObject {
+  const { metadata, ...rest } = applyCreate(policy as DesiredObject);
+  return { ...rest, metadata: { ...metadata, namespace: "team-a", uid: "uid-policy" } } as KubeObject;
+}
+
+test("a new template gets its label and the default policy", () => {
+  const { labels, attachments } = answer();
+  expect(labels).toEqual({ [HASH]: "0fceff97" });
+  expect(attachments).toEqual([{
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: { name: "python-network-policy" },
+    spec: {
+      podSelector: { matchLabels: { [HASH]: "0fceff97" } },
+      policyTypes: ["Ingress", "Egress"],
+      ingress: [{
+        from: [{
+          namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "agent-sandbox-system" } },
+          podSelector: { matchLabels: { app: "sandbox-router" } },
+        }],
+      }],
+      egress: [{
+        to: [
+          {
+            ipBlock: {
+              cidr: "0.0.0.0/0",
+              except: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"],
+            },
+          },
+          { ipBlock: { cidr: "::/0", except: ["fc00::/7", "fe80::/10"] } },
+        ],
+      }],
+    },
+  }]);
+});
+
+const rules = [
+  {
+    name: "rules of its own",
+    reason: "they replace the default ones whole, in both directions",
+    networkPolicy: { egress: [{ to: [{ ipBlock: { cidr: "1.2.3.4/32" } }] }] },
+    want: { egress: [{ to: [{ ipBlock: { cidr: "1.2.3.4/32" } }] }] },
+  },
+  { name: "no rules at all", reason: "an empty object denies everything", networkPolicy: {}, want: {} },
+  {
+    name: "empty lists",
+    reason: "the API server stores none, and both deny",
+    networkPolicy: { ingress: [], egress: [] },
+    want: {},
+  },
+  {
+    name: "ports without a protocol",
+    reason: "the API server would add it, and each sync would write",
+    networkPolicy: { egress: [{ ports: [{ port: 53, protocol: "UDP" }, { port: 53 }] }] },
+    want: { egress: [{ ports: [{ port: 53, protocol: "UDP" }, { port: 53, protocol: "TCP" }] }] },
+  },
+];
+
+test.for(rules)("a template with $name", ({ networkPolicy, want, reason }) => {
+  const [policy] = answer(aTemplate({ spec: { networkPolicy } })).attachments;
+  const { podSelector: _, policyTypes: __, ...lists } = policy?.spec as Record<string, unknown>;
+  expect(lists, reason).toEqual(want);
+});
+
+test("a policy that is as it should be causes no write", () => {
+  const policy = stored(answer().attachments[0]);
+  const [again] = answer(aTemplate(), [policy]).attachments;
+  expect(sameJson(applyUpdate(policy, again as object), policy)).toBe(true);
+});
+
+test("whatever somebody changed or added is undone, in two updates", () => {
+  const original = stored(answer().attachments[0]);
+  const spec = original["spec"] as Record<string, object>;
+  const drifted = {
+    ...original,
+    spec: {
+      ...spec,
+      podSelector: { matchLabels: { [HASH]: "0", extra: "1" }, matchExpressions: [{ key: "a", operator: "Exists" }] },
+      policyTypes: ["Ingress"],
+      ingress: [{}],
+    },
+  } as KubeObject;
+  const first = applyUpdate(drifted, answer(aTemplate(), [drifted]).attachments[0] as object);
+  const second = applyUpdate(first, answer(aTemplate(), [first]).attachments[0] as object);
+  expect(second["spec"]).toEqual(spec);
+});
+
+test("Unmanaged lets go of our policy, for a reason the guard takes, and keeps the label", () => {
+  const policy = stored(answer().attachments[0]);
+  const unmanaged = aTemplate({ spec: { networkPolicyManagement: "Unmanaged" } });
+  expect(answer(unmanaged, [policy])).toEqual({ labels: { [HASH]: "0fceff97" }, attachments: [] });
+});
+
+test("an attachment of another name is kept as it is, and so is everything while the template is deleted", () => {
+  const other = stored({
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: { name: "other" },
+    spec: {},
+  });
+  const kept = answer(aTemplate(), [other]).attachments.find(({ metadata }) => metadata.name === "other");
+  expect(sameJson(applyUpdate(other, kept as object), other)).toBe(true);
+  const deleting = aTemplate({
+    metadata: { deletionTimestamp: "2026-11-21T12:00:00Z" },
+    spec: { networkPolicyManagement: "Unmanaged" },
+  });
+  expect(answer(deleting, [other]).attachments).toHaveLength(1);
+});

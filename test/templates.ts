@@ -1,0 +1,20 @@
+/** Builders of SandboxTemplates and of requests about them. @module */
+import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
+import type { KubeObject } from "../lib/objects.ts";
+
+/** Makes a template named `python` in `team-a`. */
+export function aTemplate(over: { spec?: object; metadata?: object } = {}): SandboxTemplate {
+  return sandboxTemplateSchema.parse({
+    apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+    kind: "SandboxTemplate",
+    metadata: { name: "python", namespace: "team-a", uid: "uid-python", generation: 1, ...over.metadata },
+    spec: { podTemplate: { spec: { containers: [{ name: "main", image: "python" }] } }, ...over.spec },
+  });
+}
+
+/** Makes a request of the SandboxTemplate hook as Metacontroller sends it. */
+export function aTemplateRequest(object: SandboxTemplate, policies: KubeObject[] = []) {
+  const named = policies.map((policy) => [`${policy.metadata.namespace}/${policy.metadata.name}`, policy]);
+  const attachments = { "NetworkPolicy.networking.k8s.io/v1": Object.fromEntries(named) };
+  return { controller: {}, object, attachments, related: {}, finalizing: false };
+}
