@@ -23,7 +23,7 @@ export interface Chapter {
 }
 
 export const CHAPTERS: Chapter[] = [
-  { title: "Install: CRDs, one function, Metacontroller, the keeper", play: install },
+  { title: "Install: CRDs, functions, Metacontroller, the keeper", play: install },
   { title: "A sandbox", play: create },
   { title: "A command in it, and a file on its volume", play: execute },
   { title: "Suspend: the Pod goes, the volume stays", play: suspend },
@@ -34,15 +34,17 @@ export const CHAPTERS: Chapter[] = [
 
 async function install({ stage, shell }: Story): Promise<void> {
   const manifests = join(stage.copy, "manifests.yaml");
-  typed(`npm run -s manifests -- --hooks-url ${stage.hooksURL} | kubectl apply -f -`);
-  writeFileSync(manifests, renderManifests(stage.hooksURL));
+  writeFileSync(manifests, renderManifests((hook) => stage.hookURLs.get(hook) ?? ""));
+  typed("npm run -s manifests | kubectl apply -f -    # each function at a port of its own");
   output(await shell.quiet("apply", "-f", manifests));
-  typed(`deno run --allow-net=${new URL(stage.hooksURL).host} hooks/sandbox/main.ts &`);
-  await stage.startHook();
-  held("the function runs: it may listen on one port, and has no credentials");
+  for (const [hook, url] of stage.hookURLs) {
+    typed(`deno run --allow-net=${new URL(url).host} hooks/${hook}/main.ts &`);
+    await stage.startHook(hook);
+  }
+  held("the functions run: each may listen on one port, and has no credentials");
   typed("npm run keeper &");
   await stage.startControllers();
-  held(`${stage.engine} runs and calls the function`);
+  held(`${stage.engine} runs and calls the functions`);
 }
 
 async function create({ shell }: Story): Promise<void> {
@@ -96,11 +98,12 @@ async function redeploy({ stage, shell }: Story): Promise<void> {
   typed(`$EDITOR ${EDITED}    # every Pod gets one more label`);
   writeFileSync(path, code.replace(BEFORE, BEFORE + ADDED));
   output(` ${BEFORE.trimEnd()}\n+${ADDED.trimEnd()}`);
-  const others = () => ["engine", "keeper"].map((name) => stage.processes.get(name)?.pid).join();
-  const [hook, rest, begun] = [stage.processes.get("hook")?.pid, others(), performance.now()];
-  await stage.startHook();
-  held(`the function was replaced in ${elapsed(begun)}: process ${hook} is now ${stage.processes.get("hook")?.pid}`);
-  same("Metacontroller and the keeper", rest, others());
+  const pid = () => stage.processes.get("sandbox")?.pid;
+  const others = () => [...stage.processes].flatMap(([name, record]) => name === "sandbox" ? [] : record.pid).join();
+  const [old, rest, begun] = [pid(), others(), performance.now()];
+  await stage.startHook("sandbox");
+  held(`the function was replaced in ${elapsed(begun)}: process ${old} is now ${pid()}`);
+  same("the other functions, Metacontroller and the keeper", rest, others());
   note("Metacontroller calls functions when something changes, so something does:");
   await shell.show("annotate", "sandbox", "demo", "example.com/touched=yes");
   await shell.until("pod/demo", ".metadata.labels.example\\.com/edition", (label) => label === "second");

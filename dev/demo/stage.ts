@@ -10,6 +10,7 @@ import { endProcesses, isRunning, type ProcessRecord, startProcess, startTimeOf 
 import { readRecord, writeRecord } from "../cluster/state.ts";
 import { STATE_FOLDER } from "../cluster/statefolder.ts";
 import { localCRDs } from "../crds.ts";
+import { hookNames } from "../../tools/serve/hooks.ts";
 import { startMetacontroller } from "../metacontroller/start.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -22,12 +23,13 @@ const COPIED = ["api", "lib", "hooks", "package.json", "tsconfig.json", "deno.js
 export interface Stage {
   cluster: Cluster;
   engine: string;
-  hooksURL: string;
+  /** Base URL of each hook, by name: a process and a port each. */
+  hookURLs: Map<string, string>;
   /** Folder with the hooks that run: a copy of this checkout's. */
   copy: string;
   processes: Map<string, ProcessRecord>;
-  /** Starts the Sandbox hook (again) from the copy, and waits until it answers. */
-  startHook(): Promise<void>;
+  /** Starts one hook (again) from the copy, and waits until it answers. */
+  startHook(name: string): Promise<void>;
   /** Starts what needs the CRDs: the engine and the keeper. */
   startControllers(): Promise<void>;
   /** Ends everything, or hands it to `npm run down`. */
@@ -41,19 +43,22 @@ export async function openStage(say: (line: string) => void, signal: AbortSignal
   for (const folder of [COPY, LOGS]) rmSync(folder, { recursive: true, force: true });
   mkdirSync(LOGS, { recursive: true });
   for (const name of COPIED) cpSync(join(ROOT, name), join(COPY, name), { recursive: true });
-  const [port = 0] = await freePorts(1);
+  const ports = await freePorts(hookNames.length);
+  const hookURLs = new Map(hookNames.map((name, index) => [name, `http://127.0.0.1:${ports[index]}`]));
   const processes = new Map<string, ProcessRecord>();
   const stage: Stage = {
     cluster,
     engine: "",
-    hooksURL: `http://127.0.0.1:${port}`,
+    hookURLs,
     copy: COPY,
     processes,
-    startHook: async () => {
-      const running = processes.get("hook");
+    startHook: async (name) => {
+      const running = processes.get(name);
       if (running) await endGently(running);
-      processes.set("hook", startHook(port));
-      await untilAnswering(`http://127.0.0.1:${port}/healthz`, processes.get("hook"), signal);
+      const url = hookURLs.get(name) ?? "";
+      const started = startHook(name, new URL(url).port);
+      processes.set(name, started);
+      await untilAnswering(`${url}/healthz`, started, signal);
     },
     startControllers: async () => {
       const logFile = join(LOGS, "metacontroller.log");
@@ -72,15 +77,11 @@ export async function openStage(say: (line: string) => void, signal: AbortSignal
   return stage;
 }
 
-function startHook(port: number): ProcessRecord {
+function startHook(name: string, port: string): ProcessRecord {
   const command = join(ROOT, "node_modules/.bin/deno");
-  const args = ["run", "--no-prompt", `--allow-net=127.0.0.1:${port}`, join(COPY, "hooks/sandbox/main.ts")];
-  return startProcess({
-    name: "hook",
-    command,
-    args: [...args, "--host", "127.0.0.1", "--port", `${port}`],
-    logFile: join(LOGS, "hook.log"),
-  });
+  const deno = ["run", "--no-prompt", `--allow-net=127.0.0.1:${port}`, join(COPY, `hooks/${name}/main.ts`)];
+  const args = [...deno, "--host", "127.0.0.1", "--port", port];
+  return startProcess({ name, command, args, logFile: join(LOGS, `${name}.log`) });
 }
 
 function startNode(name: string, [script = "", ...args]: string[]): ProcessRecord {
@@ -88,16 +89,16 @@ function startNode(name: string, [script = "", ...args]: string[]): ProcessRecor
   return startProcess({ name, command: process.execPath, args: [join(ROOT, script), ...args], logFile });
 }
 
-async function untilAnswering(url: string, server: ProcessRecord | undefined, signal: AbortSignal): Promise<void> {
+async function untilAnswering(url: string, server: ProcessRecord, signal: AbortSignal): Promise<void> {
   for (let tries = 0; tries < 400; tries++) {
     const answer = await fetch(url, { signal }).catch(() => undefined);
     if (answer?.ok) return;
     signal.throwIfAborted();
-    if (!server || !isRunning(server)) break;
+    if (!isRunning(server)) break;
     await sleep(50);
   }
-  const log = server?.logFile && existsSync(server.logFile) ? readFileSync(server.logFile, "utf8").slice(-1500) : "";
-  throw new Error(`Cannot start the hook: ${url} does not answer\n${log}`);
+  const log = server.logFile && existsSync(server.logFile) ? readFileSync(server.logFile, "utf8").slice(-1500) : "";
+  throw new Error(`Cannot start hook ${server.name}: ${url} does not answer\n${log}`);
 }
 
 /** SIGTERM first: a hook lets running requests end. */

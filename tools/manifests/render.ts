@@ -8,11 +8,12 @@ const CONTROLLER_FOLDERS = ["compositecontrollers/", "decoratorcontrollers/"];
 /**
  * Renders CRDs, then controllers, in order of file name.
  *
- * @param hooksURL base URL of the hooks: hook `h` answers at `<hooksURL>/h/sync`; undefined keeps the files' own URLs
+ * @param hooksURL base URL of the hooks: hook `h` answers at `<hooksURL>/h/sync`; a function gives each hook a base of
+ * its own; undefined keeps the files' own URLs
  * @throws {TypeError} if `hooksURL` is not an absolute http or https URL
  */
-export function renderManifests(hooksURL: string | undefined): string {
-  const base = hooksURL === undefined ? undefined : baseURL(hooksURL);
+export function renderManifests(hooksURL: string | ((hook: string) => string) | undefined): string {
+  const base = typeof hooksURL === "string" ? () => hooksURL : hooksURL;
   const controllers = CONTROLLER_FOLDERS.flatMap(filesOf).map((file) => pointed(readFileSync(file, "utf8"), base));
   return [...readCRDs(), ...controllers].map((text) => text.startsWith("---") ? text : `---\n${text}`).join("");
 }
@@ -23,13 +24,13 @@ export function readCRDs(): string[] {
 }
 
 /** Points every hook of a controller at its URL below `base`; undefined leaves the text as it is. */
-function pointed(text: string, base: string | undefined): string {
+function pointed(text: string, base: ((hook: string) => string) | undefined): string {
   if (base === undefined) return text;
   return parseAllDocuments(text).map((document) => {
-    const name = document.getIn(["metadata", "name"]);
+    const name = String(document.getIn(["metadata", "name"]));
     for (const endpoint of ["sync", "customize", "finalize"]) {
       const webhook = ["spec", "hooks", endpoint, "webhook"];
-      if (document.hasIn(webhook)) document.setIn([...webhook, "url"], `${base}/${name}/${endpoint}`);
+      if (document.hasIn(webhook)) document.setIn([...webhook, "url"], `${baseURL(base(name))}/${name}/${endpoint}`);
     }
     return document.toString({ lineWidth: 0 });
   }).join("---\n");
