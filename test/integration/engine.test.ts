@@ -214,6 +214,25 @@ test("a decorator sets and deletes labels and annotations, writes the status, an
   expect((await world.part("attached"))?.metadata.resourceVersion).toBe(child.metadata.resourceVersion);
 });
 
+test("a decorator writes to a kind without a status subresource, and does nothing the second time", async () => {
+  world.hook("/plain", () => ({ labels: { decorated: "1" }, status: null, attachments: [] }));
+  await world.decorator("plain", {
+    resources: [{ apiVersion: "v1", resource: "configmaps", labelSelector: { matchLabels: { test: "plain" } } }],
+    hooks: { sync: world.at("/plain") },
+  });
+  const metadata = { name: "plain", labels: { test: "plain" } };
+  await world.apply({ apiVersion: "v1", kind: "ConfigMap", metadata, data: { kept: "1" } });
+  const decorated = await eventually("a label", async () => {
+    const map = await world.find("v1", "configmaps", "plain");
+    return map?.metadata.labels?.["decorated"] === "1" && map;
+  });
+  expect(decorated["data"]).toStrictEqual({ kept: "1" });
+  await world.quiet("/plain");
+  expect((await world.find("v1", "configmaps", "plain"))?.metadata.resourceVersion).toBe(
+    decorated.metadata.resourceVersion,
+  );
+});
+
 test("a child that is left out is deleted", async () => {
   let names = ["omit-a", "omit-b"];
   world.hook("/omit", () => ({ status: {}, children: names.map((name) => world.aPart(name)) }));
