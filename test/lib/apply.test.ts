@@ -156,7 +156,7 @@ describe("applyUpdate()", () => {
   const observed = {
     ...applyCreate(desired),
     metadata: {
-      ...applyCreate(desired).metadata,
+      ...(applyCreate(desired).metadata as typeof desired.metadata & { annotations: Record<string, string> }),
       uid: "u1",
       resourceVersion: "7",
       generation: 2,
