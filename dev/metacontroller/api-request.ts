@@ -30,43 +30,14 @@ export function createRequester(kubeConfig: KubeConfig): Requester {
   const server = kubeConfig.getCurrentCluster()?.server;
   if (!server) throw new RangeError("Cannot reach a cluster: the kubeconfig has no current context");
   const credentials = rememberCredentials(kubeConfig);
-
-  async function send(method: string, path: string, options: RequestOptions, body?: string): Promise<IncomingMessage> {
-    const { headers, ...rest } = await credentials();
-    const length = body === undefined
-      ? {}
-      : { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-    const url = new URL(server + path);
-    const request = url.protocol === "http:" ? requestHttp : requestHttps;
-    const all = {
-      ...rest,
-      ...options,
-      method,
-      headers: { ...headers as object, accept: "application/json", ...length },
-    };
-    return await new Promise((resolve, reject) => {
-      const sent: ClientRequest = request(url, all, resolve);
-      sent.once("error", reject);
-      sent.once("timeout", () => sent.destroy(new Error(`Cannot reach API server: no answer to ${method} ${path}`)));
-      sent.end(body);
-    });
-  }
-
   return {
     async json(method, path, body) {
-      const answer = await send(
-        method,
-        path,
-        { timeout: TIMEOUT_MS },
-        body === undefined ? undefined : JSON.stringify(body),
-      );
-      const text = await textOf(answer);
-      if ((answer.statusCode ?? 500) > 299) throw errorOf(answer.statusCode ?? 500, text);
-      return JSON.parse(text);
+      const text = body === undefined ? undefined : JSON.stringify(body);
+      const answer = await send(new URL(server + path), { ...await credentials(), method, timeout: TIMEOUT_MS }, text);
+      return JSON.parse(await textOf(answer));
     },
     async lines(path, signal, onLine) {
-      const answer = await send("GET", path, { signal, timeout: IDLE_MS });
-      if ((answer.statusCode ?? 500) > 299) throw errorOf(answer.statusCode ?? 500, await textOf(answer));
+      const answer = await send(new URL(server + path), { ...await credentials(), signal, timeout: IDLE_MS });
       let rest = "";
       for await (const part of answer.setEncoding("utf8")) {
         const lines = (rest + part).split("\n");
@@ -75,6 +46,23 @@ export function createRequester(kubeConfig: KubeConfig): Requester {
       }
     },
   };
+}
+
+/** Sends a request and waits for the head of the answer. @throws {StoreError} if that is a refusal */
+async function send(url: URL, options: RequestOptions, body?: string): Promise<IncomingMessage> {
+  const request = url.protocol === "http:" ? requestHttp : requestHttps;
+  const content = body !== undefined &&
+    { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+  const headers = { ...options.headers as object, accept: "application/json", ...content };
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent: ClientRequest = request(url, { ...options, headers }, resolve);
+    sent.once("error", reject);
+    sent.once("timeout", () => sent.destroy(new Error(`Cannot reach API server: no answer for ${url.pathname}`)));
+    sent.end(body);
+  });
+  const status = answer.statusCode ?? 500;
+  if (status > 299) throw errorOf(status, await textOf(answer));
+  return answer;
 }
 
 function rememberCredentials(kubeConfig: KubeConfig): () => Promise<RequestOptions> {

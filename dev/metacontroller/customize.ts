@@ -42,80 +42,77 @@ interface Options {
 
 /** Makes the related objects of one controller. */
 export function createCustomize({ store, informers, hook, controller, signal }: Options): Customize {
-  const watched = new Map<string, { informer: Informer; end: () => void }>();
+  const watched = createWatched(informers);
   const answerFor = rememberAnswers(store, hook, controller, signal);
   let parents: () => Wakeable[] = () => [];
-
-  function informerFor(key: string, resource: Resource, onChange?: (change: Change) => Promise<void>): Informer {
-    const known = watched.get(key);
-    const informer = known?.informer ?? informers.acquire(resource);
-    if (!known) watched.set(key, { informer, end: onChange ? informer.subscribe(onChange) : () => {} });
-    if (!informer.isSynced()) throw new NotSynced(`Cannot list ${resource.plural}: the first list has not arrived`);
-    return informer;
-  }
-
-  async function contextOf(
-    rule: RelatedRule,
-    version: Answer["version"],
-    parentResource: Resource,
-    parent: KubeObject,
-  ): Promise<RuleContext> {
-    const resource = await store.resource(rule.apiVersion, rule.resource);
-    const context = { version, parentResource, parent, resource, labelsOf: () => undefined };
-    if (!rule.namespaceSelector) return context;
-    const namespaces = informerFor("namespaces of selectors", await store.resource("v1", "namespaces"));
-    const labelsOf = (name: string) => {
-      const namespace = namespaces.get(undefined, name);
-      return namespace && { ...namespace.metadata.labels };
-    };
-    return { ...context, labelsOf };
-  }
 
   /** Every related change goes through all parents, and asks the hook about those for which it has no answer. */
   async function onRelated({ old, current }: Change): Promise<void> {
     if (signal.aborted || old && current && old.metadata.resourceVersion === current.metadata.resourceVersion) return;
     const states = [old, current].filter((state) => state !== undefined);
-    for (const wakeable of parents()) {
-      const answer = await answerFor(wakeable.parent).catch(() => undefined);
+    for (const { parent, resource, wake } of parents()) {
+      const answer = await answerFor(parent).catch(() => undefined);
       for (const rule of answer?.rules ?? []) {
+        const asked = { rule, version: answer?.version ?? "v1", parentResource: resource, parent };
         // a rule that cannot be evaluated wakes nobody: the sync of the parent reports it
-        if (await matches(rule, answer?.version ?? "v1", wakeable, states).catch(() => false)) wakeable.wake();
+        const context = await contextOf(store, watched, asked).catch(() => undefined);
+        if (context && states.some((state) => matchesRule(rule, context, state))) wake();
       }
     }
   }
 
-  async function matches(
-    rule: RelatedRule,
-    version: Answer["version"],
-    { parent, resource }: Wakeable,
-    states: KubeObject[],
-  ): Promise<boolean> {
-    const context = await contextOf(rule, version, resource, parent);
-    return states.some((state) => matchesRule(rule, context, state));
-  }
-
   return {
     start: (all) => void (parents = all),
+    stop: watched.stop,
     async related(parent) {
       const groups: Groups = new Map();
       const answer = await answerFor(parent);
       if (!answer) return groups;
       const parentResource = await store.kind(parent.apiVersion, parent.kind);
       for (const rule of answer.rules) {
-        const context = await contextOf(rule, answer.version, parentResource, parent);
-        const informer = informerFor(`${rule.apiVersion}/${rule.resource}`, context.resource, onRelated);
+        const context = await contextOf(store, watched, { rule, version: answer.version, parentResource, parent });
+        const informer = watched.informer(`${rule.apiVersion}/${rule.resource}`, context.resource, onRelated);
         groupFor(groups, context.resource);
         addObjects(groups, selectRelated(rule, context, informer));
       }
       return groups;
     },
-    stop() {
-      for (const { informer, end } of watched.values()) {
+  };
+}
+
+type Watched = ReturnType<typeof createWatched>;
+
+/** The informers of related resources: acquired on first use, kept until the controller stops. */
+function createWatched(informers: Informers) {
+  const known = new Map<string, { informer: Informer; end: () => void }>();
+  return {
+    /** @throws {NotSynced} while the first list is awaited */
+    informer(key: string, resource: Resource, onChange?: (change: Change) => Promise<void>): Informer {
+      const informer = known.get(key)?.informer ?? informers.acquire(resource);
+      if (!known.has(key)) known.set(key, { informer, end: onChange ? informer.subscribe(onChange) : () => {} });
+      if (!informer.isSynced()) throw new NotSynced(`Cannot list ${resource.plural}: the first list has not arrived`);
+      return informer;
+    },
+    stop(): void {
+      for (const { informer, end } of known.values()) {
         end();
         informers.release(informer);
       }
     },
   };
+}
+
+type Asked = Pick<RuleContext, "version" | "parentResource" | "parent"> & { rule: RelatedRule };
+
+async function contextOf(store: Store, watched: Watched, { rule, ...asked }: Asked): Promise<RuleContext> {
+  const resource = await store.resource(rule.apiVersion, rule.resource);
+  if (!rule.namespaceSelector) return { ...asked, resource, labelsOf: () => undefined };
+  const namespaces = watched.informer("namespaces of selectors", await store.resource("v1", "namespaces"));
+  const labelsOf = (name: string) => {
+    const namespace = namespaces.get(undefined, name);
+    return namespace && { ...namespace.metadata.labels };
+  };
+  return { ...asked, resource, labelsOf };
 }
 
 interface Answer {

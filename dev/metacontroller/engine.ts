@@ -41,17 +41,11 @@ const RETRY_MS = 1000;
 export function startEngine({ store, fetch = globalThis.fetch, workers = 5, log = () => {} }: EngineOptions): Engine {
   const informers = createInformers(store);
   const recorder = createRecorder(store, (error) => log("event lost", { error: String(error) }));
-  let asleep = 0;
-  async function sleep(milliseconds: number): Promise<void> {
-    asleep++;
-    await new Promise<void>((resolve) => store.clock.setTimeout(resolve, milliseconds));
-    asleep--;
-  }
+  const { sleep, asleep } = createSleeper(store);
   const around: Surroundings = { store, informers, recorder, fetch, workers, log, sleep };
   const running = new Map<string, Running>();
   const watched = new Map<string, Informer>();
-  let stopped = false;
-
+  const stopping = new AbortController();
   const queue = createQueue(store.clock, 1, async (key) => {
     try {
       await reconcile(around, watched, running, key);
@@ -61,32 +55,15 @@ export function startEngine({ store, fetch = globalThis.fetch, workers = 5, log 
       queue.addRateLimited(key);
     }
   });
-
-  async function watchKind(kind: string): Promise<void> {
-    while (!stopped) {
-      const resource = await store.kind(API_VERSION, kind).catch((error) =>
-        log("waiting for kind", { kind, error: String(error) })
-      );
-      if (resource && !stopped) {
-        const informer = informers.acquire(resource);
-        watched.set(kind, informer);
-        informer.subscribe(({ old, current }) => queue.add(`${kind}/${(current ?? old)?.metadata.name}`));
-        return await informer.synced;
-      }
-      await sleep(RETRY_MS);
-    }
-  }
-
   queue.start();
-  const started = Promise.all(KINDS.map(watchKind));
+  const started = Promise.all(KINDS.map((kind) => watchKind(around, kind, watched, queue.add, stopping.signal)));
   const busy = () =>
     queue.busy() + informers.busy() + recorder.busy() +
     [...running.values()].reduce((sum, controller) => sum + controller.busy(), 0);
-
   return {
     ready: async () => void await started,
     async stop() {
-      stopped = true;
+      stopping.abort();
       await queue.stop();
       await Promise.all([...running.values()].map((controller) => controller.stop()));
       for (const informer of watched.values()) informers.release(informer);
@@ -95,10 +72,45 @@ export function startEngine({ store, fetch = globalThis.fetch, workers = 5, log 
       await started;
       for (let quiet = 0; quiet < 2;) {
         await setImmediate();
-        quiet = busy() <= asleep ? quiet + 1 : 0;
+        quiet = busy() <= asleep() ? quiet + 1 : 0;
       }
     },
   };
+}
+
+/** Waiting for time is not being busy, so who sleeps is counted. */
+function createSleeper({ clock }: Store) {
+  let sleepers = 0;
+  return {
+    asleep: () => sleepers,
+    async sleep(milliseconds: number): Promise<void> {
+      sleepers++;
+      await new Promise<void>((resolve) => clock.setTimeout(resolve, milliseconds));
+      sleepers--;
+    },
+  };
+}
+
+/** Watches one of the two kinds, as soon as it is served. */
+async function watchKind(
+  { store, informers, log, sleep }: Surroundings,
+  kind: string,
+  watched: Map<string, Informer>,
+  add: (key: string) => void,
+  stopping: AbortSignal,
+): Promise<void> {
+  while (!stopping.aborted) {
+    const lost = (error: unknown) => log("waiting for kind", { kind, error: String(error) });
+    const resource = await store.kind(API_VERSION, kind).catch(lost);
+    if (stopping.aborted) return;
+    if (resource) {
+      const informer = informers.acquire(resource);
+      watched.set(kind, informer);
+      informer.subscribe(({ old, current }) => add(`${kind}/${(current ?? old)?.metadata.name}`));
+      return await informer.synced;
+    }
+    await sleep(RETRY_MS);
+  }
 }
 
 /** Makes what runs under a key what the store says: `<kind>/<name>`. */

@@ -3,7 +3,7 @@ import type { KubeObject } from "../../lib/objects.ts";
 import type { ServedResource } from "./memory-kinds.ts";
 import type { Clock, WatchHandler } from "./store.ts";
 
-interface Watches {
+export interface Watches {
   /** Hands the whole state to a handler, then every change; returns the end. */
   add(resource: ServedResource, handler: WatchHandler): () => void;
   tell(resource: ServedResource, type: "changed" | "deleted", object: KubeObject): void;

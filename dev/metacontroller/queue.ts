@@ -22,27 +22,47 @@ export interface Queue {
   busy(): number;
 }
 
-/** Makes a stopped queue. `work` must not reject; it decides itself what is added again. */
+/** Makes a queue that waits for its start. `work` must not reject; it decides itself what is added again. */
 export function createQueue(clock: Clock, workers: number, work: (key: string) => Promise<void>): Queue {
+  const crew = createCrew(workers, work);
+  const delays = createDelays(clock, crew.add);
+  const limiter = createLimiter(clock);
+  function addAfter(key: string, milliseconds: number): void {
+    if (milliseconds <= 0) crew.add(key);
+    else if (!crew.isStopped()) delays.set(key, milliseconds);
+  }
+  return {
+    add: crew.add,
+    addAfter,
+    addRateLimited: (key) => addAfter(key, limiter.delay(key)),
+    forget: limiter.forget,
+    start: crew.start,
+    async stop() {
+      delays.clear();
+      await crew.stop();
+    },
+    busy: crew.busy,
+  };
+}
+
+/** The workers: each key once, however often it is added, and once more if it is added while it is worked on. */
+function createCrew(workers: number, work: (key: string) => Promise<void>) {
   const ready = new Set<string>();
   const running = new Map<string, Promise<void>>();
   const again = new Set<string>();
-  const delayed = new Map<string, { due: number; cancel: () => void }>();
-  const limiter = createLimiter(clock);
   let state: "waiting" | "started" | "stopped" = "waiting";
 
   function pump(): void {
     for (const key of ready) {
       if (state !== "started" || running.size >= workers) return;
       ready.delete(key);
-      running.set(key, work(key).finally(() => done(key)));
+      const ended = () => {
+        running.delete(key);
+        if (again.delete(key)) add(key);
+        pump();
+      };
+      running.set(key, work(key).finally(ended));
     }
-  }
-
-  function done(key: string): void {
-    running.delete(key);
-    if (again.delete(key)) add(key);
-    pump();
   }
 
   function add(key: string): void {
@@ -52,36 +72,41 @@ export function createQueue(clock: Clock, workers: number, work: (key: string) =
     pump();
   }
 
-  function addAfter(key: string, milliseconds: number): void {
-    if (state === "stopped") return;
-    if (milliseconds <= 0) return add(key);
-    const due = clock.now() + milliseconds;
-    const pending = delayed.get(key);
-    if (pending && pending.due <= due) return;
-    pending?.cancel();
-    const cancel = clock.setTimeout(() => {
-      delayed.delete(key);
-      add(key);
-    }, milliseconds);
-    delayed.set(key, { due, cancel });
-  }
-
   return {
     add,
-    addAfter,
-    addRateLimited: (key) => addAfter(key, limiter.delay(key)),
-    forget: limiter.forget,
-    start() {
+    isStopped: () => state === "stopped",
+    start(): void {
       if (state === "waiting") state = "started";
       pump();
     },
-    async stop() {
+    async stop(): Promise<void> {
       state = "stopped";
-      for (const { cancel } of delayed.values()) cancel();
-      for (const keys of [delayed, ready, again]) keys.clear();
+      for (const keys of [ready, again]) keys.clear();
       await Promise.all(running.values());
     },
     busy: () => ready.size + running.size,
+  };
+}
+
+/** At most one pending delay for each key. */
+function createDelays(clock: Clock, due: (key: string) => void) {
+  const pending = new Map<string, { at: number; cancel: () => void }>();
+  return {
+    set(key: string, milliseconds: number): void {
+      const at = clock.now() + milliseconds;
+      const known = pending.get(key);
+      if (known && known.at <= at) return;
+      known?.cancel();
+      const cancel = clock.setTimeout(() => {
+        pending.delete(key);
+        due(key);
+      }, milliseconds);
+      pending.set(key, { at, cancel });
+    },
+    clear(): void {
+      for (const { cancel } of pending.values()) cancel();
+      pending.clear();
+    },
   };
 }
 
