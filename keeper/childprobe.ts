@@ -1,10 +1,10 @@
 /** What the keeper asks and tells the API server about one child of a Sandbox. Decides nothing. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { applyCreate } from "../lib/apply.ts";
+import { CONTROLLER_UID_LABEL } from "../lib/keys.ts";
 import { type KubeObject, kubeObjectSchema } from "../lib/objects.ts";
 import { type Answer, answerError, type Api, isOk, pathOf } from "./api.ts";
 import { type Child, RESOURCES } from "./children.ts";
-import { CONTROLLER_UID_LABEL } from "./diagnose.ts";
 
 /** Reads what exists under the child's name; undefined: nothing. */
 export async function findChild(

@@ -1,13 +1,10 @@
 /** Why a Sandbox does not get its children, from what stands in their place. Pure. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Problem } from "../api/unresolved.ts";
-import { ADOPTABLE_LABEL, NAME_HASH_LABEL } from "../lib/keys.ts";
+import { ADOPTABLE_LABEL, CONTROLLER_UID_LABEL, NAME_HASH_LABEL } from "../lib/keys.ts";
 import { nameHash } from "../lib/names.ts";
 import { controllerOf, type KubeObject } from "../lib/objects.ts";
 import type { Child } from "./children.ts";
-
-/** Label by which Metacontroller's generateSelector finds what it may adopt: the parent's UID. */
-export const CONTROLLER_UID_LABEL = "controller-uid";
 
 /** What is to be done about one child. */
 export type Verdict =

@@ -28,3 +28,14 @@ export const UNRESOLVED_ANNOTATION = `${PREFIX}unresolved`;
 export function isReservedKey(key: string): boolean {
   return RESERVED_PREFIXES.some((prefix) => key.startsWith(prefix));
 }
+
+/** Label that Metacontroller puts on the children of a composite with `generateSelector`: UID of the parent. */
+export const CONTROLLER_UID_LABEL = "controller-uid";
+
+/**
+ * Tells whether a key is Metacontroller's own bookkeeping. A template that brings one along must not get through: a wrong
+ * `controller-uid` makes Metacontroller refuse the whole answer.
+ */
+export function isEngineKey(key: string): boolean {
+  return key === CONTROLLER_UID_LABEL || key.startsWith("metacontroller.k8s.io/");
+}

@@ -3,6 +3,7 @@ import type { Sandbox } from "../../api/sandbox.ts";
 import {
   CLAIM_UID_LABEL,
   CREATED_BY_LABEL,
+  isEngineKey,
   isReservedKey,
   NAME_HASH_LABEL,
   PROPAGATED_ANNOTATIONS_ANNOTATION,
@@ -51,12 +52,16 @@ export function podAnnotations(sandbox: Sandbox): StringMap {
 }
 
 function propagatedLabels(sandbox: Sandbox): StringMap {
-  return filtered(sandbox.spec.podTemplate.metadata?.labels ?? {}, (key) => !isReservedKey(key));
+  return filtered(sandbox.spec.podTemplate.metadata?.labels ?? {}, isPropagated);
 }
 
 function propagatedAnnotations(sandbox: Sandbox): StringMap {
   const template = sandbox.spec.podTemplate.metadata?.annotations ?? {};
-  return filtered(template, (key) => !isReservedKey(key) && key !== TRACE_CONTEXT_ANNOTATION);
+  return filtered(template, (key) => isPropagated(key) && key !== TRACE_CONTEXT_ANNOTATION);
+}
+
+function isPropagated(key: string): boolean {
+  return !isReservedKey(key) && !isEngineKey(key);
 }
 
 function extensionKeys(sandbox: Sandbox): string[] {

@@ -1,7 +1,7 @@
 /** The PersistentVolumeClaims of a Sandbox: one for each volume claim template, in every state. @module */
 import type { V1PersistentVolumeClaimSpec } from "@kubernetes/client-node";
 import type { Sandbox, VolumeClaimTemplate } from "../../api/sandbox.ts";
-import { NAME_HASH_LABEL } from "../../lib/keys.ts";
+import { isEngineKey, NAME_HASH_LABEL } from "../../lib/keys.ts";
 import { nameHash } from "../../lib/names.ts";
 import type { DesiredObject } from "../../lib/objects.ts";
 
@@ -15,11 +15,15 @@ export function buildPVCs(sandbox: Sandbox): DesiredObject<"PersistentVolumeClai
     kind: "PersistentVolumeClaim",
     metadata: {
       name: pvcName(template, sandbox),
-      labels: { ...template.metadata?.labels, [NAME_HASH_LABEL]: nameHash(sandbox.metadata.name) },
-      ...(template.metadata?.annotations ? { annotations: template.metadata.annotations } : {}),
+      labels: { ...withoutEngineKeys(template.metadata?.labels), [NAME_HASH_LABEL]: nameHash(sandbox.metadata.name) },
+      ...(template.metadata?.annotations ? { annotations: withoutEngineKeys(template.metadata.annotations) } : {}),
     },
     spec: template.spec,
   }));
+}
+
+function withoutEngineKeys(map: Record<string, string> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => !isEngineKey(key)));
 }
 
 /** Lists the volume claim templates of a Sandbox, each name once. */
