@@ -51,17 +51,16 @@ function createCrew(workers: number, work: (key: string) => Promise<void>) {
   const running = new Map<string, Promise<void>>();
   const again = new Set<string>();
   let state: "waiting" | "started" | "stopped" = "waiting";
-
   function pump(): void {
     for (const key of ready) {
       if (state !== "started" || running.size >= workers) return;
       ready.delete(key);
-      const ended = () => {
+      const worked = work(key).finally(() => {
         running.delete(key);
         if (again.delete(key)) add(key);
         pump();
-      };
-      running.set(key, work(key).finally(ended));
+      });
+      running.set(key, worked);
     }
   }
 
@@ -81,7 +80,7 @@ function createCrew(workers: number, work: (key: string) => Promise<void>) {
     },
     async stop(): Promise<void> {
       state = "stopped";
-      for (const keys of [ready, again]) keys.clear();
+      [ready, again].forEach((keys) => keys.clear());
       await Promise.all(running.values());
     },
     busy: () => ready.size + running.size,
