@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -33,4 +34,17 @@ function ended(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void
     });
     child.kill(signal);
   });
+}
+
+/** Ends a process of this suite that another worker has started; one that is gone already is fine. */
+export async function endProcess(pid: number): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    try {
+      process.kill(pid, tries === 0 ? "SIGTERM" : 0);
+    } catch {
+      return;
+    }
+    await sleep(50);
+  }
+  process.kill(pid, "SIGKILL");
 }

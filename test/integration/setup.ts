@@ -2,7 +2,7 @@
  * Global setup of the integration suite: one local cluster, the CRDs, an engine, all hooks in one process and the
  * keeper. `METACONTROLLER` names a real binary; otherwise the stand-in runs. @module
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -13,7 +13,7 @@ import { localCRDs } from "../../dev/crds.ts";
 import { startMetacontroller } from "../../dev/metacontroller/start.ts";
 import { renderManifests } from "../../tools/manifests/render.ts";
 import { run } from "./kubectl.ts";
-import { startChild } from "./processes.ts";
+import { endProcess, startChild } from "./processes.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -54,6 +54,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     stops.push(hooks.stop);
     const hooksPidFile = join(directory, "hooks.pid");
     writeFileSync(hooksPidFile, String(hooks.pid));
+    stops.push(() => endProcess(Number(readFileSync(hooksPidFile, "utf8"))));
     const engine = await startMetacontroller({
       kubeconfig: cluster.kubeconfig,
       logFile: join(logs, "metacontroller.log"),
