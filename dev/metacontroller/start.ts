@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { get } from "node:http";
-import { createServer } from "node:net";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { freePorts } from "../cluster/ports.ts";
 
 export interface MetacontrollerOptions {
   kubeconfig: string;
@@ -41,7 +41,7 @@ export async function startMetacontroller(options: MetacontrollerOptions): Promi
   const { logFile, progress, detached = false } = options;
   const binary = options.binary ?? process.env["METACONTROLLER"] ?? "";
   const kind = binary ? "real" : "stand-in";
-  const [health = 0, metrics = 0] = [await freePort(), await freePort()];
+  const [health = 0, metrics = 0] = await freePorts(2);
   const common = [
     `--kubeconfig=${options.kubeconfig}`,
     `--workers=${options.workers ?? 20}`,
@@ -106,16 +106,6 @@ function isHealthy(port: number): Promise<boolean> {
     });
     request.once("timeout", () => request.destroy());
     request.once("error", () => resolve(false));
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
   });
 }
 
