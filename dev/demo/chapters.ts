@@ -58,8 +58,8 @@ async function create({ shell }: Story): Promise<void> {
 
 async function execute({ stage, shell }: Story): Promise<void> {
   if (stage.cluster.nodes !== "real") return note(SIMULATED);
-  await shell.show("exec", "demo", "--", "sh", "-c", "echo hello from $(hostname) | tee /work/note.txt");
-  await shell.show("exec", "demo", "--", "ls", "-l", "/work");
+  await shell.show("exec", "demo", "--", "sh", "-c", "echo hello from $(hostname) | tee /workspace/note.txt");
+  await shell.show("exec", "demo", "--", "ls", "-l", "/workspace");
 }
 
 const SIMULATED = "The nodes are simulated: there is no container to run a command in.";
@@ -81,7 +81,7 @@ async function resume({ stage, shell }: Story): Promise<void> {
   await shell.until("sandbox/demo", READY, (status) => status === "True");
   held(`Ready again after ${elapsed(begun)}`);
   if (stage.cluster.nodes !== "real") return note(SIMULATED);
-  const text = await shell.show("exec", "demo", "--", "cat", "/work/note.txt");
+  const text = await shell.show("exec", "demo", "--", "cat", "/workspace/note.txt");
   if (!text.startsWith("hello from")) throw new Error(`The file did not survive: ${text}`);
   held("the file is still there");
 }
