@@ -26,7 +26,9 @@ export async function goBuild(build: GoBuild, { progress, signal }: BuildOptions
   const goMod = readFileSync(join(build.moduleFolder, "go.mod"), "utf8");
   const programs = Object.entries(build.packages).map(([name, path]) => `${name} ${requiredVersion(goMod, path)}`);
   progress(
-    `building ${build.title}: ${programs.join(", ")} (first run; minutes; later runs take them from the cache) …`,
+    `building ${build.title}: ${
+      programs.join(", ")
+    } (first run only, some minutes; later runs find them in the cache) …`,
   );
   const start = Date.now();
   const minutes = () => `${((Date.now() - start) / 60_000).toFixed(1)} min`;

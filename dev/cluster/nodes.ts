@@ -36,7 +36,8 @@ export async function startNodes(session: Session, plane: ControlPlane, plan: No
   const failed = plan.tools ? await tryRealNode(session, plane, plan.tools, options) : plan.whyNotReal;
   const real = plan.tools !== undefined && failed === undefined;
   await createStorageClass(plane.access, real ? "kubernetes.io/host-path" : SIMULATED_PROVISIONER);
-  const simulatedNodes = options.simulatedNodes ?? (real ? 0 : SIMULATED_BY_DEFAULT);
+  // A cluster that was to have a real node only still needs some node.
+  const simulatedNodes = real ? options.simulatedNodes ?? 0 : options.simulatedNodes || SIMULATED_BY_DEFAULT;
   if (simulatedNodes > 0) {
     const kwok = (await findPrograms(SIMULATED_NODES, session))["kwok"] ?? "kwok";
     await startSimulatedNodes(session, plane, { kwok, count: simulatedNodes, besideReal: real });
