@@ -28,6 +28,7 @@ const HELP = `Options:
   --host H             address to listen on (default 0.0.0.0)
   --cluster-domain D   DNS domain of the cluster (default cluster.local)
   --log-level L        debug, info, warn or error (default info)
+  --help               this text
 `;
 
 /** Reads the settings and the positional arguments. @throws {TypeError | RangeError} if an argument makes no sense */
@@ -75,11 +76,11 @@ export async function main(
 ): Promise<void> {
   try {
     const read = readSettings(commandLine());
-    if (read.help) return print(`Usage: ${usage}\n\n${HELP}`);
+    if (read.help) return print(`Usage: ${usage}\n\n${HELP}`.trimEnd());
     const server = await start(read);
     stopOnSignal(() => server.stop());
   } catch (error) {
-    print(`${error instanceof Error ? error.message : String(error)}\n`);
+    print(error instanceof Error ? error.message : String(error));
     exit(1);
   }
 }
