@@ -1,10 +1,26 @@
 /** `npm run down`: ends the cluster of `npm run up` and removes everything it left. @module */
 import process from "node:process";
+import { parseArgs } from "node:util";
 import { notesFolder, sweepClusters } from "./registry.ts";
 import { removeCluster } from "./remove.ts";
 import { STATE_FOLDER } from "./statefolder.ts";
 
+const HELP = `Usage: npm run down
+
+Ends the cluster of "npm run up" (or of "npm run demo -- --keep") and removes everything it left.
+`;
+
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-const removed = await removeCluster(STATE_FOLDER);
-await sweepClusters(notesFolder(), say);
-say(removed ? "The cluster is down; nothing of it is left." : "No cluster is up.");
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { help: { type: "boolean", default: false } } });
+  if (values.help) return say(HELP);
+  const removed = await removeCluster(STATE_FOLDER);
+  await sweepClusters(notesFolder(), say);
+  say(removed ? "The cluster is down; nothing of it is left." : "No cluster is up.");
+}
+
+main().catch((error: Error) => {
+  say(error.message);
+  process.exitCode = 1;
+});

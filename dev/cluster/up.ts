@@ -1,6 +1,8 @@
 /** `npm run up`: starts a local cluster that stays up, or says that it is up already. @module */
+import { dirname } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { localCRDs } from "../crds.ts";
 import { type Cluster, findCluster, startCluster } from "./cluster.ts";
 import { STATE_FOLDER } from "./statefolder.ts";
 
@@ -36,7 +38,14 @@ async function main(): Promise<number> {
   const abort = new AbortController();
   const interrupt = () => abort.abort(new Error("Interrupted; what had been started is cleared away."));
   process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
-  const options = { stateDir: STATE_FOLDER, nodes, ...simulatedNodes, detached: true, progress: say };
+  const options = {
+    stateDir: STATE_FOLDER,
+    nodes,
+    ...simulatedNodes,
+    detached: true,
+    crds: localCRDs(),
+    progress: say,
+  };
   sayWhatNext(await startCluster({ ...options, signal: abort.signal }));
   return 0;
 }
@@ -54,8 +63,19 @@ function countOf(text: string): number {
 
 function sayWhatNext(cluster: Cluster): void {
   if (cluster.whyNotReal) say(cluster.whyNotReal);
-  say(`\n  export KUBECONFIG=${cluster.kubeconfig}\n`);
-  say(`Then for example: kubectl get nodes (a kubectl that fits: ${cluster.kubectl}). "npm run down" ends it.`);
+  say(`
+  export KUBECONFIG=${cluster.kubeconfig}
+  export PATH=$PATH:${dirname(cluster.kubectl)}    # a kubectl that fits
+
+Then, to run sandboxes in it, each in a terminal of its own:
+
+  npm run dev                                      # the hooks, loaded anew when you save a file
+  npm run standin -- --kubeconfig $KUBECONFIG      # in place of Metacontroller
+  npm run keeper -- --kubeconfig $KUBECONFIG
+  npm run -s manifests -- --hooks-url http://127.0.0.1:8080 | kubectl apply -f -
+  kubectl apply -f examples/sandbox.yaml
+
+"npm run down" ends the cluster.`);
 }
 
 main().then((code) => process.exitCode = code, (error: Error) => {
