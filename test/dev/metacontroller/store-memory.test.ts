@@ -1,41 +1,10 @@
-/** The memory store behaves as an API server does, as far as controllers can tell. @module */
+/** The memory store takes and refuses requests as an API server does, as far as controllers can tell. @module */
 import { expect, test } from "vitest";
-import { createMemoryStore, type MemoryStoreOptions } from "../../../dev/metacontroller/store-memory.ts";
+import { createMemoryStore } from "../../../dev/metacontroller/store-memory.ts";
 import { StoreError } from "../../../dev/metacontroller/store.ts";
 import type { KubeObject } from "../../../lib/objects.ts";
+import { failure, storeWith } from "./storewith.ts";
 import { aCrd, API, aThing } from "./world.ts";
-
-async function storeWith(options: MemoryStoreOptions = {}) {
-  const store = createMemoryStore(options);
-  for (
-    const crd of [aCrd("Thing"), aCrd("Part"), aCrd("Plain", { status: false }), aCrd("Wide", { namespaced: false })]
-  ) await store.put(crd);
-  const things = await store.kind(API, "Thing");
-  const parts = await store.kind(API, "Part");
-  const get = (name: string) => store.get(things, "ns", name);
-  const owned = (name: string, owners: KubeObject[], rest: object = {}) =>
-    store.create(
-      parts,
-      aThing(name, {
-        metadata: {
-          ownerReferences: owners.map(({ apiVersion, kind, metadata: { name, uid = "" } }) => ({
-            apiVersion,
-            kind,
-            name,
-            uid,
-            blockOwnerDeletion: true,
-            ...rest,
-          })),
-        },
-      }, "Part"),
-    );
-  const settle = () => store.clock.advance(0);
-  const names = (kind = "Part") => store.objects(API, kind).map(({ metadata }) => metadata.name);
-  return { store, things, parts, get, owned, settle, names };
-}
-
-const failure = (promise: Promise<unknown>) =>
-  promise.then(() => "none", ({ status, reason }: StoreError) => `${status} ${reason}`);
 
 test("create: uid, resourceVersion, generation and time are the server's, status is not taken", async () => {
   const { store, things } = await storeWith();
@@ -160,118 +129,6 @@ test("preconditions: resourceVersion and uid, for updates and deletions", async 
   expect(await failure(store.get(things, "ns", "t"))).toBe("404 NotFound");
 });
 
-test("finalizers hold a deletion; none can be added any more", async () => {
-  const { store, things, get } = await storeWith();
-  await store.put(aThing("t", { metadata: { finalizers: ["a/b", "c/d"] } }));
-  await store.delete(things, "ns", "t");
-  const going = await get("t");
-  expect(going.metadata).toMatchObject({
-    deletionTimestamp: "2026-01-01T00:00:00Z",
-    deletionGracePeriodSeconds: 0,
-    generation: 2,
-  });
-  const holding = (finalizers: string[]) => ({ ...going, metadata: { ...going.metadata, finalizers } });
-  expect(await failure(store.update(things, holding(["a/b", "new/one"])))).toBe("422 Invalid");
-  await store.delete(things, "ns", "t");
-  expect((await get("t")).metadata.resourceVersion).toBe(going.metadata.resourceVersion);
-  await store.update(things, holding([]));
-  expect(await failure(get("t"))).toBe("404 NotFound");
-});
-
-test("background: dependents go when their last owner is gone", async () => {
-  const { store, owned, settle, names } = await storeWith();
-  const [a, b] = [await store.put(aThing("a")), await store.put(aThing("b"))];
-  await owned("of-a", [a]);
-  const both = await owned("of-both", [a, b]);
-  await store.delete(await store.kind(API, "Thing"), "ns", "a");
-  await settle();
-  expect(names()).toStrictEqual(["of-both"]);
-  expect(store.objects(API, "Part")[0]?.metadata.ownerReferences?.map(({ name }) => name)).toStrictEqual(["b"]);
-  expect(store.objects(API, "Part")[0]?.metadata.uid).toBe(both.metadata.uid);
-});
-
-test("an owner that never was, has another uid or is in another namespace counts as gone", async () => {
-  const { store, owned, settle, names } = await storeWith();
-  const [a, elsewhere] = [
-    await store.put(aThing("a")),
-    await store.put(aThing("e", { metadata: { namespace: "ns2" } })),
-  ];
-  await owned("never", [aThing("none", { metadata: { uid: "x" } })]);
-  await owned("other-uid", [{ ...a, metadata: { ...a.metadata, uid: "y" } }]);
-  await owned("elsewhere", [elsewhere]);
-  await owned("fine", [a]);
-  await owned("wide", [await store.put({ apiVersion: API, kind: "Wide", metadata: { name: "w" } })]);
-  await settle();
-  expect(names()).toStrictEqual(["fine", "wide"]);
-});
-
-test("foreground: the owner waits for dependents that block it", async () => {
-  const { store, things, parts, owned, settle, names, get } = await storeWith();
-  const a = await store.put(aThing("a"));
-  const child = await owned("child", [a]);
-  await owned("held", [a]);
-  const held = await store.get(parts, "ns", "held");
-  await store.update(parts, { ...held, metadata: { ...held.metadata, finalizers: ["test/hold"] } });
-  const grandchild = await owned("grandchild", [child]);
-  await store.delete(things, "ns", "a", { propagation: "Foreground" });
-  await settle();
-  expect(names()).toStrictEqual(["held"]);
-  expect(grandchild.metadata.name).toBe("grandchild");
-  expect((await get("a")).metadata["finalizers"]).toStrictEqual(["foregroundDeletion"]);
-  const going = await store.get(parts, "ns", "held");
-  await store.update(parts, { ...going, metadata: { ...going.metadata, finalizers: [] } });
-  await settle();
-  expect([names(), names("Thing")]).toStrictEqual([[], []]);
-});
-
-test("orphan: dependents stay and lose the reference", async () => {
-  const { store, things, owned, settle, names } = await storeWith();
-  const a = await store.put(aThing("a"));
-  await owned("child", [a]);
-  await store.delete(things, "ns", "a", { propagation: "Orphan" });
-  await settle();
-  expect([names(), names("Thing")]).toStrictEqual([["child"], []]);
-  expect(store.objects(API, "Part")[0]?.metadata.ownerReferences).toBeUndefined();
-});
-
-/** Follows a resource, as lines such as `changed t`. */
-function follow(lines: string[]) {
-  const line = (type: string) => ({ metadata, ...object }: KubeObject) =>
-    void lines.push(`${type} ${metadata.name} ${JSON.stringify(object["spec"] ?? null)}`);
-  return {
-    replace: (objects: KubeObject[]) => objects.forEach(line("listed")),
-    changed: line("changed"),
-    deleted: line("deleted"),
-  };
-}
-
-test("watch: the state, then every change in order, until it ends", async () => {
-  const { store, things, settle } = await storeWith();
-  await store.put(aThing("a"));
-  const lines: string[] = [];
-  const end = store.watch(things, follow(lines));
-  await store.put(aThing("b", { spec: 1 }));
-  await store.put(aThing("b", { spec: 2 }));
-  await store.delete(things, "ns", "a");
-  await settle();
-  end();
-  await store.put(aThing("c"));
-  await settle();
-  expect(lines).toStrictEqual(["listed a null", "changed b 1", "changed b 2", "deleted a null"]);
-});
-
-test("watchDelay: changes come late, but never out of order", async () => {
-  const { store, things } = await storeWith({ watchDelay: ({ metadata }) => metadata.name === "slow" ? 100 : 0 });
-  const lines: string[] = [];
-  store.watch(things, follow(lines));
-  await store.put(aThing("slow"));
-  await store.put(aThing("fast"));
-  await store.clock.advance(99);
-  expect(lines).toStrictEqual([]);
-  await store.clock.advance(1);
-  expect(lines).toStrictEqual(["changed slow null", "changed fast null"]);
-});
-
 test("faults: a refusal, a lost answer, a delay", async () => {
   const lost = new Error("lost");
   const { store, things, get } = await storeWith({
@@ -330,23 +187,4 @@ test("list takes a namespace or all", async () => {
   await store.put(aThing("b", { metadata: { namespace: "ns2" } }));
   expect((await store.list(things, "ns2")).map(({ metadata }) => metadata.name)).toStrictEqual(["b"]);
   expect(await store.list(things)).toHaveLength(2);
-});
-
-test("the fake clock runs timers in order of time, then of setting, and cancels", async () => {
-  const { store: { clock } } = await storeWith();
-  const ran: string[] = [];
-  const set = (name: string, ms: number) => clock.setTimeout(() => void ran.push(`${name}@${clock.now() - start}`), ms);
-  const start = clock.now();
-  set("late", 20);
-  const cancel = set("cancelled", 10);
-  set("a", 10);
-  set("b", 10);
-  clock.setTimeout(() => void set("nested", 5), 10);
-  cancel();
-  expect(await clock.step(5)).toBe(false);
-  await clock.advance(15);
-  expect(ran).toStrictEqual(["a@10", "b@10", "nested@15"]);
-  expect(clock.now() - start).toBe(15);
-  expect(await clock.step()).toBe(true);
-  expect(ran.at(-1)).toBe("late@20");
 });
