@@ -118,6 +118,12 @@ export async function startWorld(
   };
 }
 
+/** Reasons of the Events on objects of a kind. */
+export function reasons(world: World, kind: string): unknown[] {
+  const about = (event: KubeObject) => (event["involvedObject"] as KubeObject).kind === kind;
+  return world.store.objects("v1", "Event").filter(about).map((event) => event["reason"]);
+}
+
 /** A CRD of group example.com, version v1. */
 export function aCrd(kind: string, { namespaced = true, status = true } = {}): KubeObject {
   const plural = `${kind.toLowerCase()}s`;
