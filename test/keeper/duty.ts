@@ -1,0 +1,49 @@
+/** A keeper that a test lets run for a while on a fake clock, and what it asks the fake API server for. @module */
+import { vi } from "vitest";
+import type { ApiRequest } from "../../keeper/api.ts";
+import { NOW } from "../sandboxes.ts";
+import { createFakeApi, type FakeApi } from "./fakeapi.ts";
+import { type Keeper, startKeeper } from "./keeping.ts";
+
+/** Ready of a Sandbox: status, reason, message. */
+export const NO_POD: [string, string, string] = ["False", "DependenciesNotReady", "Pod does not exist"];
+export const READY: [string, string, string] = ["True", "DependenciesReady", "Pod is Ready"];
+/** Metadata of a child that the Sandbox `demo` controls. */
+export const OURS = {
+  ownerReferences: [{ apiVersion: "v1", kind: "Sandbox", name: "demo", uid: "uid-demo", controller: true }],
+};
+/** A spec with one volume, `home-demo`. */
+export const VOLUMES = { volumeClaimTemplates: [{ metadata: { name: "home" }, spec: {} }] };
+
+/** The server and the keeper of the test that runs. */
+export let server: FakeApi;
+export let keeper: Keeper;
+
+/** For beforeEach: stops the clock, and makes a server. */
+export function begin(): void {
+  vi.useFakeTimers({ now: NOW });
+  server = createFakeApi();
+}
+
+/** For afterEach: ends the keeper. */
+export function end(): void {
+  keeper.kill();
+  vi.useRealTimers();
+}
+
+/** Starts the keeper on what is there, and lets `seconds` go by. */
+export async function keep(seconds: number): Promise<void> {
+  keeper = startKeeper(server);
+  await pass(seconds);
+}
+
+export async function pass(seconds: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(seconds * 1000);
+}
+
+/** Requests since the list, in short. */
+export function asked(): string[] {
+  const short = ({ method, path, query }: ApiRequest) =>
+    `${method} ${path.split("/").slice(-2).join("/")}${query?.["dryRun"] ? " dry" : ""}`;
+  return server.requests.slice(1).map(short);
+}
