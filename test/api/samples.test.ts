@@ -4,7 +4,8 @@ import * as z from "zod";
 import { buildCRD } from "../../tools/crdgen/crd.ts";
 import { readDefinitions } from "../../tools/crdgen/data.ts";
 import { kinds } from "../../tools/crdgen/kinds.ts";
-import { accepted, type RefusedSample, refusedSpecs, refusedStatuses, type Sample } from "./samples.ts";
+import { type RefusedSample, refusedSpecs, refusedStatuses } from "./refused.ts";
+import { accepted, type Sample } from "./samples.ts";
 
 const { definitions } = readDefinitions();
 
