@@ -1,163 +1,42 @@
-/**
- * The keeper as a process, killed and started again, on a real API server of its own: no hook, no Metacontroller, no
- * node; the test plays their parts. It has the rights of keeper/rbac.yaml and no others. @module
- */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+/** The keeper as a process, killed and started again, on a real API server: expiry, leader election, rights. @module */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { stringify } from "yaml";
-import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
-import { type Api, pathOf } from "../../keeper/api.ts";
-import { connect } from "../../keeper/connection.ts";
-import { type Credentials, kubeconfigCredentials } from "../../keeper/credentials.ts";
-import { LAST_APPLIED_ANNOTATION } from "../../lib/apply.ts";
-import { type ApiProxy, startApiProxy } from "./apiproxy.ts";
-import { attempt, run, until } from "./kubectl.ts";
-import type { Loose } from "./namespace.ts";
-import { type Child, startChild } from "./processes.ts";
+import { pathOf } from "../../keeper/api.ts";
+import {
+  ACCOUNT,
+  admin,
+  begin,
+  cluster,
+  down,
+  end,
+  folder,
+  listed,
+  logs,
+  makeSandbox,
+  namespace,
+  proxy,
+  publish,
+  read,
+  READY,
+  send,
+  startKeeper,
+  SYSTEM,
+  up,
+} from "./keeper-world.ts";
+import { attempt, until } from "./kubectl.ts";
 
-const SYSTEM = "hookbox-system";
-const ACCOUNT = `system:serviceaccount:${SYSTEM}:keeper`;
-const folder = mkdtempSync(join(tmpdir(), "hookbox-keeper-"));
-const end = new AbortController();
-const path = (relative: string) => fileURLToPath(new URL(`../../${relative}`, import.meta.url));
-
-let cluster: Cluster;
-let admin: Api;
-let credentials: Credentials;
-let token: string;
-let proxy: ApiProxy;
-let namespace: string;
-let number = 0;
-const keepers: Child[] = [];
-
-beforeAll(async () => {
-  cluster = await startCluster({ stateDir: join(folder, "cluster"), nodes: "none" });
-  await run(cluster, ["apply", "--server-side", "-f", path("crds")]);
-  await run(cluster, ["wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"]);
-  await run(cluster, ["create", "namespace", SYSTEM]);
-  await run(cluster, ["-n", SYSTEM, "create", "serviceaccount", "keeper"]);
-  await run(cluster, ["-n", SYSTEM, "apply", "-f", path("keeper/rbac.yaml")]);
-  const account = `--serviceaccount=${SYSTEM}:keeper`;
-  await run(cluster, ["create", "clusterrolebinding", "keeper", "--clusterrole=hookbox-keeper", account]);
-  await run(cluster, ["-n", SYSTEM, "create", "rolebinding", "keeper", "--role=hookbox-keeper", account]);
-  token = (await run(cluster, ["-n", SYSTEM, "create", "token", "keeper", "--duration=2h"])).trim();
-  credentials = await kubeconfigCredentials(cluster.kubeconfig);
-  admin = connect(credentials, { signal: end.signal });
-}, 600_000);
-
-afterAll(async () => {
-  end.abort();
-  await cluster?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-beforeEach(async () => {
-  number++;
-  namespace = `keeper-${number}`;
-  mkdirSync(join(folder, namespace));
-  proxy = await startApiProxy(credentials);
-  await send("POST", "namespaces", undefined, { metadata: { name: namespace } });
-  await until(() => read("serviceaccounts", "default"), (account) => account !== undefined);
-});
-
-afterEach(async () => {
-  await Promise.all(keepers.splice(0).map((keeper) => keeper.stop()));
-  proxy.stop();
-  expect(logs().match(/is forbidden: User/g), "the rights are enough").toBeNull();
-});
-
-/** What the keepers of this test have logged. */
-const logs = () => readFileSync(join(folder, namespace, "keeper.log"), "utf8");
-
-/** Starts a keeper with the account's token, through the proxy. */
-function startKeeper(...args: string[]): Child {
-  const kubeconfig = join(folder, "keeper.kubeconfig");
-  writeFileSync(
-    kubeconfig,
-    stringify({
-      clusters: [{ name: "c", cluster: { server: proxy.url } }],
-      users: [{ name: "u", user: { token } }],
-      contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
-      "current-context": "c",
-    }),
-  );
-  const election = args.length > 0 ? args : ["--no-leader-election"];
-  const all = ["keeper/main.ts", "--kubeconfig", kubeconfig, "--namespace", SYSTEM, ...election];
-  const keeper = startChild("keeper", all, join(folder, namespace));
-  keepers.push(keeper);
-  return keeper;
-}
-
-/** Waits until a keeper has listed the Sandboxes. */
-async function listed(): Promise<void> {
-  const watching = () => Promise.resolve(proxy.requests.some((line) => line.endsWith("sandboxes watch")));
-  await until(watching, (isWatching) => isWatching);
-}
-
-async function send(method: "POST" | "PATCH" | "DELETE", resource: string, name: string | undefined, body?: Loose) {
-  const scope = resource === "namespaces" ? {} : { namespace };
-  const [kind = "", subresource] = resource.split("/");
-  const at = pathOf({ resource: kind as "pods", ...scope, ...(name ? { name } : {}) });
-  const answer = await admin.send({ method, path: subresource ? `${at}/${subresource}` : at, body });
-  expect(answer, `${method} ${resource} ${name}`).toMatchObject({ status: expect.toSatisfy((code) => code < 300) });
-  return answer.body as Loose;
-}
-
-/** Reads an object; undefined if there is none. */
-async function read(resource: string, name: string, from = namespace): Promise<Loose | undefined> {
-  const answer = await admin.send({
-    method: "GET",
-    path: resource === "serviceaccounts"
-      ? `/api/v1/namespaces/${from}/serviceaccounts/${name}`
-      : pathOf({ resource: resource as "pods", namespace: from, name }),
-  });
-  return answer.status === 404 ? undefined : answer.body;
-}
-
-const container = (more: object = {}) => ({ name: "main", image: "busybox", ...more });
-
-/** Makes the Sandbox `s`, or another, and gives it a Ready condition, as the hook would. */
-async function makeSandbox(ready: [string, string, string], spec: object = {}, name = "s"): Promise<Loose> {
-  const podTemplate = { spec: { containers: [container()] } };
-  const object = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", metadata: { name } };
-  await send("POST", "sandboxes", undefined, { ...object, spec: { podTemplate, ...spec } });
-  return await publish(ready, {}, name);
-}
-
-async function publish([status, reason, message]: [string, string, string], more: object = {}, name = "s") {
-  const { metadata } = await read("sandboxes", name);
-  const time = { lastTransitionTime: new Date().toISOString(), observedGeneration: metadata.generation };
-  const conditions = [{ type: "Ready", status, reason, message, ...time }];
-  return await send("PATCH", "sandboxes/status", name, { status: { conditions, ...more } });
-}
-
-const ownedBy = ({ metadata: { name, uid } }: Loose) => ({
-  ownerReferences: [{ apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name, uid, controller: true }],
-});
-const makePod = (metadata: object = {}, spec: object = {}) =>
-  send("POST", "pods", undefined, {
-    metadata: { name: "s", ...metadata },
-    spec: { containers: [container()], ...spec },
-  });
-
-const untilGone = (name = "s") => until(() => read("sandboxes", name), (sandbox) => sandbox === undefined);
-const wordOn = ({ metadata }: Loose) => {
-  const text = metadata.annotations?.["agents.x-k8s.io/unresolved"];
-  return text === undefined ? undefined : JSON.parse(text);
-};
-const untilWord = (holds: (word: Loose) => boolean, name = "s") =>
-  until(async () => wordOn(await read("sandboxes", name)), holds);
-
-const NO_POD: [string, string, string] = ["False", "DependenciesNotReady", "Pod does not exist"];
-const READY: [string, string, string] = ["True", "DependenciesReady", "Pod is Ready"];
 const EXPIRED: [string, string, string] = ["False", "SandboxExpired", "Sandbox has expired"];
 const DUE = { shutdownPolicy: "Delete", shutdownTime: "2026-01-01T00:00:00Z" };
+const untilGone = (name = "s") => until(() => read("sandboxes", name), (sandbox) => sandbox === undefined);
 const isDeletion = (line: string) => line.startsWith("DELETE") && line.endsWith(`/${namespace}/sandboxes/s`);
 const deletions = () => proxy.requests.filter(isDeletion).length;
+
+beforeAll(up, 600_000);
+afterAll(down);
+beforeEach(begin);
+afterEach(end);
 
 describe("expiry", () => {
   test("is not acted upon before it is published; published while no keeper runs, the next one deletes", async () => {
@@ -239,101 +118,6 @@ describe("expiry", () => {
     expect(late.status).toBe(409);
     expect(await read("sandboxes", "s")).toBeDefined();
   });
-});
-
-describe("children that do not come into being", () => {
-  test("a healthy Sandbox costs no request", async () => {
-    startKeeper();
-    await listed();
-    await makeSandbox(["False", "DependenciesNotReady", "Pod exists with phase: Pending"]);
-    await publish(READY, { podIPs: ["10.1.0.7"], nodeName: "n", selector: "a=b" });
-    // Another one, in trouble, shows when the keeper has had its time.
-    await makeSandbox(NO_POD, { podTemplate: { spec: { containers: [container({ image: "" })] } } }, "t");
-    await untilWord((word) => word !== undefined, "t");
-    expect(proxy.requests.filter((line) => line.includes(namespace) && line.endsWith("/s"))).toEqual([]);
-  });
-
-  test("a foreign Pod is named, and the word goes when the Pod goes", async () => {
-    await makePod();
-    await makeSandbox(NO_POD);
-    startKeeper();
-    const word = await untilWord((found) => found !== undefined);
-    expect(word).toEqual({
-      generation: 1,
-      problems: [{
-        kind: "Pod",
-        name: "s",
-        state: "taken",
-        message: 'cannot adopt unowned pod "s": missing required pool authorization label ' +
-          '("agents.x-k8s.io/adoptable") or sandbox tracking label ("agents.x-k8s.io/sandbox-name-hash")',
-      }],
-    });
-    await send("DELETE", "pods", "s", { gracePeriodSeconds: 0 });
-    expect(await untilWord((found) => found === undefined)).toBeUndefined();
-  });
-
-  test("adoptable children are labelled for Metacontroller; a Service with an address is not", async () => {
-    const labels = { "agents.x-k8s.io/adoptable": "true" };
-    const claim = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Mi" } } };
-    await makePod({ labels });
-    await send("POST", "persistentvolumeclaims", undefined, { metadata: { name: "home-s", labels }, spec: claim });
-    await send("POST", "services", undefined, { metadata: { name: "s", labels }, spec: { ports: [{ port: 80 }] } });
-    const volumeClaimTemplates = [{ metadata: { name: "home" }, spec: claim }];
-    const { metadata: { uid } } = await makeSandbox(NO_POD, { service: true, volumeClaimTemplates });
-    startKeeper();
-    const word = await untilWord((found) => found !== undefined);
-    const address = (await read("services", "s")).spec.clusterIP;
-    const message = `cannot adopt service "s": ClusterIP is "${address}" (expected "None", field is immutable)`;
-    expect(word.problems).toEqual([{ kind: "Service", name: "s", state: "taken", message }]);
-    for (const [resource, name] of [["pods", "s"], ["persistentvolumeclaims", "home-s"]] as const) {
-      expect((await read(resource, name)).metadata.labels).toEqual({ ...labels, "controller-uid": uid });
-    }
-    expect((await read("services", "s")).metadata.labels).toEqual(labels);
-  });
-
-  test("the API server's own words: an invalid spec, a quota; nothing is made by asking", async () => {
-    const podTemplate = (image: string) => ({ spec: { containers: [container({ image })] } });
-    await makeSandbox(NO_POD, { podTemplate: podTemplate("") });
-    startKeeper();
-    const invalid = await untilWord((found) => found !== undefined);
-    expect(invalid.problems).toEqual([{
-      kind: "Pod",
-      name: "s",
-      state: "invalid",
-      message: 'Pod "s" is invalid: spec.containers[0].image: Required value',
-    }]);
-    await run(cluster, ["-n", namespace, "create", "quota", "none", "--hard=pods=0"]);
-    const quota = () => run(cluster, ["-n", namespace, "get", "quota", "none", "-o", "jsonpath={.status.hard.pods}"]);
-    await until(quota, (hard) => hard === "0");
-    await send("PATCH", "sandboxes", "s", { spec: { podTemplate: podTemplate("busybox") } });
-    await publish(NO_POD);
-    const refused = await untilWord((found) => found?.generation === 2);
-    expect(refused.problems).toEqual([{
-      kind: "Pod",
-      name: "s",
-      state: "refused",
-      message: 'pods "s" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0',
-    }]);
-    await run(cluster, ["-n", namespace, "delete", "quota", "none"]);
-    await untilWord((found) => found === undefined);
-    expect(await read("pods", "s")).toBeUndefined();
-  });
-});
-
-test("ports that share a number: last-applied falls silent, for the Pod of this Sandbox only", async () => {
-  const ports = [{ containerPort: 53, protocol: "TCP" }, { containerPort: 53, protocol: "UDP" }];
-  const podTemplate = { spec: { containers: [container({ ports })] } };
-  const sandbox = await makeSandbox(NO_POD, { podTemplate });
-  const applied = { apiVersion: "v1", kind: "Pod", metadata: { name: "s" }, spec: podTemplate.spec };
-  const annotations = { [LAST_APPLIED_ANNOTATION]: JSON.stringify(applied) };
-  await makePod({ ...ownedBy(sandbox), annotations }, podTemplate.spec);
-  startKeeper();
-  await listed();
-  await publish(READY, { selector: "a=b" });
-  const text = ({ metadata }: Loose) => metadata.annotations[LAST_APPLIED_ANNOTATION];
-  const silent = await until(() => read("pods", "s"), (pod) => !text(pod).includes("spec"));
-  expect(text(silent)).toBe('{"apiVersion":"v1","kind":"Pod","metadata":{"name":"s"}}');
-  expect(silent.spec.containers[0].ports).toEqual(ports);
 });
 
 describe("leader election", () => {

@@ -1,0 +1,148 @@
+/**
+ * A real API server with our CRDs and nothing else, keepers as processes that reach it through a proxy, with the rights
+ * of keeper/rbac.yaml and no others, and verbs to play the hook's part. @module
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import { stringify } from "yaml";
+import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
+import { type Api, pathOf } from "../../keeper/api.ts";
+import { connect } from "../../keeper/connection.ts";
+import { type Credentials, kubeconfigCredentials } from "../../keeper/credentials.ts";
+import { type ApiProxy, startApiProxy } from "./apiproxy.ts";
+import { run, until } from "./kubectl.ts";
+import type { Loose } from "./namespace.ts";
+import { type Child, startChild } from "./processes.ts";
+
+export const SYSTEM = "hookbox-system";
+export const ACCOUNT = `system:serviceaccount:${SYSTEM}:keeper`;
+export const folder = mkdtempSync(join(tmpdir(), "hookbox-keeper-"));
+const over = new AbortController();
+const path = (relative: string) => fileURLToPath(new URL(`../../${relative}`, import.meta.url));
+
+/** Of this file's tests: the cluster, and requests with every right. */
+export let cluster: Cluster;
+export let admin: Api;
+let credentials: Credentials;
+let token: string;
+/** Of the test that runs: what keepers go through, and its namespace. */
+export let proxy: ApiProxy;
+export let namespace: string;
+let number = 0;
+const keepers: Child[] = [];
+
+/** For beforeAll: starts the cluster; some seconds. */
+export async function up(): Promise<void> {
+  cluster = await startCluster({ stateDir: join(folder, "cluster"), nodes: "none" });
+  await run(cluster, ["apply", "--server-side", "-f", path("crds")]);
+  await run(cluster, ["wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"]);
+  await run(cluster, ["create", "namespace", SYSTEM]);
+  await run(cluster, ["-n", SYSTEM, "create", "serviceaccount", "keeper"]);
+  await run(cluster, ["-n", SYSTEM, "apply", "-f", path("keeper/rbac.yaml")]);
+  const account = `--serviceaccount=${SYSTEM}:keeper`;
+  await run(cluster, ["create", "clusterrolebinding", "keeper", "--clusterrole=hookbox-keeper", account]);
+  await run(cluster, ["-n", SYSTEM, "create", "rolebinding", "keeper", "--role=hookbox-keeper", account]);
+  token = (await run(cluster, ["-n", SYSTEM, "create", "token", "keeper", "--duration=2h"])).trim();
+  credentials = await kubeconfigCredentials(cluster.kubeconfig);
+  admin = connect(credentials, { signal: over.signal });
+}
+
+/** For afterAll. */
+export async function down(): Promise<void> {
+  over.abort();
+  await cluster?.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** For beforeEach: makes a proxy and a namespace. */
+export async function begin(): Promise<void> {
+  number++;
+  namespace = `keeper-${number}`;
+  mkdirSync(join(folder, namespace));
+  proxy = await startApiProxy(credentials);
+  await send("POST", "namespaces", undefined, { metadata: { name: namespace } });
+  await until(() => read("serviceaccounts", "default"), (account) => account !== undefined);
+}
+
+/** For afterEach: ends the keepers, which must not have lacked a right. */
+export async function end(): Promise<void> {
+  await Promise.all(keepers.splice(0).map((keeper) => keeper.stop()));
+  proxy.stop();
+  expect(logs().match(/is forbidden: User/g), "the rights are enough").toBeNull();
+}
+
+/** What the keepers of this test have logged. */
+export const logs = () => readFileSync(join(folder, namespace, "keeper.log"), "utf8");
+
+/** Starts a keeper with the account's token, through the proxy. */
+export function startKeeper(...args: string[]): Child {
+  const kubeconfig = join(folder, "keeper.kubeconfig");
+  writeFileSync(
+    kubeconfig,
+    stringify({
+      clusters: [{ name: "c", cluster: { server: proxy.url } }],
+      users: [{ name: "u", user: { token } }],
+      contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+      "current-context": "c",
+    }),
+  );
+  const election = args.length > 0 ? args : ["--no-leader-election"];
+  const all = ["keeper/main.ts", "--kubeconfig", kubeconfig, "--namespace", SYSTEM, ...election];
+  const keeper = startChild("keeper", all, join(folder, namespace));
+  keepers.push(keeper);
+  return keeper;
+}
+
+/** Waits until a keeper has listed the Sandboxes. */
+export async function listed(): Promise<void> {
+  const watching = () => Promise.resolve(proxy.requests.some((line) => line.endsWith("sandboxes watch")));
+  await until(watching, (isWatching) => isWatching);
+}
+
+export async function send(
+  method: "POST" | "PATCH" | "DELETE",
+  resource: string,
+  name: string | undefined,
+  body?: Loose,
+) {
+  const scope = resource === "namespaces" ? {} : { namespace };
+  const [kind = "", subresource] = resource.split("/");
+  const at = pathOf({ resource: kind as "pods", ...scope, ...(name ? { name } : {}) });
+  const answer = await admin.send({ method, path: subresource ? `${at}/${subresource}` : at, body });
+  expect(answer, `${method} ${resource} ${name}`).toMatchObject({ status: expect.toSatisfy((code) => code < 300) });
+  return answer.body as Loose;
+}
+
+/** Reads an object; undefined if there is none. */
+export async function read(resource: string, name: string, from = namespace): Promise<Loose | undefined> {
+  const answer = await admin.send({
+    method: "GET",
+    path: resource === "serviceaccounts"
+      ? `/api/v1/namespaces/${from}/serviceaccounts/${name}`
+      : pathOf({ resource: resource as "pods", namespace: from, name }),
+  });
+  return answer.status === 404 ? undefined : answer.body;
+}
+
+export const container = (more: object = {}) => ({ name: "main", image: "busybox", ...more });
+
+/** Makes the Sandbox `s`, or another, and gives it a Ready condition, as the hook would. */
+export async function makeSandbox(ready: [string, string, string], spec: object = {}, name = "s"): Promise<Loose> {
+  const podTemplate = { spec: { containers: [container()] } };
+  const object = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", metadata: { name } };
+  await send("POST", "sandboxes", undefined, { ...object, spec: { podTemplate, ...spec } });
+  return await publish(ready, {}, name);
+}
+
+export async function publish([status, reason, message]: [string, string, string], more: object = {}, name = "s") {
+  const { metadata } = await read("sandboxes", name);
+  const time = { lastTransitionTime: new Date().toISOString(), observedGeneration: metadata.generation };
+  const conditions = [{ type: "Ready", status, reason, message, ...time }];
+  return await send("PATCH", "sandboxes/status", name, { status: { conditions, ...more } });
+}
+
+/** Ready of a Sandbox: status, reason, message. */
+export const READY: [string, string, string] = ["True", "DependenciesReady", "Pod is Ready"];
