@@ -12,6 +12,7 @@ import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
 import { type Api, pathOf } from "../../keeper/api.ts";
 import { connect } from "../../keeper/connection.ts";
 import { type Credentials, kubeconfigCredentials } from "../../keeper/credentials.ts";
+import { readCRDs } from "../../tools/manifests/render.ts";
 import { type ApiProxy, startApiProxy } from "./apiproxy.ts";
 import { run, until } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
@@ -36,9 +37,7 @@ const keepers: Child[] = [];
 
 /** For beforeAll: starts the cluster; some seconds. */
 export async function up(): Promise<void> {
-  cluster = await startCluster({ stateDir: join(folder, "cluster"), nodes: "none" });
-  await run(cluster, ["apply", "--server-side", "-f", path("crds")]);
-  await run(cluster, ["wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"]);
+  cluster = await startCluster({ stateDir: join(folder, "cluster"), nodes: "none", crds: readCRDs() });
   await run(cluster, ["create", "namespace", SYSTEM]);
   await run(cluster, ["-n", SYSTEM, "create", "serviceaccount", "keeper"]);
   await run(cluster, ["-n", SYSTEM, "apply", "-f", path("keeper/rbac.yaml")]);
