@@ -4,6 +4,7 @@ import { sandboxSchema } from "../../../api/sandbox.ts";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { compositeAnswerSchema, compositeRequestSchema } from "../../../lib/metacontroller.ts";
 import { guardAnswer } from "../../../lib/guard.ts";
+import { deepFreeze } from "../../lib/freeze.ts";
 import { goldenCases, goldenTests } from "../../golden.ts";
 import { NOW } from "../../sandboxes.ts";
 
@@ -41,11 +42,6 @@ test.for(cases)("law, the answer passes the guard and the schema: $name", ({ req
   expect(guardAnswer(parse(request).children, desired.children, deletions ?? {}, 0)).toBeUndefined();
   expect(compositeAnswerSchema.safeParse(desired).error).toBeUndefined();
 });
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze);
-  return value;
-}
 
 function reversed<T>(value: T): T {
   if (Array.isArray(value)) return value.map(reversed) as T;
