@@ -1,6 +1,5 @@
 /** Metacontroller's dynamic-apply, the three-way merge of a child, as pure functions. No I/O, inputs are never changed. @module */
-
-type Json = Record<string, unknown>;
+import { isObject, type Json } from "./json.ts";
 
 /** Where Metacontroller keeps the JSON text of the desired object that it applied last. */
 export const LAST_APPLIED_ANNOTATION = "metacontroller.k8s.io/last-applied-configuration";
@@ -169,10 +168,6 @@ function parsed(text: string): unknown {
   } catch {
     throw new SyntaxError(`Cannot read annotation ${LAST_APPLIED_ANNOTATION}: it is not JSON`);
   }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function present(object: Json, key: string): boolean {

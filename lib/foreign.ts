@@ -1,6 +1,5 @@
 /** Fields that somebody else has put into a child, and how to be rid of them through Metacontroller. Pure. @module */
-
-type Json = Record<string, unknown>;
+import { isObject, type Json } from "./json.ts";
 
 /**
  * Returns `wanted` with the observed fields that are neither wanted nor were ever applied, as they are observed.
@@ -27,8 +26,4 @@ export function withForeignFields<T extends object>(
     return isObject(inner) ? [[field, withForeignFields(inner, value, before[field])] as const] : [];
   });
   return kept.length === 0 ? wanted : { ...wanted, ...Object.fromEntries(kept) };
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

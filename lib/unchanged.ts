@@ -1,8 +1,7 @@
 /** How to answer with a child that exists and leave it alone: Metacontroller deletes what an answer omits. Pure. @module */
 import { lastApplied, mergeApply, sameJson } from "./apply.ts";
+import { isObject, type Json } from "./json.ts";
 import type { DesiredObject, KubeObject } from "./objects.ts";
-
-type Json = Record<string, unknown>;
 
 /**
  * Returns `{spec}` for an observed child so that Metacontroller's merge gives the observed spec again, or `{}` where
@@ -36,10 +35,6 @@ function settled(observed: unknown, applied: unknown): unknown {
 function settledField(observed: unknown, applied: unknown): unknown {
   if (sameJson(mergeApply({ f: observed }, { f: applied }, { f: applied }), { f: observed })) return applied;
   return settled(observed, applied);
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function metadataOf(applied: Json | undefined): Json {
