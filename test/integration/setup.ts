@@ -51,9 +51,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const hooksURL = `http://127.0.0.1:${port}`;
     await run(kubectl, ["apply", "-f", "-"], renderManifests(hooksURL));
     const hooks = startChild("hooks", ["tools/serve/main.ts", "--host", "127.0.0.1", "--port", String(port)], logs);
-    stops.push(hooks.stop);
     const hooksPidFile = join(directory, "hooks.pid");
     writeFileSync(hooksPidFile, String(hooks.pid));
+    // By the file, not by the child: a test may have put another process in its place.
     stops.push(() => endProcess(Number(readFileSync(hooksPidFile, "utf8"))));
     const engine = await startMetacontroller({
       kubeconfig: cluster.kubeconfig,
