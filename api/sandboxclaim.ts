@@ -15,7 +15,10 @@ export type ClaimFailureReason =
   | "EnvVarsInjectionRejected"
   | "VolumeClaimTemplatesError"
   | "ClaimExpired"
-  | "SandboxExpired";
+  | "SandboxExpired"
+  | "InvalidConfiguration"
+  | "PodFailed"
+  | "PodSucceeded";
 
 /** Reasons of a claim's `Ready`; once the Sandbox has a Ready condition, its reason is copied. */
 export type ClaimReadyReason =

@@ -27,9 +27,31 @@ const statusSchema = openObject({
   selector: z.string().optional().describe(
     "Label selector that finds the pool's sandboxes, for the scale subresource.",
   ),
-  conditions: conditionsSchema("what keeps the pool from its size, if anything does").optional(),
+  sequence: z.int().min(0).optional().meta({
+    description: "Number of the newest sandbox seen so far: names count on from it and are never used twice.",
+    format: "int64",
+  }),
+  conditions: conditionsSchema("Ready, and Progressing with what keeps the pool from its size").optional(),
 });
 export type SandboxWarmPoolStatus = z.infer<typeof statusSchema>;
+
+/** Reasons of a pool's `Ready`. */
+export type PoolReadyReason = "Full" | "NotFull";
+
+/** Reasons of a pool's `Progressing`: True for the first two, False for what keeps the pool from its size. */
+export type PoolProgressingReason =
+  | "Full"
+  | "Filling"
+  | "TemplateNotFound"
+  | "QuotaExceeded"
+  | "Unschedulable"
+  | "SchedulingGated"
+  | "ImagePullFailed"
+  | "ContainersFailing"
+  | "InvalidConfiguration"
+  | "ChildrenRefused"
+  | "PodsFinished"
+  | "NotReadyInTime";
 
 /** What the CRD says beside the schema. */
 export const sandboxWarmPoolCRD = {

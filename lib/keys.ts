@@ -15,13 +15,48 @@ export const TEMPLATE_REF_HASH_LABEL = `${PREFIX}sandbox-template-ref-hash`;
 export const CLAIM_UID_LABEL = `${PREFIX}claim-uid`;
 /** Label on claims, Sandboxes and Pods: which client asked for it. */
 export const CREATED_BY_LABEL = `${PREFIX}created-by`;
+/** Label on claims that have been given a Sandbox, value `true`: takes the claim out of its pool's sight. */
+export const CLAIM_BOUND_LABEL = `${PREFIX}claim-bound`;
+/** Label on Sandboxes that a pool has made: `warm` (a member) or `cold` (made for one claim). */
+export const LAUNCH_TYPE_LABEL = `${PREFIX}launch-type`;
+/** Label on pool members: hash of what their template said of Pod, volumes and Service. */
+export const TEMPLATE_HASH_LABEL = `${PREFIX}sandbox-template-hash`;
+/** Label on pool members, deprecated by the contract: hash of the template's Pod alone. */
+export const POD_TEMPLATE_HASH_LABEL = `${PREFIX}sandbox-pod-template-hash`;
+/** Label on what a pool is about to delete; the value says why. Never taken back: what carries it is never handed over. */
+export const DRAINING_LABEL = `${PREFIX}draining`;
+/** Annotation on Sandboxes that a pool has made: name of their template. */
+export const TEMPLATE_REF_ANNOTATION = `${PREFIX}sandbox-template-ref`;
+/** Annotation on Sandboxes that a pool has made: name of their Pod, for clients before 1.0. */
+export const POD_NAME_ANNOTATION = `${PREFIX}pod-name`;
+/** Annotation on pool members: `<own number>/<number of the first that was made along with it>`. */
+export const POOL_SEQUENCE_ANNOTATION = `${PREFIX}pool-sequence`;
+/** Annotation on Sandboxes that a pool has made for one claim alone: UID of that claim. */
+export const FOR_CLAIM_ANNOTATION = `${PREFIX}for-claim`;
+/** Annotation on a claim's Sandbox: when it was handed over, RFC 3339 with milliseconds. */
+export const ASSIGNED_AT_ANNOTATION = `${PREFIX}assigned-at`;
+/** Annotation on a claim's Sandbox: the claim's `additionalPodMetadata` that it carries, as JSON. */
+export const CLAIM_METADATA_ANNOTATION = `${PREFIX}claim-pod-metadata`;
+/** Annotation on claims: name of the Sandbox that they were given. */
+export const SANDBOX_NAME_ANNOTATION = `${PREFIX}sandbox-name`;
+/** Annotation on claims: when a controller first saw them, RFC 3339 with milliseconds. */
+export const FIRST_OBSERVED_ANNOTATION = `${PREFIX}controller-first-observed-at`;
+/** Annotation on claims: when they first became Ready, RFC 3339 with milliseconds; `unknown` if nobody took note. */
+export const FIRST_READY_ANNOTATION = `${PREFIX}claim-first-ready-at`;
+/** Annotation on Pods: whether the cluster autoscaler may evict them; pools say `true` of members that nobody uses. */
+export const SAFE_TO_EVICT_ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+/** Annotation of Metacontroller on attachments: name of the DecoratorController that they belong to. */
+export const DECORATOR_ANNOTATION = "metacontroller.k8s.io/decorator-controller";
 /** Annotation on Pods: sorted, comma-joined keys of the labels taken from the template. */
 export const PROPAGATED_LABELS_ANNOTATION = `${PREFIX}propagated-labels`;
 /** Annotation on Pods: sorted, comma-joined keys of the annotations taken from the template. */
 export const PROPAGATED_ANNOTATIONS_ANNOTATION = `${PREFIX}propagated-annotations`;
 /** Annotation on Sandboxes and claims: W3C trace context as JSON; never reaches a Pod. */
 export const TRACE_CONTEXT_ANNOTATION = "opentelemetry.io/trace-context";
-/** Annotation on Sandboxes, written by the keeper: what keeps a child from being made, see api/unresolved.ts. */
+/**
+ * Annotation written by the keeper: on Sandboxes what keeps a child from being made (api/unresolved.ts), on claims what
+ * keeps them from being given a Sandbox (api/claimproblem.ts).
+ */
 export const UNRESOLVED_ANNOTATION = `${PREFIX}unresolved`;
 
 /** Tells whether a key belongs to the controllers: template metadata never carries it to a Pod. */

@@ -1,0 +1,43 @@
+/**
+ * What keeps a claim from being given a Sandbox: as a verdict, and as the annotation by which the keeper tells the claim
+ * hook of it. The keeper writes and removes it, the hook reads it, nobody else touches it. @module
+ */
+import * as z from "zod";
+import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
+import type { ObjectMeta } from "../lib/objects.ts";
+
+/** Why a claim is not served; `message` is for people, word for word what the Ready condition says. */
+const claimProblemSchema = z.object({
+  reason: z.enum([
+    "WarmPoolNotFound",
+    "TemplateNotFound",
+    "InvalidMetadata",
+    "EnvVarsInjectionRejected",
+    "VolumeClaimTemplatesError",
+    "ReconcilerError",
+  ]),
+  message: z.string(),
+});
+export type ClaimProblem = z.infer<typeof claimProblemSchema>;
+
+const claimUnresolvedSchema = claimProblemSchema.extend({
+  /** `metadata.generation` of the claim that was looked at. */
+  generation: z.number(),
+});
+export type ClaimUnresolved = z.infer<typeof claimUnresolvedSchema>;
+
+/** Reads the annotation of a claim; undefined if there is none, if it is of another spec, or not the keeper's hand. */
+export function readClaimProblem(meta: ObjectMeta): ClaimProblem | undefined {
+  const text = meta.annotations?.[UNRESOLVED_ANNOTATION];
+  if (text === undefined) return undefined;
+  const { generation, ...problem } = parsed(text) ?? {};
+  return generation === meta.generation ? (problem as ClaimProblem) : undefined;
+}
+
+function parsed(text: string): ClaimUnresolved | undefined {
+  try {
+    return claimUnresolvedSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
