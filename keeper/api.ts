@@ -35,21 +35,25 @@ export interface Api {
 /** Names what the keeper touches, for {@link pathOf}. */
 export interface ObjectPath {
   /** Plural, as in the URL. */
-  resource: "sandboxes" | "pods" | "services" | "persistentvolumeclaims" | "leases" | "namespaces";
+  resource: keyof typeof GROUP_VERSIONS;
   /** Absent: all of them. */
   namespace?: string | undefined;
   /** Absent: the collection. */
   name?: string;
 }
 
-const GROUP_VERSIONS: Record<ObjectPath["resource"], string> = {
+const GROUP_VERSIONS = {
   sandboxes: "/apis/agents.x-k8s.io/v1beta1",
+  sandboxclaims: "/apis/extensions.agents.x-k8s.io/v1beta1",
+  sandboxwarmpools: "/apis/extensions.agents.x-k8s.io/v1beta1",
+  sandboxtemplates: "/apis/extensions.agents.x-k8s.io/v1beta1",
   pods: "/api/v1",
   services: "/api/v1",
   persistentvolumeclaims: "/api/v1",
   leases: "/apis/coordination.k8s.io/v1",
   namespaces: "/api/v1",
-};
+  networkpolicies: "/apis/networking.k8s.io/v1",
+} as const;
 
 /** Returns the URL path of an object or a collection. */
 export function pathOf({ resource, namespace, name }: ObjectPath): string {

@@ -8,11 +8,11 @@ import type { Builders } from "./children.ts";
 import { connect } from "./connection.ts";
 import { type Credentials, kubeconfigCredentials, podCredentials } from "./credentials.ts";
 import { createHealthApp } from "./health.ts";
+import { keep } from "./keep.ts";
 import { lead, type Work } from "./leader.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
 import type { KeeperOptions } from "./options.ts";
 import type { Report } from "./report.ts";
-import { keepSandboxes } from "./sandboxes.ts";
 
 /** Name of the Lease. */
 export const LEASE_NAME = "hookbox-keeper";
@@ -37,7 +37,7 @@ export async function runKeeper(options: KeeperOptions, builders: Builders, sign
     metrics.leading.set(1);
     const api = connect(credentials, { signal: leading, onAnswer: counter(metrics) });
     const onListed = () => isReady = true;
-    await keepSandboxes(api, { builders, log, report: reporter(log, metrics), onListed }, leading);
+    await keep(api, { builders, log, reportFor: reporter(log, metrics), onListed }, leading);
     metrics.leading.set(0);
     isReady = true;
   };
@@ -92,9 +92,9 @@ function counter(metrics: KeeperMetrics): (method: string, status: number) => vo
   return (method, status) => metrics.requests.inc({ method, code: String(status) });
 }
 
-function reporter(log: Log, metrics: KeeperMetrics): Report {
-  return (action, { namespace, name, uid, generation }, details) => {
+function reporter(log: Log, metrics: KeeperMetrics): (kind: string) => Report {
+  return (kind) => (action, { namespace, name, uid, generation }, details) => {
     countAction(metrics, action);
-    log("info", `Sandbox: ${action}`, { namespace, name, uid, generation, ...details });
+    log("info", `${kind}: ${action}`, { namespace, name, uid, generation, ...details });
   };
 }

@@ -10,7 +10,7 @@ interface Rule {
 }
 
 const HTTP = [/^hono(\/|$)/, /^prom-client$/];
-const KEEPER = [/^lib\//, /^api\//, /^keeper\//, /^(zod|yaml)$/, ...HTTP, /^node:/];
+const KEEPER = [/^lib\//, /^api\//, /^claims\//, /^keeper\//, /^(zod|yaml)$/, ...HTTP, /^node:/];
 const RULES: Rule[] = [
   { files: "lib/*.ts", values: [/^lib\//, /^zod$/] },
   { files: "lib/{app,metrics}.ts", values: [/^lib\//, /^zod$/, ...HTTP] },

@@ -95,9 +95,11 @@ export function startKeeper(...args: string[]): Child {
   return keeper;
 }
 
-/** Waits until a keeper has listed the Sandboxes. */
+/** Waits until a keeper has listed every kind. */
 export async function listed(): Promise<void> {
-  const watching = () => Promise.resolve(proxy.requests.some((line) => line.endsWith("sandboxes watch")));
+  const kinds = ["sandboxes", "sandboxclaims", "sandboxwarmpools", "sandboxtemplates"];
+  const isWatched = (kind: string) => proxy.requests.some((line) => line.endsWith(`/${kind} watch`));
+  const watching = () => Promise.resolve(kinds.every(isWatched));
   await until(watching, (isWatching) => isWatching);
 }
 

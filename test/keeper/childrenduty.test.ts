@@ -1,7 +1,7 @@
 /** Where children are missing: what the keeper asks for, when it leaves word, when it takes it back. @module */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aChild } from "../sandboxes.ts";
-import { asked, begin, end, keep, NO_POD, OURS, pass, READY, server, VOLUMES } from "./duty.ts";
+import { asked, begin, end, keep, NO_POD, OURS, pass, READY, requests, server, VOLUMES } from "./duty.ts";
 import { refusal } from "./fakeapi.ts";
 import { POD, putSandbox, PVC, SANDBOX, unresolvedOf } from "./keeping.ts";
 
@@ -33,7 +33,7 @@ describe("a Pod that does not exist", () => {
     putSandbox(server, NO_POD);
     await keep(1.1);
     expect(asked()).toEqual(["GET pods/demo", "POST team-a/pods dry"]);
-    const { body, query } = server.requests[2] ?? {};
+    const { body, query } = requests()[1] ?? {};
     expect(query).toEqual({ dryRun: "All", fieldManager: "hookbox-keeper" });
     expect(body).toMatchObject({
       kind: "Pod",

@@ -41,9 +41,14 @@ export async function pass(seconds: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(seconds * 1000);
 }
 
-/** Requests since the list, in short. */
+/** Requests but lists. */
+export function requests(): ApiRequest[] {
+  return server.requests.filter(({ query }) => query?.["limit"] === undefined);
+}
+
+/** Requests but lists, in short. */
 export function asked(): string[] {
   const short = ({ method, path, query }: ApiRequest) =>
     `${method} ${path.split("/").slice(-2).join("/")}${query?.["dryRun"] ? " dry" : ""}`;
-  return server.requests.slice(1).map(short);
+  return requests().map(short);
 }

@@ -1,7 +1,7 @@
 /** Children that exist and are not the Sandbox's: named, or adopted. @module */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aChild, NOW } from "../sandboxes.ts";
-import { asked, begin, end, keep, keeper, NO_POD, OURS, pass, READY, server, VOLUMES } from "./duty.ts";
+import { asked, begin, end, keep, keeper, NO_POD, OURS, pass, READY, requests, server, VOLUMES } from "./duty.ts";
 import { POD, putSandbox, PVC, SERVICE, unresolvedOf } from "./keeping.ts";
 
 const ERROR: [string, string, string] = ["False", "ReconcilerError", "Error seen: x"];
@@ -112,7 +112,7 @@ describe("adoption", () => {
     putSandbox(server, NO_POD);
     server.put(POD, aChild("Pod", { metadata: ADOPTABLE }));
     server.intercept = ({ method }) => {
-      if (method === "PATCH" && server.requests.length === 3) server.put(POD, aChild("Pod", { metadata: OURS }));
+      if (method === "PATCH" && requests().length === 2) server.put(POD, aChild("Pod", { metadata: OURS }));
       return undefined;
     };
     await keep(10);

@@ -2,8 +2,8 @@
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { Api } from "../../keeper/api.ts";
 import type { Builders } from "../../keeper/children.ts";
+import { keep } from "../../keeper/keep.ts";
 import type { Action } from "../../keeper/report.ts";
-import { keepSandboxes } from "../../keeper/sandboxes.ts";
 import { nameHash } from "../../lib/names.ts";
 import { aSandbox } from "../sandboxes.ts";
 import type { FakeApi } from "./fakeapi.ts";
@@ -45,7 +45,7 @@ export function startKeeper(server: FakeApi, parameters: { log?: (line: string) 
     watch: (path, query) => alive(server.watch(path, query)),
   };
   const log = (_: string, message: string) => parameters.log?.(message);
-  void keepSandboxes(api, { builders: BUILDERS, log, report: (action) => actions.push(action) }, end.signal);
+  void keep(api, { builders: BUILDERS, log, reportFor: () => (action) => actions.push(action) }, end.signal);
   return { actions, kill: () => end.abort() };
 }
 

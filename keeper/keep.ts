@@ -1,0 +1,45 @@
+/** Everything that the keeper does: which duties hang on which kind's watch. @module */
+import type { Log } from "../lib/log.ts";
+import type { ObjectMeta } from "../lib/objects.ts";
+import type { Api } from "./api.ts";
+import { childrenDuty } from "./childrenduty.ts";
+import type { Builders } from "./children.ts";
+import type { Duty, Sink } from "./duty.ts";
+import { expiryDuty } from "./expiryduty.ts";
+import type { Pace } from "./look.ts";
+import { createQueue } from "./queue.ts";
+import type { Report } from "./report.ts";
+import { sharedPortsDuty } from "./sharedportsduty.ts";
+import { followAll, type Sinks } from "./watches.ts";
+
+export interface KeepOptions {
+  builders: Builders;
+  log: Log;
+  /** Makes the report of the duties for one kind. */
+  reportFor(kind: string): Report;
+  /** Further sinks, which see each object after the duties. */
+  observers?: Partial<Sinks>;
+  /** Waits of the looks at children; tests shorten them. */
+  pace?: Pace;
+  /** Called once, when every object of every kind has been seen. */
+  onListed?: () => void;
+}
+
+/** Watches all our kinds and does the duties for them until `signal` fires. */
+export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
+  const { log, reportFor, observers = {}, onListed = () => {} } = options;
+  const queue = <T extends { metadata: ObjectMeta }>(duty: Duty<T>): Sink<T> => createQueue(duty, { log }, signal);
+  const report = reportFor("Sandbox");
+  const sinks: Sinks = {
+    sandboxes: [
+      queue(expiryDuty(api, report)),
+      queue(childrenDuty({ api, ...options, report })),
+      queue(sharedPortsDuty(api, report)),
+      ...observers.sandboxes ?? [],
+    ],
+    sandboxclaims: [...observers.sandboxclaims ?? []],
+    sandboxwarmpools: [...observers.sandboxwarmpools ?? []],
+    sandboxtemplates: [...observers.sandboxtemplates ?? []],
+  };
+  await followAll(api, sinks, { log, signal, onListed });
+}
