@@ -5,6 +5,7 @@ import { CONTROLLER_UID_LABEL } from "../lib/keys.ts";
 import { type KubeObject, kubeObjectSchema } from "../lib/objects.ts";
 import { type Answer, answerError, type Api, isOk, pathOf } from "./api.ts";
 import { type Child, RESOURCES } from "./children.ts";
+import { patchOf, sendPatch } from "./patch.ts";
 
 /** Reads what exists under the child's name; undefined: nothing. */
 export async function findChild(
@@ -25,13 +26,9 @@ export async function findChild(
  * @returns false if it has changed or gone meanwhile: look again
  */
 export async function offerForAdoption(api: Api, { metadata: { uid } }: Sandbox, object: KubeObject): Promise<boolean> {
-  const { namespace, name, resourceVersion } = object.metadata;
-  const path = pathOf({ resource: RESOURCES[object.kind as Child["kind"]], namespace, name });
-  const body = { metadata: { resourceVersion, labels: { [CONTROLLER_UID_LABEL]: uid } } };
-  const answer = await api.send({ method: "PATCH", path, body });
-  if (answer.status === 404 || answer.status === 409) return false;
-  if (!isOk(answer)) throw answerError(`label ${object.kind} ${namespace}/${name}`, answer);
-  return true;
+  const { kind, metadata } = object;
+  const target = { kind, resource: RESOURCES[kind as Child["kind"]], metadata };
+  return await sendPatch(api, target, patchOf(metadata, { labels: { [CONTROLLER_UID_LABEL]: uid } }));
 }
 
 /** Asks what would become of the child if Metacontroller created it now. Creates nothing. */

@@ -2,7 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import { type Problem, readUnresolved } from "../api/unresolved.ts";
 import type { Log } from "../lib/log.ts";
-import { answerError, type Api, isOk, messageOf, pathOf } from "./api.ts";
+import { type Api, messageOf } from "./api.ts";
 import { findChild, offerForAdoption, tryToCreate } from "./childprobe.ts";
 import { type Builders, type Child, wantedChildren } from "./children.ts";
 import { diagnose } from "./diagnose.ts";
@@ -10,7 +10,7 @@ import type { Duty } from "./duty.ts";
 import { type Look, nextLook, type Outcome, PACE, type Pace, plannedLook, situationOf } from "./look.ts";
 import { dryRunVerdict } from "./refusal.ts";
 import type { Report } from "./report.ts";
-import { unresolvedPatch } from "./unresolved.ts";
+import { publishProblems } from "./unresolved.ts";
 
 /** What the duty works with. */
 export interface ChildrenDutyOptions {
@@ -53,7 +53,8 @@ export function childrenDuty(options: ChildrenDutyOptions): Duty<Sandbox> {
       if (!look || !situation) return;
       const findings = situation.kind === "leftover" ? [] : await findingsOf(sandbox, options);
       const problems = findings.flatMap(({ problem }) => problem ?? []);
-      const isWritten = await publish(sandbox, problems, options);
+      const parent = { kind: "Sandbox", resource: "sandboxes", metadata: sandbox.metadata } as const;
+      const isWritten = await publishProblems(options.api, options.report, parent, problems);
       const outcome = isWritten ? outcomeOf(sandbox, findings) : "problem";
       if (memory.get(uid) === look) memory.set(uid, nextLook(look, outcome, Date.now(), pace));
     },
@@ -109,18 +110,4 @@ async function absenceOf(
   log("warn", "Dry run without an answer", { namespace, name, kind: child.kind, error: messageOf(answer) });
   const before = readUnresolved(sandbox.metadata)?.problems ?? [];
   return before.find(({ kind, name, state }) => kind === child.kind && name === child.name && state !== "taken");
-}
-
-/** Writes the annotation, or removes it. @returns false if the Sandbox has changed or gone meanwhile: look again */
-async function publish(sandbox: Sandbox, problems: Problem[], { api, report }: ChildrenDutyOptions): Promise<boolean> {
-  const body = unresolvedPatch(sandbox, problems);
-  if (!body) return true;
-  const { namespace, name } = sandbox.metadata;
-  const path = pathOf({ resource: "sandboxes", namespace, name });
-  const answer = await api.send({ method: "PATCH", path, body });
-  if (answer.status === 404 || answer.status === 409) return false;
-  if (!isOk(answer)) throw answerError(`annotate Sandbox ${namespace}/${name}`, answer);
-  if (problems.length > 0) report("annotated", sandbox.metadata, { problems });
-  else report("annotation removed", sandbox.metadata, {});
-  return true;
 }

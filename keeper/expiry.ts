@@ -1,36 +1,81 @@
-/** Which Sandboxes have expired and are to be deleted. Pure. @module */
+/** Which Sandboxes and claims have expired and are to be deleted. Pure. @module */
 import type { Sandbox } from "../api/sandbox.ts";
-import { findCondition } from "../lib/conditions.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { type Condition, findCondition } from "../lib/conditions.ts";
+import type { ObjectMeta } from "../lib/objects.ts";
 
-/** What to do about the expiry of a Sandbox; `until` is in milliseconds since the epoch. */
-export type ExpiryVerdict = { verdict: "keep" } | { verdict: "wait"; until: number } | { verdict: "delete" };
+/** How the API server deletes: dependents afterwards, or dependents first. */
+type Propagation = "Background" | "Foreground";
+
+/** What to do about the expiry of an object; `until` is in milliseconds since the epoch. */
+export type ExpiryVerdict =
+  | { verdict: "keep" }
+  | { verdict: "wait"; until: number }
+  | { verdict: "delete"; propagation: Propagation };
+
+/** What an object says of its expiry. */
+interface Expiry {
+  /** Reason of the Ready condition by which its hook publishes it. */
+  reason: string;
+  /** When, by the spec, in milliseconds since the epoch; NaN: never. */
+  until: number;
+  /** Absent: its policy is to keep it. */
+  propagation: Propagation | undefined;
+}
+
+interface Expiring {
+  metadata: ObjectMeta;
+  status?: { conditions?: Condition[] | undefined } | undefined;
+}
+
+/** Judges a Sandbox: `Delete` deletes it in the background. */
+export function sandboxExpiryVerdict(sandbox: Sandbox, now: number): ExpiryVerdict {
+  const { shutdownPolicy, shutdownTime = "" } = sandbox.spec;
+  const propagation = shutdownPolicy === "Delete" ? "Background" : undefined;
+  return expiryVerdict(sandbox, { reason: "SandboxExpired", until: Date.parse(shutdownTime), propagation }, now);
+}
 
 /**
- * Decides whether a Sandbox is deleted because it has expired: what the hook has published and the spec both say so.
+ * Judges a claim: `Delete` deletes it in the background, `DeleteForeground` once Sandbox and Pod have gone. It expires at
+ * the earlier of `shutdownTime` and `ttlSecondsAfterFinished` after it has finished.
+ * Source: Agent Sandbox API, section 3.5.6.
+ */
+export function claimExpiryVerdict(claim: SandboxClaim, now: number): ExpiryVerdict {
+  const { shutdownPolicy, shutdownTime = "", ttlSecondsAfterFinished: ttl = NaN } = claim.spec.lifecycle ?? {};
+  const finished = findCondition(claim.status?.conditions, "Finished");
+  const finishedAt = finished?.status === "True" ? Date.parse(finished.lastTransitionTime) : NaN;
+  const times = [Date.parse(shutdownTime), finishedAt + ttl * 1000].filter((time) => !Number.isNaN(time));
+  const until = times.length > 0 ? Math.min(...times) : NaN;
+  return expiryVerdict(claim, { reason: "ClaimExpired", until, propagation: claimPropagation(shutdownPolicy) }, now);
+}
+
+/**
+ * Decides whether an object is deleted because it has expired: what its hook has published and its spec both say so.
  *
- * | published: Ready is SandboxExpired, of this generation | policy | shutdownTime by this clock | verdict |
+ * | published: Ready has the reason, of this generation | policy | time by this clock | verdict |
  * |---|---|---|---|
  * | no | any | any | keep |
  * | yes | Retain | any | keep |
- * | yes | Delete | ahead: our clock is behind the hook's | wait |
- * | yes | Delete | past | delete |
- * | yes | Delete | absent, or no time | keep |
+ * | yes | any other | ahead: our clock is behind the hook's | wait |
+ * | yes | any other | past | delete |
+ * | yes | any other | absent, or no time | keep |
  *
  * One that is being deleted is kept, too: somebody else was first.
  */
-export function expiryVerdict(sandbox: Sandbox, now: number): ExpiryVerdict {
-  const { metadata, spec } = sandbox;
-  if (metadata.deletionTimestamp !== undefined || spec.shutdownPolicy !== "Delete" || !isPublished(sandbox)) {
-    return { verdict: "keep" };
-  }
-  const until = Date.parse(spec.shutdownTime ?? "");
-  if (Number.isNaN(until)) return { verdict: "keep" };
-  return until > now ? { verdict: "wait", until } : { verdict: "delete" };
+function expiryVerdict(object: Expiring, { reason, until, propagation }: Expiry, now: number): ExpiryVerdict {
+  const isBeingDeleted = object.metadata.deletionTimestamp !== undefined;
+  if (isBeingDeleted || !propagation || Number.isNaN(until) || !isPublished(object, reason)) return { verdict: "keep" };
+  return until > now ? { verdict: "wait", until } : { verdict: "delete", propagation };
 }
 
 /** Tells whether the hook has published the expiry, and of this spec: another one may have changed its mind. */
-export function isPublished({ metadata, status }: Sandbox): boolean {
+function isPublished({ metadata, status }: Expiring, reason: string): boolean {
   const ready = findCondition(status?.conditions, "Ready");
-  if (ready?.reason !== "SandboxExpired") return false;
+  if (ready?.reason !== reason) return false;
   return ready.observedGeneration === undefined || ready.observedGeneration === metadata.generation;
+}
+
+function claimPropagation(policy: string | undefined): Propagation | undefined {
+  if (policy === "Delete") return "Background";
+  return policy === "DeleteForeground" ? "Foreground" : undefined;
 }

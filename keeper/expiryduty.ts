@@ -1,38 +1,51 @@
-/** Deletes Sandboxes that have expired, each with the preconditions that make it the very one that was judged. @module */
-import type { Sandbox } from "../api/sandbox.ts";
-import { answerError, type Api, isOk, pathOf } from "./api.ts";
+/** Deletes what has expired, each object with the preconditions that make it the very one that was judged. @module */
+import type { ObjectMeta } from "../lib/objects.ts";
+import { answerError, type Api, isOk, type ObjectPath, pathOf } from "./api.ts";
 import type { Duty } from "./duty.ts";
-import { expiryVerdict } from "./expiry.ts";
+import type { ExpiryVerdict } from "./expiry.ts";
 import type { Report } from "./report.ts";
 
+/** A kind whose objects expire. */
+export interface ExpiringKind<T> {
+  kind: string;
+  resource: ObjectPath["resource"];
+  judge(object: T, now: number): ExpiryVerdict;
+}
+
 /** Makes the duty. Idempotent: whatever part of it a dead process has done, a new one finds and finishes the rest. */
-export function expiryDuty(api: Api, report: Report): Duty<Sandbox> {
+export function expiryDuty<T extends { metadata: ObjectMeta }>(
+  api: Api,
+  report: Report,
+  { kind, resource, judge }: ExpiringKind<T>,
+): Duty<T> {
   /** The resourceVersion that was dealt with. */
   const memory = new Map<string, string | undefined>();
   return {
-    name: "expiry",
+    name: `expiry of ${kind}`,
     memory,
-    dueAt(sandbox, now) {
-      const { uid = "", resourceVersion } = sandbox.metadata;
-      const decision = expiryVerdict(sandbox, now);
+    dueAt(object, now) {
+      const { uid = "", resourceVersion } = object.metadata;
+      const decision = judge(object, now);
       if (decision.verdict === "keep" || memory.get(uid) === resourceVersion) return undefined;
       return decision.verdict === "wait" ? decision.until : now;
     },
-    async act({ metadata }) {
-      const { namespace, name, uid, resourceVersion } = metadata;
-      const path = pathOf({ resource: "sandboxes", namespace, name });
+    async act(object, now) {
+      const decision = judge(object, now);
+      if (decision.verdict !== "delete") return;
+      const { namespace, name, uid, resourceVersion } = object.metadata;
+      const path = pathOf({ resource, namespace, name });
       const body = {
         apiVersion: "v1",
         kind: "DeleteOptions",
         preconditions: { uid, resourceVersion },
-        propagationPolicy: "Background",
+        propagationPolicy: decision.propagation,
       };
       const answer = await api.send({ method: "DELETE", path, body });
       const isSettled = isOk(answer) || answer.status === 404;
       // 409: it has changed since; the watch brings the new version, which is judged afresh.
-      if (!isSettled && answer.status !== 409) throw answerError(`delete expired Sandbox ${namespace}/${name}`, answer);
+      if (!isSettled && answer.status !== 409) throw answerError(`delete expired ${kind} ${namespace}/${name}`, answer);
       memory.set(uid ?? "", resourceVersion);
-      if (isOk(answer)) report("deleted", metadata, {});
+      if (isOk(answer)) report("deleted", object.metadata, { propagation: decision.propagation });
     },
   };
 }

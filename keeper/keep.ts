@@ -5,6 +5,7 @@ import type { Api } from "./api.ts";
 import { childrenDuty } from "./childrenduty.ts";
 import type { Builders } from "./children.ts";
 import type { Duty, Sink } from "./duty.ts";
+import { claimExpiryVerdict, sandboxExpiryVerdict } from "./expiry.ts";
 import { expiryDuty } from "./expiryduty.ts";
 import type { Pace } from "./look.ts";
 import { createQueue } from "./queue.ts";
@@ -25,6 +26,9 @@ export interface KeepOptions {
   onListed?: () => void;
 }
 
+const SANDBOX_EXPIRY = { kind: "Sandbox", resource: "sandboxes", judge: sandboxExpiryVerdict } as const;
+const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: claimExpiryVerdict } as const;
+
 /** Watches all our kinds and does the duties for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
   const { log, reportFor, observers = {}, onListed = () => {} } = options;
@@ -32,12 +36,15 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
   const report = reportFor("Sandbox");
   const sinks: Sinks = {
     sandboxes: [
-      queue(expiryDuty(api, report)),
+      queue(expiryDuty(api, report, SANDBOX_EXPIRY)),
       queue(childrenDuty({ api, ...options, report })),
       queue(sharedPortsDuty(api, report)),
       ...observers.sandboxes ?? [],
     ],
-    sandboxclaims: [...observers.sandboxclaims ?? []],
+    sandboxclaims: [
+      queue(expiryDuty(api, reportFor("SandboxClaim"), CLAIM_EXPIRY)),
+      ...observers.sandboxclaims ?? [],
+    ],
     sandboxwarmpools: [...observers.sandboxwarmpools ?? []],
     sandboxtemplates: [...observers.sandboxtemplates ?? []],
   };

@@ -3,6 +3,7 @@ import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import type { Sandbox } from "../api/sandbox.ts";
 import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied } from "../lib/apply.ts";
 import type { KubeObject } from "../lib/objects.ts";
+import { patchOf } from "./patch.ts";
 
 /** Tells whether some container of the Pod names one port number twice: 53/TCP and 53/UDP. */
 export function podSharesPorts({ containers, initContainers = [] }: V1PodSpec): boolean {
@@ -47,6 +48,5 @@ export function silencingPatch(object: KubeObject): object | undefined {
   const { ports: _, ...others } = spec;
   const { spec: __, ...silent } = applied;
   const text = canonicalJson(object.kind === "Service" ? { ...silent, spec: others } : silent);
-  const { resourceVersion } = object.metadata;
-  return { metadata: { resourceVersion, annotations: { [LAST_APPLIED_ANNOTATION]: text } } };
+  return patchOf(object.metadata, { annotations: { [LAST_APPLIED_ANNOTATION]: text } });
 }

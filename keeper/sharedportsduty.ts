@@ -1,10 +1,11 @@
 /** Keeps Metacontroller from merging ports that share a number, for each Pod and Service once. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { controllerOf } from "../lib/objects.ts";
-import { answerError, type Api, isOk, pathOf } from "./api.ts";
+import type { Api } from "./api.ts";
 import { findChild } from "./childprobe.ts";
 import { type Child, RESOURCES } from "./children.ts";
 import type { Duty } from "./duty.ts";
+import { sendPatch } from "./patch.ts";
 import type { Report } from "./report.ts";
 import { podSharesPorts, portsState, serviceSharesPorts, silencingPatch } from "./sharedports.ts";
 
@@ -35,14 +36,12 @@ const TRIES = 5;
 
 async function silence(kind: Child["kind"], sandbox: Sandbox, api: Api, report: Report): Promise<void> {
   const { namespace, name, uid } = sandbox.metadata;
-  const path = pathOf({ resource: RESOURCES[kind], namespace, name });
-  for (let tries = 1;; tries++) {
+  for (let tries = 1; tries <= TRIES; tries++) {
     const object = await findChild(api, sandbox, { kind, name });
     const body = object && controllerOf(object.metadata)?.uid === uid ? silencingPatch(object) : undefined;
-    if (!body) return;
-    const answer = await api.send({ method: "PATCH", path, body });
-    if (isOk(answer)) return report("spec left out of last-applied", sandbox.metadata, { kind });
-    if (answer.status === 404) return;
-    if (answer.status !== 409 || tries === TRIES) throw answerError(`annotate ${kind} ${namespace}/${name}`, answer);
+    if (!object || !body) return;
+    const isWritten = await sendPatch(api, { kind, resource: RESOURCES[kind], metadata: object.metadata }, body);
+    if (isWritten) return report("spec left out of last-applied", sandbox.metadata, { kind });
   }
+  throw new Error(`Cannot annotate ${kind} ${namespace}/${name}: it has changed each of ${TRIES} times`);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { expiryVerdict } from "../../keeper/expiry.ts";
+import { type ExpiryVerdict, sandboxExpiryVerdict } from "../../keeper/expiry.ts";
 import { expiryDuty } from "../../keeper/expiryduty.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 import { createFakeApi, refusal } from "./fakeapi.ts";
@@ -22,16 +22,21 @@ interface Case {
   name: string;
   reason: string;
   over: { spec?: object; status?: object; metadata?: object };
-  want: ReturnType<typeof expiryVerdict>;
+  want: ExpiryVerdict;
 }
 
 const cases: Case[] = [
-  { name: "published and past", reason: "both say so", over: {}, want: { verdict: "delete" } },
+  {
+    name: "published and past",
+    reason: "both say so",
+    over: {},
+    want: { verdict: "delete", propagation: "Background" },
+  },
   {
     name: "published, the very moment",
     reason: "the moment itself counts as past, as in the hook",
     over: { spec: { ...EXPIRED.spec, shutdownTime: NOW.toISOString() } },
-    want: { verdict: "delete" },
+    want: { verdict: "delete", propagation: "Background" },
   },
   {
     name: "published, ahead by our clock",
@@ -61,7 +66,7 @@ const cases: Case[] = [
     name: "published without a generation",
     reason: "another hook may not write one",
     over: { status: ready("SandboxExpired") },
-    want: { verdict: "delete" },
+    want: { verdict: "delete", propagation: "Background" },
   },
   {
     name: "Retain",
@@ -89,13 +94,14 @@ const cases: Case[] = [
   },
 ];
 
-test.for(cases)("expiryVerdict(): $name", ({ over, want, reason }) => {
+test.for(cases)("sandboxExpiryVerdict(): $name", ({ over, want, reason }) => {
   const merged = { ...EXPIRED, ...over };
   if (merged.status === undefined) delete (merged as { status?: object }).status;
-  expect(expiryVerdict(aSandbox(merged), NOW.getTime()), reason).toEqual(want);
+  expect(sandboxExpiryVerdict(aSandbox(merged), NOW.getTime()), reason).toEqual(want);
 });
 
 describe("expiryDuty()", () => {
+  const KIND = { kind: "Sandbox", resource: "sandboxes", judge: sandboxExpiryVerdict } as const;
   const aStoredSandbox = (api: ReturnType<typeof createFakeApi>, over: object = {}) =>
     aSandbox(api.put(PATH, { ...aSandbox({ ...EXPIRED, ...over }) }) as never);
   const now = NOW.getTime();
@@ -104,7 +110,7 @@ describe("expiryDuty()", () => {
     const api = createFakeApi();
     const report = vi.fn();
     const sandbox = aStoredSandbox(api);
-    const duty = expiryDuty(api, report);
+    const duty = expiryDuty(api, report, KIND);
     expect(duty.dueAt(sandbox, now)).toBe(now);
     await duty.act(sandbox, now);
     const { uid, resourceVersion } = sandbox.metadata;
@@ -120,7 +126,7 @@ describe("expiryDuty()", () => {
     }]);
     expect(api.get(PATH)).toBeUndefined();
     expect(duty.dueAt(sandbox, now)).toBeUndefined();
-    expect(report).toHaveBeenCalledExactlyOnceWith("deleted", sandbox.metadata, {});
+    expect(report).toHaveBeenCalledExactlyOnceWith("deleted", sandbox.metadata, { propagation: "Background" });
   });
 
   test("leaves what has changed since, and judges the new version afresh", async () => {
@@ -131,7 +137,7 @@ describe("expiryDuty()", () => {
       spec: { ...EXPIRED.spec, shutdownTime: AHEAD },
       metadata: { generation: 2 },
     });
-    const duty = expiryDuty(api, report);
+    const duty = expiryDuty(api, report, KIND);
     await duty.act(seen, now);
     expect(api.get(PATH)).toBeDefined();
     expect(report).not.toHaveBeenCalled();
@@ -144,7 +150,7 @@ describe("expiryDuty()", () => {
     const seen = aStoredSandbox(api);
     api.remove(PATH);
     aStoredSandbox(api, { metadata: { uid: "uid-another" } });
-    await expiryDuty(api, vi.fn()).act(seen, now);
+    await expiryDuty(api, vi.fn(), KIND).act(seen, now);
     expect(api.get(PATH)?.metadata.uid).toBe("uid-another");
   });
 
@@ -153,7 +159,7 @@ describe("expiryDuty()", () => {
     const sandbox = aStoredSandbox(api);
     api.remove(PATH);
     const report = vi.fn();
-    const duty = expiryDuty(api, report);
+    const duty = expiryDuty(api, report, KIND);
     await duty.act(sandbox, now);
     expect(duty.dueAt(sandbox, now)).toBeUndefined();
     expect(report).not.toHaveBeenCalled();
@@ -163,7 +169,7 @@ describe("expiryDuty()", () => {
     const api = createFakeApi();
     const sandbox = aStoredSandbox(api);
     api.intercept = () => refusal(status, "not now");
-    const duty = expiryDuty(api, vi.fn());
+    const duty = expiryDuty(api, vi.fn(), KIND);
     await expect(duty.act(sandbox, now)).rejects.toThrow("Cannot delete expired Sandbox team-a/demo: not now");
     expect(duty.dueAt(sandbox, now)).toBe(now);
   });

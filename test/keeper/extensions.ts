@@ -1,0 +1,41 @@
+/** Claims, pools and templates for the keeper's tests: one valid default of each, and where it is stored. @module */
+import { type SandboxClaim, sandboxClaimSchema } from "../../api/sandboxclaim.ts";
+import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
+
+const EXTENSIONS = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/team-a";
+export const CLAIM = `${EXTENSIONS}/sandboxclaims/job`;
+export const POOL = `${EXTENSIONS}/sandboxwarmpools/pool`;
+export const TEMPLATE = `${EXTENSIONS}/sandboxtemplates/python`;
+
+interface Over {
+  metadata?: object;
+  spec?: object;
+  status?: object;
+}
+
+/** Makes a claim named `job` on the pool `pool`. */
+export function aClaim({ metadata, spec, status }: Over = {}): SandboxClaim {
+  return sandboxClaimSchema.parse({
+    apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+    kind: "SandboxClaim",
+    metadata: { name: "job", namespace: "team-a", uid: "uid-job", generation: 1, ...metadata },
+    spec: { warmPoolRef: { name: "pool" }, ...spec },
+    ...(status ? { status } : {}),
+  });
+}
+
+/** Makes a pool named `pool` of the template `python`. */
+export function aPool({ metadata, spec, status }: Over = {}): SandboxWarmPool {
+  return sandboxWarmPoolSchema.parse({
+    apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+    kind: "SandboxWarmPool",
+    metadata: { name: "pool", namespace: "team-a", uid: "uid-pool", generation: 1, ...metadata },
+    spec: { replicas: 1, sandboxTemplateRef: { name: "python" }, ...spec },
+    ...(status ? { status } : {}),
+  });
+}
+
+/** Makes a condition. */
+export function aCondition(type: string, status: string, reason: string, over: object = {}) {
+  return { type, status, reason, message: "", lastTransitionTime: "2026-11-21T11:59:00Z", ...over };
+}
