@@ -29,6 +29,9 @@ export type FinishedReason = "PodSucceeded" | "PodFailed";
 /** Reasons of `PodScheduled` where the Pod gives none of its own; the Pod's own is copied. */
 export type PodScheduledReason = "PodScheduled" | "PodSchedulingUnknown";
 
+/** Reasons of `ContainersFailing`, which is True or absent. Not of the contract: it says what a Pod waits for in vain. */
+export type ContainersFailingReason = "ImagePullFailed" | "ContainerCreationFailed" | "ContainerCrashing";
+
 const specSchema = openObject({
   ...blueprintShape,
   operatingMode: z.enum(["Running", "Suspended"]).default("Running").describe(
@@ -47,7 +50,9 @@ const statusSchema = openObject({
   observedGeneration: generationSchema.optional().describe(
     "The metadata.generation that this status was computed from.",
   ),
-  conditions: conditionsSchema("Ready and Suspended always, PodScheduled and Finished where they apply").optional(),
+  conditions: conditionsSchema(
+    "Ready and Suspended always, PodScheduled, ContainersFailing and Finished where they apply",
+  ).optional(),
   service: z.string().optional().describe("Name of the sandbox's Service; empty or absent if there is none."),
   serviceFQDN: z.string().optional().describe("DNS name of that Service; empty or absent if there is none."),
   podIPs: z.array(z.string()).optional().describe("Addresses of the Pod, in its own order; absent while it has none."),

@@ -9,6 +9,14 @@ const podConditionSchema = z.looseObject({
   message: z.string().optional(),
 });
 
+const containerStatusSchema = z.looseObject({
+  name: z.string(),
+  image: z.string().optional(),
+  state: z.looseObject({
+    waiting: z.looseObject({ reason: z.string().optional(), message: z.string().optional() }).optional(),
+  }).optional(),
+});
+
 /** An observed Pod: the fields that decide, and all others as they are. */
 export const podSchema = kubeObjectSchema.extend({
   spec: z.looseObject({ nodeName: z.string().optional() }).optional(),
@@ -17,10 +25,13 @@ export const podSchema = kubeObjectSchema.extend({
       phase: z.string().optional(),
       podIPs: z.array(z.looseObject({ ip: z.string() })).optional(),
       conditions: z.array(podConditionSchema).optional(),
+      initContainerStatuses: z.array(containerStatusSchema).optional(),
+      containerStatuses: z.array(containerStatusSchema).optional(),
     })
     .optional(),
 });
 export type Pod = z.infer<typeof podSchema>;
+export type ContainerStatus = z.infer<typeof containerStatusSchema>;
 export type PodCondition = z.infer<typeof podConditionSchema>;
 
 /** Returns the Pod's condition of that type, `undefined` if it has not been reported. */

@@ -13,6 +13,12 @@ export interface HookSettings {
   port: number;
   clusterDomain: string;
   logLevel: LogLevel;
+  /** Domains of label keys that claims may add to Pods. */
+  labelDomains: string[];
+  readinessGraceSeconds: number;
+  maxBatchSize: number;
+  maxRefillRate: number;
+  replenishDelaySeconds: number;
 }
 
 const OPTIONS = {
@@ -20,6 +26,11 @@ const OPTIONS = {
   host: { type: "string", default: "0.0.0.0" },
   "cluster-domain": { type: "string", default: "cluster.local" },
   "log-level": { type: "string", default: "info" },
+  "allowed-label-domains": { type: "string", default: "sandbox.users.io" },
+  "readiness-grace-seconds": { type: "string", default: "300" },
+  "max-batch-size": { type: "string", default: "300" },
+  "max-refill-rate": { type: "string", default: "0" },
+  "replenish-delay-seconds": { type: "string", default: "0" },
   help: { type: "boolean", default: false },
 } as const;
 
@@ -29,6 +40,15 @@ const HELP = `Options:
   --cluster-domain D   DNS domain of the cluster (default cluster.local)
   --log-level L        debug, info, warn or error (default info)
   --help               this text
+
+Of the hooks for claims and pools:
+  --allowed-label-domains D,E    domains of label keys that claims may add to Pods (default sandbox.users.io)
+
+Of the hook for pools:
+  --readiness-grace-seconds S    how long a new sandbox may take to be Ready before it is replaced (default 300)
+  --max-batch-size N             most sandboxes made or given up at once (default 300)
+  --max-refill-rate R            most sandboxes made per second for one pool (default 0: no limit)
+  --replenish-delay-seconds S    how long a pool waits to make new ones after it has lost some (default 0)
 `;
 
 /** Reads the settings and the positional arguments. @throws {TypeError | RangeError} if an argument makes no sense */
@@ -40,8 +60,24 @@ export function readSettings(args: string[]): { settings: HookSettings; position
   }
   const logLevel = (["debug", "info", "warn", "error"] as const).find((level) => level === values["log-level"]);
   if (!logLevel) throw new RangeError(`Cannot log at level "${values["log-level"]}": use debug, info, warn or error`);
-  const settings = { host: values.host, port, clusterDomain: values["cluster-domain"], logLevel };
+  const settings = {
+    host: values.host,
+    port,
+    clusterDomain: values["cluster-domain"],
+    logLevel,
+    labelDomains: values["allowed-label-domains"].split(",").map((domain) => domain.trim()).filter(Boolean),
+    readinessGraceSeconds: atLeast(0, "readiness-grace-seconds", values["readiness-grace-seconds"]),
+    maxBatchSize: Math.floor(atLeast(1, "max-batch-size", values["max-batch-size"])),
+    maxRefillRate: atLeast(0, "max-refill-rate", values["max-refill-rate"]),
+    replenishDelaySeconds: atLeast(0, "replenish-delay-seconds", values["replenish-delay-seconds"]),
+  };
   return { settings, positionals, help: values.help };
+}
+
+function atLeast(least: number, option: string, text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isFinite(value) && value >= least) return value;
+  throw new RangeError(`Cannot use --${option} "${text}": it is not a number of at least ${least}`);
 }
 
 /**

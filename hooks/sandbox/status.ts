@@ -5,12 +5,13 @@ import { type Condition, findCondition, stamp, type Verdict } from "../../lib/co
 import { NAME_HASH_LABEL } from "../../lib/keys.ts";
 import { nameHash } from "../../lib/names.ts";
 import { podIPs } from "../../lib/pods.ts";
+import { containersFailingVerdict } from "./containersfailing.ts";
 import type { ExpiryPhase } from "./expiry.ts";
 import { finishedVerdict, podScheduledVerdict, suspendedVerdict } from "./podconditions.ts";
 import { readyVerdict } from "./readiness.ts";
 import { isPodTaken, type View } from "./view.ts";
 
-const OUR_TYPES = new Set(["Finished", "PodScheduled", "Ready", "Suspended"]);
+const OUR_TYPES = new Set(["ContainersFailing", "Finished", "PodScheduled", "Ready", "Suspended"]);
 const EXPIRED: Verdict = { type: "Ready", status: "False", reason: "SandboxExpired", message: "Sandbox has expired" };
 
 /**
@@ -29,6 +30,7 @@ export function computeStatus(view: View, expiry: ExpiryPhase, clusterDomain: st
     return sandbox.spec.shutdownPolicy === "Delete" ? { ...sandbox.status } : retainedStatus(view, now);
   }
   const verdicts = [
+    containersFailingVerdict(view),
     finishedVerdict(view),
     expiry === "none" ? podScheduledVerdict(view) : undefined,
     expiry === "none" ? readyVerdict(view) : EXPIRED,

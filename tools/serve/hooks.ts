@@ -1,12 +1,16 @@
 /** All hooks there are, by name: the one place that knows them together. @module */
 import { sandboxHook } from "../../hooks/sandbox/hook.ts";
+import { sandboxClaimHook } from "../../hooks/sandboxclaim/hook.ts";
 import { sandboxTemplateHook } from "../../hooks/sandboxtemplate/hook.ts";
+import { sandboxWarmPoolHook } from "../../hooks/sandboxwarmpool/hook.ts";
 import type { HookCalls } from "../../lib/hook.ts";
 import type { HookSettings } from "../../lib/runhook.ts";
 
 const HOOKS: Record<string, (settings: HookSettings) => HookCalls> = {
   sandbox: sandboxHook,
+  sandboxclaim: sandboxClaimHook,
   sandboxtemplate: sandboxTemplateHook,
+  sandboxwarmpool: sandboxWarmPoolHook,
 };
 
 /** Names of all hooks, sorted. */

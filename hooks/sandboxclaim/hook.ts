@@ -1,0 +1,17 @@
+/** The SandboxClaim hook as a value: what a server mounts. @module */
+import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
+import { decoratorCalls, type HookCalls } from "../../lib/hook.ts";
+import type { ClaimConfig } from "./config.ts";
+import type { Memories } from "./memory.ts";
+import { syncSandboxClaim } from "./sync.ts";
+
+/** Makes the hook for one installation, with a memory of its own. */
+export function sandboxClaimHook(config: ClaimConfig): HookCalls {
+  const memories: Memories = new Map();
+  return decoratorCalls({
+    type: "decorator",
+    name: "sandboxclaim",
+    parentSchema: sandboxClaimSchema,
+    sync: (observed, now) => syncSandboxClaim(observed, now, config, memories),
+  });
+}

@@ -1,0 +1,63 @@
+/** What members are made from: the template with secure defaults, its hash, and whether a member still is like it. @module */
+import type { V1PodSpec } from "@kubernetes/client-node";
+import type { VolumeClaimTemplate } from "../../api/blueprint.ts";
+import type { Sandbox } from "../../api/sandbox.ts";
+import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
+import { canonicalJson, sameJson } from "../../lib/apply.ts";
+import { TEMPLATE_HASH_LABEL, TEMPLATE_REF_HASH_LABEL } from "../../lib/keys.ts";
+import { nameHash } from "../../lib/names.ts";
+
+/** Public resolvers: the default NetworkPolicy keeps the cluster's own out of reach. */
+const NAMESERVERS = ["8.8.8.8", "1.1.1.1"];
+
+/**
+ * Returns the template's Pod spec with what it leaves open closed: no ServiceAccount token; and where the default
+ * NetworkPolicy is in force, public DNS. Source: Agent Sandbox API, section 3.2.
+ */
+export function securedPodSpec({ spec }: SandboxTemplate): V1PodSpec {
+  const podSpec = spec.podTemplate.spec;
+  const isFenced = spec.networkPolicyManagement !== "Unmanaged" && spec.networkPolicy === undefined;
+  return {
+    ...podSpec,
+    automountServiceAccountToken: podSpec.automountServiceAccountToken ?? false,
+    ...(isFenced && !podSpec.dnsPolicy
+      ? { dnsPolicy: "None", dnsConfig: { ...podSpec.dnsConfig, nameservers: NAMESERVERS } }
+      : {}),
+  };
+}
+
+/** Hashes what makes a member stale when it changes: the secured Pod spec, the volumes, the Service; no metadata. */
+export function blueprintHash(template: SandboxTemplate): string {
+  const { volumeClaimTemplates, service } = template.spec;
+  return nameHash(canonicalJson([securedPodSpec(template), essentials(volumeClaimTemplates), service ?? null]));
+}
+
+/** Hashes the secured Pod spec alone. */
+export function podSpecHash(template: SandboxTemplate): string {
+  return nameHash(canonicalJson(securedPodSpec(template)));
+}
+
+/**
+ * Tells whether a member is not what the pool would make now. Source: Agent Sandbox API, section 3.3.3.
+ *
+ * | template's name | hash | spec | stale |
+ * |---|---|---|---|
+ * | another | any | any | yes |
+ * | the same | the same | any | no |
+ * | the same | another, as another controller's is | the same | no |
+ * | the same | another | another | yes |
+ *
+ * @param hash {@link blueprintHash} of the template
+ */
+export function isStale({ metadata, spec }: Sandbox, template: SandboxTemplate, hash: string): boolean {
+  const { labels = {} } = metadata;
+  if (labels[TEMPLATE_REF_HASH_LABEL] !== nameHash(template.metadata.name)) return true;
+  if (labels[TEMPLATE_HASH_LABEL] === hash) return false;
+  return !sameJson(spec.podTemplate.spec, securedPodSpec(template)) ||
+    !sameJson(essentials(spec.volumeClaimTemplates), essentials(template.spec.volumeClaimTemplates)) ||
+    (spec.service ?? null) !== (template.spec.service ?? null);
+}
+
+function essentials(volumes: readonly VolumeClaimTemplate[] = []): object[] {
+  return volumes.map(({ metadata, spec }) => ({ name: metadata?.name ?? "", spec }));
+}

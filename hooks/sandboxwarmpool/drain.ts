@@ -1,0 +1,99 @@
+/**
+ * Which Sandboxes a pool gives up, and why. It marks them first and deletes only what it then sees marked: a deletion
+ * cannot be made to depend on the version that was judged, a mark can. @module
+ */
+import type { Sandbox } from "../../api/sandbox.ts";
+import { findCondition } from "../../lib/conditions.ts";
+import { blueprintHash, isStale } from "./blueprint.ts";
+import { isReady } from "./condition.ts";
+import type { WarmPoolConfig } from "./config.ts";
+import type { PoolMemory } from "./memory.ts";
+import { forClaim } from "./sandbox.ts";
+import type { View } from "./view.ts";
+
+/** Why a Sandbox goes; the value of its draining label. */
+export type DrainReason = "returned" | "claim-gone" | "stale" | "stuck" | "surplus";
+
+/** The words for each, as the guard logs them. */
+export const DRAIN_WORDS: Readonly<Record<string, string>> = {
+  returned: "it was a claim's and is never used again",
+  "claim-gone": "the claim that it was made for is gone",
+  stale: "it is not like the template any more",
+  stuck: "it was not Ready within the grace period",
+  surplus: "the pool has more than it should",
+} satisfies Record<DrainReason, string>;
+
+/** A Sandbox to be marked. */
+export interface Drain {
+  sandbox: Sandbox;
+  reason: DrainReason;
+}
+
+/**
+ * Decides what to mark, at most a batch. Source: Agent Sandbox API, section 3.3.4.
+ *
+ * | Sandbox | reason |
+ * |---|---|
+ * | was a claim's | returned |
+ * | made for a claim that waits no more, and was not handed over | claim-gone |
+ * | unlike the template, strategy Recreate | stale |
+ * | not Ready past the grace period, and another one would fare better | stuck |
+ * | beyond the wanted number: the not Ready first, then the newest | surplus |
+ */
+export function drainsOf(view: View, config: WarmPoolConfig, memory: PoolMemory, now: Date): Drain[] {
+  const certain = [
+    ...view.returned.map((sandbox) => drain(sandbox, "returned")),
+    ...view.cold.filter((sandbox) => isClaimGone(sandbox, view)).map((sandbox) => drain(sandbox, "claim-gone")),
+    ...staleMembers(view).map((sandbox) => drain(sandbox, "stale")),
+    ...view.members.filter((member) => isStuck(member, config, now)).map((sandbox) => drain(sandbox, "stuck")),
+  ];
+  const going = new Set(certain.map(({ sandbox }) => sandbox));
+  const promised = new Set([...memory.assignments.values()].map(({ uid }) => uid));
+  const left = view.members.filter((member) => !going.has(member));
+  const excess = Math.max(0, left.length - view.pool.spec.replicas);
+  const surplus = left.filter(({ metadata }) => !promised.has(metadata.uid ?? "")).sort(leastUsefulFirst);
+  const unique = [...new Map(certain.map((entry) => [entry.sandbox, entry])).values()];
+  return [...unique, ...surplus.slice(0, excess).map((sandbox) => drain(sandbox, "surplus"))]
+    .slice(0, config.maxBatchSize);
+}
+
+/** Tells whether a member is not Ready although it has had the grace period. */
+export function isOverdue(member: Sandbox, { readinessGraceSeconds }: WarmPoolConfig, now: Date): boolean {
+  return !isReady(member) && now.getTime() >= graceEnds(member, readinessGraceSeconds);
+}
+
+/** Returns when a member's grace period ends, in milliseconds since the epoch; NaN if it has no creation time. */
+export function graceEnds({ metadata }: Sandbox, graceSeconds: number): number {
+  return Date.parse(metadata.creationTimestamp ?? "") + graceSeconds * 1000;
+}
+
+/** Tells whether another member in its place would be no better off: no node takes it, a gate holds it, or its spec is bad. */
+export function isHopeless({ status }: Sandbox): boolean {
+  const scheduled = findCondition(status?.conditions, "PodScheduled");
+  if (scheduled?.status === "False") return ["Unschedulable", "SchedulingGated"].includes(scheduled.reason);
+  return findCondition(status?.conditions, "Ready")?.reason === "InvalidConfiguration";
+}
+
+function isStuck(member: Sandbox, config: WarmPoolConfig, now: Date): boolean {
+  return isOverdue(member, config, now) && !isHopeless(member);
+}
+
+function staleMembers({ pool, template, members }: View): Sandbox[] {
+  if (pool.spec.updateStrategy?.type !== "Recreate" || !template) return [];
+  const hash = blueprintHash(template);
+  return members.filter((member) => isStale(member, template, hash));
+}
+
+function isClaimGone(sandbox: Sandbox, { claims }: View): boolean {
+  return !claims.some(({ metadata }) => metadata.uid === forClaim(sandbox));
+}
+
+function leastUsefulFirst(a: Sandbox, b: Sandbox): number {
+  if (isReady(a) !== isReady(b)) return isReady(a) ? 1 : -1;
+  const [first = "", second = ""] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
+  return first === second ? 0 : first < second ? 1 : -1;
+}
+
+function drain(sandbox: Sandbox, reason: DrainReason): Drain {
+  return { sandbox, reason };
+}

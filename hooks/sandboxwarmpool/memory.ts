@@ -1,0 +1,59 @@
+/**
+ * What the hook remembers of a pool from one call to the next. All of it is for speed: a process that has lost it, or a
+ * second one that never had it, gives a claim a second Sandbox at worst, which the claim gives back. @module
+ */
+
+/** A claim was answered with this Sandbox. */
+export interface Assignment {
+  uid: string;
+  name: string;
+  /** Milliseconds since the epoch. */
+  at: number;
+}
+
+/** The memory of one pool. */
+export interface PoolMemory {
+  /** By UID of the claim. */
+  assignments: Map<string, Assignment>;
+  /** Highest number of a member seen, or where the numbers begin; 0: neither. */
+  sequence: number;
+  /** Members that may still be made now, where there is a rate; and when that was counted. */
+  tokens: number;
+  tokensAt: number;
+  /** Members at the last call, and when they last became fewer; times in milliseconds since the epoch. */
+  active: number;
+  droppedAt: number;
+  /** When the pool was last brought to size rather than claims served. */
+  maintainedAt: number;
+}
+
+/** The memories of all pools, by UID. */
+export type Memories = Map<string, PoolMemory>;
+
+/** Pools remembered; of more, those not called for longest are forgotten. */
+const MOST_POOLS = 1000;
+/** How long an assignment keeps its claim from being given another Sandbox. */
+const ASSIGNMENT_MS = 10_000;
+
+/** Returns the memory of a pool, empty if it is new. */
+export function recall(memories: Memories, uid: string, now: number): PoolMemory {
+  const memory = memories.get(uid) ?? forgotten(now);
+  memories.delete(uid);
+  memories.set(uid, memory);
+  if (memories.size > MOST_POOLS) memories.delete(memories.keys().next().value ?? "");
+  for (const [claim, { at }] of memory.assignments) if (now - at > ASSIGNMENT_MS) memory.assignments.delete(claim);
+  return memory;
+}
+
+/** A memory without a past. */
+export function forgotten(now: number): PoolMemory {
+  return {
+    assignments: new Map(),
+    sequence: 0,
+    tokens: Infinity,
+    tokensAt: now,
+    active: 0,
+    droppedAt: -Infinity,
+    maintainedAt: now,
+  };
+}

@@ -1,0 +1,103 @@
+/** What keeps a pool from its size, from the conditions of its members: the truest cause there is. @module */
+import type { PoolProgressingReason } from "../../api/sandboxwarmpool.ts";
+import type { Sandbox } from "../../api/sandbox.ts";
+import { findCondition, type Verdict } from "../../lib/conditions.ts";
+import { isReady } from "./condition.ts";
+import type { WarmPoolConfig } from "./config.ts";
+import { isOverdue } from "./drain.ts";
+import type { View } from "./view.ts";
+
+type Progressing = Verdict<"Progressing", PoolProgressingReason>;
+type Cause = { reason: PoolProgressingReason; detail: string };
+
+/** Causes in order: the first that some member has is the pool's. */
+const CAUSES: PoolProgressingReason[] = [
+  "InvalidConfiguration",
+  "QuotaExceeded",
+  "ChildrenRefused",
+  "ImagePullFailed",
+  "ContainersFailing",
+  "SchedulingGated",
+  "Unschedulable",
+  "PodsFinished",
+  "NotReadyInTime",
+];
+
+/**
+ * Decides Progressing.
+ *
+ * | what holds, the first that does | verdict |
+ * |---|---|
+ * | as many are Ready as should be | True Full |
+ * | the template is missing | False TemplateNotFound |
+ * | a member cannot become Ready | False with its cause |
+ * | a member waits for a node or a gate, within the grace period | True Unschedulable or SchedulingGated |
+ * | the same past the grace period | False, in the contract's words |
+ * | else | True Filling |
+ */
+export function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progressing {
+  const { pool, template, members } = view;
+  const wanted = pool.spec.replicas;
+  const ready = members.filter(isReady).length;
+  if (ready >= wanted) return verdict("True", "Full", `${ready} of ${wanted} sandboxes are Ready`);
+  if (!template) return verdict("False", "TemplateNotFound", `SandboxTemplate "${templateOf(view)}" not found`);
+  const causes = members.filter((member) => !isReady(member)).flatMap((member) => causeOf(member, config, now) ?? []);
+  const reason = CAUSES.find((candidate) => causes.some((cause) => cause.reason === candidate));
+  const same = causes.filter((cause) => cause.reason === reason);
+  if (!reason) return verdict("True", "Filling", `${ready} of ${wanted} sandboxes are Ready`);
+  const message = `${ready} of ${wanted} sandboxes are Ready, ${same.length} cannot be: ${same[0]?.detail}`;
+  if (reason !== "Unschedulable" && reason !== "SchedulingGated") return verdict("False", reason, message);
+  return waitVerdict(view, config, reason, message, now);
+}
+
+function waitVerdict(view: View, config: WarmPoolConfig, reason: PoolProgressingReason, message: string, now: Date) {
+  const overdue = view.members.filter((member) => unscheduled(member) === reason && isOverdue(member, config, now));
+  if (overdue.length === 0) return verdict("True", reason, message);
+  const counts = `${overdue.length}/${view.pool.spec.replicas} sandboxes are unschedulable`;
+  const grace = `past the ${duration(config.readinessGraceSeconds)} readiness grace period`;
+  const consequence = "holding them instead of replacing (replacements would be equally unschedulable)";
+  return verdict("False", reason, `${counts} ${grace}; ${consequence}`);
+}
+
+function causeOf(member: Sandbox, config: WarmPoolConfig, now: Date): Cause | undefined {
+  const conditions = member.status?.conditions;
+  const ready = findCondition(conditions, "Ready");
+  const failing = findCondition(conditions, "ContainersFailing");
+  const finished = findCondition(conditions, "Finished");
+  const waiting = unscheduled(member);
+  const scheduled = findCondition(conditions, "PodScheduled");
+  if (ready?.reason === "InvalidConfiguration") return cause("InvalidConfiguration", ready.message);
+  if (ready?.reason === "ReconcilerError") {
+    return cause(ready.message.includes("exceeded quota") ? "QuotaExceeded" : "ChildrenRefused", ready.message);
+  }
+  if (failing) {
+    return cause(failing.reason === "ImagePullFailed" ? "ImagePullFailed" : "ContainersFailing", failing.message);
+  }
+  if (waiting) return cause(waiting, scheduled?.message || "no node takes it");
+  if (finished?.status === "True") return cause("PodsFinished", finished.message);
+  return isOverdue(member, config, now) ? cause("NotReadyInTime", ready?.message ?? "it has no status") : undefined;
+}
+
+function unscheduled({ status }: Sandbox): "Unschedulable" | "SchedulingGated" | undefined {
+  const scheduled = findCondition(status?.conditions, "PodScheduled");
+  if (scheduled?.status !== "False") return undefined;
+  return (["Unschedulable", "SchedulingGated"] as const).find((reason) => reason === scheduled.reason);
+}
+
+function cause(reason: PoolProgressingReason, detail: string): Cause {
+  return { reason, detail };
+}
+
+function verdict(status: "True" | "False", reason: PoolProgressingReason, message: string): Progressing {
+  return { type: "Progressing", status, reason, message };
+}
+
+/** As Go prints it: 5m0s. */
+function duration(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  return minutes > 0 ? `${minutes}m${seconds % 60}s` : `${seconds}s`;
+}
+
+function templateOf({ pool }: View): string {
+  return pool.spec.sandboxTemplateRef.name;
+}

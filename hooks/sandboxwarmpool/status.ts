@@ -1,0 +1,34 @@
+/** The status of a pool, from what is observed. Metacontroller adds observedGeneration. @module */
+import type { PoolReadyReason, SandboxWarmPoolStatus } from "../../api/sandboxwarmpool.ts";
+import { stamp, type Verdict } from "../../lib/conditions.ts";
+import { WARM_POOL_LABEL } from "../../lib/keys.ts";
+import { nameHash } from "../../lib/names.ts";
+import { isReady } from "./condition.ts";
+import type { WarmPoolConfig } from "./config.ts";
+import { progressVerdict } from "./progress.ts";
+import { placeOf } from "./sequence.ts";
+import type { View } from "./view.ts";
+
+/** Computes the status; a count of 0 is absent. Source: Agent Sandbox API, sections 1.4 and 3.3.5. */
+export function computeStatus(view: View, config: WarmPoolConfig, now: Date): SandboxWarmPoolStatus {
+  const { pool, members } = view;
+  const { generation, name } = pool.metadata;
+  const ready = members.filter(isReady).length;
+  const seen = [...members, ...view.draining, ...view.terminating].map((member) => placeOf(member)?.number ?? 0);
+  const sequence = Math.max(pool.status?.sequence ?? 0, ...seen);
+  const verdicts = [progressVerdict(view, config, now), readyVerdict(ready, pool.spec.replicas)];
+  return {
+    ...(members.length > 0 ? { replicas: members.length } : {}),
+    ...(ready > 0 ? { readyReplicas: ready } : {}),
+    selector: `${WARM_POOL_LABEL}=${nameHash(name)}`,
+    ...(sequence > 0 ? { sequence } : {}),
+    conditions: verdicts.map((verdict) => stamp(verdict, pool.status?.conditions, generation, now)),
+  };
+}
+
+function readyVerdict(ready: number, wanted: number): Verdict<"Ready", PoolReadyReason> {
+  const message = `${ready} of ${wanted} sandboxes are Ready`;
+  return ready >= wanted
+    ? { type: "Ready", status: "True", reason: "Full", message }
+    : { type: "Ready", status: "False", reason: "NotFull", message };
+}

@@ -1,0 +1,115 @@
+/** The SandboxWarmPool hook: serves claims first, then brings the pool to size. Sends nothing, reads no clock. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
+import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../api/sandboxwarmpool.ts";
+import { DRAINING_LABEL } from "../../lib/keys.ts";
+import { childKey, type Desired, type Observed } from "../../lib/metacontroller.ts";
+import { allocate, type Allocation } from "./allocate.ts";
+import { appliedOf } from "./applied.ts";
+import { isReady } from "./condition.ts";
+import type { WarmPoolConfig } from "./config.ts";
+import { type Drain, DRAIN_WORDS, drainsOf, graceEnds, isHopeless } from "./drain.ts";
+import { handedOver } from "./handover.ts";
+import { type Memories, type PoolMemory, recall } from "./memory.ts";
+import { noteMembers, type Refill, refillOf } from "./refill.ts";
+import { buildCold, buildMember, type PoolSandbox } from "./sandbox.ts";
+import { highestNumber } from "./sequence.ts";
+import { computeStatus } from "./status.ts";
+import { type View, viewOf } from "./view.ts";
+
+/** While claims keep coming the pool is brought to size this often all the same. */
+const MAINTENANCE_MS = 500;
+const SOON = 0.03;
+const SHORTLY = 0.2;
+const RECHECK_SECONDS = 60;
+
+/**
+ * Decides the Sandboxes and the status of one pool.
+ *
+ * @param memories for speed only: see memory.ts
+ * @throws {RangeError} if the controller lacks its child rule or its customize hook
+ */
+export function syncSandboxWarmPool(
+  observed: Observed<SandboxWarmPool>,
+  now: Date,
+  config: WarmPoolConfig,
+  memories: Memories,
+): Desired<SandboxWarmPoolStatus> {
+  const view = viewOf(observed, now);
+  const { pool } = view;
+  if (pool.metadata.deletionTimestamp !== undefined) return untouched(view);
+  const memory = recall(memories, pool.metadata.uid ?? "", now.getTime());
+  const allocation = allocate(view, config, memory, now);
+  const isServing = allocation.handed.length + allocation.cold.length > 0;
+  noteMembers(memory, view.members.length, now);
+  const isDue = !isServing || now.getTime() - memory.maintainedAt >= MAINTENANCE_MS;
+  if (isDue) memory.maintainedAt = now.getTime();
+  const drains = isDue ? drainsOf(view, config, memory, now).filter((drain) => !isHanded(drain, allocation)) : [];
+  const refill = isDue ? refillOf(view, config, memory, isServing, now) : { count: 0, again: SOON };
+  return {
+    status: computeStatus(view, config, now),
+    children: [...kept(view, allocation, drains, now), ...created(view, allocation, refill, memory, now)],
+    deletions: Object.fromEntries(view.draining.map((sandbox) => [childKey(sandbox), wordsFor(sandbox)])),
+    resyncAfterSeconds: nextLook(view, allocation, refill, config, now),
+  };
+}
+
+/** Answers with every Sandbox that stays, unchanged but for those that are handed over or marked. */
+function kept(view: View, { handed }: Allocation, drains: Drain[], now: Date): PoolSandbox[] {
+  const claims = new Map(handed.map(({ sandbox, claim }) => [sandbox, claim]));
+  const reasons = new Map(drains.map(({ sandbox, reason }) => [sandbox, reason]));
+  return [...view.members, ...view.cold, ...view.returned].map((sandbox) => {
+    const claim = claims.get(sandbox);
+    const reason = reasons.get(sandbox);
+    if (claim) return handedOver(view, sandbox, claim, now);
+    const applied = appliedOf(sandbox, view.pool);
+    return reason ? marked(applied, reason) : applied;
+  });
+}
+
+function created(view: View, { cold }: Allocation, { count }: Refill, memory: PoolMemory, now: Date): PoolSandbox[] {
+  const { pool, template } = view;
+  const highest = highestNumber(pool, [...view.members, ...view.draining, ...view.terminating], memory, now);
+  if (!template) return [];
+  const places = Array.from({ length: count }, (_, index) => ({ number: highest + 1 + index, first: highest + 1 }));
+  return [
+    ...cold.map((claim) => buildCold(pool, template, claim)),
+    ...places.map((place) => buildMember(pool, template, place)),
+  ];
+}
+
+function marked(applied: PoolSandbox, reason: string): PoolSandbox {
+  return {
+    ...applied,
+    metadata: { ...applied.metadata, labels: { ...applied.metadata.labels, [DRAINING_LABEL]: reason } },
+  };
+}
+
+function isHanded({ sandbox }: Drain, { handed }: Allocation): boolean {
+  return handed.some((entry) => entry.sandbox === sandbox);
+}
+
+function wordsFor({ metadata }: Sandbox): string {
+  const reason = metadata.labels?.[DRAINING_LABEL] ?? "";
+  return DRAIN_WORDS[reason] ?? reason;
+}
+
+/** The soonest of what time alone brings about; a minute at most, so that nothing depends on a lost event. */
+function nextLook(view: View, allocation: Allocation, refill: Refill, config: WarmPoolConfig, now: Date): number {
+  const { handed, cold, waiting, held } = allocation;
+  const grace = view.members.filter((member) => !isReady(member) && !isHopeless(member))
+    .map((member) => (graceEnds(member, config.readinessGraceSeconds) - now.getTime()) / 1000);
+  const waits = [
+    RECHECK_SECONDS,
+    ...(handed.length + cold.length > 0 ? [SOON] : []),
+    ...(waiting.length + held.length > 0 ? [SHORTLY] : []),
+    ...(refill.again === undefined ? [] : [refill.again]),
+    ...grace.filter((seconds) => seconds > 0),
+  ];
+  return Math.max(SOON, Math.min(...waits));
+}
+
+/** A pool that is being deleted leaves its members to the garbage collector. */
+function untouched(view: View): Desired<SandboxWarmPoolStatus> {
+  const all = [...view.members, ...view.cold, ...view.returned, ...view.draining];
+  return { status: { ...view.pool.status }, children: all.map((sandbox) => appliedOf(sandbox, view.pool)) };
+}
