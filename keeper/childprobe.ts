@@ -3,8 +3,9 @@ import type { Sandbox } from "../api/sandbox.ts";
 import { applyCreate } from "../lib/apply.ts";
 import { CONTROLLER_UID_LABEL } from "../lib/keys.ts";
 import { type KubeObject, kubeObjectSchema } from "../lib/objects.ts";
-import { type Answer, answerError, type Api, isOk, pathOf } from "./api.ts";
+import { type Answer, type Api, pathOf } from "./api.ts";
 import { type Child, RESOURCES } from "./children.ts";
+import { findObject } from "./findobject.ts";
 import { patchOf, sendPatch } from "./patch.ts";
 
 /** Reads what exists under the child's name; undefined: nothing. */
@@ -14,10 +15,7 @@ export async function findChild(
   { kind, name }: Pick<Child, "kind" | "name">,
 ): Promise<KubeObject | undefined> {
   const { namespace } = sandbox.metadata;
-  const answer = await api.send({ method: "GET", path: pathOf({ resource: RESOURCES[kind], namespace, name }) });
-  if (answer.status === 404) return undefined;
-  if (!isOk(answer)) throw answerError(`get ${kind} ${namespace}/${name}`, answer);
-  return kubeObjectSchema.parse(answer.body);
+  return await findObject(api, { resource: RESOURCES[kind], namespace, name }, kubeObjectSchema);
 }
 
 /**

@@ -4,11 +4,13 @@ import type { ObjectMeta } from "../lib/objects.ts";
 import type { Api } from "./api.ts";
 import { childrenDuty } from "./childrenduty.ts";
 import type { Builders } from "./children.ts";
+import { claimProblemDuty, withReferences } from "./claimproblemduty.ts";
 import type { Duty, Sink } from "./duty.ts";
 import { claimExpiryVerdict, sandboxExpiryVerdict } from "./expiry.ts";
 import { expiryDuty } from "./expiryduty.ts";
 import type { Pace } from "./look.ts";
 import { createQueue } from "./queue.ts";
+import { createReferences } from "./references.ts";
 import type { Report } from "./report.ts";
 import { sharedPortsDuty } from "./sharedportsduty.ts";
 import { followAll, type Sinks } from "./watches.ts";
@@ -16,6 +18,8 @@ import { followAll, type Sinks } from "./watches.ts";
 export interface KeepOptions {
   builders: Builders;
   log: Log;
+  /** Domains of label keys that claims may use. */
+  labelDomains: readonly string[];
   /** Makes the report of the duties for one kind. */
   reportFor(kind: string): Report;
   /** Further sinks, which see each object after the duties. */
@@ -31,9 +35,11 @@ const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: c
 
 /** Watches all our kinds and does the duties for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
-  const { log, reportFor, observers = {}, onListed = () => {} } = options;
+  const { log, labelDomains: domains, reportFor, observers = {}, onListed = () => {} } = options;
   const queue = <T extends { metadata: ObjectMeta }>(duty: Duty<T>): Sink<T> => createQueue(duty, { log }, signal);
+  const references = createReferences();
   const report = reportFor("Sandbox");
+  const claimReport = reportFor("SandboxClaim");
   const sinks: Sinks = {
     sandboxes: [
       queue(expiryDuty(api, report, SANDBOX_EXPIRY)),
@@ -42,11 +48,12 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       ...observers.sandboxes ?? [],
     ],
     sandboxclaims: [
-      queue(expiryDuty(api, reportFor("SandboxClaim"), CLAIM_EXPIRY)),
+      withReferences(queue(claimProblemDuty({ api, report: claimReport, references, domains })), references),
+      queue(expiryDuty(api, claimReport, CLAIM_EXPIRY)),
       ...observers.sandboxclaims ?? [],
     ],
-    sandboxwarmpools: [...observers.sandboxwarmpools ?? []],
-    sandboxtemplates: [...observers.sandboxtemplates ?? []],
+    sandboxwarmpools: [references.pools.sink, ...observers.sandboxwarmpools ?? []],
+    sandboxtemplates: [references.templates.sink, ...observers.sandboxtemplates ?? []],
   };
   await followAll(api, sinks, { log, signal, onListed });
 }

@@ -1,5 +1,6 @@
 /** The keeper's command line. Reads nothing but its arguments. @module */
 import { parseArgs } from "node:util";
+import { DEFAULT_LABEL_DOMAINS } from "../claims/podmetadata.ts";
 import type { LogLevel } from "../lib/log.ts";
 
 /** What the command line says; absent means that the environment decides. */
@@ -14,6 +15,8 @@ export interface KeeperOptions {
   port: number;
   host: string | undefined;
   logLevel: LogLevel;
+  /** Domains of label keys that claims may use. */
+  labelDomains: string[];
   help: boolean;
 }
 
@@ -26,12 +29,14 @@ const OPTIONS = {
   port: { type: "string", default: "0" },
   host: { type: "string" },
   "log-level": { type: "string", default: "info" },
+  "allowed-label-domains": { type: "string", default: DEFAULT_LABEL_DOMAINS.join() },
   help: { type: "boolean", default: false },
 } as const;
 
 export const HELP = `Usage: keeper/main.ts [options]
 
-Does what a hook cannot: deletes expired Sandboxes, and finds out why children do not come into being.
+Does what a hook cannot: deletes Sandboxes and claims that have expired, finds out why children do not come into being
+and why claims are not served, and hands over what another controller has left.
 
 Options:
   --kubeconfig F         which cluster (default: the one this Pod runs in)
@@ -43,6 +48,9 @@ Options:
   --port P               port for /healthz, /readyz and /metrics (default 0: none)
   --host H               address to listen on (default 0.0.0.0; with --kubeconfig 127.0.0.1)
   --log-level L          debug, info, warn or error (default info)
+  --allowed-label-domains D,E
+                         domains of label keys that claims may use, as the hooks for claims and pools have them
+                         (default ${DEFAULT_LABEL_DOMAINS.join()})
 `;
 
 /** Reads the arguments. @throws {TypeError | RangeError} if one makes no sense */
@@ -61,6 +69,7 @@ export function readOptions(args: string[]): KeeperOptions {
     host,
     help,
     logLevel,
+    labelDomains: values["allowed-label-domains"].split(",").map((domain) => domain.trim()).filter(Boolean),
     leaderElection: !values["no-leader-election"],
     leaseSeconds: wholeNumber(values["lease-seconds"], "hold a Lease for seconds", 3, 3600),
     port: wholeNumber(values.port, "listen on port", 0, 65535),

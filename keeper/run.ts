@@ -37,7 +37,8 @@ export async function runKeeper(options: KeeperOptions, builders: Builders, sign
     metrics.leading.set(1);
     const api = connect(credentials, { signal: leading, onAnswer: counter(metrics) });
     const onListed = () => isReady = true;
-    await keep(api, { builders, log, reportFor: reporter(log, metrics), onListed }, leading);
+    const { labelDomains } = options;
+    await keep(api, { builders, labelDomains, log, reportFor: reporter(log, metrics), onListed }, leading);
     metrics.leading.set(0);
     isReady = true;
   };

@@ -45,7 +45,9 @@ export function startKeeper(server: FakeApi, parameters: { log?: (line: string) 
     watch: (path, query) => alive(server.watch(path, query)),
   };
   const log = (_: string, message: string) => parameters.log?.(message);
-  void keep(api, { builders: BUILDERS, log, reportFor: () => (action) => actions.push(action) }, end.signal);
+  const labelDomains = ["sandbox.users.io"];
+  const reportFor = () => (action: Action) => actions.push(action);
+  void keep(api, { builders: BUILDERS, labelDomains, log, reportFor }, end.signal);
   return { actions, kill: () => end.abort() };
 }
 

@@ -15,6 +15,7 @@ describe("readOptions()", () => {
       host: undefined,
       help: false,
       logLevel: "info",
+      labelDomains: ["sandbox.users.io"],
       leaderElection: true,
       leaseSeconds: 15,
       port: 0,
@@ -23,7 +24,7 @@ describe("readOptions()", () => {
 
   test("takes every option that the help names", () => {
     const args = "--kubeconfig F --context C --namespace N --no-leader-election --lease-seconds 3 --port 8081 " +
-      "--host ::1 --log-level debug --help";
+      "--host ::1 --log-level debug --allowed-label-domains a.example,b.example --help";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
       context: "C",
@@ -31,6 +32,7 @@ describe("readOptions()", () => {
       host: "::1",
       help: true,
       logLevel: "debug",
+      labelDomains: ["a.example", "b.example"],
       leaderElection: false,
       leaseSeconds: 3,
       port: 8081,

@@ -1,0 +1,174 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { aTemplate } from "../templates.ts";
+import { asked, begin, end, keep, keeper, pass, server } from "./duty.ts";
+import { aClaim, aPool, CLAIM, POOL, TEMPLATE } from "./extensions.ts";
+import { refusal } from "./fakeapi.ts";
+
+const NAMESPACE = "/api/v1/namespaces/team-a";
+const WORD = { generation: 1, reason: "WarmPoolNotFound", message: 'SandboxWarmPool "pool" not found' };
+const putClaim = (over: object = {}) => server.put(CLAIM, { ...aClaim(over) });
+const putPool = (over: object = {}) => server.put(POOL, { ...aPool(over) });
+const putTemplate = (over: object = {}) => server.put(TEMPLATE, { ...aTemplate(over) });
+const word = () => {
+  const text = server.get(CLAIM)?.metadata.annotations?.["agents.x-k8s.io/unresolved"];
+  return text === undefined ? undefined : JSON.parse(text);
+};
+
+beforeEach(() => {
+  begin();
+  server.put(NAMESPACE, { metadata: { name: "team-a" }, apiVersion: "v1", kind: "Namespace" });
+});
+afterEach(end);
+
+describe("a claim that is well", () => {
+  test("costs no request, from its creation to its binding", async () => {
+    putTemplate();
+    putPool();
+    await keep(1);
+    putClaim();
+    await pass(5);
+    putClaim({ metadata: { labels: { "agents.x-k8s.io/claim-bound": "true" } }, status: { sandbox: { name: "s" } } });
+    await pass(5);
+    server.remove(POOL);
+    await pass(5);
+    expect(asked()).toEqual([]);
+  });
+
+  test("applied before its pool and its template costs none either", async () => {
+    await keep(1);
+    putClaim();
+    await pass(1);
+    putPool();
+    await pass(1);
+    putTemplate();
+    await pass(60);
+    expect(asked()).toEqual([]);
+  });
+});
+
+describe("a claim without a pool", () => {
+  test("is told so after a while and one more look, and told otherwise at once", async () => {
+    putClaim();
+    await keep(1.4);
+    expect(asked()).toEqual([]);
+    await pass(0.2);
+    expect(asked()).toEqual(["GET sandboxwarmpools/pool", "GET namespaces/team-a", "PATCH sandboxclaims/job"]);
+    expect(word()).toEqual(WORD);
+    await pass(600);
+    expect(asked()).toHaveLength(3);
+    putTemplate();
+    putPool();
+    await pass(0.1);
+    expect(word()).toBeUndefined();
+    expect(asked().slice(3)).toEqual(["PATCH sandboxclaims/job"]);
+    expect(keeper.actions).toEqual(["annotated", "annotation removed"]);
+  });
+
+  test("is told anew after a change of its spec, and never what no longer holds", async () => {
+    putClaim();
+    await keep(2);
+    putClaim({ metadata: { generation: 2, annotations: server.get(CLAIM)?.metadata.annotations } });
+    await pass(0.1);
+    expect(word()).toBeUndefined();
+    await pass(2);
+    expect(word()).toEqual({ ...WORD, generation: 2 });
+  });
+
+  test("that was bound all the same is told nothing any more", async () => {
+    putClaim();
+    await keep(2);
+    const { annotations } = server.get(CLAIM)?.metadata ?? {};
+    putClaim({ metadata: { annotations, labels: { "agents.x-k8s.io/claim-bound": "true" } } });
+    await pass(0.1);
+    expect(word()).toBeUndefined();
+  });
+
+  test("that exists by now, though the watch has not said so, is told nothing", async () => {
+    putClaim();
+    await keep(1);
+    server.intercept = ({ method, path }) =>
+      method === "GET" && path === POOL ? { status: 200, body: aPool() } : undefined;
+    server.put(TEMPLATE, { ...aTemplate() });
+    await pass(60);
+    expect(word()).toBeUndefined();
+    expect(asked().filter((line) => line.startsWith("PATCH"))).toEqual([]);
+    expect(asked().length, "looks again, less and less often").toBeLessThan(20);
+  });
+
+  test("in a namespace that is about to go is told nothing", async () => {
+    const metadata = { name: "team-a", deletionTimestamp: "2026-11-21T12:00:00Z" };
+    server.put(NAMESPACE, { metadata, apiVersion: "v1", kind: "Namespace" });
+    putClaim();
+    await keep(60);
+    expect(word()).toBeUndefined();
+  });
+
+  test("is told again where the claim has changed meanwhile", async () => {
+    putClaim();
+    await keep(1);
+    let isFirst = true;
+    server.intercept = ({ method }) => {
+      if (method === "PATCH" && isFirst) server.put(CLAIM, { ...aClaim({ metadata: { labels: { a: "b" } } }) });
+      if (method === "PATCH") isFirst = false;
+      return undefined;
+    };
+    await pass(5);
+    expect(word()).toEqual(WORD);
+    expect(server.get(CLAIM)?.metadata.labels).toEqual({ a: "b" });
+  });
+});
+
+describe("a claim without a template", () => {
+  test("is told so, and told otherwise when it appears", async () => {
+    putPool();
+    putClaim();
+    await keep(2);
+    expect(word()).toEqual({
+      generation: 1,
+      reason: "TemplateNotFound",
+      message: 'SandboxTemplate "python" not found',
+    });
+    putTemplate();
+    await pass(0.1);
+    expect(word()).toBeUndefined();
+  });
+
+  test("is told so when the template goes", async () => {
+    putTemplate();
+    putPool();
+    putClaim();
+    await keep(5);
+    server.remove(TEMPLATE);
+    await pass(2);
+    expect(word()).toMatchObject({ reason: "TemplateNotFound" });
+  });
+});
+
+test("a claim that asks for what its template forbids is told so until the template changes", async () => {
+  putTemplate();
+  putPool();
+  putClaim({ spec: { warmPoolRef: { name: "pool" }, env: [{ name: "A", value: "1" }] } });
+  await keep(2);
+  expect(word()).toMatchObject({ reason: "EnvVarsInjectionRejected" });
+  putTemplate({ spec: { envVarsInjectionPolicy: "Allowed" }, metadata: { generation: 2 } });
+  await pass(0.1);
+  expect(word()).toBeUndefined();
+});
+
+test("nothing is told on lists that are not complete", async () => {
+  putClaim();
+  server.intercept = ({ path }) => path.endsWith("v1beta1/sandboxtemplates") ? refusal(500, "not now") : undefined;
+  await keep(60);
+  expect(word()).toBeUndefined();
+  expect(asked()).toEqual([]);
+});
+
+test("a new keeper tells what the old one did not, and takes back what no longer holds", async () => {
+  putClaim();
+  await keep(2);
+  keeper.kill();
+  putPool();
+  putTemplate();
+  await keep(0.1);
+  expect(word()).toBeUndefined();
+});
