@@ -1,12 +1,27 @@
 /** Counters of the keeper process, in Prometheus' text format. @module */
 import { Counter, Gauge, Registry } from "prom-client";
+import type { ClaimView } from "./binding.ts";
+import { buildInfo } from "./buildinfo.ts";
+import { type ClaimMetrics, createClaimMetrics } from "./claimmetrics.ts";
+import { type PoolFigures, poolMetrics } from "./poolmetrics.ts";
 import type { Action } from "./report.ts";
+import { sandboxGauge, type SortCount } from "./sandboxmetrics.ts";
+
+/** What a leader knows of our objects at any moment. */
+export interface Inventory {
+  sorts(): Iterable<SortCount>;
+  pools(): Iterable<PoolFigures>;
+  claims(): Iterable<ClaimView>;
+}
 
 /** The metrics of the keeper; `text` gives what `/metrics` answers. */
 export interface KeeperMetrics {
   requests: Counter<"method" | "code">;
   actions: Counter<"action">;
   leading: Gauge;
+  claims: ClaimMetrics;
+  /** What gauges are made from at each scrape; undefined: this process does not lead, and they have no values. */
+  inventory: Inventory | undefined;
   text(): Promise<string>;
   contentType: string;
 }
@@ -15,7 +30,10 @@ export interface KeeperMetrics {
 export function createKeeperMetrics(): KeeperMetrics {
   const registry = new Registry();
   const registers = [registry];
-  return {
+  buildInfo(registers);
+  sandboxGauge(registers, () => metrics.inventory?.sorts());
+  poolMetrics(registers, () => metrics.inventory);
+  const metrics: KeeperMetrics = {
     requests: new Counter({
       name: "hookbox_keeper_requests_total",
       help: "Requests to the API server, the Lease's included, by HTTP method (WATCH for watches) and status code",
@@ -24,7 +42,7 @@ export function createKeeperMetrics(): KeeperMetrics {
     }),
     actions: new Counter({
       name: "hookbox_keeper_actions_total",
-      help: "What was done to Sandboxes and their children",
+      help: "What was done to our objects and their children",
       labelNames: ["action" satisfies string],
       registers,
     }),
@@ -33,9 +51,12 @@ export function createKeeperMetrics(): KeeperMetrics {
       help: "1 while this process is the one that acts",
       registers,
     }),
+    claims: createClaimMetrics(registers),
+    inventory: undefined,
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };
+  return metrics;
 }
 
 /** Counts an action under a name without spaces. */

@@ -1,0 +1,162 @@
+/** Brings claims and their Sandboxes together, whichever watch is ahead. Keeps a view of each; tells, and acts not. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { type ClaimView, type SandboxView, viewClaim, viewSandbox } from "./binding.ts";
+import type { Sink } from "./duty.ts";
+
+/** Who is told, of each claim and Sandbox once. */
+export interface BindingListener {
+  /**
+   * A claim says that it has this Sandbox, and the Sandbox says so, too.
+   *
+   * @param isNew false: the claim had it before this process began to look
+   */
+  onBound(claim: ClaimView, sandbox: SandboxView, isNew: boolean): void;
+  /** A claim has become Ready for the first time; the Sandbox is undefined if it was never seen. */
+  onFirstReady(claim: ClaimView, sandbox: SandboxView | undefined): void;
+}
+
+export interface Bindings {
+  claims: Sink<SandboxClaim>;
+  sandboxes: Sink<Sandbox>;
+  /** All claims that exist. */
+  views(): Iterable<ClaimView>;
+}
+
+/** A claim that is gone waits so long for the Sandbox that it was given: the other watch may lag behind. */
+const PATIENCE_MS = 30_000;
+
+interface Entry {
+  /** Undefined: only its Sandboxes have been seen. */
+  claim: ClaimView | undefined;
+  /** Sandboxes that the claim controls; more than one only for moments. */
+  given: SandboxView[];
+  /** Name of the Sandbox that the claim had when it was first listed. */
+  before: string | undefined;
+  /** UID of the Sandbox that was told of. */
+  bound: string | undefined;
+  ready: "not yet" | "due" | "told";
+  closing: ReturnType<typeof setTimeout> | undefined;
+}
+
+interface State {
+  listener: BindingListener;
+  /** By UID of the claim. */
+  entries: Map<string, Entry>;
+  /** By UID of the Sandbox: UID of its claim. */
+  claimOf: Map<string, string>;
+  isListed: boolean;
+}
+
+/** Makes the two sinks. `signal` ends the waiting. */
+export function createBindings(listener: BindingListener, signal: AbortSignal): Bindings {
+  const state: State = { listener, entries: new Map(), claimOf: new Map(), isListed: false };
+  signal.addEventListener("abort", () => {
+    for (const { closing } of state.entries.values()) clearTimeout(closing);
+  });
+  return {
+    claims: {
+      observe: (claim) => observeClaim(state, viewClaim(claim)),
+      gone: (uid) => claimGone(state, uid),
+      listed(uids) {
+        for (const [uid, { claim }] of state.entries) if (claim && !uids.has(uid)) claimGone(state, uid);
+        state.isListed = true;
+      },
+    },
+    sandboxes: {
+      observe: (sandbox) => observeSandbox(state, sandbox),
+      gone: (uid) => sandboxGone(state, uid),
+      listed(uids) {
+        for (const uid of state.claimOf.keys()) if (!uids.has(uid)) sandboxGone(state, uid);
+      },
+    },
+    *views() {
+      for (const { claim, closing } of state.entries.values()) if (claim && closing === undefined) yield claim;
+    },
+  };
+}
+
+function observeClaim(state: State, claim: ClaimView): void {
+  const { uid } = claim.regarding;
+  const entry = entryOf(state, uid);
+  if (!entry.claim && !state.isListed) {
+    entry.before = claim.sandbox;
+    if (claim.isReady || claim.firstReadyAt !== undefined) entry.ready = "told";
+  }
+  entry.claim = claim;
+  if (entry.ready === "not yet" && claim.firstReadyAt !== undefined) entry.ready = "due";
+  settle(state, uid, entry);
+}
+
+function observeSandbox(state: State, sandbox: Sandbox): void {
+  const view = viewSandbox(sandbox);
+  const uid = sandbox.metadata.uid ?? "";
+  if (view?.claim !== state.claimOf.get(uid)) sandboxGone(state, uid);
+  if (!view) return;
+  const entry = entryOf(state, view.claim);
+  const index = entry.given.findIndex((known) => known.uid === uid);
+  const known = entry.given[index];
+  // Of Ready, the first time counts: it may have come and gone before the claim's word arrives.
+  entry.given.splice(index < 0 ? entry.given.length : index, 1, { ...view, readyAt: known?.readyAt ?? view.readyAt });
+  state.claimOf.set(uid, view.claim);
+  settle(state, view.claim, entry);
+}
+
+/** Tells what there is to tell; both sides are needed for most of it. */
+function settle({ listener, entries }: State, uid: string, entry: Entry): void {
+  const { claim, given } = entry;
+  if (!claim) return;
+  const sandbox = given.find(({ name }) => name === claim.sandbox);
+  if (sandbox && entry.bound !== sandbox.uid) {
+    entry.bound = sandbox.uid;
+    const isNew = entry.before !== sandbox.name;
+    // Another one of the same name is another one.
+    entry.before = undefined;
+    listener.onBound(claim, sandbox, isNew);
+  }
+  if (entry.ready === "due" && sandbox?.readyAt !== undefined) {
+    entry.ready = "told";
+    listener.onFirstReady(claim, sandbox);
+  }
+  if (entry.closing !== undefined && !isOpen(entry)) close(listener, entries, uid, entry);
+}
+
+/** Tells whether the claim has said something that its Sandbox has not. */
+function isOpen({ claim, bound, ready }: Entry): boolean {
+  return (claim?.sandbox !== undefined && bound === undefined) || ready === "due";
+}
+
+function claimGone({ listener, entries }: State, uid: string): void {
+  const entry = entries.get(uid);
+  if (!entry?.claim || entry.closing !== undefined) return;
+  if (isOpen(entry)) entry.closing = setTimeout(close, PATIENCE_MS, listener, entries, uid, entry);
+  else close(listener, entries, uid, entry);
+}
+
+/** Forgets a claim that is gone; what could not be told with its Sandbox is told without. */
+function close(listener: BindingListener, entries: State["entries"], uid: string, entry: Entry): void {
+  const { claim, given } = entry;
+  clearTimeout(entry.closing);
+  if (claim && entry.ready === "due") listener.onFirstReady(claim, given.find(({ name }) => name === claim.sandbox));
+  entries.delete(uid);
+  if (given.length > 0) entries.set(uid, { ...newEntry(), given });
+}
+
+function sandboxGone({ entries, claimOf }: State, uid: string): void {
+  const claim = claimOf.get(uid) ?? "";
+  const entry = entries.get(claim);
+  claimOf.delete(uid);
+  if (!entry) return;
+  entry.given = entry.given.filter((known) => known.uid !== uid);
+  if (!entry.claim && entry.given.length === 0) entries.delete(claim);
+}
+
+function entryOf({ entries }: State, uid: string): Entry {
+  const entry = entries.get(uid) ?? newEntry();
+  entries.set(uid, entry);
+  return entry;
+}
+
+function newEntry(): Entry {
+  return { claim: undefined, given: [], before: undefined, bound: undefined, ready: "not yet", closing: undefined };
+}

@@ -1,0 +1,108 @@
+/** How claims are served: the contract's metrics, and the same times in seconds. Source: Agent Sandbox API, 5.1. @module */
+import { Counter, Histogram, type Registry } from "prom-client";
+import type { ClaimView, SandboxView } from "./binding.ts";
+
+/** What is told to the metrics. */
+export interface ClaimMetrics {
+  bound(claim: ClaimView, sandbox: SandboxView): void;
+  firstReady(claim: ClaimView, sandbox: SandboxView | undefined): void;
+}
+
+const STARTUP_MS = [100, 250, 500, 750, 1000, 1250, 1500, 2000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 240_000];
+const CREATION_MS = [50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 240_000, 300_000, 600_000];
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+
+const FROM = {
+  webhook: "the annotation webhook-first-observed-at",
+  controller: "the annotation controller-first-observed-at",
+  client: "the annotation client-first-requested-at",
+};
+
+/** What the contract calls a template that nobody knows. */
+const NO_TEMPLATE = "__unknown__";
+
+type Pair<Label extends string> = { ms: Histogram<Label>; seconds: Histogram<Label> };
+
+/** Makes the metrics in these registries. */
+export function createClaimMetrics(registers: Registry[]): ClaimMetrics {
+  const byTemplate = ["launch_type", "sandbox_template"] as const;
+  const pair = <Label extends string>(
+    names: [string, string],
+    what: string,
+    labelNames: readonly Label[],
+    ms: number[],
+  ) => ({
+    ms: new Histogram({ name: names[0], help: `Milliseconds ${what}`, labelNames, buckets: ms, registers }),
+    seconds: new Histogram({ name: names[1], help: `Seconds ${what}`, labelNames, buckets: SECONDS, registers }),
+  });
+  const startup = (start: keyof typeof FROM, ...names: [string, string]) =>
+    pair(names, `from ${FROM[start]} of a claim to its first Ready`, byTemplate, STARTUP_MS);
+  const startups = {
+    webhook: startup("webhook", "agent_sandbox_claim_startup_latency_ms", "hookbox_claim_startup_seconds"),
+    controller: startup(
+      "controller",
+      "agent_sandbox_claim_controller_startup_latency_ms",
+      "hookbox_claim_controller_startup_seconds",
+    ),
+    client: startup("client", "agent_sandbox_client_claim_startup_latency_ms", "hookbox_client_claim_startup_seconds"),
+  };
+  const creation = pair(
+    ["agent_sandbox_creation_latency_ms", "hookbox_sandbox_creation_seconds"],
+    "from the creation of a claim's Sandbox to its Ready, both in whole seconds; observed at the claim's first Ready",
+    ["namespace", ...byTemplate],
+    CREATION_MS,
+  );
+  const creations = createCounter(registers);
+  return {
+    bound: (claim, sandbox) => creations.inc(creationLabels(claim, sandbox)),
+    firstReady(claim, sandbox) {
+      const labels = { launch_type: sandbox?.launchType ?? "unknown", sandbox_template: templateOf(sandbox) };
+      for (const start of ["webhook", "controller", "client"] as const) {
+        observe(startups[start], labels, claim.starts[start], claim.firstReadyAt);
+      }
+      const { namespace } = claim.regarding;
+      observe(creation, { namespace, ...labels }, sandbox?.createdAt, sandbox?.readyAt);
+    },
+  };
+}
+
+/** A time that is missing, or a start after the end, leaves nothing to observe. */
+function observe<Label extends string>(
+  { ms, seconds }: Pair<Label>,
+  labels: Record<Label, string>,
+  from: number | undefined,
+  to: number | undefined,
+): void {
+  if (from === undefined || to === undefined || to < from) return;
+  ms.observe(labels, to - from);
+  seconds.observe(labels, (to - from) / 1000);
+}
+
+function createCounter(registers: Registry[]) {
+  return new Counter({
+    name: "agent_sandbox_claim_creation_total",
+    help: "Claims that have been given a Sandbox, by what it was at that moment",
+    labelNames: ["namespace", "sandbox_template", "launch_type", "warmpool_name", "pod_condition", "created_by"],
+    registers,
+  });
+}
+
+function creationLabels({ regarding, pool, createdBy }: ClaimView, sandbox: SandboxView) {
+  return {
+    namespace: regarding.namespace,
+    sandbox_template: templateOf(sandbox),
+    launch_type: sandbox.launchType,
+    warmpool_name: pool,
+    pod_condition: wasReady(sandbox) ? "ready" : "not_ready",
+    created_by: createdBy,
+  };
+}
+
+/** Tells whether a Sandbox was Ready when it was handed over; one made for its claim never was. */
+function wasReady({ launchType, readyAt, assignedAt = Infinity }: SandboxView): boolean {
+  return launchType !== "cold" && readyAt !== undefined && readyAt <= assignedAt;
+}
+
+function templateOf(sandbox: SandboxView | undefined): string {
+  return sandbox?.template ?? NO_TEMPLATE;
+}

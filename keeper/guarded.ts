@@ -1,0 +1,19 @@
+/** A sink whose failures stay its own: what else hangs on the same watch goes on. Decides nothing. @module */
+import { errorFields, type Log } from "../lib/log.ts";
+import type { Sink } from "./duty.ts";
+
+/** Wraps a sink. @param name for the log */
+export function guarded<T>(name: string, sink: Sink<T>, log: Log): Sink<T> {
+  const attempt = (step: () => void) => {
+    try {
+      step();
+    } catch (error) {
+      log("error", `Cannot take note for ${name}`, errorFields(error));
+    }
+  };
+  return {
+    observe: (object) => attempt(() => sink.observe(object)),
+    gone: (uid) => attempt(() => sink.gone(uid)),
+    listed: (uids) => attempt(() => sink.listed(uids)),
+  };
+}

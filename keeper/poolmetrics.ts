@@ -1,0 +1,129 @@
+/** How pools stand, and how well they serve: gauges and counters that last as long as their pool. @module */
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import type { ClaimView, LaunchType, SandboxView } from "./binding.ts";
+import type { Sink } from "./duty.ts";
+
+/** One pool, as its metrics have it. */
+export interface PoolFigures {
+  namespace: string;
+  pool: string;
+  desired: number;
+  replicas: number;
+  ready: number;
+  /** Claims that were served since this process has led, by how. */
+  served: Partial<Record<LaunchType, number>>;
+}
+
+/** What knows the pools. */
+export interface PoolBook extends Sink<SandboxWarmPool> {
+  /** A claim has been given a Sandbox. */
+  served(claim: ClaimView, sandbox: SandboxView): void;
+  figures(): Iterable<PoolFigures>;
+}
+
+/** Makes an empty book. What it knows of a pool goes with the pool. */
+export function createPoolBook(): PoolBook {
+  const pools = new Map<string, PoolFigures>();
+  /** By namespace and name: a claim may be served before its pool is listed. */
+  const served = new Map<string, PoolFigures["served"]>();
+  function gone(uid: string): void {
+    const known = pools.get(uid);
+    if (known) served.delete(keyOf(known.namespace, known.pool));
+    pools.delete(uid);
+  }
+  function servedBy(key: string): PoolFigures["served"] {
+    const counts = served.get(key) ?? {};
+    served.set(key, counts);
+    return counts;
+  }
+  return {
+    observe({ metadata: { namespace = "", name, uid = "" }, spec, status }) {
+      const { replicas = 0, readyReplicas: ready = 0 } = status ?? {};
+      const counts = servedBy(keyOf(namespace, name));
+      pools.set(uid, { namespace, pool: name, desired: spec.replicas, replicas, ready, served: counts });
+    },
+    gone,
+    listed(uids) {
+      for (const uid of pools.keys()) if (!uids.has(uid)) gone(uid);
+    },
+    served({ regarding, pool }, { launchType }) {
+      const counts = servedBy(keyOf(regarding.namespace, pool));
+      counts[launchType] = (counts[launchType] ?? 0) + 1;
+    },
+    figures: () => pools.values(),
+  };
+}
+
+function keyOf(namespace: string, pool: string): string {
+  return `${namespace}/${pool}`;
+}
+
+/** What the metrics of pools are made from; undefined: this process does not lead. */
+export type PoolSource = () => { pools(): Iterable<PoolFigures>; claims(): Iterable<ClaimView> } | undefined;
+
+/** Makes the metrics, which ask at each scrape. */
+export function poolMetrics(registers: Registry[], source: PoolSource): void {
+  const labelNames = ["namespace", "pool"] as const;
+  const gauge = (name: string, help: string, valueOf: (figures: PoolFigures) => number | undefined) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const figures of source()?.pools() ?? []) {
+          const value = valueOf(figures);
+          if (value !== undefined) this.set({ namespace: figures.namespace, pool: figures.pool }, value);
+        }
+      },
+    });
+  gauge("hookbox_pool_replicas", "Sandboxes of the pool that no claim has", ({ replicas }) => replicas);
+  gauge("hookbox_pool_ready_replicas", "Those of them that are Ready", ({ ready }) => ready);
+  gauge("hookbox_pool_desired_replicas", "spec.replicas of the pool", ({ desired }) => desired);
+  gauge("hookbox_pool_deficit", "Ready Sandboxes that the pool lacks", ({ desired, ready }) => {
+    return Math.max(0, desired - ready);
+  });
+  gauge("hookbox_pool_hit_ratio", "Share of the pool's claims that were served warm, since the start", hitRatio);
+  waitingGauge(registers, source);
+  servedCounter(registers, source);
+}
+
+/** Returns undefined while nothing has been served. */
+function hitRatio({ served }: PoolFigures): number | undefined {
+  const all = Object.values(served).reduce((sum, count) => sum + count, 0);
+  return all === 0 ? undefined : (served.warm ?? 0) / all;
+}
+
+/** Claims wait for pools that do not exist, too. */
+function waitingGauge(registers: Registry[], source: PoolSource): void {
+  new Gauge({
+    name: "hookbox_claims_waiting",
+    help: "Claims that have not been given a Sandbox",
+    labelNames: ["namespace", "pool"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { namespace, pool } of source()?.pools() ?? []) this.set({ namespace, pool }, 0);
+      for (const { isWaiting, regarding: { namespace }, pool } of source()?.claims() ?? []) {
+        if (isWaiting) this.inc({ namespace, pool });
+      }
+    },
+  });
+}
+
+function servedCounter(registers: Registry[], source: PoolSource): void {
+  new Counter({
+    name: "hookbox_pool_claims_total",
+    help: "Claims that have been given a Sandbox since the start",
+    labelNames: ["namespace", "pool", "launch_type"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { namespace, pool, served } of source()?.pools() ?? []) {
+        for (const [launch_type, count] of Object.entries(served)) this.inc({ namespace, pool, launch_type }, count);
+      }
+    },
+  });
+}

@@ -1,0 +1,85 @@
+/** Everything that the keeper tells of our objects without acting on them: Events and metrics. @module */
+import { sandboxClaimCRD } from "../api/sandboxclaim.ts";
+import type { Log } from "../lib/log.ts";
+import type { ObjectMeta } from "../lib/objects.ts";
+import type { Api } from "./api.ts";
+import type { ClaimView, SandboxView } from "./binding.ts";
+import { createBindings } from "./bindings.ts";
+import type { Sink } from "./duty.ts";
+import { isYoung } from "./event.ts";
+import { createEventQueue, type RecordEvent } from "./eventqueue.ts";
+import { claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";
+import { eventSource } from "./eventsource.ts";
+import { guarded } from "./guarded.ts";
+import type { KeeperMetrics } from "./metrics.ts";
+import { createPoolBook } from "./poolmetrics.ts";
+import type { Action } from "./report.ts";
+import { createCensus } from "./sandboxmetrics.ts";
+import type { Sinks } from "./watches.ts";
+
+export interface RecordingOptions {
+  api: Api;
+  log: Log;
+  metrics: KeeperMetrics;
+  /** Which process records, for people: its host. */
+  instance: string;
+  /** False: claims have no Events. */
+  claimEvents: boolean;
+}
+
+export interface Recording {
+  sinks: Sinks;
+  /** Takes note of what a duty has done to an object of this kind. */
+  reported(kind: string, action: Action, metadata: ObjectMeta, details: Record<string, unknown>): void;
+}
+
+/** Makes the sinks for one term of leading; the metrics show what they know until `signal` fires. */
+export function createRecording(options: RecordingOptions, signal: AbortSignal): Recording {
+  const { metrics, claimEvents, log } = options;
+  const guard = <T>(name: string, sink: Sink<T>) => guarded(name, sink, log);
+  const record = createEventQueue({ ...options, signal });
+  const recordOfClaim: RecordEvent = claimEvents ? record : () => {};
+  const census = createCensus();
+  const pools = createPoolBook();
+  const bindings = createBindings({
+    onBound(claim: ClaimView, sandbox: SandboxView, isNew: boolean) {
+      const occurrence = claimBound(claim, sandbox);
+      if (occurrence && (isNew || isYoung(occurrence, Date.now()))) recordOfClaim(occurrence);
+      if (!isNew) return;
+      metrics.claims.bound(claim, sandbox);
+      pools.served(claim, sandbox);
+    },
+    onFirstReady: metrics.claims.firstReady,
+  }, signal);
+  const inventory = {
+    sorts: () => census.counts(),
+    pools: () => pools.figures(),
+    claims: () => bindings.views(),
+  };
+  metrics.inventory = inventory;
+  signal.addEventListener("abort", () => {
+    if (metrics.inventory === inventory) metrics.inventory = undefined;
+  });
+  return {
+    sinks: {
+      sandboxes: [
+        guard("Sandboxes' Events", eventSource(multiplePods, record)),
+        guard("the count of Sandboxes", census),
+        guard("claims' Sandboxes", bindings.sandboxes),
+      ],
+      sandboxclaims: [
+        guard("claims' expiry", eventSource(claimExpired, recordOfClaim)),
+        guard("claims", bindings.claims),
+      ],
+      sandboxwarmpools: [
+        guard("pools' Events", eventSource(poolProgress, record)),
+        guard("pools' figures", pools),
+      ],
+      sandboxtemplates: [],
+    },
+    reported(kind, action, metadata, { propagation }) {
+      if (kind !== sandboxClaimCRD.kind || action !== "deleted") return;
+      recordOfClaim(claimDeleted(metadata, propagation === "Foreground" ? "DeleteForeground" : "Delete", Date.now()));
+    },
+  };
+}
