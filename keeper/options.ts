@@ -10,6 +10,8 @@ export interface KeeperOptions {
   /** Namespace of the Lease. */
   namespace: string | undefined;
   leaderElection: boolean;
+  /** False: claims have no Events. */
+  claimEvents: boolean;
   leaseSeconds: number;
   /** 0: none. */
   port: number;
@@ -26,6 +28,7 @@ const OPTIONS = {
   namespace: { type: "string" },
   "no-leader-election": { type: "boolean", default: false },
   "lease-seconds": { type: "string", default: "15" },
+  "disable-claim-events": { type: "boolean", default: false },
   port: { type: "string", default: "0" },
   host: { type: "string" },
   "log-level": { type: "string", default: "info" },
@@ -45,6 +48,7 @@ Options:
                          or default where that does not exist)
   --no-leader-election   act at once, Lease or not: for a single keeper
   --lease-seconds S      how long others wait for a leader that is gone (default 15, at least 3)
+  --disable-claim-events record no Events of claims
   --port P               port for /healthz, /readyz and /metrics (default 0: none)
   --host H               address to listen on (default 0.0.0.0; with --kubeconfig 127.0.0.1)
   --log-level L          debug, info, warn or error (default info)
@@ -71,6 +75,7 @@ export function readOptions(args: string[]): KeeperOptions {
     logLevel,
     labelDomains: values["allowed-label-domains"].split(",").map((domain) => domain.trim()).filter(Boolean),
     leaderElection: !values["no-leader-election"],
+    claimEvents: !values["disable-claim-events"],
     leaseSeconds: wholeNumber(values["lease-seconds"], "hold a Lease for seconds", 3, 3600),
     port: wholeNumber(values.port, "listen on port", 0, 65535),
   };

@@ -12,6 +12,7 @@ import { keep } from "./keep.ts";
 import { lead, type Work } from "./leader.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
 import type { KeeperOptions } from "./options.ts";
+import { createRecording, type Recording } from "./recording.ts";
 import type { Report } from "./report.ts";
 
 /** Name of the Lease. */
@@ -37,8 +38,10 @@ export async function runKeeper(options: KeeperOptions, builders: Builders, sign
     metrics.leading.set(1);
     const api = connect(credentials, { signal: leading, onAnswer: counter(metrics) });
     const onListed = () => isReady = true;
-    const { labelDomains } = options;
-    await keep(api, { builders, labelDomains, log, reportFor: reporter(log, metrics), onListed }, leading);
+    const { labelDomains, claimEvents } = options;
+    const recording = createRecording({ api, log, metrics, claimEvents, instance: hostname() }, leading);
+    const reportFor = reporter(log, metrics, recording);
+    await keep(api, { builders, labelDomains, log, reportFor, observers: recording.sinks, onListed }, leading);
     metrics.leading.set(0);
     isReady = true;
   };
@@ -93,9 +96,11 @@ function counter(metrics: KeeperMetrics): (method: string, status: number) => vo
   return (method, status) => metrics.requests.inc({ method, code: String(status) });
 }
 
-function reporter(log: Log, metrics: KeeperMetrics): (kind: string) => Report {
-  return (kind) => (action, { namespace, name, uid, generation }, details) => {
+function reporter(log: Log, metrics: KeeperMetrics, recording: Recording): (kind: string) => Report {
+  return (kind) => (action, metadata, details) => {
+    const { namespace, name, uid, generation } = metadata;
     countAction(metrics, action);
+    recording.reported(kind, action, metadata, details);
     log("info", `${kind}: ${action}`, { namespace, name, uid, generation, ...details });
   };
 }

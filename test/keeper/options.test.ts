@@ -17,14 +17,16 @@ describe("readOptions()", () => {
       logLevel: "info",
       labelDomains: ["sandbox.users.io"],
       leaderElection: true,
+      claimEvents: true,
       leaseSeconds: 15,
       port: 0,
     });
   });
 
   test("takes every option that the help names", () => {
-    const args = "--kubeconfig F --context C --namespace N --no-leader-election --lease-seconds 3 --port 8081 " +
-      "--host ::1 --log-level debug --allowed-label-domains a.example,b.example --help";
+    const args =
+      "--kubeconfig F --context C --namespace N --no-leader-election --lease-seconds 3 --disable-claim-events " +
+      "--port 8081 --host ::1 --log-level debug --allowed-label-domains a.example,b.example --help";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
       context: "C",
@@ -34,6 +36,7 @@ describe("readOptions()", () => {
       logLevel: "debug",
       labelDomains: ["a.example", "b.example"],
       leaderElection: false,
+      claimEvents: false,
       leaseSeconds: 3,
       port: 8081,
     });
