@@ -16,7 +16,8 @@ import type { ObjectMeta } from "../lib/objects.ts";
  * | `refused` | the API server refuses it for now: quota, admission, permissions |
  */
 const problemSchema = z.object({
-  kind: z.enum(["PersistentVolumeClaim", "Pod", "Service"]),
+  /** The first three are a Sandbox's, the last is a template's. */
+  kind: z.enum(["PersistentVolumeClaim", "Pod", "Service", "NetworkPolicy"]),
   name: z.string(),
   state: z.enum(["taken", "invalid", "refused"]),
   /** For people, as the contract words it; becomes part of the Ready condition. */

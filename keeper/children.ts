@@ -11,7 +11,7 @@ export interface Builders {
   buildService(sandbox: Sandbox): DesiredObject;
 }
 
-export type ChildKind = Problem["kind"];
+export type ChildKind = Exclude<Problem["kind"], "NetworkPolicy">;
 
 /** A child that should exist, and what stands in its place; undefined: nothing. */
 export interface Child {

@@ -7,7 +7,8 @@ import { findChild, offerForAdoption, tryToCreate } from "./childprobe.ts";
 import { type Builders, type Child, wantedChildren } from "./children.ts";
 import { diagnose } from "./diagnose.ts";
 import type { Duty } from "./duty.ts";
-import { type Look, nextLook, type Outcome, PACE, type Pace, plannedLook, situationOf } from "./look.ts";
+import { type Outcome, PACE, type Pace, situationOf } from "./look.ts";
+import { lookDuty } from "./lookduty.ts";
 import { dryRunVerdict } from "./refusal.ts";
 import type { Report } from "./report.ts";
 import { publishProblems } from "./unresolved.ts";
@@ -30,35 +31,18 @@ interface Finding {
 
 /** Makes the duty. A Sandbox that is Ready and carries no annotation costs no request. */
 export function childrenDuty(options: ChildrenDutyOptions): Duty<Sandbox> {
-  const { pace = PACE } = options;
-  const memory = new Map<string, Look>();
-  return {
+  const { api, report, pace = PACE } = options;
+  return lookDuty({
     name: "children",
-    memory,
-    dueAt(sandbox, now) {
-      const uid = sandbox.metadata.uid ?? "";
-      const situation = situationOf(sandbox, now);
-      if (!situation) {
-        memory.delete(uid);
-        return undefined;
-      }
-      const look = plannedLook(memory.get(uid), situation, now, pace);
-      memory.set(uid, look);
-      return look.at === Infinity ? undefined : look.at;
-    },
-    async act(sandbox, now) {
-      const uid = sandbox.metadata.uid ?? "";
-      const look = memory.get(uid);
-      const situation = situationOf(sandbox, now);
-      if (!look || !situation) return;
-      const findings = situation.kind === "leftover" ? [] : await findingsOf(sandbox, options);
+    pace,
+    situationOf,
+    async look(sandbox: Sandbox, { kind }) {
+      const findings = kind === "leftover" ? [] : await findingsOf(sandbox, options);
       const problems = findings.flatMap(({ problem }) => problem ?? []);
       const parent = { kind: "Sandbox", resource: "sandboxes", metadata: sandbox.metadata } as const;
-      const isWritten = await publishProblems(options.api, options.report, parent, problems);
-      const outcome = isWritten ? outcomeOf(sandbox, findings) : "problem";
-      if (memory.get(uid) === look) memory.set(uid, nextLook(look, outcome, Date.now(), pace));
+      return await publishProblems(api, report, parent, problems) ? outcomeOf(sandbox, findings) : "problem";
     },
-  };
+  });
 }
 
 function outcomeOf({ spec }: Sandbox, findings: Finding[]): Outcome {

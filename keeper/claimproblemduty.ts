@@ -10,7 +10,8 @@ import type { Api } from "./api.ts";
 import { claimProblem, claimWord, isUnbound, type Surroundings, wordText } from "./claimproblem.ts";
 import type { Duty, Sink } from "./duty.ts";
 import { findObject } from "./findobject.ts";
-import { type Look, nextLook, type Pace, plannedLook } from "./look.ts";
+import type { Pace } from "./look.ts";
+import { lookDuty } from "./lookduty.ts";
 import { patchOf, sendPatch } from "./patch.ts";
 import type { References } from "./references.ts";
 import type { Report } from "./report.ts";
@@ -29,34 +30,15 @@ const CLAIM_PACE: Pace = { settle: 1500, problem: 30_000, calm: 30_000 };
 
 /** Makes the duty. A claim whose pool and template are there costs no request. */
 export function claimProblemDuty(options: ClaimProblemDutyOptions): Duty<SandboxClaim> {
-  const memory = new Map<string, Look>();
-  const wordOn = (claim: SandboxClaim) => claimWord(claim, (unbound) => knownProblem(unbound, options));
-  return {
+  return lookDuty({
     name: "claim problems",
-    memory,
-    dueAt(claim, now) {
-      const uid = claim.metadata.uid ?? "";
-      const word = wordOn(claim);
-      if (!word) {
-        memory.delete(uid);
-        return undefined;
-      }
-      const look = plannedLook(memory.get(uid), word, now, CLAIM_PACE);
-      memory.set(uid, look);
-      return look.at === Infinity ? undefined : look.at;
+    pace: CLAIM_PACE,
+    situationOf: (claim: SandboxClaim) => claimWord(claim, (unbound) => knownProblem(unbound, options)),
+    async look(claim, { problem }) {
+      const isCertain = problem === undefined || await isStillSo(claim, problem, options);
+      return isCertain && await publish(claim, problem, options) ? "nothing" : "problem";
     },
-    async act(claim) {
-      const uid = claim.metadata.uid ?? "";
-      const look = memory.get(uid);
-      const word = wordOn(claim);
-      if (!look || !word) return;
-      const isCertain = word.problem === undefined || await isStillSo(claim, word.problem, options);
-      const isDone = isCertain && await publish(claim, word.problem, options);
-      if (memory.get(uid) === look) {
-        memory.set(uid, nextLook(look, isDone ? "nothing" : "problem", Date.now(), CLAIM_PACE));
-      }
-    },
-  };
+  });
 }
 
 /** Returns the sink of the duty's queue that sees claims again when what they refer to changes. */

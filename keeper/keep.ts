@@ -8,7 +8,10 @@ import { claimProblemDuty, withReferences } from "./claimproblemduty.ts";
 import type { Duty, Sink } from "./duty.ts";
 import { claimExpiryVerdict, sandboxExpiryVerdict } from "./expiry.ts";
 import { expiryDuty } from "./expiryduty.ts";
+import { giveBackDuty, withPools } from "./givebackduty.ts";
 import type { Pace } from "./look.ts";
+import { mergeTrapDuty } from "./mergetrapduty.ts";
+import { policyDuty, type PolicyNaming } from "./policyduty.ts";
 import { createQueue } from "./queue.ts";
 import { createReferences } from "./references.ts";
 import type { Report } from "./report.ts";
@@ -16,7 +19,7 @@ import { sharedPortsDuty } from "./sharedportsduty.ts";
 import { followAll, type Sinks } from "./watches.ts";
 
 export interface KeepOptions {
-  builders: Builders;
+  builders: Builders & PolicyNaming;
   log: Log;
   /** Domains of label keys that claims may use. */
   labelDomains: readonly string[];
@@ -45,6 +48,8 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       queue(expiryDuty(api, report, SANDBOX_EXPIRY)),
       queue(childrenDuty({ api, ...options, report })),
       queue(sharedPortsDuty(api, report)),
+      queue(mergeTrapDuty(api, report)),
+      withPools(queue(giveBackDuty({ api, report, references })), references),
       ...observers.sandboxes ?? [],
     ],
     sandboxclaims: [
@@ -53,7 +58,11 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       ...observers.sandboxclaims ?? [],
     ],
     sandboxwarmpools: [references.pools.sink, ...observers.sandboxwarmpools ?? []],
-    sandboxtemplates: [references.templates.sink, ...observers.sandboxtemplates ?? []],
+    sandboxtemplates: [
+      references.templates.sink,
+      queue(policyDuty({ api, ...options, report: reportFor("SandboxTemplate") })),
+      ...observers.sandboxtemplates ?? [],
+    ],
   };
   await followAll(api, sinks, { log, signal, onListed });
 }

@@ -3,6 +3,7 @@ import process from "node:process";
 import { buildPod } from "../hooks/sandbox/pod.ts";
 import { buildPVCs } from "../hooks/sandbox/pvcs.ts";
 import { buildService } from "../hooks/sandbox/service.ts";
+import { policyName } from "../hooks/sandboxtemplate/networkpolicy.ts";
 import { commandLine, exit, stopOnSignal } from "../lib/serve.ts";
 import { HELP, readOptions } from "./options.ts";
 import { runKeeper } from "./run.ts";
@@ -13,7 +14,7 @@ try {
   if (options.help) {
     process.stdout.write(HELP);
   } else {
-    const running = runKeeper(options, { buildPod, buildPVCs, buildService }, stop.signal);
+    const running = runKeeper(options, { buildPod, buildPVCs, buildService, policyName }, stop.signal);
     stopOnSignal(() => {
       stop.abort();
       return running;

@@ -13,6 +13,7 @@ import { lead, type Work } from "./leader.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
 import type { KeeperOptions } from "./options.ts";
 import { createRecording, type Recording } from "./recording.ts";
+import type { PolicyNaming } from "./policyduty.ts";
 import type { Report } from "./report.ts";
 
 /** Name of the Lease. */
@@ -25,7 +26,11 @@ const SYSTEM_NAMESPACE = "hookbox-system";
  *
  * @throws if there is no usable cluster, if the Lease's namespace does not exist, or if the port is taken
  */
-export async function runKeeper(options: KeeperOptions, builders: Builders, signal: AbortSignal): Promise<void> {
+export async function runKeeper(
+  options: KeeperOptions,
+  builders: Builders & PolicyNaming,
+  signal: AbortSignal,
+): Promise<void> {
   const log = createLog(options.logLevel);
   const credentials = options.kubeconfig === undefined
     ? podCredentials()

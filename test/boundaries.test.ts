@@ -22,7 +22,10 @@ const RULES: Rule[] = [
   // client-node costs 60 MiB: it is loaded where a kubeconfig needs it, and nowhere else.
   { files: "keeper/credentials.ts", values: [...KEEPER, /^@kubernetes\/client-node$/] },
   // What a hook would create, the keeper tries out: one place names both.
-  { files: "keeper/main.ts", values: [...KEEPER, /^hooks\/sandbox\/(pod|pvcs|service)\.ts$/] },
+  {
+    files: "keeper/main.ts",
+    values: [...KEEPER, /^hooks\/sandbox\/(pod|pvcs|service)\.ts$/, /^hooks\/sandboxtemplate\/networkpolicy\.ts$/],
+  },
 ];
 const ROOT = new URL("../", import.meta.url).pathname;
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^"';]*?from\s+"([^"]+)"|import\("([^"]+)"\)/g;

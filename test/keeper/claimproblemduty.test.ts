@@ -5,10 +5,13 @@ import { aClaim, aPool, CLAIM, POOL, TEMPLATE } from "./extensions.ts";
 import { refusal } from "./fakeapi.ts";
 
 const NAMESPACE = "/api/v1/namespaces/team-a";
+/** So that nobody asks for the template's. */
+const NO_POLICY = { networkPolicyManagement: "Unmanaged" };
 const WORD = { generation: 1, reason: "WarmPoolNotFound", message: 'SandboxWarmPool "pool" not found' };
 const putClaim = (over: object = {}) => server.put(CLAIM, { ...aClaim(over) });
 const putPool = (over: object = {}) => server.put(POOL, { ...aPool(over) });
-const putTemplate = (over: object = {}) => server.put(TEMPLATE, { ...aTemplate(over) });
+const putTemplate = ({ spec = {}, metadata = {} } = {}) =>
+  server.put(TEMPLATE, { ...aTemplate({ spec: { ...NO_POLICY, ...spec }, metadata }) });
 const word = () => {
   const text = server.get(CLAIM)?.metadata.annotations?.["agents.x-k8s.io/unresolved"];
   return text === undefined ? undefined : JSON.parse(text);
@@ -88,7 +91,7 @@ describe("a claim without a pool", () => {
     await keep(1);
     server.intercept = ({ method, path }) =>
       method === "GET" && path === POOL ? { status: 200, body: aPool() } : undefined;
-    server.put(TEMPLATE, { ...aTemplate() });
+    putTemplate();
     await pass(60);
     expect(word()).toBeUndefined();
     expect(asked().filter((line) => line.startsWith("PATCH"))).toEqual([]);

@@ -3,6 +3,7 @@ import type { Sandbox } from "../../api/sandbox.ts";
 import type { Api } from "../../keeper/api.ts";
 import type { Builders } from "../../keeper/children.ts";
 import { keep } from "../../keeper/keep.ts";
+import type { PolicyNaming } from "../../keeper/policyduty.ts";
 import type { Action } from "../../keeper/report.ts";
 import { nameHash } from "../../lib/names.ts";
 import { aSandbox } from "../sandboxes.ts";
@@ -15,13 +16,14 @@ export const SERVICE = `${CORE}/services/demo`;
 export const PVC = `${CORE}/persistentvolumeclaims/home-demo`;
 
 /** Builders as the hook's are, without the hook. */
-export const BUILDERS: Builders = {
+export const BUILDERS: Builders & PolicyNaming = {
   buildPod: (sandbox) => child("Pod", sandbox, sandbox.metadata.name),
   buildService: (sandbox) => child("Service", sandbox, sandbox.metadata.name),
   buildPVCs: (sandbox) =>
     (sandbox.spec.volumeClaimTemplates ?? []).map(({ metadata }) =>
       child("PersistentVolumeClaim", sandbox, `${metadata?.name}-${sandbox.metadata.name}`)
     ),
+  policyName: ({ metadata }) => `${metadata.name}-network-policy`,
 };
 
 function child(kind: string, { metadata }: Sandbox, name: string) {

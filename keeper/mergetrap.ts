@@ -1,0 +1,27 @@
+/** Pods that Metacontroller's merge would spoil, and how it is kept from trying. Pure. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied, mergeApply, sameJson } from "../lib/apply.ts";
+import { isObject } from "../lib/json.ts";
+import { patchOf } from "./patch.ts";
+
+/**
+ * Returns the merge patch that takes `spec.podTemplate.spec` out of the last-applied annotation of a Sandbox that a pool
+ * has made, where Metacontroller's merge, told to change nothing, would change it; undefined: it would not, or says
+ * nothing of it.
+ *
+ * The merge tells items of a list by one key, and loses all but the last of those that share it: ports 53/TCP and
+ * 53/UDP, two `httpHeaders` of one name. What is not in last-applied it leaves alone.
+ *
+ * @throws {SyntaxError} if the annotation is not the JSON text of an object
+ */
+export function mergeTrapPatch(sandbox: Sandbox): object | undefined {
+  const applied = lastApplied(sandbox);
+  const spec = isObject(applied?.["spec"]) ? applied["spec"] : {};
+  const podTemplate = isObject(spec["podTemplate"]) ? spec["podTemplate"] : {};
+  const { spec: podSpec, ...silent } = podTemplate;
+  if (podSpec === undefined) return undefined;
+  const observed = { spec: sandbox.spec.podTemplate.spec };
+  if (sameJson(mergeApply(observed, { spec: podSpec }, { spec: podSpec }), observed)) return undefined;
+  const text = canonicalJson({ ...applied, spec: { ...spec, podTemplate: silent } });
+  return patchOf(sandbox.metadata, { annotations: { [LAST_APPLIED_ANNOTATION]: text } });
+}

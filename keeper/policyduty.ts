@@ -1,0 +1,48 @@
+/** Finds NetworkPolicies that have a template's name and are somebody else's, and leaves word of them. @module */
+import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
+import { kubeObjectSchema } from "../lib/objects.ts";
+import type { Api } from "./api.ts";
+import type { Duty } from "./duty.ts";
+import { findObject } from "./findobject.ts";
+import { PACE, type Pace } from "./look.ts";
+import { lookDuty } from "./lookduty.ts";
+import { type PolicyFinding, policyFinding, policySituation } from "./policy.ts";
+import type { Report } from "./report.ts";
+import { publishProblems } from "./unresolved.ts";
+
+/** The hook's own naming. */
+export interface PolicyNaming {
+  policyName(template: SandboxTemplate): string;
+}
+
+interface PolicyDutyOptions {
+  api: Api;
+  builders: PolicyNaming;
+  report: Report;
+  /** @default {PACE} */
+  pace?: Pace;
+}
+
+/** Makes the duty. A template whose policy is its own costs one request in five minutes. */
+export function policyDuty(options: PolicyDutyOptions): Duty<SandboxTemplate> {
+  const { api, report, pace = PACE } = options;
+  return lookDuty({
+    name: "network policies",
+    pace,
+    situationOf: policySituation,
+    async look(template, { kind }) {
+      const { outcome, problems } = kind === "leftover" ? LEFTOVER : await findingOf(template, options);
+      const parent = { kind: "SandboxTemplate", resource: "sandboxtemplates", metadata: template.metadata } as const;
+      return await publishProblems(api, report, parent, problems) ? outcome : "problem";
+    },
+  });
+}
+
+const LEFTOVER: PolicyFinding = { outcome: "nothing", problems: [] };
+
+async function findingOf(template: SandboxTemplate, { api, builders }: PolicyDutyOptions): Promise<PolicyFinding> {
+  const { namespace } = template.metadata;
+  const name = builders.policyName(template);
+  const found = await findObject(api, { resource: "networkpolicies", namespace, name }, kubeObjectSchema);
+  return policyFinding(template, name, found);
+}
