@@ -53,7 +53,8 @@ function timed(
   phase: ExpiryPhase,
   now: Date,
 ): Decorated<SandboxClaimStatus> {
-  const expiry = phase === "published" ? undefined : expiryTime(claim);
+  // Our own status writes do not bring the claim back here: what the new one brings about has to be seen now.
+  const expiry = phase === "published" ? undefined : expiryTime({ ...claim, status: answer.status ?? claim.status });
   const waits = [answer.resyncAfterSeconds, expiry === undefined ? undefined : (expiry - now.getTime()) / 1000]
     .filter((seconds) => seconds !== undefined);
   if (waits.length === 0) return answer;

@@ -3,6 +3,7 @@ import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import { needsColdStart, requestProblem } from "../../claims/request.ts";
 import { metadataProblem } from "../../claims/podmetadata.ts";
+import { SANDBOX_NAME_ANNOTATION } from "../../lib/keys.ts";
 import { isHandable } from "./applied.ts";
 import { blueprintHash, isStale } from "./blueprint.ts";
 import { type MemberState, memberState } from "./condition.ts";
@@ -20,6 +21,8 @@ export interface Allocation {
   waiting: SandboxClaim[];
   /** Claims whose own Sandbox is there, and cannot be handed over before the keeper has seen to it. */
   held: SandboxClaim[];
+  /** Claims that were given a Sandbox a moment ago and do not show it yet. */
+  settling: SandboxClaim[];
   /** Claims that cannot be served as things are: bad requests, no template to make a Sandbox from, or the name is taken. */
   stranded: SandboxClaim[];
 }
@@ -43,14 +46,17 @@ const MOST_SERVED = 50;
  * | that waited long enough, or has none to wait for | one made for it |
  */
 export function allocate(view: View, config: WarmPoolConfig, memory: PoolMemory, now: Date): Allocation {
-  const allocation: Allocation = { handed: [], cold: [], waiting: [], held: [], stranded: [] };
+  const allocation: Allocation = { handed: [], cold: [], waiting: [], held: [], settling: [], stranded: [] };
   const free = freeMembers(view);
   const own = new Map(view.cold.map((sandbox) => [forClaim(sandbox), sandbox]));
   for (const claim of view.claims) {
     if (allocation.handed.length + allocation.cold.length >= MOST_SERVED) break;
     const { uid = "" } = claim.metadata;
-    const before = memory.assignments.get(uid);
-    if (before && isGone(before, view)) continue;
+    const before = remembered(memory, claim);
+    if (before && isGone(before, view)) {
+      allocation.settling.push(claim);
+      continue;
+    }
     const owned = own.get(uid);
     if (owned && !isHandable(owned)) {
       allocation.held.push(claim);
@@ -63,6 +69,15 @@ export function allocate(view: View, config: WarmPoolConfig, memory: PoolMemory,
     memory.assignments.set(uid, { uid: sandbox.metadata.uid ?? "", name: sandbox.metadata.name, at: now.getTime() });
   }
   return allocation;
+}
+
+/** A claim that names the Sandbox and is not bound has had it, and lost it: that assignment is over. */
+function remembered({ assignments }: PoolMemory, { metadata }: SandboxClaim): Assignment | undefined {
+  const { uid = "", annotations = {} } = metadata;
+  const assignment = assignments.get(uid);
+  if (assignment?.name !== annotations[SANDBOX_NAME_ANNOTATION]) return assignment;
+  assignments.delete(uid);
+  return undefined;
 }
 
 /** A Sandbox that the pool does not see any more has changed hands. */

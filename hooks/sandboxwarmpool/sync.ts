@@ -20,6 +20,7 @@ import { type View, viewOf } from "./view.ts";
 const MAINTENANCE_MS = 500;
 const SOON = 0.03;
 const SHORTLY = 0.2;
+const LATER = 1;
 const RECHECK_SECONDS = 60;
 
 /**
@@ -95,13 +96,14 @@ function wordsFor({ metadata }: Sandbox): string {
 
 /** The soonest of what time alone brings about; a minute at most, so that nothing depends on a lost event. */
 function nextLook(view: View, allocation: Allocation, refill: Refill, config: WarmPoolConfig, now: Date): number {
-  const { handed, cold, waiting, held } = allocation;
+  const { handed, cold, waiting, held, settling } = allocation;
   const grace = view.members.filter((member) => !isReady(member) && !isHopeless(member))
     .map((member) => (graceEnds(member, config.readinessGraceSeconds) - now.getTime()) / 1000);
   const waits = [
     RECHECK_SECONDS,
     ...(handed.length + cold.length > 0 ? [SOON] : []),
     ...(waiting.length + held.length > 0 ? [SHORTLY] : []),
+    ...(settling.length > 0 ? [LATER] : []),
     ...(refill.again === undefined ? [] : [refill.again]),
     ...grace.filter((seconds) => seconds > 0),
   ];

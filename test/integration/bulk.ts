@@ -1,21 +1,25 @@
-/** Many Sandboxes at once: kubectl sends a few requests per second, this sends sixteen at a time. @module */
+/** Many objects at once: kubectl sends a few requests per second, this sends sixteen at a time. @module */
 import { CustomObjectsApi, KubeConfig, PatchStrategy, setHeaderOptions } from "@kubernetes/client-node";
 import type { Loose, Namespace } from "./namespace.ts";
 
 const CLIENTS = 16;
-const RESOURCE = { group: "agents.x-k8s.io", version: "v1beta1", plural: "sandboxes" };
+const SANDBOXES = { group: "agents.x-k8s.io", version: "v1beta1", plural: "sandboxes" };
 
-/** Creates Sandboxes. @throws the first refusal */
-export async function createAll(ns: Namespace, sandboxes: Loose[]): Promise<void> {
+/** Creates objects of our kinds. @throws the first refusal */
+export async function createAll(ns: Namespace, objects: Loose[]): Promise<void> {
   const api = client(ns);
-  await each(sandboxes, (body) => api.createNamespacedCustomObject({ ...RESOURCE, namespace: ns.name, body }));
+  await each(objects, (body) => {
+    const [group, version] = body.apiVersion.split("/");
+    const plural = body.kind === "Sandbox" ? "sandboxes" : `${body.kind.toLowerCase()}s`;
+    return api.createNamespacedCustomObject({ group, version, plural, namespace: ns.name, body });
+  });
 }
 
 /** Applies one merge patch to each of the named Sandboxes. @throws the first refusal */
 export async function patchAll(ns: Namespace, names: string[], body: object): Promise<void> {
   const api = client(ns);
   const merge = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
-  await each(names, (name) => api.patchNamespacedCustomObject({ ...RESOURCE, namespace: ns.name, name, body }, merge));
+  await each(names, (name) => api.patchNamespacedCustomObject({ ...SANDBOXES, namespace: ns.name, name, body }, merge));
 }
 
 function client(ns: Namespace): CustomObjectsApi {

@@ -1,0 +1,74 @@
+/** Everything that a watch shows of the claims of a namespace, from their creation to the end of the test. @module */
+import { onTestFinished } from "vitest";
+import { connect } from "../../keeper/connection.ts";
+import { kubeconfigCredentials } from "../../keeper/credentials.ts";
+import { sleep } from "../../keeper/sleep.ts";
+import { condition, type Loose, type Namespace } from "./namespace.ts";
+
+/** Reasons that make the contract's clients give up on a claim. */
+const FINAL = new Set([
+  "TemplateNotFound",
+  "WarmPoolNotFound",
+  "InvalidMetadata",
+  "EnvVarsInjectionRejected",
+  "VolumeClaimTemplatesError",
+  "ClaimExpired",
+  "SandboxExpired",
+  "InvalidConfiguration",
+  "PodFailed",
+  "PodSucceeded",
+]);
+
+/** What a watch has shown so far. */
+export interface History {
+  /** Versions of each claim, by name, in order. */
+  versions: Map<string, Loose[]>;
+  /** Names of claims that are Ready in their last version. */
+  ready(): string[];
+}
+
+/** Follows the claims of a namespace until the test ends; a broken watch goes on from the last version. */
+export async function followClaims(ns: Namespace): Promise<History> {
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const api = connect(await kubeconfigCredentials(ns.cluster.kubeconfig), { signal: stop.signal });
+  const path = `/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/${ns.name}/sandboxclaims`;
+  const versions = new Map<string, Loose[]>();
+  let version = "";
+  const watch = async () => {
+    while (!stop.signal.aborted) {
+      try {
+        if (version === "") version = (await api.send({ method: "GET", path }) as Loose).body.metadata.resourceVersion;
+        const { events } = await api.watch(path, { resourceVersion: version, timeoutSeconds: "600" });
+        for await (const { type, object } of events as AsyncIterable<Loose>) {
+          version = object.metadata.resourceVersion;
+          if (type !== "DELETED") {
+            versions.set(object.metadata.name, [...(versions.get(object.metadata.name) ?? []), object]);
+          }
+        }
+      } catch {
+        await sleep(100, stop.signal);
+      }
+    }
+  };
+  void watch();
+  const isReady = (history: Loose[]) => condition(history.at(-1), "Ready")?.status === "True";
+  return { versions, ready: () => [...versions].filter(([, history]) => isReady(history)).map(([name]) => name) };
+}
+
+/** Lists what clients of the contract must never see in the lives of claims that became Ready, as text. */
+export function faultsOf({ versions }: History): string[] {
+  return [...versions].flatMap(([name, history]) => {
+    const reasons = history.map((claim) => condition(claim, "Ready")).filter((ready) => FINAL.has(ready?.reason));
+    const shown = history.map((claim) => claim.status?.sandbox?.name).filter(Boolean);
+    const incomplete = history.filter(({ status, ...claim }) => {
+      const isReady = condition({ status, ...claim }, "Ready")?.status === "True";
+      return isReady && !(status.sandbox?.name && status.sandbox.podIPs?.length > 0);
+    });
+    return [
+      ...reasons.map(({ reason, message }) => `${name}: ${reason}: ${message}`),
+      ...(new Set(shown).size > 1 ? [`${name}: showed ${[...new Set(shown)].join(", ")}`] : []),
+      ...incomplete.map(() => `${name}: Ready without name and addresses`),
+    ];
+  });
+}
