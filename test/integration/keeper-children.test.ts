@@ -10,12 +10,14 @@ import {
   listed,
   makeSandbox,
   namespace,
+  ownedBy,
   proxy,
   publish,
   read,
   READY,
   send,
   startKeeper,
+  untilWordOn,
   up,
 } from "./keeper-world.ts";
 import { run, until } from "./kubectl.ts";
@@ -28,20 +30,12 @@ afterAll(down);
 beforeEach(begin);
 afterEach(end);
 
-const ownedBy = ({ metadata: { name, uid } }: Loose) => ({
-  ownerReferences: [{ apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name, uid, controller: true }],
-});
 const makePod = (metadata: object = {}, spec: object = {}) =>
   send("POST", "pods", undefined, {
     metadata: { name: "s", ...metadata },
     spec: { containers: [container()], ...spec },
   });
-const wordOn = ({ metadata }: Loose) => {
-  const text = metadata.annotations?.["agents.x-k8s.io/unresolved"];
-  return text === undefined ? undefined : JSON.parse(text);
-};
-const untilWord = (holds: (word: Loose) => boolean, name = "s") =>
-  until(async () => wordOn(await read("sandboxes", name)), holds);
+const untilWord = (holds: (word: Loose) => boolean, name = "s") => untilWordOn("sandboxes", name, holds);
 
 describe("children that do not come into being", () => {
   test("a healthy Sandbox costs no request", async () => {

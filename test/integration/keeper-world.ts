@@ -131,18 +131,66 @@ export async function read(resource: string, name: string, from = namespace): Pr
 export const container = (more: object = {}) => ({ name: "main", image: "busybox", ...more });
 
 /** Makes the Sandbox `s`, or another, and gives it a Ready condition, as the hook would. */
-export async function makeSandbox(ready: [string, string, string], spec: object = {}, name = "s"): Promise<Loose> {
+export async function makeSandbox(
+  ready: [string, string, string],
+  spec: object = {},
+  name = "s",
+  metadata: object = {},
+): Promise<Loose> {
   const podTemplate = { spec: { containers: [container()] } };
-  const object = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", metadata: { name } };
+  const object = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", metadata: { name, ...metadata } };
   await send("POST", "sandboxes", undefined, { ...object, spec: { podTemplate, ...spec } });
   return await publish(ready, {}, name);
 }
 
-export async function publish([status, reason, message]: [string, string, string], more: object = {}, name = "s") {
-  const { metadata } = await read("sandboxes", name);
+/** Publishes the Ready condition of a Sandbox, or of a claim, and more of its status. */
+export async function publish(
+  [status, reason, message]: [string, string, string],
+  more: object = {},
+  name = "s",
+  resource = "sandboxes",
+) {
+  const { metadata } = await read(resource, name);
   const time = { lastTransitionTime: new Date().toISOString(), observedGeneration: metadata.generation };
   const conditions = [{ type: "Ready", status, reason, message, ...time }];
-  return await send("PATCH", "sandboxes/status", name, { status: { conditions, ...more } });
+  return await send("PATCH", `${resource}/status`, name, { status: { conditions, ...more } });
+}
+
+const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
+
+/** Makes the template `t`, by default without a NetworkPolicy. */
+export function makeTemplate(spec: object = { networkPolicyManagement: "Unmanaged" }): Promise<Loose> {
+  const object = { apiVersion: EXTENSIONS, kind: "SandboxTemplate", metadata: { name: "t" } };
+  const podTemplate = { spec: { containers: [container()] } };
+  return send("POST", "sandboxtemplates", undefined, { ...object, spec: { podTemplate, ...spec } });
+}
+
+/** Makes the pool `p` of the template `t`. */
+export function makePool(): Promise<Loose> {
+  const object = { apiVersion: EXTENSIONS, kind: "SandboxWarmPool", metadata: { name: "p" } };
+  return send("POST", "sandboxwarmpools", undefined, { ...object, spec: { sandboxTemplateRef: { name: "t" } } });
+}
+
+/** Makes the claim `c`, or another, on the pool `p`, or another. */
+export function makeClaim(spec: object = {}, name = "c"): Promise<Loose> {
+  const object = { apiVersion: EXTENSIONS, kind: "SandboxClaim", metadata: { name } };
+  return send("POST", "sandboxclaims", undefined, { ...object, spec: { warmPoolRef: { name: "p" }, ...spec } });
+}
+
+/** Returns the metadata of what is controlled by `owner`. */
+export function ownedBy({ apiVersion, kind, metadata: { name, uid } }: Loose) {
+  return { ownerReferences: [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }] };
+}
+
+/** Returns what the keeper says in an object's annotation; undefined: nothing. */
+export function wordOn({ metadata }: Loose): Loose | undefined {
+  const text = metadata.annotations?.["agents.x-k8s.io/unresolved"];
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+/** Waits until what the keeper says of an object is so. */
+export async function untilWordOn(resource: string, name: string, holds: (word: Loose) => boolean): Promise<Loose> {
+  return await until(async () => wordOn(await read(resource, name)), holds);
 }
 
 /** Ready of a Sandbox: status, reason, message. */
