@@ -2,7 +2,7 @@
 import type { Log } from "../lib/log.ts";
 import { type Answer, answerError, type Api, isOk, messageOf } from "./api.ts";
 import type { Duty } from "./duty.ts";
-import { eventOf, type NewEvent, type Occurrence } from "./event.ts";
+import { eventOf, type Occurrence } from "./event.ts";
 import { createQueue } from "./queue.ts";
 
 export interface EventQueueOptions {
@@ -21,21 +21,19 @@ const CONCURRENCY = 2;
 /** An Event that could not be recorded for so long is left out. */
 const PATIENCE_MS = 300_000;
 
-/** An Event in the queue, under its own name. */
+/** An occurrence in the queue; the metadata name its object, for the log. */
 interface Pending {
   metadata: { uid: string; name: string; namespace: string };
-  event: NewEvent;
-  since: number;
+  occurrence: Occurrence;
+  since: Date;
 }
 
 /** Makes the queue. The same occurrence may come twice; the second one costs a request at most. */
 export function createEventQueue({ api, log, instance, signal }: EventQueueOptions): RecordEvent {
-  const queue = createQueue(eventDuty(api, log), { log, concurrency: CONCURRENCY }, signal);
+  const queue = createQueue(eventDuty(api, log, instance), { log, concurrency: CONCURRENCY }, signal);
   return (occurrence) => {
-    const now = new Date();
-    const event = eventOf(occurrence, instance, now);
-    const { name, namespace } = event.metadata;
-    queue.observe({ metadata: { uid: `${namespace}/${name}`, name, namespace }, event, since: now.getTime() });
+    const { regarding: { name, namespace, uid }, reason, key } = occurrence;
+    queue.observe({ metadata: { uid: `${uid} ${reason} ${key}`, name, namespace }, occurrence, since: new Date() });
   };
 }
 
@@ -59,23 +57,23 @@ export function eventVerdict(answer: Answer): Verdict {
   return status === 401 || status === 408 || status === 429 || status >= 500 ? "again" : "refused";
 }
 
-function eventDuty(api: Api, log: Log): Duty<Pending> {
+function eventDuty(api: Api, log: Log, instance: string): Duty<Pending> {
   const settled = new WeakSet<Pending>();
   return {
     name: "events",
     memory: new Map(),
     dueAt: (pending, now) => settled.has(pending) ? undefined : now,
     async act(pending, now) {
-      const { event, since, metadata: { name, namespace } } = pending;
-      const isLast = now - since >= PATIENCE_MS;
-      // Whatever happens to the last try, there is no other.
-      if (isLast) settled.add(pending);
+      const { occurrence, since, metadata: { name, namespace } } = pending;
+      // Whatever comes of the last try, there is no other.
+      if (now - since.getTime() >= PATIENCE_MS) settled.add(pending);
       const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
-      const answer = await api.send({ method: "POST", path, body: event });
+      const answer = await api.send({ method: "POST", path, body: eventOf(occurrence, instance, since) });
+      const { reason } = occurrence;
       const verdict = eventVerdict(answer);
-      if (verdict === "again") throw answerError(`record Event ${namespace}/${name}`, answer);
+      if (verdict === "again") throw answerError(`record Event ${reason} of ${namespace}/${name}`, answer);
       settled.add(pending);
-      if (verdict === "refused") log("warn", "Event refused", { namespace, name, error: messageOf(answer) });
+      if (verdict === "refused") log("warn", "Event refused", { namespace, name, reason, error: messageOf(answer) });
     },
   };
 }

@@ -12,6 +12,7 @@ import { claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } fr
 import { eventSource } from "./eventsource.ts";
 import { guarded } from "./guarded.ts";
 import type { KeeperMetrics } from "./metrics.ts";
+import { policyNotOwned } from "./policyevent.ts";
 import { createPoolBook } from "./poolmetrics.ts";
 import type { Action } from "./report.ts";
 import { createCensus } from "./sandboxmetrics.ts";
@@ -75,7 +76,7 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
         guard("pools' Events", eventSource(poolProgress, record)),
         guard("pools' figures", pools),
       ],
-      sandboxtemplates: [],
+      sandboxtemplates: [guard("templates' Events", eventSource(policyNotOwned, record))],
     },
     reported(kind, action, metadata, { propagation }) {
       if (kind !== sandboxClaimCRD.kind || action !== "deleted") return;
