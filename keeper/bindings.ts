@@ -85,7 +85,7 @@ function observeClaim(state: State, claim: ClaimView): void {
   }
   entry.claim = claim;
   if (entry.ready === "not yet" && claim.firstReadyAt !== undefined) entry.ready = "due";
-  settle(state, uid, entry);
+  settle(state.listener, entry);
 }
 
 function observeSandbox(state: State, sandbox: Sandbox): void {
@@ -99,11 +99,11 @@ function observeSandbox(state: State, sandbox: Sandbox): void {
   // Of Ready, the first time counts: it may have come and gone before the claim's word arrives.
   entry.given.splice(index < 0 ? entry.given.length : index, 1, { ...view, readyAt: known?.readyAt ?? view.readyAt });
   state.claimOf.set(uid, view.claim);
-  settle(state, view.claim, entry);
+  settle(state.listener, entry);
 }
 
 /** Tells what there is to tell; both sides are needed for most of it. */
-function settle({ listener, entries }: State, uid: string, entry: Entry): void {
+function settle(listener: BindingListener, entry: Entry): void {
   const { claim, given } = entry;
   if (!claim) return;
   const sandbox = given.find(({ name }) => name === claim.sandbox);
@@ -118,7 +118,6 @@ function settle({ listener, entries }: State, uid: string, entry: Entry): void {
     entry.ready = "told";
     listener.onFirstReady(claim, sandbox);
   }
-  if (entry.closing !== undefined && !isOpen(entry)) close(listener, entries, uid, entry);
 }
 
 /** Tells whether the claim has said something that its Sandbox has not. */
@@ -136,7 +135,6 @@ function claimGone({ listener, entries }: State, uid: string): void {
 /** Forgets a claim that is gone; what could not be told with its Sandbox is told without. */
 function close(listener: BindingListener, entries: State["entries"], uid: string, entry: Entry): void {
   const { claim, given } = entry;
-  clearTimeout(entry.closing);
   if (claim && entry.ready === "due") listener.onFirstReady(claim, given.find(({ name }) => name === claim.sandbox));
   entries.delete(uid);
   if (given.length > 0) entries.set(uid, { ...newEntry(), given });

@@ -110,6 +110,14 @@ describe("a claim that is served while the keeper runs", () => {
     expect(told).toEqual([BOUND]);
   });
 
+  test("is not told of with a Sandbox that was its own and is another's now", () => {
+    start();
+    bindings.sandboxes.observe(aClaimsSandbox());
+    bindings.sandboxes.observe(aClaimsSandbox({ claim: "uid-other" }));
+    bindings.claims.observe(aBoundClaim());
+    expect(told).toEqual([]);
+  });
+
   test("whose first Ready nobody took note of has none", () => {
     start();
     bindings.claims.observe(aBoundClaim({ readyAt: "unknown" }));
