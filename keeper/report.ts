@@ -4,5 +4,5 @@ import type { ObjectMeta } from "../lib/objects.ts";
 /** What the keeper does to objects. */
 export type Action = "deleted" | "adopted" | "annotated" | "annotation removed" | "spec left out of last-applied";
 
-/** Takes note of an action on the Sandbox `parent`. */
+/** Takes note of an action on an object, or for the sake of one: its child was touched. */
 export type Report = (action: Action, parent: ObjectMeta, details: Record<string, unknown>) => void;
