@@ -4,11 +4,11 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["test/**/*.test.ts"], exclude: ["test/integration/**"] } },
+      { test: { name: "unit", include: ["test/**/*.test.ts"], exclude: ["test/integration/**", "test/clients/**"] } },
       {
         test: {
           name: "integration",
-          include: ["test/integration/**/*.test.ts"],
+          include: ["test/integration/**/*.test.ts", "test/clients/**/*.test.ts"],
           globalSetup: ["test/integration/setup.ts"],
           fileParallelism: false,
           testTimeout: 120_000,

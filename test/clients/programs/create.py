@@ -1,0 +1,10 @@
+"""Creates a sandbox as the options say and tells of it, or of the error. Leaves it behind."""
+
+from k8s_agent_sandbox import SandboxClient
+from tell import namespace, options, tell_error, tell_sandbox
+
+client = SandboxClient()
+try:
+    tell_sandbox(client.create_sandbox(namespace=namespace, **options))
+except Exception as error:
+    tell_error(error)

@@ -1,0 +1,116 @@
+/** A Python that has the published client: a virtual environment in the cache, made once. Talks to no cluster. @module */
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { cacheFolder } from "../../dev/cluster/binaries.ts";
+import { withLock } from "../../dev/cluster/lock.ts";
+import { installPython } from "./installpython.ts";
+
+/** A Python of this machine. */
+export interface BasePython {
+  /** Path of the program itself, never of a shim. */
+  executable: string;
+  /** Major, minor, micro. */
+  version: [number, number, number];
+  /** Folder that it is installed in. */
+  prefix: string;
+  /** Whether it can make virtual environments: Debian has that in a package of its own. */
+  hasVenv: boolean;
+}
+
+export const REQUIREMENTS = fileURLToPath(new URL("requirements.txt", import.meta.url));
+
+/** The client asks for 3.11 or later; the requirements were resolved for no later one than 3.14. */
+const NAMES = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"];
+const DEBIANS = "/usr/bin/python3";
+const NEEDED = "the published Python client needs Python 3.11 or later with its venv module";
+const PROBE = `
+import importlib.util, json, sys
+print(json.dumps({
+  "executable": sys.executable, "version": sys.version_info[:3], "prefix": sys.base_prefix,
+  "hasVenv": all(map(importlib.util.find_spec, ["venv", "ensurepip"])),
+}))`;
+
+/**
+ * Finds the Python that has the client, making its environment on the first call on a machine.
+ *
+ * @returns path of the program
+ * @throws {Error} one clear sentence if there is no Python that serves and none can be installed, or if pip fails
+ */
+export async function clientPython(progress: (line: string) => void): Promise<string> {
+  const base = findPython(progress);
+  const folder = join(cacheFolder(), environmentName(readFileSync(REQUIREMENTS, "utf8"), base));
+  const mark = join(folder, "complete");
+  if (!existsSync(mark)) {
+    const onWait = () => progress("waiting for another run that installs the Python client …");
+    await withLock(`build ${folder}`, async () => {
+      if (existsSync(mark)) return;
+      progress("installing the published Python client into the cache (first run only) …");
+      await makeEnvironment(base, folder);
+      writeFileSync(mark, "");
+    }, { onWait });
+  }
+  return join(folder, "bin", "python");
+}
+
+/** Names the cache folder of an environment: whatever changes what is installed, or for whom, changes the name. */
+export function environmentName(requirements: string, { version, prefix }: BasePython): string {
+  const hash = createHash("sha256");
+  for (const part of [requirements, version.join("."), prefix, process.arch]) hash.update(`${part.length}:${part}`);
+  return `pythonclient-${hash.digest("hex").slice(0, 16)}`;
+}
+
+/** Tells whether the client runs on a Python, and an environment can be made of it. */
+export function serves({ version: [major, minor], hasVenv }: BasePython): boolean {
+  return major === 3 && minor >= 11 && hasVenv;
+}
+
+function findPython(progress: (line: string) => void): BasePython {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  const paths = folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).filter((path) => existsSync(path));
+  for (const path of [...paths, DEBIANS]) {
+    const found = probe(path);
+    if (found && serves(found)) return found;
+  }
+  const failed = installPython(progress);
+  const installed = probe(DEBIANS);
+  if (installed && serves(installed)) return installed;
+  throw new Error(
+    `Cannot run the Python client: ${NEEDED}; ${failed ?? `${DEBIANS} is ${installed?.version.join(".")}`}`,
+  );
+}
+
+function probe(path: string): BasePython | undefined {
+  const { status, stdout } = spawnSync(path, ["-I", "-c", PROBE], { encoding: "utf8", timeout: 60_000 });
+  return status === 0 ? JSON.parse(stdout) : undefined;
+}
+
+async function makeEnvironment(base: BasePython, folder: string): Promise<void> {
+  rmSync(folder, { recursive: true, force: true });
+  await run(base.executable, ["-I", "-m", "venv", folder]);
+  const pip = (...args: string[]) => run(join(folder, "bin", "python"), ["-I", "-m", "pip", "--no-input", ...args]);
+  // Wheels alone, and nothing that is not listed: no code runs while installing.
+  await pip("install", "--no-deps", "--only-binary=:all:", "-r", REQUIREMENTS);
+  await pip("check");
+}
+
+function run(program: string, args: string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    const keep = (text: string) => output = (output + text).slice(-4000);
+    child.stdout.setEncoding("utf8").on("data", keep);
+    child.stderr.setEncoding("utf8").on("data", keep);
+    child.once("error", reject);
+    child.once("close", (code) => {
+      if (code === 0) return resolve();
+      const tail = output.trimEnd().split("\n").slice(-15).map((line) => `  ${line}`).join("\n");
+      reject(
+        new Error(`Cannot install the Python client: ${[program, ...args].join(" ")} ended with ${code}\n${tail}`),
+      );
+    });
+  });
+}
