@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { renderManifests } from "../../tools/manifests/render.ts";
-import { elapsed, held, note, output, typed } from "./screen.ts";
+import { POOL_CHAPTERS } from "./poolchapters.ts";
+import { elapsed, held, note, output, same, typed } from "./screen.ts";
 import type { Shell } from "./shell.ts";
 import type { Stage } from "./stage.ts";
 
@@ -30,6 +31,7 @@ export const CHAPTERS: Chapter[] = [
   { title: "Resume: a new Pod on the old volume", play: resume },
   { title: "Redeploy one function while the sandbox runs", play: redeploy },
   { title: "Expire", play: expire },
+  ...POOL_CHAPTERS,
 ];
 
 async function install({ stage, shell }: Story): Promise<void> {
@@ -123,9 +125,4 @@ async function expire({ shell }: Story): Promise<void> {
   await shell.until("pvc/work-demo", ".metadata.name", (name) => name === "");
   await shell.show("get", "sandbox,pod,pvc");
   held("and with it Pod, Service and volume");
-}
-
-function same(what: string, before: string | undefined, after: string | undefined): void {
-  if (before !== after) throw new Error(`Not the same as before: ${what} was ${before} and is ${after}`);
-  held(`the same as before: ${what}`);
 }

@@ -35,6 +35,12 @@ export function held(text: string): void {
   line(`${paint("32", "✓")} ${text}`);
 }
 
+/** Claims that nothing has changed. @throws {Error} if something has */
+export function same(what: string, before: string | undefined, after: string | undefined): void {
+  if (before !== after) throw new Error(`Not the same as before: ${what} was ${before} and is ${after}`);
+  held(`the same as before: ${what}`);
+}
+
 /** The step that went wrong; the demo ends after it. */
 export function failed(text: string): void {
   line(`${paint("31", "✗")} ${text}`);

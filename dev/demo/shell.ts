@@ -13,6 +13,8 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export interface Shell {
   /** Shows the command, runs it, shows what came back. */
   show(...args: string[]): Promise<string>;
+  /** Shows and runs a command that reads `input`. */
+  pipe(input: string, ...args: string[]): Promise<string>;
   /** Runs it without a word. */
   quiet(...args: string[]): Promise<string>;
   /** Reads a JSONPath of an object; `""` where there is nothing, or no such object. */
@@ -23,9 +25,11 @@ export interface Shell {
 
 /** Makes the shell. `signal` ends waits and commands. */
 export function makeShell(kubectl: string, kubeconfig: string, signal: AbortSignal): Shell {
-  const call = async (args: string[]) => {
+  const call = async (args: string[], input = "") => {
     try {
-      return await run(kubectl, ["--kubeconfig", kubeconfig, ...args], { signal, cwd: ROOT });
+      const running = run(kubectl, ["--kubeconfig", kubeconfig, ...args], { signal, cwd: ROOT });
+      running.child.stdin?.end(input);
+      return await running;
     } catch (error) {
       signal.throwIfAborted();
       throw new Error(`kubectl ${args.join(" ")}: ${(error as { stderr?: string }).stderr?.trim() || String(error)}`);
@@ -39,6 +43,12 @@ export function makeShell(kubectl: string, kubeconfig: string, signal: AbortSign
     show: async (...args) => {
       typed(`kubectl ${args.map(quoted).join(" ")}`);
       const { stdout, stderr } = await call(args);
+      output(stdout || stderr);
+      return stdout;
+    },
+    pipe: async (input, ...args) => {
+      typed(`echo '${input}' | kubectl ${args.map(quoted).join(" ")}`);
+      const { stdout, stderr } = await call(args, input);
       output(stdout || stderr);
       return stdout;
     },

@@ -1,37 +1,80 @@
-/** Many claims at once: each gets a Sandbox of its own, none is lost, and the pool is back to size. @module */
-import { expect, test } from "vitest";
+/** Many claims at once, in fair weather and in foul: each gets a Sandbox of its own, none is lost or left over. @module */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Breakable, startBreakable } from "./breakable.ts";
 import { createAll } from "./bulk.ts";
-import { faultsOf, followClaims } from "./history.ts";
+import { faultsOf, followClaims, type History } from "./history.ts";
 import { until } from "./kubectl.ts";
 import { makeNamespace, type Namespace } from "./namespace.ts";
 import { aClaim, aPool, aSimulatedTemplate, controllerOf, untilFull } from "./pools.ts";
 
 const CLAIMS = 300;
+let world: Breakable;
+beforeAll(async () => world = await startBreakable());
+afterAll(() => world?.down());
 
-test.for([300, 10, 1])("300 claims at once on a pool of %i", { timeout: 300_000 }, async (replicas) => {
-  const ns = await makeNamespace();
+interface Case {
+  name: string;
+  replicas: number;
+  /** Goes on beside the claims; `served` tells how many are Ready. */
+  breaking(served: () => number): Promise<void>;
+}
+
+const CASES: Case[] = [
+  { name: "on a pool of 300", replicas: 300, breaking: async () => {} },
+  { name: "on a pool of 10", replicas: 10, breaking: async () => {} },
+  {
+    name: "on a pool of 300 whose hook is killed ten times",
+    replicas: 300,
+    breaking: (served) => repeatedly(10, served, () => world.killHook("sandboxwarmpool")),
+  },
+  {
+    name: "on a pool of 10 whose hook is killed ten times",
+    replicas: 10,
+    breaking: (served) => repeatedly(10, served, () => world.killHook("sandboxwarmpool")),
+  },
+  {
+    name: "on a pool of 30 while Metacontroller is killed twice",
+    replicas: 30,
+    breaking: (served) => repeatedly(2, served, () => world.killEngine()),
+  },
+  {
+    name: "on a pool of 30 while the API server is killed",
+    replicas: 30,
+    breaking: (served) => repeatedly(1, served, () => world.killApiServer()),
+  },
+];
+
+test.for(CASES)("300 claims at once $name", { timeout: 300_000 }, async ({ replicas, breaking }) => {
+  const ns = await makeNamespace(world.kubectl);
   await ns.apply(aSimulatedTemplate("t"), aPool("p", replicas, "t"));
   await untilFull(ns, "p", 120);
   const history = await followClaims(ns);
-  await createAll(ns, names(CLAIMS).map((name) => aClaim(name, "p")));
-  await until(() => Promise.resolve(history.ready().length), (count) => count === CLAIMS, 240);
+  const served = () => history.ready().length;
+  await createAll(ns, Array.from({ length: CLAIMS }, (_, index) => aClaim(`c-${index}`, "p")));
+  await breaking(served);
+  await until(() => Promise.resolve(served()), (count) => count === CLAIMS, 180);
   await untilFull(ns, "p", 120);
-  expect(faultsOf(history)).toEqual([]);
-  await expectOneEach(ns, CLAIMS, replicas);
+  await expectOneEach(ns, history, replicas);
 });
 
-function names(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `c-${index}`);
+/** Breaks something again and again, spread over the time in which the claims are served. */
+async function repeatedly(times: number, served: () => number, act: () => Promise<void>): Promise<void> {
+  for (let done = 1; done <= times; done++) {
+    const enough = Math.floor((CLAIMS * done) / (times + 2));
+    for (let tries = 0; tries < 40 && served() < enough; tries++) await sleep(50);
+    await act();
+  }
 }
 
 /** Every claim shows another Sandbox, which is its own; there are no others but the pool's. */
-async function expectOneEach(ns: Namespace, claims: number, replicas: number): Promise<void> {
-  const isSettled = (count: number) => count === claims + replicas;
-  await until(async () => (await ns.list("sandbox")).length, isSettled, 30);
+async function expectOneEach(ns: Namespace, history: History, replicas: number): Promise<void> {
+  await until(async () => (await ns.list("sandbox")).length, (count) => count === CLAIMS + replicas, 60);
+  expect(faultsOf(history)).toEqual([]);
   const shown = new Map(
     (await ns.list("sandboxclaim")).map((claim) => [claim.status.sandbox.name, claim.metadata.uid]),
   );
-  expect(shown.size).toBe(claims);
+  expect(shown.size).toBe(CLAIMS);
   const sandboxes = await ns.list("sandbox");
   const owned = sandboxes.filter((sandbox) => controllerOf(sandbox)?.kind === "SandboxClaim");
   expect(new Map(owned.map((sandbox) => [sandbox.metadata.name, controllerOf(sandbox)?.uid]))).toEqual(shown);

@@ -26,15 +26,18 @@ export interface Namespace {
   untilReason(sandbox: string, reason: string, seconds?: number): Promise<Loose>;
 }
 
-/** Makes a namespace that is deleted (without waiting) when the test ends. */
-export async function makeNamespace(): Promise<Namespace> {
+/** Makes a namespace that is deleted (without waiting) when the test ends, in the suite's cluster or another one. */
+export async function makeNamespace(cluster: Kubectl = suiteCluster()): Promise<Namespace> {
   const name = `t-${randomBytes(4).toString("hex")}`;
-  const cluster = { kubectl: inject("kubectl"), kubeconfig: inject("kubeconfig") };
   await run(cluster, ["create", "namespace", name]);
   // Pods need it, and the controller that makes it may lag behind.
   await until(() => attempt(cluster, ["-n", name, "get", "serviceaccount", "default"]), ({ code }) => code === 0);
   onTestFinished(() => run(cluster, ["delete", "namespace", name, "--wait=false"]).then(() => {}));
   return verbs(name, cluster);
+}
+
+function suiteCluster(): Kubectl {
+  return { kubectl: inject("kubectl"), kubeconfig: inject("kubeconfig") };
 }
 
 function verbs(name: string, cluster: Kubectl): Namespace {

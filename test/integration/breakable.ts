@@ -1,0 +1,96 @@
+/**
+ * A cluster of its own for tests that break things: simulated nodes, each hook, the engine and the keeper a process that
+ * can be killed and comes back. @module
+ */
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
+import { freePorts } from "../../dev/cluster/ports.ts";
+import { readRecord } from "../../dev/cluster/state.ts";
+import { localCRDs } from "../../dev/crds.ts";
+import { startMetacontroller } from "../../dev/metacontroller/start.ts";
+import { renderManifests } from "../../tools/manifests/render.ts";
+import { hookNames } from "../../tools/serve/hooks.ts";
+import { attempt, type Kubectl, run, until } from "./kubectl.ts";
+import { type Child, endProcess, startChild } from "./processes.ts";
+
+const NODES = 8;
+
+/** What can be broken. Every method returns once the thing is back. */
+export interface Breakable {
+  kubectl: Kubectl;
+  killHook(hook: string): Promise<void>;
+  killEngine(): Promise<void>;
+  killApiServer(): Promise<void>;
+  down(): Promise<void>;
+}
+
+/** Starts everything; some seconds. */
+export async function startBreakable(): Promise<Breakable> {
+  const directory = mkdtempSync(join(tmpdir(), "hookbox-breakable-"));
+  const logs = process.env["HOOKBOX_TEST_LOGS"] ?? join(directory, "logs");
+  mkdirSync(logs, { recursive: true });
+  const options = { stateDir: join(directory, "cluster"), simulatedNodes: NODES, crds: localCRDs() };
+  const cluster = await startCluster({ ...options, nodes: "simulated", progress: () => {} });
+  const kubectl = { kubectl: cluster.kubectl, kubeconfig: cluster.kubeconfig };
+  const ports = await freePorts(hookNames.length);
+  const portOf = (hook: string) => String(ports[hookNames.indexOf(hook)]);
+  await run(kubectl, ["apply", "-f", "-"], renderManifests((hook) => `http://127.0.0.1:${portOf(hook)}`));
+  const start = (hook: string) =>
+    startChild(`breakable-${hook}`, ["tools/serve/main.ts", hook, "--host", "127.0.0.1", "--port", portOf(hook)], logs);
+  const hooks = new Map<string, Child>(hookNames.map((hook) => [hook, start(hook)]));
+  const startEngine = () =>
+    startMetacontroller({
+      kubeconfig: cluster.kubeconfig,
+      logFile: join(logs, "breakable-engine.log"),
+      progress: () => {},
+    });
+  let engine = await startEngine();
+  const keeper = startChild("breakable-keeper", ["keeper/main.ts", "--kubeconfig", cluster.kubeconfig], logs);
+  let apiServer: number | undefined;
+  return {
+    kubectl,
+    killHook: async (hook) => {
+      await hooks.get(hook)?.kill("SIGKILL");
+      hooks.set(hook, start(hook));
+      await until(() => isUp(`http://127.0.0.1:${portOf(hook)}/healthz`), (up) => up);
+    },
+    killEngine: async () => {
+      process.kill(engine.pid, "SIGKILL");
+      await engine.stop();
+      engine = await startEngine();
+    },
+    killApiServer: async () => {
+      apiServer = await startedAgain(apiServer ?? apiServerOf(cluster), join(logs, "breakable-apiserver.log"));
+      await until(() => attempt(kubectl, ["get", "--raw", "/readyz"]), ({ code }) => code === 0);
+    },
+    down: async () => {
+      await Promise.all([keeper.stop(), engine.stop(), ...[...hooks.values()].map((hook) => hook.stop())]);
+      if (apiServer !== undefined) await endProcess(apiServer);
+      await cluster.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function apiServerOf({ stateDir }: Cluster): number {
+  const record = readRecord(stateDir)?.processes.find(({ name }) => name === "kube-apiserver");
+  if (!record) throw new Error(`Cannot find the API server's process: ${stateDir} has no record of it`);
+  return record.pid;
+}
+
+/** Kills a process and starts it again with the same arguments, as an init system would. */
+async function startedAgain(pid: number, logFile: string): Promise<number> {
+  const [command = "", ...args] = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
+  process.kill(pid, "SIGKILL");
+  await endProcess(pid);
+  const log = openSync(logFile, "a");
+  return spawn(command, args, { stdio: ["ignore", log, log] }).pid ?? 0;
+}
+
+async function isUp(url: string): Promise<boolean> {
+  return await fetch(url).then(({ ok }) => ok, () => false);
+}
