@@ -1,0 +1,62 @@
+import { expect, test, vi } from "vitest";
+import type { Sink } from "../../keeper/duty.ts";
+import { followAll } from "../../keeper/watches.ts";
+import { aSandbox } from "../sandboxes.ts";
+import { aTemplate } from "../templates.ts";
+import { aClaim, aPool, CLAIM, POOL, TEMPLATE } from "./extensions.ts";
+import { createFakeApi, refusal } from "./fakeapi.ts";
+import { SANDBOX } from "./keeping.ts";
+
+function recorder() {
+  const seen: string[] = [];
+  const sink: Sink<{ kind: string }> = {
+    observe: ({ kind }) => seen.push(kind),
+    gone: () => seen.push("gone"),
+    listed: () => seen.push("listed"),
+  };
+  return { seen, sink };
+}
+
+test("followAll() opens one watch for each kind, shows each sink what is its own, and tells when all is listed", async () => {
+  vi.useFakeTimers();
+  const server = createFakeApi();
+  server.put(SANDBOX, { ...aSandbox() });
+  server.put(CLAIM, { ...aClaim() });
+  server.put(POOL, { ...aPool() });
+  server.put(TEMPLATE, { ...aTemplate() });
+  let isRefused = true;
+  server.intercept = ({ path }) =>
+    isRefused && path.endsWith("/sandboxwarmpools") ? refusal(500, "not now") : undefined;
+  const [first, second, claims, pools, templates] = [recorder(), recorder(), recorder(), recorder(), recorder()];
+  const sinks = {
+    sandboxes: [first.sink, second.sink],
+    sandboxclaims: [claims.sink],
+    sandboxwarmpools: [pools.sink],
+    sandboxtemplates: [templates.sink],
+  };
+  const end = new AbortController();
+  const onListed = vi.fn();
+  void followAll(server, sinks, { log: () => {}, signal: end.signal, onListed });
+  await vi.advanceTimersByTimeAsync(500);
+  expect(onListed).not.toHaveBeenCalled();
+  isRefused = false;
+  await vi.advanceTimersByTimeAsync(1000);
+  server.endWatches();
+  await vi.advanceTimersByTimeAsync(1000);
+  server.compact();
+  server.endWatches();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(onListed).toHaveBeenCalledOnce();
+  expect(first.seen.slice(0, 2)).toEqual(["Sandbox", "listed"]);
+  expect(second.seen).toEqual(first.seen);
+  expect([claims, pools, templates].map(({ seen }) => seen[0])).toEqual([
+    "SandboxClaim",
+    "SandboxWarmPool",
+    "SandboxTemplate",
+  ]);
+  server.remove(POOL);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(pools.seen.at(-1)).toBe("gone");
+  end.abort();
+  vi.useRealTimers();
+});
