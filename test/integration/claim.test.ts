@@ -188,7 +188,8 @@ test("a claim whose Sandbox is deleted gets another, and shows nothing final mea
     return name && name !== first && condition(claim, "Ready").status === "True";
   });
   expect(await owners(ns)).toContainEqual(["SandboxClaim", healed.status.sandbox.name]);
-  expect(healed.metadata.annotations[KEY("sandbox-name")]).toBe(healed.status.sandbox.name);
+  const names = ({ metadata }: Loose) => metadata.annotations[KEY("sandbox-name")];
+  await ns.until("sandboxclaim", "c", (claim) => names(claim) === healed.status.sandbox.name);
   expect(faultsOf(history)).toEqual([`c: showed ${first}, ${healed.status.sandbox.name}`]);
 });
 
