@@ -67,15 +67,15 @@ export function withoutMetadata(metadata: PodMetadata, removed: PodMetadata): Po
 
 function labelFault(key: string, value: string, domains: readonly string[]): string | undefined {
   const domain = domainOf(key);
+  if (key.toLowerCase() === "app" && value.toLowerCase() === "sandbox-router") return "the value belongs to the router";
   const fault = nameFault(key);
   if (fault) return fault;
   if (domain === undefined) return "the key must have a domain prefix";
   if (!domains.some((allowed) => isWithin(domain, allowed))) {
     return `domain "${domain}" is not allowed, use one of: ${domains.join(", ")}`;
   }
-  if (value !== "" && !(value.length <= LONGEST_NAME && NAME.test(value))) return "the value is not a label value";
-  const isRouter = key.toLowerCase() === "app" && value.toLowerCase() === "sandbox-router";
-  return isRouter ? "the value belongs to the router" : undefined;
+  const isValue = value === "" || (value.length <= LONGEST_NAME && NAME.test(value));
+  return isValue ? undefined : "the value is not a label value";
 }
 
 function annotationFault(key: string): string | undefined {

@@ -5,9 +5,8 @@ import { needsColdStart, requestProblem } from "../../claims/request.ts";
 import { metadataProblem } from "../../claims/podmetadata.ts";
 import { SANDBOX_NAME_ANNOTATION } from "../../lib/keys.ts";
 import { isHandable } from "./applied.ts";
-import { blueprintHash, isStale } from "./blueprint.ts";
-import { type MemberState, memberState } from "./condition.ts";
 import type { WarmPoolConfig } from "./config.ts";
+import { type FreeMembers, freeMembers } from "./free.ts";
 import type { Assignment, PoolMemory } from "./memory.ts";
 import { forClaim } from "./sandbox.ts";
 import type { View } from "./view.ts";
@@ -17,14 +16,29 @@ export interface Allocation {
   handed: { claim: SandboxClaim; sandbox: Sandbox }[];
   /** Claims that a Sandbox of their own is made for now. */
   cold: SandboxClaim[];
+  /** Claims that one was made for a moment ago: it has not shown up yet, or could not be made. */
+  asked: SandboxClaim[];
   /** Claims for which a member is on its way. */
   waiting: SandboxClaim[];
-  /** Claims whose own Sandbox is there, and cannot be handed over before the keeper has seen to it. */
-  held: SandboxClaim[];
   /** Claims that were given a Sandbox a moment ago and do not show it yet. */
   settling: SandboxClaim[];
+  /** Claims whose own Sandbox is there, and cannot be handed over before the keeper has seen to it. */
+  held: SandboxClaim[];
   /** Claims that cannot be served as things are: bad requests, no template to make a Sandbox from, or the name is taken. */
   stranded: SandboxClaim[];
+}
+
+type Fate = Exclude<keyof Allocation, "handed">;
+
+/** What is looked at for each claim. */
+interface Line {
+  view: View;
+  free: FreeMembers;
+  /** Sandboxes made for one claim, by UID of the claim. */
+  own: Map<string | undefined, Sandbox>;
+  labelDomains: readonly string[];
+  memory: PoolMemory;
+  now: Date;
 }
 
 /** How long a claim waits for a member that has no address yet before it gets a Sandbox of its own. */
@@ -38,37 +52,66 @@ const MOST_SERVED = 50;
  * | claim | gets |
  * |---|---|
  * | was answered with a Sandbox that is gone from the pool | nothing more: it has it |
- * | was answered with one that is still the pool's | the same again |
  * | has one made for it | that one |
+ * | was answered with one that is still the pool's | the same again, and nobody else gets that one |
  * | asks for what the template does not allow | nothing |
  * | with env or volumes | one made for it |
  * | any other | the oldest Ready member, else the oldest that runs, else a wait of two seconds for one on its way |
  * | that waited long enough, or has none to wait for | one made for it |
  */
 export function allocate(view: View, config: WarmPoolConfig, memory: PoolMemory, now: Date): Allocation {
-  const allocation: Allocation = { handed: [], cold: [], waiting: [], held: [], settling: [], stranded: [] };
-  const free = freeMembers(view);
+  const allocation: Allocation = { handed: [], cold: [], asked: [], waiting: [], settling: [], held: [], stranded: [] };
+  const free = freeMembers(view, promisedMembers(view, memory));
   const own = new Map(view.cold.map((sandbox) => [forClaim(sandbox), sandbox]));
+  const line = { view, free, own, labelDomains: config.labelDomains, memory, now };
   for (const claim of view.claims) {
     if (allocation.handed.length + allocation.cold.length >= MOST_SERVED) break;
     const { uid = "" } = claim.metadata;
-    const before = remembered(memory, claim);
-    if (before && isGone(before, view)) {
-      allocation.settling.push(claim);
-      continue;
+    const sandbox = sandboxOrFate(claim, line);
+    if (typeof sandbox === "string") {
+      allocation[sandbox].push(claim);
+      if (sandbox === "cold") memory.asked.set(uid, now.getTime());
+    } else {
+      const { uid: sandboxUid = "", name, resourceVersion } = sandbox.metadata;
+      allocation.handed.push({ claim, sandbox });
+      memory.assignments.set(uid, { uid: sandboxUid, name, resourceVersion, at: now.getTime() });
     }
-    const owned = own.get(uid);
-    if (owned && !isHandable(owned)) {
-      allocation.held.push(claim);
-      continue;
-    }
-    const repeated = before && view.members.find(({ metadata }) => metadata.uid === before.uid);
-    const sandbox = owned ?? (repeated && free.take(repeated)) ?? pick(view, claim, free, config, allocation, now);
-    if (!sandbox) continue;
-    allocation.handed.push({ claim, sandbox });
-    memory.assignments.set(uid, { uid: sandbox.metadata.uid ?? "", name: sandbox.metadata.name, at: now.getTime() });
   }
   return allocation;
+}
+
+function sandboxOrFate(claim: SandboxClaim, line: Line): Sandbox | Fate {
+  const { view, free, own, labelDomains, memory } = line;
+  const { uid = "" } = claim.metadata;
+  const before = remembered(memory, claim);
+  if (before && isGone(before, view)) return "settling";
+  const owned = own.get(uid);
+  if (owned) return isHandable(owned) ? owned : "held";
+  const promised = view.members.find(({ metadata }) => before && metadata.uid === before.uid);
+  const again = promised && free.take(promised);
+  if (again) return again;
+  if (isRefused(claim, view, labelDomains)) return "stranded";
+  return (needsColdStart(claim) ? undefined : memberFor(claim, line)) ?? coldFate(claim, line);
+}
+
+function memberFor({ metadata }: SandboxClaim, { free, now }: Line): Sandbox | "waiting" | undefined {
+  const member = free.next();
+  if (member) return member;
+  // Clocks differ: a claim from the far future would never lose its patience.
+  const age = Math.abs(now.getTime() - Date.parse(metadata.creationTimestamp ?? ""));
+  return age < PATIENCE_MS && free.awaits() ? "waiting" : undefined;
+}
+
+function coldFate(claim: SandboxClaim, { view, memory }: Line): Fate {
+  if (!view.template || !isNameFree(claim, view)) return "stranded";
+  return memory.asked.has(claim.metadata.uid ?? "") ? "asked" : "cold";
+}
+
+function isRefused(claim: SandboxClaim, { template }: View, labelDomains: readonly string[]): boolean {
+  const problem = template
+    ? requestProblem(claim, template, labelDomains)
+    : metadataProblem(claim.spec.additionalPodMetadata, labelDomains);
+  return problem !== undefined;
 }
 
 /** A claim that names the Sandbox and is not bound has had it, and lost it: that assignment is over. */
@@ -85,69 +128,23 @@ function isGone({ uid }: Assignment, { members, cold, returned, draining, termin
   return ![members, cold, returned, draining, terminating].flat().some(({ metadata }) => metadata.uid === uid);
 }
 
-/** Finds a member for a claim, or puts the claim on the list that it belongs to. */
-function pick(
-  view: View,
-  claim: SandboxClaim,
-  free: Free,
-  config: WarmPoolConfig,
-  allocation: Allocation,
-  now: Date,
-): Sandbox | undefined {
-  const { template } = view;
-  const isRefused = template
-    ? requestProblem(claim, template, config.labelDomains)
-    : metadataProblem(claim.spec.additionalPodMetadata, config.labelDomains);
-  if (isRefused) {
-    allocation.stranded.push(claim);
-    return undefined;
-  }
-  if (!needsColdStart(claim)) {
-    const sandbox = free.next("ready") ?? free.next("starting");
-    if (sandbox) return sandbox;
-    const age = now.getTime() - Date.parse(claim.metadata.creationTimestamp ?? "");
-    if (age < PATIENCE_MS && free.count("coming") > allocation.waiting.length) {
-      allocation.waiting.push(claim);
-      return undefined;
-    }
-  }
-  (template && isNameFree(claim, view) ? allocation.cold : allocation.stranded).push(claim);
-  return undefined;
+/** One that is not the claim's must not be described again: it would be there twice, or its mark be taken back. */
+function isNameFree({ metadata }: SandboxClaim, { members, cold, returned, draining, terminating }: View): boolean {
+  return ![members, cold, returned, draining, terminating].flat().some(({ metadata: { name } }) =>
+    name === metadata.name
+  );
 }
 
-/** A Sandbox that is on its way out must not be described again: its mark would be taken back. */
-function isNameFree({ metadata }: SandboxClaim, { members, returned, draining, terminating }: View): boolean {
-  return ![members, returned, draining, terminating].flat().some((sandbox) => sandbox.metadata.name === metadata.name);
-}
-
-interface Free {
-  /** Takes the oldest of that state. */
-  next(state: MemberState): Sandbox | undefined;
-  /** Takes this one, if it is still free. */
-  take(sandbox: Sandbox): Sandbox | undefined;
-  count(state: MemberState): number;
-}
-
-/** Members that claims can have: under Recreate only those that are like the template. */
-function freeMembers({ pool, template, members }: View): Free {
-  const isStrict = pool.spec.updateStrategy?.type === "Recreate" && template;
-  const hash = isStrict ? blueprintHash(template) : "";
-  const good = isStrict ? members.filter((member) => !isStale(member, template, hash)) : members;
-  const states = Map.groupBy(good, memberState);
-  const of = (state: MemberState) => states.get(state) ?? [];
-  return {
-    next(state) {
-      const list = of(state);
-      const index = list.findIndex(isHandable);
-      return index < 0 ? undefined : list.splice(index, 1)[0];
-    },
-    take(sandbox) {
-      for (const state of ["ready", "starting"] as const) {
-        const index = of(state).indexOf(sandbox);
-        if (index >= 0) return of(state).splice(index, 1)[0];
-      }
-      return undefined;
-    },
-    count: (state) => of(state).length,
+/**
+ * Tells which members a claim was answered with: they are for it alone while it still waits, or while nothing has been
+ * written to them since, which it may be that we only do not see.
+ */
+function promisedMembers({ claims }: View, { assignments }: PoolMemory): (member: Sandbox) => boolean {
+  const waiting = new Set(claims.map(({ metadata }) => metadata.uid));
+  const promises = new Map([...assignments].map(([claim, assignment]) => [assignment.uid, { claim, ...assignment }]));
+  return ({ metadata }) => {
+    const promise = promises.get(metadata.uid ?? "");
+    return promise !== undefined &&
+      (waiting.has(promise.claim) || promise.resourceVersion === metadata.resourceVersion);
   };
 }

@@ -2,32 +2,49 @@
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import { LAST_APPLIED_ANNOTATION, lastApplied, mergeApply, sameJson } from "../../lib/apply.ts";
-import { DECORATOR_ANNOTATION } from "../../lib/keys.ts";
+import { CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../../lib/keys.ts";
+import { controllerOf, type OwnerReference } from "../../lib/objects.ts";
 import { controllerReference, type PoolSandbox } from "./sandbox.ts";
 
 /**
  * Returns a Sandbox of the pool as it was last applied.
  *
  * One that another controller has made is described anew: whole, so that from the next call on it is like our own.
+ * Owner and `controller-uid` are always this pool's: one that it was given back had others, and Metacontroller refuses
+ * an answer with the wrong ones.
  *
  * @throws {SyntaxError} if the last-applied annotation is not the JSON text of an object
  */
 export function appliedOf(sandbox: Sandbox, pool: SandboxWarmPool): PoolSandbox {
-  return isOurMaking(sandbox) ? lastApplied(sandbox) as unknown as PoolSandbox : described(sandbox, pool);
+  const applied = lastApplied(sandbox) as unknown as PoolSandbox | undefined;
+  if (!applied || ownersOf(applied).length === 0) return described(sandbox, pool);
+  const { [CONTROLLER_UID_LABEL]: uid, ...labels } = applied.metadata.labels ?? {};
+  return {
+    ...applied,
+    metadata: {
+      ...applied.metadata,
+      labels: uid === undefined ? labels : { ...labels, [CONTROLLER_UID_LABEL]: pool.metadata.uid ?? uid },
+      ownerReferences: [controllerReference(pool)],
+    },
+  };
 }
 
-/** Tells whether a Sandbox can be handed over as it is: the swap and nothing else would survive Metacontroller's merge. */
+/**
+ * Tells whether a Sandbox can be handed over as it is: the swap and nothing else would survive Metacontroller's merge.
+ *
+ * Its owner has to be among what was applied, or the merge would put the new one beside it.
+ */
 export function isHandable(sandbox: Sandbox): boolean {
-  if (!isOurMaking(sandbox)) return false;
-  const { spec } = lastApplied(sandbox) as unknown as PoolSandbox;
+  const applied = lastApplied(sandbox) as unknown as PoolSandbox | undefined;
+  const owner = controllerOf(sandbox.metadata)?.name;
+  if (!applied || !ownersOf(applied).some(({ name }) => name === owner)) return false;
+  const { spec } = applied;
   const observed = { spec: sandbox.spec };
   return sameJson(mergeApply(observed, { spec }, { spec }), observed);
 }
 
-/** The owner has to be among what was applied, or the merge would put the new one beside it. */
-function isOurMaking(sandbox: Sandbox): boolean {
-  const applied = lastApplied(sandbox) as unknown as PoolSandbox | undefined;
-  return (applied?.metadata.ownerReferences ?? []).length > 0;
+function ownersOf({ metadata }: PoolSandbox): OwnerReference[] {
+  return metadata.ownerReferences ?? [];
 }
 
 function described({ metadata, spec }: Sandbox, pool: SandboxWarmPool): PoolSandbox {

@@ -3,6 +3,7 @@
  * cannot be made to depend on the version that was judged, a mark can. @module
  */
 import type { Sandbox } from "../../api/sandbox.ts";
+import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
 import { findCondition } from "../../lib/conditions.ts";
 import { blueprintHash, isStale } from "./blueprint.ts";
 import { isReady } from "./condition.ts";
@@ -45,16 +46,15 @@ export function drainsOf(view: View, config: WarmPoolConfig, memory: PoolMemory,
     ...view.returned.map((sandbox) => drain(sandbox, "returned")),
     ...view.cold.filter((sandbox) => isClaimGone(sandbox, view)).map((sandbox) => drain(sandbox, "claim-gone")),
     ...staleMembers(view).map((sandbox) => drain(sandbox, "stale")),
-    ...view.members.filter((member) => isStuck(member, config, now)).map((sandbox) => drain(sandbox, "stuck")),
+    ...stuckMembers(view, config, now).map((sandbox) => drain(sandbox, "stuck")),
   ];
   const going = new Set(certain.map(({ sandbox }) => sandbox));
   const promised = new Set([...memory.assignments.values()].map(({ uid }) => uid));
-  const left = view.members.filter((member) => !going.has(member));
+  const left = view.members.filter((member) => !going.has(member) && !promised.has(member.metadata.uid ?? ""));
   const excess = Math.max(0, left.length - view.pool.spec.replicas);
-  const surplus = left.filter(({ metadata }) => !promised.has(metadata.uid ?? "")).sort(leastUsefulFirst);
   const unique = [...new Map(certain.map((entry) => [entry.sandbox, entry])).values()];
-  return [...unique, ...surplus.slice(0, excess).map((sandbox) => drain(sandbox, "surplus"))]
-    .slice(0, config.maxBatchSize);
+  const surplus = left.sort(leastUsefulFirst).slice(0, excess);
+  return [...unique, ...surplus.map((sandbox) => drain(sandbox, "surplus"))].slice(0, config.maxBatchSize);
 }
 
 /** Tells whether a member is not Ready although it has had the grace period. */
@@ -74,14 +74,22 @@ export function isHopeless({ status }: Sandbox): boolean {
   return findCondition(status?.conditions, "Ready")?.reason === "InvalidConfiguration";
 }
 
-function isStuck(member: Sandbox, config: WarmPoolConfig, now: Date): boolean {
-  return isOverdue(member, config, now) && !isHopeless(member);
+/** A hopeless member is kept as long as the template has not changed: from another one its successor may do better. */
+function stuckMembers({ template, members }: View, config: WarmPoolConfig, now: Date): Sandbox[] {
+  const overdue = members.filter((member) => isOverdue(member, config, now));
+  const isHeld = template && overdue.length > 0 ? likeTemplate(template) : () => true;
+  return overdue.filter((member) => !isHopeless(member) || !isHeld(member));
 }
 
 function staleMembers({ pool, template, members }: View): Sandbox[] {
   if (pool.spec.updateStrategy?.type !== "Recreate" || !template) return [];
+  const isFresh = likeTemplate(template);
+  return members.filter((member) => !isFresh(member));
+}
+
+function likeTemplate(template: SandboxTemplate): (member: Sandbox) => boolean {
   const hash = blueprintHash(template);
-  return members.filter((member) => isStale(member, template, hash));
+  return (member) => !isStale(member, template, hash);
 }
 
 function isClaimGone(sandbox: Sandbox, { claims }: View): boolean {

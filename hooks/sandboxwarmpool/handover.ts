@@ -38,7 +38,7 @@ export function handedOver({ pool, template }: View, sandbox: Sandbox, claim: Sa
   const owned = { ...applied.metadata, labels, annotations, ownerReferences: [controllerReference(claim)] };
   if (forClaim(sandbox) !== undefined) return { ...applied, metadata: owned };
 
-  const base = template?.spec.podTemplate.metadata ?? withoutPoolMetadata(sandbox);
+  const base = template ? template.spec.podTemplate.metadata ?? {} : withoutPoolMetadata(sandbox);
   const { metadata, record } = boundMetadata(base, claim, labels[TEMPLATE_REF_HASH_LABEL]);
   const trace = claim.metadata.annotations?.[TRACE_CONTEXT_ANNOTATION];
   const traced = trace === undefined ? {} : { [TRACE_CONTEXT_ANNOTATION]: trace };

@@ -7,6 +7,8 @@
 export interface Assignment {
   uid: string;
   name: string;
+  /** As it was when it was handed over. */
+  resourceVersion: string | undefined;
   /** Milliseconds since the epoch. */
   at: number;
 }
@@ -15,8 +17,12 @@ export interface Assignment {
 export interface PoolMemory {
   /** By UID of the claim. */
   assignments: Map<string, Assignment>;
+  /** By UID of the claim: when a Sandbox of its own was asked for, milliseconds since the epoch. */
+  asked: Map<string, number>;
   /** Highest number of a member seen, or where the numbers begin; 0: neither. */
   sequence: number;
+  /** The numbers that were asked for last: those beyond `after`, from when on; undefined: none yet. */
+  tried: { after: number; last: number; at: number } | undefined;
   /** Members that may still be made now, where there is a rate; and when that was counted. */
   tokens: number;
   tokensAt: number;
@@ -34,6 +40,8 @@ export type Memories = Map<string, PoolMemory>;
 const MOST_POOLS = 1000;
 /** How long an assignment keeps its claim from being given another Sandbox. */
 const ASSIGNMENT_MS = 10_000;
+/** How long a Sandbox that was asked for may take to show up before it is asked for again. */
+const ASKED_MS = 1000;
 
 /** Returns the memory of a pool, empty if it is new. */
 export function recall(memories: Memories, uid: string, now: number): PoolMemory {
@@ -41,7 +49,8 @@ export function recall(memories: Memories, uid: string, now: number): PoolMemory
   memories.delete(uid);
   memories.set(uid, memory);
   if (memories.size > MOST_POOLS) memories.delete(memories.keys().next().value ?? "");
-  for (const [claim, { at }] of memory.assignments) if (now - at > ASSIGNMENT_MS) memory.assignments.delete(claim);
+  for (const [claim, { at }] of memory.assignments) if (now - at >= ASSIGNMENT_MS) memory.assignments.delete(claim);
+  for (const [claim, at] of memory.asked) if (now - at >= ASKED_MS) memory.asked.delete(claim);
   return memory;
 }
 
@@ -49,7 +58,9 @@ export function recall(memories: Memories, uid: string, now: number): PoolMemory
 export function forgotten(now: number): PoolMemory {
   return {
     assignments: new Map(),
+    asked: new Map(),
     sequence: 0,
+    tried: undefined,
     tokens: Infinity,
     tokensAt: now,
     active: 0,

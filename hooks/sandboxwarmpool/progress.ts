@@ -92,10 +92,11 @@ function verdict(status: "True" | "False", reason: PoolProgressingReason, messag
   return { type: "Progressing", status, reason, message };
 }
 
-/** As Go prints it: 5m0s. */
+/** As Go prints it: 5m0s, 1h0m0s. */
 function duration(seconds: number): string {
-  const minutes = Math.floor(seconds / 60);
-  return minutes > 0 ? `${minutes}m${seconds % 60}s` : `${seconds}s`;
+  const hours = seconds >= 3600 ? `${Math.floor(seconds / 3600)}h` : "";
+  const minutes = seconds >= 60 ? `${Math.floor((seconds % 3600) / 60)}m` : "";
+  return `${hours}${minutes}${seconds % 60}s`;
 }
 
 function templateOf({ pool }: View): string {

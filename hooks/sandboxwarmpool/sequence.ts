@@ -18,11 +18,16 @@ export interface Place {
 const LONGEST_NAME = 63;
 /** How long creations may take to show up. */
 const IN_FLIGHT_MS = 3000;
+/** When numbers of which nothing has shown up are given up: others have the names, and the API server takes no second. */
+const IN_VAIN_MS = 30_000;
+/** Members that one answer makes at most. */
+const MOST_MADE = 1000;
 
-/** Reads a member's place; undefined if another controller has made it. */
+/** Reads a member's place; undefined if another controller has made it, or somebody has written nonsense. */
 export function placeOf({ metadata }: Sandbox): Place | undefined {
   const [number = NaN, first = NaN] = (metadata.annotations?.[POOL_SEQUENCE_ANNOTATION] ?? "").split("/").map(Number);
-  return Number.isSafeInteger(number) && Number.isSafeInteger(first) ? { number, first } : undefined;
+  const isPlace = Number.isSafeInteger(number) && Number.isSafeInteger(first) && first > 0;
+  return isPlace && first <= number && number - first < MOST_MADE ? { number, first } : undefined;
 }
 
 /** Writes a place as the annotation's value. */
@@ -30,13 +35,17 @@ export function placeText({ number, first }: Place): string {
   return `${number}/${first}`;
 }
 
-/** Returns the name of the pool's member of that number; a long name of a pool is cut and told by its hash. */
+/**
+ * Returns the name of the pool's member of that number, a DNS label: a pool's name that is too long is cut, dots become
+ * dashes, and its hash keeps such names apart.
+ */
 export function memberName(pool: SandboxWarmPool, number: number): string {
   const suffix = `-${number.toString(36)}`;
   const { name } = pool.metadata;
-  if (name.length + suffix.length <= LONGEST_NAME) return name + suffix;
+  const label = name.replaceAll(".", "-");
+  if (label === name && name.length + suffix.length <= LONGEST_NAME) return name + suffix;
   const mark = `-${nameHash(name)}${suffix}`;
-  return name.slice(0, LONGEST_NAME - mark.length).replace(/[-.]+$/, "") + mark;
+  return label.slice(0, LONGEST_NAME - mark.length).replace(/-+$/, "") + mark;
 }
 
 /**
@@ -45,9 +54,34 @@ export function memberName(pool: SandboxWarmPool, number: number): string {
  */
 export function highestNumber(pool: SandboxWarmPool, members: Sandbox[], memory: PoolMemory, now: Date): number {
   const seen = members.map((member) => placeOf(member)?.number ?? 0);
-  const highest = Math.max(memory.sequence, pool.status?.sequence ?? 0, ...seen);
-  memory.sequence = highest === 0 ? now.getTime() : highest;
+  const highest = Math.max(memory.sequence, pool.status?.sequence ?? 0, ...seen) || now.getTime();
+  const { after, last, at } = memory.tried ?? { after: NaN, last: NaN, at: NaN };
+  memory.sequence = highest === after && now.getTime() - at >= IN_VAIN_MS ? last : highest;
   return memory.sequence;
+}
+
+/**
+ * Returns the places of new members, and takes note of them.
+ *
+ * @param after {@link highestNumber}
+ * @param taken names that they cannot have
+ */
+export function nextPlaces(
+  pool: SandboxWarmPool,
+  { after, count }: { after: number; count: number },
+  taken: ReadonlySet<string>,
+  memory: PoolMemory,
+  now: Date,
+): Place[] {
+  const numbers: number[] = [];
+  for (let number = after + 1; numbers.length < count; number++) {
+    if (!taken.has(memberName(pool, number))) numbers.push(number);
+  }
+  const last = numbers.at(-1);
+  if (last !== undefined) {
+    memory.tried = { after, last, at: memory.tried?.after === after ? memory.tried.at : now.getTime() };
+  }
+  return numbers.map((number) => ({ number, first: numbers[0] ?? number }));
 }
 
 /**
@@ -60,7 +94,9 @@ export function inFlight(members: Sandbox[], settled: ReadonlySet<string>, pool:
   const missing = new Set<number>();
   for (const member of members) {
     const place = placeOf(member);
-    if (!place || now.getTime() - Date.parse(member.metadata.creationTimestamp ?? "") > IN_FLIGHT_MS) continue;
+    const age = now.getTime() - Date.parse(member.metadata.creationTimestamp ?? "");
+    // An age that is unknown, or far below 0 because clocks differ, says nothing of a moment ago.
+    if (!place || !(Math.abs(age) <= IN_FLIGHT_MS)) continue;
     for (let number = place.first; number < place.number; number++) if (!numbers.has(number)) missing.add(number);
   }
   return [...missing].filter((number) => !settled.has(memberName(pool, number))).length;

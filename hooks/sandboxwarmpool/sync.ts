@@ -12,7 +12,7 @@ import { handedOver } from "./handover.ts";
 import { type Memories, type PoolMemory, recall } from "./memory.ts";
 import { noteMembers, type Refill, refillOf } from "./refill.ts";
 import { buildCold, buildMember, type PoolSandbox } from "./sandbox.ts";
-import { highestNumber } from "./sequence.ts";
+import { highestNumber, nextPlaces } from "./sequence.ts";
 import { computeStatus } from "./status.ts";
 import { type View, viewOf } from "./view.ts";
 
@@ -68,10 +68,12 @@ function kept(view: View, { handed }: Allocation, drains: Drain[], now: Date): P
 }
 
 function created(view: View, { cold }: Allocation, { count }: Refill, memory: PoolMemory, now: Date): PoolSandbox[] {
-  const { pool, template } = view;
-  const highest = highestNumber(pool, [...view.members, ...view.draining, ...view.terminating], memory, now);
+  const { pool, template, members, draining, terminating } = view;
+  const after = highestNumber(pool, [...members, ...draining, ...terminating], memory, now);
   if (!template) return [];
-  const places = Array.from({ length: count }, (_, index) => ({ number: highest + 1 + index, first: highest + 1 }));
+  const observed = [members, view.cold, view.returned, draining, terminating].flat();
+  const taken = new Set([...observed, ...cold].map(({ metadata }) => metadata.name));
+  const places = nextPlaces(pool, { after, count }, taken, memory, now);
   return [
     ...cold.map((claim) => buildCold(pool, template, claim)),
     ...places.map((place) => buildMember(pool, template, place)),
@@ -96,14 +98,14 @@ function wordsFor({ metadata }: Sandbox): string {
 
 /** The soonest of what time alone brings about; a minute at most, so that nothing depends on a lost event. */
 function nextLook(view: View, allocation: Allocation, refill: Refill, config: WarmPoolConfig, now: Date): number {
-  const { handed, cold, waiting, held, settling } = allocation;
+  const { handed, cold, asked, waiting, settling, held } = allocation;
   const grace = view.members.filter((member) => !isReady(member) && !isHopeless(member))
     .map((member) => (graceEnds(member, config.readinessGraceSeconds) - now.getTime()) / 1000);
   const waits = [
     RECHECK_SECONDS,
     ...(handed.length + cold.length > 0 ? [SOON] : []),
     ...(waiting.length + held.length > 0 ? [SHORTLY] : []),
-    ...(settling.length > 0 ? [LATER] : []),
+    ...(asked.length + settling.length > 0 ? [LATER] : []),
     ...(refill.again === undefined ? [] : [refill.again]),
     ...grace.filter((seconds) => seconds > 0),
   ];

@@ -1,0 +1,122 @@
+/** Sandboxes that exist, as a pool answers with them: nothing changes but what is meant, by Metacontroller's merge. @module */
+import { expect, test } from "vitest";
+import { sandboxSchema } from "../../../api/sandbox.ts";
+import { appliedOf, isHandable } from "../../../hooks/sandboxwarmpool/applied.ts";
+import { applyUpdate, lastApplied, sameJson } from "../../../lib/apply.ts";
+import { handOvers, marks, named, syncPool } from "../../poolcalls.ts";
+import { aClaim, aColdSandbox, aMember, aPool, aReturned } from "../../pools.ts";
+
+const POOL = {
+  apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+  kind: "SandboxWarmPool",
+  name: "warm",
+  uid: "uid-warm",
+  controller: true,
+  blockOwnerDeletion: true,
+};
+const twoPorts = [{ containerPort: 53, protocol: "TCP" }, { containerPort: 53, protocol: "UDP" }];
+const trapped = { podTemplate: { spec: { containers: [{ name: "main", image: "python", ports: twoPorts }] } } };
+
+const unchanged = [
+  ["a member", aMember(1)],
+  ["a cold one", aColdSandbox(aClaim("c"))],
+  ["one that a user has suspended", aMember(1, { spec: { operatingMode: "Suspended" }, state: "suspended" })],
+  ["one that a user has labelled", aMember(1, { metadata: { labels: { mine: "1" } } })],
+  ["one that has a shutdown time", aMember(1, { spec: { shutdownTime: "2026-11-21T13:00:00Z" } })],
+  [
+    "one that is as the template was before",
+    aMember(1, { applied: { spec: { podTemplate: { spec: { containers: [] } } } } }),
+  ],
+] as const;
+test.for(unchanged)("%s costs no write", ([, sandbox]) => {
+  expect(sameJson(applyUpdate(sandbox, appliedOf(sandbox, aPool())), sandbox)).toBe(true);
+});
+
+test("a member of another controller is described whole in one write, then costs none, and can be handed over", () => {
+  const foreign = aMember(1, { applied: null, spec: { service: true, volumeClaimTemplates: [] } });
+  expect(isHandable(foreign)).toBe(false);
+  const first = sandboxSchema.parse(applyUpdate(foreign, appliedOf(foreign, aPool())));
+  expect(first.spec).toEqual(foreign.spec);
+  expect(first.metadata.ownerReferences).toEqual([POOL]);
+  expect(lastApplied(first)).toEqual({
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: {
+      name: "warm-1",
+      labels: foreign.metadata.labels,
+      annotations: foreign.metadata.annotations,
+      ownerReferences: [POOL],
+    },
+    spec: { podTemplate: foreign.spec.podTemplate, service: true, volumeClaimTemplates: [] },
+  });
+  expect(sameJson(applyUpdate(first, appliedOf(first, aPool())), first)).toBe(true);
+  expect(isHandable(first)).toBe(true);
+});
+
+test("a member of another controller becomes one of the claims' attachments to be", () => {
+  const annotations = { "metacontroller.k8s.io/decorator-controller": undefined };
+  const foreign = aMember(1, { applied: null, metadata: { annotations } });
+  const described = applyUpdate(foreign, appliedOf(foreign, aPool()));
+  expect(described.metadata.annotations).toMatchObject({
+    "metacontroller.k8s.io/decorator-controller": "sandboxclaim",
+  });
+});
+
+test("one that was applied without an owner is described, too: the swap would put the new owner beside the old", () => {
+  const ownerless = aMember(1, {
+    applied: { metadata: { ownerReferences: [] } },
+    metadata: { ownerReferences: [POOL] },
+  });
+  expect(isHandable(ownerless)).toBe(false);
+  expect(appliedOf(ownerless, aPool()).metadata.ownerReferences).toEqual([POOL]);
+});
+
+test("a claim's Sandbox that has come back is the pool's alone while it is marked, and is never handed over", () => {
+  const returned = aReturned(1);
+  const answer = syncPool({ sandboxes: [returned] });
+  expect(marks(answer)).toEqual({ "warm-1": "returned" });
+  expect(handOvers(syncPool({ sandboxes: [returned], claims: [aClaim("c")] }))).toEqual({});
+  const written = applyUpdate(returned, named(answer, "warm-1") as object);
+  expect(written.metadata.ownerReferences).toEqual([POOL]);
+  expect(isHandable(returned)).toBe(false);
+});
+
+test("a member of a pool that was deleted, given back to the next of that name, follows that one", () => {
+  const pool = aPool({ metadata: { uid: "uid-next" } });
+  const owner = { ...POOL, uid: "uid-next" };
+  const orphan = aMember(1, { metadata: { labels: { "controller-uid": "uid-next" }, ownerReferences: [owner] } });
+  const desired = appliedOf(orphan, pool);
+  expect(desired.metadata.labels).toMatchObject({ "controller-uid": "uid-next" });
+  expect(applyUpdate(orphan, desired).metadata.ownerReferences).toEqual([owner]);
+});
+
+const handable = [
+  ["as it was made", true, aMember(1)],
+  ["suspended", true, aMember(1, { spec: { operatingMode: "Suspended" } })],
+  ["whose ports share a number", false, aMember(1, { applied: { spec: trapped } })],
+  ["cold, whose ports share a number", false, aColdSandbox(aClaim("c"), { applied: { spec: trapped } })],
+  [
+    "of which the keeper has told to say nothing",
+    true,
+    aMember(1, {
+      applied: { spec: { podTemplate: {} } },
+      spec: trapped,
+    }),
+  ],
+  [
+    "that somebody has changed",
+    false,
+    aMember(1, { spec: { podTemplate: { spec: { containers: [{ name: "x" }] } } } }),
+  ],
+] as const;
+test.for(handable)("a Sandbox %s can be handed over: %s", ([, want, sandbox]) => {
+  expect(isHandable(sandbox)).toBe(want);
+});
+
+test("no member whose ports share a number is handed over, and a claim's own waits for the keeper", () => {
+  const member = aMember(1, { applied: { spec: trapped } });
+  expect(handOvers(syncPool({ sandboxes: [member], claims: [aClaim("c")] }))).toEqual({});
+  const own = aColdSandbox(aClaim("c"), { applied: { spec: trapped } });
+  const answer = syncPool({ sandboxes: [own, aMember(2)], claims: [aClaim("c")] });
+  expect([handOvers(answer), marks(answer), answer.resyncAfterSeconds]).toEqual([{}, {}, 0.2]);
+});
