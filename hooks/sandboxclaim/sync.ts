@@ -1,6 +1,7 @@
 /** The SandboxClaim hook: shows what the pool has given, follows the claim's wishes, and lets go in time. Pure. @module */
 import { sandboxSchema } from "../../api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
+import { sameJson } from "../../lib/apply.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../lib/metacontroller.ts";
 import { unchanged } from "../../lib/unchanged.ts";
 import { attached } from "./attached.ts";
@@ -12,6 +13,8 @@ import { type Memories, recall } from "./memory.ts";
 import { unattached } from "./unattached.ts";
 
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
+/** Metacontroller drops a write to a claim that it sees too late, and a change of status alone wakes nobody. */
+const RECHECK_SECONDS = 0.25;
 const SHORTEST_WAIT_SECONDS = 0.05;
 /** Metacontroller counts in int64 nanoseconds: a wait of centuries would overflow into a hot loop. */
 const LONGEST_WAIT_SECONDS = 86_400;
@@ -46,7 +49,10 @@ export function syncSandboxClaim(
   return timed(answer, claim, phase, now);
 }
 
-/** Adds when to look again because time has passed: at the expiry, or at once when it has just been published. */
+/**
+ * Adds when to look again without an event: at the expiry, at once when it has just been published, and soon where the
+ * answer writes to the claim.
+ */
 function timed(
   answer: Decorated<SandboxClaimStatus>,
   claim: SandboxClaim,
@@ -55,9 +61,23 @@ function timed(
 ): Decorated<SandboxClaimStatus> {
   // Our own status writes do not bring the claim back here: what the new one brings about has to be seen now.
   const expiry = phase === "published" ? undefined : expiryTime({ ...claim, status: answer.status ?? claim.status });
-  const waits = [answer.resyncAfterSeconds, expiry === undefined ? undefined : (expiry - now.getTime()) / 1000]
-    .filter((seconds) => seconds !== undefined);
+  const waits = [
+    answer.resyncAfterSeconds,
+    expiry === undefined ? undefined : (expiry - now.getTime()) / 1000,
+    isWrite(answer, claim) ? RECHECK_SECONDS : undefined,
+  ].filter((seconds) => seconds !== undefined);
   if (waits.length === 0) return answer;
   const soonest = Math.min(Math.max(Math.min(...waits), SHORTEST_WAIT_SECONDS), LONGEST_WAIT_SECONDS);
   return { ...answer, resyncAfterSeconds: soonest };
+}
+
+function isWrite(
+  { status, labels = {}, annotations = {} }: Decorated<SandboxClaimStatus>,
+  claim: SandboxClaim,
+): boolean {
+  const { metadata } = claim;
+  const differs = (wanted: Record<string, string | null>, map: Record<string, string> = {}) =>
+    Object.entries(wanted).some(([key, value]) => (map[key] ?? null) !== value);
+  return (status !== undefined && !sameJson(status, claim.status)) ||
+    differs(labels, metadata.labels) || differs(annotations, metadata.annotations);
 }

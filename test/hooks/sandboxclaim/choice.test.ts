@@ -1,0 +1,132 @@
+/** Which Sandbox a claim keeps of those that it was given, and what becomes of the other. @module */
+import { expect, test } from "vitest";
+import { chooseSandbox } from "../../../hooks/sandboxclaim/choice.ts";
+import { aBoundClaim, aClaim, aClaimed, after, anApplied, syncClaim } from "../../claimbuilders.ts";
+
+const ASSIGNED = "agents.x-k8s.io/assigned-at";
+const NAME = "agents.x-k8s.io/sandbox-name";
+const given = (name: string, assigned?: string, metadata: Record<string, unknown> = {}) => {
+  const applied = anApplied({ metadata: { name } });
+  const { [ASSIGNED]: _, ...annotations } = applied.metadata.annotations as Record<string, string>;
+  applied.metadata.annotations = assigned === undefined
+    ? annotations as never
+    : { ...annotations, [ASSIGNED]: assigned } as never;
+  return aClaimed({ metadata: { uid: `uid-${name}`, ...metadata } }, applied);
+};
+const going = { deletionTimestamp: after(-1) };
+const shows = (name: string) => ({ status: { sandbox: { name } } });
+const notes = (name: string) => ({ metadata: { annotations: { [NAME]: name } } });
+
+const cases = [
+  { name: "none", claim: aClaim(), sandboxes: [], want: [] },
+  { name: "one", claim: aClaim(), sandboxes: [given("a")], want: ["a"] },
+  {
+    name: "one that is not the one it shows",
+    reason: "that one is gone",
+    claim: aClaim(shows("b")),
+    sandboxes: [given("a")],
+    want: ["a"],
+  },
+  {
+    name: "the one in the status",
+    reason: "a client may be in it",
+    claim: aClaim(shows("b")),
+    sandboxes: [given("a", after(-9)), given("b", after(-1))],
+    want: ["b", "a"],
+  },
+  {
+    name: "the one in the annotation",
+    reason: "it was noted before there was a status",
+    claim: aClaim(notes("b")),
+    sandboxes: [given("a", after(-9)), given("b", after(-1))],
+    want: ["b", "a"],
+  },
+  {
+    name: "status before annotation",
+    reason: "clients read the status",
+    claim: aClaim({ ...shows("b"), ...notes("a") }),
+    sandboxes: [given("a", after(-9)), given("b", after(-1)), given("c", after(-99))],
+    want: ["b", "a", "c"],
+  },
+  {
+    name: "the earliest assigned",
+    reason: "it was the pool's first word",
+    claim: aClaim(),
+    sandboxes: [given("a", after(-1)), given("b", after(-9))],
+    want: ["b", "a"],
+  },
+  {
+    name: "the earliest by milliseconds",
+    reason: "bursts are faster than seconds",
+    claim: aClaim(),
+    sandboxes: [given("a", "2026-11-21T11:59:50.123Z"), given("b", "2026-11-21T11:59:50.122Z")],
+    want: ["b", "a"],
+  },
+  {
+    name: "the first by name of two at once",
+    reason: "any, but always the same",
+    claim: aClaim(),
+    sandboxes: [given("b", after(-1)), given("a", after(-1))],
+    want: ["a", "b"],
+  },
+  {
+    name: "one that nobody has assigned a time",
+    reason: "another controller has bound it, before us",
+    claim: aClaim(),
+    sandboxes: [given("a", after(-9)), given("b")],
+    want: ["b", "a"],
+  },
+  {
+    name: "not the one in the status while that goes",
+    reason: "it is lost, and the other is there",
+    claim: aClaim(shows("a")),
+    sandboxes: [given("a", after(-9), going), given("b", after(-1))],
+    want: ["b"],
+  },
+  {
+    name: "one that goes if there is no other",
+    reason: "it is shown until it is gone",
+    claim: aClaim(),
+    sandboxes: [given("a", after(-9), going)],
+    want: ["a"],
+  },
+];
+
+test.for(cases)("chooseSandbox() keeps $name", ({ claim, sandboxes, want }) => {
+  for (const order of [sandboxes, sandboxes.toReversed()]) {
+    const { kept, extra } = chooseSandbox(claim, order);
+    expect([kept, ...extra].flatMap((sandbox) => sandbox?.metadata.name ?? [])).toEqual(want);
+  }
+});
+
+test("a claim that was given two shows one and gives back the other, in one answer, unseen", () => {
+  const answer = syncClaim(aClaim(), [given("a", after(-1)), given("b", after(-9))]);
+  expect(answer.status?.sandbox?.name).toBe("b");
+  expect(answer.annotations).toMatchObject({ [NAME]: "b" });
+  expect(answer.attachments.map(({ metadata }) => metadata.name)).toEqual(["b"]);
+  expect(answer.deletions).toEqual({ "Sandbox/a": "the claim has another one" });
+});
+
+test("a bound claim stays with what it shows when another one turns up", () => {
+  const answer = syncClaim(aBoundClaim(), [given("extra", after(-9)), given("warm-1", after(-1))]);
+  expect(answer.status?.sandbox?.name).toBe("warm-1");
+  expect(answer.deletions).toEqual({ "Sandbox/extra": "the claim has another one" });
+});
+
+test("an expired claim with two gives back both, each with its reason", () => {
+  const conditions = [{
+    type: "Ready",
+    status: "False",
+    reason: "ClaimExpired",
+    message: "",
+    lastTransitionTime: after(-1),
+  }];
+  const claim = aClaim({
+    spec: { lifecycle: { shutdownTime: after(-2), shutdownPolicy: "Retain" } },
+    status: { conditions, sandbox: { name: "a" } },
+  });
+  expect(syncClaim(claim, [given("a"), given("b")])).toEqual({
+    attachments: [],
+    deletions: { "Sandbox/a": "the claim has expired", "Sandbox/b": "the claim has another one" },
+  });
+});
