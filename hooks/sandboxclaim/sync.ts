@@ -1,7 +1,6 @@
 /** The SandboxClaim hook: shows what the pool has given, follows the claim's wishes, and lets go in time. Pure. @module */
 import { sandboxSchema } from "../../api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
-import { sameJson } from "../../lib/apply.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../lib/metacontroller.ts";
 import { unchanged } from "../../lib/unchanged.ts";
 import { attached } from "./attached.ts";
@@ -10,11 +9,10 @@ import { chooseSandbox } from "./choice.ts";
 import type { ClaimConfig } from "./config.ts";
 import { type ExpiryPhase, expiryPhase, expiryTime } from "./expiry.ts";
 import { type Memories, recall } from "./memory.ts";
+import { recheckSeconds } from "./recheck.ts";
 import { unattached } from "./unattached.ts";
 
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
-/** Metacontroller drops a write to a claim that it sees too late, and a change of status alone wakes nobody. */
-const RECHECK_SECONDS = 0.25;
 const SHORTEST_WAIT_SECONDS = 0.05;
 /** Metacontroller counts in int64 nanoseconds: a wait of centuries would overflow into a hot loop. */
 const LONGEST_WAIT_SECONDS = 86_400;
@@ -22,7 +20,7 @@ const LONGEST_WAIT_SECONDS = 86_400;
 /**
  * Decides status, labels and annotations of a claim, and what becomes of its Sandbox.
  *
- * @param memories times alone: see memory.ts
+ * @param memories for speed and patience only: see memory.ts
  * @throws {RangeError} if the controller lacks the attachment rule
  */
 export function syncSandboxClaim(
@@ -49,10 +47,7 @@ export function syncSandboxClaim(
   return timed(answer, claim, phase, now);
 }
 
-/**
- * Adds when to look again without an event: at the expiry, at once when it has just been published, and soon where the
- * answer writes to the claim.
- */
+/** Adds when to look again without an event: at the expiry, at once when it has just been published, and for recheck.ts. */
 function timed(
   answer: Decorated<SandboxClaimStatus>,
   claim: SandboxClaim,
@@ -64,20 +59,9 @@ function timed(
   const waits = [
     answer.resyncAfterSeconds,
     expiry === undefined ? undefined : (expiry - now.getTime()) / 1000,
-    isWrite(answer, claim) ? RECHECK_SECONDS : undefined,
+    recheckSeconds(answer, claim),
   ].filter((seconds) => seconds !== undefined);
   if (waits.length === 0) return answer;
   const soonest = Math.min(Math.max(Math.min(...waits), SHORTEST_WAIT_SECONDS), LONGEST_WAIT_SECONDS);
   return { ...answer, resyncAfterSeconds: soonest };
-}
-
-function isWrite(
-  { status, labels = {}, annotations = {} }: Decorated<SandboxClaimStatus>,
-  claim: SandboxClaim,
-): boolean {
-  const { metadata } = claim;
-  const differs = (wanted: Record<string, string | null>, map: Record<string, string> = {}) =>
-    Object.entries(wanted).some(([key, value]) => (map[key] ?? null) !== value);
-  return (status !== undefined && !sameJson(status, claim.status)) ||
-    differs(labels, metadata.labels) || differs(annotations, metadata.annotations);
 }

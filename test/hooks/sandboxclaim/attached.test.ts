@@ -17,7 +17,8 @@ import { NOW } from "../../sandboxes.ts";
 const KEY = (name: string) => `agents.x-k8s.io/${name}`;
 const SEEN = KEY("controller-first-observed-at");
 const READY = KEY("claim-first-ready-at");
-const RECHECK = 0.25;
+const SOON = 0.25;
+const LATER = 5;
 const not_ready = (reason: string) => ({ conditions: [aCondition("Ready", "False", reason)] });
 const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
 
@@ -38,7 +39,7 @@ test("the first answer for a Ready Sandbox is the whole truth, and the last", ()
     },
     attachments: [anApplied()],
     deletions: {},
-    resyncAfterSeconds: RECHECK,
+    resyncAfterSeconds: LATER,
   });
   const bound = written(claim, answer);
   const again = syncClaim(bound, [aClaimed()], { now: at(1) });
@@ -77,15 +78,16 @@ test("addresses are shown as soon as they are there, Ready or not", () => {
   expect(answer.status?.sandbox).toEqual({ name: "warm-1", podIPs: ["10.1.0.7"] });
 });
 
-test("an answer that writes is checked soon: Metacontroller drops a write to a claim that it sees too late", () => {
+test("an answer that writes is looked after: Metacontroller drops a write to a claim that it sees too late", () => {
   const waiting = aClaimed({ status: not_ready("DependenciesNotReady") });
   const shown = written(aClaim(), syncClaim(aClaim(), [waiting]));
-  expect(syncClaim(shown, [waiting])).not.toHaveProperty("resyncAfterSeconds");
-  expect(syncClaim(shown, [aClaimed()]).resyncAfterSeconds).toBe(RECHECK);
-  const unlabelled = aBoundClaim({ metadata: { labels: {} } });
-  expect(syncClaim(unlabelled, [aClaimed()]).resyncAfterSeconds).toBe(RECHECK);
-  const unnoted = aBoundClaim({ metadata: { annotations: {} } });
-  expect(syncClaim(unnoted, [aClaimed()]).resyncAfterSeconds).toBe(RECHECK);
+  const resync = (...call: Parameters<typeof syncClaim>) => syncClaim(...call).resyncAfterSeconds;
+  expect(resync(shown, [waiting]), "writes nothing").toBeUndefined();
+  const ready = aBoundClaim({ status: { conditions: [], sandbox: { name: "warm-1" } } });
+  expect(resync(ready, [aClaimed()]), "writes the status alone, whose event wakes nobody").toBe(SOON);
+  expect(resync(shown, [aClaimed()]), "writes an annotation, too").toBe(LATER);
+  expect(resync(aBoundClaim({ metadata: { labels: {} } }), [aClaimed()]), "writes a label").toBe(LATER);
+  expect(resync(aBoundClaim({ metadata: { annotations: {} } }), [aClaimed()]), "writes annotations").toBe(LATER);
 });
 
 test("first-observed is when this process first saw the claim, first-ready when it first was Ready; to the millisecond", () => {
