@@ -3,14 +3,27 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { syncSandbox } from "../hooks/sandbox/sync.ts";
+import { customizeSandboxWarmPool } from "../hooks/sandboxwarmpool/customize.ts";
 import { renderManifests } from "../tools/manifests/render.ts";
 import { hookNames } from "../tools/serve/hooks.ts";
+import { syncPool } from "./poolcalls.ts";
+import { aPool } from "./pools.ts";
 import { aRequest, aSandbox, NOW } from "./sandboxes.ts";
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 const files = (folder: string) =>
   readdirSync(new URL(`../${folder}/`, import.meta.url)).filter((file) => file.endsWith(".yaml")).sort();
-const controller = (name: string) => parse(read(`compositecontrollers/${name}.yaml`));
+const controller = (name: string, folder = "compositecontrollers") => parse(read(`${folder}/${name}.yaml`));
+
+interface ChildRule {
+  apiVersion: string;
+  resource: string;
+  updateStrategy: { method: string };
+}
+const methods = (rules: ChildRule[]) =>
+  Object.fromEntries(
+    rules.map(({ apiVersion, resource, updateStrategy }) => [`${apiVersion}/${resource}`, updateStrategy.method]),
+  );
 
 test("every hook has a controller of its name, and every controller a hook", () => {
   const controllers = ["compositecontrollers", "decoratorcontrollers"].flatMap(files);
@@ -18,13 +31,7 @@ test("every hook has a controller of its name, and every controller a hook", () 
 });
 
 test("every kind that the Sandbox hook builds has a child rule, and volumes are never changed", () => {
-  const rules = controller("sandbox").spec.childResources;
-  const byResource = Object.fromEntries(
-    rules.map((rule: { apiVersion: string; resource: string; updateStrategy: { method: string } }) => [
-      `${rule.apiVersion}/${rule.resource}`,
-      rule.updateStrategy.method,
-    ]),
-  );
+  const byResource = methods(controller("sandbox").spec.childResources);
   expect(byResource).toEqual({
     "v1/persistentvolumeclaims": "OnDelete",
     "v1/pods": "InPlace",
@@ -34,6 +41,33 @@ test("every kind that the Sandbox hook builds has a child rule, and volumes are 
   const { children } = syncSandbox(aRequest(sandbox), NOW, { clusterDomain: "cluster.local" });
   const resources = children.map(({ apiVersion, kind }) => `${apiVersion}/${kind.toLowerCase()}s`);
   expect(Object.keys(byResource)).toEqual(expect.arrayContaining(resources));
+});
+
+test("pools and claims change their Sandboxes in place: anything else would make the hand-over a deletion", () => {
+  const inPlace = { "agents.x-k8s.io/v1beta1/sandboxes": "InPlace" };
+  expect(methods(controller("sandboxwarmpool").spec.childResources)).toEqual(inPlace);
+  expect(methods(controller("sandboxclaim", "decoratorcontrollers").spec.attachments)).toEqual(inPlace);
+});
+
+test("a pool's controller asks what it wants to see, in the hook's own words; a claim's does not", () => {
+  const { customize, sync } = controller("sandboxwarmpool").spec.hooks;
+  expect(customize).toMatchObject({ version: "v2", webhook: { timeout: "2s" } });
+  expect(new URL(customize.webhook.url).origin).toBe(new URL(sync.webhook.url).origin);
+  expect(new URL(customize.webhook.url).pathname).toBe("/customize");
+  const wanted = customizeSandboxWarmPool(aPool()).map(({ apiVersion, resource }) => `${apiVersion}/${resource}`);
+  expect(wanted).toEqual([
+    "extensions.agents.x-k8s.io/v1beta1/sandboxtemplates",
+    "extensions.agents.x-k8s.io/v1beta1/sandboxclaims",
+  ]);
+  expect(controller("sandboxclaim", "decoratorcontrollers").spec.hooks).not.toHaveProperty("customize");
+});
+
+test("claims are decorated under the name that pools write on Sandboxes, and not woken by status writes", () => {
+  const { metadata, spec } = controller("sandboxclaim", "decoratorcontrollers");
+  const [member] = syncPool({}).children;
+  expect(member?.metadata.annotations).toMatchObject({ "metacontroller.k8s.io/decorator-controller": metadata.name });
+  expect(spec.resources).toMatchObject([{ resource: "sandboxclaims", ignoreStatusChanges: true }]);
+  expect(spec.hooks.sync.version).toBe("v2");
 });
 
 test("every controller speaks version v2, generates selectors, and is not woken by its own status writes", () => {

@@ -4,6 +4,9 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { freePorts } from "../dev/cluster/ports.ts";
 import { hookNames } from "../tools/serve/hooks.ts";
+import { asDecoratorRequest } from "./golden.ts";
+import { aPoolRequest } from "./poolcalls.ts";
+import { aClaim, aMember } from "./pools.ts";
 import { aRequest, aSandbox } from "./sandboxes.ts";
 import { aTemplate, aTemplateRequest } from "./templates.ts";
 
@@ -14,7 +17,14 @@ const RUNTIMES = {
 };
 const REQUESTS: Record<string, object> = {
   sandbox: aRequest(aSandbox()),
+  sandboxclaim: asDecoratorRequest({
+    parent: aClaim("c"),
+    children: { "Sandbox.agents.x-k8s.io/v1beta1": {} },
+    related: {},
+    finalizing: false,
+  }),
   sandboxtemplate: aTemplateRequest(aTemplate()),
+  sandboxwarmpool: aPoolRequest({ sandboxes: [aMember(1)], claims: [aClaim("c")] }),
 };
 const cases = hookNames.flatMap((hook) => (["node", "deno"] as const).map((runtime) => ({ hook, runtime })));
 

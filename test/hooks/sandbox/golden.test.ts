@@ -5,7 +5,7 @@ import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { compositeAnswerSchema, compositeRequestSchema } from "../../../lib/metacontroller.ts";
 import { guardAnswer } from "../../../lib/guard.ts";
 import { deepFreeze } from "../../lib/freeze.ts";
-import { goldenCases, goldenTests } from "../../golden.ts";
+import { goldenCases, goldenTests, reversed } from "../../golden.ts";
 import { NOW } from "../../sandboxes.ts";
 
 const cases = goldenCases(new URL("golden/", import.meta.url));
@@ -29,8 +29,8 @@ test.for(cases)("law, the order of keys does not matter: $name", ({ request }) =
 
 test.for(cases)("law, every observed volume is desired in both modes: $name", ({ request }) => {
   for (const operatingMode of ["Running", "Suspended"]) {
-    const changed = structuredClone(request) as { parent: { spec: object }; children: Record<string, object> };
-    changed.parent.spec = { ...changed.parent.spec, operatingMode };
+    const changed = structuredClone(request);
+    changed.parent["spec"] = { ...changed.parent["spec"] as object, operatingMode };
     const wanted = answer(changed).children.filter(({ kind }) => kind === "PersistentVolumeClaim");
     const observed = Object.keys(changed.children["PersistentVolumeClaim.v1"] ?? {});
     expect(wanted.map(({ metadata }) => `team-a/${metadata.name}`)).toEqual(expect.arrayContaining(observed));
@@ -42,9 +42,3 @@ test.for(cases)("law, the answer passes the guard and the schema: $name", ({ req
   expect(guardAnswer(parse(request).children, desired.children, deletions ?? {}, 0)).toBeUndefined();
   expect(compositeAnswerSchema.safeParse(desired).error).toBeUndefined();
 });
-
-function reversed<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(reversed) as T;
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).reverse().map(([key, field]) => [key, reversed(field)])) as T;
-}
