@@ -41,9 +41,7 @@ describe("claims that cannot be served", () => {
   test("a healthy one costs no request, in whatever order it and what it needs are applied", async () => {
     startKeeper();
     await listed();
-    await makeClaim();
-    await makePool();
-    await makeTemplate();
+    await Promise.all([makeClaim(), makePool(), makeTemplate()]);
     await send("PATCH", "sandboxclaims", "c", { metadata: { labels: { "agents.x-k8s.io/claim-bound": "true" } } });
     await publish(READY, { sandbox: { name: "s", podIPs: ["10.1.0.7"] } }, "c", "sandboxclaims");
     await send("DELETE", "sandboxwarmpools", "p");

@@ -136,6 +136,17 @@ describe("a claim without a template", () => {
     expect(word()).toBeUndefined();
   });
 
+  test("is told otherwise when its pool turns to another template", async () => {
+    putTemplate();
+    putPool({ spec: { sandboxTemplateRef: { name: "none" } } });
+    putClaim();
+    await keep(2);
+    expect(word()).toMatchObject({ message: 'SandboxTemplate "none" not found' });
+    putPool({ metadata: { generation: 2 } });
+    await pass(0.1);
+    expect(word()).toBeUndefined();
+  });
+
   test("is told so when the template goes", async () => {
     putTemplate();
     putPool();
