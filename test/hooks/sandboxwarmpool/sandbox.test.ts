@@ -1,0 +1,127 @@
+/** The Sandboxes that a pool makes, whole, and the blueprint that they are made from. @module */
+import { expect, test } from "vitest";
+import { sandboxSchema } from "../../../api/sandbox.ts";
+import { appliedOf } from "../../../hooks/sandboxwarmpool/applied.ts";
+import { securedPodSpec } from "../../../hooks/sandboxwarmpool/blueprint.ts";
+import { buildCold, buildMember } from "../../../hooks/sandboxwarmpool/sandbox.ts";
+import { aClaim, aColdSandbox, aMember, aPool } from "../../pools.ts";
+import { aTemplate } from "../../templates.ts";
+
+const PLACE = { number: 1, first: 1 };
+const withoutUid = (sandbox: ReturnType<typeof aMember>) => {
+  const { "controller-uid": _, ...labels } = sandbox.metadata.labels ?? {};
+  return sandboxSchema.parse({ ...sandbox, metadata: { ...sandbox.metadata, labels } });
+};
+
+test("buildMember() is what the other tests' members were made from", () => {
+  const member = withoutUid(aMember(1));
+  const { "controller-uid": _, ...labels } = appliedOf(member, aPool()).metadata.labels ?? {};
+  const seen = appliedOf(member, aPool());
+  expect(buildMember(aPool(), aTemplate(), PLACE)).toEqual({ ...seen, metadata: { ...seen.metadata, labels } });
+});
+
+test("buildCold() is what the other tests' cold Sandboxes were made from", () => {
+  const claim = aClaim("c");
+  const seen = appliedOf(aColdSandbox(claim), aPool());
+  const { "controller-uid": _, ...labels } = seen.metadata.labels ?? {};
+  expect(buildCold(aPool(), aTemplate(), claim)).toEqual({ ...seen, metadata: { ...seen.metadata, labels } });
+});
+
+test("a member has its pool's owner and the claims' decorator in what is applied, and no word of mode or shutdown", () => {
+  const { metadata, spec } = buildMember(aPool(), aTemplate(), PLACE);
+  expect(metadata.ownerReferences).toMatchObject([{ kind: "SandboxWarmPool", uid: "uid-warm", controller: true }]);
+  expect(metadata.annotations).toMatchObject({ "metacontroller.k8s.io/decorator-controller": "sandboxclaim" });
+  expect(Object.keys(spec ?? {})).toEqual(["podTemplate"]);
+});
+
+test("a member takes over volumes, Service and whatever else the template says of the Pod", () => {
+  const volumeClaimTemplates = [{ metadata: { name: "v" }, spec: {} }];
+  const template = aTemplate({
+    spec: {
+      volumeClaimTemplates,
+      service: true,
+      podTemplate: {
+        metadata: { labels: { app: "x" }, annotations: { "cluster-autoscaler.kubernetes.io/safe-to-evict": "false" } },
+        spec: { containers: [], runtimeClassName: "gvisor" },
+      },
+    },
+  });
+  const { spec } = buildMember(aPool(), template, PLACE);
+  expect(spec).toMatchObject({ volumeClaimTemplates, service: true });
+  expect(spec?.podTemplate.spec).toMatchObject({ runtimeClassName: "gvisor" });
+  expect(spec?.podTemplate.metadata?.annotations).toEqual({
+    "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+  });
+  expect(spec?.podTemplate.metadata?.labels).toMatchObject({
+    app: "x",
+    "agents.x-k8s.io/warm-pool-sandbox": "81fa6638",
+  });
+});
+
+test("a cold Sandbox has the claim's variables, volumes, metadata, client and trace from birth", () => {
+  const claim = aClaim("c", {
+    metadata: {
+      labels: { "agents.x-k8s.io/created-by": "python-client" },
+      annotations: { "opentelemetry.io/trace-context": "{}" },
+    },
+    spec: {
+      env: [{ name: "A", value: "1" }],
+      volumeClaimTemplates: [{ metadata: { name: "mine" }, spec: {} }],
+      additionalPodMetadata: { annotations: { note: "x" } },
+    },
+  });
+  const template = aTemplate({ spec: { volumeClaimTemplates: [{ metadata: { name: "v" }, spec: {} }] } });
+  const { metadata, spec } = buildCold(aPool(), template, claim);
+  expect(metadata).toMatchObject({
+    name: "c",
+    labels: { "agents.x-k8s.io/created-by": "python-client", "agents.x-k8s.io/launch-type": "cold" },
+    annotations: {
+      "opentelemetry.io/trace-context": "{}",
+      "agents.x-k8s.io/for-claim": "uid-c",
+      "agents.x-k8s.io/claim-pod-metadata": '{"annotations":{"note":"x"}}',
+    },
+  });
+  expect(metadata.labels).not.toHaveProperty("agents.x-k8s.io/claim-uid");
+  expect(spec?.volumeClaimTemplates?.map((volume) => volume.metadata?.name)).toEqual(["v", "mine"]);
+  expect(spec?.podTemplate.spec.containers[0]?.env).toEqual([{ name: "A", value: "1" }]);
+  expect(spec?.podTemplate.metadata).toEqual({
+    labels: {
+      "agents.x-k8s.io/claim-uid": "uid-c",
+      "agents.x-k8s.io/created-by": "python-client",
+      "agents.x-k8s.io/sandbox-template-ref-hash": "0fceff97",
+    },
+    annotations: { note: "x" },
+  });
+});
+
+test("a cold Sandbox without volumes of the claim has the template's as they are, an empty list too", () => {
+  const empty = aTemplate({ spec: { volumeClaimTemplates: [] } });
+  expect(buildCold(aPool(), empty, aClaim("c")).spec).toMatchObject({ volumeClaimTemplates: [] });
+  expect(buildCold(aPool(), aTemplate(), aClaim("c")).spec).not.toHaveProperty("volumeClaimTemplates");
+});
+
+const RESOLVERS = { dnsPolicy: "None", dnsConfig: { nameservers: ["8.8.8.8", "1.1.1.1"] } };
+const containers = [{ name: "main" }];
+const secured = [
+  ["a template that says nothing", {}, {}, { automountServiceAccountToken: false, ...RESOLVERS }],
+  ["a token that is asked for", { automountServiceAccountToken: true }, {}, {
+    automountServiceAccountToken: true,
+    ...RESOLVERS,
+  }],
+  ["a DNS policy of its own", { dnsPolicy: "ClusterFirst" }, {}, {
+    automountServiceAccountToken: false,
+    dnsPolicy: "ClusterFirst",
+  }],
+  ["an empty DNS policy", { dnsPolicy: "" }, {}, { automountServiceAccountToken: false, ...RESOLVERS }],
+  ["no NetworkPolicy", {}, { networkPolicyManagement: "Unmanaged" }, { automountServiceAccountToken: false }],
+  ["a NetworkPolicy of its own, even an empty one", {}, { networkPolicy: {} }, { automountServiceAccountToken: false }],
+  ["DNS options", { dnsConfig: { options: [{ name: "ndots" }] } }, {}, {
+    automountServiceAccountToken: false,
+    dnsPolicy: "None",
+    dnsConfig: { options: [{ name: "ndots" }], nameservers: ["8.8.8.8", "1.1.1.1"] },
+  }],
+] as const;
+test.for(secured)("securedPodSpec() with %s", ([, podSpec, spec, want]) => {
+  const template = aTemplate({ spec: { ...spec, podTemplate: { spec: { containers, ...podSpec } } } });
+  expect(securedPodSpec(template)).toEqual({ containers, ...want });
+});
