@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { inject, onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { attempt, type Kubectl, type Outcome, run, until } from "./kubectl.ts";
+import { readsOf } from "./reads.ts";
 
 /** An object as kubectl prints it, loosely: tests look where they like. */
 // deno-lint-ignore no-explicit-any -- assertions say what is expected of the shape
@@ -31,7 +32,7 @@ export async function makeNamespace(cluster: Kubectl = suiteCluster()): Promise<
   const name = `t-${randomBytes(4).toString("hex")}`;
   await run(cluster, ["create", "namespace", name]);
   // Pods need it, and the controller that makes it may lag behind.
-  await until(() => attempt(cluster, ["-n", name, "get", "serviceaccount", "default"]), ({ code }) => code === 0);
+  await until(() => readsOf(cluster, name).get("serviceaccount", "default"), (account) => account !== undefined);
   onTestFinished(() => run(cluster, ["delete", "namespace", name, "--wait=false"]).then(() => {}));
   return verbs(name, cluster);
 }
@@ -42,10 +43,7 @@ function suiteCluster(): Kubectl {
 
 function verbs(name: string, cluster: Kubectl): Namespace {
   const kubectl = (...args: string[]) => run(cluster, ["-n", name, ...args]);
-  const get = async (kind: string, object: string) => {
-    const text = await kubectl("get", kind, object, "-o", "json", "--ignore-not-found");
-    return text.trim() === "" ? undefined : JSON.parse(text);
-  };
+  const { get, list } = readsOf(cluster, name);
   const untilObject: Namespace["until"] = (kind, object, holds, seconds) =>
     until(() => get(kind, object), holds, seconds);
   return {
@@ -58,7 +56,7 @@ function verbs(name: string, cluster: Kubectl): Namespace {
       const text = objects.map((object) => stringify(object, { version: "1.1" })).join("---\n");
       await run(cluster, ["-n", name, "apply", "-f", "-"], text);
     },
-    list: async (kind) => JSON.parse(await kubectl("get", kind, "-o", "json")).items,
+    list,
     patch: async (kind, object, patch, ...more) => {
       await kubectl("patch", kind, object, "--type=merge", "-p", JSON.stringify(patch), ...more);
     },
