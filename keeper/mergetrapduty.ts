@@ -17,11 +17,15 @@ export function mergeTrapDuty(api: Api, report: Report): Duty<Sandbox> {
   return {
     name: "merge traps",
     memory,
-    dueAt({ metadata }, now) {
-      const { uid = "", annotations, resourceVersion } = metadata;
-      if (annotations?.[LAST_APPLIED_ANNOTATION] === undefined || !extensionOwner(metadata)) return undefined;
+    dueAt(sandbox, now) {
+      const { uid = "", annotations, resourceVersion } = sandbox.metadata;
+      if (annotations?.[LAST_APPLIED_ANNOTATION] === undefined || !extensionOwner(sandbox.metadata)) return undefined;
       const before = memory.get(uid);
-      return before === CHECKED || (before !== undefined && before === resourceVersion) ? undefined : now;
+      if (before === CHECKED || (before !== undefined && before === resourceVersion)) return undefined;
+      // Decided here: a fleet that stood in line to be checked would all be in memory at once.
+      if (isTrapped(sandbox)) return now;
+      memory.set(uid, CHECKED);
+      return undefined;
     },
     async act(sandbox) {
       const { metadata } = sandbox;
@@ -31,4 +35,13 @@ export function mergeTrapDuty(api: Api, report: Report): Duty<Sandbox> {
       if (isDone && body) report("spec left out of last-applied", metadata, { kind: "Sandbox" });
     },
   };
+}
+
+/** What cannot be read counts as trapped: the act fails on it, says so, and is tried again. */
+function isTrapped(sandbox: Sandbox): boolean {
+  try {
+    return mergeTrapPatch(sandbox) !== undefined;
+  } catch {
+    return true;
+  }
 }

@@ -62,6 +62,8 @@ describe("mergeTrapDuty()", () => {
   afterEach(end);
   const put = (sandbox: object) => server.put(SANDBOX, { ...sandbox });
   const claim = { ...OWNER, kind: "SandboxClaim" };
+  const { annotations } = made({ ports: DNS }).metadata;
+  const OTHER = { name: "demo-2", uid: "uid-demo-2", annotations };
 
   test.for([["a pool", OWNER], ["a claim", claim]] as const)("acts at once, and once, for %s", async ([, owner]) => {
     put(made({ ports: DNS }, { owner }));
@@ -93,6 +95,17 @@ describe("mergeTrapDuty()", () => {
     put(made({ ports: DNS }));
     await pass(0.01);
     expect(keeper.actions).toContain("spec left out of last-applied");
+  });
+
+  test("goes on with others where an annotation is broken", async () => {
+    const broken = made({ ports: DNS });
+    broken.metadata.annotations = { [LAST_APPLIED_ANNOTATION]: "{" };
+    put(broken);
+    await keep(5);
+    expect(asked()).toEqual([]);
+    server.put(`${SANDBOX}-2`, { ...made({ ports: DNS }), metadata: { ...made({}).metadata, ...OTHER } });
+    await pass(0.01);
+    expect(asked()).toEqual(["PATCH sandboxes/demo-2"]);
   });
 
   test("waits for the next version where the Sandbox has changed meanwhile", async () => {
