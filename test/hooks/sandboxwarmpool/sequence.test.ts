@@ -1,0 +1,109 @@
+/** Numbers and names of members: used once, DNS labels, and never a way to hang the hook. @module */
+import { expect, test } from "vitest";
+import { memberName, nextPlaces, placeOf, placeText } from "../../../hooks/sandboxwarmpool/sequence.ts";
+import { forgotten } from "../../../hooks/sandboxwarmpool/memory.ts";
+import { isDNSLabel, nameHash } from "../../../lib/names.ts";
+import { later, newNames, syncPool } from "../../poolcalls.ts";
+import { aClaim, aColdSandbox, ago, aMember, aPool } from "../../pools.ts";
+import { NOW } from "../../sandboxes.ts";
+
+const named = (name: string) => aPool({ metadata: { name } });
+const size = (replicas: number, sequence?: number) =>
+  aPool({ spec: { replicas }, ...(sequence ? { status: { sequence } } : {}) });
+
+const places = [
+  ["12/10", { number: 12, first: 10 }],
+  ["1/1", { number: 1, first: 1 }],
+  ["", undefined],
+  ["12", undefined],
+  ["12/", undefined],
+  ["/1", undefined],
+  ["a/b", undefined],
+  ["10/12", undefined],
+  ["1.5/1", undefined],
+  ["9007199254740993/9007199254740993", undefined],
+  ["1763700000000/1", undefined],
+] as const;
+test.for(places)('placeOf() of "%s"', ([text, want]) => {
+  const annotations = { "agents.x-k8s.io/pool-sequence": text };
+  expect(placeOf(aMember(1, { metadata: { annotations } }))).toEqual(want);
+});
+
+test("placeText() is what placeOf() reads; without the annotation there is no place", () => {
+  expect(placeText({ number: 12, first: 10 })).toBe("12/10");
+  const annotations = { "agents.x-k8s.io/pool-sequence": undefined };
+  expect(placeOf(aMember(1, { metadata: { annotations } }))).toBeUndefined();
+});
+
+const long = "x".repeat(253);
+const x = (count: number) => "x".repeat(count);
+test.for([
+  ["warm", "warm-zz"],
+  [x(60), `${x(60)}-zz`],
+  [x(61), `${x(51)}-HASH-zz`],
+  [long, `${x(51)}-HASH-zz`],
+  ["a.b", "a-b-HASH-zz"],
+  [`${x(50)}.y${x(99)}`, `${x(50)}-HASH-zz`],
+])("memberName() of pool %s", ([name = "", want = ""]) => {
+  const member = memberName(named(name), 35 * 36 + 35);
+  expect(member).toBe(want.replace("HASH", nameHash(name)));
+  expect(isDNSLabel(member)).toBe(true);
+});
+
+test("pools whose names are cut or rewritten alike have members of different names", () => {
+  const names = ["a.b", "a-b", long, `${long.slice(1)}y`].map((name) => memberName(named(name), 1));
+  expect(new Set(names).size).toBe(4);
+});
+
+test("a pool without a past begins at the clock's milliseconds: not where a pool of its name before it did", () => {
+  const first = newNames(syncPool({ pool: size(2) })).members;
+  expect(first).toEqual(["warm-mwqcvpc1", "warm-mwqcvpc2"]);
+  const next = newNames(syncPool({ pool: size(2) }, { now: later(60) })).members;
+  expect(next.filter((name) => first.includes(name))).toEqual([]);
+});
+
+const going = { deletionTimestamp: ago(1) };
+const marked = { labels: { "agents.x-k8s.io/draining": "stuck" } };
+const starts = [
+  ["of its members", size(3), [aMember(1), aMember(7)], "warm-8"],
+  ["of those that are marked", size(3), [aMember(1), aMember(7, { metadata: marked })], "warm-8"],
+  ["of those that are being deleted", size(3), [aMember(1), aMember(7, { metadata: going })], "warm-8"],
+  ["of its status", size(3, 9), [aMember(1), aMember(7)], "warm-a"],
+] as const;
+test.for(starts)("numbers go on from the highest %s", ([, pool, sandboxes, want]) => {
+  expect(newNames(syncPool({ pool, sandboxes: [...sandboxes] }), { sandboxes: [...sandboxes] }).members).toEqual([
+    want,
+  ]);
+});
+
+test("numbers go on from what was seen before, though the status has not been written", () => {
+  const memories = new Map();
+  syncPool({ pool: size(1), sandboxes: [aMember(7)] }, { memories });
+  expect(newNames(syncPool({ pool: size(1) }, { memories })).members).toEqual(["warm-8"]);
+});
+
+test("the status keeps the highest number, and says none before there is one", () => {
+  const sequence = (...call: Parameters<typeof syncPool>) => syncPool(...call).status.sequence;
+  expect(sequence({ sandboxes: [aMember(1), aMember(7, { metadata: marked })] })).toBe(7);
+  expect(sequence({ sandboxes: [aMember(2, { metadata: going })] })).toBe(2);
+  expect(sequence({ pool: size(1, 9), sandboxes: [aMember(7)] })).toBe(9);
+  expect(sequence({})).toBeUndefined();
+});
+
+test("a number whose name is taken is passed over", () => {
+  const claim = aClaim("warm-mwqcvpc1", { spec: { env: [] } });
+  const cold = syncPool({ pool: size(1), claims: [claim] }, { memories: new Map([["uid-warm", memoryDue()]]) });
+  expect(newNames(cold)).toEqual({ cold: ["warm-mwqcvpc1"], members: ["warm-mwqcvpc2"] });
+  const own = { pool: size(1), sandboxes: [aColdSandbox(claim)] };
+  expect(newNames(syncPool(own), own).members).toEqual(["warm-mwqcvpc2"]);
+});
+
+test("nextPlaces() tells each member the first that is made along with it", () => {
+  const made = nextPlaces(aPool(), { after: 4, count: 3 }, new Set(["warm-6"]), forgotten(0), NOW);
+  expect(made).toEqual([{ number: 5, first: 5 }, { number: 7, first: 5 }, { number: 8, first: 5 }]);
+});
+
+/** A memory in which it is time to bring the pool to size, claims or not. */
+function memoryDue() {
+  return { ...forgotten(NOW.getTime()), maintainedAt: NOW.getTime() - 1000 };
+}
