@@ -13,4 +13,5 @@ for change in ({}, {"warmpool": "other", "adopt_existing": True}):
         again.create_sandbox(**{"warmpool": "p", "namespace": namespace, "claim_name": "named", **change})
     except Exception as error:
         tell_error(error)
+wait()
 again.delete_sandbox("named", namespace)
