@@ -122,7 +122,7 @@ export function aClaimed(since: Since = {}, applied = anApplied()): Sandbox {
 
 /** Makes a request as Metacontroller sends it. */
 export function aClaimRequest(object: SandboxClaim, sandboxes: Sandbox[] = []) {
-  const named = sandboxes.map((sandbox) => [`team-a/${sandbox.metadata.name}`, sandbox]);
+  const named = sandboxes.map((sandbox) => [`team-a/${sandbox.metadata.name}`, sandbox] as const);
   const attachments = { "Sandbox.agents.x-k8s.io/v1beta1": Object.fromEntries(named) };
   return { controller: {}, object, attachments, related: {}, finalizing: false };
 }

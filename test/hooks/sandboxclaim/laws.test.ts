@@ -1,0 +1,153 @@
+/** What holds for every answer of the claim hook, whatever claim and Sandboxes it is shown. @module */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { sandboxClaimSchema } from "../../../api/sandboxclaim.ts";
+import { sandboxClaimHook } from "../../../hooks/sandboxclaim/hook.ts";
+import { syncSandboxClaim } from "../../../hooks/sandboxclaim/sync.ts";
+import { guardAnswer } from "../../../lib/guard.ts";
+import { decoratorAnswerSchema, decoratorRequestSchema } from "../../../lib/metacontroller.ts";
+import { aClaim, aClaimed, aClaimRequest, after, anApplied, CONFIG, putOf } from "../../claimbuilders.ts";
+import { deepFreeze } from "../../lib/freeze.ts";
+import { NOW } from "../../sandboxes.ts";
+
+const KEY = (name: string) => `agents.x-k8s.io/${name}`;
+const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+const reasons = ["DependenciesReady", "DependenciesNotReady", "ClaimExpired", "SandboxExpired", "PodFailed", "Odd"];
+const time = fc.oneof(fc.integer({ min: -90, max: 90 }).map(after), fc.constant("no time"));
+const condition = fc.record({
+  type: fc.constantFrom("Ready", "Finished", "example.com/Other"),
+  status: fc.constantFrom("True", "False", "Unknown"),
+  reason: fc.constantFrom(...reasons),
+  message: fc.string(),
+  lastTransitionTime: time,
+});
+const texts = fc.dictionary(
+  fc.constantFrom("sandbox.users.io/a", "sandbox.users.io/b", "example.com/x", "bad key", KEY("claim-uid")),
+  fc.constantFrom("1", "2", "bad value!"),
+);
+const podMetadata = fc.record({ labels: texts, annotations: texts }, { requiredKeys: [] });
+const problem = fc.record({
+  generation: fc.constantFrom(2, 3),
+  reason: fc.constantFrom("WarmPoolNotFound", "TemplateNotFound", "Odd"),
+  message: fc.string(),
+}).map((word) => JSON.stringify(word));
+const claim = fc.record({
+  metadata: fc.record({
+    creationTimestamp: maybe(time),
+    deletionTimestamp: fc.option(fc.constant(after(-1)), { nil: undefined, freq: 9 }),
+    labels: fc.constantFrom({}, { [KEY("claim-bound")]: "true" }),
+    annotations: fc.record({
+      [KEY("sandbox-name")]: fc.constantFrom("a", "b", "gone"),
+      [KEY("unresolved")]: fc.oneof(problem, fc.string()),
+      [KEY("claim-first-ready-at")]: fc.constant("unknown"),
+    }, { requiredKeys: [] }),
+  }, { requiredKeys: ["labels", "annotations"] }),
+  spec: fc.record({
+    lifecycle: fc.record({
+      shutdownTime: time,
+      ttlSecondsAfterFinished: fc.nat({ max: 100 }),
+      shutdownPolicy: fc.constantFrom("Retain", "Delete", "DeleteForeground"),
+    }, { requiredKeys: [] }),
+    additionalPodMetadata: podMetadata,
+  }, { requiredKeys: [] }),
+  status: maybe(fc.record({
+    conditions: fc.array(condition, { maxLength: 3 }),
+    sandbox: fc.record({ name: fc.constantFrom("a", "b", "gone"), podIPs: fc.constant(["10.1.0.7"]) }),
+  }, { requiredKeys: [] })),
+}).map(({ status, ...rest }) => aClaim({ ...rest, ...(status ? { status } : {}) }));
+
+const sandbox = fc.record({
+  name: fc.constantFrom("a", "b", "c"),
+  record: fc.constantFrom("{}", '{"labels":{"sandbox.users.io/a":"1"}}', "[]"),
+  podMetadata,
+  isGoing: fc.boolean(),
+  applied: fc.constantFrom("all", "none"),
+  conditions: fc.array(condition, { maxLength: 3 }),
+  podIPs: fc.constantFrom([], ["10.1.0.7"]),
+  mode: fc.constantFrom("Running", "Suspended"),
+}).map(({ name, record, podMetadata, isGoing, applied, conditions, podIPs, mode }) =>
+  aClaimed(
+    {
+      metadata: { uid: `uid-${name}`, ...(isGoing ? { deletionTimestamp: after(-1) } : {}) },
+      spec: { operatingMode: mode },
+      status: { conditions, podIPs },
+      ...(applied === "none" ? { lastApplied: null } : {}),
+    },
+    anApplied({
+      metadata: { name },
+      annotations: { [KEY("claim-pod-metadata")]: record },
+      podTemplate: { metadata: podMetadata },
+    }),
+  )
+);
+const request = fc.tuple(claim, fc.uniqueArray(sandbox, { maxLength: 3, selector: ({ metadata }) => metadata.name }))
+  .map(([object, sandboxes]) => aClaimRequest(object, sandboxes));
+type Request = ReturnType<typeof aClaimRequest>;
+
+const parse = (body: unknown) => decoratorRequestSchema(sandboxClaimSchema).parse(body);
+const answer = (body: unknown) => syncSandboxClaim(parse(body), NOW, CONFIG, new Map());
+const always = (check: (body: Request) => void) => fc.assert(fc.property(request, check), { numRuns: 60 });
+
+test("same request, same bytes", () =>
+  always((body) => {
+    expect(JSON.stringify(answer(structuredClone(body)))).toBe(JSON.stringify(answer(body)));
+  }));
+
+test("the request is not touched", () =>
+  always((body) => {
+    const frozen = deepFreeze(parse(structuredClone(body)));
+    expect(() => syncSandboxClaim(frozen, NOW, CONFIG, new Map())).not.toThrow();
+  }));
+
+test("the order of keys does not matter", () =>
+  always((body) => {
+    expect(answer(reversed(body))).toEqual(answer(body));
+  }));
+
+test("every answer keeps the protocol, and names the reason of every deletion", () =>
+  always((body) => {
+    const { deletions, ...decorated } = answer(body);
+    expect(decoratorAnswerSchema.safeParse(decorated).error).toBeUndefined();
+    expect(guardAnswer(parse(body).children, decorated.attachments, deletions ?? {}, 0)).toBeUndefined();
+    const outcome = sandboxClaimHook(CONFIG).sync(body, NOW, 0);
+    expect(outcome).toEqual({ answer: decorated });
+  }));
+
+test("one Sandbox at most is shown, it is answered for, and Ready promises an address", () =>
+  always((body) => {
+    const { status, attachments } = answer(body);
+    if (!status) return;
+    const names = attachments.map(({ metadata }) => metadata.name);
+    expect(names.length).toBeLessThan(2);
+    expect(status.sandbox?.name).toBe(names[0]);
+    const ready = status.conditions?.find(({ type }) => type === "Ready");
+    expect(ready).toBeDefined();
+    if (ready?.status === "True") expect(status.sandbox?.podIPs).not.toHaveLength(0);
+  }));
+
+test("nothing of a Sandbox's spec is changed but the Pod's metadata, and mode and owner never", () =>
+  always((body) => {
+    const observed = Object.values(body.attachments["Sandbox.agents.x-k8s.io/v1beta1"]);
+    for (const desired of answer(body).attachments) {
+      const before = observed.find(({ metadata }) => metadata.name === desired.metadata.name);
+      const put = before && putOf(before, desired);
+      if (!put) continue;
+      const { podTemplate: { metadata: _, ...podTemplate }, ...spec } = put.spec;
+      expect({ ...spec, podTemplate }).toEqual({
+        ...before.spec,
+        podTemplate: { spec: before.spec.podTemplate.spec },
+      });
+      expect(put.metadata.ownerReferences).toEqual(before.metadata.ownerReferences);
+      expect(put.metadata.labels).toEqual(before.metadata.labels);
+    }
+  }));
+
+test("a request without the attachment rule is refused: it would pass for a claim without a Sandbox", () => {
+  expect(() => answer({ ...aClaimRequest(aClaim()), attachments: {} })).toThrow(RangeError);
+});
+
+function reversed<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(reversed) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).reverse().map(([key, field]) => [key, reversed(field)])) as T;
+}
