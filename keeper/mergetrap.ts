@@ -19,9 +19,25 @@ export function mergeTrapPatch(sandbox: Sandbox): object | undefined {
   const spec = isObject(applied?.["spec"]) ? applied["spec"] : {};
   const podTemplate = isObject(spec["podTemplate"]) ? spec["podTemplate"] : {};
   const { spec: podSpec, ...silent } = podTemplate;
-  if (podSpec === undefined) return undefined;
+  if (podSpec === undefined || isPlain(podSpec, sandbox.spec.podTemplate.spec)) return undefined;
   const observed = { spec: sandbox.spec.podTemplate.spec };
   if (sameJson(mergeApply(observed, { spec: podSpec }, { spec: podSpec }), observed)) return undefined;
   const text = canonicalJson({ ...applied, spec: { ...spec, podTemplate: silent } });
   return patchOf(sandbox.metadata, { annotations: { [LAST_APPLIED_ANNOTATION]: text } });
+}
+
+/** Tells cheaply, for almost every Sandbox, that the merge changes nothing: it works hard, and a fleet is checked at once. */
+function isPlain(applied: unknown, observed: unknown): boolean {
+  return sameJson(applied, observed) && !hasTwins(observed);
+}
+
+/** Tells whether some list has two items that agree in a field: only such can share a key. */
+function hasTwins(value: unknown): boolean {
+  if (!Array.isArray(value)) return isObject(value) && Object.values(value).some(hasTwins);
+  return value.some((item, index) => hasTwins(item) || value.slice(0, index).some((other) => areTwins(item, other)));
+}
+
+function areTwins(a: unknown, b: unknown): boolean {
+  if (!isObject(a) || !isObject(b)) return false;
+  return Object.keys(a).some((key) => key in b && String(a[key]) === String(b[key]));
 }

@@ -47,9 +47,20 @@ describe("mergeTrapPatch()", () => {
     expect(mergeTrapPatch(patched), "once is enough").toBeUndefined();
   });
 
+  test("keeps the merge off what the API server has made otherwise than it was applied", () => {
+    const podTemplate = { spec: { containers: [{ name: "main", args: ["changed by admission"] }] } };
+    expect(mergeTrapPatch(made({ args: ["applied"] }, { change: { podTemplate } }))).toBeDefined();
+    const defaulted = { spec: { containers: [{ name: "main", args: ["applied"], tty: false }] } };
+    expect(mergeTrapPatch(made({ args: ["applied"] }, { change: { podTemplate: defaulted } }))).toBeUndefined();
+  });
+
   test.for([
     { name: "an ordinary Pod", sandbox: made({ ports: [DNS[0]] }) },
     { name: "defaults of the API server", sandbox: made({}, { change: { operatingMode: "Suspended" } }) },
+    {
+      name: "items that agree, but not in the key",
+      sandbox: made({ ports: [{ containerPort: 1, protocol: "TCP" }, { containerPort: 2, protocol: "TCP" }] }),
+    },
     { name: "a list without keys", sandbox: made({ args: ["a", "a"] }) },
     { name: "no last-applied", sandbox: made({ ports: DNS }, { applied: false }) },
   ])("leaves $name alone", ({ sandbox }) => {
