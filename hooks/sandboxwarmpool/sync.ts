@@ -50,7 +50,7 @@ export function syncSandboxWarmPool(
     status: computeStatus(view, config, now),
     children: [...kept(view, allocation, drains, now), ...created(view, allocation, refill, memory, now)],
     deletions: Object.fromEntries(view.draining.map((sandbox) => [childKey(sandbox), wordsFor(sandbox)])),
-    resyncAfterSeconds: nextLook(view, allocation, refill, config, now),
+    resyncAfterSeconds: nextLook(view, allocation, refill, config, memory, now),
   };
 }
 
@@ -97,15 +97,25 @@ function wordsFor({ metadata }: Sandbox): string {
 }
 
 /** The soonest of what time alone brings about; a minute at most, so that nothing depends on a lost event. */
-function nextLook(view: View, allocation: Allocation, refill: Refill, config: WarmPoolConfig, now: Date): number {
+function nextLook(
+  view: View,
+  allocation: Allocation,
+  refill: Refill,
+  config: WarmPoolConfig,
+  memory: PoolMemory,
+  now: Date,
+): number {
   const { handed, cold, asked, waiting, settling, held } = allocation;
   const grace = view.members.filter((member) => !isReady(member) && !isHopeless(member))
     .map((member) => (graceEnds(member, config.readinessGraceSeconds) - now.getTime()) / 1000);
+  // What changes hands wakes its new owner alone: it may have gone already.
+  const given = new Set([...memory.assignments.values()].map(({ uid }) => uid));
+  const isLeaving = [...view.members, ...view.cold].some(({ metadata }) => given.has(metadata.uid ?? ""));
   const waits = [
     RECHECK_SECONDS,
     ...(handed.length + cold.length > 0 ? [SOON] : []),
     ...(waiting.length + held.length > 0 ? [SHORTLY] : []),
-    ...(asked.length + settling.length > 0 ? [LATER] : []),
+    ...(asked.length + settling.length > 0 || isLeaving ? [LATER] : []),
     ...(refill.again === undefined ? [] : [refill.again]),
     ...grace.filter((seconds) => seconds > 0),
   ];
