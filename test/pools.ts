@@ -174,11 +174,13 @@ function shown(made: { metadata: Loose; spec: Loose }, { state = "ready", age = 
 // deno-lint-ignore no-explicit-any -- builders go through a schema in the end
 type Loose = Record<string, any>;
 
-/** Lays metadata over metadata, its labels and annotations key by key (undefined takes one away), and spec over spec. */
+/** Lays metadata over metadata, its labels and annotations key by key (undefined and null take one away), and spec over spec. */
 function withOver(object: { metadata: Loose; spec: Loose }, over: { metadata?: Loose; spec?: Loose }) {
   const { labels, annotations, ...rest } = over.metadata ?? {};
   const joined = (map: Loose, added: Loose = {}) =>
-    Object.fromEntries(Object.entries({ ...map, ...added }).filter(([, value]) => value !== undefined));
+    Object.fromEntries(
+      Object.entries({ ...map, ...added }).filter(([, value]) => value !== undefined && value !== null),
+    );
   return {
     metadata: {
       ...object.metadata,

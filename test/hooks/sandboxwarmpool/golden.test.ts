@@ -1,0 +1,54 @@
+/** Whole answers of the SandboxWarmPool hook, and the laws that hold for each of them. @module */
+import { expect, test } from "vitest";
+import { sandboxWarmPoolSchema } from "../../../api/sandboxwarmpool.ts";
+import type { WarmPoolConfig } from "../../../hooks/sandboxwarmpool/config.ts";
+import { syncSandboxWarmPool } from "../../../hooks/sandboxwarmpool/sync.ts";
+import { compositeRequestSchema } from "../../../lib/metacontroller.ts";
+import { goldenCases, type GoldenForm, goldenTests, reversed } from "../../golden.ts";
+import { deepFreeze } from "../../lib/freeze.ts";
+import { CONFIG } from "../../poolcalls.ts";
+import { aClaim, aColdSandbox, aMember, aPool, aReturned } from "../../pools.ts";
+import { NOW } from "../../sandboxes.ts";
+import { aTemplate } from "../../templates.ts";
+import { brokenLaws } from "./laws.ts";
+
+/** `member: 1`, `returned: 1`, `cold: <claim>`, `claim: <name>` and `template: {}` stand for what the builders make. */
+const FORM: GoldenForm = {
+  parent: aPool,
+  object: ({ member, returned, cold, claim, template, ...over }) => {
+    if (member !== undefined) return aMember(member, over);
+    if (returned !== undefined) return aReturned(returned, over);
+    if (cold !== undefined) return aColdSandbox(aClaim(cold), over);
+    return claim === undefined ? aTemplate(template) : aClaim(claim, over);
+  },
+  children: ["Sandbox.agents.x-k8s.io/v1beta1"],
+  related: ["SandboxTemplate.extensions.agents.x-k8s.io/v1beta1", "SandboxClaim.extensions.agents.x-k8s.io/v1beta1"],
+};
+const cases = goldenCases(new URL("golden/", import.meta.url), FORM);
+const parse = (request: unknown) => compositeRequestSchema(sandboxWarmPoolSchema).parse(request);
+const answer = (request: unknown, more: Record<string, unknown> = {}) => {
+  const config = { ...CONFIG, ...more["config"] as Partial<WarmPoolConfig> };
+  return syncSandboxWarmPool(parse(request), NOW, config, new Map());
+};
+
+goldenTests(cases, (request, { more }) => answer(request, more));
+
+test.for(cases)("law, same request, same bytes: $name", ({ request, more }) => {
+  expect(JSON.stringify(answer(request, more))).toBe(JSON.stringify(answer(structuredClone(request), more)));
+});
+
+test.for(cases)("law, the request is not touched: $name", ({ request }) => {
+  const frozen = deepFreeze(parse(structuredClone(request)));
+  expect(() => syncSandboxWarmPool(frozen, NOW, CONFIG, new Map())).not.toThrow();
+});
+
+test.for(cases)("law, the order of keys does not matter: $name", ({ request, more }) => {
+  expect(answer(reversed(request), more)).toEqual(answer(request, more));
+});
+
+test.for(cases)(
+  "law, nothing goes unmarked, hand-overs are whole, the rest is left alone: $name",
+  ({ request, more }) => {
+    expect(brokenLaws(parse(request), answer(request, more))).toEqual([]);
+  },
+);
