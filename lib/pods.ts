@@ -44,6 +44,18 @@ export function isPodReady(pod: Pod): boolean {
   return podCondition(pod, "Ready")?.status === "True";
 }
 
+/**
+ * Tells how the Pod has ended; `undefined` of one that may still run.
+ *
+ * One that is being deleted has not ended by itself: the kubelet ends its containers, says Failed or Succeeded, and only
+ * then lets it go. Another Pod follows, and nobody is to give up on it.
+ */
+export function podEnd({ metadata, status }: Pod): "Succeeded" | "Failed" | undefined {
+  const phase = status?.phase;
+  if (metadata.deletionTimestamp !== undefined) return undefined;
+  return phase === "Succeeded" || phase === "Failed" ? phase : undefined;
+}
+
 /** Returns the Pod's addresses, in the order of its status; `[]` while it has none. */
 export function podIPs(pod: Pod): string[] {
   return (pod.status?.podIPs ?? []).map(({ ip }) => ip);

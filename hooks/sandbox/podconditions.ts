@@ -1,7 +1,7 @@
 /** The conditions Suspended, PodScheduled and Finished of a Sandbox: what has become of its Pod. @module */
 import type { FinishedReason, PodScheduledReason, SuspendedReason } from "../../api/sandbox.ts";
 import { type ConditionStatus, conditionStatusSchema, type Verdict } from "../../lib/conditions.ts";
-import { podCondition } from "../../lib/pods.ts";
+import { podCondition, podEnd } from "../../lib/pods.ts";
 import { isPodTaken, type View } from "./view.ts";
 
 /**
@@ -46,13 +46,13 @@ export function podScheduledVerdict(view: View): Verdict<"PodScheduled"> | undef
   return verdictOf(status, reported.reason || fallback, reported.message ?? "");
 }
 
-/** Decides Finished: True once the Pod is Succeeded or Failed; undefined (no such condition) otherwise. */
+/** Decides Finished: True once the Pod has ended by itself; undefined (no such condition) otherwise. */
 export function finishedVerdict({ pod }: View): Verdict<"Finished", FinishedReason> | undefined {
-  const phase = pod?.status?.phase;
-  if (phase === "Succeeded") {
+  const end = pod && podEnd(pod);
+  if (end === "Succeeded") {
     return { type: "Finished", status: "True", reason: "PodSucceeded", message: "Pod completed successfully" };
   }
-  if (phase === "Failed") return { type: "Finished", status: "True", reason: "PodFailed", message: "Pod failed" };
+  if (end === "Failed") return { type: "Finished", status: "True", reason: "PodFailed", message: "Pod failed" };
   return undefined;
 }
 

@@ -1,7 +1,7 @@
 /** The Ready condition of a Sandbox: rules in order of precedence, the first that holds decides. @module */
 import type { ReadyReason } from "../../api/sandbox.ts";
 import type { ConditionStatus, Verdict } from "../../lib/conditions.ts";
-import { isPodReady, podIPs } from "../../lib/pods.ts";
+import { isPodReady, podEnd, podIPs } from "../../lib/pods.ts";
 import { isTimeUnreadable } from "./expiry.ts";
 import { claimTemplates, pvcName } from "./pvcs.ts";
 import { isPodTaken, type View } from "./view.ts";
@@ -17,7 +17,7 @@ type ReadyVerdict = Verdict<"Ready", ReadyReason>;
  * | unreadableTime | spec.shutdownTime is no time | InvalidConfiguration |
  * | brokenChildren | a child cannot be made | InvalidConfiguration if only another spec helps, else ReconcilerError |
  * | suspended | mode Suspended | SandboxSuspended |
- * | finished | the Pod is Succeeded or Failed | PodSucceeded, PodFailed |
+ * | finished | the Pod is Succeeded or Failed, and not by being deleted | PodSucceeded, PodFailed |
  * | notReady | Pod or required Service not ready | DependenciesNotReady |
  * | foreignVolumes | all ready, but a volume is not ours | ReconcilerError |
  * | (none of these) | | DependenciesReady |
@@ -59,8 +59,9 @@ function suspended(view: View): ReadyVerdict | undefined {
 }
 
 function finished({ pod }: View): ReadyVerdict | undefined {
-  if (pod?.status?.phase === "Succeeded") return ready("False", "PodSucceeded", "Pod completed successfully");
-  if (pod?.status?.phase === "Failed") return ready("False", "PodFailed", "Pod failed");
+  const end = pod && podEnd(pod);
+  if (end === "Succeeded") return ready("False", "PodSucceeded", "Pod completed successfully");
+  if (end === "Failed") return ready("False", "PodFailed", "Pod failed");
   return undefined;
 }
 

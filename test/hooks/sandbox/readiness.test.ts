@@ -85,6 +85,12 @@ const cases = [
     want: ["PodFailed", "Pod failed"],
   },
   {
+    name: "Failed by being deleted",
+    reason: "the kubelet ends it first, another one follows, and clients give up on PodFailed",
+    children: [aReadyPod({ metadata: { deletionTimestamp: "2026-11-21T11:59:50Z" }, status: { phase: "Failed" } })],
+    want: ["DependenciesNotReady", "Pod exists with phase: Failed"],
+  },
+  {
     name: "suspended, Pod still there, Failed",
     reason: "suspension outranks what the Pod says",
     spec: { operatingMode: "Suspended" },
