@@ -66,7 +66,7 @@ test("6. SandboxExpired is final: a claim whose Sandbox was given a time of its 
   const { name } = (await untilReady(ns, "c")).status.sandbox;
   await ns.patch("sandbox", name, { spec: { shutdownTime: "2020-01-01T00:00:00Z" } });
   const expired = await untilReady(ns, "c", "SandboxExpired");
-  expect(expired.status.sandbox).toEqual({ name });
+  expect(expired.status.sandbox).toMatchObject({ name });
   expect(condition(expired, "Ready").status).toBe("False");
 });
 

@@ -76,7 +76,7 @@ test("3. create_sandbox with adopt_existing on a Ready claim: no write; deleted 
   await untilReady(ns, "waits", "DependenciesNotReady");
   await ns.kubectl("delete", "sandboxclaim", "waits");
   await ns.apply(aClaim("waits", "never"));
-  expect(await waiter.next()).toMatchObject({ error: "SandboxNotFoundError" });
+  expect(await waiter.next()).toMatchObject({ error: "SandboxMetadataError" });
   expect(uidsOf(history.versions.get("waits")).length).toBe(2);
 });
 
