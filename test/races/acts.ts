@@ -1,0 +1,114 @@
+/** What users do in a run: claims, pools and templates come, change and go. @module */
+import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
+import type { KubeObject } from "../../lib/objects.ts";
+import { claimOf, statusOf } from "./history.ts";
+import { EXTENSIONS, findObject, NAMESPACE, objectsOf, removeObject } from "./api.ts";
+import { touch } from "./weather.ts";
+
+/** One thing that is done; `claim` and `member` are numbers. An act without an object to act on does nothing. */
+export type Act =
+  | { act: "claim"; claim: number; cold?: boolean; expiresInMs?: number; policy?: string }
+  | { act: "unclaim"; claim: number; foreground?: boolean }
+  | { act: "reclaim"; claim: number; cold?: boolean }
+  | { act: "scale"; replicas: number }
+  | { act: "template"; version: number }
+  | { act: "dropPool"; foreground?: boolean }
+  | { act: "makePool"; replicas: number }
+  | { act: "dropSandbox"; claim: number }
+  | { act: "dropMember"; member: number }
+  | { act: "evict"; member: number }
+  | { act: "touch"; kind: "Sandbox" | "SandboxClaim" | "SandboxWarmPool"; member: number }
+  | { act: "restartHook"; hook: string }
+  | { act: "restartEngine"; overlap: boolean };
+
+export const POOL = "pool";
+const TEMPLATE = "template";
+
+/** Does one thing; restarts are the world's own business. */
+export async function perform(store: MemoryStore, act: Act): Promise<void> {
+  switch (act.act) {
+    case "claim":
+      return await makeClaim(store, act);
+    case "unclaim":
+      return await drop(store, findObject(store, "SandboxClaim", claimName(act.claim)), act.foreground);
+    case "reclaim":
+      await drop(store, findObject(store, "SandboxClaim", claimName(act.claim)));
+      return await makeClaim(store, act);
+    case "scale":
+      return await edit(store, findObject(store, "SandboxWarmPool", POOL), { replicas: act.replicas });
+    case "template":
+      return void await store.put(aTemplate(act.version));
+    case "dropPool":
+      return await drop(store, findObject(store, "SandboxWarmPool", POOL), act.foreground);
+    case "makePool":
+      if (!findObject(store, "SandboxWarmPool", POOL)) await store.put(aPool(act.replicas));
+      return;
+    case "dropSandbox":
+      return await drop(store, sandboxOf(store, act.claim));
+    case "dropMember":
+      return await drop(store, nth(members(store), act.member));
+    case "evict":
+      return await drop(store, nth(objectsOf(store, "Pod"), act.member));
+    case "touch":
+      return await touch(store, nth(objectsOf(store, act.kind), act.member));
+  }
+}
+
+/** The template, in a version that only the image tells. */
+export function aTemplate(version: number): KubeObject {
+  const container = { name: "main", image: `image:${version}` };
+  return object("SandboxTemplate", TEMPLATE, {
+    podTemplate: { spec: { containers: [container] } },
+    envVarsInjectionPolicy: "Allowed",
+    networkPolicyManagement: "Unmanaged",
+  });
+}
+
+/** The pool, with the strategy that replaces what is stale. */
+export function aPool(replicas: number): KubeObject {
+  const updateStrategy = { type: "Recreate" };
+  return object("SandboxWarmPool", POOL, { replicas, sandboxTemplateRef: { name: TEMPLATE }, updateStrategy });
+}
+
+function claimName(claim: number): string {
+  return `claim-${claim}`;
+}
+
+async function makeClaim(
+  store: MemoryStore,
+  { claim, cold, expiresInMs, policy }: { claim: number; cold?: boolean; expiresInMs?: number; policy?: string },
+): Promise<void> {
+  const name = claimName(claim);
+  if (findObject(store, "SandboxClaim", name)) return;
+  const shutdownTime = new Date(store.clock.now() + (expiresInMs ?? 0)).toISOString();
+  await store.put(object("SandboxClaim", name, {
+    warmPoolRef: { name: POOL },
+    ...(cold ? { env: [{ name: "WHO", value: name }] } : {}),
+    ...(expiresInMs === undefined ? {} : { lifecycle: { shutdownTime, shutdownPolicy: policy } }),
+  }));
+}
+
+function sandboxOf(store: MemoryStore, claim: number): KubeObject | undefined {
+  const name = statusOf(findObject(store, "SandboxClaim", claimName(claim))).sandbox?.name;
+  return name === undefined ? undefined : findObject(store, "Sandbox", name);
+}
+
+function members(store: MemoryStore): KubeObject[] {
+  return objectsOf(store, "Sandbox").filter((sandbox) => claimOf(sandbox) === undefined);
+}
+
+function nth(objects: KubeObject[], index: number): KubeObject | undefined {
+  return objects[index % Math.max(objects.length, 1)];
+}
+
+async function drop(store: MemoryStore, found: KubeObject | undefined, foreground = false): Promise<void> {
+  if (found) await removeObject(store, found, foreground ? "Foreground" : "Background");
+}
+
+async function edit(store: MemoryStore, found: KubeObject | undefined, change: object): Promise<void> {
+  if (found) await store.put({ ...found, spec: { ...found["spec"] as object, ...change } });
+}
+
+function object(kind: string, name: string, spec: object): KubeObject {
+  return { apiVersion: EXTENSIONS, kind, metadata: { name, namespace: NAMESPACE }, spec };
+}

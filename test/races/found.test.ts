@@ -1,0 +1,71 @@
+/** Races that random runs have found, each as small as it gets. @module */
+import { expect, test } from "vitest";
+import { CALM, run, type Scenario } from "./world.ts";
+
+const LATE: Scenario["fates"] = [{ startMs: 649, probeMs: 0, fate: "ready", lifeMs: 0 }];
+
+const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
+  {
+    name: "Ready on the heels of a status that the engine does not see yet",
+    reason: "the write is refused, and the status alone wakes nobody",
+    scenario: {
+      replicas: 0,
+      acts: [{ act: "claim", claim: 0, wait: 0 }],
+      fates: LATE,
+      forecast: {
+        ...CALM,
+        requestMs: [0],
+        answerMs: [0, 30],
+        lags: [{ kind: "Sandbox", from: 3, lasts: 711, delay: 272 }],
+      },
+    },
+  },
+  {
+    name: "the user deletes the Sandbox of a claim whose label could not be written",
+    reason: "to the engine the claim looks as if it had never had one",
+    scenario: {
+      replicas: 0,
+      acts: [
+        { act: "claim", claim: 2, cold: true, wait: 1826 },
+        { act: "dropSandbox", claim: 2, wait: 721 },
+      ],
+      forecast: {
+        ...CALM,
+        requestMs: [56, 5, 13, 11],
+        answerMs: [37, 47, 30],
+        troubles: Array.from({ length: 60 }, (_, nth) => ({ nth, outcome: "lost" as const })),
+        lags: [{ kind: "SandboxClaim", from: 1900, lasts: 2000, delay: 744 }],
+      },
+    },
+  },
+  {
+    name: "a claim is deleted and made anew while a Sandbox is being made for it",
+    reason: "that one is the old claim's, and has the name",
+    scenario: {
+      replicas: 0,
+      acts: [{ act: "claim", claim: 0, wait: 0 }, { act: "reclaim", claim: 0, wait: 0 }],
+    },
+  },
+  {
+    name: "a claim is deleted and made anew when its Sandbox has just been handed over, and the pool sees that late",
+    reason: "the Sandbox leaves the pool's view without waking it",
+    scenario: {
+      replicas: 0,
+      acts: [
+        { act: "claim", claim: 0, cold: false, wait: 500 },
+        { act: "reclaim", claim: 0, wait: 289 },
+      ],
+      forecast: {
+        ...CALM,
+        requestMs: [37, 34, 0],
+        answerMs: [5, 36],
+        lags: [{ kind: "Sandbox", from: 0, lasts: 887, delay: 250 }],
+      },
+    },
+  },
+];
+
+test.for(cases)("$name: $reason", async ({ scenario }) => {
+  const { violations, atRest, faults } = await run({ replicas: 1, acts: [], fates: [], forecast: CALM, ...scenario });
+  expect({ violations, atRest, faults }).toEqual({ violations: [], atRest: [], faults: [] });
+});

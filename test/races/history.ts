@@ -1,0 +1,151 @@
+/** Watches every write of a run, and notes what must never happen at the moment that it does. @module */
+import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
+import { type Condition, findCondition } from "../../lib/conditions.ts";
+import { FOR_CLAIM_ANNOTATION, WARM_POOL_LABEL } from "../../lib/keys.ts";
+import { controllerOf, type KubeObject } from "../../lib/objects.ts";
+import { findObject, objectsOf } from "./api.ts";
+import type { Notice } from "./weather.ts";
+
+/** The part of a claim's or a Sandbox's status that is judged. */
+export interface Shown {
+  conditions?: Condition[];
+  sandbox?: { name?: string; podIPs?: string[] };
+}
+
+/** Reasons on which clients give up. Source: Agent Sandbox API 1.0, checklist item 6. */
+const FINAL = new Set([
+  "TemplateNotFound",
+  "WarmPoolNotFound",
+  "InvalidMetadata",
+  "EnvVarsInjectionRejected",
+  "VolumeClaimTemplatesError",
+  "ClaimExpired",
+  "SandboxExpired",
+  "InvalidConfiguration",
+  "PodFailed",
+  "PodSucceeded",
+]);
+
+export interface History {
+  /** What must never happen and did. */
+  violations: string[];
+  /** To be told of every write of the engine. */
+  notice: Notice;
+  /** To be called after whatever users do. */
+  look(): void;
+}
+
+/** Starts a history. */
+export function createHistory(store: MemoryStore): History {
+  const violations: string[] = [];
+  const say = (text: string) => void violations.push(`${store.clock.now() % 1e6}: ${text}`);
+  const rules = [
+    ownersRule(say),
+    shownRule(store, say),
+    finalRule(say),
+    deletionRule(store, say),
+    crowdRule(store, say),
+  ];
+  const notice: Notice = (before, after, verb) => rules.forEach((rule) => rule(before, after, verb));
+  return { violations, notice, look: () => notice(undefined, undefined, "look") };
+}
+
+type Say = (text: string) => void;
+
+/** Returns the UID of the claim that has a Sandbox; undefined: none has. */
+export function claimOf({ metadata }: KubeObject): string | undefined {
+  const owner = controllerOf(metadata);
+  return owner?.kind === "SandboxClaim" ? owner.uid : undefined;
+}
+
+export function statusOf(object: KubeObject | undefined): Shown {
+  return (object?.["status"] ?? {}) as Shown;
+}
+
+export function readyOf(object: KubeObject | undefined): Condition | undefined {
+  return findCondition(statusOf(object).conditions, "Ready");
+}
+
+/** A Sandbox that was a claim's is never another's, nor the pool's again. */
+function ownersRule(say: Say): Notice {
+  const owners = new Map<string, string>();
+  return (_, after) => {
+    if (after?.kind !== "Sandbox") return;
+    const { uid = "", name } = after.metadata;
+    const owner = claimOf(after);
+    const first = owners.get(uid);
+    if (first !== undefined && owner !== first) say(`Sandbox ${name} went from claim ${first} to ${owner}`);
+    if (owner !== undefined) owners.set(uid, owner);
+  };
+}
+
+/** A claim shows one Sandbox until that is gone, and Ready only with addresses. */
+function shownRule(store: MemoryStore, say: Say): Notice {
+  const last = new Map<string, { name: string; uid: string }>();
+  return (_, after) => {
+    if (after?.kind !== "SandboxClaim") return;
+    const { uid = "", name: claim } = after.metadata;
+    const { name, podIPs = [] } = statusOf(after).sandbox ?? {};
+    const before = last.get(uid);
+    if (readyOf(after)?.status === "True" && podIPs.length === 0) say(`claim ${claim} is Ready without an address`);
+    if (readyOf(after)?.status === "True" && !name) say(`claim ${claim} is Ready without a Sandbox`);
+    if (!name) return;
+    const live = findObject(store, "Sandbox", name);
+    const old = before && findObject(store, "Sandbox", before.name);
+    if (before && name !== before.name && old?.metadata.uid === before.uid && !old.metadata.deletionTimestamp) {
+      say(`claim ${claim} showed ${before.name} and shows ${name}`);
+    }
+    if (live) last.set(uid, { name, uid: live.metadata.uid ?? "" });
+  };
+}
+
+/** A claim that showed a final reason is never Ready again. */
+function finalRule(say: Say): Notice {
+  const ended = new Map<string, string>();
+  return (_, after) => {
+    if (after?.kind !== "SandboxClaim") return;
+    const { uid = "", name } = after.metadata;
+    const ready = readyOf(after);
+    const reason = ended.get(uid);
+    if (ready?.status === "True" && reason) say(`claim ${name} is Ready after ${reason}`);
+    if (ready?.status === "False" && FINAL.has(ready.reason)) ended.set(uid, ready.reason);
+  };
+}
+
+/** What a claim has or shows is deleted only if the claim is gone or expired, or has another one to show. */
+function deletionRule(store: MemoryStore, say: Say): Notice {
+  return (before, _, verb) => {
+    if (before?.kind !== "Sandbox" || verb !== "delete" || before.metadata.deletionTimestamp) return;
+    const { name } = before.metadata;
+    const claims = objectsOf(store, "SandboxClaim").filter(({ metadata }) => !metadata.deletionTimestamp);
+    for (const claim of claims) {
+      if (readyOf(claim)?.reason === "ClaimExpired") continue;
+      const shown = statusOf(claim).sandbox?.name;
+      const owned = objectsOf(store, "Sandbox").filter((sandbox) => claimOf(sandbox) === claim.metadata.uid);
+      const isOwner = claimOf(before) === claim.metadata.uid;
+      if (shown === name) say(`Sandbox ${name} was deleted while claim ${claim.metadata.name} showed it`);
+      else if (isOwner && owned.length < 2) {
+        say(`Sandbox ${name} was deleted, claim ${claim.metadata.name} had no other`);
+      }
+    }
+  };
+}
+
+/** A pool never makes more members than it was ever to have, nor two Sandboxes for one claim at a time. */
+function crowdRule(store: MemoryStore, say: Say): Notice {
+  const most = new Map<string, number>();
+  return (_, after, verb) => {
+    for (const pool of objectsOf(store, "SandboxWarmPool")) {
+      const { replicas } = pool["spec"] as { replicas: number };
+      most.set(pool.metadata.uid ?? "", Math.max(most.get(pool.metadata.uid ?? "") ?? 0, replicas));
+    }
+    const owner = after && controllerOf(after.metadata);
+    if (after?.kind !== "Sandbox" || verb !== "create" || owner?.kind !== "SandboxWarmPool") return;
+    const owned = objectsOf(store, "Sandbox").filter(({ metadata }) => controllerOf(metadata)?.uid === owner.uid);
+    const members = owned.filter(({ metadata }) => metadata.labels?.[WARM_POOL_LABEL] !== undefined);
+    const limit = most.get(owner.uid) ?? Infinity;
+    if (members.length > limit) say(`pool ${owner.name} has ${members.length} members, ${limit} wanted at most`);
+    const forClaims = owned.map(({ metadata }) => metadata.annotations?.[FOR_CLAIM_ANNOTATION]).filter(Boolean);
+    if (new Set(forClaims).size < forClaims.length) say(`pool ${owner.name} made two Sandboxes for one claim`);
+  };
+}

@@ -1,0 +1,26 @@
+/**
+ * Searches for races: the real hooks and the stand-in, while users, nodes, network and processes do what they do. More
+ * runs, or others: HOOKBOX_RACES=1000 HOOKBOX_RACES_SEED=7. @module
+ */
+import process from "node:process";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { scenarios } from "./scenario.ts";
+import { run, type Scenario } from "./world.ts";
+
+const RUNS = Number(process.env["HOOKBOX_RACES"] ?? 40);
+const SEED = Number(process.env["HOOKBOX_RACES_SEED"] ?? 1);
+const PATIENCE_MS = RUNS * 2000;
+
+async function holds(scenario: Scenario): Promise<void> {
+  const { violations, atRest, faults } = await run(scenario);
+  expect({ violations, atRest, faults }).toEqual({ violations: [], atRest: [], faults: [] });
+}
+
+test("whatever users do and however late everybody learns of it, nothing is shared, lost or left over", async () => {
+  await fc.assert(fc.asyncProperty(scenarios(false), holds), { numRuns: RUNS, seed: SEED });
+}, PATIENCE_MS);
+
+test("nor when hooks and engines are started anew in the midst of it", async () => {
+  await fc.assert(fc.asyncProperty(scenarios(true), holds), { numRuns: RUNS, seed: SEED });
+}, PATIENCE_MS);
