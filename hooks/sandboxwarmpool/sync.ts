@@ -5,11 +5,11 @@ import { DRAINING_LABEL } from "../../lib/keys.ts";
 import { childKey, type Desired, type Observed } from "../../lib/metacontroller.ts";
 import { allocate, type Allocation } from "./allocate.ts";
 import { appliedOf } from "./applied.ts";
-import { isReady } from "./condition.ts";
 import type { WarmPoolConfig } from "./config.ts";
-import { type Drain, DRAIN_WORDS, drainsOf, graceEnds, isHopeless } from "./drain.ts";
+import { type Drain, DRAIN_WORDS, drainsOf } from "./drain.ts";
 import { handedOver } from "./handover.ts";
 import { type Memories, type PoolMemory, recall } from "./memory.ts";
+import { nextLook, SOON } from "./nextlook.ts";
 import { noteMembers, type Refill, refillOf } from "./refill.ts";
 import { buildCold, buildMember, type PoolSandbox } from "./sandbox.ts";
 import { highestNumber, nextPlaces } from "./sequence.ts";
@@ -18,10 +18,6 @@ import { type View, viewOf } from "./view.ts";
 
 /** While claims keep coming the pool is brought to size this often all the same. */
 const MAINTENANCE_MS = 500;
-const SOON = 0.03;
-const SHORTLY = 0.2;
-const LATER = 1;
-const RECHECK_SECONDS = 60;
 
 /**
  * Decides the Sandboxes and the status of one pool.
@@ -50,7 +46,7 @@ export function syncSandboxWarmPool(
     status: computeStatus(view, config, now),
     children: [...kept(view, allocation, drains, now), ...created(view, allocation, refill, memory, now)],
     deletions: Object.fromEntries(view.draining.map((sandbox) => [childKey(sandbox), wordsFor(sandbox)])),
-    resyncAfterSeconds: nextLook(view, allocation, refill, config, memory, now),
+    resyncAfterSeconds: nextLook({ view, allocation, refill, memory }, config, now),
   };
 }
 
@@ -94,32 +90,6 @@ function isHanded({ sandbox }: Drain, { handed }: Allocation): boolean {
 function wordsFor({ metadata }: Sandbox): string {
   const reason = metadata.labels?.[DRAINING_LABEL] ?? "";
   return DRAIN_WORDS[reason] ?? reason;
-}
-
-/** The soonest of what time alone brings about; a minute at most, so that nothing depends on a lost event. */
-function nextLook(
-  view: View,
-  allocation: Allocation,
-  refill: Refill,
-  config: WarmPoolConfig,
-  memory: PoolMemory,
-  now: Date,
-): number {
-  const { handed, cold, asked, waiting, settling, held } = allocation;
-  const grace = view.members.filter((member) => !isReady(member) && !isHopeless(member))
-    .map((member) => (graceEnds(member, config.readinessGraceSeconds) - now.getTime()) / 1000);
-  // What changes hands wakes its new owner alone: it may have gone already.
-  const given = new Set([...memory.assignments.values()].map(({ uid }) => uid));
-  const isLeaving = [...view.members, ...view.cold].some(({ metadata }) => given.has(metadata.uid ?? ""));
-  const waits = [
-    RECHECK_SECONDS,
-    ...(handed.length + cold.length > 0 ? [SOON] : []),
-    ...(waiting.length + held.length > 0 ? [SHORTLY] : []),
-    ...(asked.length + settling.length > 0 || isLeaving ? [LATER] : []),
-    ...(refill.again === undefined ? [] : [refill.again]),
-    ...grace.filter((seconds) => seconds > 0),
-  ];
-  return Math.max(SOON, Math.min(...waits));
 }
 
 /** A pool that is being deleted leaves its members to the garbage collector. */

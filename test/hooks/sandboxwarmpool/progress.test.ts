@@ -207,17 +207,3 @@ test("a condition keeps its time until its status flips", () => {
   expect(times("True")).toEqual({ Progressing: "2026-11-21T10:00:00Z", Ready: "2026-11-21T12:00:00Z" });
   expect(times("False")).toEqual({ Progressing: "2026-11-21T12:00:00Z", Ready: "2026-11-21T10:00:00Z" });
 });
-
-const looks = [
-  ["nothing to come: a minute", [aMember(1)], 60],
-  ["the end of a member's grace", [aMember(1, { state: "coming", age: 290 })], 10],
-  ["the nearest of two", [aMember(1, { state: "coming", age: 290 }), aMember(2, { state: "coming", age: 270 })], 10],
-  ["grace that ended goes on for nobody", [aMember(1, { state: "unschedulable", age: 999 })], 60],
-  ["one that is held has none", [aMember(1, { state: "unschedulable", age: 290 })], 60],
-  ["an unknown age", [aMember(1, { state: "coming", metadata: { creationTimestamp: undefined } })], 60],
-  ["the far future", [aMember(1, { state: "coming", age: -1e9 })], 60],
-] as const;
-test.for(looks)("the next look: %s", ([, sandboxes, seconds]) => {
-  const pool = aPool({ spec: { replicas: sandboxes.length } });
-  expect(syncPool({ pool, sandboxes: [...sandboxes] }).resyncAfterSeconds).toBe(seconds);
-});

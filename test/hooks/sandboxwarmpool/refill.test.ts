@@ -46,6 +46,14 @@ test("an answer that serves claims does nothing else, but every half second it d
   expect([at(0, "a"), at(0.4, "b"), at(0.5, "c"), at(0.9, "d"), at(1, "e")]).toEqual([0, 0, 3, 0, 3]);
 });
 
+test("while claims are served few are made, though nobody is Ready", () => {
+  const memories = new Map();
+  const pool = size(9);
+  syncPool({ pool, claims: [aClaim("a")] }, { memories });
+  const answer = syncPool({ pool, claims: [aClaim("a"), aClaim("b")] }, { memories, now: later(0.5) });
+  expect(newNames(answer)).toMatchObject({ cold: ["b"], members: { length: 3 } });
+});
+
 test("a rate is a bucket that starts full and holds a second's worth; what is left comes when it has filled", () => {
   const memories = new Map();
   const config = { maxRefillRate: 2 };

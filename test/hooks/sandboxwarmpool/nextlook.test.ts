@@ -1,0 +1,35 @@
+/** @module */
+import { expect, test } from "vitest";
+import { later, syncPool } from "../../poolcalls.ts";
+import { aClaim, aColdSandbox, aMember, aPool } from "../../pools.ts";
+
+const looks = [
+  ["nothing to come: a minute", [aMember(1)], 60],
+  ["the end of a member's grace", [aMember(1, { state: "coming", age: 290 })], 10],
+  ["the nearest of two", [aMember(1, { state: "coming", age: 290 }), aMember(2, { state: "coming", age: 270 })], 10],
+  ["grace that ended goes on for nobody", [aMember(1, { state: "unschedulable", age: 999 })], 60],
+  ["one that is held has none", [aMember(1, { state: "unschedulable", age: 290 })], 60],
+  ["an unknown age", [aMember(1, { state: "coming", metadata: { creationTimestamp: undefined } })], 60],
+  ["the far future", [aMember(1, { state: "coming", age: -1e9 })], 60],
+] as const;
+test.for(looks)("the next look: %s", ([, sandboxes, seconds]) => {
+  const pool = aPool({ spec: { replicas: sandboxes.length } });
+  expect(syncPool({ pool, sandboxes: [...sandboxes] }).resyncAfterSeconds).toBe(seconds);
+});
+
+test("the next look, while what was given away still shows: a second, as long as the pool remembers", () => {
+  const none = aPool({ spec: { replicas: 0 } });
+  for (const sandbox of [aMember(1), aColdSandbox(aClaim("c"))]) {
+    const memories = new Map();
+    syncPool({ pool: none, sandboxes: [sandbox], claims: [aClaim("c")] }, { memories });
+    const look = (seconds: number) =>
+      syncPool({ pool: none, sandboxes: [sandbox] }, { memories, now: later(seconds) }).resyncAfterSeconds;
+    expect([look(0.03), look(9.9), look(10)]).toEqual([1, 1, 60]);
+  }
+});
+
+test("the next look is never at once: what is left of a moment is the shortest wait", () => {
+  const sandboxes = [aMember(1, { state: "coming", age: 299 })];
+  const pool = aPool({ spec: { replicas: 1 } });
+  expect(syncPool({ pool, sandboxes }, { now: later(0.999) }).resyncAfterSeconds).toBe(0.03);
+});
