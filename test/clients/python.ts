@@ -26,7 +26,6 @@ export const REQUIREMENTS = fileURLToPath(new URL("requirements.txt", import.met
 /** The client asks for 3.11 or later; the requirements were resolved for no later one than 3.14. */
 const NAMES = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"];
 const DEBIANS = "/usr/bin/python3";
-const NEEDED = "the published Python client needs Python 3.11 or later with its venv module";
 const PROBE = `
 import importlib.util, json, sys
 print(json.dumps({
@@ -78,9 +77,8 @@ function findPython(progress: (line: string) => void): BasePython {
   const failed = installPython(progress);
   const installed = probe(DEBIANS);
   if (installed && serves(installed)) return installed;
-  throw new Error(
-    `Cannot run the Python client: ${NEEDED}; ${failed ?? `${DEBIANS} is ${installed?.version.join(".")}`}`,
-  );
+  const why = failed ?? `${DEBIANS} is ${installed?.version.join(".") ?? "not to be had"}`;
+  throw new Error(`Cannot run the Python client: it needs Python 3.11 or later with its venv module; ${why}`);
 }
 
 function probe(path: string): BasePython | undefined {
