@@ -15,6 +15,7 @@ export type Act =
   | { act: "dropPool"; foreground?: boolean }
   | { act: "makePool"; replicas: number }
   | { act: "dropSandbox"; claim: number }
+  | { act: "suspend"; claim: number; resume: boolean }
   | { act: "dropMember"; member: number }
   | { act: "evict"; member: number }
   | { act: "touch"; kind: "Sandbox" | "SandboxClaim" | "SandboxWarmPool"; member: number }
@@ -45,10 +46,12 @@ export async function perform(store: MemoryStore, act: Act): Promise<void> {
       return;
     case "dropSandbox":
       return await drop(store, sandboxOf(store, act.claim));
+    case "suspend":
+      return await edit(store, sandboxOf(store, act.claim), { operatingMode: act.resume ? "Running" : "Suspended" });
     case "dropMember":
       return await drop(store, nth(members(store), act.member));
     case "evict":
-      return await drop(store, nth(objectsOf(store, "Pod"), act.member));
+      return await drop(store, nth(objectsOf(store, "Pod").filter(isAlive), act.member));
     case "touch":
       return await touch(store, nth(objectsOf(store, act.kind), act.member));
   }
@@ -95,6 +98,11 @@ function sandboxOf(store: MemoryStore, claim: number): KubeObject | undefined {
 
 function members(store: MemoryStore): KubeObject[] {
   return objectsOf(store, "Sandbox").filter((sandbox) => claimOf(sandbox) === undefined);
+}
+
+/** Who deletes a Pod that has ended wants another one: that is a new beginning, not an eviction. */
+function isAlive({ status }: KubeObject): boolean {
+  return (status as { phase?: string } | undefined)?.phase !== "Failed";
 }
 
 function nth(objects: KubeObject[], index: number): KubeObject | undefined {

@@ -1,5 +1,6 @@
 /** Watches every write of a run, and notes what must never happen at the moment that it does. @module */
 import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
+import { sameJson } from "../../lib/apply.ts";
 import { type Condition, findCondition } from "../../lib/conditions.ts";
 import { FOR_CLAIM_ANNOTATION, WARM_POOL_LABEL } from "../../lib/keys.ts";
 import { controllerOf, type KubeObject } from "../../lib/objects.ts";
@@ -42,9 +43,10 @@ export function createHistory(store: MemoryStore): History {
   const rules = [
     ownersRule(say),
     shownRule(store, say),
-    finalRule(say),
+    finalRule(store, say),
     deletionRule(store, say),
     crowdRule(store, say),
+    specRule(store, say),
   ];
   const notice: Notice = (before, after, verb) => rules.forEach((rule) => rule(before, after, verb));
   return { violations, notice, look: () => notice(undefined, undefined, "look") };
@@ -99,17 +101,24 @@ function shownRule(store: MemoryStore, say: Say): Notice {
   };
 }
 
-/** A claim that showed a final reason is never Ready again. */
-function finalRule(say: Say): Notice {
+/** A claim that showed a final reason is never Ready again, unless its user has stopped and started the Sandbox. */
+function finalRule(store: MemoryStore, say: Say): Notice {
   const ended = new Map<string, string>();
-  return (_, after) => {
+  const restarted = new Set<string>();
+  return (_, after, verb) => {
+    if (verb === "look") suspendedClaims(store).forEach((uid) => restarted.add(uid));
     if (after?.kind !== "SandboxClaim") return;
     const { uid = "", name } = after.metadata;
     const ready = readyOf(after);
     const reason = ended.get(uid);
-    if (ready?.status === "True" && reason) say(`claim ${name} is Ready after ${reason}`);
+    if (ready?.status === "True" && reason && !restarted.has(uid)) say(`claim ${name} is Ready after ${reason}`);
     if (ready?.status === "False" && FINAL.has(ready.reason)) ended.set(uid, ready.reason);
   };
+}
+
+function suspendedClaims(store: MemoryStore): string[] {
+  const isSuspended = ({ spec }: KubeObject) => (spec as { operatingMode?: string }).operatingMode === "Suspended";
+  return objectsOf(store, "Sandbox").filter(isSuspended).flatMap((sandbox) => claimOf(sandbox) ?? []);
 }
 
 /** What a claim has or shows is deleted only if the claim is gone or expired, or has another one to show. */
@@ -121,10 +130,10 @@ function deletionRule(store: MemoryStore, say: Say): Notice {
     for (const claim of claims) {
       if (readyOf(claim)?.reason === "ClaimExpired") continue;
       const shown = statusOf(claim).sandbox?.name;
-      const owned = objectsOf(store, "Sandbox").filter((sandbox) => claimOf(sandbox) === claim.metadata.uid);
+      const others = objectsOf(store, "Sandbox").filter((sandbox) => claimOf(sandbox) === claim.metadata.uid);
       const isOwner = claimOf(before) === claim.metadata.uid;
       if (shown === name) say(`Sandbox ${name} was deleted while claim ${claim.metadata.name} showed it`);
-      else if (isOwner && owned.length < 2) {
+      else if (isOwner && others.length === 0) {
         say(`Sandbox ${name} was deleted, claim ${claim.metadata.name} had no other`);
       }
     }
@@ -148,4 +157,24 @@ function crowdRule(store: MemoryStore, say: Say): Notice {
     const forClaims = owned.map(({ metadata }) => metadata.annotations?.[FOR_CLAIM_ANNOTATION]).filter(Boolean);
     if (new Set(forClaims).size < forClaims.length) say(`pool ${owner.name} made two Sandboxes for one claim`);
   };
+}
+
+/** What a Sandbox's spec says stays, but for its Pod's metadata; a Pod's stays whole, and a Pod unless it is suspended. */
+function specRule(store: MemoryStore, say: Say): Notice {
+  return (before, after, verb) => {
+    const { kind = "", metadata } = before ?? {};
+    if (kind === "Pod" && verb === "delete") {
+      const sandbox = findObject(store, "Sandbox", metadata?.name ?? "");
+      const { operatingMode } = (sandbox?.["spec"] ?? {}) as { operatingMode?: string };
+      if (operatingMode === "Running") say(`Pod ${metadata?.name} was deleted though its Sandbox runs`);
+    }
+    if (!before || !after || verb !== "update" || (kind !== "Sandbox" && kind !== "Pod")) return;
+    if (!sameJson(lastingSpec(before), lastingSpec(after))) say(`the spec of ${kind} ${metadata?.name} was changed`);
+  };
+}
+
+function lastingSpec({ spec }: KubeObject): object {
+  const { podTemplate, ...rest } = spec as { podTemplate?: { metadata?: object } };
+  const { metadata: _, ...lasting } = podTemplate ?? {};
+  return { ...rest, podTemplate: lasting };
 }

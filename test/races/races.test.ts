@@ -8,9 +8,9 @@ import { expect, test } from "vitest";
 import { scenarios } from "./scenario.ts";
 import { run, type Scenario } from "./world.ts";
 
-const RUNS = Number(process.env["HOOKBOX_RACES"] ?? 40);
+const RUNS = Number(process.env["HOOKBOX_RACES"] ?? 25);
 const SEED = Number(process.env["HOOKBOX_RACES_SEED"] ?? 1);
-const PATIENCE_MS = RUNS * 2000;
+const PATIENCE_MS = 10_000 + RUNS * 2000;
 
 async function holds(scenario: Scenario): Promise<void> {
   const { violations, atRest, faults } = await run(scenario);

@@ -39,6 +39,10 @@ function claimFaults(store: MemoryStore, kubelet: Kubelet, claim: KubeObject): s
   if (ready?.status !== theirs?.status || ready?.reason !== theirs?.reason) {
     return [`claim ${name} is ${ready?.status} ${ready?.reason}, its Sandbox ${theirs?.status} ${theirs?.reason}`];
   }
+  const { operatingMode } = sandbox["spec"] as { operatingMode: string };
+  if (operatingMode === "Suspended") {
+    return ready?.reason === "SandboxSuspended" ? [] : [`claim ${name} is not suspended: ${ready?.reason}`];
+  }
   const isSick = kubelet.sick.has(findObject(store, "Pod", sandbox.metadata.name)?.metadata.uid ?? "");
   return ready?.status === "True" || isSick ? [] : [`claim ${name} is not Ready: ${ready?.reason} ${ready?.message}`];
 }

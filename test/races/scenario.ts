@@ -30,6 +30,7 @@ const users = fc.oneof(
   { arbitrary: fc.record({ act: fc.constant("dropPool"), foreground: fc.boolean() }), weight: 1 },
   { arbitrary: fc.record({ act: fc.constant("makePool"), replicas }), weight: 2 },
   { arbitrary: fc.record({ act: fc.constant("dropSandbox"), claim }), weight: 2 },
+  { arbitrary: fc.record({ act: fc.constant("suspend"), claim, resume: fc.boolean() }), weight: 2 },
   { arbitrary: fc.record({ act: fc.constant("dropMember"), member }), weight: 2 },
   { arbitrary: fc.record({ act: fc.constant("evict"), member }), weight: 1 },
   {

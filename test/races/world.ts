@@ -8,7 +8,7 @@ import { startKeeper } from "./keeper.ts";
 import { type Fate, startKubelet } from "./kubelet.ts";
 import { startProcesses } from "./processes.ts";
 import { faultsAtRest } from "./rest.ts";
-import { createWeather, type Forecast, weathered } from "./weather.ts";
+import { createWeather, type Forecast, type Notice, weathered } from "./weather.ts";
 
 /** What happens in a run; `wait` is in milliseconds, before the act. */
 export interface Scenario {
@@ -25,6 +25,8 @@ export interface Outcome {
   atRest: string[];
   /** Exceptions in hooks, and answers that the guard refused. */
   faults: string[];
+  /** What the engine wrote, as `<verb> <kind> <name>`; what changed nothing is not there. */
+  writes: string[];
   store: MemoryStore;
 }
 
@@ -47,8 +49,16 @@ export async function run({ replicas, acts, fates, forecast }: Scenario): Promis
   await store.put(aTemplate(0));
   await store.put(aPool(replicas));
   history.look();
+  const writes: string[] = [];
+  const notice: Notice = (before, after, verb) => {
+    const { kind, metadata } = before ?? after ?? { kind: "", metadata: { name: "" } };
+    if (before?.metadata.resourceVersion !== after?.metadata.resourceVersion) {
+      writes.push(`${verb} ${kind} ${metadata.name}`);
+    }
+    history.notice(before, after, verb);
+  };
   const startAgain = () =>
-    startEngine({ store: weathered(store, weather, history.notice), fetch: processes.fetch, workers: 4 });
+    startEngine({ store: weathered(store, weather, notice), fetch: processes.fetch, workers: 4 });
   let engine: Engine = startAgain();
   const ending: Promise<void>[] = [];
   for (const { wait, ...act } of acts) {
@@ -69,5 +79,5 @@ export async function run({ replicas, acts, fates, forecast }: Scenario): Promis
   ending.push(engine.stop());
   await clock.advance(1000);
   await Promise.all(ending);
-  return { violations: history.violations, atRest, faults: processes.faults, store };
+  return { violations: history.violations, atRest, faults: processes.faults, writes, store };
 }
