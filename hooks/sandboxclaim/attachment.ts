@@ -25,7 +25,7 @@ export function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, { labelDomain
   const problem = metadataProblem(claim.spec.additionalPodMetadata, labelDomains);
   if (problem) return { desired, problem };
   const { metadata = {} } = sandbox.spec.podTemplate;
-  const update = updatedMetadata(metadata, sandbox.metadata.annotations, claim);
+  const update = updatedMetadata(metadata, recorded(claim, sandbox), claim);
   if ("problem" in update) return { desired, problem: update.problem };
   if (!hasChanged(claim, sandbox, update.record)) return { desired };
   const spec = (desired.spec ?? {}) as Partial<Sandbox["spec"]>;
@@ -39,6 +39,11 @@ export function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, { labelDomain
       spec: { ...spec, podTemplate: { ...spec.podTemplate, metadata: update.metadata } },
     },
   };
+}
+
+/** Without a record, what the claim wants and the Pod has counts as the claim's: another controller has put it there. */
+function recorded({ spec }: SandboxClaim, { metadata }: Sandbox): Record<string, string> {
+  return { [CLAIM_METADATA_ANNOTATION]: canonicalJson(spec.additionalPodMetadata ?? {}), ...metadata.annotations };
 }
 
 /** No record and nothing wanted is no change: what another controller bound stays as it is. */

@@ -47,6 +47,7 @@ export function createHistory(store: MemoryStore): History {
     deletionRule(store, say),
     crowdRule(store, say),
     specRule(store, say),
+    nameRule(say),
   ];
   const notice: Notice = (before, after, verb) => rules.forEach((rule) => rule(before, after, verb));
   return { violations, notice, look: () => notice(undefined, undefined, "look") };
@@ -156,6 +157,18 @@ function crowdRule(store: MemoryStore, say: Say): Notice {
     if (members.length > limit) say(`pool ${owner.name} has ${members.length} members, ${limit} wanted at most`);
     const forClaims = owned.map(({ metadata }) => metadata.annotations?.[FOR_CLAIM_ANNOTATION]).filter(Boolean);
     if (new Set(forClaims).size < forClaims.length) say(`pool ${owner.name} made two Sandboxes for one claim`);
+  };
+}
+
+/** No member has the name of one that a claim was given, or that the engine has deleted. */
+function nameRule(say: Say): Notice {
+  const used = new Set<string>();
+  return (before, after, verb) => {
+    const { kind, metadata } = after ?? before ?? { kind: "", metadata: { name: "" } };
+    if (kind !== "Sandbox") return;
+    const isMember = metadata.labels?.[WARM_POOL_LABEL] !== undefined;
+    if (!before && isMember && used.has(metadata.name)) say(`Sandbox ${metadata.name} was made a second time`);
+    if (verb === "delete" || (after && claimOf(after))) used.add(metadata.name);
   };
 }
 

@@ -139,6 +139,15 @@ test("a record that is not ours counts as none: nothing is taken away on a guess
   }
 });
 
+test("what another controller has put there for the claim is the claim's to change, and to take away", () => {
+  const bound = sandboxWith({ labels: { ...UID, [A]: "1", [B]: "1" } });
+  delete bound.metadata.annotations?.[RECORD];
+  const same = follow({ labels: { [A]: "1", [B]: "1" } }, bound);
+  expect([same.ready, same.record]).toEqual([READY, `{"labels":{"${A}":"1","${B}":"1"}}`]);
+  expect(same.metadata).toEqual(bound.spec.podTemplate.metadata);
+  expect(follow({ labels: { [A]: "2" } }, same.put ?? bound).metadata).toEqual({ labels: { ...UID, [A]: "2" } });
+});
+
 test("a Pod template without any metadata gets the claim's", () => {
   const applied = anApplied({ podTemplate: { metadata: undefined } });
   expect(follow({ labels: { [A]: "1" } }, aClaimed({}, applied)).metadata).toEqual({ labels: { [A]: "1" } });
