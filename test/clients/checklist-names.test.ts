@@ -6,6 +6,7 @@ import { until } from "../integration/kubectl.ts";
 import { type Loose, makeNamespace } from "../integration/namespace.ts";
 import { aPool, aSimulatedTemplate, aTemplate, controllerOf, untilFull, untilReady } from "../integration/pools.ts";
 import { needsClient, runProgram } from "./program.ts";
+import { versionsUpTo } from "./seen.ts";
 
 needsClient();
 
@@ -30,6 +31,7 @@ test("12. a claim_name of 64 characters with service: InvalidConfiguration, once
   const before = await versions();
   await sleep(5000);
   expect(await versions()).toEqual(before);
+  await versionsUpTo(history, await ns.get("sandboxclaim", claim_name));
   const faults = new Set(faultsOf(history));
   expect([...faults]).toEqual([expect.stringMatching(/: InvalidConfiguration: .*must be no more than 63 characters/)]);
   expect(await ns.list("service")).toEqual([]);
@@ -38,7 +40,11 @@ test("12. a claim_name of 64 characters with service: InvalidConfiguration, once
 test.for([
   { name: "63 characters, with service", claim_name: "n".repeat(63), spec: SERVICED },
   { name: "63 characters and dots", claim_name: `${"n".repeat(40)}.${"m".repeat(22)}`, spec: {} },
-  { name: "253 characters and dots", claim_name: Array(4).fill("n".repeat(62)).join(".") + "nn", spec: {} },
+  {
+    name: "253 characters and dots",
+    claim_name: [63, 63, 62, 62].map((length) => "n".repeat(length)).join("."),
+    spec: {},
+  },
 ])("12. a claim_name of $name is safe in a cold start", async ({ claim_name, spec }) => {
   const ns = await makeNamespace();
   // Simulated: a real kubelet's folder for logs has no room for 253 characters.

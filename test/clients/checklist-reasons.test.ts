@@ -4,6 +4,7 @@ import { faultsOf, followClaims } from "../integration/history.ts";
 import { condition, type Loose, makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { aClaim, aPool, aSimulatedTemplate, aTemplate, untilFull, untilReady } from "../integration/pools.ts";
 import { needsClient, runProgram, startProgram } from "./program.ts";
+import { versionsUpTo } from "./seen.ts";
 
 needsClient();
 
@@ -35,7 +36,9 @@ test.for(FINAL)(
     const history = await followClaims(ns);
     await ns.apply(claim);
     const { name } = claim.metadata;
-    expect(condition(await untilReady(ns, name, reason), "Ready").status).toBe("False");
+    const refused = await untilReady(ns, name, reason);
+    expect(condition(refused, "Ready").status).toBe("False");
+    await versionsUpTo(history, refused);
     expect([...new Set(faultsOf(history))]).toEqual([expect.stringMatching(new RegExp(`^${name}: ${reason}: `))]);
   },
 );
@@ -78,8 +81,9 @@ test("6. a pool member whose Pod has ended is never bound", async () => {
   const members = (await ns.list("sandbox")).map(({ metadata }) => metadata.name).sort();
   for (const member of members) await endSimulated(ns, member, "Failed");
   await ns.apply(aClaim("c", "p"));
-  const { sandbox } = (await untilReady(ns, "c")).status;
-  expect(members).not.toContain(sandbox.name);
+  const bound = await untilReady(ns, "c");
+  expect(members).not.toContain(bound.status.sandbox.name);
+  await versionsUpTo(history, bound);
   expect(faultsOf(history)).toEqual([]);
 });
 
@@ -99,7 +103,7 @@ test("6. a Pod that is deleted and made again: not one final reason between Read
   await untilReady(ns, "c", "SandboxSuspended");
   await ns.until("pod", name, (pod) => pod === undefined);
   await ns.patch("sandbox", name, { spec: { operatingMode: "Running" } });
-  await untilReady(ns, "c");
+  await versionsUpTo(history, await untilReady(ns, "c"));
   expect(faultsOf(history)).toEqual([]);
 });
 
@@ -124,7 +128,8 @@ test("7. other reasons do not end the wait: the client waits through them until 
     .filter(({ spec }: Loose) => (spec.taints ?? []).length === 0);
   await ns.kubectl("label", "node", node.metadata.name, `example.com/ready=${ns.name}`);
   expect(await program.next()).toMatchObject({ claim: "c", status: ["SandboxReady", expect.any(String)] });
-  const shown = (history.versions.get("c") ?? []).map((version) => condition(version, "Ready")?.reason);
+  const versions = await versionsUpTo(history, await ns.get("sandboxclaim", "c"));
+  const shown = versions.map((version) => condition(version, "Ready")?.reason);
   expect(shown).toEqual(expect.arrayContaining(["ReconcilerError", "DependenciesNotReady", "DependenciesReady"]));
   expect(faultsOf(history)).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { condition, type Loose, makeNamespace, type Namespace } from "../integra
 import { aClaim, aPool, aTemplate, untilFull, untilReady } from "../integration/pools.ts";
 import { needsClient, startProgram } from "./program.ts";
 import { rawRequests } from "./raw.ts";
+import { versionsUpTo } from "./seen.ts";
 
 needsClient();
 
@@ -69,7 +70,7 @@ test("3. create_sandbox with adopt_existing on a Ready claim: no write; deleted 
   program.goOn();
   expect(await program.next()).toEqual(first);
   expect((await ns.get("sandboxclaim", "named")).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
-  expect(uidsOf(history.versions.get("named"))).toEqual([before.metadata.uid]);
+  expect(uidsOf(await versionsUpTo(history, before))).toEqual([before.metadata.uid]);
 
   const options = { warmpool: "never", claim_name: "waits", sandbox_ready_timeout: 600 };
   const waiter = await startProgram(ns, "create", options);
@@ -77,7 +78,7 @@ test("3. create_sandbox with adopt_existing on a Ready claim: no write; deleted 
   await ns.kubectl("delete", "sandboxclaim", "waits");
   await ns.apply(aClaim("waits", "never"));
   expect(await waiter.next()).toMatchObject({ error: "SandboxMetadataError" });
-  expect(uidsOf(history.versions.get("waits")).length).toBe(2);
+  expect(uidsOf(await versionsUpTo(history, await ns.get("sandboxclaim", "waits"))).length).toBe(2);
 });
 
 test("4. DELETE of a claim honours preconditions.uid; a missing claim is 404", async () => {
@@ -104,8 +105,8 @@ test.for([["warm", {}], ["cold", { env: [{ name: "WHO", value: "me" }] }]] as co
     await untilFull(ns, "p");
     const history = await followClaims(ns);
     await ns.apply(aClaim("c", "p", spec));
-    await untilReady(ns, "c");
-    const shown = (history.versions.get("c") ?? []).filter(({ status }) => status !== undefined);
+    const versions = await versionsUpTo(history, await untilReady(ns, "c"));
+    const shown = versions.filter(({ status }) => status !== undefined);
     for (const { status } of shown) {
       expect(status.conditions).toBeInstanceOf(Array);
       expect(status.sandbox ?? {}).toBeInstanceOf(Object);
@@ -129,6 +130,6 @@ async function settled(ns: Namespace, claim: string): Promise<Loose> {
   return await ns.get("sandboxclaim", claim);
 }
 
-function uidsOf(versions: Loose[] = []): string[] {
+function uidsOf(versions: Loose[]): string[] {
   return [...new Set(versions.map(({ metadata }) => metadata.uid))];
 }
