@@ -1,9 +1,10 @@
 /** Whether the NetworkPolicy of a template's name is the template's own. Pure. @module */
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { Problem } from "../api/unresolved.ts";
-import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
+import { DECORATOR_ANNOTATION, UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { controllerOf, type KubeObject } from "../lib/objects.ts";
 import type { Outcome, Situation } from "./look.ts";
+import type { MetadataChange } from "./patch.ts";
 
 /**
  * Tells what calls for a look at the policy of a template; undefined: nothing.
@@ -26,7 +27,12 @@ export function policySituation({ metadata, spec }: SandboxTemplate): Situation 
 export interface PolicyFinding {
   outcome: Outcome;
   problems: Problem[];
+  /** What makes Metacontroller see a policy that another controller has made for the template. */
+  change?: MetadataChange;
 }
+
+/** Name of the DecoratorController whose attachments templates' policies are. */
+const TEMPLATE_CONTROLLER = "sandboxtemplate";
 
 /** Judges what exists under the policy's name; undefined: nothing. Source: Agent Sandbox API, section 3.1. */
 export function policyFinding(
@@ -35,7 +41,11 @@ export function policyFinding(
   found: KubeObject | undefined,
 ): PolicyFinding {
   if (!found) return { outcome: "coming", problems: [] };
-  if (controllerOf(found.metadata)?.uid === metadata.uid) return { outcome: "whole", problems: [] };
+  if (controllerOf(found.metadata)?.uid === metadata.uid) {
+    const isSeen = found.metadata.annotations?.[DECORATOR_ANNOTATION] === TEMPLATE_CONTROLLER;
+    const change = isSeen ? {} : { change: { annotations: { [DECORATOR_ANNOTATION]: TEMPLATE_CONTROLLER } } };
+    return { outcome: "whole", problems: [], ...change };
+  }
   const message =
     `refusing to update NetworkPolicy "${name}" as it is not controlled by SandboxTemplate "${metadata.name}"`;
   return { outcome: "problem", problems: [{ kind: "NetworkPolicy", name, state: "taken", message }] };

@@ -1,4 +1,4 @@
-/** Finds NetworkPolicies that have a template's name and are somebody else's, and leaves word of them. @module */
+/** Sees that templates' NetworkPolicies are known to Metacontroller, and leaves word of those of somebody else. @module */
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import { kubeObjectSchema } from "../lib/objects.ts";
 import type { Api } from "./api.ts";
@@ -6,6 +6,7 @@ import type { Duty } from "./duty.ts";
 import { findObject } from "./findobject.ts";
 import { PACE, type Pace } from "./look.ts";
 import { lookDuty } from "./lookduty.ts";
+import { patchOf, sendPatch } from "./patch.ts";
 import { type PolicyFinding, policyFinding, policySituation } from "./policy.ts";
 import type { Report } from "./report.ts";
 import { publishProblems } from "./unresolved.ts";
@@ -40,9 +41,17 @@ export function policyDuty(options: PolicyDutyOptions): Duty<SandboxTemplate> {
 
 const LEFTOVER: PolicyFinding = { outcome: "nothing", problems: [] };
 
-async function findingOf(template: SandboxTemplate, { api, builders }: PolicyDutyOptions): Promise<PolicyFinding> {
+async function findingOf(
+  template: SandboxTemplate,
+  { api, builders, report }: PolicyDutyOptions,
+): Promise<PolicyFinding> {
   const { namespace } = template.metadata;
   const name = builders.policyName(template);
   const found = await findObject(api, { resource: "networkpolicies", namespace, name }, kubeObjectSchema);
-  return policyFinding(template, name, found);
+  const finding = policyFinding(template, name, found);
+  if (!found || !finding.change) return finding;
+  const target = { kind: "NetworkPolicy", resource: "networkpolicies", metadata: found.metadata } as const;
+  if (!await sendPatch(api, target, patchOf(found.metadata, finding.change))) return { ...finding, outcome: "coming" };
+  report("adopted", template.metadata, { kind: "NetworkPolicy", child: name });
+  return finding;
 }

@@ -104,7 +104,11 @@ test("a NetworkPolicy of somebody else's is named, until it goes; one of the tem
   await send("DELETE", `${policies}/t-network-policy`);
   await send("POST", policies, policy(ownedBy(template)));
   expect(await untilWordOn("sandboxtemplates", "t", (found) => found === undefined)).toBeUndefined();
-  expect(proxy.requests.filter((line) => /(PATCH|PUT|DELETE) .*networkpolicies/.test(line))).toEqual([]);
+  const writes = () => proxy.requests.filter((line) => /(PATCH|PUT|DELETE) .*networkpolicies/.test(line));
+  await until(() => Promise.resolve(writes().length), (count) => count > 0);
+  const { body } = await admin.send({ method: "GET", path: `${policies}/t-network-policy` });
+  expect((body as Loose).metadata.annotations).toEqual({ [DECORATOR]: "sandboxtemplate" });
+  expect(writes()).toHaveLength(1);
 });
 
 describe("children of a Sandbox that is not bare", () => {

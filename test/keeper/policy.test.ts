@@ -14,8 +14,12 @@ const OURS = {
   controller: true,
 };
 const put = (over: { spec?: object; metadata?: object } = {}) => server.put(TEMPLATE, { ...aTemplate(over) });
-const putPolicy = (uid?: string) =>
-  server.put(POLICY, { ...aChild("NetworkPolicy", { metadata: uid ? { ownerReferences: [{ ...OURS, uid }] } : {} }) });
+const SEEN = { "metacontroller.k8s.io/decorator-controller": "sandboxtemplate" };
+const putPolicy = (uid?: string, annotations = SEEN) => {
+  const name = "python-network-policy";
+  const metadata = { name, ...(uid ? { ownerReferences: [{ ...OURS, uid }], annotations } : {}) };
+  return server.put(POLICY, { ...aChild("NetworkPolicy", { metadata }) });
+};
 const annotations = () => server.get(TEMPLATE)?.metadata.annotations ?? {};
 const word = () => {
   const text = annotations()["agents.x-k8s.io/unresolved"];
@@ -67,6 +71,17 @@ describe("the NetworkPolicy of a template", () => {
     await pass(31);
     expect(word()).toBeUndefined();
     expect(keeper.actions).toEqual(["annotated", "annotation removed"]);
+  });
+
+  test("that another controller has made for the template becomes Metacontroller's to see, once", async () => {
+    put();
+    putPolicy("uid-python", {} as typeof SEEN);
+    await keep(600);
+    expect(server.get(POLICY)?.metadata.annotations).toEqual(SEEN);
+    expect(asked().filter((request) => request.startsWith("PATCH"))).toEqual([
+      "PATCH networkpolicies/python-network-policy",
+    ]);
+    expect([keeper.actions, annotations()]).toEqual([["adopted"], {}]);
   });
 
   test("that is not there yet costs nothing but a look now and then", async () => {
