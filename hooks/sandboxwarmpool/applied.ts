@@ -1,9 +1,9 @@
 /** How a pool answers with a Sandbox that exists: as it was last applied, so that nothing changes but what is meant. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
-import { LAST_APPLIED_ANNOTATION, lastApplied, mergeApply, sameJson } from "../../lib/apply.ts";
+import { lastApplied, mergeApply, sameJson } from "../../lib/apply.ts";
 import { CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../../lib/keys.ts";
-import { controllerOf, type OwnerReference } from "../../lib/objects.ts";
+import { controllerOf } from "../../lib/objects.ts";
 import { controllerReference, type PoolSandbox } from "./sandbox.ts";
 
 /**
@@ -17,7 +17,7 @@ import { controllerReference, type PoolSandbox } from "./sandbox.ts";
  */
 export function appliedOf(sandbox: Sandbox, pool: SandboxWarmPool): PoolSandbox {
   const applied = lastApplied(sandbox) as unknown as PoolSandbox | undefined;
-  if (!applied || ownersOf(applied).length === 0) return described(sandbox, pool);
+  if (!applied) return described(sandbox, pool);
   const { [CONTROLLER_UID_LABEL]: uid, ...labels } = applied.metadata.labels ?? {};
   return {
     ...applied,
@@ -37,26 +37,21 @@ export function appliedOf(sandbox: Sandbox, pool: SandboxWarmPool): PoolSandbox 
 export function isHandable(sandbox: Sandbox): boolean {
   const applied = lastApplied(sandbox) as unknown as PoolSandbox | undefined;
   const owner = controllerOf(sandbox.metadata)?.name;
-  if (!applied || !ownersOf(applied).some(({ name }) => name === owner)) return false;
+  if (!applied?.metadata.ownerReferences?.some(({ name }) => name === owner)) return false;
   const { spec } = applied;
   const observed = { spec: sandbox.spec };
   return sameJson(mergeApply(observed, { spec }, { spec }), observed);
 }
 
-function ownersOf({ metadata }: PoolSandbox): OwnerReference[] {
-  return metadata.ownerReferences ?? [];
-}
-
 function described({ metadata, spec }: Sandbox, pool: SandboxWarmPool): PoolSandbox {
   const { podTemplate, volumeClaimTemplates, service } = spec;
-  const { [LAST_APPLIED_ANNOTATION]: _, ...annotations } = metadata.annotations ?? {};
   return {
     apiVersion: "agents.x-k8s.io/v1beta1",
     kind: "Sandbox",
     metadata: {
       name: metadata.name,
       labels: { ...metadata.labels },
-      annotations: { ...annotations, [DECORATOR_ANNOTATION]: "sandboxclaim" },
+      annotations: { ...metadata.annotations, [DECORATOR_ANNOTATION]: "sandboxclaim" },
       ownerReferences: [controllerReference(pool)],
     },
     spec: {

@@ -62,7 +62,7 @@ test("a member of another controller becomes one of the claims' attachments to b
   });
 });
 
-test("one that was applied without an owner is described, too: the swap would put the new owner beside the old", () => {
+test("one that was applied without an owner gets one there first: the swap would put the new owner beside the old", () => {
   const ownerless = aMember(1, {
     applied: { metadata: { ownerReferences: [] } },
     metadata: { ownerReferences: [POOL] },

@@ -28,6 +28,13 @@ test("the next look, while what was given away still shows: a second, as long as
   }
 });
 
+test("the next look after making a Sandbox for a claim is soon, members or not", () => {
+  const memories = new Map();
+  const pool = aPool({ spec: { replicas: 0 } });
+  syncPool({ pool }, { memories, now: later(-1) });
+  expect(syncPool({ pool, claims: [aClaim("c")] }, { memories }).resyncAfterSeconds).toBe(0.03);
+});
+
 test("the next look is never at once: what is left of a moment is the shortest wait", () => {
   const sandboxes = [aMember(1, { state: "coming", age: 299 })];
   const pool = aPool({ spec: { replicas: 1 } });
