@@ -52,6 +52,19 @@ test("a pool that has forgotten what it gave gives a second one: the claim shows
   expect(readyOf(claim)?.status).toBe("True");
 });
 
+test("a pool that has forgotten what it gave, and does not see it leave, cannot give it to another claim", async () => {
+  const acts: Scenario["acts"] = [
+    { act: "claim", claim: 1, wait: 500 },
+    { act: "restartHook", hook: "sandboxwarmpool", wait: 40 },
+    { act: "claim", claim: 0, wait: 0 },
+  ];
+  const late = { kind: "Sandbox", from: 501, lasts: 500, delay: 300 };
+  const { store, writes } = await story({ acts, forecast: { ...CALM, lags: [late] } });
+  const name = statusOf(findObject(store, "SandboxClaim", "claim-1")).sandbox?.name;
+  expect(writes.filter((write) => write === `update Sandbox ${name}`)).toHaveLength(1);
+  expect(readyOf(findObject(store, "SandboxClaim", "claim-0"))?.status).toBe("True");
+});
+
 test.for([
   { policy: "Retain", claims: ["claim-0"] },
   { policy: "Delete", claims: [] },
