@@ -49,15 +49,24 @@ export function memberName(pool: SandboxWarmPool, number: number): string {
 }
 
 /**
- * Returns the highest number in use: of the members seen now or before. A pool without a past begins at the clock's
- * milliseconds, so that a pool of the same name does not use the names of the one before it.
+ * Returns the highest number in use: of the members seen now or before. A pool without a past begins at the milliseconds
+ * of its birth, so that a pool of the same name does not use the names of the one before it.
  */
 export function highestNumber(pool: SandboxWarmPool, members: Sandbox[], memory: PoolMemory, now: Date): number {
   const seen = members.map((member) => placeOf(member)?.number ?? 0);
-  const highest = Math.max(memory.sequence, pool.status?.sequence ?? 0, ...seen) || now.getTime();
+  const highest = Math.max(memory.sequence, pool.status?.sequence ?? 0, ...seen) || firstNumber(pool, now);
   const { after, last, at } = memory.tried ?? { after: NaN, last: NaN, at: NaN };
   memory.sequence = highest === after && now.getTime() - at >= IN_VAIN_MS ? last : highest;
   return memory.sequence;
+}
+
+/**
+ * Not the clock: a process that has just been started asks for the names that the one before it asked for, and that do
+ * not show yet, instead of for as many again. Births are whole seconds: the UID tells those of one second apart.
+ */
+function firstNumber({ metadata }: SandboxWarmPool, now: Date): number {
+  const born = Date.parse(metadata.creationTimestamp ?? "");
+  return Number.isNaN(born) ? now.getTime() : born + Number.parseInt(nameHash(metadata.uid ?? ""), 16) % 1000;
 }
 
 /**

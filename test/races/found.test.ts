@@ -63,6 +63,20 @@ const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
       },
     },
   },
+  {
+    name: "the pool's hook is started anew before what it made for an empty pool shows",
+    reason: "it asks for the same names, not for as many again",
+    scenario: {
+      replicas: 2,
+      acts: [{ act: "restartHook", hook: "sandboxwarmpool", wait: 4 }],
+      forecast: {
+        ...CALM,
+        requestMs: [0],
+        answerMs: [0, 2, 3],
+        lags: [{ kind: "Sandbox", from: 0, lasts: 90, delay: 90 }],
+      },
+    },
+  },
 ];
 
 test.for(cases)("$name: $reason", async ({ scenario }) => {

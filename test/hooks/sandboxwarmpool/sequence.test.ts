@@ -55,7 +55,18 @@ test("pools whose names are cut or rewritten alike have members of different nam
   expect(new Set(names).size).toBe(4);
 });
 
-test("a pool without a past begins at the clock's milliseconds: not where a pool of its name before it did", () => {
+test("a process that has forgotten asks for the names that the one before it asked for", () => {
+  const born = (uid: string, seconds: number) =>
+    aPool({ metadata: { uid, creationTimestamp: ago(seconds) }, spec: { replicas: 2 } });
+  const namesOf = (pool: ReturnType<typeof aPool>, now?: Date) =>
+    newNames(syncPool({ pool }, now === undefined ? {} : { now })).members;
+  const first = namesOf(born("uid-warm", 10));
+  expect(namesOf(born("uid-warm", 10), later(2))).toEqual(first);
+  const others = [...namesOf(born("uid-other", 10)), ...namesOf(born("uid-warm", 9))];
+  expect(others.filter((name) => first.includes(name))).toEqual([]);
+});
+
+test("a pool of unknown age begins at the clock's milliseconds: not where a pool of its name before it did", () => {
   const first = newNames(syncPool({ pool: size(2) })).members;
   expect(first).toEqual(["warm-mwqcvpc1", "warm-mwqcvpc2"]);
   const next = newNames(syncPool({ pool: size(2) }, { now: later(60) })).members;
