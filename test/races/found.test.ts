@@ -68,13 +68,11 @@ const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
     reason: "it asks for the same names, not for as many again",
     scenario: {
       replicas: 2,
-      acts: [{ act: "restartHook", hook: "sandboxwarmpool", wait: 4 }],
-      forecast: {
-        ...CALM,
-        requestMs: [0],
-        answerMs: [0, 2, 3],
-        lags: [{ kind: "Sandbox", from: 0, lasts: 90, delay: 90 }],
-      },
+      acts: [
+        { act: "restartHook", hook: "sandboxwarmpool", wait: 20 },
+        { act: "touch", kind: "SandboxWarmPool", member: 0, wait: 0 },
+      ],
+      forecast: { ...CALM, lags: [{ kind: "Sandbox", from: 0, lasts: 90, delay: 90 }] },
     },
   },
 ];
