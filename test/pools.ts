@@ -69,7 +69,7 @@ export const STATUS = {
   suspended: { conditions: [condition("Ready", "False", "SandboxSuspended", "Sandbox is suspended")] },
   expired: { conditions: [condition("Ready", "False", "SandboxExpired", "Sandbox has expired")] },
   invalid: { conditions: [condition("Ready", "False", "InvalidConfiguration", "Error seen: bad name")] },
-  refused: { conditions: [condition("Ready", "False", "ReconcilerError", "Error seen: denied by a webhook")] },
+  refused: { conditions: [condition("Ready", "False", "ReconcilerError", "Error seen: denied by the quota webhook")] },
   overQuota: { conditions: [condition("Ready", "False", "ReconcilerError", 'Error seen: exceeded quota: "small"')] },
   unschedulable: {
     conditions: [waiting, condition("PodScheduled", "False", "Unschedulable", "0/3 nodes are available")],

@@ -40,7 +40,7 @@ export function syncSandboxWarmPool(
   noteMembers(memory, view.members.length, now);
   const isDue = !isServing || now.getTime() - memory.maintainedAt >= MAINTENANCE_MS;
   if (isDue) memory.maintainedAt = now.getTime();
-  const drains = isDue ? drainsOf(view, config, memory, now).filter((drain) => !isHanded(drain, allocation)) : [];
+  const drains = isDue ? drainsOf(view, config, memory, now) : [];
   const refill = isDue ? refillOf(view, config, memory, isServing, now) : { count: 0, again: SOON };
   return {
     status: computeStatus(view, config, now),
@@ -50,7 +50,7 @@ export function syncSandboxWarmPool(
   };
 }
 
-/** Answers with every Sandbox that stays, unchanged but for those that are handed over or marked. */
+/** Answers with every Sandbox that stays, unchanged but for those that are handed over or, if not that, marked. */
 function kept(view: View, { handed }: Allocation, drains: Drain[], now: Date): PoolSandbox[] {
   const claims = new Map(handed.map(({ sandbox, claim }) => [sandbox, claim]));
   const reasons = new Map(drains.map(({ sandbox, reason }) => [sandbox, reason]));
@@ -81,10 +81,6 @@ function marked(applied: PoolSandbox, reason: string): PoolSandbox {
     ...applied,
     metadata: { ...applied.metadata, labels: { ...applied.metadata.labels, [DRAINING_LABEL]: reason } },
   };
-}
-
-function isHanded({ sandbox }: Drain, { handed }: Allocation): boolean {
-  return handed.some((entry) => entry.sandbox === sandbox);
 }
 
 function wordsFor({ metadata }: Sandbox): string {

@@ -4,7 +4,7 @@ import { environmentProblem, withEnvironment } from "../../claims/environment.ts
 
 const POD = {
   containers: [
-    { name: "main", env: [{ name: "A", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }] },
+    { name: "first", env: [{ name: "A", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }] },
     { name: "side" },
     { name: "mapped", envFrom: [{ configMapRef: { name: "m" } }] },
     { name: "unmapped", envFrom: [] },

@@ -75,6 +75,22 @@ test("a cold Sandbox stays cold, and its Pod's metadata is the claim's already",
   expect(spec).toEqual(cold.spec);
 });
 
+test("a cold Sandbox changes hands as it was made, though the template is another by now", () => {
+  const cold = aColdSandbox(aClaim("c"));
+  const template = aTemplate({
+    spec: { podTemplate: { metadata: { labels: { app: "new" } }, spec: { containers: [] } } },
+  });
+  expect(swap(cold, aClaim("c"), { template }).spec).toEqual(cold.spec);
+});
+
+test.for([aMember(1), aColdSandbox(aClaim("c"))])(
+  "no word of mode or shutdown is applied: they are the user's",
+  (sandbox) => {
+    const view = viewOf(aPoolRequest({ sandboxes: [sandbox] }), NOW);
+    expect(Object.keys(handedOver(view, sandbox, aClaim("c"), NOW).spec ?? {})).toEqual(["podTemplate"]);
+  },
+);
+
 test("the client's name and trace go along, the pool's own name as client does not", () => {
   const asked = aClaim("c", {
     metadata: {

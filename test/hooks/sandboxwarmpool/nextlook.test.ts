@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { later, syncPool } from "../../poolcalls.ts";
+import { later, marks, syncPool } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, aMember, aPool } from "../../pools.ts";
 
 const looks = [
@@ -33,6 +33,12 @@ test("the next look after making a Sandbox for a claim is soon, members or not",
   const pool = aPool({ spec: { replicas: 0 } });
   syncPool({ pool }, { memories, now: later(-1) });
   expect(syncPool({ pool, claims: [aClaim("c")] }, { memories }).resyncAfterSeconds).toBe(0.03);
+});
+
+test("the next look for a claim that cannot be served for want of a template: a minute, and the pool does not count as serving", () => {
+  const claims = [aClaim("c", { spec: { env: [{ name: "A", value: "1" }] } })];
+  const answer = syncPool({ template: null, pool: aPool({ spec: { replicas: 0 } }), sandboxes: [aMember(1)], claims });
+  expect([answer.resyncAfterSeconds, marks(answer)]).toEqual([60, { "warm-1": "surplus" }]);
 });
 
 test("the next look is never at once: what is left of a moment is the shortest wait", () => {

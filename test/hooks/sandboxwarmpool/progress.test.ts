@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { SandboxWarmPool } from "../../../api/sandboxwarmpool.ts";
 import { type Call, syncPool, type World } from "../../poolcalls.ts";
-import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned, type Seen } from "../../pools.ts";
+import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned, type Seen, STATUS } from "../../pools.ts";
 
 const one = aPool({ spec: { replicas: 1 } });
 const HELD = "holding them instead of replacing (replacements would be equally unschedulable)";
@@ -56,7 +56,7 @@ const cases: Case[] = [
   {
     name: "a refusal",
     ...single("refused"),
-    want: ["False", "ChildrenRefused", lacks("Error seen: denied by a webhook")],
+    want: ["False", "ChildrenRefused", lacks("Error seen: denied by the quota webhook")],
   },
   {
     name: "an image that cannot be had",
@@ -110,6 +110,19 @@ const cases: Case[] = [
     name: "some Ready, two of one cause: the first's words",
     sandboxes: [aMember(1), aMember(2, { age: 9, state: "imagePull" }), aMember(3, { age: 8, state: "imagePull" })],
     want: ["False", "ImagePullFailed", "1 of 3 sandboxes are Ready, 2 cannot be: no such image"],
+  },
+  {
+    name: "a Ready member whose containers fail now and then",
+    pool: aPool({ spec: { replicas: 2 } }),
+    sandboxes: [
+      aMember(1, {
+        status: {
+          conditions: [...STATUS.ready.conditions, ...STATUS.crashing.conditions.slice(1)],
+          podIPs: STATUS.ready.podIPs,
+        },
+      }),
+    ],
+    want: ["True", "Filling", "1 of 2 sandboxes are Ready"],
   },
   {
     name: "overdue and not: only those are counted",

@@ -27,7 +27,9 @@ test.for(counts)("%s", ([, replicas, sandboxes, count, again]) => {
 });
 
 test("without a template nothing is made", () => {
-  expect(newNames(syncPool({ template: null }))).toEqual({ cold: [], members: [] });
+  const answer = syncPool({ template: null, pool: size(40) });
+  expect(newNames(answer)).toEqual({ cold: [], members: [] });
+  expect(answer.resyncAfterSeconds).toBe(60);
 });
 
 test("an answer makes a batch at most", () => {
@@ -64,6 +66,7 @@ test("a rate is a bucket that starts full and holds a second's worth; what is le
   expect(at(0)).toEqual([2, 0.03]);
   expect(at(0)).toEqual([0, 0.5]);
   expect(at(0.5)).toEqual([1, 0.03]);
+  expect(at(0.6)).toEqual([0, 0.5]);
   expect(at(60)).toEqual([2, 0.03]);
 });
 
