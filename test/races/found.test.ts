@@ -43,7 +43,7 @@ const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
     reason: "that one is the old claim's, and has the name",
     scenario: {
       replicas: 0,
-      acts: [{ act: "claim", claim: 0, wait: 0 }, { act: "reclaim", claim: 0, wait: 0 }],
+      acts: [{ act: "claim", claim: 0, wait: 500 }, { act: "reclaim", claim: 0, wait: 3 }],
     },
   },
   {
@@ -52,14 +52,14 @@ const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
     scenario: {
       replicas: 0,
       acts: [
-        { act: "claim", claim: 0, cold: false, wait: 500 },
-        { act: "reclaim", claim: 0, wait: 289 },
+        { act: "claim", claim: 0, cold: true, wait: 500 },
+        { act: "reclaim", claim: 0, cold: true, wait: 330 },
       ],
       forecast: {
         ...CALM,
         requestMs: [37, 34, 0],
         answerMs: [5, 36],
-        lags: [{ kind: "Sandbox", from: 0, lasts: 887, delay: 250 }],
+        lags: [{ kind: "Sandbox", from: 0, lasts: 1500, delay: 250 }],
       },
     },
   },

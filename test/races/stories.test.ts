@@ -124,3 +124,14 @@ test("a Sandbox that its user deletes is replaced by another, under the same cla
   expect(new Set(writes.filter((write) => write.startsWith("update Sandbox "))).size).toBe(2);
   expect(names(objectsOf(store, "Sandbox"))).toContain(shown);
 });
+
+test("a claim whose Pod has failed stays failed, even when its user deletes the Sandbox", async () => {
+  const dies = { startMs: 10, probeMs: 10, fate: "dies", lifeMs: 900 } as const;
+  const { store } = await story({
+    replicas: 2,
+    fates: [dies, dies],
+    acts: [{ act: "claim", claim: 0, wait: 500 }, { act: "dropSandbox", claim: 0, wait: 1500 }],
+  });
+  expect(readyOf(findObject(store, "SandboxClaim", "claim-0"))).toMatchObject({ status: "False", reason: "PodFailed" });
+  expect(objectsOf(store, "Sandbox").filter(claimOf)).toEqual([]);
+});
