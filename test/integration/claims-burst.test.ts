@@ -45,16 +45,16 @@ const CASES: Case[] = [
   },
 ];
 
-test.for(CASES)("300 claims at once $name", { timeout: 300_000 }, async ({ replicas, breaking }) => {
+test.for(CASES)("300 claims at once $name", { timeout: 900_000 }, async ({ replicas, breaking }) => {
   const ns = await makeNamespace(world.kubectl);
   await ns.apply(aSimulatedTemplate("t"), aPool("p", replicas, "t"));
-  await untilFull(ns, "p", 120);
+  await untilFull(ns, "p", 300);
   const history = await followClaims(ns);
   const served = () => history.ready().length;
   await createAll(ns, Array.from({ length: CLAIMS }, (_, index) => aClaim(`c-${index}`, "p")));
   await breaking(served);
-  await until(() => Promise.resolve(served()), (count) => count === CLAIMS, 180);
-  await untilFull(ns, "p", 120);
+  await until(() => Promise.resolve(served()), (count) => count === CLAIMS, 300);
+  await untilFull(ns, "p", 300);
   await expectOneEach(ns, history, replicas);
 });
 
@@ -69,7 +69,7 @@ async function repeatedly(times: number, served: () => number, act: () => Promis
 
 /** Every claim shows another Sandbox, which is its own; there are no others but the pool's. */
 async function expectOneEach(ns: Namespace, history: History, replicas: number): Promise<void> {
-  await until(async () => (await ns.list("sandbox")).length, (count) => count === CLAIMS + replicas, 60);
+  await until(async () => (await ns.list("sandbox")).length, (count) => count === CLAIMS + replicas, 120);
   expect(faultsOf(history)).toEqual([]);
   const shown = new Map(
     (await ns.list("sandboxclaim")).map((claim) => [claim.status.sandbox.name, claim.metadata.uid]),

@@ -27,31 +27,40 @@ export interface History {
   ready(): string[];
 }
 
-/** Follows the claims of a namespace until the test ends; a broken watch goes on from the last version. */
+/** Follows the claims of a namespace until the test ends; a watch that cannot go on begins with a list again. */
 export async function followClaims(ns: Namespace): Promise<History> {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
   const api = connect(await kubeconfigCredentials(ns.cluster.kubeconfig), { signal: stop.signal });
   const path = `/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/${ns.name}/sandboxclaims`;
   const versions = new Map<string, Loose[]>();
-  let version = "";
-  const watch = async () => {
-    while (!stop.signal.aborted) {
-      try {
-        if (version === "") version = (await api.send({ method: "GET", path }) as Loose).body.metadata.resourceVersion;
-        const { events } = await api.watch(path, { resourceVersion: version, timeoutSeconds: "600" });
-        for await (const { type, object } of events as AsyncIterable<Loose>) {
-          version = object.metadata.resourceVersion;
-          if (type !== "DELETED") {
-            versions.set(object.metadata.name, [...(versions.get(object.metadata.name) ?? []), object]);
-          }
-        }
-      } catch {
-        await sleep(100, stop.signal);
-      }
+  const note = (claim: Loose) => {
+    const before = versions.get(claim.metadata.name) ?? [];
+    if (before.at(-1)?.metadata.resourceVersion !== claim.metadata.resourceVersion) {
+      versions.set(claim.metadata.name, [...before, claim]);
     }
   };
-  void watch();
+  const watch = async () => {
+    const { body } = await api.send({ method: "GET", path }) as Loose;
+    body.items.forEach(note);
+    let version = body.metadata.resourceVersion;
+    while (!stop.signal.aborted) {
+      const { events } = await api.watch(path, { resourceVersion: version, timeoutSeconds: "600" });
+      for await (const { type, object } of events as AsyncIterable<Loose>) {
+        if (type === "ERROR") throw new Error(object.message);
+        version = object.metadata.resourceVersion;
+        if (type !== "DELETED") note(object);
+      }
+      await sleep(100, stop.signal);
+    }
+  };
+  const keepWatching = async () => {
+    while (!stop.signal.aborted) {
+      await watch().catch(() => {});
+      await sleep(100, stop.signal);
+    }
+  };
+  void keepWatching();
   const isReady = (history: Loose[]) => condition(history.at(-1), "Ready")?.status === "True";
   return { versions, ready: () => [...versions].filter(([, history]) => isReady(history)).map(([name]) => name) };
 }
