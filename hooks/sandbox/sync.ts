@@ -2,9 +2,11 @@
 import type { Sandbox, SandboxStatus } from "../../api/sandbox.ts";
 import type { Desired, Observed } from "../../lib/metacontroller.ts";
 import { desiredChildren, expiredChildren, untouchedChildren } from "./children.ts";
-import { expiryPhase, resyncAfter } from "./expiry.ts";
+import { type ExpiryPhase, expiryPhase, resyncAfter } from "./expiry.ts";
 import { computeStatus } from "./status.ts";
-import { viewOf } from "./view.ts";
+import { type View, viewOf } from "./view.ts";
+
+const MISSING_POD_SECONDS = 5;
 
 /** What an installation decides for all its Sandboxes. */
 export interface SandboxConfig {
@@ -24,10 +26,21 @@ export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: Sand
     return { status: { ...sandbox.status }, ...untouchedChildren(view) };
   }
   const expiry = expiryPhase(sandbox, now);
-  const resyncAfterSeconds = resyncAfter(sandbox, now);
+  const resyncAfterSeconds = soonest(resyncAfter(sandbox, now), lookForPod(view, expiry));
   return {
     status: computeStatus(view, expiry, config.clusterDomain, now),
     ...(expiry === "published" ? expiredChildren(view) : desiredChildren(view)),
     ...(resyncAfterSeconds === undefined ? {} : { resyncAfterSeconds }),
   };
+}
+
+/** A Pod of a former Sandbox may still hold the name: when it is gone, nobody says so. */
+function lookForPod(view: View, expiry: ExpiryPhase): number | undefined {
+  const isWanted = view.sandbox.spec.operatingMode === "Running" && expiry === "none";
+  return isWanted && view.pods.length === 0 ? MISSING_POD_SECONDS : undefined;
+}
+
+function soonest(...waits: (number | undefined)[]): number | undefined {
+  const known = waits.filter((seconds) => seconds !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
 }

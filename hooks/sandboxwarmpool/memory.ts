@@ -29,6 +29,8 @@ export interface PoolMemory {
   /** Members at the last call, and when they last became fewer; times in milliseconds since the epoch. */
   active: number;
   droppedAt: number;
+  /** What the last answer rested on, and how many in a row have rested on the same. */
+  stood: { on: string; times: number };
   /** When the pool was last brought to size rather than claims served. */
   maintainedAt: number;
 }
@@ -65,6 +67,7 @@ export function forgotten(now: number): PoolMemory {
     tokensAt: now,
     active: 0,
     droppedAt: -Infinity,
+    stood: { on: "", times: 0 },
     maintainedAt: now,
   };
 }

@@ -27,7 +27,7 @@ const RECHECK_SECONDS = 60;
  *
  * | what is open | seconds |
  * |---|---|
- * | claims were served: others may wait in line, and members be missing | 0.03 |
+ * | claims were served: others may wait in line, and members be missing | 0.03, doubled for each answer that nothing came of |
  * | a claim waits for a member that is coming, or for the keeper | 0.2 |
  * | a claim was given a Sandbox, or one was made for it, and that does not show yet | 1 |
  * | a Sandbox that was given away still shows: it wakes its new owner alone, and may have gone already | 1 |
@@ -48,5 +48,14 @@ export function nextLook({ view, allocation, refill, memory }: Open, config: War
     ...(refill.again === undefined ? [] : [refill.again]),
     ...grace.filter((seconds) => seconds > 0),
   ];
-  return Math.max(SOON, Math.min(...waits));
+  return Math.max(SOON * patience(view, memory), Math.min(...waits));
+}
+
+/** Doubles, up to a second or so, while nothing comes of the answers: the API server is away, or refuses the writes. */
+function patience({ claims, members, cold, draining }: View, memory: PoolMemory): number {
+  const newest = [...members, ...cold, ...claims].map(({ metadata }) => metadata.resourceVersion ?? "").sort().at(-1);
+  const counts = [claims.length, members.length, cold.length, draining.length, memory.sequence];
+  const on = [...counts, newest, claims.at(-1)?.metadata.uid].join();
+  memory.stood = { on, times: memory.stood.on === on ? memory.stood.times + 1 : 0 };
+  return 2 ** Math.min(memory.stood.times, 5);
 }

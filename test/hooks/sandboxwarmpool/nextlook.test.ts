@@ -28,6 +28,16 @@ test("the next look, while what was given away still shows: a second, as long as
   }
 });
 
+test("the next look is twice as late each time that nothing comes of an answer, a second at most, and soon again then", () => {
+  const memories = new Map();
+  const claims = [aClaim("c"), aClaim("d")];
+  const look = (...sandboxes: ReturnType<typeof aMember>[]) =>
+    syncPool({ pool: aPool({ spec: { replicas: 2 } }), claims, sandboxes }, { memories }).resyncAfterSeconds;
+  const both = [aMember(1), aMember(2)];
+  expect(Array.from({ length: 7 }, () => look(...both))).toEqual([0.03, 0.06, 0.12, 0.24, 0.48, 0.96, 0.96]);
+  expect(look(aMember(2))).toBe(0.03);
+});
+
 test("the next look after making a Sandbox for a claim is soon, members or not", () => {
   const memories = new Map();
   const pool = aPool({ spec: { replicas: 0 } });
