@@ -162,7 +162,7 @@ test("the rights end where the needs end", async () => {
     "get leases.coordination.k8s.io/hookbox-keeper -n hookbox-system",
     "delete pods",
     "create networkpolicies.networking.k8s.io",
-    "patch networkpolicies.networking.k8s.io",
+    "update networkpolicies.networking.k8s.io",
     "patch sandboxwarmpools.extensions.agents.x-k8s.io",
     "delete sandboxtemplates.extensions.agents.x-k8s.io",
     "patch sandboxclaims.extensions.agents.x-k8s.io --subresource=status",

@@ -12,19 +12,17 @@ const KINDS: Record<string, [groupVersion: string, plural: string]> = {
   networkpolicy: ["/apis/networking.k8s.io/v1", "networkpolicies"],
   persistentvolumeclaim: [CORE, "persistentvolumeclaims"],
   pod: [CORE, "pods"],
-  pods: [CORE, "pods"],
   pvc: [CORE, "persistentvolumeclaims"],
   resourcequota: [CORE, "resourcequotas"],
   sandbox: ["/apis/agents.x-k8s.io/v1beta1", "sandboxes"],
   sandboxclaim: [EXTENSIONS, "sandboxclaims"],
-  sandboxes: ["/apis/agents.x-k8s.io/v1beta1", "sandboxes"],
   sandboxtemplate: [EXTENSIONS, "sandboxtemplates"],
   sandboxwarmpool: [EXTENSIONS, "sandboxwarmpools"],
   service: [CORE, "services"],
   serviceaccount: [CORE, "serviceaccounts"],
 };
 
-/** Reads of one namespace; kinds as kubectl names them. */
+/** Reads of one namespace; kinds as kubectl names them, plural or not. */
 export interface Reads {
   /** Returns undefined if there is no such object. */
   get(kind: string, name: string): Promise<Loose | undefined>;
@@ -41,7 +39,7 @@ export function readsOf({ kubeconfig }: Kubectl, namespace: string): Reads {
         connect(credentials, { signal: new AbortController().signal })
       );
     apis.set(kubeconfig, api);
-    const [groupVersion, plural] = KINDS[kind] ?? [];
+    const [groupVersion, plural] = KINDS[kind] ?? Object.values(KINDS).find(([, plural]) => plural === kind) ?? [];
     if (plural === undefined) {
       throw new RangeError(`Cannot read "${kind}": tests know ${Object.keys(KINDS).join(", ")}`);
     }
