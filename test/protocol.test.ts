@@ -29,7 +29,7 @@ test("POST /sync answers what the hook wants, and no more than the protocol know
 
 test("resyncAfterSeconds is in the answer of a Sandbox that will expire", async () => {
   const sandbox = aSandbox({ spec: { shutdownTime: "2026-11-21T12:01:00Z" } });
-  const answer = await anApp().post("/sync", aRequest(sandbox));
+  const answer = await anApp().post("/sync", aRequest(sandbox, [aReadyPod()]));
   expect(await answer.json()).toMatchObject({ resyncAfterSeconds: 60 });
 });
 
