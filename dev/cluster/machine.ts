@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import process from "node:process";
+import { aptInstall } from "./apt.ts";
 
 /** Programs of the machine that a real node uses. */
 export interface NodeTools {
@@ -53,18 +54,10 @@ function missingPackages(): string[] {
 function installPackages(packages: string[], progress: (line: string) => void): string | undefined {
   if (!existsSync("/usr/bin/apt-get")) return "there is no apt-get here to install what is missing";
   progress(`installing Debian packages for the real node: ${packages.join(", ")} …`);
-  const apt = (...args: string[]) =>
-    spawnSync("apt-get", args, { encoding: "utf8", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } });
-  const install = () => apt("install", "-y", "-qq", "--no-install-recommends", ...packages);
-  let result = install();
-  if (result.status !== 0) {
-    apt("update", "-qq");
-    result = install();
-  }
+  const reason = aptInstall(packages);
   const still = missingPackages();
   if (still.length === 0) return undefined;
-  const reason = (result.stderr ?? "").trim().split("\n").at(-1) ?? "";
-  return `apt-get did not install ${still.join(", ")}: ${reason}`;
+  return `apt-get did not install ${still.join(", ")}: ${reason ?? "it says that it did"}`;
 }
 
 function findRunc(): string | undefined {

@@ -1,0 +1,14 @@
+/** Installs Debian packages. Whether this process may is the caller's to know. @module */
+import { spawnSync } from "node:child_process";
+import process from "node:process";
+
+/** Installs packages, with fresh lists if the old ones will not do; returns apt-get's last word, or `undefined` if all went well. */
+export function aptInstall(packages: readonly string[]): string | undefined {
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const apt = (...args: string[]) => spawnSync("apt-get", args, { encoding: "utf8", env });
+  const install = () => apt("install", "-y", "-qq", "--no-install-recommends", ...packages);
+  if (install().status === 0) return undefined;
+  apt("update", "-qq");
+  const { status, stderr } = install();
+  return status === 0 ? undefined : (stderr ?? "").trim().split("\n").at(-1) ?? "";
+}
