@@ -20,7 +20,7 @@ test("environmentName() changes with the requirements, the version and the insta
     environmentName("a==1", PYTHON),
     environmentName("a==2", PYTHON),
     environmentName("a==1", { ...PYTHON, version: [3, 12, 2] }),
-    environmentName("a==1", { ...PYTHON, prefix: "/home/me/python" }),
+    environmentName("a==1", { ...PYTHON, prefix: "/opt/python" }),
   ];
   expect(new Set(names).size).toBe(names.length);
   expect(environmentName("a==1", { ...PYTHON, executable: "/usr/bin/python3" })).toBe(names[0]);

@@ -3,21 +3,8 @@ import { onTestFinished } from "vitest";
 import { connect } from "../../keeper/connection.ts";
 import { kubeconfigCredentials } from "../../keeper/credentials.ts";
 import { sleep } from "../../keeper/sleep.ts";
+import { FINAL_REASONS } from "../finalreasons.ts";
 import { condition, type Loose, type Namespace } from "./namespace.ts";
-
-/** Reasons that make the contract's clients give up on a claim. */
-const FINAL = new Set([
-  "TemplateNotFound",
-  "WarmPoolNotFound",
-  "InvalidMetadata",
-  "EnvVarsInjectionRejected",
-  "VolumeClaimTemplatesError",
-  "ClaimExpired",
-  "SandboxExpired",
-  "InvalidConfiguration",
-  "PodFailed",
-  "PodSucceeded",
-]);
 
 /** What a watch has shown so far. */
 export interface History {
@@ -68,7 +55,9 @@ export async function followClaims(ns: Namespace): Promise<History> {
 /** Lists what clients of the contract must never see in the lives of claims that became Ready, as text. */
 export function faultsOf({ versions }: History): string[] {
   return [...versions].flatMap(([name, history]) => {
-    const reasons = history.map((claim) => condition(claim, "Ready")).filter((ready) => FINAL.has(ready?.reason));
+    const reasons = history.map((claim) => condition(claim, "Ready")).filter((ready) =>
+      FINAL_REASONS.has(ready?.reason)
+    );
     const shown = history.map((claim) => claim.status?.sandbox?.name).filter(Boolean);
     const incomplete = history.filter(({ status, ...claim }) => {
       const isReady = condition({ status, ...claim }, "Ready")?.status === "True";

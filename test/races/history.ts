@@ -4,6 +4,7 @@ import { sameJson } from "../../lib/apply.ts";
 import { type Condition, findCondition } from "../../lib/conditions.ts";
 import { FOR_CLAIM_ANNOTATION, WARM_POOL_LABEL } from "../../lib/keys.ts";
 import { controllerOf, type KubeObject } from "../../lib/objects.ts";
+import { FINAL_REASONS } from "../finalreasons.ts";
 import { findObject, objectsOf } from "./api.ts";
 import type { Notice } from "./weather.ts";
 
@@ -12,20 +13,6 @@ export interface Shown {
   conditions?: Condition[];
   sandbox?: { name?: string; podIPs?: string[] };
 }
-
-/** Reasons on which clients give up. Source: Agent Sandbox API 1.0, checklist item 6. */
-const FINAL = new Set([
-  "TemplateNotFound",
-  "WarmPoolNotFound",
-  "InvalidMetadata",
-  "EnvVarsInjectionRejected",
-  "VolumeClaimTemplatesError",
-  "ClaimExpired",
-  "SandboxExpired",
-  "InvalidConfiguration",
-  "PodFailed",
-  "PodSucceeded",
-]);
 
 export interface History {
   /** What must never happen and did. */
@@ -113,7 +100,7 @@ function finalRule(store: MemoryStore, say: Say): Notice {
     const ready = readyOf(after);
     const reason = ended.get(uid);
     if (ready?.status === "True" && reason && !restarted.has(uid)) say(`claim ${name} is Ready after ${reason}`);
-    if (ready?.status === "False" && FINAL.has(ready.reason)) ended.set(uid, ready.reason);
+    if (ready?.status === "False" && FINAL_REASONS.has(ready.reason)) ended.set(uid, ready.reason);
   };
 }
 
