@@ -5,21 +5,19 @@ import { findCondition } from "../lib/conditions.ts";
 import {
   ASSIGNED_AT_ANNOTATION,
   CLAIM_BOUND_LABEL,
+  CLIENT_REQUESTED_ANNOTATION,
   CREATED_BY_LABEL,
   FIRST_OBSERVED_ANNOTATION,
   FIRST_READY_ANNOTATION,
   LAUNCH_TYPE_LABEL,
   SANDBOX_NAME_ANNOTATION,
   TEMPLATE_REF_ANNOTATION,
+  WEBHOOK_OBSERVED_ANNOTATION,
 } from "../lib/keys.ts";
 import { controllerOf } from "../lib/objects.ts";
 import { type Regarding, regardingOf } from "./event.ts";
 
 export type LaunchType = "warm" | "cold" | "unknown";
-
-/** Annotations on claims: when their client asked for them, and when an admission webhook saw them; RFC 3339. */
-const CLIENT_REQUESTED_ANNOTATION = "agents.x-k8s.io/client-first-requested-at";
-const WEBHOOK_OBSERVED_ANNOTATION = "agents.x-k8s.io/webhook-first-observed-at";
 
 /** Times are in milliseconds since the epoch; undefined means unknown. */
 export interface ClaimView {

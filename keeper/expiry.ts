@@ -1,6 +1,7 @@
 /** Which Sandboxes and claims have expired and are to be deleted. Pure. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { expiryTime } from "../claims/expirytime.ts";
 import { type Condition, findCondition } from "../lib/conditions.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 
@@ -36,17 +37,12 @@ export function sandboxExpiryVerdict(sandbox: Sandbox, now: number): ExpiryVerdi
 }
 
 /**
- * Judges a claim: `Delete` deletes it in the background, `DeleteForeground` once Sandbox and Pod have gone. It expires at
- * the earlier of `shutdownTime` and `ttlSecondsAfterFinished` after it has finished.
+ * Judges a claim: `Delete` deletes it in the background, `DeleteForeground` once Sandbox and Pod have gone.
  * Source: Agent Sandbox API, section 3.5.6.
  */
 export function claimExpiryVerdict(claim: SandboxClaim, now: number): ExpiryVerdict {
-  const { shutdownPolicy, shutdownTime = "", ttlSecondsAfterFinished: ttl = NaN } = claim.spec.lifecycle ?? {};
-  const finished = findCondition(claim.status?.conditions, "Finished");
-  const finishedAt = finished?.status === "True" ? Date.parse(finished.lastTransitionTime) : NaN;
-  const times = [Date.parse(shutdownTime), finishedAt + ttl * 1000].filter((time) => !Number.isNaN(time));
-  const until = times.length > 0 ? Math.min(...times) : NaN;
-  return expiryVerdict(claim, { reason: "ClaimExpired", until, propagation: claimPropagation(shutdownPolicy) }, now);
+  const propagation = claimPropagation(claim.spec.lifecycle?.shutdownPolicy);
+  return expiryVerdict(claim, { reason: "ClaimExpired", until: expiryTime(claim) ?? NaN, propagation }, now);
 }
 
 /**

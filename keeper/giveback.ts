@@ -1,12 +1,15 @@
 /** Which Sandboxes another controller or a user has left lying, and what gives them back to pool or claim. Pure. @module */
 import type { Sandbox } from "../api/sandbox.ts";
-import { CLAIM_UID_LABEL, CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION, WARM_POOL_LABEL } from "../lib/keys.ts";
+import {
+  CLAIM_CONTROLLER,
+  CLAIM_UID_LABEL,
+  CONTROLLER_UID_LABEL,
+  DECORATOR_ANNOTATION,
+  WARM_POOL_LABEL,
+} from "../lib/keys.ts";
 import { controllerOf, type ObjectMeta, type OwnerReference } from "../lib/objects.ts";
 import { extensionOwner } from "./extensionowner.ts";
 import type { MetadataChange } from "./patch.ts";
-
-/** Name of the DecoratorController whose attachments a claim's Sandboxes are. */
-const CLAIM_CONTROLLER = "sandboxclaim";
 
 /** Returns the pool that an orphan says it is of, as hash of the name; undefined: not an orphan of a pool. */
 export function orphanOf({ metadata }: Sandbox): string | undefined {

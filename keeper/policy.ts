@@ -1,7 +1,7 @@
 /** Whether the NetworkPolicy of a template's name is the template's own. Pure. @module */
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { Problem } from "../api/unresolved.ts";
-import { DECORATOR_ANNOTATION, UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
+import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { controllerOf, type KubeObject } from "../lib/objects.ts";
 import type { Outcome, Situation } from "./look.ts";
 import type { MetadataChange } from "./patch.ts";
@@ -30,9 +30,6 @@ export interface PolicyFinding {
   /** What makes Metacontroller see a policy that another controller has made for the template. */
   change?: MetadataChange;
 }
-
-/** Name of the DecoratorController whose attachments templates' policies are. */
-const TEMPLATE_CONTROLLER = "sandboxtemplate";
 
 /** Judges what exists under the policy's name; undefined: nothing. Source: Agent Sandbox API, section 3.1. */
 export function policyFinding(

@@ -41,12 +41,19 @@ export const CLAIM_METADATA_ANNOTATION = `${PREFIX}claim-pod-metadata`;
 export const SANDBOX_NAME_ANNOTATION = `${PREFIX}sandbox-name`;
 /** Annotation on claims: when a controller first saw them, RFC 3339 with milliseconds. */
 export const FIRST_OBSERVED_ANNOTATION = `${PREFIX}controller-first-observed-at`;
+/** Annotation on claims: when their client asked for them, RFC 3339. */
+export const CLIENT_REQUESTED_ANNOTATION = `${PREFIX}client-first-requested-at`;
+/** Annotation on claims: when an admission webhook first saw them, RFC 3339; hookbox has none. */
+export const WEBHOOK_OBSERVED_ANNOTATION = `${PREFIX}webhook-first-observed-at`;
 /** Annotation on claims: when they first became Ready, RFC 3339 with milliseconds; `unknown` if nobody took note. */
 export const FIRST_READY_ANNOTATION = `${PREFIX}claim-first-ready-at`;
 /** Annotation on Pods: whether the cluster autoscaler may evict them; pools say `true` of members that nobody uses. */
 export const SAFE_TO_EVICT_ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 /** Annotation of Metacontroller on attachments: name of the DecoratorController that they belong to. */
 export const DECORATOR_ANNOTATION = "metacontroller.k8s.io/decorator-controller";
+/** Its value on the Sandboxes of pools and claims, and on the NetworkPolicies of templates. */
+export const CLAIM_CONTROLLER = "sandboxclaim";
+export const TEMPLATE_CONTROLLER = "sandboxtemplate";
 /** Annotation on Pods: sorted, comma-joined keys of the labels taken from the template. */
 export const PROPAGATED_LABELS_ANNOTATION = `${PREFIX}propagated-labels`;
 /** Annotation on Pods: sorted, comma-joined keys of the annotations taken from the template. */

@@ -59,6 +59,12 @@ export function controllerOf(meta: ObjectMeta): OwnerReference | undefined {
   return meta.ownerReferences?.find((owner) => owner.controller === true);
 }
 
+/** Returns the reference by which `owner` controls an object. */
+export function controllerReference({ apiVersion, kind, metadata }: KubeObject): OwnerReference {
+  const { name, uid = "" } = metadata;
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
+
 /** Returns the API group of an apiVersion: `""` for the core group. */
 export function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf("/");

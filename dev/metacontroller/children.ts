@@ -1,6 +1,6 @@
 /** Makes the observed children of one parent the desired ones: deletes, then creates and updates, one by one. @module */
 import { applyCreate, applyUpdate, sameJson } from "../../lib/apply.ts";
-import type { KubeObject, OwnerReference } from "../../lib/objects.ts";
+import { controllerReference, type KubeObject } from "../../lib/objects.ts";
 import { withMetadata } from "./live.ts";
 import { type Group, type Groups, kindKey, sortedGroups } from "./objectmap.ts";
 import { groupOf, isAlreadyExists, isConflict, isNotFound, type Resource, type Store } from "./store.ts";
@@ -11,12 +11,6 @@ export type Strategies = ReadonlyMap<string, string>;
 /** Returns the key of a kind in {@link Strategies}; the version does not matter. */
 export function strategyKey(apiVersion: string, kind: string): string {
   return `${kind}.${groupOf(apiVersion)}`;
-}
-
-/** Returns the reference by which a parent controls a child. */
-export function controllerReference({ apiVersion, kind, metadata }: KubeObject): OwnerReference {
-  const { name, uid = "" } = metadata;
-  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
 /**

@@ -1,6 +1,5 @@
 /** Which objects are a composite's children: claims, adopts and releases them. @module */
-import { controllerOf, type KubeObject } from "../../lib/objects.ts";
-import { controllerReference } from "./children.ts";
+import { controllerOf, controllerReference, type KubeObject } from "../../lib/objects.ts";
 import { editLive, type Live, withMetadata } from "./live.ts";
 import type { Matcher } from "./selector.ts";
 import { isNotFound, type Resource } from "./store.ts";

@@ -1,5 +1,6 @@
 /** The sync of a DecoratorController: asks the hook, writes labels, annotations and status, then manages attachments. @module */
 import { sameJson } from "../../lib/apply.ts";
+import { DECORATOR_ANNOTATION } from "../../lib/keys.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 import { manageChildren } from "./children.ts";
 import type { Controller, Flavour, Parents } from "./controller.ts";
@@ -16,9 +17,6 @@ import {
   syncFinalizer,
   withoutFinalizer,
 } from "./sync.ts";
-
-/** Names the DecoratorController that made an attachment. */
-export const DECORATOR_ANNOTATION = "metacontroller.k8s.io/decorator-controller";
 
 export const decorator: Flavour = { sync, adoption: () => undefined };
 

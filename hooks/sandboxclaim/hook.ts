@@ -1,5 +1,6 @@
 /** The SandboxClaim hook as a value: what a server mounts. @module */
 import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
+import { CLAIM_CONTROLLER } from "../../lib/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../lib/hook.ts";
 import type { ClaimConfig } from "./config.ts";
 import type { Memories } from "./memory.ts";
@@ -10,7 +11,7 @@ export function sandboxClaimHook(config: ClaimConfig): HookCalls {
   const memories: Memories = new Map();
   return decoratorCalls({
     type: "decorator",
-    name: "sandboxclaim",
+    name: CLAIM_CONTROLLER,
     parentSchema: sandboxClaimSchema,
     sync: (observed, now) => syncSandboxClaim(observed, now, config, memories),
   });

@@ -1,13 +1,14 @@
 /** The SandboxClaim hook: shows what the pool has given, follows the claim's wishes, and lets go in time. Pure. @module */
 import { sandboxSchema } from "../../api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
+import { expiryTime } from "../../claims/expirytime.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../lib/metacontroller.ts";
 import { unchanged } from "../../lib/unchanged.ts";
 import { attached } from "./attached.ts";
 import { keepSandbox } from "./attachment.ts";
 import { chooseSandbox } from "./choice.ts";
 import type { ClaimConfig } from "./config.ts";
-import { type ExpiryPhase, expiryPhase, expiryTime } from "./expiry.ts";
+import { type ExpiryPhase, expiryPhase } from "./expiry.ts";
 import { type Memories, recall } from "./memory.ts";
 import { recheckSeconds } from "./recheck.ts";
 import { unattached } from "./unattached.ts";

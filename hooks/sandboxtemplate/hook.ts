@@ -1,5 +1,6 @@
 /** The SandboxTemplate hook as a value: what a server mounts. @module */
 import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
+import { TEMPLATE_CONTROLLER } from "../../lib/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../lib/hook.ts";
 import { syncSandboxTemplate } from "./sync.ts";
 
@@ -7,7 +8,7 @@ import { syncSandboxTemplate } from "./sync.ts";
 export function sandboxTemplateHook(): HookCalls {
   return decoratorCalls({
     type: "decorator",
-    name: "sandboxtemplate",
+    name: TEMPLATE_CONTROLLER,
     parentSchema: sandboxTemplateSchema,
     sync: syncSandboxTemplate,
   });

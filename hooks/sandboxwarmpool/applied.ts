@@ -2,9 +2,9 @@
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import { lastApplied, mergeApply, sameJson } from "../../lib/apply.ts";
-import { CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../../lib/keys.ts";
-import { controllerOf } from "../../lib/objects.ts";
-import { controllerReference, type PoolSandbox } from "./sandbox.ts";
+import { CLAIM_CONTROLLER, CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../../lib/keys.ts";
+import { controllerOf, controllerReference } from "../../lib/objects.ts";
+import type { PoolSandbox } from "./sandbox.ts";
 
 /**
  * Returns a Sandbox of the pool as it was last applied.
@@ -51,7 +51,7 @@ function described({ metadata, spec }: Sandbox, pool: SandboxWarmPool): PoolSand
     metadata: {
       name: metadata.name,
       labels: { ...metadata.labels },
-      annotations: { ...metadata.annotations, [DECORATOR_ANNOTATION]: "sandboxclaim" },
+      annotations: { ...metadata.annotations, [DECORATOR_ANNOTATION]: CLAIM_CONTROLLER },
       ownerReferences: [controllerReference(pool)],
     },
     spec: {

@@ -6,7 +6,7 @@ import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
 import { findCondition } from "../../lib/conditions.ts";
 import { blueprintHash, isStale } from "./blueprint.ts";
-import { isReady } from "./condition.ts";
+import { isReady } from "./memberstate.ts";
 import type { WarmPoolConfig } from "./config.ts";
 import type { PoolMemory } from "./memory.ts";
 import { forClaim } from "./sandbox.ts";

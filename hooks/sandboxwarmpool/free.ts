@@ -2,7 +2,7 @@
 import type { Sandbox } from "../../api/sandbox.ts";
 import { isHandable } from "./applied.ts";
 import { blueprintHash, isStale } from "./blueprint.ts";
-import { memberState } from "./condition.ts";
+import { memberState } from "./memberstate.ts";
 import type { View } from "./view.ts";
 
 /** Members that nobody has taken yet; what a call returns is taken. */

@@ -15,8 +15,9 @@ import {
   TRACE_CONTEXT_ANNOTATION,
   WARM_POOL_LABEL,
 } from "../../lib/keys.ts";
+import { controllerReference } from "../../lib/objects.ts";
 import { appliedOf } from "./applied.ts";
-import { controllerReference, forClaim, type PoolSandbox, type PoolSandboxSpec } from "./sandbox.ts";
+import { forClaim, type PoolSandbox, type PoolSandboxSpec } from "./sandbox.ts";
 import type { View } from "./view.ts";
 
 /** Labels of a member that a claim's Sandbox does not have. `controller-uid` stays: Metacontroller insists on it. */

@@ -1,6 +1,6 @@
 /** When a pool has to be looked at again although nothing has told so. @module */
 import type { Allocation } from "./allocate.ts";
-import { isReady } from "./condition.ts";
+import { isReady } from "./memberstate.ts";
 import type { WarmPoolConfig } from "./config.ts";
 import { graceEnds, isHopeless } from "./drain.ts";
 import type { PoolMemory } from "./memory.ts";

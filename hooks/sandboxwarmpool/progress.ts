@@ -2,7 +2,7 @@
 import type { PoolProgressingReason } from "../../api/sandboxwarmpool.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
 import { findCondition, type Verdict } from "../../lib/conditions.ts";
-import { isReady } from "./condition.ts";
+import { isReady } from "./memberstate.ts";
 import type { WarmPoolConfig } from "./config.ts";
 import { isOverdue } from "./drain.ts";
 import type { View } from "./view.ts";

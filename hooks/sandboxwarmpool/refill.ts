@@ -1,8 +1,9 @@
 /** How many members a pool makes now, and when it looks again. @module */
 import type { WarmPoolConfig } from "./config.ts";
-import { isReady } from "./condition.ts";
+import { isReady } from "./memberstate.ts";
 import { forClaim } from "./sandbox.ts";
 import type { PoolMemory } from "./memory.ts";
+import { SOON } from "./nextlook.ts";
 import { inFlight } from "./sequence.ts";
 import type { View } from "./view.ts";
 
@@ -15,7 +16,6 @@ export interface Refill {
 /** A pool that has Ready members makes few at once: children are written one by one, and a claim would wait for them. */
 const FEW = 3;
 const MANY = 30;
-const SOON = 0.03;
 const A_MOMENT = 1;
 
 /**

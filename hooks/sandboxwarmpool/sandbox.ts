@@ -8,6 +8,7 @@ import { withEnvironment } from "../../claims/environment.ts";
 import { joinedMetadata } from "../../claims/podmetadata.ts";
 import { joinedVolumes } from "../../claims/volumes.ts";
 import {
+  CLAIM_CONTROLLER,
   CLAIM_METADATA_ANNOTATION,
   CREATED_BY_LABEL,
   DECORATOR_ANNOTATION,
@@ -24,7 +25,7 @@ import {
   WARM_POOL_LABEL,
 } from "../../lib/keys.ts";
 import { nameHash } from "../../lib/names.ts";
-import type { DesiredObject, OwnerReference } from "../../lib/objects.ts";
+import { controllerReference, type DesiredObject } from "../../lib/objects.ts";
 import { blueprintHash, podSpecHash, securedPodSpec } from "./blueprint.ts";
 import { memberName, type Place, placeText } from "./sequence.ts";
 
@@ -33,14 +34,6 @@ export type PoolSandboxSpec = Pick<SandboxSpec, "podTemplate" | "volumeClaimTemp
 export type PoolSandbox = DesiredObject<"Sandbox", PoolSandboxSpec>;
 
 const SANDBOX = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox" } as const;
-/** Name of the DecoratorController whose attachment a Sandbox becomes when a claim gets it. */
-const CLAIM_CONTROLLER = "sandboxclaim";
-
-/** Returns the reference by which an object controls a Sandbox. */
-export function controllerReference({ apiVersion, kind, metadata }: SandboxWarmPool | SandboxClaim): OwnerReference {
-  const { name, uid = "" } = metadata;
-  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
-}
 
 /** Builds the member of a place. Source: Agent Sandbox API, section 3.3.2. */
 export function buildMember(pool: SandboxWarmPool, template: SandboxTemplate, place: Place): PoolSandbox {

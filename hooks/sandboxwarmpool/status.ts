@@ -3,7 +3,7 @@ import type { PoolReadyReason, SandboxWarmPoolStatus } from "../../api/sandboxwa
 import { stamp, type Verdict } from "../../lib/conditions.ts";
 import { WARM_POOL_LABEL } from "../../lib/keys.ts";
 import { nameHash } from "../../lib/names.ts";
-import { isReady } from "./condition.ts";
+import { isReady } from "./memberstate.ts";
 import type { WarmPoolConfig } from "./config.ts";
 import { progressVerdict } from "./progress.ts";
 import { placeOf } from "./sequence.ts";

@@ -1,6 +1,7 @@
 /** Expiry of claims: when it comes, and its two steps for each policy. @module */
 import { expect, test } from "vitest";
-import { expiryPhase, expiryTime } from "../../../hooks/sandboxclaim/expiry.ts";
+import { expiryTime } from "../../../claims/expirytime.ts";
+import { expiryPhase } from "../../../hooks/sandboxclaim/expiry.ts";
 import {
   aBoundClaim,
   aClaim,
