@@ -31,6 +31,8 @@ const BUSY_RETRY_SECONDS = 1;
 const REFUSAL_RETRY_SECONDS = 30;
 
 type Settings = Required<HookAppOptions>;
+/** What a good request comes to: an answer to send as JSON, or the response that says why there is none. */
+type Outcome = { answer: object } | { refusal: Response };
 
 /**
  * Makes the app of one hook: `POST /sync`, `POST /customize` (where the hook has one), `GET /healthz`, `/readyz`,
@@ -54,7 +56,7 @@ export function createHookApp(hook: HookCalls, options: HookAppOptions = {}): Ho
   const { customize } = hook;
   app.route("/", endpoint(hook.name, "sync", settings, (body) => syncAnswer(hook, body, settings)));
   if (customize) {
-    app.route("/", endpoint(hook.name, "customize", settings, (body) => Response.json(customize(body))));
+    app.route("/", endpoint(hook.name, "customize", settings, (body) => ({ answer: customize(body) })));
   }
   return app;
 }
@@ -73,16 +75,16 @@ function withDefaults(options: HookAppOptions): Settings {
   };
 }
 
-function syncAnswer(hook: HookCalls, body: unknown, { now, log, metrics, maxUnexplainedDeletions }: Settings) {
+function syncAnswer(hook: HookCalls, body: unknown, { now, log, metrics, maxUnexplainedDeletions }: Settings): Outcome {
   const outcome = hook.sync(body, now(), maxUnexplainedDeletions);
-  if ("answer" in outcome) return Response.json(outcome.answer);
+  if ("answer" in outcome) return outcome;
   const { message, children } = outcome.refusal;
   metrics.refusals.inc({ hook: hook.name });
   log("error", "Answer refused by the guard", { hook: hook.name, ...parentOf(body), refusal: message, children });
-  return retryLater(message, REFUSAL_RETRY_SECONDS);
+  return { refusal: retryLater(message, REFUSAL_RETRY_SECONDS) };
 }
 
-function endpoint(hook: string, name: string, settings: Settings, answer: (body: unknown) => Response): Hono {
+function endpoint(hook: string, name: string, settings: Settings, answer: (body: unknown) => Outcome): Hono {
   const { metrics, log } = settings;
   const app = new Hono();
   let inFlight = 0;
@@ -99,11 +101,18 @@ function endpoint(hook: string, name: string, settings: Settings, answer: (body:
   app.use(`/${name}`, timeout(settings.maxRequestMs, () => new HTTPException(504, { message: "Request is too slow" })));
   app.use(`/${name}`, bodyLimit({ maxSize: settings.maxBodyBytes, onError: () => refuse(413, "body is too large") }));
   app.post(`/${name}`, async (c) => {
-    const text = await c.req.text();
+    const bytes = await c.req.arrayBuffer();
+    const count = (direction: "in" | "out", size: number) =>
+      metrics.bytes.inc({ hook, endpoint: name, direction }, size);
+    count("in", bytes.byteLength);
     let body: unknown;
     try {
-      body = parseBody(text);
-      return answer(body);
+      body = parseBody(new TextDecoder().decode(bytes));
+      const outcome = answer(body);
+      if ("refusal" in outcome) return outcome.refusal;
+      const text = new TextEncoder().encode(JSON.stringify(outcome.answer));
+      count("out", text.byteLength);
+      return new Response(text, { headers: { "Content-Type": "application/json" } });
     } catch (error) {
       log("error", "Request failed", { hook, endpoint: name, ...parentOf(body), ...causeOf(error) });
       return errorAnswer(error);

@@ -5,6 +5,8 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 export interface HookMetrics {
   requests: Counter<"hook" | "endpoint" | "code">;
   duration: Histogram<"hook" | "endpoint">;
+  /** Bodies of requests and of answers with status 200. */
+  bytes: Counter<"hook" | "endpoint" | "direction">;
   inFlight: Gauge<"hook">;
   refusals: Counter<"hook">;
   text(): Promise<string>;
@@ -27,6 +29,12 @@ export function createHookMetrics(): HookMetrics {
       help: "Seconds from the first byte of a request to its answer",
       labelNames: ["hook", "endpoint"],
       buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+      registers,
+    }),
+    bytes: new Counter({
+      name: "hookbox_hook_body_bytes_total",
+      help: "Bytes of bodies: of requests (in) and of good answers (out)",
+      labelNames: ["hook", "endpoint", "direction"],
       registers,
     }),
     inFlight: new Gauge({

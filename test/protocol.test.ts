@@ -1,4 +1,5 @@
 /** The HTTP face of the Sandbox hook, without a port; the same file runs on Node and on Deno. @module */
+import { Buffer } from "node:buffer";
 import { expect, test } from "vitest";
 import { createHookApp, type HookAppOptions } from "../lib/app.ts";
 import type { HookCalls } from "../lib/hook.ts";
@@ -112,7 +113,7 @@ test("a request that never ends is a 504", async () => {
 test("health, readiness and metrics", async () => {
   let ready = true;
   const { app, post } = anApp({ ready: () => ready });
-  await post("/sync", request());
+  const answer = await (await post("/sync", request())).text();
   expect((await app.request("/healthz")).status).toBe(200);
   expect((await app.request("/readyz")).status).toBe(200);
   ready = false;
@@ -120,6 +121,12 @@ test("health, readiness and metrics", async () => {
   const metrics = await (await app.request("/metrics")).text();
   expect(metrics).toContain('hookbox_hook_requests_total{hook="sandbox",endpoint="sync",code="200"} 1');
   expect(metrics).toContain('hookbox_hook_request_duration_seconds_count{hook="sandbox",endpoint="sync"} 1');
+  const bytes = (direction: string, text: string) =>
+    `hookbox_hook_body_bytes_total{hook="sandbox",endpoint="sync",direction="${direction}"} ${
+      Buffer.byteLength(text)
+    }\n`;
+  expect(metrics).toContain(bytes("in", JSON.stringify(request())));
+  expect(metrics).toContain(bytes("out", answer));
 });
 
 test("GET /sync is a 405; a hook without customize has no such route", async () => {
