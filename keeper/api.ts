@@ -9,7 +9,7 @@ export interface ApiRequest {
   body?: unknown;
 }
 
-/** An answer of any status; `body` is the parsed JSON, for an error a `Status` object. */
+/** An answer of any status; `body` is the parsed JSON, for an error a `Status` object; text if a good answer is no JSON. */
 export interface Answer {
   status: number;
   body: unknown;

@@ -13,6 +13,8 @@ export interface ConnectionOptions {
   timeoutMs?: number;
   /** Longest silence of a watch; the API server sends a bookmark every minute. @default {90000} */
   silenceMs?: number;
+  /** Name under which the API server's audit log shows the requests. @default {"hookbox-keeper"} */
+  userAgent?: string;
   onAnswer?: (method: string, status: number) => void;
 }
 
@@ -21,7 +23,7 @@ type Open = (request: ApiRequest, signal: AbortSignal) => Promise<IncomingMessag
 /** Makes the connection; the first request opens it. */
 export function connect(credentials: Credentials, options: ConnectionOptions): Api {
   const { signal, timeoutMs = 30_000, silenceMs = 90_000, onAnswer = () => {} } = options;
-  const open = createOpen(credentials);
+  const open = createOpen(credentials, options.userAgent ?? "hookbox-keeper");
   return {
     async send(request) {
       const response = await open(request, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
@@ -45,7 +47,7 @@ export function connect(credentials: Credentials, options: ConnectionOptions): A
   };
 }
 
-function createOpen(credentials: Credentials): Open {
+function createOpen(credentials: Credentials, userAgent: string): Open {
   const agentFor = createAgents();
   return async ({ method, path, query = {}, body }, signal) => {
     const pass = await credentials.current();
@@ -60,7 +62,7 @@ function createOpen(credentials: Credentials): Open {
       headers: {
         ...pass.headers,
         Accept: "application/json",
-        "User-Agent": "hookbox-keeper",
+        "User-Agent": userAgent,
         ...(text === undefined ? {} : { "Content-Type": type, "Content-Length": Buffer.byteLength(text) }),
       },
     };
@@ -103,7 +105,7 @@ async function answerOf(response: IncomingMessage): Promise<Answer> {
   try {
     return { status, body: JSON.parse(text) };
   } catch {
-    return { status, body: { message: text.trim().slice(0, 500) } };
+    return { status, body: status === 200 ? text : { message: text.trim().slice(0, 500) } };
   }
 }
 

@@ -32,6 +32,8 @@ export interface ClusterOptions {
    * the garbage collector after up to thirty seconds.
    */
   crds?: string[];
+  /** Further arguments of kube-apiserver; they win over its own. */
+  apiServerArgs?: string[];
   progress?: (line: string) => void;
   signal?: AbortSignal;
 }
@@ -114,7 +116,7 @@ async function startAll(session: Session, options: ClusterOptions): Promise<void
   session.update({ kubectl: programs["kubectl"] ?? "kubectl" });
   session.progress("starting the control plane …");
   if (plan.tools) prepareMountPoints(session);
-  const plane = await startApiServer(session, programs);
+  const plane = await startApiServer(session, programs, options.apiServerArgs);
   await createDefinitions(plane.access, options.crds ?? [], session.signal);
   await startControllerManager(session, plane);
   if (options.nodes === "none") return;

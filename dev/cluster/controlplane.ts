@@ -20,7 +20,11 @@ export interface ControlPlane {
 }
 
 /** Starts etcd and kube-apiserver, and writes the administrator's kubeconfig once it answers. */
-export async function startApiServer(session: Session, programs: Record<string, string>): Promise<ControlPlane> {
+export async function startApiServer(
+  session: Session,
+  programs: Record<string, string>,
+  more: string[] = [],
+): Promise<ControlPlane> {
   const [clientPort = 0, peerPort = 0, port = 0] = await freePorts(3);
   const etcdUrl = `http://127.0.0.1:${clientPort}`;
   const { signal } = session;
@@ -31,7 +35,7 @@ export async function startApiServer(session: Session, programs: Record<string, 
   await waitUntil({ what: "etcd", probe: etcdIsUp, needs: [etcd], timeoutSeconds: 30, signal });
 
   const server = `https://127.0.0.1:${port}`;
-  const serverArgs = args.apiServerArgs({ port, etcdUrl, pki: pki.folder });
+  const serverArgs = [...args.apiServerArgs({ port, etcdUrl, pki: pki.folder }), ...more];
   const apiServer = session.start("kube-apiserver", programs["kube-apiserver"] ?? "kube-apiserver", serverArgs);
   const access = { server, ca: pki.ca.certificate, token: pki.tokens.admin };
   const isUp = async () => (await callApi(access, "GET", "/readyz")).status === 200;

@@ -18,6 +18,8 @@ export interface MetacontrollerOptions {
   detached?: boolean;
   /** The real binary. Default: environment variable METACONTROLLER; empty means the stand-in. */
   binary?: string;
+  /** Further flags of the real one. */
+  flags?: string[];
 }
 
 export interface StartedMetacontroller {
@@ -47,7 +49,9 @@ export async function startMetacontroller(options: MetacontrollerOptions): Promi
     `--workers=${options.workers ?? 20}`,
     `--health-probe-bind-address=127.0.0.1:${health}`,
   ];
-  const [command, ...args] = binary ? [binary, ...common, ...realFlags(metrics)] : [...thisRuntime(), ...common];
+  const [command, ...args] = binary
+    ? [binary, ...common, ...realFlags(metrics), ...(options.flags ?? [])]
+    : [...thisRuntime(), ...common];
   const log = openSync(logFile, "a");
   const start = readFileSync(logFile).length;
   const child = spawn(command ?? "", args, { stdio: ["ignore", log, log], detached });
