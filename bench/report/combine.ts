@@ -1,0 +1,143 @@
+/** Several rounds of a shape by an implementation, as one row of a report. Pure. @module */
+import type { Result } from "../result.ts";
+import { median, type Summary, summary } from "./percentiles.ts";
+import { distinct, type Run, runsOf } from "./runs.ts";
+
+/** Requests of one kind, whatever their status. */
+export interface RequestRate {
+  /** Absent where the API server did not tell. */
+  client?: string;
+  verb: string;
+  resource: string;
+  /** Requests for each object that was asked for. */
+  perObject: number;
+}
+
+/** What the processes of one name used. */
+export interface ProcessRate {
+  name: string;
+  /** Of one round, on average. */
+  cpuSeconds: number;
+  /** CPU time for each object that was asked for. */
+  cpuMsPerObject: number;
+  /** At the end of a round, on average. */
+  rssMiB: number;
+  /** The most of any round. */
+  peakMiB: number;
+}
+
+/** Calls of one endpoint of a hook. 1 KB is 1000 bytes. */
+export interface HookRate {
+  hook: string;
+  /** Calls for each object that was asked for. */
+  callsPerObject: number;
+  requestKBPerCall: number;
+  responseKBPerCall: number;
+  msPerCall: number;
+}
+
+/** Objects and percentiles are of all rounds together; `perSecond` is the median of the rounds. */
+export interface Row extends Summary {
+  shape: string;
+  /** What tells this size from others of the same shape, `replicas 30`; empty where there is one size. */
+  size: string;
+  implementation: string;
+  parameters: Record<string, number>;
+  rounds: number;
+  /** Median of the rounds that have the figure. */
+  figures: Record<string, number>;
+  /** Most first. */
+  requests: RequestRate[];
+  /** In the order of the first round. */
+  processes: ProcessRate[];
+  /** In order of name. */
+  hooks: HookRate[];
+  /** Those of all rounds; each names its round where there are several. */
+  violations: string[];
+}
+
+/** Makes one row of all rounds of a shape, in one size, by one implementation; in the order of `runsOf`. */
+export function combine(results: readonly Result[]): Row[] {
+  return runsOf(results).map(rowOf);
+}
+
+function rowOf({ shape, size, implementation, results }: Run): Row {
+  const asked = sum(results.map((result) => result.asked));
+  const pooled = summary({ asked, samples: results.flatMap(({ samples }) => samples) });
+  // A round in which nothing became Ready is a slow one, not one to leave out.
+  const rates = results.map((result) => summary(result).perSecond ?? 0);
+  return {
+    ...pooled,
+    perSecond: pooled.perSecond === undefined ? undefined : median(rates),
+    shape,
+    size,
+    implementation,
+    parameters: results[0]?.parameters ?? {},
+    rounds: results.length,
+    figures: figuresOf(results),
+    requests: requestsOf(results, asked),
+    processes: processesOf(results, asked),
+    hooks: hooksOf(results, asked),
+    violations: results.flatMap(({ round, violations }) =>
+      violations.map((violation) => results.length > 1 ? `round ${round}: ${violation}` : violation)
+    ),
+  };
+}
+
+function figuresOf(results: readonly Result[]): Record<string, number> {
+  const names = distinct(results.flatMap(({ figures }) => Object.keys(figures)));
+  return Object.fromEntries(names.flatMap((name) => {
+    const middle = median(results.flatMap(({ figures }) => figures[name] ?? []));
+    return middle === undefined ? [] : [[name, middle]];
+  }));
+}
+
+function requestsOf(results: readonly Result[], asked: number): RequestRate[] {
+  const counts = new Map<string, number>();
+  for (const { client, verb, resource, count } of results.flatMap(({ requests }) => requests)) {
+    const key = JSON.stringify({ client, verb, resource });
+    counts.set(key, (counts.get(key) ?? 0) + count);
+  }
+  return [...counts]
+    .map(([key, count]): RequestRate => ({ ...JSON.parse(key), perObject: ratio(count, asked) }))
+    .sort((a, b) => b.perObject - a.perObject);
+}
+
+function processesOf(results: readonly Result[], asked: number): ProcessRate[] {
+  const names = distinct(results.flatMap(({ processes }) => processes.map(({ name }) => name)));
+  return names.map((name) => {
+    const rounds = results.map(({ processes }) => processes.filter((process) => process.name === name));
+    const cpuSeconds = sum(rounds.flat().map((process) => process.cpuSeconds));
+    return {
+      name,
+      cpuSeconds: cpuSeconds / results.length,
+      cpuMsPerObject: ratio(cpuSeconds * 1000, asked),
+      rssMiB: sum(rounds.flat().map((process) => process.rssMiB)) / results.length,
+      peakMiB: Math.max(...rounds.map((round) => sum(round.map((process) => process.peakMiB)))),
+    };
+  });
+}
+
+function hooksOf(results: readonly Result[], asked: number): HookRate[] {
+  const uses = results.flatMap(({ hooks }) => hooks);
+  return distinct(uses.map(({ hook }) => hook)).sort().map((hook) => {
+    const ofHook = uses.filter((use) => use.hook === hook);
+    const calls = sum(ofHook.map((use) => use.calls));
+    return {
+      hook,
+      callsPerObject: ratio(calls, asked),
+      requestKBPerCall: ratio(sum(ofHook.map((use) => use.requestBytes)) / 1000, calls),
+      responseKBPerCall: ratio(sum(ofHook.map((use) => use.responseBytes)) / 1000, calls),
+      msPerCall: ratio(sum(ofHook.map((use) => use.seconds)) * 1000, calls),
+    };
+  });
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** Nothing for nothing is nothing. */
+function ratio(value: number, of: number): number {
+  return of === 0 ? 0 : value / of;
+}

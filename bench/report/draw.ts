@@ -1,0 +1,133 @@
+/** Draws panels of lines or dots as SVG, without a browser: the same figures give the same text. @module */
+import { createRequire } from "node:module";
+import type * as ECharts from "echarts";
+
+export interface Series {
+  name: string;
+  points: [x: number, y: number][];
+}
+
+export interface Panel {
+  title: string;
+  /** With unit. */
+  xName: string;
+  yName: string;
+  yScale: "linear" | "log";
+  /** `marked` lines have a dot at each point. */
+  kind: "dots" | "line" | "marked";
+  series: readonly Series[];
+}
+
+const WIDTH = 900;
+const HEIGHT = 440;
+/** Free space around the axes of a panel. */
+const EDGE = { top: 96, bottom: 64, left: 80, right: 32 };
+/** More names than this stand beside the plot, in a column this wide. */
+const ONE_LINE = 6;
+const LEGEND = 200;
+/** The colours of Okabe and Ito, which the colour-blind can tell apart, without the yellow, which is faint on white. */
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
+const INK = "#222222";
+
+const require = createRequire(import.meta.url);
+
+/** Draws panels one below the other, on white, so that a dark page does not swallow the ink. */
+export function draw(panels: readonly Panel[]): string {
+  // Its one-file build, and only once there is something to draw: its modules take five times as long to load.
+  const { init } = require("echarts") as typeof ECharts;
+  const size = { width: WIDTH, height: HEIGHT * panels.length };
+  const chart = init(null, null, { renderer: "svg", ssr: true, ...size });
+  try {
+    chart.setOption(optionOf(panels));
+    return `${settled(chart.renderToSVGString())}\n`;
+  } finally {
+    chart.dispose();
+  }
+}
+
+function optionOf(panels: readonly Panel[]): ECharts.EChartsOption {
+  const top = (index: number) => index * HEIGHT;
+  return {
+    animation: false,
+    backgroundColor: "#ffffff",
+    textStyle: { fontFamily: "sans-serif", color: INK },
+    title: panels.map(({ title }, index) => ({
+      text: title,
+      left: 12,
+      top: top(index) + 12,
+      textStyle: { fontSize: 16, color: INK },
+    })),
+    legend: panels.map(({ series }, index) => legendOf(series, top(index))),
+    grid: panels.map(({ series }, index) => ({
+      left: EDGE.left,
+      right: series.length > ONE_LINE ? LEGEND + EDGE.right : EDGE.right,
+      top: top(index) + EDGE.top,
+      height: HEIGHT - EDGE.top - EDGE.bottom,
+      outerBoundsMode: "none" as const,
+    })),
+    xAxis: panels.map(({ xName }, gridIndex) => ({ ...axis(xName, 32), type: "value" as const, gridIndex })),
+    yAxis: panels.map(({ yName, yScale }, gridIndex) => ({
+      ...axis(yName, 56),
+      type: yScale === "log" ? "log" as const : "value" as const,
+      minorSplitLine: { show: yScale === "log", lineStyle: { color: "#f0f0f0" } },
+      gridIndex,
+    })),
+    series: panels.flatMap(seriesOf),
+  };
+}
+
+function legendOf(series: readonly Series[], top: number): ECharts.LegendComponentOption {
+  const beside = series.length > ONE_LINE;
+  return {
+    data: series.map(({ name }) => name),
+    itemWidth: 16,
+    textStyle: { color: INK },
+    ...(beside
+      ? { orient: "vertical", left: WIDTH - LEGEND, top: top + EDGE.top }
+      : { left: EDGE.left - 4, top: top + 44 }),
+    // The width of words is a guess, and fonts differ.
+    itemGap: beside ? 8 : 24,
+  };
+}
+
+function axis(name: string, nameGap: number) {
+  return {
+    name,
+    nameLocation: "middle" as const,
+    nameGap,
+    nameTextStyle: { fontSize: 13, color: INK },
+    axisLabel: { color: INK },
+    axisLine: { show: true, onZero: false, lineStyle: { color: INK } },
+    splitLine: { lineStyle: { color: "#d8d8d8" } },
+  };
+}
+
+function seriesOf({ kind, series }: Panel, panel: number): ECharts.SeriesOption[] {
+  return series.map(({ name, points }, index) => {
+    const color = COLOURS[index % COLOURS.length] ?? INK;
+    const common = {
+      name,
+      data: points,
+      xAxisIndex: panel,
+      yAxisIndex: panel,
+      color,
+      silent: true,
+    };
+    // All dots as one path take a fraction of the text of one element each; no dots cannot be drawn so.
+    const dots = { large: points.length > 0, largeThreshold: 0, symbolSize: 5, itemStyle: { opacity: 0.7 } };
+    if (kind === "dots") return { ...common, type: "scatter", ...dots };
+    const type = index < COLOURS.length ? "solid" as const : "dashed" as const;
+    return { ...common, type: "line", showSymbol: kind === "marked", symbolSize: 7, lineStyle: { width: 2, type } };
+  });
+}
+
+/** Takes out what answers to a mouse, and names ids by their place: they count all that was drawn before. */
+function settled(svg: string): string {
+  const names = new Map<string, string>();
+  const still = svg.replace(/<style[^]*?<\/style>\s*/, "").replace(/ class="[^"]*"/g, "");
+  return still.replace(/\bzr\d+-[\w-]+/g, (name) => {
+    const stable = names.get(name) ?? `plot-${names.size}`;
+    names.set(name, stable);
+    return stable;
+  });
+}

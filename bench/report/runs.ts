@@ -1,0 +1,41 @@
+/** Puts results together that differ in nothing but the round. Pure. @module */
+import type { Result } from "../result.ts";
+
+/** What one implementation did with one shape in one size: all rounds. */
+export interface Run {
+  shape: string;
+  /** The parameters that tell this size from others of the same shape, `replicas 30`; empty where there is one size. */
+  size: string;
+  implementation: string;
+  /** In order of their rounds; at least one. */
+  results: Result[];
+}
+
+/** Groups results by shape, then size, then implementation, each in the order in which it first came. */
+export function runsOf(results: readonly Result[]): Run[] {
+  const implementations = distinct(results.map(({ implementation }) => implementation));
+  return distinct(results.map(({ shape }) => shape)).flatMap((shape) => {
+    const ofShape = results.filter((result) => result.shape === shape);
+    const varying = varyingParameters(ofShape);
+    const sizeOf = ({ parameters }: Result) => varying.map((name) => `${name} ${parameters[name] ?? "–"}`).join(", ");
+    return distinct(ofShape.map(sizeOf)).flatMap((size) =>
+      implementations.map((implementation) => ({
+        shape,
+        size,
+        implementation,
+        results: ofShape.filter((result) => result.implementation === implementation && sizeOf(result) === size)
+          .sort((a, b) => a.round - b.round),
+      }))
+    );
+  }).filter((run) => run.results.length > 0);
+}
+
+function varyingParameters(results: readonly Result[]): string[] {
+  const names = distinct(results.flatMap(({ parameters }) => Object.keys(parameters)));
+  return names.filter((name) => new Set(results.map(({ parameters }) => parameters[name])).size > 1);
+}
+
+/** Lists each value once, in the order in which they first come. */
+export function distinct<T>(values: readonly T[]): T[] {
+  return [...new Set(values)];
+}
