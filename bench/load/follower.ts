@@ -1,0 +1,77 @@
+/** Sees when objects of a kind become Ready, through one watch of the whole cluster. Sends nothing else. @module */
+import { type Api, type ObjectPath, pathOf } from "../../keeper/api.ts";
+import { follow } from "../../keeper/watch.ts";
+import { type Condition, findCondition } from "../../lib/conditions.ts";
+import type { ObjectMeta } from "../../lib/objects.ts";
+
+/** What the load reads of any object. */
+export interface Followed {
+  metadata: ObjectMeta;
+  spec?: { replicas?: number };
+  status?: { conditions?: Condition[]; sandbox?: { name?: string }; readyReplicas?: number };
+}
+
+export interface Follower {
+  /** Objects that are there, by {@link keyOf}. */
+  objects: ReadonlyMap<string, Followed>;
+  /** When each was first seen Ready, gone or not: `performance.now()` milliseconds. */
+  readyAt: ReadonlyMap<string, number>;
+  /** Resolves with true once `holds` does, looked at after every event; with false after `seconds`. */
+  until(holds: () => boolean, seconds: number): Promise<boolean>;
+}
+
+/** `<namespace>/<name>`. */
+export function keyOf({ namespace = "", name }: ObjectMeta): string {
+  return `${namespace}/${name}`;
+}
+
+export function isReady({ status }: Followed): boolean {
+  return findCondition(status?.conditions, "Ready")?.status === "True";
+}
+
+/** Begins to follow; resolves once everything that is there has been seen. `onObject` is told of every version. */
+export async function followReady(
+  api: Api,
+  resource: ObjectPath["resource"],
+  signal: AbortSignal,
+  onObject: (object: Followed) => void = () => {},
+): Promise<Follower> {
+  const objects = new Map<string, Followed>();
+  const keys = new Map<string, string>();
+  const readyAt = new Map<string, number>();
+  const looks = new Set<() => void>();
+  const look = () => looks.forEach((one) => one());
+  await new Promise<void>((listed) => {
+    const sink = {
+      observe(object: Followed) {
+        const key = keyOf(object.metadata);
+        onObject(object);
+        objects.set(key, object);
+        keys.set(object.metadata.uid ?? "", key);
+        if (!readyAt.has(key) && isReady(object)) readyAt.set(key, performance.now());
+        look();
+      },
+      gone(uid: string) {
+        const key = keys.get(uid) ?? "";
+        if (objects.get(key)?.metadata.uid === uid) objects.delete(key);
+        look();
+      },
+      listed: () => listed(),
+    };
+    const collection = { path: pathOf({ resource }), parse: (object: unknown) => object as Followed };
+    void follow(api, collection, sink, { log: () => {}, signal });
+  });
+  const until = (holds: () => boolean, seconds: number) =>
+    new Promise<boolean>((resolve) => {
+      const end = (value: boolean) => {
+        clearTimeout(timer);
+        looks.delete(one);
+        resolve(value);
+      };
+      const one = () => holds() && end(true);
+      const timer = setTimeout(() => end(holds()), seconds * 1000);
+      looks.add(one);
+      one();
+    });
+  return { objects, readyAt, until };
+}

@@ -1,0 +1,34 @@
+/** The objects that the load asks for: the smallest that any implementation of v1beta1 takes. Pure. @module */
+
+const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
+/** A container that waits; on simulated nodes nothing runs it. */
+const POD_TEMPLATE = {
+  spec: {
+    terminationGracePeriodSeconds: 0,
+    automountServiceAccountToken: false,
+    containers: [{ name: "main", image: "busybox:1.37", command: ["sleep", "86400"] }],
+  },
+};
+
+/** Makes a bare Sandbox. */
+export function aSandbox(name: string) {
+  return {
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: { name },
+    spec: { podTemplate: POD_TEMPLATE },
+  };
+}
+
+export function aTemplate(name: string) {
+  return { apiVersion: EXTENSIONS, kind: "SandboxTemplate", metadata: { name }, spec: { podTemplate: POD_TEMPLATE } };
+}
+
+export function aPool(name: string, template: string, replicas: number) {
+  const spec = { replicas, sandboxTemplateRef: { name: template } };
+  return { apiVersion: EXTENSIONS, kind: "SandboxWarmPool", metadata: { name }, spec };
+}
+
+export function aClaim(name: string, pool: string) {
+  return { apiVersion: EXTENSIONS, kind: "SandboxClaim", metadata: { name }, spec: { warmPoolRef: { name: pool } } };
+}

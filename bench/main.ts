@@ -1,0 +1,87 @@
+/** `npm run bench -- <shape>…`: load on an implementation of the Agent Sandbox API, measured and reported. @module */
+import { mkdirSync } from "node:fs";
+import { cpus, totalmem, type } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { type BenchOptions, HELP, readOptions } from "./options.ts";
+import { writeReport } from "./report/write.ts";
+import type { Report, Result } from "./result.ts";
+import { runShape } from "./run.ts";
+import { podsOf, type Shape } from "./shapes/shape.ts";
+import { openAttached } from "./stage/attached.ts";
+import { openLocal } from "./stage/local.ts";
+import type { Stage } from "./stage/stage.ts";
+
+const THIS = fileURLToPath(new URL("../", import.meta.url));
+
+interface Implementation {
+  name: string;
+  /** Opens the stage of one run. */
+  open(shape: Shape, say: (line: string) => void, signal: AbortSignal): Promise<Stage>;
+}
+
+function implementationsOf(options: BenchOptions): Implementation[] {
+  const { kubeconfig, context, processes, hookURLs, name, against } = options;
+  if (kubeconfig !== undefined) {
+    return [{
+      name,
+      open: (_shape, _say, signal) => openAttached({ kubeconfig, context, processes, hookURLs }, signal),
+    }];
+  }
+  const local = (name: string, checkout: string): Implementation => ({
+    name,
+    open: (shape, say, signal) => {
+      const profiles = options.profile ? resolve(options.out, `profiles-${shape.name}-${name}`) : undefined;
+      return openLocal({ checkout, nodes: "simulated", pods: podsOf(shape), profiles, say }, signal);
+    },
+  });
+  return [local(name, THIS), ...(against === undefined ? [] : [local("against", resolve(against))])];
+}
+
+async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report> {
+  const implementations = implementationsOf(options);
+  const say = (line: string) => process.stderr.write(`  ${line}\n`);
+  const results: Result[] = [];
+  let engine: string | undefined;
+  for (const shape of options.shapes) {
+    for (let round = 1; round <= options.rounds; round++) {
+      // Whoever comes second may find the machine warmer: they take turns.
+      const order = round % 2 === 1 ? implementations : implementations.toReversed();
+      for (const { name, open } of order) {
+        signal.throwIfAborted();
+        process.stderr.write(`${shape.name}, ${name}, round ${round} of ${options.rounds}\n`);
+        const stage = await open(shape, say, signal);
+        engine = stage.engine;
+        try {
+          results.push(await runShape(shape, stage, { implementation: name, round, say, signal }));
+        } finally {
+          await stage.close();
+        }
+      }
+    }
+  }
+  const machine = { cores: cpus().length, memoryMiB: Math.round(totalmem() / 2 ** 20), system: type() };
+  return { time: new Date().toISOString(), machine, ...(engine === undefined ? {} : { engine }), results };
+}
+
+const abort = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => abort.abort(new Error("Interrupted")));
+}
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options.help) {
+    process.stdout.write(HELP);
+  } else {
+    mkdirSync(options.out, { recursive: true });
+    const report = await bench(options, abort.signal);
+    process.stdout.write(writeReport(options.out, report));
+    process.stderr.write(`The report is in ${join(options.out, "report.md")}.\n`);
+    if (report.results.some(({ violations }) => violations.length > 0)) process.exitCode = 1;
+  }
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+process.exit();

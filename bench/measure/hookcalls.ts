@@ -1,0 +1,48 @@
+/** What the hooks say of their calls. @module */
+import type { HookUse } from "../result.ts";
+import { type MetricSample, readSamples } from "./prometheus.ts";
+
+const BYTES = "hookbox_hook_body_bytes_total";
+const SECONDS = "hookbox_hook_request_duration_seconds_sum";
+const CALLS = "hookbox_hook_request_duration_seconds_count";
+
+/** Reads the metrics of hooks by their base URLs, one entry per hook and endpoint; a hook that has none gives none. */
+export async function readHookUse(urls: readonly string[]): Promise<HookUse[]> {
+  const texts = await Promise.all(urls.map(async (url) => await (await fetch(`${url}/metrics`)).text()));
+  return texts.flatMap((text) => hookUseOf(readSamples(text, [BYTES, SECONDS, CALLS])));
+}
+
+/** Puts the samples of one process together, in order of name. */
+export function hookUseOf(samples: readonly MetricSample[]): HookUse[] {
+  const keyOf = ({ labels }: MetricSample) => `${labels["hook"]}/${labels["endpoint"]}`;
+  const keys = [...new Set(samples.map(keyOf))].sort();
+  return keys.map((hook) => {
+    const value = (name: string, direction?: string) =>
+      samples.find((sample) =>
+        keyOf(sample) === hook && sample.name === name && sample.labels["direction"] === direction
+      )
+        ?.value ?? 0;
+    return {
+      hook,
+      calls: value(CALLS),
+      requestBytes: value(BYTES, "in"),
+      responseBytes: value(BYTES, "out"),
+      seconds: value(SECONDS),
+    };
+  });
+}
+
+/** What came in between two readings. */
+export function hookUseBetween(before: readonly HookUse[], after: readonly HookUse[]): HookUse[] {
+  return after.flatMap((now) => {
+    const then = before.find(({ hook }) => hook === now.hook);
+    const use = {
+      hook: now.hook,
+      calls: now.calls - (then?.calls ?? 0),
+      requestBytes: now.requestBytes - (then?.requestBytes ?? 0),
+      responseBytes: now.responseBytes - (then?.responseBytes ?? 0),
+      seconds: now.seconds - (then?.seconds ?? 0),
+    };
+    return use.calls > 0 ? [use] : [];
+  });
+}

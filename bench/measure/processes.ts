@@ -1,0 +1,77 @@
+/** What processes use of the machine, from /proc. Linux only; a process that is gone counts as it was last seen. @module */
+import { readFileSync } from "node:fs";
+import type { ProcessUse } from "../result.ts";
+
+/** A process to watch. */
+export interface Watched {
+  name: string;
+  pid: number;
+}
+
+export interface Meter {
+  /** Uses since the meter began, in the order given. */
+  read(): ProcessUse[];
+  /** Resident memory over time, MiB. */
+  memory(): { at: number[]; series: Record<string, number[]> };
+  stop(): void;
+}
+
+/** The kernel counts CPU time in hundredths of a second, whatever its own clock; see `getconf CLK_TCK`. */
+const TICKS = 100;
+
+/** Starts to watch processes; memory is looked at every `everyMs`. */
+export function startMeter(processes: readonly Watched[], everyMs = 500): Meter {
+  const first = processes.map(({ pid }) => cpuSeconds(pid) ?? 0);
+  const last = processes.map(({ pid }, index) => ({ cpu: first[index] ?? 0, rss: memoryMiB(pid) ?? 0, peak: 0 }));
+  const begun = performance.now();
+  const at: number[] = [];
+  const series = processes.map((): number[] => []);
+  const look = () => {
+    at.push(Math.round(performance.now() - begun) / 1000);
+    for (const [index, { pid }] of processes.entries()) {
+      const seen = last[index];
+      if (!seen) continue;
+      seen.cpu = cpuSeconds(pid) ?? seen.cpu;
+      seen.rss = memoryMiB(pid) ?? seen.rss;
+      seen.peak = Math.max(seen.peak, seen.rss);
+      series[index]?.push(seen.rss);
+    }
+  };
+  look();
+  const timer = setInterval(look, everyMs);
+  return {
+    read: () => {
+      look();
+      return processes.map(({ name }, index) => {
+        const { cpu = 0, rss = 0, peak = 0 } = last[index] ?? {};
+        return { name, cpuSeconds: cpu - (first[index] ?? 0), rssMiB: rss, peakMiB: peak };
+      });
+    },
+    memory: () => ({ at, series: Object.fromEntries(processes.map(({ name }, index) => [name, series[index] ?? []])) }),
+    stop: () => clearInterval(timer),
+  };
+}
+
+function cpuSeconds(pid: number): number | undefined {
+  const stat = readProc(pid, "stat");
+  return stat === undefined ? undefined : cpuTicks(stat) / TICKS;
+}
+
+/** Adds up user and system time in a line of /proc/<pid>/stat; the name in it may hold anything. */
+export function cpuTicks(stat: string): number {
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return Number(fields[11]) + Number(fields[12]);
+}
+
+function memoryMiB(pid: number): number | undefined {
+  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readProc(pid, "status") ?? "")?.[1];
+  return kib === undefined ? undefined : Math.round(Number(kib) / 102.4) / 10;
+}
+
+function readProc(pid: number, file: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+  } catch {
+    return undefined;
+  }
+}

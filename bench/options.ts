@@ -1,0 +1,131 @@
+/** The bench's command line. Reads nothing but its arguments. @module */
+import { parseArgs } from "node:util";
+import type { Watched } from "./measure/processes.ts";
+import { type Shape, type Sweep, varied } from "./shapes/shape.ts";
+import { SHAPES, SWEEPS } from "./shapes/shapes.ts";
+
+export interface BenchOptions {
+  /** The shapes to run, sweeps spread out into their sizes. */
+  shapes: Shape[];
+  rounds: number;
+  /** Another checkout, run in turns with this one; undefined: this one alone. */
+  against: string | undefined;
+  /** A cluster that exists, in place of our own. */
+  kubeconfig: string | undefined;
+  context: string | undefined;
+  /** Name of what runs there, for the report. */
+  name: string;
+  processes: Watched[];
+  hookURLs: string[];
+  /** Folder for the report. */
+  out: string;
+  /** Whether CPU profiles are taken. */
+  profile: boolean;
+  help: boolean;
+}
+
+const OPTIONS = {
+  rounds: { type: "string", default: "1" },
+  against: { type: "string" },
+  kubeconfig: { type: "string" },
+  context: { type: "string" },
+  name: { type: "string", default: "this" },
+  process: { type: "string", multiple: true, default: [] as string[] },
+  hooks: { type: "string", multiple: true, default: [] as string[] },
+  out: { type: "string", default: ".hookbox/bench" },
+  profile: { type: "boolean", default: false },
+  count: { type: "string" },
+  rate: { type: "string" },
+  namespaces: { type: "string" },
+  pools: { type: "string" },
+  replicas: { type: "string" },
+  standing: { type: "string" },
+  help: { type: "boolean", default: false },
+} as const;
+
+const CHANGES: Record<string, Sweep["parameter"]> = {
+  count: "count",
+  rate: "perSecond",
+  namespaces: "namespaces",
+  pools: "pools",
+  replicas: "replicas",
+  standing: "standing",
+};
+
+const WIDTH = Math.max(...SHAPES.map(({ name }) => name.length)) + 2;
+
+export const HELP = `Usage: npm run bench -- <shape>… [options]
+
+Puts load on an implementation of the Agent Sandbox API, and reports how long things took and what they cost. Without
+--kubeconfig it starts a cluster, the hooks, the keeper and an engine for each run (METACONTROLLER names a real
+Metacontroller; else the stand-in), and ends them.
+
+Shapes:
+${SHAPES.map(({ name, about }) => `  ${name.padEnd(WIDTH)}${about}${sizes(name)}`).join("\n")}
+
+Options:
+  --rounds N           how often each shape is run (default 1)
+  --against DIR        another checkout of hookbox, its packages installed, run in turns with this one
+  --kubeconfig F       a cluster that runs an implementation already; nothing is started
+  --context C          context of the kubeconfig
+  --name NAME          what the report calls what runs there (default this)
+  --process NAME=PID   a process of this machine to account for; may be given often
+  --hooks URL          where a hook's /metrics is; may be given often
+  --out DIR            folder for report.json, report.md and the plots (default .hookbox/bench)
+  --profile            takes CPU profiles into the folder: pprof of kube-apiserver and Metacontroller, and Node's
+  --count N, --rate R, --namespaces N, --pools N, --replicas N, --standing N
+                       change the shapes: R is per second, --replicas of each pool
+  --help               this text
+`;
+
+function sizes(name: string): string {
+  const sweep = SWEEPS[name];
+  return sweep ? `: ${sweep.values.join(", ")}` : "";
+}
+
+/** Reads the arguments. @throws {TypeError | RangeError} if one makes no sense */
+export function readOptions(args: string[]): BenchOptions {
+  const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  const changes = Object.entries(CHANGES).flatMap(([option, parameter]) => {
+    const text = values[option as "count"];
+    return text === undefined ? [] : [{ parameter, value: number(text, option) }];
+  });
+  if (positionals.length === 0 && !values.help) throw new RangeError("Cannot run: name a shape, or see --help");
+  if (values.against !== undefined && values.kubeconfig !== undefined) {
+    throw new RangeError("Cannot compare with --against on a cluster of --kubeconfig: run each by itself");
+  }
+  return {
+    shapes: positionals.flatMap((name) => sizesOf(name)).map((shape) =>
+      changes.reduce((changed, { parameter, value }) => varied(changed, parameter, value), shape)
+    ),
+    rounds: number(values.rounds, "rounds"),
+    against: values.against,
+    kubeconfig: values.kubeconfig,
+    context: values.context,
+    name: values.name,
+    processes: values.process.map(watched),
+    hookURLs: values.hooks,
+    out: values.out,
+    profile: values.profile,
+    help: values.help,
+  };
+}
+
+function sizesOf(name: string): Shape[] {
+  const shape = SHAPES.find((known) => known.name === name);
+  if (!shape) throw new RangeError(`Cannot run shape "${name}": there are ${SHAPES.map((s) => s.name).join(", ")}`);
+  const sweep = SWEEPS[name];
+  return sweep ? sweep.values.map((value) => varied(shape, sweep.parameter, value)) : [shape];
+}
+
+function watched(text: string): Watched {
+  const [, name = "", pid] = /^([^=]+)=(\d+)$/.exec(text) ?? [];
+  if (pid === undefined) throw new RangeError(`Cannot account for process "${text}": write it as NAME=PID`);
+  return { name, pid: Number(pid) };
+}
+
+function number(text: string, option: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isFinite(value) && value >= 0) return value;
+  throw new RangeError(`Cannot use --${option} "${text}": it is not a number of at least 0`);
+}

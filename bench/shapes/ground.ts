@@ -1,0 +1,54 @@
+/** What stands before a shape begins: namespaces, templates, pools and idle Sandboxes. @module */
+import { create, createAll } from "../load/ask.ts";
+import { followReady } from "../load/follower.ts";
+import { aPool, aSandbox, aTemplate } from "../load/objects.ts";
+import type { Arena } from "./arena.ts";
+import type { Shape } from "./shape.ts";
+
+/** Longest that anything is waited for before the run counts as broken, seconds. */
+export const PATIENCE = 300;
+
+/** The namespace of the object of an index; objects are dealt out one by one. */
+export function namespaceOf({ namespaces }: Shape, index: number): string {
+  return `bench-${index % namespaces}`;
+}
+
+/** The pool of the object of an index, and where it is. A shape with more namespaces than pools has a pool in each. */
+export function poolOf(shape: Shape, index: number): { namespace: string; name: string } {
+  const place = index % poolCount(shape);
+  return { namespace: namespaceOf(shape, place), name: `pool-${place}` };
+}
+
+export function poolCount({ pools, namespaces, asks }: Shape): number {
+  return asks === "sandboxes" ? 0 : Math.max(pools, namespaces);
+}
+
+/** Makes namespaces, a template in each, and the Sandboxes that stand idle; resolves when those are Ready. */
+export async function prepareGround({ api, signal, say }: Arena, shape: Shape): Promise<void> {
+  for (let index = 0; index < shape.namespaces; index++) {
+    const namespace = namespaceOf(shape, index);
+    await create(api, { resource: "namespaces" }, { kind: "Namespace", metadata: { name: namespace } });
+    if (shape.asks !== "sandboxes") {
+      await create(api, { resource: "sandboxtemplates", namespace }, aTemplate("template"));
+    }
+  }
+  if (shape.standing === 0) return;
+  say(`${shape.standing} Sandboxes to stand idle …`);
+  const watching = new AbortController();
+  const sandboxes = await followReady(api, "sandboxes", AbortSignal.any([signal, watching.signal]));
+  await createAll(api, shape.standing, (index) => ({
+    path: { resource: "sandboxes", namespace: namespaceOf(shape, index) },
+    body: aSandbox(`standing-${index}`),
+  }));
+  const stand = await sandboxes.until(() => sandboxes.readyAt.size >= shape.standing, PATIENCE * 4);
+  watching.abort();
+  if (!stand) throw new Error(`Cannot begin: ${sandboxes.readyAt.size} of ${shape.standing} idle Sandboxes are Ready`);
+}
+
+/** Asks for the pools of a shape. */
+export async function createPools({ api }: Arena, shape: Shape): Promise<void> {
+  await createAll(api, poolCount(shape), (index) => {
+    const { namespace, name } = poolOf(shape, index);
+    return { path: { resource: "sandboxwarmpools", namespace }, body: aPool(name, "template", shape.replicas) };
+  });
+}

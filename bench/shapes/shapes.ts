@@ -1,0 +1,93 @@
+/** The shapes there are, by name. @module */
+import type { Shape, Sweep } from "./shape.ts";
+
+const BURST = { kind: "burst", clients: 16 } as const;
+const rate = (perSecond: number) => ({ kind: "rate", perSecond }) as const;
+const ONE = { namespaces: 1, pools: 1, replicas: 0, standing: 0 };
+const CLAIMS = { ...ONE, asks: "claims", count: 300, replicas: 300, arrivals: rate(20) } as const;
+/** The same arrivals in every run. */
+const SEED = 20_260_101;
+
+export const SHAPES: readonly Shape[] = [
+  {
+    ...ONE,
+    name: "sandboxes-burst",
+    about: "500 Sandboxes at once, 16 clients",
+    asks: "sandboxes",
+    count: 500,
+    arrivals: BURST,
+  },
+  {
+    ...ONE,
+    name: "sandboxes-stream",
+    about: "300 Sandboxes at 30/s",
+    asks: "sandboxes",
+    count: 300,
+    arrivals: rate(30),
+  },
+  { ...CLAIMS, name: "claims-burst", about: "300 claims at once on a pool of 300", arrivals: BURST },
+  { ...CLAIMS, name: "claims-stream", about: "claims at 20/s on a pool of 300" },
+  { ...CLAIMS, name: "claims-stream-100", about: "claims at 20/s on a pool of 100", replicas: 100 },
+  {
+    ...CLAIMS,
+    name: "claims-cold",
+    about: "100 claims at once on a pool of 1",
+    count: 100,
+    replicas: 1,
+    arrivals: BURST,
+  },
+  { ...ONE, name: "fill", about: "a pool of 300 fills", asks: "members", count: 300, replicas: 300, arrivals: BURST },
+  {
+    ...CLAIMS,
+    name: "claims-poisson",
+    about: "claims at random, 10/s for 60 s, each kept for about 10 s and deleted",
+    count: 600,
+    replicas: 50,
+    arrivals: { kind: "poisson", perSecond: 10, seed: SEED },
+    dwellSeconds: 10,
+  },
+  {
+    ...CLAIMS,
+    name: "claims-standing",
+    about: "claims at 20/s with 3,000 Sandboxes standing",
+    replicas: 100,
+    standing: 3000,
+  },
+  {
+    ...CLAIMS,
+    name: "churn",
+    about: "20 minutes of claims at random, 10/s, each kept for about 10 s: memory over time",
+    count: 12_000,
+    replicas: 50,
+    arrivals: { kind: "poisson", perSecond: 10, seed: SEED },
+    dwellSeconds: 10,
+    followsMemory: true,
+  },
+  { ...CLAIMS, name: "by-members", about: "claims at 20/s against the size of the pool", count: 100 },
+  { ...CLAIMS, name: "by-standing", about: "claims at 20/s against Sandboxes standing", count: 100, replicas: 50 },
+  {
+    ...CLAIMS,
+    name: "by-namespaces",
+    about: "claims at 20/s against namespaces with a pool each",
+    count: 100,
+    replicas: 4,
+  },
+  { ...CLAIMS, name: "by-pools", about: "claims at 20/s against pools in one namespace", count: 100, replicas: 4 },
+  { ...CLAIMS, name: "by-rate", about: "claims on a pool of 100 against claims per second", count: 200, replicas: 100 },
+  {
+    ...CLAIMS,
+    name: "short",
+    about: "what CI runs: 60 claims at 10/s on a pool of 20",
+    count: 60,
+    replicas: 20,
+    arrivals: rate(10),
+  },
+];
+
+export const SWEEPS: Readonly<Record<string, Sweep>> = {
+  "by-members": { parameter: "replicas", values: [30, 100, 300, 1000] },
+  "by-standing": { parameter: "standing", values: [0, 500, 2000, 10_000] },
+  "by-namespaces": { parameter: "namespaces", values: [1, 10, 50] },
+  "by-pools": { parameter: "pools", values: [1, 10, 50] },
+  "by-rate": { parameter: "perSecond", values: [5, 10, 20, 40, 80] },
+};

@@ -1,0 +1,28 @@
+/** A stage that exists: any cluster with an implementation of v1beta1, reached through a kubeconfig. @module */
+import { countedRequests } from "../measure/requests.ts";
+import type { Watched } from "../measure/processes.ts";
+import { connectLoad, loadProcess } from "./load.ts";
+import type { Stage } from "./stage.ts";
+
+export interface AttachedOptions {
+  kubeconfig: string;
+  context?: string | undefined;
+  /** Processes of this machine to account for. */
+  processes: Watched[];
+  hookURLs: string[];
+}
+
+/** Attaches; `close` ends the load's connections and leaves the cluster as it is. */
+export async function openAttached(options: AttachedOptions, signal: AbortSignal): Promise<Stage> {
+  const ending = new AbortController();
+  const both = AbortSignal.any([signal, ending.signal]);
+  const api = await connectLoad(options.kubeconfig, both, options.context);
+  const metrics = async () => String((await api.send({ method: "GET", path: "/metrics" })).body);
+  return {
+    api,
+    requests: countedRequests(metrics),
+    processes: [...options.processes, loadProcess()],
+    hookURLs: options.hookURLs,
+    close: () => Promise.resolve(ending.abort()),
+  };
+}

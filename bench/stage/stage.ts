@@ -1,0 +1,18 @@
+/** What a run is performed on: an API server and, where they are known, the processes behind the API. No behaviour. @module */
+import type { Api } from "../../keeper/api.ts";
+import type { Watched } from "../measure/processes.ts";
+import type { RequestLog } from "../measure/requests.ts";
+
+export interface Stage {
+  api: Api;
+  requests: RequestLog;
+  /** Processes to account for; the load's own comes last. */
+  processes: Watched[];
+  /** Base URLs whose `/metrics` tell of hook calls. */
+  hookURLs: string[];
+  /** What applies the hooks' answers, for the reader; undefined where that is not ours. */
+  engine?: string;
+  /** Takes CPU profiles for as long as the promise runs; undefined unless asked for. */
+  profile?: (until: Promise<void>) => Promise<void>;
+  close(): Promise<void>;
+}

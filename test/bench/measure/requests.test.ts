@@ -1,0 +1,58 @@
+/** @module */
+import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { auditedRequest, auditedRequests, countedRequests } from "../../../bench/measure/requests.ts";
+
+const LINE = {
+  stage: "ResponseComplete",
+  verb: "update",
+  userAgent: "metacontroller/v4.17.2 (linux/amd64)",
+  objectRef: { resource: "sandboxes", subresource: "status" },
+  responseStatus: { code: 200 },
+};
+
+test.for([
+  { name: "a request of Metacontroller", change: {}, want: { client: "engine", resource: "sandboxes/status" } },
+  { name: "of the stand-in, which has no name", change: { userAgent: "" }, want: { client: "engine" } },
+  { name: "of the keeper", change: { userAgent: "hookbox-keeper" }, want: { client: "keeper" } },
+  { name: "of the load", change: { userAgent: "hookbox-bench" }, want: { client: "load" } },
+  { name: "of somebody else", change: { userAgent: "kube-scheduler/v1.36.3 (x)" }, want: { client: "kube-scheduler" } },
+  { name: "without a subresource", change: { objectRef: { resource: "pods" } }, want: { resource: "pods" } },
+  { name: "of no resource", change: { objectRef: undefined }, want: { resource: "other" } },
+  { name: "that was refused", change: { responseStatus: { code: 409 } }, want: { code: 409 } },
+])("auditedRequest() reads a line: $name", ({ change, want }) => {
+  const read = auditedRequest(JSON.stringify({ ...LINE, ...change }));
+  expect(read).toEqual({ client: "engine", verb: "update", resource: "sandboxes/status", code: 200, ...want });
+});
+
+test("auditedRequest() counts a request once, when it is answered", () => {
+  expect(auditedRequest(JSON.stringify({ ...LINE, stage: "RequestReceived" }))).toBeUndefined();
+});
+
+test("auditedRequests() counts what came after the beginning, most first", { timeout: 10_000 }, async () => {
+  const file = join(mkdtempSync(join(tmpdir(), "hookbox-audit-")), "audit.log");
+  const line = (verb: string) => `${JSON.stringify({ ...LINE, verb })}\n`;
+  writeFileSync(file, line("create"));
+  const requests = auditedRequests(file);
+  await requests.begin();
+  appendFileSync(file, line("get") + line("update") + line("update"));
+  const counts = await requests.end();
+  expect(counts.map(({ verb, count }) => [verb, count])).toEqual([["update", 2], ["get", 1]]);
+});
+
+test("countedRequests() gives what the counters grew by, without who asked", async () => {
+  const metrics = (puts: number) =>
+    [
+      "# HELP apiserver_request_total Counter",
+      `apiserver_request_total{code="200",component="apiserver",resource="sandboxes",subresource="status",verb="PUT"} ${puts}`,
+      `apiserver_request_total{code="201",resource="pods",subresource="",verb="POST"} 4`,
+      `apiserver_request_duration_seconds_count{resource="pods",verb="POST"} 9`,
+    ].join("\n");
+  let puts = 3;
+  const requests = countedRequests(() => Promise.resolve(metrics(puts)));
+  await requests.begin();
+  puts = 10;
+  expect(await requests.end()).toEqual([{ verb: "update", resource: "sandboxes/status", code: 200, count: 7 }]);
+});
