@@ -121,10 +121,14 @@ export function childKey(object: { kind: string; metadata: { name: string } }): 
 export function listKind<T>(objects: ObjectMap, key: string, schema: z.ZodType<T>): T[] {
   const named = objects[key];
   if (!named) throw new RangeError(`Cannot list ${key}: the controller has no rule for it`);
-  return Object.entries(named).sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => schema.parse(object));
+  return byName(named).map((object) => schema.parse(object));
 }
 
 /** Lists every object of the map, of whatever kind, in order of kind and name. */
 export function listAll(objects: ObjectMap): KubeObject[] {
-  return Object.keys(objects).sort().flatMap((key) => listKind(objects, key, kubeObjectSchema));
+  return Object.keys(objects).sort().flatMap((key) => byName(objects[key] ?? {}));
+}
+
+function byName(named: Record<string, KubeObject>): KubeObject[] {
+  return Object.entries(named).sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
 }
