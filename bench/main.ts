@@ -33,7 +33,13 @@ function implementationsOf(options: BenchOptions): Implementation[] {
     name,
     open: (shape, say, signal) => {
       const profiles = options.profile ? resolve(options.out, `profiles-${shape.name}-${name}`) : undefined;
-      return openLocal({ checkout, nodes: "simulated", pods: podsOf(shape), profiles, say }, signal);
+      return openLocal({
+        checkout,
+        nodes: shape.asks === "commands" ? "real" : "simulated",
+        pods: podsOf(shape),
+        profiles,
+        say,
+      }, signal);
     },
   });
   return [local(name, THIS), ...(against === undefined ? [] : [local("against", resolve(against))])];

@@ -5,6 +5,7 @@ import type { HookUse, ProcessUse, RequestCount, Result } from "./result.ts";
 import type { Arena, Measured } from "./shapes/arena.ts";
 import { budgetFaults } from "./shapes/checks.ts";
 import { runClaims } from "./shapes/claims.ts";
+import { runCommands } from "./shapes/commands.ts";
 import { runMembers } from "./shapes/members.ts";
 import { runSandboxes } from "./shapes/sandboxes.ts";
 import { parametersOf, type Shape } from "./shapes/shape.ts";
@@ -12,6 +13,7 @@ import type { Stage } from "./stage/stage.ts";
 
 const RUNS: Record<Shape["asks"], (arena: Arena, shape: Shape) => Promise<Measured>> = {
   claims: runClaims,
+  commands: runCommands,
   members: runMembers,
   sandboxes: runSandboxes,
 };
@@ -42,6 +44,7 @@ export async function runShape(
     api: stage.api,
     signal: AbortSignal.any([signal, ending.signal]),
     say,
+    ...(stage.command ? { command: stage.command } : {}),
     async begin() {
       await stage.requests.begin();
       before = { processes: meter.read(), hooks: await readHookUse(stage.hookURLs) };

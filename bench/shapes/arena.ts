@@ -1,5 +1,6 @@
 /** What a run works with, and what it hands back. No behaviour. @module */
 import type { Api } from "../../keeper/api.ts";
+import type { Command } from "../load/command.ts";
 import type { Result } from "../result.ts";
 
 export interface Arena {
@@ -10,6 +11,8 @@ export interface Arena {
   begin(): Promise<void>;
   /** Ends the counting; what comes after is not measured. */
   end(): Promise<void>;
+  /** Runs a command in a Pod; undefined where nodes run no containers. */
+  command?: Command;
   say(line: string): void;
 }
 

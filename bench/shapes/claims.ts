@@ -6,11 +6,8 @@ import { aClaim } from "../load/objects.ts";
 import { sendAll } from "../load/send.ts";
 import type { Arena, Measured } from "./arena.ts";
 import { boundFaults, createSharingCheck, leftoverFaults } from "./checks.ts";
-import { createPools, PATIENCE, poolCount, poolOf, prepareGround } from "./ground.ts";
+import { createPools, PATIENCE, poolCount, poolOf, prepareGround, untilFull } from "./ground.ts";
 import type { Shape } from "./shape.ts";
-
-/** How long pools have to stay full to count as settled, seconds: their status may lag behind. */
-const CALM = 1;
 
 /** Runs a shape of claims. @throws if the pools do not fill */
 export async function runClaims(arena: Arena, shape: Shape): Promise<Measured> {
@@ -84,17 +81,4 @@ async function askForClaims({ api }: Arena, shape: Shape, claims: Follower): Pro
 function dwell(index: number, mean: number): number {
   const fraction = (index * 0.618_033_988_749_895) % 1;
   return -Math.log(1 - fraction) * mean;
-}
-
-async function untilFull(pools: Follower, shape: Shape): Promise<boolean> {
-  const full = () => {
-    const ready = [...pools.objects.values()].filter(({ status }) => (status?.readyReplicas ?? 0) >= shape.replicas);
-    return ready.length >= poolCount(shape);
-  };
-  const late = performance.now() + PATIENCE * 1000;
-  while (performance.now() < late) {
-    if (!await pools.until(full, PATIENCE)) return false;
-    if (!await pools.until(() => !full(), CALM)) return true;
-  }
-  return false;
 }

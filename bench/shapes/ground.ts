@@ -1,12 +1,14 @@
 /** What stands before a shape begins: namespaces, templates, pools and idle Sandboxes. @module */
 import { create, createAll } from "../load/ask.ts";
-import { followReady } from "../load/follower.ts";
+import { type Follower, followReady } from "../load/follower.ts";
 import { aPool, aSandbox, aTemplate } from "../load/objects.ts";
 import type { Arena } from "./arena.ts";
 import type { Shape } from "./shape.ts";
 
 /** Longest that anything is waited for before the run counts as broken, seconds. */
 export const PATIENCE = 300;
+/** How long pools have to stay full to count as settled, seconds: their status may lag behind. */
+const CALM = 1;
 
 /** The namespace of the object of an index; objects are dealt out one by one. */
 export function namespaceOf({ namespaces }: Shape, index: number): string {
@@ -51,4 +53,18 @@ export async function createPools({ api }: Arena, shape: Shape): Promise<void> {
     const { namespace, name } = poolOf(shape, index);
     return { path: { resource: "sandboxwarmpools", namespace }, body: aPool(name, "template", shape.replicas) };
   });
+}
+
+/** Waits until every pool has been full for a while; false if that does not come. */
+export async function untilFull(pools: Follower, shape: Shape): Promise<boolean> {
+  const full = () => {
+    const ready = [...pools.objects.values()].filter(({ status }) => (status?.readyReplicas ?? 0) >= shape.replicas);
+    return ready.length >= poolCount(shape);
+  };
+  const late = performance.now() + PATIENCE * 1000;
+  while (performance.now() < late) {
+    if (!await pools.until(full, PATIENCE)) return false;
+    if (!await pools.until(() => !full(), CALM)) return true;
+  }
+  return false;
 }

@@ -6,8 +6,11 @@ export interface Shape {
   name: string;
   /** One line for `--help` and for the reader of the report. */
   about: string;
-  /** `claims` on warm pools, bare `sandboxes`, or the `members` of pools as they fill for the first time. */
-  asks: "claims" | "sandboxes" | "members";
+  /**
+   * `claims` on warm pools, claims and `commands` in what they get, bare `sandboxes`, or the `members` of pools as they
+   * fill for the first time.
+   */
+  asks: "claims" | "commands" | "sandboxes" | "members";
   /** How many; of members: `pools` × `replicas`. */
   count: number;
   arrivals: Arrivals;

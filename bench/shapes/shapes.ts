@@ -5,6 +5,8 @@ const BURST = { kind: "burst", clients: 16 } as const;
 const rate = (perSecond: number) => ({ kind: "rate", perSecond }) as const;
 const ONE = { namespaces: 1, pools: 1, replicas: 0, standing: 0 };
 const CLAIMS = { ...ONE, asks: "claims", count: 300, replicas: 300, arrivals: rate(20) } as const;
+/** On a real node: containers of this machine. */
+const COMMANDS = { ...ONE, asks: "commands", count: 20, replicas: 20 } as const;
 /** The same arrivals in every run. */
 const SEED = 20_260_101;
 
@@ -74,6 +76,26 @@ export const SHAPES: readonly Shape[] = [
   },
   { ...CLAIMS, name: "by-pools", about: "claims at 20/s against pools in one namespace", count: 100, replicas: 4 },
   { ...CLAIMS, name: "by-rate", about: "claims on a pool of 100 against claims per second", count: 200, replicas: 100 },
+  {
+    ...COMMANDS,
+    name: "command-sequential",
+    about: "claim, first command, delete; one after the other",
+    arrivals: { kind: "burst", clients: 1 },
+  },
+  { ...COMMANDS, name: "command-staggered", about: "claim, first command, delete; every 200 ms", arrivals: rate(5) },
+  {
+    ...COMMANDS,
+    name: "command-burst",
+    about: "20 claims at once, a first command in each",
+    arrivals: { kind: "burst", clients: 20 },
+  },
+  {
+    ...COMMANDS,
+    name: "command-cold",
+    about: "claims on an empty pool, one after the other, a first command in each",
+    replicas: 0,
+    arrivals: { kind: "burst", clients: 1 },
+  },
   {
     ...CLAIMS,
     name: "short",

@@ -1,4 +1,5 @@
 /** A stage that exists: any cluster with an implementation of v1beta1, reached through a kubeconfig. @module */
+import { commandRunner } from "../load/command.ts";
 import { countedRequests } from "../measure/requests.ts";
 import type { Watched } from "../measure/processes.ts";
 import { connectLoad, loadProcess } from "./load.ts";
@@ -23,6 +24,7 @@ export async function openAttached(options: AttachedOptions, signal: AbortSignal
     requests: countedRequests(metrics),
     processes: [...options.processes, loadProcess()],
     hookURLs: options.hookURLs,
+    command: commandRunner(options.kubeconfig, options.context),
     close: () => Promise.resolve(ending.abort()),
   };
 }

@@ -11,6 +11,7 @@ import { freePorts } from "../../dev/cluster/ports.ts";
 import { endProcesses, isRunning, type ProcessRecord, startProcess } from "../../dev/cluster/processes.ts";
 import { readRecord } from "../../dev/cluster/state.ts";
 import { startMetacontroller } from "../../dev/metacontroller/start.ts";
+import { commandRunner } from "../load/command.ts";
 import { AUDIT_FLAGS, AUDIT_POLICY, auditedRequests } from "../measure/requests.ts";
 import { type Profiler, startProfiler } from "../measure/profiles.ts";
 import { connectLoad, loadProcess } from "./load.ts";
@@ -87,6 +88,7 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
         loadProcess(),
       ],
       engine: `${engine.kind === "real" ? "Metacontroller" : "the stand-in for Metacontroller"} ${engine.version}`,
+      ...(nodes === "real" ? { command: commandRunner(cluster.kubeconfig) } : {}),
       ...(profiler ? { profile: (until) => profiler.take(cluster, until) } : {}),
       close,
     };
@@ -119,7 +121,15 @@ async function startHooks({ checkout, folder, started, cluster }: HookStart, pro
     started.push(startNode(name, args, folder, profiler));
   }
   const manifests = render.renderManifests((hook) => urls[hookNames.indexOf(hook)] ?? "");
-  execFileSync(cluster.kubectl, ["--kubeconfig", cluster.kubeconfig, "apply", "-f", "-"], {
+  execFileSync(cluster.kubectl, [
+    "--kubeconfig",
+    cluster.kubeconfig,
+    "apply",
+    "--server-side",
+    "--force-conflicts",
+    "-f",
+    "-",
+  ], {
     input: manifests,
     stdio: "pipe",
   });

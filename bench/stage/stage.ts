@@ -1,5 +1,6 @@
 /** What a run is performed on: an API server and, where they are known, the processes behind the API. No behaviour. @module */
 import type { Api } from "../../keeper/api.ts";
+import type { Command } from "../load/command.ts";
 import type { Watched } from "../measure/processes.ts";
 import type { RequestLog } from "../measure/requests.ts";
 
@@ -12,6 +13,8 @@ export interface Stage {
   hookURLs: string[];
   /** What applies the hooks' answers, for the reader; undefined where that is not ours. */
   engine?: string;
+  /** Runs a command in a Pod; undefined where nodes run no containers. */
+  command?: Command;
   /** Takes CPU profiles for as long as the promise runs; undefined unless asked for. */
   profile?: (until: Promise<void>) => Promise<void>;
   close(): Promise<void>;
