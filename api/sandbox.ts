@@ -85,12 +85,13 @@ export const sandboxCRD = {
   ],
 } as const satisfies CustomResource;
 
-/** A Sandbox as the API server has admitted it. Absent `status`: no hook has looked at it yet. */
+/** A Sandbox as the API server has admitted it. A `status` without conditions: no hook has said anything yet. */
 export const sandboxSchema = openObject({
   apiVersion: z.literal(`${sandboxCRD.group}/${sandboxCRD.version}`),
   kind: z.literal(sandboxCRD.kind),
   metadata: objectMetaSchema,
   spec: specSchema.describe("What the sandbox should be."),
-  status: statusSchema.optional().describe("What the sandbox is."),
+  // What Metacontroller adds to every status: a hook that has nothing to say yet then costs no write.
+  status: statusSchema.optional().meta({ description: "What the sandbox is.", default: { observedGeneration: 1 } }),
 }).describe("Sandbox is one isolated, stateful Pod with a stable name, volumes that outlive it, and an off switch.");
 export type Sandbox = z.infer<typeof sandboxSchema>;

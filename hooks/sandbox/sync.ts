@@ -3,6 +3,7 @@ import type { Sandbox, SandboxStatus } from "../../api/sandbox.ts";
 import type { Desired, Observed } from "../../lib/metacontroller.ts";
 import { desiredChildren, expiredChildren, untouchedChildren } from "./children.ts";
 import { type ExpiryPhase, expiryPhase, resyncAfter } from "./expiry.ts";
+import { quietSeconds } from "./firststatus.ts";
 import { computeStatus } from "./status.ts";
 import { type View, viewOf } from "./view.ts";
 
@@ -26,9 +27,11 @@ export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: Sand
     return { status: { ...sandbox.status }, ...untouchedChildren(view) };
   }
   const expiry = expiryPhase(sandbox, now);
-  const resyncAfterSeconds = soonest(resyncAfter(sandbox, now), lookForPod(view, expiry));
+  const status = computeStatus(view, expiry, config.clusterDomain, now);
+  const quiet = quietSeconds(view, status, now);
+  const resyncAfterSeconds = soonest(resyncAfter(sandbox, now), lookForPod(view, expiry), quiet);
   return {
-    status: computeStatus(view, expiry, config.clusterDomain, now),
+    status: quiet === undefined ? status : {},
     ...(expiry === "published" ? expiredChildren(view) : desiredChildren(view)),
     ...(resyncAfterSeconds === undefined ? {} : { resyncAfterSeconds }),
   };

@@ -117,8 +117,9 @@ test("defaults of our own fields", () => {
   });
 });
 
-test("a Sandbox has the contract's defaults and no others", () => {
+test("a Sandbox has the contract's defaults, a preset status, and no others", () => {
   expect(said("Sandbox", "default")).toEqual({
+    ".status": { observedGeneration: 1 },
     ".spec.operatingMode": "Running",
     ".spec.shutdownPolicy": "Retain",
     "ports[].protocol": "TCP",

@@ -38,8 +38,10 @@ function fieldsRefused(schema: z.ZodType, object: unknown): string[] {
 
 test.for(accepted)("accepted: $name", (sample) => {
   const { parser, crd } = checkersOf(sample);
-  const parsed = parser.parse(sample.object);
-  expect(parsed).toEqual(crd.parse(sample.object));
+  const parsed = parser.parse(sample.object) as object;
+  // Presetting a status is the API server's part: a parser that did it would hide that nobody has.
+  const preset = sample.object.kind === "Sandbox" ? { status: { observedGeneration: 1 } } : {};
+  expect({ ...preset, ...parsed }).toEqual(crd.parse(sample.object));
   expect(parsed).toMatchObject(sample.object);
   expect(parser.parse(parsed), "a second pass changes nothing").toEqual(parsed);
 });

@@ -1,0 +1,115 @@
+/** When the first status of a Sandbox waits, and when it does not. @module */
+import { expect, test } from "vitest";
+import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
+import { aReadyPod, aRequest, aSandbox, NOW } from "../../sandboxes.ts";
+
+const PRESET = { observedGeneration: 1 };
+const YOUNG = { creationTimestamp: "2026-11-21T11:59:59Z" };
+const COMING = aReadyPod({ status: { phase: "Pending", podIPs: [], conditions: [] } });
+const FAILING = {
+  phase: "Pending",
+  podIPs: [],
+  conditions: [],
+  containerStatuses: [{ name: "main", state: { waiting: { reason: "ImagePullBackOff", message: "no such image" } } }],
+};
+
+interface Case {
+  name: string;
+  reason: string;
+  metadata?: object;
+  spec?: object;
+  status?: object | undefined;
+  pods?: ReturnType<typeof aReadyPod>[];
+  quiet: boolean;
+}
+
+const cases: Case[] = [
+  { name: "no Pod yet", reason: "it says nothing new", quiet: true },
+  { name: "a Pod without an address", reason: "nobody can use it", pods: [COMING], quiet: true },
+  { name: "a Pod that is Ready", reason: "this is what all wait for", pods: [aReadyPod()], quiet: false },
+  {
+    name: "a Pod with an address",
+    reason: "a claim may be given it while it starts",
+    pods: [aReadyPod({ status: { conditions: [] } })],
+    quiet: false,
+  },
+  {
+    name: "an image that does not come",
+    reason: "it does not go away",
+    pods: [aReadyPod({ status: FAILING })],
+    quiet: false,
+  },
+  {
+    name: "a Pod that has failed",
+    reason: "it is final",
+    pods: [aReadyPod({ status: { phase: "Failed" } })],
+    quiet: false,
+  },
+  {
+    name: "suspended from birth",
+    reason: "that is all it will say",
+    spec: { operatingMode: "Suspended" },
+    quiet: false,
+  },
+  {
+    name: "no status at all",
+    reason: "another CRD presets none, so the write comes anyway",
+    status: undefined,
+    quiet: false,
+  },
+  {
+    name: "neither status nor generation",
+    reason: "nothing says that it was preset",
+    metadata: { generation: undefined },
+    status: undefined,
+    quiet: false,
+  },
+  {
+    name: "a status that was written",
+    reason: "what it says has to stay true",
+    status: { ...PRESET, selector: "a=b" },
+    quiet: false,
+  },
+  {
+    name: "a changed spec",
+    reason: "the preset is of the first generation",
+    metadata: { generation: 2 },
+    quiet: false,
+  },
+  {
+    name: "two seconds old",
+    reason: "whoever waits wants to know why",
+    metadata: { creationTimestamp: "2026-11-21T11:59:58Z" },
+    quiet: false,
+  },
+  {
+    name: "created in the future",
+    reason: "a clock that is behind would keep it silent for ever",
+    metadata: { creationTimestamp: "2026-11-21T12:00:01Z" },
+    quiet: false,
+  },
+  {
+    name: "no time of creation",
+    reason: "its age is not known",
+    metadata: { creationTimestamp: undefined },
+    quiet: false,
+  },
+];
+
+test.for(cases)("the first status of a Sandbox: $name ($reason)", ({ metadata, spec, pods = [], quiet, ...given }) => {
+  const status = "status" in given ? given.status : PRESET;
+  const sandbox = aSandbox({
+    metadata: { ...YOUNG, ...metadata },
+    ...(spec ? { spec } : {}),
+    ...(status ? { status } : {}),
+  });
+  const answer = syncSandbox(aRequest(sandbox, pods), NOW, { clusterDomain: "cluster.local" });
+  expect(Object.keys(answer.status).length === 0).toBe(quiet);
+  if (quiet) expect(answer.resyncAfterSeconds).toBe(1);
+});
+
+test("a quiet Sandbox has its Pod made all the same", () => {
+  const sandbox = aSandbox({ metadata: YOUNG, status: PRESET });
+  const { children } = syncSandbox(aRequest(sandbox), NOW, { clusterDomain: "cluster.local" });
+  expect(children.map(({ kind }) => kind)).toEqual(["Pod"]);
+});
