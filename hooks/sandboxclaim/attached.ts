@@ -4,10 +4,10 @@ import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
 import { findCondition } from "../../lib/conditions.ts";
 import type { Decorated } from "../../lib/metacontroller.ts";
-import { ageMs, QUIET_MS } from "./age.ts";
 import type { ExpiryPhase } from "./expiry.ts";
 import type { ClaimMemory } from "./memory.ts";
 import { boundNotes, timeNotes } from "./notes.ts";
+import { quietLeft } from "./quiet.ts";
 import { computeStatus } from "./status.ts";
 
 type Answer = Omit<Decorated<SandboxClaimStatus>, "attachments">;
@@ -15,8 +15,8 @@ type Answer = Omit<Decorated<SandboxClaimStatus>, "attachments">;
 /**
  * Decides for a claim that has a Sandbox.
  *
- * Name, addresses and Ready are written at once. A Sandbox that is not Ready is not shown within the claim's first
- * second: most are by then, and the claim has one status in its life instead of three.
+ * Name, addresses and Ready are written at once. A Sandbox that is not Ready is not shown while the claim is
+ * young: most are by then, and the claim has one status in its life instead of three.
  *
  * @param problem why the Sandbox does not follow the claim; undefined: it does
  */
@@ -33,7 +33,7 @@ export function attached(
   if (phase === "published") return { labels };
   const status = computeStatus({ claim, sandbox, isExpired: phase === "due", problem }, now);
   const ready = findCondition(status.conditions, "Ready");
-  const left = QUIET_MS - ageMs(claim, now);
+  const left = quietLeft(claim, memory, now);
   const isQuiet = claim.status === undefined && left > 0 && ready?.reason !== undefined && WAITS.has(ready.reason);
   const shown = isQuiet ? undefined : status;
   return {

@@ -9,8 +9,8 @@ import type { ExpiryPhase } from "./expiry.ts";
 import { isFinal } from "./finality.ts";
 import type { ClaimMemory } from "./memory.ts";
 import { timeNotes } from "./notes.ts";
+import { quietLeft } from "./quiet.ts";
 import { computeStatus } from "./status.ts";
-import { ageMs, QUIET_MS } from "./age.ts";
 
 type Answer = Omit<Decorated<SandboxClaimStatus>, "attachments">;
 
@@ -27,7 +27,7 @@ const MISSING_MS = 2000;
  * | it had a Sandbox until a moment ago | as it is | as it is |
  * | it had a Sandbox | SandboxMissing, no Sandbox | no: the pool gives it another |
  * | it cannot be served | the problem | no |
- * | it is younger than a second and has no status | none | no |
+ * | it is as young as quiet.ts says and has no status | none | no |
  * | else | SandboxMissing | no |
  */
 export function unattached(
@@ -48,7 +48,7 @@ export function unattached(
   const problem = isBound
     ? undefined
     : metadataProblem(claim.spec.additionalPodMetadata, labelDomains) ?? readClaimProblem(claim.metadata);
-  const left = QUIET_MS - ageMs(claim, now);
+  const left = quietLeft(claim, memory, now);
   if (!isBound && !isExpired && !problem && left > 0 && claim.status === undefined) {
     return { resyncAfterSeconds: left / 1000 };
   }

@@ -48,10 +48,11 @@ test("the first answer for a Ready Sandbox is the whole truth, and the last", ()
 });
 
 test.for([
-  { name: "not Ready, claim new", age: 0.3, sandbox: { status: not_ready("DependenciesNotReady") }, want: 0.7 },
-  { name: "without a Ready condition, claim new", age: 0.3, sandbox: { status: { conditions: [] } }, want: 0.7 },
-  { name: "Ready without address, claim new", age: 0.3, sandbox: { status: { podIPs: [] } }, want: 0.7 },
-  { name: "not Ready, claim a second old", age: 1, sandbox: { status: not_ready("DependenciesNotReady") } },
+  { name: "not Ready, claim new", age: 0.3, sandbox: { status: not_ready("DependenciesNotReady") }, want: 3 },
+  { name: "not Ready, claim just seen", age: 3.5, sandbox: { status: not_ready("DependenciesNotReady") }, want: 0.5 },
+  { name: "without a Ready condition, claim new", age: 0.3, sandbox: { status: { conditions: [] } }, want: 3 },
+  { name: "Ready without address, claim new", age: 0.3, sandbox: { status: { podIPs: [] } }, want: 3 },
+  { name: "not Ready, claim four seconds old", age: 4, sandbox: { status: not_ready("DependenciesNotReady") } },
   { name: "failed, claim new", age: 0.3, sandbox: { status: not_ready("PodFailed") } },
   { name: "suspended, claim new", age: 0.3, sandbox: { status: not_ready("SandboxSuspended") } },
   { name: "badly configured, claim new", age: 0.3, sandbox: { status: not_ready("InvalidConfiguration") } },
@@ -64,6 +65,16 @@ test.for([
   expect(answer).not.toHaveProperty("status");
   const quiet = written(claim, answer);
   expect(syncClaim(quiet, [aClaimed(sandbox)], { now: at(age) }).resyncAfterSeconds).toBeCloseTo(want);
+});
+
+test("a claim is quiet for three seconds from when it was first seen: its creation is known to the second only", () => {
+  const memories: Memories = new Map();
+  const claim = aClaim({ metadata: { creationTimestamp: after(0) } });
+  const waiting = aClaimed({ status: not_ready("DependenciesNotReady") });
+  const status = (seconds: number) => syncClaim(claim, [waiting], { memories, now: at(seconds) }).status;
+  expect([status(0.5), status(3.4)]).toEqual([undefined, undefined]);
+  expect(status(3.5)?.sandbox?.name).toBe("warm-1");
+  expect(syncClaim(aClaim({ metadata: { creationTimestamp: undefined } }), [waiting]).status).toBeDefined();
 });
 
 test("a claim that has shown something is not quiet: what it showed would be wrong", () => {

@@ -25,18 +25,18 @@ const young = { creationTimestamp: after(0) };
 
 const cases = [
   {
-    name: "younger than a second, without a status",
+    name: "just seen, without a status",
     reason: "most claims are served by then",
     claim: aClaim({ metadata: young }),
-    want: { resyncAfterSeconds: 1, attachments: [] },
+    want: { resyncAfterSeconds: 3, attachments: [] },
   },
   {
-    name: "younger than a second, with a status",
+    name: "just seen, with a status",
     reason: "it has spoken once, and is kept true",
     claim: aClaim({ metadata: young, status: { conditions: [] } }),
     ready: MISSING,
   },
-  { name: "older than a second", reason: "who waits is told", claim: aClaim(), ready: MISSING },
+  { name: "seen long ago", reason: "who waits is told", claim: aClaim(), ready: MISSING },
   {
     name: "of unknown age",
     reason: "silence might last for ever",
