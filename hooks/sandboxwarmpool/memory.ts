@@ -2,6 +2,7 @@
  * What the hook remembers of a pool from one call to the next. All of it is for speed: a process that has lost it, or a
  * second one that never had it, gives a claim a second Sandbox at worst, which the claim gives back. @module
  */
+import type { SandboxWarmPoolStatus } from "../../api/sandboxwarmpool.ts";
 
 /** A claim was answered with this Sandbox. */
 export interface Assignment {
@@ -33,6 +34,8 @@ export interface PoolMemory {
   stood: { on: string; times: number };
   /** When the pool was last brought to size rather than claims served. */
   maintainedAt: number;
+  /** The last status that was news, and when it was answered; undefined: none yet. */
+  told: { status: SandboxWarmPoolStatus; at: number } | undefined;
 }
 
 /** The memories of all pools, by UID. */
@@ -69,5 +72,6 @@ export function forgotten(now: number): PoolMemory {
     droppedAt: -Infinity,
     stood: { on: "", times: 0 },
     maintainedAt: now,
+    told: undefined,
   };
 }

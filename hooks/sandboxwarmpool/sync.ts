@@ -8,6 +8,7 @@ import { appliedOf } from "./applied.ts";
 import type { WarmPoolConfig } from "./config.ts";
 import { type Drain, DRAIN_WORDS, drainsOf } from "./drain.ts";
 import { handedOver } from "./handover.ts";
+import { paced } from "./pace.ts";
 import { type Memories, type PoolMemory, recall } from "./memory.ts";
 import { nextLook, SOON } from "./nextlook.ts";
 import { noteMembers, type Refill, refillOf } from "./refill.ts";
@@ -42,11 +43,16 @@ export function syncSandboxWarmPool(
   if (isDue) memory.maintainedAt = now.getTime();
   const drains = isDue ? drainsOf(view, config, memory, now) : [];
   const refill = isDue ? refillOf(view, config, memory, isServing, now) : { count: 0, again: SOON };
+  const leaving = [...allocation.handed.map(({ sandbox }) => sandbox), ...view.draining];
+  const status = computeStatus(view, config, now);
+  const telling = paced(status, pool, leaving, memory, now);
+  const children = [...kept(view, allocation, drains, now), ...created(view, allocation, refill, memory, now)];
+  const next = nextLook({ view, allocation, refill, memory }, config, now);
   return {
-    status: computeStatus(view, config, now),
-    children: [...kept(view, allocation, drains, now), ...created(view, allocation, refill, memory, now)],
+    status: telling.status,
+    children,
     deletions: Object.fromEntries(view.draining.map((sandbox) => [childKey(sandbox), wordsFor(sandbox)])),
-    resyncAfterSeconds: nextLook({ view, allocation, refill, memory }, config, now),
+    resyncAfterSeconds: Math.min(next, telling.again ?? next),
   };
 }
 
