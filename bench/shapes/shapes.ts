@@ -103,6 +103,8 @@ export const SHAPES: readonly Shape[] = [
     count: 60,
     replicas: 20,
     arrivals: rate(10),
+    // 9.3 and 7 where nobody waits; on a slow machine Sandboxes and claims also say that they wait: that is no fault.
+    budget: { writes: 13.5, reads: 12 },
   },
 ];
 

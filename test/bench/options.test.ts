@@ -11,6 +11,10 @@ test("every shape has a name of its own and stands in the help", () => {
   for (const name of names) expect(HELP).toContain(`  ${name} `);
 });
 
+test("the shape that CI runs has a budget", () => {
+  expect(SHAPES.find(({ name }) => name === "short")?.budget).toEqual({ writes: 13.5, reads: 12 });
+});
+
 test("readOptions() spreads a sweep out, and changes shapes", () => {
   const { shapes } = readOptions(["by-standing", "claims-burst", "--count", "40", "--rate", "5"]);
   expect(shapes.map(({ name, standing }) => [name, standing])).toEqual([
