@@ -75,3 +75,10 @@ export async function endProcesses(records: ProcessRecord[]): Promise<void> {
   const left = records.filter(isRunning).map((record) => `${record.name} (process ${record.pid})`);
   throw new Error(`Cannot end ${left.join(", ")}: still running ten seconds after SIGKILL`);
 }
+
+/** Ends a process by SIGTERM, so that it can finish what it is at; at once if it is still there after five seconds. */
+export async function endGently(record: ProcessRecord): Promise<void> {
+  if (isRunning(record)) process.kill(record.pid, "SIGTERM");
+  for (let tries = 0; tries < 200 && isRunning(record); tries++) await sleep(25);
+  await endProcesses([record]);
+}

@@ -1,15 +1,15 @@
 /** Everything that the demo runs on: a cluster, the hooks from a copy that it may edit, an engine, the keeper. @module */
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
 import { freePorts } from "../cluster/ports.ts";
-import { endProcesses, isRunning, type ProcessRecord, startProcess, startTimeOf } from "../cluster/processes.ts";
+import { endGently, type ProcessRecord, startProcess, startTimeOf } from "../cluster/processes.ts";
 import { readRecord, writeRecord } from "../cluster/state.ts";
 import { STATE_FOLDER } from "../cluster/statefolder.ts";
 import { localCRDs } from "../crds.ts";
+import { untilAnswering } from "../answering.ts";
 import { hookNames } from "../../tools/serve/hooks.ts";
 import { startMetacontroller } from "../metacontroller/start.ts";
 
@@ -87,25 +87,6 @@ function startHook(name: string, port: string): ProcessRecord {
 function startNode(name: string, [script = "", ...args]: string[]): ProcessRecord {
   const logFile = join(LOGS, `${name}.log`);
   return startProcess({ name, command: process.execPath, args: [join(ROOT, script), ...args], logFile });
-}
-
-async function untilAnswering(url: string, server: ProcessRecord, signal: AbortSignal): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
-    const answer = await fetch(url, { signal }).catch(() => undefined);
-    if (answer?.ok) return;
-    signal.throwIfAborted();
-    if (!isRunning(server)) break;
-    await sleep(50);
-  }
-  const log = server.logFile && existsSync(server.logFile) ? readFileSync(server.logFile, "utf8").slice(-1500) : "";
-  throw new Error(`Cannot start hook ${server.name}: ${url} does not answer\n${log}`);
-}
-
-/** SIGTERM first: a hook lets running requests end. */
-async function endGently(record: ProcessRecord): Promise<void> {
-  if (isRunning(record)) process.kill(record.pid, "SIGTERM");
-  for (let tries = 0; tries < 200 && isRunning(record); tries++) await sleep(25);
-  await endProcesses([record]);
 }
 
 async function close({ cluster, processes }: Stage): Promise<void> {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { afterAll, expect, test } from "vitest";
 import {
+  endGently,
   endProcesses,
   isRunning,
   parseStartTime,
@@ -61,4 +62,14 @@ test("endProcesses() leaves a process alone that only has the pid of the record"
   await endProcesses([{ name: "sleep", pid, startTime: startTimeOf(pid) ?? "" }]);
   expect(startTimeOf(pid)).toBeUndefined();
   expect(startTimeOf(process.pid)).toBeDefined();
+});
+
+test("endGently() lets a process finish what it is at", async () => {
+  const logFile = join(folder, "gentle.log");
+  const script = 'trap "echo finished; exit" TERM; echo ready; while :; do sleep 0.1; done';
+  const record = startProcess({ name: "gentle", command: "sh", args: ["-c", script], logFile });
+  await expect.poll(() => readFileSync(logFile, "utf8")).toBe("ready\n");
+  await endGently(record);
+  expect(readFileSync(logFile, "utf8")).toBe("ready\nfinished\n");
+  expect(isRunning(record)).toBe(false);
 });
