@@ -1,9 +1,8 @@
 /** One run of one shape on one stage, measured. @module */
-import { startMeter } from "./measure/processes.ts";
-import { hookUseBetween, readHookUse } from "./measure/hookcalls.ts";
-import type { HookUse, ProcessUse, RequestCount, Result } from "./result.ts";
-import type { Arena, Measured } from "./shapes/arena.ts";
-import { budgetFaults } from "./shapes/checks.ts";
+import { budgetFaults } from "./budget.ts";
+import { type Usage, withUsage } from "./measure/usage.ts";
+import type { Result } from "./result.ts";
+import type { Arena, Outcome } from "./shapes/arena.ts";
 import { runClaims } from "./shapes/claims.ts";
 import { runCommands } from "./shapes/commands.ts";
 import { runMembers } from "./shapes/members.ts";
@@ -11,7 +10,7 @@ import { runSandboxes } from "./shapes/sandboxes.ts";
 import { parametersOf, type Shape } from "./shapes/shape.ts";
 import type { Stage } from "./stage/stage.ts";
 
-const RUNS: Record<Shape["asks"], (arena: Arena, shape: Shape) => Promise<Measured>> = {
+const RUNS: Record<Shape["asks"], (arena: Arena, shape: Shape) => Promise<Outcome>> = {
   claims: runClaims,
   commands: runCommands,
   members: runMembers,
@@ -33,44 +32,25 @@ export async function runShape(
   { implementation, round, say, signal }: Turn,
 ): Promise<Result> {
   const ending = new AbortController();
-  const meter = startMeter(stage.processes, shape.followsMemory ? 10_000 : 500);
-  let processes: ProcessUse[] = [];
-  let hooks: HookUse[] = [];
-  let requests: RequestCount[] = [];
-  let before: { processes: ProcessUse[]; hooks: HookUse[] } = { processes: [], hooks: [] };
-  const profiled = Promise.withResolvers<void>();
-  let profile: Promise<void> | undefined;
+  const used = Promise.withResolvers<Usage>();
   const arena: Arena = {
     api: stage.api,
     signal: AbortSignal.any([signal, ending.signal]),
     say,
     ...(stage.command ? { command: stage.command } : {}),
-    async begin() {
-      await stage.requests.begin();
-      before = { processes: meter.read(), hooks: await readHookUse(stage.hookURLs) };
-      profile = stage.profile?.(profiled.promise);
-    },
-    async end() {
-      processes = usedBetween(before.processes, meter.read());
-      hooks = hookUseBetween(before.hooks, await readHookUse(stage.hookURLs));
-      requests = await stage.requests.end();
-      profiled.resolve();
-      await profile;
+    async measure(run) {
+      const { value, usage } = await withUsage(stage, shape.followsMemory ? 10_000 : 500, run);
+      used.resolve(usage);
+      return value;
     },
   };
   try {
-    const measured = await RUNS[shape.asks](arena, shape);
-    const memory = shape.followsMemory ? { memory: meter.memory() } : {};
-    const parameters = parametersOf(shape);
-    const turn = { shape: shape.name, implementation, round, parameters };
-    const result = { ...turn, ...measured, requests, processes, hooks, ...memory };
+    const outcome = await RUNS[shape.asks](arena, shape);
+    const { memory, ...usage } = await used.promise;
+    const turn = { shape: shape.name, implementation, round, parameters: parametersOf(shape) };
+    const result = { ...turn, ...usage, ...outcome, ...(shape.followsMemory ? { memory } : {}) };
     return { ...result, violations: [...result.violations, ...budgetFaults(shape.budget, result)] };
   } finally {
-    meter.stop();
     ending.abort();
   }
-}
-
-function usedBetween(before: readonly ProcessUse[], after: readonly ProcessUse[]): ProcessUse[] {
-  return after.map((use, index) => ({ ...use, cpuSeconds: use.cpuSeconds - (before[index]?.cpuSeconds ?? 0) }));
 }

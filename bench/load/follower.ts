@@ -3,6 +3,7 @@ import { type Api, type ObjectPath, pathOf } from "../../keeper/api.ts";
 import { follow } from "../../keeper/watch.ts";
 import { type Condition, findCondition } from "../../lib/conditions.ts";
 import type { ObjectMeta } from "../../lib/objects.ts";
+import type { Sample } from "../result.ts";
 
 /** What the load reads of any object. */
 export interface Followed {
@@ -27,6 +28,18 @@ export function keyOf({ namespace = "", name }: ObjectMeta): string {
 
 export function isReady({ status }: Followed): boolean {
   return findCondition(status?.conditions, "Ready")?.status === "True";
+}
+
+/**
+ * Returns how long each object took that was seen Ready, in milliseconds.
+ *
+ * @param due when each was asked for, by {@link keyOf}, and `begun` when the load was: by `performance.now()`
+ */
+export function samplesOf(due: ReadonlyMap<string, number>, { readyAt }: Follower, begun: number): Sample[] {
+  return [...due].flatMap(([key, at]) => {
+    const ready = readyAt.get(key);
+    return ready === undefined ? [] : [{ at: at - begun, ms: ready - at }];
+  });
 }
 
 /** Begins to follow; resolves once everything that is there has been seen. `onObject` is told of every version. */

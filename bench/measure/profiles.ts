@@ -12,12 +12,12 @@ export interface Profiler {
   engineArgs: string[];
   /** For a Node process: it writes its profile when it ends. */
   nodeArgs(name: string): string[];
-  /** Profiles the cluster until the promise resolves, for at most {@link LONGEST} seconds. */
-  take(cluster: Cluster, until: Promise<void>): Promise<void>;
+  /** Profiles kube-apiserver and Metacontroller for {@link SECONDS}. */
+  take(cluster: Cluster): Promise<void>;
 }
 
-/** Seconds of a profile: one has to say beforehand. */
-const LONGEST = 30;
+/** How long a profile lasts: one has to say beforehand. */
+const SECONDS = 30;
 
 /** Prepares profiles that go to a folder: `<process>.pb.gz` for `go tool pprof`, `<process>.cpuprofile` for Node's. */
 export async function startProfiler(folder: string): Promise<Profiler> {
@@ -27,14 +27,14 @@ export async function startProfiler(folder: string): Promise<Profiler> {
     apiServerArgs: ["--profiling=true"],
     engineArgs: [`--pprof-address=127.0.0.1:${port}`],
     nodeArgs: (name) => ["--cpu-prof", `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${name}.cpuprofile`],
-    async take(cluster, until) {
-      const path = `/debug/pprof/profile?seconds=${LONGEST}`;
+    async take(cluster) {
+      const path = `/debug/pprof/profile?seconds=${SECONDS}`;
       const engine = fetch(`http://127.0.0.1:${port}${path}`).then(
         async (answer) => writeFileSync(join(folder, "engine.pb.gz"), new Uint8Array(await answer.arrayBuffer())),
         () => {},
       );
       const apiServer = fetchProfile(cluster, path, join(folder, "kube-apiserver.pb.gz"));
-      await Promise.all([engine, apiServer, until]);
+      await Promise.all([engine, apiServer]);
     },
   };
 }

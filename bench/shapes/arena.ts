@@ -7,13 +7,12 @@ export interface Arena {
   api: Api;
   /** Ends every watch of the run. */
   signal: AbortSignal;
-  /** Begins to count requests, CPU time and calls. */
-  begin(): Promise<void>;
-  /** Ends the counting; what comes after is not measured. */
-  end(): Promise<void>;
+  /** Runs the part that counts, once: time, requests, CPU time and calls. `begun` is when, by `performance.now()`. */
+  measure<T>(run: (begun: number) => Promise<T>): Promise<T>;
   /** Runs a command in a Pod; undefined where nodes run no containers. */
   command?: Command;
   say(line: string): void;
 }
 
-export type Measured = Pick<Result, "seconds" | "asked" | "samples" | "figures" | "violations">;
+/** What came of a shape, beside what it cost. */
+export type Outcome = Pick<Result, "asked" | "samples" | "figures" | "violations">;

@@ -3,11 +3,9 @@ import type { Api } from "../../keeper/api.ts";
 import { controllerOf } from "../../lib/objects.ts";
 import { listAll } from "../load/ask.ts";
 import { type Followed, type Follower, followReady, isReady, keyOf } from "../load/follower.ts";
-import { combine } from "../report/combine.ts";
-import { costOf } from "../report/cost.ts";
-import type { Result } from "../result.ts";
 import type { Arena } from "./arena.ts";
-import type { Shape } from "./shape.ts";
+import { PATIENCE } from "./ground.ts";
+import { restingSandboxes, type Shape } from "./shape.ts";
 
 /** How long the garbage collector may take, seconds. */
 const COLLECTION = 120;
@@ -25,6 +23,11 @@ export function createSharingCheck() {
       [...servedBy].filter(([, claims]) => claims.size > 1)
         .map(([sandbox, claims]) => `Sandbox ${sandbox} was shared by claims ${[...claims].join(", ")}`),
   };
+}
+
+/** Says how many did not become Ready in time. */
+export function unreadyFaults(what: string, asked: number, ready: number): string[] {
+  return ready >= asked ? [] : [`${asked - ready} of ${asked} ${what} were not Ready after ${PATIENCE} s`];
 }
 
 /** Says which claims show a Sandbox that is not there or not theirs. */
@@ -47,20 +50,9 @@ export function faultsOfClaims(claims: readonly Followed[], sandboxes: readonly 
 }
 
 /** Waits until no more Sandboxes are left than should be, and says how many there are if that does not come. */
-export async function leftoverFaults({ api, signal }: Arena, expected: number): Promise<string[]> {
+export async function leftoverFaults({ api, signal }: Arena, shape: Shape): Promise<string[]> {
+  const expected = restingSandboxes(shape);
   const sandboxes = await followReady(api, "sandboxes", signal);
   const settled = await sandboxes.until(() => sandboxes.objects.size === expected, COLLECTION);
   return settled ? [] : [`${sandboxes.objects.size} Sandboxes are there where ${expected} should be`];
-}
-
-/** Says what was asked of the API server beyond a shape's budget; counters that do not tell who asked are not judged. */
-export function budgetFaults(budget: Shape["budget"], result: Result): string[] {
-  if (!budget || result.requests.some(({ client }) => client === undefined)) return [];
-  const [row] = combine([result]);
-  const cost = row ? costOf(row) : undefined;
-  return (["writes", "reads"] as const).flatMap((verb) => {
-    const spent = cost?.[verb] ?? 0;
-    if (spent <= budget[verb]) return [];
-    return [`${spent.toFixed(2)} ${verb} for each of ${result.asked} objects: the budget is ${budget[verb]}`];
-  });
 }

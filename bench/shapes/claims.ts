@@ -1,39 +1,30 @@
 /** Claims on warm pools: how long each takes to be Ready, and whether each got a Sandbox of its own. @module */
 import { setTimeout as sleep } from "node:timers/promises";
 import { create, remove, removeAll } from "../load/ask.ts";
-import { type Follower, followReady } from "../load/follower.ts";
+import { type Follower, followReady, samplesOf } from "../load/follower.ts";
 import { aClaim } from "../load/objects.ts";
 import { sendAll } from "../load/send.ts";
-import type { Arena, Measured } from "./arena.ts";
-import { boundFaults, createSharingCheck, leftoverFaults } from "./checks.ts";
-import { createPools, PATIENCE, poolCount, poolOf, prepareGround, untilFull } from "./ground.ts";
+import type { Arena, Outcome } from "./arena.ts";
+import { boundFaults, createSharingCheck, leftoverFaults, unreadyFaults } from "./checks.ts";
+import { fillPools, PATIENCE, poolOf, untilFull } from "./ground.ts";
 import type { Shape } from "./shape.ts";
 
 /** Runs a shape of claims. @throws if the pools do not fill */
-export async function runClaims(arena: Arena, shape: Shape): Promise<Measured> {
+export async function runClaims(arena: Arena, shape: Shape): Promise<Outcome> {
   const { api, signal, say } = arena;
-  await prepareGround(arena, shape);
-  const pools = await followReady(api, "sandboxwarmpools", signal);
-  await createPools(arena, shape);
-  if (!await untilFull(pools, shape)) throw new Error("Cannot begin: the pools do not fill");
+  const pools = await fillPools(arena, shape);
   const shared = createSharingCheck();
   const claims = await followReady(api, "sandboxclaims", signal, shared.look);
 
   say(`${shape.count} claims …`);
-  await arena.begin();
-  const begun = performance.now();
-  const due = await askForClaims(arena, shape, claims);
-  const allReady = await claims.until(() => claims.readyAt.size >= due.size, PATIENCE);
-  const full = await untilFull(pools, shape);
-  const seconds = (performance.now() - begun) / 1000;
-  await arena.end();
-
-  const samples = [...claims.readyAt].map(([key, at]) => ({
-    at: (due.get(key) ?? begun) - begun,
-    ms: at - (due.get(key) ?? begun),
-  }));
+  const { samples, due, full } = await arena.measure(async (begun) => {
+    const due = await askForClaims(arena, shape, claims);
+    await claims.until(() => claims.readyAt.size >= due.size, PATIENCE);
+    const full = await untilFull(pools, shape);
+    return { samples: samplesOf(due, claims, begun), due, full };
+  });
   const violations = [
-    ...(allReady ? [] : [`${due.size - samples.length} of ${due.size} claims were not Ready after ${PATIENCE} s`]),
+    ...unreadyFaults("claims", due.size, samples.length),
     ...(full ? [] : [`The pools were not full again after ${PATIENCE} s`]),
     ...shared.faults(),
     ...await boundFaults(api, claims),
@@ -44,14 +35,8 @@ export async function runClaims(arena: Arena, shape: Shape): Promise<Measured> {
     name: metadata.name,
   }));
   await removeAll(api, paths);
-  const expected = poolCount(shape) * shape.replicas + shape.standing;
-  return {
-    seconds,
-    asked: shape.count,
-    samples,
-    figures: {},
-    violations: [...violations, ...await leftoverFaults(arena, expected)],
-  };
+  violations.push(...await leftoverFaults(arena, shape));
+  return { asked: shape.count, samples, figures: {}, violations };
 }
 
 /** Sends the claims, and deletes each again where the shape says so; returns when each was due, by key. */

@@ -3,7 +3,7 @@ import { create, createAll } from "../load/ask.ts";
 import { type Follower, followReady } from "../load/follower.ts";
 import { aPool, aSandbox, aTemplate } from "../load/objects.ts";
 import type { Arena } from "./arena.ts";
-import type { Shape } from "./shape.ts";
+import { poolCount, type Shape } from "./shape.ts";
 
 /** Longest that anything is waited for before the run counts as broken, seconds. */
 export const PATIENCE = 300;
@@ -15,14 +15,10 @@ export function namespaceOf({ namespaces }: Shape, index: number): string {
   return `bench-${index % namespaces}`;
 }
 
-/** The pool of the object of an index, and where it is. A shape with more namespaces than pools has a pool in each. */
+/** The pool of the object of an index, and where it is. */
 export function poolOf(shape: Shape, index: number): { namespace: string; name: string } {
   const place = index % poolCount(shape);
   return { namespace: namespaceOf(shape, place), name: `pool-${place}` };
-}
-
-export function poolCount({ pools, namespaces, asks }: Shape): number {
-  return asks === "sandboxes" ? 0 : Math.max(pools, namespaces);
 }
 
 /** Makes namespaces, a template in each, and the Sandboxes that stand idle; resolves when those are Ready. */
@@ -53,6 +49,15 @@ export async function createPools({ api }: Arena, shape: Shape): Promise<void> {
     const { namespace, name } = poolOf(shape, index);
     return { path: { resource: "sandboxwarmpools", namespace }, body: aPool(name, "template", shape.replicas) };
   });
+}
+
+/** Makes all that a shape of claims needs; resolves once its pools are full. @throws if they do not fill */
+export async function fillPools(arena: Arena, shape: Shape): Promise<Follower> {
+  await prepareGround(arena, shape);
+  const pools = await followReady(arena.api, "sandboxwarmpools", arena.signal);
+  await createPools(arena, shape);
+  if (!await untilFull(pools, shape)) throw new Error("Cannot begin: the pools do not fill");
+  return pools;
 }
 
 /** Waits until every pool has been full for a while; false if that does not come. */

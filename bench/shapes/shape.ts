@@ -58,7 +58,17 @@ export function varied(shape: Shape, parameter: Sweep["parameter"], value: numbe
   return { ...shape, arrivals: { ...arrivals, perSecond: value } };
 }
 
+/** Returns how many pools there are: a shape with more namespaces than pools has a pool in each. */
+export function poolCount({ pools, namespaces, asks }: Shape): number {
+  return asks === "sandboxes" ? 0 : Math.max(pools, namespaces);
+}
+
+/** Returns how many Sandboxes there are before the load and after it. */
+export function restingSandboxes(shape: Shape): number {
+  return poolCount(shape) * shape.replicas + shape.standing;
+}
+
 /** Returns how many Pods there may be at once. */
-export function podsOf({ count, namespaces, pools, replicas, standing }: Shape): number {
-  return count + Math.max(namespaces, pools) * replicas + standing;
+export function podsOf(shape: Shape): number {
+  return shape.count + restingSandboxes(shape);
 }

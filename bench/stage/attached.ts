@@ -1,8 +1,8 @@
 /** A stage that exists: any cluster with an implementation of v1beta1, reached through a kubeconfig. @module */
 import { commandRunner } from "../load/command.ts";
-import { countedRequests } from "../measure/requests.ts";
+import { countedRequests } from "../measure/counters.ts";
 import type { Watched } from "../measure/processes.ts";
-import { connectLoad, loadProcess } from "./load.ts";
+import { connectLoad, loadProcess } from "../load/connection.ts";
 import type { Stage } from "./stage.ts";
 
 export interface AttachedOptions {

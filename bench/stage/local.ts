@@ -1,20 +1,21 @@
 /** A stage of our own: a fresh local cluster, and the hooks, the engine and the keeper of one checkout. @module */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
+import { untilAnswering } from "../../dev/answering.ts";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
 import { PODS_PER_NODE } from "../../dev/cluster/kwokconfig.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
-import { endProcesses, isRunning, type ProcessRecord, startProcess } from "../../dev/cluster/processes.ts";
+import { endGently, type ProcessRecord, startProcess } from "../../dev/cluster/processes.ts";
 import { readRecord } from "../../dev/cluster/state.ts";
 import { startMetacontroller } from "../../dev/metacontroller/start.ts";
 import { commandRunner } from "../load/command.ts";
-import { AUDIT_FLAGS, AUDIT_POLICY, auditedRequests } from "../measure/requests.ts";
+import { prepareAudit } from "../measure/audit.ts";
 import { type Profiler, startProfiler } from "../measure/profiles.ts";
-import { connectLoad, loadProcess } from "./load.ts";
+import { connectLoad, loadProcess } from "../load/connection.ts";
 import type { Stage } from "./stage.ts";
 
 export interface LocalOptions {
@@ -44,8 +45,7 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
   };
   try {
     mkdirSync(join(folder, "logs"));
-    const audit = join(folder, "audit.log");
-    writeFileSync(join(folder, "audit.yaml"), AUDIT_POLICY);
+    const audit = prepareAudit(folder);
     const profiler = options.profiles === undefined ? undefined : await startProfiler(options.profiles);
     const { localCRDs } = await partOf<typeof import("../../dev/crds.ts")>(checkout, "dev/crds.ts");
     const cluster = await startCluster({
@@ -53,18 +53,14 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
       nodes,
       simulatedNodes: nodes === "simulated" ? LEAST_NODES + Math.ceil(options.pods / PODS_PER_NODE) : 0,
       crds: localCRDs(),
-      apiServerArgs: [
-        `--audit-policy-file=${join(folder, "audit.yaml")}`,
-        `--audit-log-path=${audit}`,
-        ...AUDIT_FLAGS,
-        ...(profiler?.apiServerArgs ?? []),
-      ],
+      apiServerArgs: [...audit.apiServerArgs, ...(profiler?.apiServerArgs ?? [])],
       signal,
     });
     stops.push(() => cluster.stop());
-    stops.push(() => endProcesses(started.filter(isRunning)));
+    // Gently: a process that is killed writes no profile.
+    stops.push(() => Promise.all(started.map(endGently)));
     const api = await connectLoad(cluster.kubeconfig, AbortSignal.any([signal, ending.signal]));
-    const hookURLs = await startHooks({ checkout, folder, started, cluster }, profiler);
+    const hookURLs = await startHooks({ checkout, folder, started, cluster, signal }, profiler);
     const engine = await startMetacontroller({
       kubeconfig: cluster.kubeconfig,
       logFile: join(folder, "logs/engine.log"),
@@ -79,7 +75,7 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
     say(`${engine.kind === "real" ? "Metacontroller" : "the stand-in"} ${engine.version}, ${nodes} nodes`);
     return {
       api,
-      requests: auditedRequests(audit),
+      requests: audit.requests,
       hookURLs,
       processes: [
         ...started,
@@ -89,7 +85,7 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
       ],
       engine: `${engine.kind === "real" ? "Metacontroller" : "the stand-in for Metacontroller"} ${engine.version}`,
       ...(nodes === "real" ? { command: commandRunner(cluster.kubeconfig) } : {}),
-      ...(profiler ? { profile: (until) => profiler.take(cluster, until) } : {}),
+      ...(profiler ? { profile: () => profiler.take(cluster) } : {}),
       close,
     };
   } catch (error) {
@@ -107,32 +103,26 @@ interface HookStart {
   folder: string;
   started: ProcessRecord[];
   cluster: Cluster;
+  signal: AbortSignal;
 }
 
-/** Starts each hook of the checkout in a process of its own, and applies the controllers that call them. */
-async function startHooks({ checkout, folder, started, cluster }: HookStart, profiler?: Profiler): Promise<string[]> {
+/** Starts each hook of the checkout in a process of its own, and applies the controllers once all of them answer. */
+async function startHooks(start: HookStart, profiler?: Profiler): Promise<string[]> {
+  const { checkout, folder, started, cluster, signal } = start;
   const { hookNames } = await partOf<typeof import("../../tools/serve/hooks.ts")>(checkout, "tools/serve/hooks.ts");
   const render = await partOf<typeof import("../../tools/manifests/render.ts")>(checkout, "tools/manifests/render.ts");
   const ports = await freePorts(hookNames.length);
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
-  for (const [index, name] of hookNames.entries()) {
-    const main = join(checkout, "tools/serve/main.ts");
+  const main = join(checkout, "tools/serve/main.ts");
+  await Promise.all(hookNames.map(async (name, index) => {
     const args = [main, name, "--host", "127.0.0.1", "--port", String(ports[index])];
-    started.push(startNode(name, args, folder, profiler));
-  }
+    const hook = startNode(name, args, folder, profiler);
+    started.push(hook);
+    await untilAnswering(`${urls[index]}/healthz`, hook, signal);
+  }));
   const manifests = render.renderManifests((hook) => urls[hookNames.indexOf(hook)] ?? "");
-  execFileSync(cluster.kubectl, [
-    "--kubeconfig",
-    cluster.kubeconfig,
-    "apply",
-    "--server-side",
-    "--force-conflicts",
-    "-f",
-    "-",
-  ], {
-    input: manifests,
-    stdio: "pipe",
-  });
+  const apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+  execFileSync(cluster.kubectl, ["--kubeconfig", cluster.kubeconfig, ...apply], { input: manifests, stdio: "pipe" });
   return urls;
 }
 

@@ -2,7 +2,7 @@
 import type { Api } from "../../keeper/api.ts";
 import type { Command } from "../load/command.ts";
 import type { Watched } from "../measure/processes.ts";
-import type { RequestLog } from "../measure/requests.ts";
+import type { RequestLog } from "../measure/requestlog.ts";
 
 export interface Stage {
   api: Api;
@@ -15,7 +15,7 @@ export interface Stage {
   engine?: string;
   /** Runs a command in a Pod; undefined where nodes run no containers. */
   command?: Command;
-  /** Takes CPU profiles for as long as the promise runs; undefined unless asked for. */
-  profile?: (until: Promise<void>) => Promise<void>;
+  /** Takes CPU profiles from now on, for as long as one lasts; undefined unless asked for. */
+  profile?: () => Promise<void>;
   close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 /** @module */
 import { expect, test } from "vitest";
 import { HELP, readOptions } from "../../bench/options.ts";
-import { poolCount, poolOf } from "../../bench/shapes/ground.ts";
-import { parametersOf, podsOf } from "../../bench/shapes/shape.ts";
+import { poolOf } from "../../bench/shapes/ground.ts";
+import { parametersOf, podsOf, poolCount } from "../../bench/shapes/shape.ts";
 import { SHAPES } from "../../bench/shapes/shapes.ts";
 
 test("every shape has a name of its own and stands in the help", () => {

@@ -1,8 +1,7 @@
 /** @module */
 import { expect, test } from "vitest";
 import type { Followed } from "../../../bench/load/follower.ts";
-import { budgetFaults, createSharingCheck, faultsOfClaims } from "../../../bench/shapes/checks.ts";
-import { aResult } from "../report/results.ts";
+import { createSharingCheck, faultsOfClaims } from "../../../bench/shapes/checks.ts";
 
 const claim = (name: string, sandbox?: string): Followed => ({
   metadata: { namespace: "ns", name, uid: `uid-${name}` },
@@ -43,22 +42,4 @@ test("createSharingCheck() finds a Sandbox that served two claims, also one afte
   expect(check.faults()).toEqual([]);
   check.look(claim("c", "s"));
   expect(check.faults()).toEqual(["Sandbox ns/s was shared by claims ns/a, ns/c"]);
-});
-
-test.for([
-  { name: "within", writes: 22, client: "engine", want: [] },
-  { name: "beyond", writes: 26, client: "engine", want: ["2.60 writes for each of 10 objects: the budget is 2.5"] },
-  { name: "by somebody else", writes: 26, client: "kwok", want: [] },
-  { name: "by nobody knows whom", writes: 26, client: undefined, want: [] },
-])("budgetFaults(): $name", ({ writes, client, want }) => {
-  const request = {
-    verb: "update",
-    resource: "pods",
-    code: 200,
-    count: writes,
-    ...(client === undefined ? {} : { client }),
-  };
-  const result = aResult({ asked: 10, requests: [request] });
-  expect(budgetFaults({ writes: 2.5, reads: 0 }, result)).toEqual(want);
-  expect(budgetFaults(undefined, result)).toEqual([]);
 });

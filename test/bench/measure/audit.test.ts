@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { auditedRequest, auditedRequests, countedRequests } from "../../../bench/measure/requests.ts";
+import { auditedRequest, auditedRequests } from "../../../bench/measure/audit.ts";
 
 const LINE = {
   stage: "ResponseComplete",
@@ -40,19 +40,4 @@ test("auditedRequests() counts what came after the beginning, most first", { tim
   appendFileSync(file, line("get") + line("update") + line("update"));
   const counts = await requests.end();
   expect(counts.map(({ verb, count }) => [verb, count])).toEqual([["update", 2], ["get", 1]]);
-});
-
-test("countedRequests() gives what the counters grew by, without who asked", async () => {
-  const metrics = (puts: number) =>
-    [
-      "# HELP apiserver_request_total Counter",
-      `apiserver_request_total{code="200",component="apiserver",resource="sandboxes",subresource="status",verb="PUT"} ${puts}`,
-      `apiserver_request_total{code="201",resource="pods",subresource="",verb="POST"} 4`,
-      `apiserver_request_duration_seconds_count{resource="pods",verb="POST"} 9`,
-    ].join("\n");
-  let puts = 3;
-  const requests = countedRequests(() => Promise.resolve(metrics(puts)));
-  await requests.begin();
-  puts = 10;
-  expect(await requests.end()).toEqual([{ verb: "update", resource: "sandboxes/status", code: 200, count: 7 }]);
 });

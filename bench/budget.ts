@@ -1,0 +1,17 @@
+/** Whether a shape cost more requests than it may. Pure. @module */
+import { combine } from "./report/combine.ts";
+import { costOf } from "./report/cost.ts";
+import type { Result } from "./result.ts";
+import type { Shape } from "./shapes/shape.ts";
+
+/** Says what was asked of the API server beyond a shape's budget; counters that do not tell who asked are not judged. */
+export function budgetFaults(budget: Shape["budget"], result: Result): string[] {
+  if (!budget || result.requests.some(({ client }) => client === undefined)) return [];
+  const [row] = combine([result]);
+  const cost = row ? costOf(row) : undefined;
+  return (["writes", "reads"] as const).flatMap((verb) => {
+    const spent = cost?.[verb] ?? 0;
+    if (spent <= budget[verb]) return [];
+    return [`${spent.toFixed(2)} ${verb} for each of ${result.asked} objects: the budget is ${budget[verb]}`];
+  });
+}
