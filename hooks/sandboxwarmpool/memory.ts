@@ -36,6 +36,8 @@ export interface PoolMemory {
   maintainedAt: number;
   /** The last status that was news, and when it was answered; undefined: none yet. */
   told: { status: SandboxWarmPoolStatus; at: number } | undefined;
+  /** Since when the pool has had fewer members than were told, milliseconds since the epoch; undefined: it has not. */
+  fewerSince: number | undefined;
 }
 
 /** The memories of all pools, by UID. */
@@ -73,5 +75,6 @@ export function forgotten(now: number): PoolMemory {
     stood: { on: "", times: 0 },
     maintainedAt: now,
     told: undefined,
+    fewerSince: undefined,
   };
 }
