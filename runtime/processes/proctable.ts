@@ -1,0 +1,59 @@
+/** Reads the table of processes from /proc (Linux; see proc(5)); it must not signal any. @module */
+import { readdirSync, readFileSync } from "node:fs";
+
+/** One process. */
+export interface ProcessEntry {
+  pid: number;
+  /** The program's short name. */
+  name: string;
+  /** One letter; `Z` has ended and waits to be reaped. */
+  state: string;
+  ppid: number;
+  pgid: number;
+  sid: number;
+  /** User and system time of its own, in seconds. */
+  cpuSeconds: number;
+  /** Resident memory. */
+  rssBytes: number;
+}
+
+/** USER_HZ and the page size are these on every Linux that Node and Deno run on, but for arm64 kernels with big pages. */
+const TICKS_PER_SECOND = 100;
+const PAGE_BYTES = 4096;
+
+/** Lists all processes that can be seen; empty where there is no /proc, or no permission to read it. */
+export function listProcesses(): ProcessEntry[] {
+  let names: string[];
+  try {
+    names = readdirSync("/proc");
+  } catch {
+    return [];
+  }
+  return names.filter((name) => /^\d+$/.test(name)).flatMap((name) => readProcess(Number(name)) ?? []);
+}
+
+/** Reads one process; `undefined` if it is gone. */
+export function readProcess(pid: number): ProcessEntry | undefined {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a line of `/proc/<pid>/stat`; the name stands in parentheses and may hold anything, parentheses too. */
+export function parseStat(line: string): ProcessEntry {
+  const end = line.lastIndexOf(")");
+  const fields = line.slice(end + 2).trim().split(" ");
+  const at = (field: number) => Number(fields[field - 3]);
+  return {
+    pid: Number.parseInt(line),
+    name: line.slice(line.indexOf("(") + 1, end),
+    state: fields[0] ?? "?",
+    ppid: at(4),
+    pgid: at(5),
+    sid: at(6),
+    cpuSeconds: (at(14) + at(15)) / TICKS_PER_SECOND,
+    rssBytes: at(24) * PAGE_BYTES,
+  };
+}

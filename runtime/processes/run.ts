@@ -1,0 +1,77 @@
+/** Runs a command to its end and gives back what it wrote; it must not know who asked. @module */
+import { Buffer } from "node:buffer";
+import type { Readable } from "node:stream";
+import { abandon, drained, ended } from "./drain.ts";
+import { signalGroup, watchLimits } from "./group.ts";
+import { type Command, start } from "./spawn.ts";
+
+export type { Command, SpawnErrorCode } from "./spawn.ts";
+export { SpawnError } from "./spawn.ts";
+
+/** What a command may use. */
+export interface RunLimits {
+  /** Milliseconds until the whole group is killed; `undefined` for no limit. */
+  timeoutMs: number | undefined;
+  /** Bytes kept of each of stdout and stderr; the rest is read and thrown away. */
+  outputBytes: number;
+  /** Kills the whole group when it aborts. */
+  signal?: AbortSignal;
+}
+
+/** What came of it. */
+export interface Finished {
+  stdout: Uint8Array;
+  stderr: Uint8Array;
+  /** -1 when a signal ended it, also ours. */
+  exitCode: number;
+  /** It was still running at the time limit. */
+  timedOut: boolean;
+  /** More was written than `outputBytes`, to either stream. */
+  truncated: boolean;
+}
+
+/**
+ * Runs `command` without a shell, standard input empty, in a session and process group of its own.
+ *
+ * At the time limit or on abort the whole group gets SIGKILL. When the leader ends by itself, what it left running in
+ * the background goes on, as after a shell's `&`: a server started this way is meant to stay. Such a process may hold
+ * the pipes open, so the answer does not wait for their end: it comes when the leader has ended and its output has
+ * arrived. What those left behind write afterwards is thrown away.
+ *
+ * @throws {SpawnError} if nothing was started
+ */
+export async function run(command: Command, limits: RunLimits): Promise<Finished> {
+  const child = await start(command, ["ignore", "pipe", "pipe"]);
+  const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);
+  const [stdout, stderr] = streams.map((stream) => keep(stream, limits.outputBytes));
+  let timedOut = false;
+  const unwatch = watchLimits(limits.timeoutMs, limits.signal, (why) => {
+    timedOut = why === "timeout";
+    signalGroup(child.pid, "SIGKILL");
+  });
+  const { exitCode } = await ended(child);
+  // From here on the id may belong to another process.
+  unwatch();
+  await drained(streams);
+  streams.forEach(abandon);
+  return {
+    stdout: stdout?.bytes() ?? new Uint8Array(),
+    stderr: stderr?.bytes() ?? new Uint8Array(),
+    exitCode,
+    timedOut,
+    truncated: Boolean(stdout?.truncated() || stderr?.truncated()),
+  };
+}
+
+function keep(stream: Readable, limit: number): { bytes(): Uint8Array; truncated(): boolean } {
+  const parts: Uint8Array[] = [];
+  let left = limit;
+  let truncated = false;
+  stream.on("data", (part: Uint8Array) => {
+    if (part.length > left) truncated = true;
+    if (left > 0) parts.push(part.subarray(0, left));
+    left -= Math.min(left, part.length);
+  });
+  stream.on("error", () => {});
+  return { bytes: () => Buffer.concat(parts), truncated: () => truncated };
+}
