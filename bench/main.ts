@@ -10,6 +10,7 @@ import type { Report, Result } from "./result.ts";
 import { runShape } from "./run.ts";
 import { podsOf, type Shape } from "./shapes/shape.ts";
 import { openAttached } from "./stage/attached.ts";
+import { type Layout, LAYOUTS, PLAIN } from "./stage/layout.ts";
 import { openLocal } from "./stage/local.ts";
 import type { Stage } from "./stage/stage.ts";
 
@@ -29,12 +30,13 @@ function implementationsOf(options: BenchOptions): Implementation[] {
       open: (_shape, _say, signal) => openAttached({ kubeconfig, context, processes, hookURLs }, signal),
     }];
   }
-  const local = (name: string, checkout: string): Implementation => ({
+  const local = (name: string, checkout: string, layout: Layout): Implementation => ({
     name,
     open: (shape, say, signal) => {
       const profiles = options.profile ? resolve(options.out, `profiles-${shape.name}-${name}`) : undefined;
       return openLocal({
         checkout,
+        layout,
         nodes: shape.asks === "commands" ? "real" : "simulated",
         pods: podsOf(shape),
         profiles,
@@ -42,7 +44,12 @@ function implementationsOf(options: BenchOptions): Implementation[] {
       }, signal);
     },
   });
-  return [local(name, THIS), ...(against === undefined ? [] : [local("against", resolve(against))])];
+  const layouts = options.layouts.map((key) => ({ key, layout: LAYOUTS[key] ?? PLAIN }));
+  const named = (key: string) => layouts.length > 1 ? key : name;
+  return [
+    ...layouts.map(({ key, layout }) => local(named(key), THIS, layout)),
+    ...(against === undefined ? [] : [local("against", resolve(against), layouts[0]?.layout ?? PLAIN)]),
+  ];
 }
 
 async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report> {

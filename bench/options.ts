@@ -3,11 +3,14 @@ import { parseArgs } from "node:util";
 import type { Watched } from "./measure/processes.ts";
 import { type Shape, type Sweep, varied } from "./shapes/shape.ts";
 import { SHAPES, SWEEPS } from "./shapes/shapes.ts";
+import { LAYOUTS } from "./stage/layout.ts";
 
 export interface BenchOptions {
   /** The shapes to run, sweeps spread out into their sizes. */
   shapes: Shape[];
   rounds: number;
+  /** How this checkout is laid out over processes, by name; several are run in turns. At least one. */
+  layouts: string[];
   /** Another checkout, run in turns with this one; undefined: this one alone. */
   against: string | undefined;
   /** A cluster that exists, in place of our own. */
@@ -26,6 +29,7 @@ export interface BenchOptions {
 
 const OPTIONS = {
   rounds: { type: "string", default: "1" },
+  layout: { type: "string", multiple: true, default: [] as string[] },
   against: { type: "string" },
   kubeconfig: { type: "string" },
   context: { type: "string" },
@@ -66,6 +70,8 @@ ${SHAPES.map(({ name, about }) => `  ${name.padEnd(WIDTH)}${about}${sizes(name)}
 Options:
   --rounds N           how often each shape is run (default 1)
   --against DIR        another checkout of hookbox, its packages installed, run in turns with this one
+  --layout NAME        how hookbox is laid out over processes; may be given often, and then they are run in turns:
+${Object.entries(LAYOUTS).map(([name, { about }]) => `                       ${name.padEnd(14)}${about}`).join("\n")}
   --kubeconfig F       a cluster that runs an implementation already; nothing is started
   --context C          context of the kubeconfig
   --name NAME          what the report calls what runs there (default this)
@@ -94,11 +100,16 @@ export function readOptions(args: string[]): BenchOptions {
   if (values.against !== undefined && values.kubeconfig !== undefined) {
     throw new RangeError("Cannot compare with --against on a cluster of --kubeconfig: run each by itself");
   }
+  const unknown = values.layout.find((name) => !Object.hasOwn(LAYOUTS, name));
+  if (unknown !== undefined) {
+    throw new RangeError(`Cannot use layout "${unknown}": there are ${Object.keys(LAYOUTS).join(", ")}`);
+  }
   return {
     shapes: positionals.flatMap((name) => sizesOf(name)).map((shape) =>
       changes.reduce((changed, { parameter, value }) => varied(changed, parameter, value), shape)
     ),
     rounds: number(values.rounds, "rounds"),
+    layouts: values.layout.length > 0 ? values.layout : Object.keys(LAYOUTS).slice(0, 1),
     against: values.against,
     kubeconfig: values.kubeconfig,
     context: values.context,

@@ -23,6 +23,11 @@ export const LAUNCH_TYPE_LABEL = `${PREFIX}launch-type`;
 export const TEMPLATE_HASH_LABEL = `${PREFIX}sandbox-template-hash`;
 /** Label on pool members, deprecated by the contract: hash of the template's Pod alone. */
 export const POD_TEMPLATE_HASH_LABEL = `${PREFIX}sandbox-pod-template-hash`;
+/**
+ * Label on pools and Sandboxes, set by users: which controllers look after them, where several share the work. A pool's
+ * Sandboxes have it from birth.
+ */
+export const SHARD_LABEL = `${PREFIX}shard`;
 /** Label on what a pool is about to delete; the value says why. Never taken back: what carries it is never handed over. */
 export const DRAINING_LABEL = `${PREFIX}draining`;
 /** Annotation on Sandboxes that a pool has made: name of their template. */

@@ -1,4 +1,5 @@
 /** The objects that the load asks for: the smallest that any implementation of v1beta1 takes. Pure. @module */
+import { SHARD_LABEL } from "../../lib/keys.ts";
 
 const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
 /** A container that waits; on simulated nodes nothing runs it. */
@@ -24,9 +25,15 @@ export function aTemplate(name: string) {
   return { apiVersion: EXTENSIONS, kind: "SandboxTemplate", metadata: { name }, spec: { podTemplate: POD_TEMPLATE } };
 }
 
-export function aPool(name: string, template: string, replicas: number) {
+/** Makes a pool; `shard`: which of several engines looks after it, where that is asked for. */
+export function aPool(name: string, template: string, replicas: number, shard: string) {
   const spec = { replicas, sandboxTemplateRef: { name: template } };
-  return { apiVersion: EXTENSIONS, kind: "SandboxWarmPool", metadata: { name }, spec };
+  return {
+    apiVersion: EXTENSIONS,
+    kind: "SandboxWarmPool",
+    metadata: { name, labels: { [SHARD_LABEL]: shard } },
+    spec,
+  };
 }
 
 export function aClaim(name: string, pool: string) {

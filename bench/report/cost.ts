@@ -16,7 +16,7 @@ const WRITES = ["create", "update", "patch", "apply", "delete", "deletecollectio
 const READS = ["get", "list", "watch"];
 /** The load, and what runs Pods in any cluster. */
 const OTHERS = ["load", "kube-apiserver", "kube-scheduler", "kwok", "kubelet", "kube-controller-manager", "kubectl"];
-const OURS = ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool", "engine", "keeper"];
+const OURS = ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool", "hooks", "engine", "engine 2", "keeper"];
 
 /** Reads the cost out of a row. A request whose client is not known counts: it may be anyone's. */
 export function costOf({ requests, processes }: Pick<Row, "requests" | "processes">): Cost {

@@ -3,6 +3,7 @@ import { create, createAll } from "../load/ask.ts";
 import { type Follower, followReady } from "../load/follower.ts";
 import { aPool, aSandbox, aTemplate } from "../load/objects.ts";
 import type { Arena } from "./arena.ts";
+import { SHARDS } from "../stage/layout.ts";
 import { poolCount, type Shape } from "./shape.ts";
 
 /** Longest that anything is waited for before the run counts as broken, seconds. */
@@ -47,7 +48,9 @@ export async function prepareGround({ api, signal, say }: Arena, shape: Shape): 
 export async function createPools({ api }: Arena, shape: Shape): Promise<void> {
   await createAll(api, poolCount(shape), (index) => {
     const { namespace, name } = poolOf(shape, index);
-    return { path: { resource: "sandboxwarmpools", namespace }, body: aPool(name, "template", shape.replicas) };
+    // Every other pool, where two engines share them out.
+    const shard = SHARDS[index % SHARDS.length] ?? SHARDS[0];
+    return { path: { resource: "sandboxwarmpools", namespace }, body: aPool(name, "template", shape.replicas, shard) };
   });
 }
 

@@ -18,6 +18,7 @@ import {
   POD_TEMPLATE_HASH_LABEL,
   POOL_SEQUENCE_ANNOTATION,
   SAFE_TO_EVICT_ANNOTATION,
+  SHARD_LABEL,
   TEMPLATE_HASH_LABEL,
   TEMPLATE_REF_ANNOTATION,
   TEMPLATE_REF_HASH_LABEL,
@@ -50,7 +51,7 @@ export function buildMember(pool: SandboxWarmPool, template: SandboxTemplate, pl
     ...SANDBOX,
     metadata: {
       name,
-      labels: { ...tracked, [LAUNCH_TYPE_LABEL]: "warm", [CREATED_BY_LABEL]: "controller" },
+      labels: { ...tracked, [LAUNCH_TYPE_LABEL]: "warm", [CREATED_BY_LABEL]: "controller", ...shardOf(pool) },
       annotations: { ...annotations(template, name), [POOL_SEQUENCE_ANNOTATION]: placeText(place) },
       ownerReferences: [controllerReference(pool)],
     },
@@ -83,6 +84,7 @@ export function buildCold(pool: SandboxWarmPool, template: SandboxTemplate, clai
         [LAUNCH_TYPE_LABEL]: "cold",
         [TEMPLATE_REF_HASH_LABEL]: hash,
         ...(client === undefined ? {} : { [CREATED_BY_LABEL]: client }),
+        ...shardOf(pool),
       },
       annotations: {
         ...annotations(template, name),
@@ -97,6 +99,12 @@ export function buildCold(pool: SandboxWarmPool, template: SandboxTemplate, clai
       ...sharedSpec(template, volumes),
     },
   };
+}
+
+/** Whose controllers look after the pool look after its Sandboxes. */
+function shardOf({ metadata }: SandboxWarmPool): Record<string, string> {
+  const shard = metadata.labels?.[SHARD_LABEL];
+  return shard === undefined ? {} : { [SHARD_LABEL]: shard };
 }
 
 function annotations(template: SandboxTemplate, name: string): Record<string, string> {

@@ -33,6 +33,7 @@ test.for([
   { args: ["burst"], message: 'Cannot run shape "burst": there are ' },
   { args: ["fill", "--count", "x"], message: 'Cannot use --count "x": it is not a number of at least 0' },
   { args: ["fill", "--process", "a"], message: 'Cannot account for process "a": write it as NAME=PID' },
+  { args: ["fill", "--layout", "bun"], message: 'Cannot use layout "bun": there are node, deno, together, ' },
   { args: ["fill", "--against", "d", "--kubeconfig", "f"], message: "Cannot compare with --against" },
 ])("readOptions() refuses $args", ({ args, message }) => {
   expect(() => readOptions(args)).toThrow(message);

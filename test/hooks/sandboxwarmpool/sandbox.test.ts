@@ -34,6 +34,17 @@ test("a member has its pool's owner and the claims' decorator in what is applied
   expect(Object.keys(spec ?? {})).toEqual(["podTemplate"]);
 });
 
+test("what a pool makes is its shard's from birth, and nobody's where the pool is nobody's", () => {
+  const shard = { "agents.x-k8s.io/shard": "b" };
+  const pool = aPool({ metadata: { labels: { ...shard, app: "x" } } });
+  const made = [buildMember(pool, aTemplate(), PLACE), buildCold(pool, aTemplate(), aClaim("c"))];
+  for (const { metadata } of made) {
+    expect(metadata.labels).toMatchObject(shard);
+    expect(metadata.labels).not.toHaveProperty("app");
+  }
+  expect(buildMember(aPool(), aTemplate(), PLACE).metadata.labels).not.toHaveProperty("agents.x-k8s.io/shard");
+});
+
 test("a member takes over volumes, Service and whatever else the template says of the Pod", () => {
   const volumeClaimTemplates = [{ metadata: { name: "v" }, spec: {} }];
   const template = aTemplate({
