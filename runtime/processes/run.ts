@@ -1,12 +1,13 @@
 /** Runs a command to its end and gives back what it wrote; it must not know who asked. @module */
 import { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
-import { abandon, drained, ended } from "./drain.ts";
-import { signalGroup, watchLimits } from "./group.ts";
-import { type Command, start } from "./spawn.ts";
+import type { Command } from "./command.ts";
+import { abandon, drained } from "./drain.ts";
+import { watchLimits } from "./limits.ts";
+import { killSession } from "./signals.ts";
+import { start } from "./spawn.ts";
 
-export type { Command, SpawnErrorCode } from "./spawn.ts";
-export { SpawnError } from "./spawn.ts";
+export { type Command, SpawnError, type SpawnErrorCode } from "./command.ts";
 
 /** What a command may use. */
 export interface RunLimits {
@@ -33,7 +34,8 @@ export interface Finished {
 /**
  * Runs `command` without a shell, standard input empty, in a session and process group of its own.
  *
- * At the time limit or on abort the whole group gets SIGKILL. When the leader ends by itself, what it left running in
+ * At the time limit or on abort the whole session gets SIGKILL: the group, and the groups that a shell with job
+ * control made of it. Only who called setsid(2) itself escapes. When the leader ends by itself, what it left running in
  * the background goes on, as after a shell's `&`: a server started this way is meant to stay. Such a process may hold
  * the pipes open, so the answer does not wait for their end: it comes when the leader has ended and its output has
  * arrived. What those left behind write afterwards is thrown away.
@@ -41,26 +43,22 @@ export interface Finished {
  * @throws {SpawnError} if nothing was started
  */
 export async function run(command: Command, limits: RunLimits): Promise<Finished> {
-  const child = await start(command, ["ignore", "pipe", "pipe"]);
-  const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);
-  const [stdout, stderr] = streams.map((stream) => keep(stream, limits.outputBytes));
+  const process = await start(command);
+  const stdout = keep(process.stdout, limits.outputBytes);
+  const stderr = keep(process.stderr, limits.outputBytes);
   let timedOut = false;
   const unwatch = watchLimits(limits.timeoutMs, limits.signal, (why) => {
     timedOut = why === "timeout";
-    signalGroup(child.pid, "SIGKILL");
+    killSession(process.pid);
   });
-  const { exitCode } = await ended(child);
+  const { exitCode } = await process.ended;
   // From here on the id may belong to another process.
   unwatch();
+  const streams = [process.stdout, process.stderr];
   await drained(streams);
   streams.forEach(abandon);
-  return {
-    stdout: stdout?.bytes() ?? new Uint8Array(),
-    stderr: stderr?.bytes() ?? new Uint8Array(),
-    exitCode,
-    timedOut,
-    truncated: Boolean(stdout?.truncated() || stderr?.truncated()),
-  };
+  const truncated = stdout.truncated() || stderr.truncated();
+  return { stdout: stdout.bytes(), stderr: stderr.bytes(), exitCode, timedOut, truncated };
 }
 
 function keep(stream: Readable, limit: number): { bytes(): Uint8Array; truncated(): boolean } {
@@ -72,6 +70,5 @@ function keep(stream: Readable, limit: number): { bytes(): Uint8Array; truncated
     if (left > 0) parts.push(part.subarray(0, left));
     left -= Math.min(left, part.length);
   });
-  stream.on("error", () => {});
   return { bytes: () => Buffer.concat(parts), truncated: () => truncated };
 }

@@ -3,54 +3,82 @@ import { type ChildProcess, spawn, type StdioOptions } from "node:child_process"
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import process from "node:process";
+import type { Duplex, Readable, Writable } from "node:stream";
+import { openPipes } from "./pipes.ts";
+import { checkCommand, type Command, SpawnError } from "./command.ts";
 
-/** What to run. `cwd` is absolute and already confined; `env` is what is added to the runtime's own environment. */
-export interface Command {
-  argv: string[];
-  cwd: string;
-  env: Record<string, string>;
+/** How a process ended: -1 when a signal ended it, as `process.v1` says it. */
+export interface Ended {
+  exitCode: number;
+  signal: NodeJS.Signals | undefined;
 }
 
-/** Why nothing was started; `invalid`: an empty command, or a NUL byte or `=` where none may be. */
-export type SpawnErrorCode = "not-found" | "not-executable" | "bad-cwd" | "invalid" | "failed";
-
-/** Nothing was started. */
-export class SpawnError extends Error {
-  readonly code: SpawnErrorCode;
-  constructor(code: SpawnErrorCode, message: string) {
-    super(message);
-    this.name = "SpawnError";
-    this.code = code;
-  }
+/** A process that has been started. */
+export interface Running {
+  /** Also the id of its group and of its session. */
+  pid: number;
+  /** Absent: its standard input is empty. */
+  stdin: Writable | undefined;
+  stdout: Readable;
+  stderr: Readable;
+  /** The further descriptors that were asked for, from 3 on. */
+  extra: Duplex[];
+  /** Resolves at the end of the leader, whatever others keep open. */
+  ended: Promise<Ended>;
 }
 
-/** A process that has been started: `pid` is also the id of its group and of its session. */
-export type Started = ChildProcess & { pid: number };
+/** What a process has besides its output. */
+export interface StartOptions {
+  /** Keeps standard input open for writing. @default {false} */
+  stdin?: boolean;
+  /** How many further descriptors lead both ways, from 3 on. @default {0} */
+  extra?: number;
+}
 
 /**
  * Starts `command` without a shell and resolves once the program runs.
  *
  * @throws {SpawnError} if it does not
  */
-export async function start(command: Command, stdio: StdioOptions): Promise<Started> {
+export async function start(command: Command, options: StartOptions = {}): Promise<Running> {
   checkCommand(command);
   await checkCwd(command.cwd);
+  const pipes = await openPipes(2);
+  const extra = Array.from({ length: options.extra ?? 0 }, () => "pipe" as const);
+  try {
+    const output = pipes.length > 0 ? pipes.map(({ writeFd }) => writeFd) : ["pipe" as const, "pipe" as const];
+    const child = await launch(command, [options.stdin ? "pipe" : "ignore", ...output, ...extra]);
+    const [stdout = child.stdout, stderr = child.stderr] = pipes.map(({ reader }) => reader);
+    if (!stdout || !stderr) throw new TypeError(`Cannot read from process ${child.pid}: it has no pipes`);
+    for (const stream of [child.stdin, stdout, stderr]) stream?.on("error", () => {});
+    const stdin = child.stdin ?? undefined;
+    return { pid: child.pid, stdin, stdout, stderr, extra: child.stdio.slice(3) as Duplex[], ended: child.ended };
+  } catch (error) {
+    for (const { reader } of pipes) reader.destroy();
+    throw error;
+  } finally {
+    for (const pipe of pipes) pipe.close();
+  }
+}
+
+type Child = ChildProcess & { pid: number; ended: Promise<Ended> };
+
+function launch(command: Command, stdio: StdioOptions): Promise<Child> {
   const [file = "", ...args] = command.argv;
-  return await new Promise((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     const fail = (error: Error) => reject(spawnError(file, error));
     try {
+      const env = { ...process.env, ...command.env };
       // detached is setsid(2): signals to the negative pid then reach the children's children too.
-      const child = spawn(file, args, {
-        cwd: command.cwd,
-        env: { ...process.env, ...command.env },
-        stdio,
-        detached: true,
-      });
+      const child = spawn(file, args, { cwd: command.cwd, env, stdio, detached: true });
+      const ended = new Promise<Ended>((resolveEnd) =>
+        child.once("exit", (code, signal) => resolveEnd({ exitCode: code ?? -1, signal: signal ?? undefined }))
+      );
       child.once("error", fail);
       child.once("spawn", () => {
         child.off("error", fail);
         child.on("error", () => {});
-        resolve(child as Started);
+        resolve(Object.assign(child, { pid: child.pid ?? 0, ended }));
       });
     } catch (error) {
       fail(error as Error);
@@ -58,28 +86,12 @@ export async function start(command: Command, stdio: StdioOptions): Promise<Star
   });
 }
 
-/** Refuses what execve(2) could not be told. @throws {SpawnError} */
-export function checkCommand({ argv, env }: Command): void {
-  if (!argv[0]) throw new SpawnError("invalid", "Cannot start a process: the command is empty");
-  if (argv.some((part) => part.includes("\0"))) {
-    throw new SpawnError("invalid", "Cannot start a process: the command has a NUL byte");
-  }
-  for (const [name, value] of Object.entries(env)) {
-    if (!name || name.includes("=") || name.includes("\0") || value.includes("\0")) {
-      throw new SpawnError(
-        "invalid",
-        `Cannot set variable ${JSON.stringify(name)}: it is empty or has "=" or a NUL byte`,
-      );
-    }
-  }
-}
-
-/** A missing folder and a missing program are both ENOENT to spawn, so the folder is looked at first. */
-async function checkCwd(cwd: string): Promise<void> {
+/** Refuses a folder that cannot be entered: to spawn, a missing folder and a missing program are both ENOENT. */
+export async function checkCwd(cwd: string): Promise<void> {
   try {
     if ((await stat(cwd)).isDirectory()) return await access(cwd, constants.X_OK);
   } catch {
-    // answered below
+    // Answered below.
   }
   throw new SpawnError("bad-cwd", `Cannot run in ${JSON.stringify(cwd)}: it is not a folder that can be entered`);
 }

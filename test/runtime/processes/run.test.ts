@@ -3,7 +3,7 @@ import { mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { signalGroup } from "../../../runtime/processes/group.ts";
+import { signalGroup } from "../../../runtime/processes/signals.ts";
 import { listProcesses } from "../../../runtime/processes/proctable.ts";
 import { type Command, run, type RunLimits } from "../../../runtime/processes/run.ts";
 
@@ -31,6 +31,11 @@ test("run() uses no shell, adds to the runtime's environment and runs in cwd", a
 
 test("run() gives an empty standard input", async () => {
   expect(text((await shell("cat; echo end")).stdout)).toBe("end\n");
+});
+
+test("a process can open its output by name, as it can a pipe's", async () => {
+  const finished = await shell("echo out >/dev/stdout; echo err >/dev/stderr; echo both | tee /dev/stderr");
+  expect([text(finished.stdout), text(finished.stderr)]).toEqual(["out\nboth\n", "err\nboth\n"]);
 });
 
 test("a signalled process has exit code -1", async () => {
@@ -62,6 +67,13 @@ test("the time limit kills the whole group, also what holds the pipes", { timeou
   const finished = await shell("sleep 300 & echo $$; wait", { timeoutMs: 200 });
   expect(finished).toMatchObject({ exitCode: -1, timedOut: true });
   await expect.poll(() => running(Number(text(finished.stdout)))).toEqual([]);
+});
+
+test("the time limit reaches groups that job control made", { timeout: 20_000 }, async () => {
+  const finished = await shell("set -m; sleep 300 & echo $$; wait", { timeoutMs: 300 });
+  expect(finished.timedOut).toBe(true);
+  const sid = Number(text(finished.stdout));
+  await expect.poll(() => listProcesses().filter((one) => one.sid === sid && one.state !== "Z")).toEqual([]);
 });
 
 test("an abort kills the whole group and is no timeout, also when it was before", { timeout: 20_000 }, async () => {

@@ -1,20 +1,4 @@
-/** Signals to whole process groups; it must not signal a process by its bare id. @module */
-import process from "node:process";
-
-/** Sends `signal` to every process of the group; false if the group has no process left. */
-export function signalGroup(pgid: number, signal: NodeJS.Signals | 0): boolean {
-  // 0 and 1 would mean the runtime's own group and everything there is.
-  if (!Number.isInteger(pgid) || pgid < 2) throw new RangeError(`Cannot signal group ${pgid}: no such group`);
-  try {
-    process.kill(-pgid, signal);
-    return true;
-  } catch (error) {
-    if (!(error instanceof Error) || !/ESRCH|EPERM/.test(`${"code" in error ? error.code : ""} ${error.message}`)) {
-      throw error;
-    }
-    return false;
-  }
-}
+/** A time limit and an abort in one; it must not know what happens at the limit. @module */
 
 /** Longest delay that a timer takes, in milliseconds: a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -1,0 +1,87 @@
+/** Makes real pipes for what a process writes; it must not be needed: without them spawn's own do. @module */
+import { execFile } from "node:child_process";
+import { closeSync, constants, mkdtempSync, openSync, rmSync, unlinkSync } from "node:fs";
+import { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+
+/** A pipe; `close` gives up the writing end and must be called once the process has it. */
+export interface Pipe {
+  reader: Socket;
+  writeFd: number;
+  close(): void;
+}
+
+/** How many are made at a time: one run of mkfifo(1) then serves that many. */
+const BATCH = 64;
+/** After so many failures in a row there is no mkfifo, or no folder for it. */
+const MOST_FAILURES = 3;
+
+const ready: string[] = [];
+let folder: string | undefined;
+let filling: Promise<void> | undefined;
+let failures = 0;
+
+/**
+ * Opens `count` pipes, or none where they cannot be had.
+ *
+ * Node's own "pipe" is a socket, and a socket cannot be opened by name: `echo >/dev/stderr` and `curl -o /dev/stdout`
+ * fail in a process that has one. Node has no pipe(2), but a FIFO that is unlinked once both ends are open is the same.
+ */
+export async function openPipes(count: number): Promise<Pipe[]> {
+  // Deno's are real ones.
+  if (process.versions["deno"] !== undefined || failures >= MOST_FAILURES) return [];
+  const pipes: Pipe[] = [];
+  try {
+    while (ready.length < count) await fill();
+    if (ready.length < BATCH / 2) fill().catch(() => failures++);
+    while (pipes.length < count) pipes.push(open(ready.pop() ?? ""));
+    failures = 0;
+    return pipes;
+  } catch {
+    for (const pipe of pipes) {
+      pipe.close();
+      pipe.reader.destroy();
+    }
+    // Somebody may have cleaned up the folder: the next ones get a new one.
+    ready.length = 0;
+    folder = undefined;
+    failures++;
+    return [];
+  }
+}
+
+function open(path: string): Pipe {
+  const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const writeFd = openSync(path, constants.O_WRONLY);
+    unlinkSync(path);
+    const reader = new Socket({ fd: readFd, readable: true, writable: false });
+    return { reader, writeFd, close: () => closeSync(writeFd) };
+  } catch (error) {
+    closeSync(readFd);
+    throw error;
+  }
+}
+
+function fill(): Promise<void> {
+  return filling ??= (async () => {
+    try {
+      folder ??= makeFolder();
+      const base = join(folder, String(process.hrtime.bigint()));
+      const paths = Array.from({ length: BATCH }, (_, index) => `${base}-${index}`);
+      await promisify(execFile)("mkfifo", ["-m", "600", ...paths]);
+      ready.push(...paths);
+    } finally {
+      filling = undefined;
+    }
+  })();
+}
+
+function makeFolder(): string {
+  const made = mkdtempSync(join(tmpdir(), "hookbox-pipes-"));
+  process.once("exit", () => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
