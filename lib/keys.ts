@@ -17,6 +17,11 @@ export const CLAIM_UID_LABEL = `${PREFIX}claim-uid`;
 export const CREATED_BY_LABEL = `${PREFIX}created-by`;
 /** Label on claims that have been given a Sandbox, value `true`: takes the claim out of its pool's sight. */
 export const CLAIM_BOUND_LABEL = `${PREFIX}claim-bound`;
+/**
+ * Label on claims: name of their pool. The API server adds it where the admission policy is installed and the name is no
+ * longer than a label's value; pools ask for claims by it, and for those without.
+ */
+export const WARM_POOL_REF_LABEL = `${PREFIX}warm-pool-ref`;
 /** Label on Sandboxes that a pool has made: `warm` (a member) or `cold` (made for one claim). */
 export const LAUNCH_TYPE_LABEL = `${PREFIX}launch-type`;
 /** Label on pool members: hash of what their template said of Pod, volumes and Service. */

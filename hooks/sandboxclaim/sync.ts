@@ -2,6 +2,7 @@
 import { sandboxSchema } from "../../api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
 import { expiryTime } from "../../claims/expirytime.ts";
+import { WARM_POOL_REF_LABEL } from "../../lib/keys.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../lib/metacontroller.ts";
 import { unchanged } from "../../lib/unchanged.ts";
 import { attached } from "./attached.ts";
@@ -37,7 +38,10 @@ export function syncSandboxClaim(
   const phase = expiryPhase(claim, now);
   const { kept, extra } = chooseSandbox(claim, sandboxes);
   const deletions = Object.fromEntries(extra.map((sandbox) => [childKey(sandbox), "the claim has another one"]));
-  if (!kept) return timed({ ...unattached(claim, phase, memory, config, now), attachments: [] }, claim, phase, now);
+  if (!kept) {
+    const answer = { ...unattached(claim, phase, memory, config, now), attachments: [] };
+    return timed(seen(answer, claim), claim, phase, now);
+  }
 
   memory.missingSince = undefined;
   if (phase === "published" && claim.spec.lifecycle?.shutdownPolicy === "Retain") {
@@ -46,6 +50,13 @@ export function syncSandboxClaim(
   const { desired, problem } = keepSandbox(claim, kept, config);
   const answer = { ...attached(claim, kept, phase, problem, memory, now), attachments: [desired], deletions };
   return timed(answer, claim, phase, now);
+}
+
+/** Takes away a label with another pool's name, put there by mistake or before the claim was changed: no pool would see it. */
+function seen(answer: Decorated<SandboxClaimStatus>, { metadata, spec }: SandboxClaim): Decorated<SandboxClaimStatus> {
+  const label = metadata.labels?.[WARM_POOL_REF_LABEL];
+  if (label === undefined || label === spec.warmPoolRef.name) return answer;
+  return { ...answer, labels: { ...answer.labels, [WARM_POOL_REF_LABEL]: null } };
 }
 
 /** Adds when to look again without an event: at the expiry, at once when it has just been published, and for recheck.ts. */

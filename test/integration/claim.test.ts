@@ -43,6 +43,21 @@ test("a claim on a full pool gets a member: same Pod, new owner, everything in o
   );
 });
 
+test("a claim is born with its pool's name as a label, whatever its client says; a name too long for a label is none", async () => {
+  const ns = await makeNamespace();
+  const label = KEY("warm-pool-ref");
+  const long = "p".repeat(64);
+  await createAll(ns, [
+    aClaim("plain", "p"),
+    aClaim("wrong", "p", {}, { labels: { [label]: "q", app: "x" } }),
+    aClaim("long", long),
+  ]);
+  const labels = async (name: string) => (await ns.get("sandboxclaim", name)).metadata.labels ?? {};
+  expect(await labels("plain")).toEqual({ [label]: "p" });
+  expect(await labels("wrong")).toEqual({ [label]: "p", app: "x" });
+  expect(await labels("long")).not.toHaveProperty([label]);
+});
+
 test("the hand-over leaves Pod and containers alone: tolerations, projected volumes, two ports of one number", async () => {
   const ns = await makeNamespace();
   const container = {

@@ -6,6 +6,7 @@ import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
 import { createMemoryStore, type MemoryStore } from "../../dev/metacontroller/store-memory.ts";
+import { WARM_POOL_REF_LABEL } from "../../lib/keys.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 import { renderManifests } from "../../tools/manifests/render.ts";
 
@@ -30,7 +31,9 @@ const SCHEMAS: Record<string, z.ZodType> = {
   SandboxTemplate: sandboxTemplateSchema,
   SandboxWarmPool: sandboxWarmPoolSchema,
 };
-const installed = parseAllDocuments(renderManifests(undefined)).map((document) => light(document.toJS() as KubeObject));
+const installed = parseAllDocuments(renderManifests(undefined, false)).map((document) =>
+  light(document.toJS() as KubeObject)
+);
 
 /** Makes a store with our CRDs and controllers in it. @param watchDelay see MemoryStoreOptions */
 export async function createApi(watchDelay: (object: KubeObject) => number): Promise<MemoryStore> {
@@ -62,7 +65,18 @@ function admit(object: KubeObject, old: KubeObject | undefined): KubeObject {
   if (object.kind === "Pod" && !old) {
     return { ...object, metadata: { ...object.metadata, finalizers: [KUBELET_FINALIZER] } };
   }
-  return (SCHEMAS[object.kind]?.parse(object) ?? object) as KubeObject;
+  return labelled((SCHEMAS[object.kind]?.parse(object) ?? object) as KubeObject);
+}
+
+/** As the admission policy does, for every other claim: pools have to serve those without the label, too. */
+function labelled(object: KubeObject): KubeObject {
+  const { kind, metadata } = object;
+  if (kind !== "SandboxClaim" || /[02468]$/.test(metadata.name)) return object;
+  const { warmPoolRef } = object["spec"] as { warmPoolRef: { name: string } };
+  return {
+    ...object,
+    metadata: { ...metadata, labels: { ...metadata.labels, [WARM_POOL_REF_LABEL]: warmPoolRef.name } },
+  };
 }
 
 /** A CRD without its schemas, which the memory store does not read. */

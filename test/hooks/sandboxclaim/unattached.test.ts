@@ -168,3 +168,11 @@ test("a claim that is being deleted is left to the garbage collector", () => {
   const claim = aBoundClaim({ metadata: { deletionTimestamp: after(-1) } });
   expect(syncClaim(claim)).toEqual({ attachments: [] });
 });
+
+test("a label with another pool's name is taken away: nobody would see the claim", () => {
+  const labelled = (name: string) => aClaim({ metadata: { labels: { "agents.x-k8s.io/warm-pool-ref": name } } });
+  const { name } = aClaim().spec.warmPoolRef;
+  expect(syncClaim(labelled("other")).labels).toHaveProperty(["agents.x-k8s.io/warm-pool-ref"], null);
+  expect(syncClaim(labelled(name)).labels).not.toHaveProperty(["agents.x-k8s.io/warm-pool-ref"]);
+  expect(syncClaim(aClaim()).labels).not.toHaveProperty(["agents.x-k8s.io/warm-pool-ref"]);
+});

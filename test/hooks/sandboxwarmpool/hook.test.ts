@@ -5,24 +5,40 @@ import { aPoolRequest, CONFIG } from "../../poolcalls.ts";
 import { aClaim, aMember, aPool } from "../../pools.ts";
 import { NOW } from "../../sandboxes.ts";
 
-test("it asks for its template by name and for the namespace's unbound claims, and for nothing elsewhere", () => {
-  const answer = sandboxWarmPoolHook(CONFIG).customize?.({ controller: {}, parent: aPool() });
-  expect(answer).toEqual({
-    relatedResources: [
-      {
-        apiVersion: "extensions.agents.x-k8s.io/v1beta1",
-        resource: "sandboxtemplates",
-        namespace: "team-a",
-        names: ["python"],
-      },
-      {
-        apiVersion: "extensions.agents.x-k8s.io/v1beta1",
-        resource: "sandboxclaims",
-        namespace: "team-a",
-        labelSelector: { matchExpressions: [{ key: "agents.x-k8s.io/claim-bound", operator: "DoesNotExist" }] },
-      },
+const claimsWith = (label: object) => ({
+  apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+  resource: "sandboxclaims",
+  namespace: "team-a",
+  labelSelector: {
+    matchExpressions: [
+      { key: "agents.x-k8s.io/claim-bound", operator: "DoesNotExist" },
+      { key: "agents.x-k8s.io/warm-pool-ref", ...label },
     ],
-  });
+  },
+});
+const asked = (parent: ReturnType<typeof aPool>) => {
+  const answer = sandboxWarmPoolHook(CONFIG).customize?.({ controller: {}, parent });
+  return answer && "relatedResources" in answer ? answer.relatedResources : answer;
+};
+
+test("it asks for its template by name, for unbound claims that are its own or nobody's, and for nothing elsewhere", () => {
+  expect(asked(aPool())).toEqual([
+    {
+      apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+      resource: "sandboxtemplates",
+      namespace: "team-a",
+      names: ["python"],
+    },
+    claimsWith({ operator: "DoesNotExist" }),
+    claimsWith({ operator: "In", values: ["warm"] }),
+  ]);
+});
+
+test("a pool whose name is too long for a label asks for unlabelled claims alone: Metacontroller refuses such a selector", () => {
+  const named = (length: number) => asked(aPool({ metadata: { name: "p".repeat(length) } }));
+  expect(named(63)).toHaveLength(3);
+  expect(named(64)).toEqual(expect.arrayContaining([claimsWith({ operator: "DoesNotExist" })]));
+  expect(named(64)).toHaveLength(2);
 });
 
 test("a whole pool may go at once, if it is marked: the guard hears why, Metacontroller does not", () => {
