@@ -1,0 +1,91 @@
+/** createLog(): what is kept is read again from any offset, and what is lost is told. @module */
+import { expect, test } from "vitest";
+import { createLog, type OutputLog, type Read } from "../../../runtime/processes/log.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const show = (read: Read) =>
+  "piece" in read
+    ? `${read.piece.offset} ${read.piece.stream} ${new TextDecoder().decode(read.piece.bytes)}`
+    : `lost before ${read.beforeOffset}`;
+
+async function all(log: OutputLog, offset: number, follow = false): Promise<string[]> {
+  const shown: string[] = [];
+  for await (const read of log.read(offset, { follow })) shown.push(show(read));
+  return shown;
+}
+
+function aLog(): OutputLog {
+  const log = createLog(10_000);
+  log.append("stdout", bytes("one"));
+  log.append("stderr", bytes("two"));
+  log.append("stdout", bytes("three"));
+  return log;
+}
+
+test("read() gives both streams in order under one count of bytes", async () => {
+  expect(await all(aLog(), 0)).toEqual(["0 stdout one", "3 stderr two", "6 stdout three"]);
+  expect(aLog().size()).toBe(11);
+});
+
+test.for([
+  { offset: 1, want: ["1 stdout ne", "3 stderr two", "6 stdout three"] },
+  { offset: 3, want: ["3 stderr two", "6 stdout three"] },
+  { offset: 10, want: ["10 stdout e"] },
+  { offset: 11, want: [] },
+])("read() from offset $offset", async ({ offset, want }) => {
+  expect(await all(aLog(), offset)).toEqual(want);
+});
+
+test("read() follows until the log has ended", async () => {
+  const log = aLog();
+  const following = all(log, 6, true);
+  await Promise.resolve();
+  log.append("stdout", bytes("!"));
+  log.end();
+  expect((await following).join()).toMatch(/three.*!/);
+});
+
+test("read() stops when its signal aborts, also one from before", async () => {
+  const stop = new AbortController();
+  const reading = aLog().read(11, { follow: true, signal: stop.signal }).next();
+  stop.abort();
+  expect(await reading).toEqual({ done: true, value: undefined });
+  expect(await aLog().read(0, { follow: true, signal: AbortSignal.abort() }).next()).toMatchObject({ done: true });
+});
+
+test("the oldest is dropped, and a reader is told what it lost", async () => {
+  const log = createLog(100_000);
+  for (let line = 0; line < 100; line++) log.append("stdout", bytes("x".repeat(9_999) + "\n"));
+  const [first, ...rest] = await all(log, 0);
+  const lost = Number(/^lost before (\d+)$/.exec(first ?? "")?.[1]);
+  expect(lost).toBeGreaterThanOrEqual(900_000);
+  expect(rest[0]).toMatch(new RegExp(`^${lost} stdout x`));
+  expect(lost + rest.join("").replaceAll(/\d+ stdout /g, "").length).toBe(1_000_000);
+});
+
+test("a reader that falls behind goes on with the oldest that is left", async () => {
+  const log = createLog(20_000);
+  log.append("stdout", bytes("a".repeat(5_000)));
+  const reader = log.read(0, { follow: false });
+  await reader.next();
+  for (let part = 0; part < 10; part++) log.append("stderr", bytes("b".repeat(5_000)));
+  const { value } = await reader.next();
+  expect(value && show(value)).toMatch(/^lost before \d{5}$/);
+});
+
+test("a log of tiny pieces stays within its limit", async () => {
+  const log = createLog(10_000);
+  for (let at = 0; at < 10_000; at++) log.append(at % 2 ? "stdout" : "stderr", bytes("."));
+  expect((await all(log, 0)).length).toBeLessThan(100);
+  expect(log.size()).toBe(10_000);
+});
+
+test("a piece is never longer than 64 KiB", async () => {
+  const log = createLog(1 << 20);
+  log.append("stdout", new Uint8Array(200_000));
+  const lengths: number[] = [];
+  for await (const read of log.read(0, { follow: false })) {
+    if ("piece" in read) lengths.push(read.piece.bytes.length);
+  }
+  expect(lengths).toEqual([65_536, 65_536, 65_536, 3_392]);
+});

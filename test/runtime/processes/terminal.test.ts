@@ -1,0 +1,62 @@
+/** startTerminal(): a real terminal, its size, and its session's end. @module */
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { listProcesses } from "../../../runtime/processes/proctable.ts";
+import { killSession } from "../../../runtime/processes/signals.ts";
+import { startTerminal } from "../../../runtime/processes/terminal.ts";
+
+const SIZE = { cols: 91, rows: 33 };
+const aCommand = (argv: string[], env: Record<string, string> = {}) => ({ argv, cwd: "/", env });
+const script = (line: string) => startTerminal(aCommand(["/bin/sh", "-c", line], { A: "é" }), SIZE);
+
+test("a program has a terminal of the size asked for, the environment and the exit code", async () => {
+  const terminal = await script('test -t 0 && test -t 2 && stty size; echo "$A $TERM"; exit 7');
+  expect(await text(terminal.stdout)).toBe("33 91\r\né xterm-256color\r\n");
+  expect(await terminal.ended).toEqual({ exitCode: 7, signal: undefined });
+});
+
+test("resize() reaches the program, and input too", async () => {
+  const terminal = await script("stty -echo; echo ready; read line; stty size; echo $line");
+  const output = text(terminal.stdout);
+  terminal.resize({ cols: 50, rows: 20 });
+  terminal.stdin.write("typed\n");
+  expect(await output).toMatch(/20 50\r\ntyped\r\n$/);
+});
+
+test("an end of input is Ctrl-D", async () => {
+  const terminal = await startTerminal(aCommand(["cat"]), SIZE);
+  terminal.stdin.end("line\n");
+  expect(await text(terminal.stdout)).toContain("line\r\n");
+  expect((await terminal.ended).exitCode).toBe(0);
+});
+
+test("the whole session is killed, with the groups that job control made", async () => {
+  const terminal = await script("set -m; sleep 300 & sleep 300 & echo started; wait");
+  await new Promise((resolve) => terminal.stdout.once("data", resolve));
+  killSession(terminal.pid);
+  expect(await terminal.ended).toEqual({ exitCode: -1, signal: "SIGKILL" });
+  await expect.poll(() => listProcesses().filter((one) => one.sid === terminal.pid && one.state !== "Z")).toEqual([]);
+});
+
+test.for([
+  { argv: ["no-such-program-here"], code: "not-found" },
+  { argv: ["/etc/passwd"], code: "not-executable" },
+  { argv: ["/bin"], code: "not-executable" },
+  { argv: [], code: "invalid" },
+])("startTerminal() of $argv throws $code", async ({ argv, code }) => {
+  await expect(startTerminal(aCommand(argv), SIZE)).rejects.toMatchObject({ name: "SpawnError", code });
+});
+
+test.for([{ cols: 0, rows: 1 }, { cols: 1, rows: 65_536 }, { cols: 1.5, rows: 1 }])(
+  "no terminal of %j",
+  async (size) => {
+    await expect(startTerminal(aCommand(["true"]), size)).rejects.toMatchObject({ code: "invalid" });
+  },
+);
+
+test("a slow reader holds the program up and loses nothing meanwhile", async () => {
+  const terminal = await script("stty -onlcr; head -c 3000000 /dev/zero; sleep 0.5");
+  let length = 0;
+  for await (const part of terminal.stdout) length += part.length;
+  expect(length).toBe(3_000_000);
+});
