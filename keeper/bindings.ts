@@ -2,7 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type ClaimView, type SandboxView, viewClaim, viewSandbox } from "./binding.ts";
-import type { Sink } from "./duty.ts";
+import type { Sink } from "../kube/watch.ts";
 
 /** Who is told, of each claim and Sandbox once. */
 export interface BindingListener {

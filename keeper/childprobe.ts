@@ -3,10 +3,10 @@ import type { Sandbox } from "../api/sandbox.ts";
 import { applyCreate } from "../lib/apply.ts";
 import { CONTROLLER_UID_LABEL } from "../lib/keys.ts";
 import { type KubeObject, kubeObjectSchema } from "../lib/objects.ts";
-import { type Answer, type Api, pathOf } from "./api.ts";
+import { type Answer, type Api, pathOf } from "../kube/api.ts";
 import { type Child, RESOURCES } from "./children.ts";
 import { findObject } from "./findobject.ts";
-import { patchOf, sendPatch } from "./patch.ts";
+import { patchOf, sendPatch } from "../kube/patch.ts";
 
 /** Reads what exists under the child's name; undefined: nothing. */
 export async function findChild(

@@ -2,7 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Problem } from "../api/unresolved.ts";
 import type { DesiredObject, KubeObject } from "../lib/objects.ts";
-import type { ObjectPath } from "./api.ts";
+import type { ObjectPath } from "../kube/api.ts";
 
 /** The hook's own builders: what they make is what Metacontroller would create. */
 export interface Builders {

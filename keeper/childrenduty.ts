@@ -2,7 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import { type Problem, readUnresolved } from "../api/unresolved.ts";
 import type { Log } from "../lib/log.ts";
-import { type Api, messageOf } from "./api.ts";
+import { type Api, messageOf } from "../kube/api.ts";
 import { findChild, offerForAdoption, tryToCreate } from "./childprobe.ts";
 import { type Builders, type Child, wantedChildren } from "./children.ts";
 import { diagnose } from "./diagnose.ts";

@@ -17,13 +17,3 @@ export interface Duty<T> {
   /** Acts, and remembers, so that {@link dueAt} moves on. @throws if it has to be tried again, with back-off */
   act(object: T, now: number): Promise<void>;
 }
-
-/** What a watch feeds. */
-export interface Sink<T> {
-  /** The object is there, or has changed. */
-  observe(object: T): void;
-  /** The object is gone. */
-  gone(uid: string): void;
-  /** A list is complete: what is not in it is gone. */
-  listed(uids: ReadonlySet<string>): void;
-}

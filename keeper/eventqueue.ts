@@ -1,6 +1,6 @@
 /** Records Events, each until the API server has it: in a queue of its own, so that nothing else waits. @module */
 import type { Log } from "../lib/log.ts";
-import { type Answer, answerError, type Api, isOk, messageOf } from "./api.ts";
+import { type Answer, answerError, type Api, isOk, messageOf } from "../kube/api.ts";
 import type { Duty } from "./duty.ts";
 import { eventOf, type Occurrence } from "./event.ts";
 import { createQueue } from "./queue.ts";

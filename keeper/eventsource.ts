@@ -1,6 +1,6 @@
 /** Watches objects for what is worth an Event, each occurrence once. Records nothing itself. @module */
 import type { ObjectMeta } from "../lib/objects.ts";
-import type { Sink } from "./duty.ts";
+import type { Sink } from "../kube/watch.ts";
 import { isYoung, type Occurrence } from "./event.ts";
 import type { RecordEvent } from "./eventqueue.ts";
 

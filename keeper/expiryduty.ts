@@ -1,6 +1,6 @@
 /** Deletes what has expired, each object with the preconditions that make it the very one that was judged. @module */
 import type { ObjectMeta } from "../lib/objects.ts";
-import { answerError, type Api, isOk, type ObjectPath, pathOf } from "./api.ts";
+import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
 import type { Duty } from "./duty.ts";
 import type { ExpiryVerdict } from "./expiry.ts";
 import type { Report } from "./report.ts";

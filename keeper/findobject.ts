@@ -1,5 +1,5 @@
 /** Reads one object from the API server. Decides nothing. @module */
-import { answerError, type Api, isOk, type ObjectPath, pathOf } from "./api.ts";
+import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
 
 /** Reads an object; undefined: it does not exist. @throws {Error} if the API server refuses, or the object is unreadable */
 export async function findObject<T>(

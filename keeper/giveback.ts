@@ -9,7 +9,7 @@ import {
 } from "../lib/keys.ts";
 import { controllerOf, type ObjectMeta, type OwnerReference } from "../lib/objects.ts";
 import { extensionOwner } from "./extensionowner.ts";
-import type { MetadataChange } from "./patch.ts";
+import type { MetadataChange } from "../kube/patch.ts";
 
 /** Returns the pool that an orphan says it is of, as hash of the name; undefined: not an orphan of a pool. */
 export function orphanOf({ metadata }: Sandbox): string | undefined {

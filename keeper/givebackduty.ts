@@ -1,11 +1,12 @@
 /** Gives Sandboxes back to the pools and claims that they belong to, so that Metacontroller takes care of them. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { kubeObjectSchema } from "../lib/objects.ts";
-import type { Api } from "./api.ts";
-import type { Duty, Sink } from "./duty.ts";
+import type { Api } from "../kube/api.ts";
+import type { Duty } from "./duty.ts";
+import type { Sink } from "../kube/watch.ts";
 import { findObject } from "./findobject.ts";
 import { type ClaimReturn, claimReturn, orphanOf, poolChange } from "./giveback.ts";
-import { type MetadataChange, patchOf, sendPatch } from "./patch.ts";
+import { type MetadataChange, patchOf, sendPatch } from "../kube/patch.ts";
 import type { PoolFacts, References } from "./references.ts";
 import type { Report } from "./report.ts";
 import { createWaiting } from "./waiting.ts";

@@ -1,6 +1,6 @@
 /** A sink whose failures stay its own: what else hangs on the same watch goes on. Decides nothing. @module */
 import { errorFields, type Log } from "../lib/log.ts";
-import type { Sink } from "./duty.ts";
+import type { Sink } from "../kube/watch.ts";
 
 /** Wraps a sink. @param name for the log */
 export function guarded<T>(name: string, sink: Sink<T>, log: Log): Sink<T> {

@@ -1,11 +1,12 @@
 /** Everything that the keeper does: which duties hang on which kind's watch. @module */
 import type { Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
-import type { Api } from "./api.ts";
+import type { Api } from "../kube/api.ts";
 import { childrenDuty } from "./childrenduty.ts";
 import type { Builders } from "./children.ts";
 import { claimProblemDuty, withReferences } from "./claimproblemduty.ts";
-import type { Duty, Sink } from "./duty.ts";
+import type { Duty } from "./duty.ts";
+import type { Sink } from "../kube/watch.ts";
 import { claimExpiryVerdict, sandboxExpiryVerdict } from "./expiry.ts";
 import { expiryDuty } from "./expiryduty.ts";
 import { giveBackDuty, withPools } from "./givebackduty.ts";

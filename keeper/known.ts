@@ -1,5 +1,5 @@
 /** What is remembered of every object of a kind that others refer to: as little as they need. Decides nothing. @module */
-import type { Sink } from "./duty.ts";
+import type { Sink } from "../kube/watch.ts";
 
 /** What is remembered of an object. */
 export interface Facts {

@@ -1,8 +1,8 @@
 /** Leads by a Lease: takes it, renews it, gives it back; whoever loses it stops at once. @module */
 import { errorFields, type Log } from "../lib/log.ts";
-import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "./api.ts";
+import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
 import { electionStep, heldSpec, type Lease, leaseSchema, releasedSpec, sight, type Sighting } from "./election.ts";
-import { sleep } from "./sleep.ts";
+import { sleep } from "../kube/sleep.ts";
 
 export interface LeaderOptions {
   /** Outlives leading: it gives the Lease back. Its requests must time out within a third of the term. */

@@ -2,7 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied, mergeApply, sameJson } from "../lib/apply.ts";
 import { isObject } from "../lib/json.ts";
-import { patchOf } from "./patch.ts";
+import { patchOf } from "../kube/patch.ts";
 
 /**
  * Returns the merge patch that takes `spec.podTemplate.spec` out of the last-applied annotation of a Sandbox that a pool

@@ -1,11 +1,11 @@
 /** Keeps Metacontroller from spoiling Pods of Sandboxes that pools have made: each is checked once, when first seen. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { LAST_APPLIED_ANNOTATION } from "../lib/apply.ts";
-import type { Api } from "./api.ts";
+import type { Api } from "../kube/api.ts";
 import type { Duty } from "./duty.ts";
 import { extensionOwner } from "./extensionowner.ts";
 import { mergeTrapPatch } from "./mergetrap.ts";
-import { sendPatch } from "./patch.ts";
+import { sendPatch } from "../kube/patch.ts";
 import type { Report } from "./report.ts";
 
 const CHECKED = "checked";

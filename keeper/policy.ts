@@ -4,7 +4,7 @@ import type { Problem } from "../api/unresolved.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { controllerOf, type KubeObject } from "../lib/objects.ts";
 import type { Outcome, Situation } from "./look.ts";
-import type { MetadataChange } from "./patch.ts";
+import type { MetadataChange } from "../kube/patch.ts";
 
 /**
  * Tells what calls for a look at the policy of a template; undefined: nothing.

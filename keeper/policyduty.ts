@@ -1,12 +1,12 @@
 /** Sees that templates' NetworkPolicies are known to Metacontroller, and leaves word of those of somebody else. @module */
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import { kubeObjectSchema } from "../lib/objects.ts";
-import type { Api } from "./api.ts";
+import type { Api } from "../kube/api.ts";
 import type { Duty } from "./duty.ts";
 import { findObject } from "./findobject.ts";
 import { PACE, type Pace } from "./look.ts";
 import { lookDuty } from "./lookduty.ts";
-import { patchOf, sendPatch } from "./patch.ts";
+import { patchOf, sendPatch } from "../kube/patch.ts";
 import { type PolicyFinding, policyFinding, policySituation } from "./policy.ts";
 import type { Report } from "./report.ts";
 import { publishProblems } from "./unresolved.ts";

@@ -2,7 +2,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { ClaimView, LaunchType, SandboxView } from "./binding.ts";
-import type { Sink } from "./duty.ts";
+import type { Sink } from "../kube/watch.ts";
 
 /** One pool, as its metrics have it. */
 export interface PoolFigures {

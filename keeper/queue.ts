@@ -1,8 +1,9 @@
 /** When duties act: one timer for each object, a few at once, never one object twice at once. Decides nothing. @module */
 import { errorFields, type Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
-import { backoffMs } from "./backoff.ts";
-import type { Duty, Sink } from "./duty.ts";
+import { backoffMs } from "../kube/backoff.ts";
+import type { Duty } from "./duty.ts";
+import type { Sink } from "../kube/watch.ts";
 
 export interface QueueOptions {
   log: Log;

@@ -2,10 +2,10 @@
 import { sandboxClaimCRD } from "../api/sandboxclaim.ts";
 import type { Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
-import type { Api } from "./api.ts";
+import type { Api } from "../kube/api.ts";
 import type { ClaimView, SandboxView } from "./binding.ts";
 import { createBindings } from "./bindings.ts";
-import type { Sink } from "./duty.ts";
+import type { Sink } from "../kube/watch.ts";
 import { isYoung } from "./event.ts";
 import { createEventQueue, type RecordEvent } from "./eventqueue.ts";
 import { claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";

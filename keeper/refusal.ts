@@ -1,6 +1,6 @@
 /** What the API server's answer to a dry run says about a child that does not exist. Pure. @module */
 import type { Problem } from "../api/unresolved.ts";
-import { type Answer, messageOf } from "./api.ts";
+import { type Answer, messageOf } from "../kube/api.ts";
 import type { Child } from "./children.ts";
 
 /** `fine`: it could be made. `unknown`: the answer is not about the child, so what was known before still holds. */

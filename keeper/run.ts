@@ -3,10 +3,10 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { createLog, type Log } from "../lib/log.ts";
 import { serve, type Server } from "../lib/serve.ts";
-import { type Api, isOk, pathOf } from "./api.ts";
+import { type Api, isOk, pathOf } from "../kube/api.ts";
 import type { Builders } from "./children.ts";
-import { connect } from "./connection.ts";
-import { type Credentials, kubeconfigCredentials, podCredentials } from "./credentials.ts";
+import { connect } from "../kube/connection.ts";
+import { type Credentials, kubeconfigCredentials, podCredentials } from "../kube/credentials.ts";
 import { createHealthApp } from "./health.ts";
 import { keep } from "./keep.ts";
 import { lead, type Work } from "./leader.ts";
@@ -18,6 +18,7 @@ import type { Report } from "./report.ts";
 
 /** Name of the Lease. */
 export const LEASE_NAME = "hookbox-keeper";
+const USER_AGENT = "hookbox-keeper";
 /** Where hookbox is installed unless somebody says otherwise. */
 const SYSTEM_NAMESPACE = "hookbox-system";
 
@@ -41,7 +42,7 @@ export async function runKeeper(
   const work: Work = async (leading) => {
     isReady = false;
     metrics.leading.set(1);
-    const api = connect(credentials, { signal: leading, onAnswer: counter(metrics) });
+    const api = connect(credentials, { signal: leading, userAgent: USER_AGENT, onAnswer: counter(metrics) });
     const onListed = () => isReady = true;
     const { labelDomains, claimEvents } = options;
     const recording = createRecording({ api, log, metrics, claimEvents, instance: hostname() }, leading);
@@ -70,7 +71,12 @@ async function elect(
 ): Promise<void> {
   const { leaseSeconds: termSeconds, kubeconfig } = options;
   const timeoutMs = (termSeconds * 1000) / 5;
-  const api = connect(credentials, { signal: new AbortController().signal, timeoutMs, onAnswer: counter(metrics) });
+  const api = connect(credentials, {
+    signal: new AbortController().signal,
+    userAgent: USER_AGENT,
+    timeoutMs,
+    onAnswer: counter(metrics),
+  });
   const namespace = options.namespace ?? (kubeconfig ? await localNamespace(api, log) : credentials.namespace);
   if (!namespace) throw new Error("Cannot elect a leader: this Pod's namespace is unknown, pass --namespace");
   // A Pod's name is its host name and outlives its containers: a restarted one need not wait for its own Lease.

@@ -5,7 +5,7 @@ import { findCondition } from "../lib/conditions.ts";
 import { TEMPLATE_REF_ANNOTATION } from "../lib/keys.ts";
 import { controllerOf } from "../lib/objects.ts";
 import { creatorOf, launchTypeOf } from "./binding.ts";
-import type { Sink } from "./duty.ts";
+import type { Sink } from "../kube/watch.ts";
 
 const LABELS = [
   "namespace",

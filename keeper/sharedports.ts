@@ -3,7 +3,7 @@ import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import type { Sandbox } from "../api/sandbox.ts";
 import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied } from "../lib/apply.ts";
 import type { KubeObject } from "../lib/objects.ts";
-import { patchOf } from "./patch.ts";
+import { patchOf } from "../kube/patch.ts";
 
 /** Tells whether some container of the Pod names one port number twice: 53/TCP and 53/UDP. */
 export function podSharesPorts({ containers, initContainers = [] }: V1PodSpec): boolean {

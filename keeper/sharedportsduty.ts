@@ -1,11 +1,11 @@
 /** Keeps Metacontroller from merging ports that share a number, for each Pod and Service once. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { controllerOf } from "../lib/objects.ts";
-import type { Api } from "./api.ts";
+import type { Api } from "../kube/api.ts";
 import { findChild } from "./childprobe.ts";
 import { type Child, RESOURCES } from "./children.ts";
 import type { Duty } from "./duty.ts";
-import { sendPatch } from "./patch.ts";
+import { sendPatch } from "../kube/patch.ts";
 import type { Report } from "./report.ts";
 import { podSharesPorts, portsState, serviceSharesPorts, silencingPatch } from "./sharedports.ts";
 

@@ -2,8 +2,8 @@
 import type { Problem, Unresolved } from "../api/unresolved.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
-import type { Api } from "./api.ts";
-import { patchOf, sendPatch, type Target } from "./patch.ts";
+import type { Api } from "../kube/api.ts";
+import { patchOf, sendPatch, type Target } from "../kube/patch.ts";
 import type { Report } from "./report.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** Keeps objects that wait for another one, so that they can be shown again when that one changes. Decides nothing. @module */
 import type { ObjectMeta } from "../lib/objects.ts";
-import type { Sink } from "./duty.ts";
+import type { Sink } from "../kube/watch.ts";
 
 export interface Waiting<T> extends Sink<T> {
   /** Shows the sink what waits for `key`; without one, all that waits. */

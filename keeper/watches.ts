@@ -5,9 +5,9 @@ import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtempl
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import type { Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
-import { type Api, type ObjectPath, pathOf } from "./api.ts";
-import type { Sink } from "./duty.ts";
-import { follow } from "./watch.ts";
+import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
+import type { Sink } from "../kube/watch.ts";
+import { follow } from "../kube/watch.ts";
 
 /** What each kind's watch feeds, in this order; the keys are the kinds' plurals. */
 export interface Sinks {

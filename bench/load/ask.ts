@@ -1,5 +1,5 @@
 /** The few things that the load does to a cluster besides watching. @module */
-import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../../keeper/api.ts";
+import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../../kube/api.ts";
 import { sendAll } from "./send.ts";
 
 /** How many requests at once prepare and clear a run. */

@@ -1,8 +1,8 @@
 /** The load's own connection to an API server. @module */
 import process from "node:process";
-import type { Api } from "../../keeper/api.ts";
-import { connect } from "../../keeper/connection.ts";
-import { kubeconfigCredentials } from "../../keeper/credentials.ts";
+import type { Api } from "../../kube/api.ts";
+import { connect } from "../../kube/connection.ts";
+import { kubeconfigCredentials } from "../../kube/credentials.ts";
 import type { Watched } from "../measure/processes.ts";
 
 /** Connects under a name of its own, so that what it asks for is told from what the implementation does. */

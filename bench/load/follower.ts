@@ -1,6 +1,6 @@
 /** Sees when objects of a kind become Ready, through one watch of the whole cluster. Sends nothing else. @module */
-import { type Api, type ObjectPath, pathOf } from "../../keeper/api.ts";
-import { follow } from "../../keeper/watch.ts";
+import { type Api, type ObjectPath, pathOf } from "../../kube/api.ts";
+import { follow } from "../../kube/watch.ts";
 import { type Condition, findCondition } from "../../lib/conditions.ts";
 import type { ObjectMeta } from "../../lib/objects.ts";
 import type { Sample } from "../result.ts";

@@ -1,5 +1,5 @@
 /** What a run works with, and what it hands back. No behaviour. @module */
-import type { Api } from "../../keeper/api.ts";
+import type { Api } from "../../kube/api.ts";
 import type { Command } from "../load/command.ts";
 import type { Result } from "../result.ts";
 

@@ -1,5 +1,5 @@
 /** What must hold after any load, whoever runs the API: nothing shared, nothing lost, nothing left over. @module */
-import type { Api } from "../../keeper/api.ts";
+import type { Api } from "../../kube/api.ts";
 import { controllerOf } from "../../lib/objects.ts";
 import { listAll } from "../load/ask.ts";
 import { type Followed, type Follower, followReady, isReady, keyOf } from "../load/follower.ts";

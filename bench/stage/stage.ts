@@ -1,5 +1,5 @@
 /** What a run is performed on: an API server and, where they are known, the processes behind the API. No behaviour. @module */
-import type { Api } from "../../keeper/api.ts";
+import type { Api } from "../../kube/api.ts";
 import type { Command } from "../load/command.ts";
 import type { Watched } from "../measure/processes.ts";
 import type { RequestLog } from "../measure/requestlog.ts";

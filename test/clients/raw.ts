@@ -1,8 +1,8 @@
 /** Plain requests to the API server, for what neither the published client nor kubectl shows. @module */
 import { onTestFinished } from "vitest";
-import { type Api, type ApiRequest, pathOf } from "../../keeper/api.ts";
-import { connect } from "../../keeper/connection.ts";
-import { kubeconfigCredentials } from "../../keeper/credentials.ts";
+import { type Api, type ApiRequest, pathOf } from "../../kube/api.ts";
+import { connect } from "../../kube/connection.ts";
+import { kubeconfigCredentials } from "../../kube/credentials.ts";
 import type { Loose, Namespace } from "../integration/namespace.ts";
 
 /** Requests for the claims and Sandboxes of one namespace, until the test ends. */
@@ -21,7 +21,10 @@ type Kind = "sandboxclaims" | "sandboxes";
 export async function rawRequests(ns: Namespace): Promise<Raw> {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  const api = connect(await kubeconfigCredentials(ns.cluster.kubeconfig), { signal: stop.signal });
+  const api = connect(await kubeconfigCredentials(ns.cluster.kubeconfig), {
+    signal: stop.signal,
+    userAgent: "hookbox-test",
+  });
   const path = (resource: Kind, name?: string) =>
     pathOf({ resource, namespace: ns.name, ...(name === undefined ? {} : { name }) });
   return {

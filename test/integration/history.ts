@@ -1,8 +1,8 @@
 /** Everything that a watch shows of the claims of a namespace, from their creation to the end of the test. @module */
 import { onTestFinished } from "vitest";
-import { connect } from "../../keeper/connection.ts";
-import { kubeconfigCredentials } from "../../keeper/credentials.ts";
-import { sleep } from "../../keeper/sleep.ts";
+import { connect } from "../../kube/connection.ts";
+import { kubeconfigCredentials } from "../../kube/credentials.ts";
+import { sleep } from "../../kube/sleep.ts";
 import { FINAL_REASONS } from "../finalreasons.ts";
 import { condition, type Loose, type Namespace } from "./namespace.ts";
 
@@ -18,7 +18,10 @@ export interface History {
 export async function followClaims(ns: Namespace): Promise<History> {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  const api = connect(await kubeconfigCredentials(ns.cluster.kubeconfig), { signal: stop.signal });
+  const api = connect(await kubeconfigCredentials(ns.cluster.kubeconfig), {
+    signal: stop.signal,
+    userAgent: "hookbox-test",
+  });
   const path = `/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/${ns.name}/sandboxclaims`;
   const versions = new Map<string, Loose[]>();
   const note = (claim: Loose) => {

@@ -9,9 +9,9 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { stringify } from "yaml";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
-import { type Api, pathOf } from "../../keeper/api.ts";
-import { connect } from "../../keeper/connection.ts";
-import { type Credentials, kubeconfigCredentials } from "../../keeper/credentials.ts";
+import { type Api, pathOf } from "../../kube/api.ts";
+import { connect } from "../../kube/connection.ts";
+import { type Credentials, kubeconfigCredentials } from "../../kube/credentials.ts";
 import { readCRDs } from "../../tools/manifests/render.ts";
 import { type ApiProxy, startApiProxy } from "./apiproxy.ts";
 import { run, until } from "./kubectl.ts";
@@ -46,7 +46,7 @@ export async function up(): Promise<void> {
   await run(cluster, ["-n", SYSTEM, "create", "rolebinding", "keeper", "--role=hookbox-keeper", account]);
   token = (await run(cluster, ["-n", SYSTEM, "create", "token", "keeper", "--duration=2h"])).trim();
   credentials = await kubeconfigCredentials(cluster.kubeconfig);
-  admin = connect(credentials, { signal: over.signal });
+  admin = connect(credentials, { signal: over.signal, userAgent: "hookbox-test" });
 }
 
 /** For afterAll. */

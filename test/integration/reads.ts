@@ -1,7 +1,7 @@
 /** Reading objects over one kept connection: a kubectl per look would cost more than what is looked at. @module */
-import { connect } from "../../keeper/connection.ts";
-import { answerError, type Api } from "../../keeper/api.ts";
-import { kubeconfigCredentials } from "../../keeper/credentials.ts";
+import { connect } from "../../kube/connection.ts";
+import { answerError, type Api } from "../../kube/api.ts";
+import { kubeconfigCredentials } from "../../kube/credentials.ts";
 import type { Kubectl } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
 
@@ -36,7 +36,7 @@ export function readsOf({ kubeconfig }: Kubectl, namespace: string): Reads {
   const send = async (kind: string, name?: string) => {
     const api = apis.get(kubeconfig) ??
       kubeconfigCredentials(kubeconfig).then((credentials) =>
-        connect(credentials, { signal: new AbortController().signal })
+        connect(credentials, { signal: new AbortController().signal, userAgent: "hookbox-test" })
       );
     apis.set(kubeconfig, api);
     const [groupVersion, plural] = KINDS[kind] ?? Object.values(KINDS).find(([, plural]) => plural === kind) ?? [];

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aChild } from "../sandboxes.ts";
 import { asked, begin, end, keep, NO_POD, OURS, pass, READY, requests, server, VOLUMES } from "./duty.ts";
-import { refusal } from "./fakeapi.ts";
+import { refusal } from "../kube/fakeapi.ts";
 import { POD, putSandbox, PVC, SANDBOX, unresolvedOf } from "./keeping.ts";
 
 const PENDING: [string, string, string] = ["False", "DependenciesNotReady", "Pod exists with phase: Pending"];

@@ -3,7 +3,7 @@ import { claimExpiryVerdict, type ExpiryVerdict } from "../../keeper/expiry.ts";
 import { expiryDuty } from "../../keeper/expiryduty.ts";
 import { NOW } from "../sandboxes.ts";
 import { aClaim, aCondition, CLAIM } from "./extensions.ts";
-import { createFakeApi } from "./fakeapi.ts";
+import { createFakeApi } from "../kube/fakeapi.ts";
 
 const now = NOW.getTime();
 const PAST = "2026-11-21T11:59:59Z";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aTemplate } from "../templates.ts";
 import { asked, begin, end, keep, keeper, pass, server } from "./duty.ts";
 import { aClaim, aPool, CLAIM, POOL, TEMPLATE } from "./extensions.ts";
-import { refusal } from "./fakeapi.ts";
+import { refusal } from "../kube/fakeapi.ts";
 
 const NAMESPACE = "/api/v1/namespaces/team-a";
 /** So that nobody asks for the template's. */

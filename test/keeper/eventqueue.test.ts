@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Occurrence } from "../../keeper/event.ts";
 import { createEventQueue, eventVerdict, type RecordEvent } from "../../keeper/eventqueue.ts";
 import { NOW } from "../sandboxes.ts";
-import { createFakeApi, type FakeApi, refusal } from "./fakeapi.ts";
+import { createFakeApi, type FakeApi, refusal } from "../kube/fakeapi.ts";
 
 const EVENTS = "/apis/events.k8s.io/v1/namespaces/team-a/events";
 const OCCURRENCE: Occurrence = {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Sink } from "../../keeper/duty.ts";
+import type { Sink } from "../../kube/watch.ts";
 import type { Occurrence } from "../../keeper/event.ts";
 import { eventSource } from "../../keeper/eventsource.ts";
 import type { ObjectMeta } from "../../lib/objects.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { type ExpiryVerdict, sandboxExpiryVerdict } from "../../keeper/expiry.ts";
 import { expiryDuty } from "../../keeper/expiryduty.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
-import { createFakeApi, refusal } from "./fakeapi.ts";
+import { createFakeApi, refusal } from "../kube/fakeapi.ts";
 
 const PAST = "2026-11-21T11:59:59Z";
 const AHEAD = "2026-11-21T12:00:01Z";

@@ -3,7 +3,7 @@ import { nameHash } from "../../lib/names.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { asked, begin, end, keep, keeper, pass, server } from "./duty.ts";
 import { aClaim, aPool, CLAIM, POOL } from "./extensions.ts";
-import { refusal } from "./fakeapi.ts";
+import { refusal } from "../kube/fakeapi.ts";
 import { SANDBOX } from "./keeping.ts";
 
 const OF_POOL = { "agents.x-k8s.io/warm-pool-sandbox": nameHash("pool") };

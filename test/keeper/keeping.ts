@@ -1,13 +1,13 @@
 /** A keeper at work on a fake API server, which a test can kill and start again. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
-import type { Api } from "../../keeper/api.ts";
+import type { Api } from "../../kube/api.ts";
 import type { Builders } from "../../keeper/children.ts";
 import { keep } from "../../keeper/keep.ts";
 import type { PolicyNaming } from "../../keeper/policyduty.ts";
 import type { Action } from "../../keeper/report.ts";
 import { nameHash } from "../../lib/names.ts";
 import { aSandbox } from "../sandboxes.ts";
-import type { FakeApi } from "./fakeapi.ts";
+import type { FakeApi } from "../kube/fakeapi.ts";
 
 export const CORE = "/api/v1/namespaces/team-a";
 export const SANDBOX = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxes/demo";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { electionStep, heldSpec, type Lease, leaseSchema, sight } from "../../keeper/election.ts";
 import { lead } from "../../keeper/leader.ts";
 import { NOW } from "../sandboxes.ts";
-import { createFakeApi, type FakeApi, refusal } from "./fakeapi.ts";
+import { createFakeApi, type FakeApi, refusal } from "../kube/fakeapi.ts";
 
 const LEASE = "/apis/coordination.k8s.io/v1/namespaces/system/leases/keeper";
 

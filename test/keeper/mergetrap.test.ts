@@ -3,7 +3,7 @@ import { applyUpdate, LAST_APPLIED_ANNOTATION, lastApplied } from "../../lib/app
 import { mergeTrapPatch } from "../../keeper/mergetrap.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { asked, begin, end, keep, keeper, pass, server } from "./duty.ts";
-import { refusal } from "./fakeapi.ts";
+import { refusal } from "../kube/fakeapi.ts";
 import { SANDBOX } from "./keeping.ts";
 
 const OWNER = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxWarmPool", name: "pool", uid: "p" };

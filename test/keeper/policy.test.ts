@@ -3,7 +3,7 @@ import { aChild } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";
 import { asked, begin, end, keep, keeper, pass, server } from "./duty.ts";
 import { TEMPLATE } from "./extensions.ts";
-import { refusal } from "./fakeapi.ts";
+import { refusal } from "../kube/fakeapi.ts";
 
 const POLICY = "/apis/networking.k8s.io/v1/namespaces/team-a/networkpolicies/python-network-policy";
 const LOOK = "GET networkpolicies/python-network-policy";

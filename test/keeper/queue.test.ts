@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Duty, Sink } from "../../keeper/duty.ts";
+import type { Duty } from "../../keeper/duty.ts";
+import type { Sink } from "../../kube/watch.ts";
 import { createQueue } from "../../keeper/queue.ts";
 
 type Thing = { metadata: { name: string; uid: string }; due?: number };

@@ -6,7 +6,7 @@ import { createRecording, type Recording } from "../../keeper/recording.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 import { aBoundClaim, aClaimsSandbox, aWaitingClaim } from "./bound.ts";
 import { aClaim, aCondition, aPool } from "./extensions.ts";
-import { createFakeApi, type FakeApi, refusal } from "./fakeapi.ts";
+import { createFakeApi, type FakeApi, refusal } from "../kube/fakeapi.ts";
 import { linesOf } from "./scrape.ts";
 
 const EXPIRED = { status: { conditions: [aCondition("Ready", "False", "ClaimExpired")] } };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { dryRunVerdict } from "../../keeper/refusal.ts";
-import { refusal } from "./fakeapi.ts";
+import { refusal } from "../kube/fakeapi.ts";
 
 interface Case {
   name: string;

@@ -1,7 +1,7 @@
 /** The keeper is killed at every step of an expiry and started again: nothing is lost, nothing is done twice. @module */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { NOW } from "../sandboxes.ts";
-import { createFakeApi, type FakeApi } from "./fakeapi.ts";
+import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
 import { type Keeper, putSandbox, SANDBOX, startKeeper } from "./keeping.ts";
 
 const READY: [string, string, string] = ["True", "DependenciesReady", "Pod is Ready"];

@@ -1,10 +1,10 @@
 import { expect, test, vi } from "vitest";
-import type { Sink } from "../../keeper/duty.ts";
+import type { Sink } from "../../kube/watch.ts";
 import { followAll } from "../../keeper/watches.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";
 import { aClaim, aPool, CLAIM, POOL, TEMPLATE } from "./extensions.ts";
-import { createFakeApi, refusal } from "./fakeapi.ts";
+import { createFakeApi, refusal } from "../kube/fakeapi.ts";
 import { SANDBOX } from "./keeping.ts";
 
 function recorder() {

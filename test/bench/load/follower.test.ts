@@ -1,7 +1,7 @@
 /** @module */
 import { expect, onTestFinished, test } from "vitest";
 import { type Followed, followReady } from "../../../bench/load/follower.ts";
-import type { Api, WatchEvent } from "../../../keeper/api.ts";
+import type { Api, WatchEvent } from "../../../kube/api.ts";
 
 function aClaim(name: string, status: "True" | "False" | "", uid = `uid-${name}`): Followed {
   const condition = {

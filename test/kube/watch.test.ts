@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Answer } from "../../keeper/api.ts";
-import { follow } from "../../keeper/watch.ts";
+import type { Answer } from "../../kube/api.ts";
+import { follow } from "../../kube/watch.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 import { createFakeApi, type FakeApi, refusal } from "./fakeapi.ts";
 

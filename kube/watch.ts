@@ -3,8 +3,17 @@ import { errorFields, type Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import { type Answer, answerError, type Api, messageOf, type WatchEvent } from "./api.ts";
 import { backoffMs } from "./backoff.ts";
-import type { Sink } from "./duty.ts";
 import { sleep } from "./sleep.ts";
+
+/** What a watch feeds. */
+export interface Sink<T> {
+  /** The object is there, or has changed. */
+  observe(object: T): void;
+  /** The object is gone. */
+  gone(uid: string): void;
+  /** A list is complete: what is not in it is gone. */
+  listed(uids: ReadonlySet<string>): void;
+}
 
 /** A collection: where it is, and how its objects are read. */
 export interface Collection<T> {

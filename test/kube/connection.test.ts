@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
-import { connect } from "../../keeper/connection.ts";
+import { connect } from "../../kube/connection.ts";
 
 const open: Server[] = [];
 const end = new AbortController();
@@ -31,6 +31,7 @@ async function connected(listener: RequestListener, options: { timeoutMs?: numbe
     { server: url, namespace: undefined, current: () => Promise.resolve(pass) },
     {
       ...options,
+      userAgent: "hookbox-test",
       signal: AbortSignal.any([end.signal, stop.signal]),
       onAnswer: (...answer) => answers.push(answer.join(" ")),
     },

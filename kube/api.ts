@@ -1,4 +1,4 @@
-/** What the keeper needs of an API server, and how its answers are read. Holds no connection: see connection.ts. @module */
+/** What hookbox needs of an API server, and how its answers are read. Holds no connection: see connection.ts. @module */
 
 /** One request. `path` begins with `/api` or `/apis`; a PATCH is a JSON merge patch. */
 export interface ApiRequest {
@@ -32,7 +32,7 @@ export interface Api {
   watch(path: string, query: Record<string, string>): Promise<Answer & { events: AsyncIterable<WatchEvent> }>;
 }
 
-/** Names what the keeper touches, for {@link pathOf}. */
+/** Names what hookbox touches, for {@link pathOf}. */
 export interface ObjectPath {
   /** Plural, as in the URL. */
   resource: keyof typeof GROUP_VERSIONS;

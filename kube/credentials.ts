@@ -1,4 +1,4 @@
-/** Where the API server is and who the keeper is there: from a kubeconfig, or from the Pod it runs in. Sends nothing. @module */
+/** Where the API server is and who we are there: from a kubeconfig, or from the Pod it runs in. Sends nothing. @module */
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:http";

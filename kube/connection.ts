@@ -13,8 +13,8 @@ export interface ConnectionOptions {
   timeoutMs?: number;
   /** Longest silence of a watch; the API server sends a bookmark every minute. @default {90000} */
   silenceMs?: number;
-  /** Name under which the API server's audit log shows the requests. @default {"hookbox-keeper"} */
-  userAgent?: string;
+  /** Name under which the API server's audit log shows the requests. */
+  userAgent: string;
   onAnswer?: (method: string, status: number) => void;
 }
 
@@ -23,7 +23,7 @@ type Open = (request: ApiRequest, signal: AbortSignal) => Promise<IncomingMessag
 /** Makes the connection; the first request opens it. */
 export function connect(credentials: Credentials, options: ConnectionOptions): Api {
   const { signal, timeoutMs = 30_000, silenceMs = 90_000, onAnswer = () => {} } = options;
-  const open = createOpen(credentials, options.userAgent ?? "hookbox-keeper");
+  const open = createOpen(credentials, options.userAgent);
   return {
     async send(request) {
       const response = await open(request, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));

@@ -1,5 +1,5 @@
 /** An API server in memory, as far as the keeper can tell: versions, preconditions, watches, and faults on demand. @module */
-import type { Answer, Api, ApiRequest, WatchEvent } from "../../keeper/api.ts";
+import type { Answer, Api, ApiRequest, WatchEvent } from "../../kube/api.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 
 type Json = Record<string, unknown>;
