@@ -29,6 +29,7 @@ export async function startEngines(
         kubeconfig: cluster.kubeconfig,
         logFile: join(folder, `logs/engine${name}.log`),
         progress: () => {},
+        env: layout.engineEnv ?? {},
         flags: [
           // Looking for new kinds every second, as tests want it, would be counted.
           "--discovery-interval=20s",

@@ -20,6 +20,8 @@ export interface MetacontrollerOptions {
   binary?: string;
   /** Further flags of the real one. */
   flags?: string[];
+  /** Added to this process's environment. */
+  env?: Record<string, string>;
 }
 
 export interface StartedMetacontroller {
@@ -54,7 +56,8 @@ export async function startMetacontroller(options: MetacontrollerOptions): Promi
     : [...thisRuntime(), ...common];
   const log = openSync(logFile, "a");
   const start = readFileSync(logFile).length;
-  const child = spawn(command ?? "", args, { stdio: ["ignore", log, log], detached });
+  const env = { ...process.env, ...options.env };
+  const child = spawn(command ?? "", args, { stdio: ["ignore", log, log], detached, env });
   closeSync(log);
   if (detached) child.unref();
   progress(kind === "real" ? `starting Metacontroller (${binary})` : "starting the stand-in for Metacontroller");
