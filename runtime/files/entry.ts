@@ -1,0 +1,40 @@
+/** What the wire says about a file: name, type, size, time, mode. Reads nothing itself. @module */
+import type { Stats } from "node:fs";
+
+/** `symlink` stands for one that leads nowhere or was not followed; `other` for sockets, pipes and devices. */
+export type EntryType = "file" | "directory" | "symlink" | "other";
+
+/** A file as `GET /v1/files/{folder}` lists it. */
+export interface Entry {
+  name: string;
+  /** Bytes. */
+  size: number;
+  type: EntryType;
+  /** RFC 3339, UTC. */
+  modified_at: string;
+  /** Permission bits as four octal digits: `0644`. */
+  mode: string;
+}
+
+/** Describes the file `name`. */
+export function entryOf(name: string, stats: Stats): Entry {
+  const { size, mtime } = stats;
+  return { name, size, type: typeOf(stats), modified_at: mtime.toISOString(), mode: modeText(stats.mode) };
+}
+
+function typeOf(stats: Stats): EntryType {
+  if (stats.isFile()) return "file";
+  if (stats.isDirectory()) return "directory";
+  return stats.isSymbolicLink() ? "symlink" : "other";
+}
+
+function modeText(mode: number): string {
+  return `0${(mode & 0o777).toString(8).padStart(3, "0")}`;
+}
+
+const MODE = /^0[0-7]{3}$/;
+
+/** Reads permission bits from four octal digits; undefined where the text is none. */
+export function parseMode(text: string): number | undefined {
+  return MODE.test(text) ? Number.parseInt(text, 8) : undefined;
+}

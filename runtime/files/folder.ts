@@ -1,0 +1,174 @@
+/** Holds a folder of the root open while something is done in it, so that no symlink can slip in. @module */
+import { constants } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf, missing, outside, type ResolveOptions, type Root } from "../confine.ts";
+
+/**
+ * A folder that is held open. `at(name)` is the path of a child that goes through the open descriptor: whatever
+ * happens to the names above it, it stays the child of this folder. The child itself may be a symlink: open it with
+ * `O_NOFOLLOW`, look at it with `lstat`.
+ */
+export interface Folder {
+  /** The folder itself, for `readdir` and the like. */
+  here: string;
+  at(name: string): string;
+  /** Calls `use` with a folder in this one, held open in the same way. @throws {MissingError} if it is no folder */
+  within<T>(name: string, use: (child: Folder) => Promise<T>): Promise<T>;
+}
+
+/** What to open, and what to make on the way. */
+interface Target {
+  /** Names from the root on. */
+  parts: string[];
+  /** What the caller asked for, for messages. */
+  wanted: string;
+  /** Makes folders that are missing. */
+  make?: boolean;
+}
+
+// Linux: a descriptor for finding children only; it needs no right to list the folder.
+const O_PATH = 0o10000000;
+const FOLDER_FLAGS = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+/**
+ * Calls `use` with the folder at `parts` held open: each step is opened below the one before, following no symlink.
+ *
+ * Where `/proc` cannot be used (Deno with limited permissions, other systems than Linux) each step is looked at by its
+ * path instead, which a process that swaps names at the right moment can get around; Deno's own permissions then
+ * keep the process in.
+ *
+ * @throws {OutsideError | MissingError}
+ */
+export async function withFolder<T>(root: Root, target: Target, use: (folder: Folder) => Promise<T>): Promise<T> {
+  return await canPin(root.path) ? await withPinned(root, target, use) : await use(await checkedFolder(root, target));
+}
+
+/**
+ * Calls `use` with the parent folder of `path` and the name in it, which is no symlink (unless `followLast` is false).
+ *
+ * @param use `name` is undefined for the root itself, which has no parent: `folder` is then the root
+ * @throws {OutsideError | MissingError | InvalidPathError}
+ */
+export async function withParent<T>(
+  root: Root,
+  path: string,
+  options: ResolveOptions & { make?: boolean },
+  use: (folder: Folder, name: string | undefined, parts: string[]) => Promise<T>,
+): Promise<T> {
+  const { parts } = await root.locate(path, options);
+  const target = { parts: parts.slice(0, -1), wanted: path, make: options.make ?? false };
+  return await withFolder(root, target, (folder) => use(folder, parts.at(-1), parts));
+}
+
+async function withPinned<T>(root: Root, target: Target, use: (folder: Folder) => Promise<T>): Promise<T> {
+  let handle = await open(root.path, FOLDER_FLAGS);
+  try {
+    for (const name of target.parts) {
+      const next = await openChild(childOf(handle, name), target);
+      await handle.close();
+      handle = next;
+    }
+    await checkStillInside(root, handle, target.wanted);
+    return await use(pinnedFolder(handle));
+  } finally {
+    await handle.close();
+  }
+}
+
+function pinnedFolder(handle: FileHandle): Folder {
+  return {
+    here: `/proc/self/fd/${handle.fd}`,
+    at: (name) => childOf(handle, name),
+    within: async (name, use) => {
+      const child = await openChild(childOf(handle, name), { wanted: name });
+      try {
+        return await use(pinnedFolder(child));
+      } finally {
+        await child.close();
+      }
+    },
+  };
+}
+
+function childOf(handle: FileHandle, name: string): string {
+  return `/proc/self/fd/${handle.fd}/${name}`;
+}
+
+async function openChild(path: string, { make, wanted }: Pick<Target, "make" | "wanted">): Promise<FileHandle> {
+  try {
+    return await open(path, FOLDER_FLAGS);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT" || !make) throw whyNoFolder(error, wanted);
+  }
+  await makeChild(path);
+  return await open(path, FOLDER_FLAGS).catch((error) => {
+    throw whyNoFolder(error, wanted);
+  });
+}
+
+/** Somebody else may make the same folder at the same moment. */
+async function makeChild(path: string): Promise<void> {
+  await mkdir(path).catch((error) => {
+    if (codeOf(error) !== "EEXIST") throw error;
+  });
+}
+
+/** All names were real a moment ago: one that is a file or a link now was one, or has just been swapped. */
+function whyNoFolder(error: unknown, wanted: string): unknown {
+  const code = codeOf(error);
+  return code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP" ? missing(wanted) : error;
+}
+
+/** The folder may have been moved out of the root while it was being opened. */
+async function checkStillInside(root: Root, handle: FileHandle, wanted: string): Promise<void> {
+  const real = await readlink(`/proc/self/fd/${handle.fd}`);
+  const prefix = root.path.endsWith("/") ? root.path : `${root.path}/`;
+  if (real !== root.path && !real.startsWith(prefix)) throw outside(wanted);
+}
+
+async function checkedFolder(root: Root, { parts, wanted, make }: Target): Promise<Folder> {
+  let path = root.path;
+  for (const name of parts) {
+    path = join(path, name);
+    if (make) await makeChild(path);
+    await checkFolder(path, wanted);
+  }
+  return plainFolder(path);
+}
+
+function plainFolder(path: string): Folder {
+  return {
+    here: path,
+    at: (name) => join(path, name),
+    within: async (name, use) => {
+      await checkFolder(join(path, name), name);
+      return await use(plainFolder(join(path, name)));
+    },
+  };
+}
+
+async function checkFolder(path: string, wanted: string): Promise<void> {
+  const found = await lstat(path).catch((error) => {
+    throw whyNoFolder(error, wanted);
+  });
+  if (!found.isDirectory()) throw missing(wanted);
+}
+
+let pinning: Promise<boolean> | undefined;
+
+/** Tells whether a folder can be reached through `/proc/self/fd`; asked once. */
+function canPin(path: string): Promise<boolean> {
+  return pinning ??= (async () => {
+    try {
+      const handle = await open(path, FOLDER_FLAGS);
+      try {
+        return await readlink(`/proc/self/fd/${handle.fd}`) === path;
+      } finally {
+        await handle.close();
+      }
+    } catch {
+      return false;
+    }
+  })();
+}

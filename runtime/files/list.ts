@@ -1,0 +1,79 @@
+/** Lists a folder and describes a single path; symlinks that lead out of the root are left out. @module */
+import type { Stats } from "node:fs";
+import { lstat, opendir, stat } from "node:fs/promises";
+import { InvalidPathError, MissingError, OutsideError, type Root } from "../confine.ts";
+import { type Entry, entryOf } from "./entry.ts";
+import { type Folder, withFolder, withParent } from "./folder.ts";
+
+/**
+ * Lists what is in the folder `path`, by name. A symlink within the root is described as what it leads to, one that
+ * leads nowhere as `symlink`; one that leads out is left out.
+ *
+ * @throws {OutsideError | MissingError | InvalidPathError} MissingError also for a file
+ */
+export async function listFolder(root: Root, path: string): Promise<Entry[]> {
+  const { parts } = await root.locate(path);
+  return await withFolder(root, { parts, wanted: path }, async (folder) => {
+    const entries: Entry[] = [];
+    for await (const { name } of await opendir(folder.here)) {
+      const entry = await describe(root, folder, parts, name);
+      if (entry) entries.push(entry);
+    }
+    return entries.sort((a, b) => a.name < b.name ? -1 : 1);
+  });
+}
+
+/** A path described on its own. */
+export interface Description extends Entry {
+  path: string;
+  /** For a symlink: where it leads, from the root on; absent where it leads out of it. */
+  target?: string;
+}
+
+/**
+ * Describes what is at `path` without following a symlink at the last step.
+ *
+ * @throws {OutsideError | MissingError | InvalidPathError}
+ */
+export async function describePath(root: Root, path: string): Promise<Description> {
+  return await withParent(root, path, { followLast: false }, async (folder, name, parts) => {
+    const stats = await lstat(name === undefined ? root.path : folder.at(name));
+    const description = { ...entryOf(name ?? ".", stats), path: parts.join("/") || "." };
+    if (!stats.isSymbolicLink()) return description;
+    const target = await follow(root, parts);
+    return target === "outside" ? description : { ...description, target: target.parts.join("/") || "." };
+  });
+}
+
+async function describe(root: Root, folder: Folder, parts: string[], name: string): Promise<Entry | undefined> {
+  const stats = await lstatIfThere(folder.at(name));
+  if (!stats) return undefined;
+  if (!stats.isSymbolicLink()) return entryOf(name, stats);
+  const target = await follow(root, [...parts, name]);
+  if (target === "outside") return undefined;
+  const targetStats = target.exists ? await statIfThere(target.path) : undefined;
+  return entryOf(name, targetStats ?? stats);
+}
+
+/** Says where a symlink leads. One in a circle leads nowhere, which counts as within: it stands for itself. */
+async function follow(
+  root: Root,
+  parts: string[],
+): Promise<{ parts: string[]; path: string; exists: boolean } | "outside"> {
+  try {
+    return await root.locate(parts.join("/"), { missing: "allow" });
+  } catch (error) {
+    if (error instanceof OutsideError) return "outside";
+    if (error instanceof InvalidPathError || error instanceof MissingError) return { parts, path: "", exists: false };
+    throw error;
+  }
+}
+
+/** What a listing names may be gone a moment later. */
+async function lstatIfThere(at: string): Promise<Stats | undefined> {
+  return await lstat(at).catch(() => undefined);
+}
+
+async function statIfThere(path: string): Promise<Stats | undefined> {
+  return await stat(path).catch(() => undefined);
+}

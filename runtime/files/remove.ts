@@ -1,0 +1,43 @@
+/** Removes files and whole folders; a symlink is removed itself, what it leads to never. @module */
+import { lstat, opendir, rmdir, unlink } from "node:fs/promises";
+import { codeOf, MissingError, type Root } from "../confine.ts";
+import { type Folder, withParent } from "./folder.ts";
+import { Refused } from "./refused.ts";
+
+/**
+ * Removes what is at `path`; of the root itself only what is in it.
+ *
+ * @throws {OutsideError | MissingError | Refused} CONFLICT: a folder that is not empty, and `recursive` is not set;
+ * INVALID_ARGUMENT: the root, and `recursive` is not set
+ */
+export async function removePath(root: Root, path: string, recursive: boolean): Promise<void> {
+  await withParent(root, path, { followLast: false }, async (folder, name) => {
+    if (name === undefined) {
+      if (!recursive) {
+        throw new Refused("INVALID_ARGUMENT", "Cannot remove the root: only its contents can be, with recursive");
+      }
+      await empty(folder);
+    } else if ((await lstat(folder.at(name))).isDirectory()) {
+      await removeFolder(folder, name, recursive);
+    } else {
+      await unlink(folder.at(name));
+    }
+  });
+}
+
+async function removeFolder(parent: Folder, name: string, recursive: boolean): Promise<void> {
+  if (recursive) await parent.within(name, empty);
+  await rmdir(parent.at(name));
+}
+
+/** Removes what is in a folder. What another process takes away meanwhile is no failure. */
+async function empty(folder: Folder): Promise<void> {
+  for await (const entry of await opendir(folder.here)) {
+    try {
+      if (entry.isDirectory()) await removeFolder(folder, entry.name, true);
+      else await unlink(folder.at(entry.name));
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT" && !(error instanceof MissingError)) throw error;
+    }
+  }
+}

@@ -1,0 +1,163 @@
+/** Unpacks a tar into a folder of the root, entry by entry as it arrives; no entry gets out of the root. @module */
+import { randomBytes } from "node:crypto";
+import { chmod, link, lstat, rename, symlink, unlink } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import { extract, type Header } from "tar-stream";
+import { codeOf, type Root } from "../confine.ts";
+import { withFolder, withParent } from "./folder.ts";
+import { makeFolder } from "./makefolder.ts";
+import { Refused, refusedFor } from "./refused.ts";
+import { TEMPORARY_PREFIX, writeWhole } from "./write.ts";
+
+/** How to unpack. */
+export interface UnpackOptions {
+  /** The tar is compressed with gzip. */
+  gzip: boolean;
+  /** Most bytes of all files together, unpacked. */
+  maxBytes?: number | undefined;
+}
+
+/** What has been unpacked. */
+export interface Unpacked {
+  files: number;
+  directories: number;
+  links: number;
+  bytes: number;
+}
+
+/**
+ * Unpacks `source` into the folder `path`, which is made if missing. Each file is written whole or not at all; at an
+ * entry that cannot be, unpacking ends, and what came before it stays. Links at an entry's place are replaced.
+ *
+ * @throws {OutsideError | InvalidPathError | Refused} PERMISSION_DENIED: an entry's name is absolute or has `..`, or it
+ * is a link that leads out of the root; INVALID_ARGUMENT: no tar, or a pipe or device in it
+ */
+export async function unpackInto(
+  root: Root,
+  path: string,
+  source: Readable,
+  options: UnpackOptions,
+): Promise<Unpacked> {
+  await makeFolder(root, path);
+  const unpacking: Unpacking = {
+    root,
+    base: (await root.locate(path)).parts,
+    left: options.maxBytes ?? Infinity,
+    modes: [],
+    done: { files: 0, directories: 0, links: 0, bytes: 0 },
+  };
+  const tar = extract();
+  const reading = options.gzip ? pipeline(source, createGunzip(), tar) : pipeline(source, tar);
+  reading.catch(() => {});
+  try {
+    for await (const entry of tar) {
+      await unpackEntry(unpacking, entry);
+      entry.resume();
+    }
+    await reading;
+  } catch (error) {
+    // tar-stream only says that it was destroyed; what was wrong with the body is what ended the pipeline.
+    const cause = codeOf(error) === "STREAM_DESTROYED" ? await reading.then(() => error, (why) => why) : error;
+    throw refusedFor(cause, path) ?? noTar(cause);
+  }
+  await setModes(unpacking);
+  return unpacking.done;
+}
+
+type TarEntry = AsyncIterable<unknown> & { header: Header };
+
+interface Unpacking {
+  root: Root;
+  base: string[];
+  /** Bytes that may still come. */
+  left: number;
+  /** Modes of folders wait for the end: one without the right to write would keep its own files out. */
+  modes: { parts: string[]; mode: number }[];
+  done: Unpacked;
+}
+
+async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void> {
+  const { root, done } = unpacking;
+  const { name, type, mode, mtime, linkname } = entry.header;
+  const place = placeOf(unpacking.base, name);
+  try {
+    if (type === "directory") {
+      await makeFolder(root, place);
+      unpacking.modes.push({ parts: (await root.locate(place)).parts, mode: (mode ?? 0o755) & 0o777 });
+      done.directories++;
+    } else if (type === "file" || type === "contiguous-file") {
+      const options = { mode: (mode ?? 0o644) & 0o777, maxBytes: unpacking.left, modifiedAt: mtime, followLast: false };
+      const bytes = await writeWhole(root, place, entry as AsyncIterable<Uint8Array>, options);
+      unpacking.left -= bytes;
+      done.bytes += bytes;
+      done.files++;
+    } else if (type === "symlink" || type === "link") {
+      await (type === "symlink" ? makeSymlink : makeLink)(unpacking, place, linkname ?? "");
+      done.links++;
+    } else {
+      throw new Refused("INVALID_ARGUMENT", `Cannot unpack "${name}": it is a ${type}`);
+    }
+  } catch (error) {
+    throw refusedFor(error, name) ?? error;
+  }
+}
+
+/** Puts the name of an entry below the folder to unpack into. @throws {Refused} if it leads elsewhere */
+function placeOf(base: string[], name: string): string {
+  const parts = name.split("/").filter((part) => part !== "" && part !== ".");
+  if (name.startsWith("/") || parts.includes("..")) {
+    throw new Refused("PERMISSION_DENIED", `Cannot unpack "${name}": the name leads out of the folder`);
+  }
+  return [...base, ...parts].join("/");
+}
+
+async function makeSymlink({ root }: Unpacking, place: string, target: string): Promise<void> {
+  const options = { missing: "allow", followLast: false, make: true } as const;
+  await withParent(root, place, options, async (folder, name = "", parts) => {
+    // Refused if it leads out; one that leads to a place where nothing is (yet) is fine.
+    await root.locate(target.startsWith("/") ? target : [...parts.slice(0, -1), target].join("/"), options);
+    await replace(folder.at(name), folder.at(temporaryName()), (at) => symlink(target, at));
+  });
+}
+
+/** A hard link names another entry, so its target is looked for below the same folder. */
+async function makeLink({ root, base }: Unpacking, place: string, target: string): Promise<void> {
+  await withParent(root, placeOf(base, target), { followLast: false }, async (from, oldName = "") => {
+    if (!(await lstat(from.at(oldName))).isFile()) {
+      throw new Refused("INVALID_ARGUMENT", `Cannot link to "${target}": it is no file`);
+    }
+    const options = { missing: "allow", followLast: false, make: true } as const;
+    await withParent(root, place, options, async (folder, name = "") => {
+      await replace(folder.at(name), folder.at(temporaryName()), (at) => link(from.at(oldName), at));
+    });
+  });
+}
+
+function temporaryName(): string {
+  return TEMPORARY_PREFIX + randomBytes(9).toString("base64url");
+}
+
+/** Makes something beside its place and then puts it there, whatever is there but a folder. */
+async function replace(at: string, temporary: string, make: (at: string) => Promise<void>): Promise<void> {
+  await make(temporary);
+  try {
+    await rename(temporary, at);
+  } finally {
+    // Two names of one file: rename does nothing and leaves both.
+    await unlink(temporary).catch(() => {});
+  }
+}
+
+async function setModes({ root, modes }: Unpacking): Promise<void> {
+  for (const { parts, mode } of modes.reverse()) {
+    await withFolder(root, { parts, wanted: parts.join("/") }, (folder) => chmod(folder.here, mode));
+  }
+}
+
+function noTar(error: unknown): unknown {
+  const parser = error instanceof Error && /tar header|Invalid header|Unexpected end|exceeds max/.test(error.message);
+  const compression = /^Z_/.test(codeOf(error) ?? "");
+  return parser || compression ? new Refused("INVALID_ARGUMENT", "Cannot unpack: the body is no whole tar") : error;
+}

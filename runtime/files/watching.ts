@@ -1,0 +1,133 @@
+/** The folders of one watch and what happens in them; a symlink is reported, never entered. @module */
+import { type FSWatcher, watch } from "node:fs";
+import { lstat, opendir, stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { codeOf, MissingError, type Root } from "../confine.ts";
+import { entryOf } from "./entry.ts";
+import { type Folder, withFolder } from "./folder.ts";
+import type { WatchEvent } from "./watch.ts";
+import { TEMPORARY_PREFIX } from "./write.ts";
+
+/** One watch. Folders are known by their path from `base`; "" is `base` itself. */
+export interface Watching {
+  root: Root;
+  base: string[];
+  recursive: boolean;
+  push(event: WatchEvent): void;
+  end(): void;
+  folders: Map<string, WatchedFolder>;
+  /** What is about to be looked at: a file written in a thousand pieces is looked at a few times. */
+  pending: Set<string>;
+  /** Looks happen one after another, so events keep their order. */
+  last: Promise<void>;
+}
+
+interface WatchedFolder {
+  watcher: FSWatcher;
+  inode: number;
+  /** The name under which the system reports the folder itself: the last part of the path it was given. */
+  selfName: string;
+}
+
+const MOST_FOLDERS = 8192;
+const MOST_PENDING = 8192;
+
+/** Watches a folder first and then looks into it, so that nothing made in between is missed. */
+export async function addFolder(watching: Watching, folder: Folder, path: string, isNew: boolean): Promise<void> {
+  if (watching.folders.has(path) || !await startWatching(watching, folder, path) || !watching.recursive) return;
+  for await (const entry of await opendir(folder.here)) {
+    const child = join(path, entry.name);
+    if (isNew) await look(watching, folder, { path: child, name: entry.name, kind: "rename" });
+    else if (entry.isDirectory()) await enter(watching, folder, entry.name, child, false);
+  }
+}
+
+async function enter(watching: Watching, folder: Folder, name: string, path: string, isNew: boolean): Promise<void> {
+  try {
+    await folder.within(name, (child) => addFolder(watching, child, path, isNew));
+  } catch (error) {
+    // Gone again.
+    if (!(error instanceof MissingError) && codeOf(error) !== "ENOENT") throw error;
+  }
+}
+
+async function startWatching(watching: Watching, folder: Folder, path: string): Promise<boolean> {
+  const { ino } = await stat(folder.here);
+  try {
+    if (watching.folders.size >= MOST_FOLDERS) throw new RangeError("too many folders");
+    const watcher = watch(folder.here, (kind, name) => name !== null && enqueue(watching, path, kind, name));
+    watcher.on("error", () => {});
+    watching.folders.set(path, { watcher, inode: ino, selfName: basename(folder.here) });
+    return true;
+  } catch (error) {
+    if (path === "" || codeOf(error) === "ENOENT") throw error;
+    watching.push({ type: "incomplete", path });
+    return false;
+  }
+}
+
+function enqueue(watching: Watching, folder: string, kind: string, name: string): void {
+  if (name.startsWith(TEMPORARY_PREFIX)) return;
+  const key = `${kind} ${folder}/${name}`;
+  const { pending } = watching;
+  if (pending.has(key)) return;
+  if (pending.size >= MOST_PENDING) return watching.push({ type: "overflow" });
+  pending.add(key);
+  watching.last = watching.last.then(async () => {
+    pending.delete(key);
+    await onEvent(watching, folder, kind, name).catch(() => watching.push({ type: "overflow" }));
+  });
+}
+
+async function onEvent(watching: Watching, path: string, kind: string, name: string): Promise<void> {
+  const watched = watching.folders.get(path);
+  if (!watched) return;
+  const parts = [...watching.base, ...path.split("/").filter(Boolean)];
+  try {
+    await withFolder(watching.root, { parts, wanted: path }, async (folder) => {
+      if ((await stat(folder.here)).ino !== watched.inode) throw new MissingError();
+      await look(watching, folder, { path: join(path, name), name, kind, selfName: watched.selfName });
+    });
+  } catch (error) {
+    if (!(error instanceof MissingError)) throw error;
+    // The folder itself is gone: for one further down its parent says so.
+    if (path !== "") return;
+    watching.push({ type: "removed", path: "." });
+    watching.end();
+  }
+}
+
+interface Change {
+  path: string;
+  name: string;
+  /** As the system says it: `rename` for what comes and goes, else `change`. */
+  kind: string;
+  selfName?: string;
+}
+
+async function look(watching: Watching, folder: Folder, { path, name, kind, selfName }: Change): Promise<void> {
+  const stats = await lstat(folder.at(name)).catch(() => undefined);
+  if (!stats) {
+    if (name === selfName) return;
+    forget(watching, path);
+    return watching.push({ type: "removed", path });
+  }
+  if (kind !== "rename") return watching.push({ type: "modified", path });
+  watching.push({ type: "created", path, kind: entryOf(name, stats).type });
+  if (!stats.isDirectory() || !watching.recursive) return;
+  if (watching.folders.get(path)?.inode !== stats.ino) forget(watching, path);
+  await enter(watching, folder, name, path, true);
+}
+
+/** Stops watching a folder that is gone, and all below it. */
+function forget({ folders }: Watching, path: string): void {
+  for (const [known, { watcher }] of folders) {
+    if (known !== path && !known.startsWith(`${path}/`)) continue;
+    watcher.close();
+    folders.delete(known);
+  }
+}
+
+function join(path: string, name: string): string {
+  return path === "" ? name : `${path}/${name}`;
+}
