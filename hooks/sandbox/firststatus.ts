@@ -3,8 +3,10 @@ import type { SandboxStatus } from "../../api/sandbox.ts";
 import { findCondition } from "../../lib/conditions.ts";
 import type { View } from "./view.ts";
 
-/** Longest silence after the creation, in milliseconds; creation times are whole seconds. */
+/** Longest silence after the creation of the Pod, in milliseconds; creation times are whole seconds. */
 const QUIET_MS = 2000;
+/** Longest silence after the Sandbox's own: under load it takes a while until its Pod is made. */
+const LONGEST_MS = 10_000;
 
 /**
  * Returns for how many more seconds the status may stay as the API server has preset it; undefined: write it now.
@@ -12,14 +14,22 @@ const QUIET_MS = 2000;
  * It may while it would say no more than that the Pod is on its way. Metacontroller adds `observedGeneration` to every
  * status, so that keeping quiet costs no write only where the CRD presets that field: elsewhere this is never so.
  */
-export function quietSeconds({ sandbox }: View, status: SandboxStatus, now: Date): number | undefined {
-  const { creationTimestamp = "", generation } = sandbox.metadata;
+export function quietSeconds({ sandbox, pod }: View, status: SandboxStatus, now: Date): number | undefined {
+  const { creationTimestamp, generation } = sandbox.metadata;
   const { observedGeneration, ...rest } = sandbox.status ?? {};
   const isPreset = observedGeneration === generation && generation !== undefined && Object.keys(rest).length === 0;
+  if (!isPreset || !isOnItsWay(status)) return undefined;
+  const left = Math.min(
+    youthLeft(creationTimestamp, LONGEST_MS, now),
+    pod ? youthLeft(pod.metadata.creationTimestamp, QUIET_MS, now) : Infinity,
+  );
+  return left > 0 ? left / 1000 : undefined;
+}
+
+/** None where the clock is behind the API server's: that says nothing about youth. */
+function youthLeft(creationTimestamp = "", longestMs: number, now: Date): number {
   const age = now.getTime() - Date.parse(creationTimestamp);
-  // A clock that is behind the API server's says nothing about youth.
-  if (!isPreset || !(age >= 0 && age < QUIET_MS) || !isOnItsWay(status)) return undefined;
-  return (QUIET_MS - age) / 1000;
+  return age >= 0 && age < longestMs ? longestMs - age : 0;
 }
 
 /** A Pod with an address can serve a claim that waits; everything but a Pod that is not Ready yet is news. */

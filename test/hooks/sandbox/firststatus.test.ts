@@ -5,7 +5,10 @@ import { aReadyPod, aRequest, aSandbox, NOW } from "../../sandboxes.ts";
 
 const PRESET = { observedGeneration: 1 };
 const YOUNG = { creationTimestamp: "2026-11-21T11:59:59Z" };
-const COMING = aReadyPod({ status: { phase: "Pending", podIPs: [], conditions: [] } });
+const WITHOUT_ADDRESS = { phase: "Pending", podIPs: [], conditions: [] };
+const podOf = (creationTimestamp: string | undefined) =>
+  aReadyPod({ metadata: { creationTimestamp }, status: WITHOUT_ADDRESS });
+const COMING = podOf("2026-11-21T11:59:59Z");
 const FAILING = {
   phase: "Pending",
   podIPs: [],
@@ -21,10 +24,25 @@ interface Case {
   status?: object | undefined;
   pods?: ReturnType<typeof aReadyPod>[];
   quiet: boolean;
+  /** Seconds. @default {1} */
+  again?: number;
 }
 
 const cases: Case[] = [
-  { name: "no Pod yet", reason: "it says nothing new", quiet: true },
+  { name: "no Pod yet", reason: "this very answer makes it", quiet: true, again: 5 },
+  {
+    name: "no Pod yet, and seen late",
+    reason: "many were asked for at once",
+    metadata: { creationTimestamp: "2026-11-21T11:59:51Z" },
+    quiet: true,
+  },
+  {
+    name: "a young Pod, which came late",
+    reason: "many were asked for at once",
+    metadata: { creationTimestamp: "2026-11-21T11:59:54Z" },
+    pods: [COMING],
+    quiet: true,
+  },
   { name: "a Pod without an address", reason: "nobody can use it", pods: [COMING], quiet: true },
   { name: "a Pod that is Ready", reason: "this is what all wait for", pods: [aReadyPod()], quiet: false },
   {
@@ -77,9 +95,17 @@ const cases: Case[] = [
     quiet: false,
   },
   {
-    name: "two seconds old",
+    name: "a Pod that is two seconds old",
     reason: "whoever waits wants to know why",
-    metadata: { creationTimestamp: "2026-11-21T11:59:58Z" },
+    pods: [podOf("2026-11-21T11:59:58Z")],
+    quiet: false,
+  },
+  { name: "a Pod of unknown age", reason: "it may be old", pods: [podOf(undefined)], quiet: false },
+  {
+    name: "ten seconds old",
+    reason: "whatever the cause, it is told",
+    metadata: { creationTimestamp: "2026-11-21T11:59:50Z" },
+    pods: [COMING],
     quiet: false,
   },
   {
@@ -96,17 +122,20 @@ const cases: Case[] = [
   },
 ];
 
-test.for(cases)("the first status of a Sandbox: $name ($reason)", ({ metadata, spec, pods = [], quiet, ...given }) => {
-  const status = "status" in given ? given.status : PRESET;
-  const sandbox = aSandbox({
-    metadata: { ...YOUNG, ...metadata },
-    ...(spec ? { spec } : {}),
-    ...(status ? { status } : {}),
-  });
-  const answer = syncSandbox(aRequest(sandbox, pods), NOW, { clusterDomain: "cluster.local" });
-  expect(Object.keys(answer.status).length === 0).toBe(quiet);
-  if (quiet) expect(answer.resyncAfterSeconds).toBe(1);
-});
+test.for(cases)(
+  "the first status of a Sandbox: $name ($reason)",
+  ({ metadata, spec, pods = [], quiet, again = 1, ...given }) => {
+    const status = "status" in given ? given.status : PRESET;
+    const sandbox = aSandbox({
+      metadata: { ...YOUNG, ...metadata },
+      ...(spec ? { spec } : {}),
+      ...(status ? { status } : {}),
+    });
+    const answer = syncSandbox(aRequest(sandbox, pods), NOW, { clusterDomain: "cluster.local" });
+    expect(Object.keys(answer.status).length === 0).toBe(quiet);
+    if (quiet) expect(answer.resyncAfterSeconds).toBe(again);
+  },
+);
 
 test("a quiet Sandbox has its Pod made all the same", () => {
   const sandbox = aSandbox({ metadata: YOUNG, status: PRESET });
