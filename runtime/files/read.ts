@@ -67,13 +67,17 @@ export async function* readChunks(handle: FileHandle, start: number, length: num
 
 /** Turns chunks into a web stream that asks for the next one only when there is room; cancelling ends the source. */
 export function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+  let begun = false;
   return new ReadableStream<Uint8Array>({
     pull: async (controller) => {
+      begun = true;
       const { done, value } = await chunks.next();
       if (done) controller.close();
       else controller.enqueue(value);
     },
     cancel: async () => {
+      // A generator that has not begun ends without its `finally`, and would leave its files open.
+      if (!begun) await chunks.next().catch(() => {});
       await chunks.return(undefined);
     },
   }, { highWaterMark: 0 });

@@ -10,6 +10,7 @@ export type RefusalCode =
   | "RESOURCE_EXHAUSTED"
   | "OUT_OF_RANGE"
   | "UNAUTHENTICATED"
+  | "UNIMPLEMENTED"
   | "UNAVAILABLE"
   | "INTERNAL";
 

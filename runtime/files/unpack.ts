@@ -117,7 +117,8 @@ async function makeSymlink({ root }: Unpacking, place: string, target: string): 
   const options = { missing: "allow", followLast: false, make: true } as const;
   await withParent(root, place, options, async (folder, name = "", parts) => {
     // Refused if it leads out; one that leads to a place where nothing is (yet) is fine.
-    await root.locate(target.startsWith("/") ? target : [...parts.slice(0, -1), target].join("/"), options);
+    const where = target.startsWith("/") ? target : [...parts.slice(0, -1), target].join("/");
+    await root.locate(where, { missing: "allow" });
     await replace(folder.at(name), folder.at(temporaryName()), (at) => symlink(target, at));
   });
 }

@@ -2,10 +2,10 @@
 import { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
 import type { Command } from "./command.ts";
-import { abandon, drained } from "./drain.ts";
+import { drained } from "./drain.ts";
 import { watchLimits } from "./limits.ts";
 import { killSession } from "./signals.ts";
-import { start } from "./spawn.ts";
+import { type Running, start } from "./spawn.ts";
 
 export { type Command, SpawnError, type SpawnErrorCode } from "./command.ts";
 
@@ -17,6 +17,10 @@ export interface RunLimits {
   outputBytes: number;
   /** Kills the whole group when it aborts. */
   signal?: AbortSignal;
+  /** What happens at `outputBytes`: `discard` lets the command go on, `kill` ends it. @default {"discard"} */
+  overflow?: "discard" | "kill";
+  /** Called once the program runs. */
+  onStart?: (running: Running) => void;
 }
 
 /** What came of it. */
@@ -44,31 +48,38 @@ export interface Finished {
  */
 export async function run(command: Command, limits: RunLimits): Promise<Finished> {
   const process = await start(command);
-  const stdout = keep(process.stdout, limits.outputBytes);
-  const stderr = keep(process.stderr, limits.outputBytes);
+  limits.onStart?.(process);
+  let running = true;
   let timedOut = false;
+  let truncated = false;
+  // Once the leader has been waited for, its id may belong to another process.
+  const kill = () => running && killSession(process.pid);
+  const onOverflow = () => {
+    truncated = true;
+    if (limits.overflow === "kill") kill();
+  };
+  const stdout = keep(process.stdout, limits.outputBytes, onOverflow);
+  const stderr = keep(process.stderr, limits.outputBytes, onOverflow);
   const unwatch = watchLimits(limits.timeoutMs, limits.signal, (why) => {
     timedOut = why === "timeout";
-    killSession(process.pid);
+    kill();
   });
   const { exitCode } = await process.ended;
-  // From here on the id may belong to another process.
+  running = false;
   unwatch();
-  const streams = [process.stdout, process.stderr];
-  await drained(streams);
-  streams.forEach(abandon);
-  const truncated = stdout.truncated() || stderr.truncated();
-  return { stdout: stdout.bytes(), stderr: stderr.bytes(), exitCode, timedOut, truncated };
+  await drained([process.stdout, process.stderr]);
+  process.release();
+  return { stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr), exitCode, timedOut, truncated };
 }
 
-function keep(stream: Readable, limit: number): { bytes(): Uint8Array; truncated(): boolean } {
+/** Collects the first `limit` bytes. */
+function keep(stream: Readable, limit: number, onOverflow: () => void): Uint8Array[] {
   const parts: Uint8Array[] = [];
   let left = limit;
-  let truncated = false;
   stream.on("data", (part: Uint8Array) => {
-    if (part.length > left) truncated = true;
+    if (part.length > left) onOverflow();
     if (left > 0) parts.push(part.subarray(0, left));
     left -= Math.min(left, part.length);
   });
-  return { bytes: () => Buffer.concat(parts), truncated: () => truncated };
+  return parts;
 }

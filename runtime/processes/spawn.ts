@@ -1,10 +1,12 @@
 /** Starts a program as leader of a session and process group of its own; it must not read or limit its output. @module */
-import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
+import { type ChildProcess, type IOType, spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import process from "node:process";
 import type { Duplex, Readable, Writable } from "node:stream";
+import { abandon } from "./drain.ts";
 import { openPipes } from "./pipes.ts";
+import { hideInheritable } from "./pty.ts";
 import { checkCommand, type Command, SpawnError } from "./command.ts";
 
 /** How a process ended: -1 when a signal ended it, as `process.v1` says it. */
@@ -25,6 +27,8 @@ export interface Running {
   extra: Duplex[];
   /** Resolves at the end of the leader, whatever others keep open. */
   ended: Promise<Ended>;
+  /** Throws away what still comes: nobody may wait on a full pipe that has no reader. */
+  release(): void;
 }
 
 /** What a process has besides its output. */
@@ -51,8 +55,15 @@ export async function start(command: Command, options: StartOptions = {}): Promi
     const [stdout = child.stdout, stderr = child.stderr] = pipes.map(({ reader }) => reader);
     if (!stdout || !stderr) throw new TypeError(`Cannot read from process ${child.pid}: it has no pipes`);
     for (const stream of [child.stdin, stdout, stderr]) stream?.on("error", () => {});
-    const stdin = child.stdin ?? undefined;
-    return { pid: child.pid, stdin, stdout, stderr, extra: child.stdio.slice(3) as Duplex[], ended: child.ended };
+    return {
+      pid: child.pid,
+      stdin: child.stdin ?? undefined,
+      stdout,
+      stderr,
+      extra: child.stdio.slice(3) as Duplex[],
+      ended: child.ended,
+      release: () => [stdout, stderr].forEach(abandon),
+    };
   } catch (error) {
     for (const { reader } of pipes) reader.destroy();
     throw error;
@@ -63,14 +74,15 @@ export async function start(command: Command, options: StartOptions = {}): Promi
 
 type Child = ChildProcess & { pid: number; ended: Promise<Ended> };
 
-function launch(command: Command, stdio: StdioOptions): Promise<Child> {
+/** Starts the leader of a new session. @throws {SpawnError} */
+export function launch(command: Command, stdio: (IOType | number)[]): Promise<Child> {
   const [file = "", ...args] = command.argv;
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => reject(spawnError(file, error));
     try {
       const env = { ...process.env, ...command.env };
       // detached is setsid(2): signals to the negative pid then reach the children's children too.
-      const child = spawn(file, args, { cwd: command.cwd, env, stdio, detached: true });
+      const child = spawn(file, args, { cwd: command.cwd, env, stdio: hideInheritable(stdio), detached: true });
       const ended = new Promise<Ended>((resolveEnd) =>
         child.once("exit", (code, signal) => resolveEnd({ exitCode: code ?? -1, signal: signal ?? undefined }))
       );

@@ -1,11 +1,12 @@
 /** Starts a program on a terminal of its own; it must not read or limit its output. @module */
-import type { Buffer } from "node:buffer";
-import { constants } from "node:os";
 import process from "node:process";
 import { Readable, Writable } from "node:stream";
+import { ReadStream } from "node:tty";
 import { checkCommand, type Command, SpawnError } from "./command.ts";
+import { abandon } from "./drain.ts";
 import { findExecutable } from "./executable.ts";
-import { checkCwd, type Ended, type Running } from "./spawn.ts";
+import { openPTY, type PTY } from "./pty.ts";
+import { checkCwd, launch, type Running } from "./spawn.ts";
 
 /** Size of a terminal, in characters; each from 1 to 65535. */
 export interface TerminalSize {
@@ -21,11 +22,11 @@ const END_OF_INPUT = "\x04";
 /** How much may wait for a slow reader before the program is held up. */
 const HIGH_WATER_BYTES = 256 * 1024;
 const MOST_CHARACTERS = 0xffff;
+/** The leader of a session gets the first terminal that it opens as its controlling one; then it becomes the program. */
+const ON_TERMINAL = ["/bin/sh", "-c", 'exec "$@" <>"$0" >&0 2>&0'];
 
 /**
- * Starts `command` as leader of a session with a controlling terminal, without a shell.
- *
- * A reader that is more than 0.2 s behind when the program ends may lose the last few KiB: node-pty closes then.
+ * Starts `command` as leader of a session with a controlling terminal; a shell opens the terminal, none reads it.
  *
  * @throws {SpawnError} if it could not be started, or there are no terminals here
  */
@@ -33,37 +34,69 @@ export async function startTerminal(command: Command, size: TerminalSize): Promi
   checkCommand(command);
   checkSize(size);
   await checkCwd(command.cwd);
-  const env = { ...process.env, ...command.env } as Record<string, string>;
-  const { TERM: name = "xterm-256color" } = command.env;
-  // The child of a fork has no way to say what went wrong: it is looked at before.
-  const [argv0 = "", ...args] = command.argv;
-  const file = await findExecutable(argv0, command.cwd, env["PATH"]);
-  const { spawn } = await loadPTY();
-  const pty = spawn(file, args, { ...size, name, cwd: command.cwd, env, encoding: null });
-  const stdout = new Readable({ read: () => pty.resume(), highWaterMark: HIGH_WATER_BYTES });
-  // With encoding null these are bytes, whatever the types of the library say.
-  pty.onData((data) => stdout.push(data as unknown as Buffer) || pty.pause());
-  const ended = new Promise<Ended>((resolve) =>
-    pty.onExit(({ exitCode, signal }) => {
-      stdout.push(null);
-      resolve(signal ? { exitCode: -1, signal: signalName(signal) } : { exitCode, signal: undefined });
-    })
-  );
-  const stdin = new Writable({
-    write: (data, _encoding, done) => {
-      pty.write(data);
-      done();
-    },
-    final: (done) => {
-      pty.write(END_OF_INPUT);
-      done();
-    },
-  });
-  const resize = (to: TerminalSize) => {
-    checkSize(to);
-    pty.resize(to.cols, to.rows);
+  const env: Record<string, string> = { TERM: "xterm-256color", ...command.env };
+  // The shell could not say what went wrong: it is looked at before.
+  const [name = "", ...args] = command.argv;
+  const file = await findExecutable(name, command.cwd, env["PATH"] ?? process.env["PATH"]);
+  const pty = await openPTY(size.cols, size.rows);
+  const socket = new ReadStream(pty.master).once("close", pty.masterClosed);
+  try {
+    const argv = [...ON_TERMINAL, pty.pty, file, ...args];
+    const { pid, ended } = await launch({ ...command, argv, env }, ["ignore", "ignore", "ignore"]);
+    // Not before: the terminal would hang up on a program that closes its descriptors and then takes a while.
+    ended.then(pty.closeSlave);
+    return { pid, ended, extra: [], ...streamsOf(socket, ended), resize: resizing(pty) };
+  } catch (error) {
+    pty.closeSlave();
+    socket.destroy();
+    throw error;
+  }
+}
+
+function resizing(pty: PTY): RunningTerminal["resize"] {
+  return (size) => {
+    checkSize(size);
+    pty.resize(size.cols, size.rows);
   };
-  return { pid: pty.pid, stdin, stdout, stderr: Readable.from([]), extra: [], ended, resize };
+}
+
+function streamsOf(socket: ReadStream, ended: Promise<unknown>) {
+  const stdout = reading(socket);
+  const release = () => {
+    abandon(stdout);
+    ended.then(() => stdout.destroy());
+  };
+  return { stdin: writing(socket), stdout, stderr: Readable.from([]), release };
+}
+
+/** The end of a terminal's output is the error EIO: here it is an end as any other. */
+function reading(socket: ReadStream): Readable {
+  const stdout = new Readable({
+    read: () => {
+      socket.resume();
+    },
+    destroy: (error, done) => {
+      socket.destroy();
+      done(error);
+    },
+    highWaterMark: HIGH_WATER_BYTES,
+  });
+  socket.on("data", (data) => stdout.push(data) || socket.pause());
+  socket.on("error", () => {});
+  socket.on("close", () => stdout.push(null));
+  return stdout;
+}
+
+function writing(socket: ReadStream): Writable {
+  const write = (data: string | Uint8Array, done: (error?: Error | null) => void) => {
+    if (socket.destroyed) return done(new Error("Cannot write: the terminal is closed"));
+    socket.write(data, (error) => done(error));
+  };
+  const stdin = new Writable({
+    write: (data, _encoding, done) => write(data, done),
+    final: (done) => write(END_OF_INPUT, done),
+  });
+  return stdin.on("error", () => {});
 }
 
 function checkSize({ cols, rows }: TerminalSize): void {
@@ -75,19 +108,4 @@ function checkSize({ cols, rows }: TerminalSize): void {
       );
     }
   }
-}
-
-/** A native module, loaded when the first terminal is asked for: without it everything else still works. */
-async function loadPTY(): Promise<typeof import("@lydell/node-pty")> {
-  try {
-    return await import("@lydell/node-pty");
-  } catch (error) {
-    const why = error instanceof Error ? error.message.split("\n")[0] : String(error);
-    throw new SpawnError("failed", `Cannot open a terminal: ${why}`);
-  }
-}
-
-function signalName(number: number): NodeJS.Signals | undefined {
-  const entries = Object.entries(constants.signals) as [NodeJS.Signals, number][];
-  return entries.find(([, value]) => value === number)?.[0];
 }

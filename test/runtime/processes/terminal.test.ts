@@ -1,12 +1,16 @@
 /** startTerminal(): a real terminal, its size, and its session's end. @module */
+import { existsSync } from "node:fs";
+import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { listProcesses } from "../../../runtime/processes/proctable.ts";
+import { run } from "../../../runtime/processes/run.ts";
 import { killSession } from "../../../runtime/processes/signals.ts";
 import { startTerminal } from "../../../runtime/processes/terminal.ts";
 
 const SIZE = { cols: 91, rows: 33 };
 const aCommand = (argv: string[], env: Record<string, string> = {}) => ({ argv, cwd: "/", env });
+const first = (stream: Readable) => new Promise<string>((resolve) => stream.once("data", (data) => resolve(`${data}`)));
 const script = (line: string) => startTerminal(aCommand(["/bin/sh", "-c", line], { A: "é" }), SIZE);
 
 test("a program has a terminal of the size asked for, the environment and the exit code", async () => {
@@ -32,7 +36,7 @@ test("an end of input is Ctrl-D", async () => {
 
 test("the whole session is killed, with the groups that job control made", async () => {
   const terminal = await script("set -m; sleep 300 & sleep 300 & echo started; wait");
-  await new Promise((resolve) => terminal.stdout.once("data", resolve));
+  await first(terminal.stdout);
   killSession(terminal.pid);
   expect(await terminal.ended).toEqual({ exitCode: -1, signal: "SIGKILL" });
   await expect.poll(() => listProcesses().filter((one) => one.sid === terminal.pid && one.state !== "Z")).toEqual([]);
@@ -59,4 +63,20 @@ test("a slow reader holds the program up and loses nothing meanwhile", async () 
   let length = 0;
   for await (const part of terminal.stdout) length += part.length;
   expect(length).toBe(3_000_000);
+});
+
+test("a terminal is closed when its program has ended and nobody reads it any more", async () => {
+  const terminal = await script("echo $(tty); exit 0");
+  const [, path] = /(\/dev\/pts\/\d+)/.exec(await first(terminal.stdout)) ?? [];
+  expect(existsSync(path ?? "")).toBe(true);
+  await terminal.ended;
+  terminal.release();
+  await expect.poll(() => existsSync(path ?? "")).toBe(false);
+});
+
+test("no other process gets the descriptors of a terminal", async () => {
+  const terminal = await script("sleep 300");
+  const { stdout } = await run(aCommand(["ls", "-l", "/proc/self/fd"]), { timeoutMs: undefined, outputBytes: 10_000 });
+  killSession(terminal.pid);
+  expect(new TextDecoder().decode(stdout)).not.toMatch(/ptmx|pts/);
 });
