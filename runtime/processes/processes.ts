@@ -1,0 +1,172 @@
+/** The processes that the runtime has started, by id; it must not know a wire. @module */
+import type { Command } from "./command.ts";
+import { drained } from "./drain.ts";
+import { watchLimits } from "./limits.ts";
+import { createLog, type OutputLog } from "./log.ts";
+import { type Finished, run, type RunLimits } from "./run.ts";
+import { killSession } from "./signals.ts";
+import { type Running, start } from "./spawn.ts";
+import { type RunningTerminal, startTerminal, type TerminalSize } from "./terminal.ts";
+
+/** How a process ended. */
+export interface End {
+  /** -1 when a signal ended it. */
+  exitCode: number;
+  signal: NodeJS.Signals | undefined;
+  timedOut: boolean;
+  at: Date;
+}
+
+/** One process. */
+export interface Process {
+  running: Running | RunningTerminal;
+  command: Command;
+  /** The caller's name for it; may be empty. */
+  name: string;
+  startedAt: Date;
+  /** Absent while it runs. */
+  end: End | undefined;
+  /** What it wrote; only of a detached process. */
+  log: OutputLog | undefined;
+  /** How many read its output now. */
+  attached: number;
+  /** Resolves when it has ended, and a detached one's log too. */
+  ended: Promise<End>;
+  /** Kills the whole session; nothing happens to a process that has ended. */
+  kill(): unknown;
+}
+
+/** How to start a process. */
+export interface ProcessOptions {
+  /** Gives it a terminal. */
+  size?: TerminalSize | undefined;
+  /** Keeps standard input open; a terminal's always is. @default {false} */
+  stdin?: boolean;
+  /** Keeps its output, and the process in the list after its end. @default {false} */
+  detached?: boolean;
+  name?: string;
+  /** Milliseconds until it is killed. */
+  timeoutMs?: number | undefined;
+  /** Kills it when it aborts. */
+  signal?: AbortSignal;
+}
+
+/** All of them. */
+export interface Processes {
+  /** @throws {SpawnError} */
+  start(command: Command, options?: ProcessOptions): Promise<Process>;
+  /** `run()` of a process that is in the list meanwhile. @throws {SpawnError} */
+  run(command: Command, limits: RunLimits): Promise<Finished>;
+  /** A running process, or a detached one that ended lately; `undefined` if there is none. */
+  get(pid: number): Process | undefined;
+  /** Oldest first. */
+  list(): Process[];
+  /** Forgets a process that has ended. */
+  remove(pid: number): void;
+  /** Counts a reader of the output; the answer takes it back. */
+  attach(entry: Process): () => void;
+  /** Says that somebody uses the sandbox. */
+  touch(): void;
+  lastActiveAt(): Date;
+  /** Kills all that runs. */
+  killAll(): void;
+}
+
+/** Limits, and what is laid over the runtime's environment. */
+export interface ProcessesOptions {
+  /** Asked at each start: late binding may have added to it. @default {() => ({})} */
+  env?: () => Record<string, string>;
+  /** Bytes kept of a detached process's output. @default {4 MiB} */
+  keepOutputBytes?: number;
+  /** How many detached processes are kept after their end. @default {64} */
+  keepEnded?: number;
+}
+
+/** Makes the list. */
+export function createProcesses(options: ProcessesOptions = {}): Processes {
+  const { env = () => ({}), keepOutputBytes = 4 << 20, keepEnded = 64 } = options;
+  const byId = new Map<number, Process>();
+  let lastActiveAt = new Date();
+  const touch = () => lastActiveAt = new Date();
+  const bound = (command: Command): Command => ({ ...command, env: { ...env(), ...command.env } });
+  const add = (command: Command, running: Running, more: ProcessOptions = {}): Process => {
+    touch();
+    const log = more.detached ? createLog(keepOutputBytes) : undefined;
+    const entry = follow(command, running, more, log);
+    // An id is used again only when its process has ended: what is left of that one goes.
+    byId.delete(running.pid);
+    byId.set(running.pid, entry);
+    entry.ended.then(() => {
+      touch();
+      if (!log && byId.get(running.pid) === entry) byId.delete(running.pid);
+      forgetOldest(byId, keepEnded);
+    });
+    return entry;
+  };
+  return {
+    start: async (command, more = {}) => {
+      const full = bound(command);
+      const running = more.size
+        ? await startTerminal(full, more.size)
+        : await start(full, { stdin: more.stdin ?? false });
+      return add(command, running, more);
+    },
+    run: (command, limits) => run(bound(command), { ...limits, onStart: (running) => add(command, running) }),
+    get: (pid) => byId.get(pid),
+    list: () => [...byId.values()],
+    remove: (pid) => byId.get(pid)?.end && byId.delete(pid),
+    attach: (entry) => {
+      touch();
+      entry.attached++;
+      return () => {
+        touch();
+        entry.attached--;
+      };
+    },
+    touch,
+    lastActiveAt: () => lastActiveAt,
+    killAll: () => byId.forEach((entry) => entry.kill()),
+  };
+}
+
+function follow(command: Command, running: Running, more: ProcessOptions, log: OutputLog | undefined): Process {
+  const { promise: ended, resolve } = Promise.withResolvers<End>();
+  const entry: Process = {
+    running,
+    command,
+    name: more.name ?? "",
+    startedAt: new Date(),
+    end: undefined,
+    log,
+    attached: 0,
+    ended,
+    kill: () => entry.end === undefined && killSession(running.pid),
+  };
+  if (log) {
+    running.stdout.on("data", (bytes) => log.append("stdout", bytes));
+    running.stderr.on("data", (bytes) => log.append("stderr", bytes));
+  }
+  let timedOut = false;
+  const unwatch = watchLimits(more.timeoutMs, more.signal, (why) => {
+    timedOut = why === "timeout";
+    entry.kill();
+  });
+  running.ended.then(async ({ exitCode, signal }) => {
+    unwatch();
+    entry.end = { exitCode, signal, timedOut, at: new Date() };
+    if (log) await closeLog(running, log);
+    resolve(entry.end);
+  });
+  return entry;
+}
+
+async function closeLog(running: Running, log: OutputLog): Promise<void> {
+  await drained([running.stdout, running.stderr]);
+  running.release();
+  log.end();
+}
+
+function forgetOldest(byId: Map<number, Process>, keep: number): void {
+  const ended = [...byId].filter(([, entry]) => entry.end);
+  for (const [pid] of ended.slice(0, Math.max(0, ended.length - keep))) byId.delete(pid);
+}

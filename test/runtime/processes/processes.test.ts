@@ -1,0 +1,135 @@
+/** createProcesses(): who runs, who ran, and what is kept of them; readOutput() beside it. @module */
+import { afterEach, expect, test } from "vitest";
+import { readOutput } from "../../../runtime/processes/output.ts";
+import { createProcesses, type Process, type Processes } from "../../../runtime/processes/processes.ts";
+
+const started: Processes[] = [];
+afterEach(() => started.splice(0).forEach((processes) => processes.killAll()));
+
+function aList(options: Parameters<typeof createProcesses>[0] = {}): Processes {
+  const processes = createProcesses(options);
+  started.push(processes);
+  return processes;
+}
+const aCommand = (script: string, env: Record<string, string> = {}) => ({
+  argv: ["/bin/sh", "-c", script],
+  cwd: "/",
+  env,
+});
+
+async function output(entry: Process): Promise<string> {
+  let text = "";
+  for await (const { stream, bytes } of readOutput(entry.running)) {
+    text += `${stream === "stderr" ? "!" : ""}${new TextDecoder().decode(bytes)}`;
+  }
+  return text;
+}
+
+async function logged(entry: Process, offset = 0): Promise<string> {
+  let text = "";
+  for await (const read of entry.log?.read(offset, { follow: true }) ?? []) {
+    if ("piece" in read) text += new TextDecoder().decode(read.piece.bytes);
+  }
+  return text;
+}
+
+test("a process is in the list until it ends, and an attached one no longer", async () => {
+  const processes = aList();
+  const entry = await processes.start(aCommand("cat"), { stdin: true, name: "reader" });
+  expect(processes.list()).toEqual([entry]);
+  expect(processes.get(entry.running.pid)).toMatchObject({ name: "reader", end: undefined });
+  entry.running.stdin?.end("typed");
+  expect(await output(entry)).toBe("typed");
+  expect(await entry.ended).toMatchObject({ exitCode: 0, signal: undefined, timedOut: false });
+  expect(processes.list()).toEqual([]);
+});
+
+test("a command that is run is in the list meanwhile", async () => {
+  const processes = aList();
+  const running = processes.run(aCommand("read line <&2; sleep 300"), { timeoutMs: undefined, outputBytes: 10 });
+  await expect.poll(() => processes.list().length).toBe(1);
+  processes.list()[0]?.kill();
+  expect(await running).toMatchObject({ exitCode: -1 });
+  await expect.poll(() => processes.list()).toEqual([]);
+});
+
+test("what is bound is laid under a command's own variables, and asked for at each start", async () => {
+  const bound: Record<string, string> = { A: "bound", B: "bound" };
+  const processes = aList({ env: () => bound });
+  const limits = { timeoutMs: undefined, outputBytes: 100 };
+  const echo = async () => {
+    const { stdout } = await processes.run(aCommand('echo "$A $B $C"', { A: "own" }), limits);
+    return new TextDecoder().decode(stdout);
+  };
+  expect(await echo()).toBe("own bound \n");
+  bound["C"] = "late";
+  expect(await echo()).toBe("own bound late\n");
+});
+
+test("a detached process stays in the list with its output until it is removed", async () => {
+  const processes = aList();
+  const entry = await processes.start(aCommand("printf one; printf two >&2; exit 4"), { detached: true });
+  expect(await entry.ended).toMatchObject({ exitCode: 4 });
+  expect((await logged(entry)).split("").sort().join("")).toBe("enootw");
+  expect(processes.get(entry.running.pid)).toBe(entry);
+  processes.remove(entry.running.pid);
+  expect(processes.list()).toEqual([]);
+});
+
+test("a running process cannot be removed", async () => {
+  const processes = aList();
+  const entry = await processes.start(aCommand("sleep 300"), { detached: true });
+  processes.remove(entry.running.pid);
+  expect(processes.list()).toEqual([entry]);
+});
+
+test("only the last few that have ended are kept", async () => {
+  const processes = aList({ keepEnded: 2 });
+  const names = ["a", "b", "c"];
+  for (const name of names) await (await processes.start(aCommand("true"), { detached: true, name })).ended;
+  await expect.poll(() => processes.list().map(({ name }) => name)).toEqual(["b", "c"]);
+});
+
+test("a detached process does not wait for a reader, and keeps the end of its output", async () => {
+  const processes = aList({ keepOutputBytes: 100_000 });
+  const entry = await processes.start(aCommand("head -c 3000000 /dev/zero; echo end"), { detached: true });
+  await entry.ended;
+  const text = await logged(entry);
+  expect(text.length).toBeLessThanOrEqual(100_000);
+  expect(text.endsWith("end\n")).toBe(true);
+});
+
+test.for([{ timeoutMs: 50, timedOut: true }, { signal: AbortSignal.abort(), timedOut: false }])(
+  "a process is killed at its limit %j",
+  async ({ timedOut, ...limit }) => {
+    const entry = await aList().start(aCommand("sleep 300"), { detached: true, ...limit });
+    expect(await entry.ended).toMatchObject({ exitCode: -1, signal: "SIGKILL", timedOut });
+  },
+);
+
+test("a slow reader holds the process up, and gets everything", async () => {
+  const entry = await aList().start(aCommand("head -c 20000000 /dev/zero; echo written >&2"));
+  const reader = readOutput(entry.running);
+  let length = (await reader.next()).value?.bytes.length ?? 0;
+  await expect.poll(() => entry.running.stdout.isPaused()).toBe(true);
+  expect(entry.end).toBeUndefined();
+  for await (const { bytes } of reader) length += bytes.length;
+  expect(length).toBe(20_000_008);
+});
+
+test("a reader that leaves lets the process go on", async () => {
+  const entry = await aList().start(aCommand("head -c 20000000 /dev/zero"));
+  for await (const _ of readOutput(entry.running)) break;
+  expect(await entry.ended).toMatchObject({ exitCode: 0 });
+});
+
+test("who reads and who acts is counted as activity", async () => {
+  const processes = aList();
+  const entry = await processes.start(aCommand("sleep 300"), { detached: true });
+  const before = processes.lastActiveAt();
+  const detach = processes.attach(entry);
+  expect(entry.attached).toBe(1);
+  detach();
+  expect(entry.attached).toBe(0);
+  expect(processes.lastActiveAt().getTime()).toBeGreaterThanOrEqual(before.getTime());
+});
