@@ -12,14 +12,17 @@ export interface Profiler {
   engineArgs: string[];
   /** For a Node process: it writes its profile when it ends. */
   nodeArgs(name: string): string[];
-  /** Profiles kube-apiserver and Metacontroller for {@link SECONDS}. */
+  /** Profiles kube-apiserver and Metacontroller for {@link SECONDS}, and Metacontroller's memory after that. */
   take(cluster: Cluster): Promise<void>;
 }
 
 /** How long a profile lasts: one has to say beforehand. */
 const SECONDS = 30;
 
-/** Prepares profiles that go to a folder: `<process>.pb.gz` for `go tool pprof`, `<process>.cpuprofile` for Node's. */
+/**
+ * Prepares profiles that go to a folder: `<process>.pb.gz` for `go tool pprof`, also of Metacontroller's memory, and
+ * `<process>.cpuprofile` of Node's.
+ */
 export async function startProfiler(folder: string): Promise<Profiler> {
   mkdirSync(folder, { recursive: true });
   const [port = 0] = await freePorts(1);
@@ -29,12 +32,14 @@ export async function startProfiler(folder: string): Promise<Profiler> {
     nodeArgs: (name) => ["--cpu-prof", `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${name}.cpuprofile`],
     async take(cluster) {
       const path = `/debug/pprof/profile?seconds=${SECONDS}`;
-      const engine = fetch(`http://127.0.0.1:${port}${path}`).then(
-        async (answer) => writeFileSync(join(folder, "engine.pb.gz"), new Uint8Array(await answer.arrayBuffer())),
-        () => {},
-      );
+      const ofEngine = (url: string, file: string) =>
+        fetch(`http://127.0.0.1:${port}${url}`).then(
+          async (answer) => writeFileSync(join(folder, file), new Uint8Array(await answer.arrayBuffer())),
+          () => {},
+        );
       const apiServer = fetchProfile(cluster, path, join(folder, "kube-apiserver.pb.gz"));
-      await Promise.all([engine, apiServer]);
+      await Promise.all([ofEngine(path, "engine.pb.gz"), apiServer]);
+      await ofEngine("/debug/pprof/heap", "engine-heap.pb.gz");
     },
   };
 }
