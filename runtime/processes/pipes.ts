@@ -7,12 +7,15 @@ import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 
-/** A pipe; `close` gives up the writing end and must be called once the process has it. */
+/** A pipe: our end, and the process's, which `close` gives up and must be called once the process has it. */
 export interface Pipe {
-  reader: Socket;
-  writeFd: number;
+  socket: Socket;
+  fd: number;
   close(): void;
 }
+
+/** Which way a pipe leads, seen from the runtime. */
+export type Direction = "read" | "write";
 
 /** How many are made at a time: one run of mkfifo(1) then serves that many. */
 const BATCH = 64;
@@ -25,25 +28,25 @@ let filling: Promise<void> | undefined;
 let failures = 0;
 
 /**
- * Opens `count` pipes, or none where they cannot be had.
+ * Opens a pipe for each direction, or none where they cannot be had.
  *
  * Node's own "pipe" is a socket, and a socket cannot be opened by name: `echo >/dev/stderr` and `curl -o /dev/stdout`
  * fail in a process that has one. Node has no pipe(2), but a FIFO that is unlinked once both ends are open is the same.
  */
-export async function openPipes(count: number): Promise<Pipe[]> {
+export async function openPipes(directions: Direction[]): Promise<Pipe[]> {
   // Deno's are real ones.
   if (process.versions["deno"] !== undefined || failures >= MOST_FAILURES) return [];
   const pipes: Pipe[] = [];
   try {
-    while (ready.length < count) await fill();
+    while (ready.length < directions.length) await fill();
     if (ready.length < BATCH / 2) fill().catch(() => failures++);
-    while (pipes.length < count) pipes.push(open(ready.pop() ?? ""));
+    for (const direction of directions) pipes.push(open(ready.pop() ?? "", direction));
     failures = 0;
     return pipes;
   } catch {
     for (const pipe of pipes) {
       pipe.close();
-      pipe.reader.destroy();
+      pipe.socket.destroy();
     }
     // Somebody may have cleaned up the folder: the next ones get a new one.
     ready.length = 0;
@@ -53,16 +56,18 @@ export async function openPipes(count: number): Promise<Pipe[]> {
   }
 }
 
-function open(path: string): Pipe {
-  const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+function open(path: string, direction: Direction): Pipe {
+  const reads = direction === "read";
+  // An end that blocks opens only when the other one is there; this one is both, for a moment.
+  const both = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   try {
-    const writeFd = openSync(path, constants.O_WRONLY);
+    const ours = openSync(path, constants.O_NONBLOCK | (reads ? constants.O_RDONLY : constants.O_WRONLY));
+    const fd = openSync(path, reads ? constants.O_WRONLY : constants.O_RDONLY);
     unlinkSync(path);
-    const reader = new Socket({ fd: readFd, readable: true, writable: false });
-    return { reader, writeFd, close: () => closeSync(writeFd) };
-  } catch (error) {
-    closeSync(readFd);
-    throw error;
+    const socket = new Socket({ fd: ours, readable: reads, writable: !reads });
+    return { socket, fd, close: () => closeSync(fd) };
+  } finally {
+    closeSync(both);
   }
 }
 

@@ -47,17 +47,17 @@ export interface StartOptions {
 export async function start(command: Command, options: StartOptions = {}): Promise<Running> {
   checkCommand(command);
   await checkCwd(command.cwd);
-  const pipes = await openPipes(2);
+  const pipes = await openPipes(options.stdin ? ["read", "read", "write"] : ["read", "read"]);
   const extra = Array.from({ length: options.extra ?? 0 }, () => "pipe" as const);
   try {
-    const output = pipes.length > 0 ? pipes.map(({ writeFd }) => writeFd) : ["pipe" as const, "pipe" as const];
-    const child = await launch(command, [options.stdin ? "pipe" : "ignore", ...output, ...extra]);
-    const [stdout = child.stdout, stderr = child.stderr] = pipes.map(({ reader }) => reader);
+    const [out = "pipe", err = "pipe", input = options.stdin ? "pipe" : "ignore"] = pipes.map(({ fd }) => fd);
+    const child = await launch(command, [input, out, err, ...extra]);
+    const [stdout = child.stdout, stderr = child.stderr, stdin = child.stdin] = pipes.map(({ socket }) => socket);
     if (!stdout || !stderr) throw new TypeError(`Cannot read from process ${child.pid}: it has no pipes`);
-    for (const stream of [child.stdin, stdout, stderr]) stream?.on("error", () => {});
+    for (const stream of [stdin, stdout, stderr]) stream?.on("error", () => {});
     return {
       pid: child.pid,
-      stdin: child.stdin ?? undefined,
+      stdin: stdin ?? undefined,
       stdout,
       stderr,
       extra: child.stdio.slice(3) as Duplex[],
@@ -65,7 +65,7 @@ export async function start(command: Command, options: StartOptions = {}): Promi
       release: () => [stdout, stderr].forEach(abandon),
     };
   } catch (error) {
-    for (const { reader } of pipes) reader.destroy();
+    for (const { socket } of pipes) socket.destroy();
     throw error;
   } finally {
     for (const pipe of pipes) pipe.close();

@@ -44,6 +44,19 @@ test("a process is in the list until it ends, and an attached one no longer", as
   expect(processes.list()).toEqual([]);
 });
 
+test("a process can open its input by name, and gets all of it", async () => {
+  const entry = await aList().start(aCommand("wc -c </dev/stdin"), { stdin: true });
+  entry.running.stdin?.end(new Uint8Array(1_000_000));
+  expect(await output(entry)).toBe("1000000\n");
+});
+
+test("writing to a process that does not read any more is an error, not an end of the runtime", async () => {
+  const entry = await aList().start(aCommand("exec <&-; echo closed; sleep 300"), { stdin: true });
+  await new Promise((resolve) => entry.running.stdout.once("data", resolve));
+  const written = new Promise((resolve) => entry.running.stdin?.write("lost", resolve));
+  expect(await written).toMatchObject({ code: "EPIPE" });
+});
+
 test("a command that is run is in the list meanwhile", async () => {
   const processes = aList();
   const running = processes.run(aCommand("read line <&2; sleep 300"), { timeoutMs: undefined, outputBytes: 10 });
