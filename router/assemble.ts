@@ -1,0 +1,44 @@
+/** Puts the router together around an API server. Opens no port. @module */
+import type { Api } from "../kube/api.ts";
+import type { Log } from "../lib/log.ts";
+import { createHandler, type Handler } from "./handle.ts";
+import { createLook } from "./index/look.ts";
+import { createSandboxIndex, type SandboxIndex } from "./index/sandboxindex.ts";
+import { followSandboxes } from "./index/watches.ts";
+import type { RouterOptions } from "./options.ts";
+import { createDialler } from "./proxy/dial.ts";
+import { createReach } from "./reach.ts";
+
+/** The router without its ports. */
+export interface Router {
+  handler: Handler;
+  index: SandboxIndex;
+  isReady(): boolean;
+  /** Resolves once every Sandbox and Pod has been seen: a router that knows nothing yet would deny what exists. */
+  ready: Promise<void>;
+  /** Ends the kept connections to sandboxes. */
+  close(): void;
+}
+
+export type RouterSettings = Omit<RouterOptions, "http" | "health" | "kubeconfig" | "context" | "help" | "logLevel">;
+
+/** Makes the router; it watches until `signal` fires. */
+export function assembleRouter(api: Api, options: RouterSettings, log: Log, signal: AbortSignal): Router {
+  const { namespace, allowLoopback } = options;
+  const dialler = createDialler(options.dialMs);
+  const index = createSandboxIndex(dialler.forget);
+  let isListed = false;
+  const ready = new Promise<void>((resolve) => {
+    const onListed = () => resolve(void (isListed = true));
+    followSandboxes(api, index, { log, signal, namespace, allowLoopback, onListed });
+  });
+  const settings = { ...options, dialler, onRetry: () => {}, onUpstreamError: () => {} };
+  const reach = createReach(index, createLook(api, index, log));
+  return {
+    handler: createHandler({ reach, settings, allowLoopback }),
+    index,
+    ready,
+    isReady: () => isListed,
+    close: dialler.close,
+  };
+}

@@ -1,0 +1,105 @@
+/** What the router keeps of Sandboxes and Pods: little, as there may be many thousands. Pure. @module */
+import * as z from "zod";
+import { type Condition, conditionSchema } from "../../lib/conditions.ts";
+import { WARM_POOL_LABEL } from "../../lib/keys.ts";
+import { controllerOf, groupOf, objectMetaSchema } from "../../lib/objects.ts";
+import { podSchema } from "../../lib/pods.ts";
+import { sandboxCRD } from "../../api/sandbox.ts";
+import { canonicalIP, isPodAddress } from "../target/podip.ts";
+
+/** Annotations that the router reads begin with this; the others are not kept. */
+export const ANNOTATION_PREFIX = "router.agents.x-k8s.io/";
+
+type RecordMeta = {
+  uid: string;
+  namespace: string;
+  name: string;
+  resourceVersion: string;
+  generation: number;
+};
+
+/** A Sandbox, as far as reaching it goes. */
+export interface SandboxRecord {
+  metadata: RecordMeta;
+  /** A member of a pool that no claim has been given. */
+  isUnclaimed: boolean;
+  isDeleting: boolean;
+  isSuspended: boolean;
+  /** `spec.shutdownTime` in milliseconds since the epoch; undefined if there is none, or none that can be read. */
+  expiresAt: number | undefined;
+  /** The conditions that tell why it cannot be reached. */
+  conditions: Condition[];
+  /** Annotations of the router alone. */
+  annotations: Record<string, string>;
+}
+
+/** A Pod of a Sandbox, as far as reaching it goes. */
+export interface PodRecord {
+  metadata: RecordMeta;
+  /** UID of the Sandbox that controls it; undefined: the Pod is nobody's, and never reached. */
+  sandboxUID: string | undefined;
+  isUnclaimed: boolean;
+  isDeleting: boolean;
+  isReady: boolean;
+  isScheduled: boolean;
+  usesHostNetwork: boolean;
+  phase: string;
+  /** In canonical form. */
+  ips: string[];
+  /** The first of them that a Pod can have; undefined if there is none. */
+  address: string | undefined;
+}
+
+const KEPT_CONDITIONS = new Set(["Ready", "Finished", "ContainersFailing", "PodScheduled", "Suspended"]);
+
+const sandboxSchema = z.object({
+  metadata: objectMetaSchema,
+  spec: z.object({ operatingMode: z.string().optional(), shutdownTime: z.string().optional() }),
+  status: z.object({ conditions: z.array(conditionSchema).optional() }).optional(),
+});
+
+/** Reads a Sandbox as the API server shows it; undefined if it is none. */
+export function readSandbox(object: unknown): SandboxRecord | undefined {
+  const { data } = sandboxSchema.safeParse(object);
+  if (!data) return undefined;
+  const { metadata, spec, status } = data;
+  const expiresAt = Date.parse(spec.shutdownTime ?? "");
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key.startsWith(ANNOTATION_PREFIX));
+  return {
+    metadata: keptMeta(metadata),
+    isUnclaimed: metadata.labels?.[WARM_POOL_LABEL] !== undefined,
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    isSuspended: spec.operatingMode === "Suspended",
+    expiresAt: Number.isNaN(expiresAt) ? undefined : expiresAt,
+    conditions: (status?.conditions ?? []).filter(({ type }) => KEPT_CONDITIONS.has(type)),
+    annotations: Object.fromEntries(annotations),
+  };
+}
+
+/** Reads a Pod as the API server shows it; undefined if it is none. */
+export function readPod(object: unknown, allowLoopback: boolean): PodRecord | undefined {
+  const { data } = podSchema.safeParse(object);
+  if (!data) return undefined;
+  const { metadata, spec, status } = data;
+  const owner = controllerOf(metadata);
+  const isOurs = owner?.kind === sandboxCRD.kind && groupOf(owner.apiVersion) === sandboxCRD.group;
+  const ips = (status?.podIPs ?? []).flatMap(({ ip }) => canonicalIP(ip) ?? []);
+  const holds = (type: string) => status?.conditions?.some((c) => c.type === type && c.status === "True") === true;
+  return {
+    metadata: keptMeta(metadata),
+    sandboxUID: isOurs ? owner.uid : undefined,
+    isUnclaimed: metadata.labels?.[WARM_POOL_LABEL] !== undefined,
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    isReady: holds("Ready"),
+    isScheduled: holds("PodScheduled"),
+    usesHostNetwork: spec?.["hostNetwork"] === true,
+    phase: status?.phase ?? "",
+    ips,
+    address: ips.find((ip) => isPodAddress(ip, allowLoopback)),
+  };
+}
+
+function keptMeta(metadata: z.infer<typeof objectMetaSchema>): RecordMeta {
+  const { uid = "", namespace = "", name, resourceVersion = "", generation = 0 } = metadata;
+  return { uid, namespace, name, resourceVersion, generation };
+}

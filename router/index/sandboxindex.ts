@@ -1,0 +1,125 @@
+/** All Sandboxes and their Pods, as the watches show them, found by name and by UID. Asks nobody and decides nothing. @module */
+import type { Sink } from "../../kube/watch.ts";
+import type { PodRecord, SandboxRecord } from "./records.ts";
+
+/** A Sandbox with its Pods. */
+export interface Entry {
+  sandbox: SandboxRecord;
+  pods: PodRecord[];
+  /** Addresses that its Pods have had; a client may still know one of them. */
+  formerIPs: string[];
+  /** When this process first saw its containers fail, in milliseconds; undefined: they do not. */
+  failingSince: number | undefined;
+}
+
+export interface SandboxIndex {
+  /** What the watches feed. */
+  sandboxes: Sink<SandboxRecord>;
+  pods: Sink<PodRecord>;
+  find(namespace: string, name: string): Entry | undefined;
+  /** Calls `listener` after each change of the Sandbox of that name or of its Pods, until the returned function is called. */
+  onChange(namespace: string, name: string, listener: () => void): () => void;
+  /** Every Sandbox. */
+  entries(): Iterable<Entry>;
+}
+
+const FORMER_IPS = 4;
+
+/** Makes an empty index; `onPodGone` hears of addresses that are nobody's any more. */
+export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void = () => {}): SandboxIndex {
+  const byUID = new Map<string, Entry>();
+  const byName = new Map<string, Entry>();
+  const podsByUID = new Map<string, PodRecord>();
+  const podsOfSandbox = new Map<string, PodRecord[]>();
+  const listeners = new Map<string, Set<() => void>>();
+
+  function tell({ metadata }: SandboxRecord): void {
+    for (const listener of [...listeners.get(keyOf(metadata)) ?? []]) listener();
+  }
+
+  function observeSandbox(sandbox: SandboxRecord): void {
+    const { uid } = sandbox.metadata;
+    const known = byUID.get(uid);
+    if (known && isOlder(sandbox, known.sandbox)) return;
+    const pods = podsOfSandbox.get(uid) ?? [];
+    const entry = known ?? { sandbox, pods, formerIPs: [], failingSince: undefined };
+    entry.sandbox = sandbox;
+    const isFailing = sandbox.conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True");
+    entry.failingSince = isFailing ? entry.failingSince ?? Date.now() : undefined;
+    byUID.set(uid, entry);
+    // A name goes to whoever has it last: a Sandbox that is deleted and made again has two UIDs for a moment.
+    const holder = byName.get(keyOf(sandbox.metadata));
+    if (!holder || !isOlder(sandbox, holder.sandbox)) byName.set(keyOf(sandbox.metadata), entry);
+    tell(sandbox);
+  }
+
+  function forgetSandbox(uid: string): void {
+    const entry = byUID.get(uid);
+    if (!entry) return;
+    byUID.delete(uid);
+    const key = keyOf(entry.sandbox.metadata);
+    if (byName.get(key) === entry) byName.delete(key);
+    tell(entry.sandbox);
+  }
+
+  function setPods(sandboxUID: string, pods: PodRecord[], gone: PodRecord | undefined): void {
+    if (pods.length === 0) podsOfSandbox.delete(sandboxUID);
+    else podsOfSandbox.set(sandboxUID, pods);
+    const entry = byUID.get(sandboxUID);
+    if (!entry) return;
+    entry.pods = pods;
+    if (gone) entry.formerIPs = [...gone.ips, ...entry.formerIPs].slice(0, FORMER_IPS);
+    tell(entry.sandbox);
+  }
+
+  function forgetPod(uid: string): void {
+    const pod = podsByUID.get(uid);
+    if (!pod) return;
+    podsByUID.delete(uid);
+    onPodGone(pod.ips);
+    if (pod.sandboxUID === undefined) return;
+    setPods(pod.sandboxUID, (podsOfSandbox.get(pod.sandboxUID) ?? []).filter((other) => other !== pod), pod);
+  }
+
+  function observePod(pod: PodRecord): void {
+    const known = podsByUID.get(pod.metadata.uid);
+    if (known && known.sandboxUID !== pod.sandboxUID) forgetPod(pod.metadata.uid);
+    podsByUID.set(pod.metadata.uid, pod);
+    if (pod.sandboxUID === undefined) return;
+    const others = (podsOfSandbox.get(pod.sandboxUID) ?? []).filter((other) => other.metadata.uid !== pod.metadata.uid);
+    setPods(pod.sandboxUID, [...others, pod], undefined);
+  }
+
+  return {
+    sandboxes: {
+      observe: observeSandbox,
+      gone: forgetSandbox,
+      listed: (uids) => [...byUID.keys()].filter((uid) => !uids.has(uid)).forEach(forgetSandbox),
+    },
+    pods: {
+      observe: observePod,
+      gone: forgetPod,
+      listed: (uids) => [...podsByUID.keys()].filter((uid) => !uids.has(uid)).forEach(forgetPod),
+    },
+    find: (namespace, name) => byName.get(`${namespace}/${name}`),
+    entries: () => byUID.values(),
+    onChange(namespace, name, listener) {
+      const key = `${namespace}/${name}`;
+      const set = listeners.get(key) ?? new Set();
+      listeners.set(key, set.add(listener));
+      return () => {
+        set.delete(listener);
+        if (set.size === 0 && listeners.get(key) === set) listeners.delete(key);
+      };
+    },
+  };
+}
+
+/** Versions are numbers that grow: a direct look may have shown a newer one than the watch has come to. */
+function isOlder(sandbox: SandboxRecord, than: SandboxRecord): boolean {
+  return Number(sandbox.metadata.resourceVersion) < Number(than.metadata.resourceVersion);
+}
+
+function keyOf({ namespace, name }: { namespace: string; name: string }): string {
+  return `${namespace}/${name}`;
+}

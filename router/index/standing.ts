@@ -1,0 +1,110 @@
+/** Where a Sandbox stands for somebody who wants to reach it. Pure. @module */
+import { type Condition, findCondition } from "../../lib/conditions.ts";
+import { notFound, type Refusal, unreachable } from "../refusal.ts";
+import type { Target } from "../target/target.ts";
+import type { PodRecord, SandboxRecord } from "./records.ts";
+import type { Entry } from "./sandboxindex.ts";
+
+/**
+ * | state | what follows |
+ * |---|---|
+ * | reachable | its Pod listens at `ip` |
+ * | suspended | somebody has to wake it |
+ * | starting | waiting helps; `phase` says how far it is, `cause` what is missing |
+ * | refused | waiting does not help; where `mayLag`, the API server may know better than the watch |
+ */
+export type Standing =
+  | { state: "reachable"; ip: string; pod: PodRecord }
+  | { state: "suspended" }
+  | { state: "starting"; phase: Phase; cause: string }
+  | { state: "refused"; refusal: Refusal; mayLag: boolean };
+
+/** How far a Sandbox is on its way to Ready. */
+export type Phase = "resuming" | "scheduling" | "starting" | "handing over";
+
+/** Reasons of Ready that no waiting changes. Source: api/sandbox.ts. */
+const FINAL_REASONS = new Set(["InvalidConfiguration", "PodSucceeded", "PodFailed", "SandboxExpired", "MultiplePods"]);
+/** A registry or a node that fails for a moment is no reason to give up. */
+const FAILING_GRACE_MS = 15_000;
+
+/**
+ * Decides where the Sandbox stands; the first that holds, from the top.
+ *
+ * | what holds | state |
+ * |---|---|
+ * | not known | refused 404, may lag |
+ * | another UID than the one named | refused 404, may lag |
+ * | an unclaimed member of a pool | refused 404, may lag |
+ * | being deleted | refused 404 |
+ * | expired | refused 502 |
+ * | mode Suspended, and Ready says that it will not run | refused 502 |
+ * | mode Suspended | suspended |
+ * | several Pods Ready | refused 502 |
+ * | one Pod Ready, with an address that a Pod can have, not labelled as a pool's | reachable |
+ * | Pod on the node's network, or at an address that no Pod has | refused 502 |
+ * | Ready says that it will not run, or its containers have been failing for a while | refused 502 |
+ * | (none of these) | starting |
+ */
+export function standingOf(target: Target, entry: Entry | undefined, now: number): Standing {
+  const { namespace, name } = target;
+  const missing = (cause: string, mayLag = true): Standing => ({
+    state: "refused",
+    refusal: notFound(namespace, name, cause),
+    mayLag,
+  });
+  const broken = (cause: string): Standing => ({ state: "refused", refusal: unreachable(name, cause), mayLag: false });
+  if (!entry) return missing("it does not exist");
+  const { sandbox } = entry;
+  if (target.uid !== undefined && target.uid !== sandbox.metadata.uid) return missing("it has another UID");
+  if (sandbox.isUnclaimed) return missing("it is a member of a pool that no claim has been given");
+  if (sandbox.isDeleting) return missing("it is being deleted", false);
+  if (sandbox.expiresAt !== undefined && sandbox.expiresAt <= now) return broken("the sandbox has expired");
+  const final = finalCause(sandbox);
+  if (sandbox.isSuspended) return final ? broken(final) : { state: "suspended" };
+  const pods = entry.pods.filter(({ isDeleting, isReady, ips }) => !isDeleting && isReady && ips.length > 0);
+  const [pod, second] = pods;
+  if (second) return broken(`${pods.length} Pods of it are Ready`);
+  if (pod?.usesHostNetwork) return broken("its Pod uses the network of its node");
+  if (pod?.isUnclaimed) {
+    return { state: "starting", phase: "handing over", cause: "its Pod is still labelled as a pool's" };
+  }
+  if (pod) {
+    const { address: ip } = pod;
+    return ip === undefined ? broken("the address of its Pod is none that a Pod has") : { state: "reachable", ip, pod };
+  }
+  const failing = findCondition(sandbox.conditions, "ContainersFailing");
+  if (final) return broken(final);
+  if (failing && entry.failingSince !== undefined && now - entry.failingSince >= FAILING_GRACE_MS) {
+    return broken(failing.message || failing.reason);
+  }
+  return startingOf(entry);
+}
+
+function startingOf({ sandbox, pods }: Entry): Standing {
+  const pod = pods.find(({ isDeleting }) => !isDeleting);
+  const phase: Phase = !pod ? "resuming" : pod.isScheduled ? "starting" : "scheduling";
+  const told = [findCondition(sandbox.conditions, "ContainersFailing"), unscheduled(sandbox), ready(sandbox)];
+  const cause = told.find((condition) => condition?.message)?.message ?? "its Pod is not Ready";
+  return { state: "starting", phase, cause: pods.length > 0 && !pod ? "its former Pod is still terminating" : cause };
+}
+
+function ready(sandbox: SandboxRecord): Condition | undefined {
+  const condition = current(sandbox, "Ready");
+  return condition?.status === "True" ? undefined : condition;
+}
+
+function unscheduled(sandbox: SandboxRecord): Condition | undefined {
+  const condition = current(sandbox, "PodScheduled");
+  return condition?.status === "False" ? condition : undefined;
+}
+
+function finalCause(sandbox: SandboxRecord): string | undefined {
+  const condition = ready(sandbox);
+  return condition && FINAL_REASONS.has(condition.reason) ? condition.message || condition.reason : undefined;
+}
+
+/** Returns a condition that speaks of the present spec: after a wake the old one is still there for a moment. */
+function current({ conditions, metadata }: SandboxRecord, type: string): Condition | undefined {
+  const condition = findCondition(conditions, type);
+  return (condition?.observedGeneration ?? metadata.generation) < metadata.generation ? undefined : condition;
+}

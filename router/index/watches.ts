@@ -1,0 +1,47 @@
+/** Feeds the index: one watch of Sandboxes and one of their Pods. Decides nothing. @module */
+import { type Api, pathOf } from "../../kube/api.ts";
+import { follow, type Sink } from "../../kube/watch.ts";
+import { NAME_HASH_LABEL } from "../../lib/keys.ts";
+import type { Log } from "../../lib/log.ts";
+import { readPod, readSandbox } from "./records.ts";
+import type { SandboxIndex } from "./sandboxindex.ts";
+
+export interface WatchesOptions {
+  log: Log;
+  signal: AbortSignal;
+  /** Absent: all of them. */
+  namespace: string | undefined;
+  allowLoopback: boolean;
+  /** Called once, when both lists are complete. */
+  onListed(): void;
+}
+
+/** Watches until `signal` fires. */
+export async function followSandboxes(api: Api, index: SandboxIndex, options: WatchesOptions): Promise<void> {
+  const { log, signal, namespace, allowLoopback, onListed } = options;
+  const pending = new Set(["sandboxes", "pods"]);
+  const counted = <T>(resource: string, sink: Sink<T>): Sink<T> => ({
+    ...sink,
+    listed(uids) {
+      sink.listed(uids);
+      if (pending.delete(resource) && pending.size === 0) onListed();
+    },
+  });
+  const sandboxes = { path: pathOf({ resource: "sandboxes", namespace }), parse: readSandbox };
+  const pods = {
+    path: pathOf({ resource: "pods", namespace }),
+    parse: (object: unknown) => readPod(object, allowLoopback),
+  };
+  await Promise.all([
+    follow(api, sandboxes, counted("sandboxes", index.sandboxes), { log, signal }),
+    follow(labelled(api, NAME_HASH_LABEL), pods, counted("pods", index.pods), { log, signal }),
+  ]);
+}
+
+/** The same API server, showing only what has the label: a cluster has many more Pods than sandboxes have. */
+function labelled(api: Api, labelSelector: string): Api {
+  return {
+    send: (request) => api.send({ ...request, query: { ...request.query, labelSelector } }),
+    watch: (path, query) => api.watch(path, { ...query, labelSelector }),
+  };
+}

@@ -1,0 +1,33 @@
+/** Sends what the router answers itself. Decides nothing. @module */
+import { Buffer } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Refusal } from "../refusal.ts";
+
+/** How long the rest of a request is read that nobody wants, so that its sender sees the answer. */
+const DISCARD_MS = 10_000;
+
+/** Answers `{"detail": …}`; where a part of another answer is out already, ends the connection so that nobody takes it for whole. */
+export function sendRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const body = Buffer.from(JSON.stringify({ detail: refusal.detail }));
+  response.writeHead(refusal.status, {
+    "Content-Type": "application/json",
+    "Content-Length": body.length,
+    "Cache-Control": "no-store",
+    ...refusal.headers,
+  });
+  response.end(body);
+  discard(request);
+}
+
+/** Reads the rest of a request to nowhere for a while, then ends its connection. */
+export function discard(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  request.unpipe();
+  request.resume();
+  const timer = setTimeout(() => request.destroy(), DISCARD_MS);
+  request.once("close", () => clearTimeout(timer));
+}

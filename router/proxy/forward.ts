@@ -1,0 +1,248 @@
+/** Forwards one HTTP request to a sandbox and streams the answer back. Knows no index and no rules. @module */
+import { type ClientRequest, type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { setImmediate } from "node:timers";
+import { isRefusal, type Refusal, timedOut, unreachable } from "../refusal.ts";
+import type { Target } from "../target/target.ts";
+import { discard, sendRefusal } from "./answer.ts";
+import { type Dialler, isDialFailure } from "./dial.ts";
+import { headersForClient, headersForSandbox } from "./headers.ts";
+
+/** How patient the proxy is. Times in milliseconds. */
+export interface ProxySettings {
+  dialler: Dialler;
+  /** Longest wait for the head of an answer once the request is sent. */
+  answerMs: number;
+  /** Longest silence in a body, both ways; event streams may be silent for ever. */
+  silenceMs: number;
+  /** Tries after the first, where no connection came about. */
+  retries: number;
+  firstDelayMs: number;
+  longestDelayMs: number;
+  /** 0: any size. */
+  maxBodyBytes: number;
+  onRetry(target: Target): void;
+  onUpstreamError(target: Target, reason: FailureReason): void;
+}
+
+/** Why no answer came. Source: Agent Sandbox API, section 5.5 (`sandbox_router_upstream_errors_total`). */
+export type FailureReason = "dial" | "timeout" | "eof" | "other";
+
+/** A request on its way. */
+export interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  target: Target;
+  /** What is asked of the sandbox: path and query. */
+  path: string;
+  proto: "http" | "https";
+  /** Names of headers that the sandbox does not get, in lower case. */
+  withheld?: ReadonlySet<string>;
+  /** Headers for the answer beside the sandbox's own, flat. */
+  extra: string[];
+  /** The client waits for a sign before it sends its body. */
+  expectsContinue: boolean;
+  /** Finds the address anew before another try. */
+  locate(): Promise<string | Refusal>;
+}
+
+interface State extends Exchange {
+  settings: ProxySettings;
+  hasBody: boolean;
+  tries: number;
+  outgoing: ClientRequest | undefined;
+  answer: IncomingMessage | undefined;
+  /** The client has gone, or has been refused: nothing more is sent. */
+  isOver: boolean;
+}
+
+const SILENCE = new Error("silence");
+/** May be sent twice where the first never arrived. Source: RFC 9110 section 9.2.2, without those that have a body. */
+const REPEATABLE = new Set(["GET", "HEAD", "OPTIONS"]);
+const BODYLESS = new Set(["GET", "HEAD", "OPTIONS", "DELETE", "TRACE"]);
+
+/** Forwards the request to `address`; every outcome ends in an answer or in the end of the connection. */
+export function forward(exchange: Exchange, address: string, settings: ProxySettings): void {
+  const { request, response } = exchange;
+  if (response.closed) return;
+  const hasBody = request.headers["transfer-encoding"] !== undefined ||
+    (request.headers["content-length"] ?? "0") !== "0";
+  const state: State = {
+    ...exchange,
+    settings,
+    hasBody,
+    tries: 0,
+    outgoing: undefined,
+    answer: undefined,
+    isOver: false,
+  };
+  const problem = bodyProblem(request, settings.maxBodyBytes);
+  if (problem) return sendRefusal(request, response, problem);
+  response.once("close", () => {
+    state.isOver = true;
+    if (!response.writableFinished) state.outgoing?.destroy();
+  });
+  attempt(state, address);
+}
+
+function bodyProblem({ headers }: IncomingMessage, maxBodyBytes: number): Refusal | undefined {
+  const coding = headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
+    return { status: 501, detail: "Transfer codings other than chunked are not supported." };
+  }
+  const tooLong = maxBodyBytes > 0 && Number(headers["content-length"] ?? 0) > maxBodyBytes;
+  return tooLong ? tooLarge(maxBodyBytes) : undefined;
+}
+
+function tooLarge(maxBodyBytes: number): Refusal {
+  return { status: 413, detail: `The request body is longer than ${maxBodyBytes} bytes.` };
+}
+
+function attempt(state: State, address: string): void {
+  const { request, settings, target } = state;
+  let outgoing: ClientRequest;
+  try {
+    outgoing = httpRequest({
+      agent: settings.dialler.agent,
+      host: address,
+      port: target.port,
+      method: request.method ?? "GET",
+      path: state.path,
+      headers: requestHeaders(state, address),
+      timeout: settings.answerMs,
+    });
+  } catch {
+    return refuse(state, { status: 400, detail: "Invalid request path or headers." });
+  }
+  state.outgoing = outgoing;
+  outgoing.once("response", (answer: IncomingMessage) => answered(state, answer));
+  outgoing.once("upgrade", (_: IncomingMessage, socket: Socket) => {
+    socket.destroy();
+    refuse(state, unreachable(target.name, "it switches protocols unasked"));
+  });
+  outgoing.on("error", (error: Error) => failed(state, outgoing, error));
+  outgoing.once("timeout", () => outgoing.destroy(SILENCE));
+  if (state.hasBody) outgoing.once("socket", (socket) => whenConnected(socket, () => sendBody(state, outgoing)));
+  else outgoing.end();
+}
+
+function requestHeaders(state: State, address: string): string[] {
+  const { request, target, hasBody, proto, withheld } = state;
+  const headers = headersForSandbox(request.rawHeaders, request.headers.connection, {
+    host: `${address.includes(":") ? `[${address}]` : address}:${target.port}`,
+    client: request.socket.remoteAddress ?? "",
+    clientHost: request.headers.host ?? "",
+    proto,
+  }, withheld);
+  // Framing is said anew: what node:http has parsed is the body, and nothing else may follow it.
+  if (request.headers["transfer-encoding"] !== undefined) headers.push("Transfer-Encoding", "chunked");
+  else if (!hasBody && request.headers["content-length"] === undefined && !BODYLESS.has(request.method ?? "")) {
+    headers.push("Content-Length", "0");
+  }
+  return headers;
+}
+
+function whenConnected(socket: Socket, start: () => void): void {
+  if (socket.connecting) socket.once("connect", start);
+  else start();
+}
+
+/** Nothing of the body is read before there is a connection: a try that fails has lost nothing. */
+function sendBody(state: State, outgoing: ClientRequest): void {
+  const { request, response, settings: { maxBodyBytes } } = state;
+  if (state.isOver) return;
+  if (state.expectsContinue) response.writeContinue();
+  state.expectsContinue = false;
+  if (maxBodyBytes > 0) {
+    let bytes = 0;
+    request.on("data", (chunk: Uint8Array) => {
+      bytes += chunk.length;
+      if (bytes > maxBodyBytes && !state.isOver) refuse(state, tooLarge(maxBodyBytes));
+    });
+  }
+  request.pipe(outgoing);
+  setImmediate(() => outgoing.writableEnded || outgoing.destroyed || outgoing.flushHeaders());
+}
+
+function answered(state: State, answer: IncomingMessage): void {
+  const { request, response, settings } = state;
+  state.answer = answer;
+  const coding = answer.headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
+    return refuse(state, unreachable(state.target.name, `its answer has the transfer coding "${coding}"`));
+  }
+  try {
+    const headers = headersForClient(answer.rawHeaders, answer.headers.connection);
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? "", [...headers, ...state.extra]);
+  } catch {
+    return refuse(state, unreachable(state.target.name, "its answer makes no sense"));
+  }
+  const isEventStream = answer.headers["content-type"]?.startsWith("text/event-stream") === true;
+  const silenceMs = isEventStream ? 0 : settings.silenceMs;
+  if (silenceMs !== settings.answerMs) answer.socket.setTimeout(silenceMs);
+  answer.on("error", () => {});
+  answer.once("close", () => answer.complete || response.destroy());
+  answer.once("end", () => {
+    for (let i = 0; i + 1 < answer.rawTrailers.length; i += 2) {
+      response.addTrailers([[answer.rawTrailers[i] as string, answer.rawTrailers[i + 1] as string]]);
+    }
+    response.end();
+    if (request.complete) return;
+    discard(request);
+    state.outgoing?.destroy();
+  });
+  answer.pipe(response, { end: false });
+  // Not for the first bytes of a body to bring the head along: they may take their time.
+  setImmediate(() => response.writableEnded || response.flushHeaders());
+}
+
+function failed(state: State, outgoing: ClientRequest, error: Error): void {
+  // What happens to an answer that has begun is told by the answer itself.
+  if (state.isOver || state.answer) return;
+  const { target, settings, request } = state;
+  const isUnsent = isDialFailure(error);
+  const isStale = outgoing.reusedSocket && error !== SILENCE && !state.hasBody && REPEATABLE.has(request.method ?? "");
+  if ((isUnsent || isStale) && state.tries < settings.retries) {
+    const delay = isUnsent ? Math.min(settings.firstDelayMs * 2 ** state.tries, settings.longestDelayMs) : 0;
+    state.tries++;
+    settings.onRetry(target);
+    setTimeout(() => tryAgain(state), delay);
+    return;
+  }
+  const reason = isUnsent ? "dial" : error === SILENCE ? "timeout" : isHangUp(error) ? "eof" : "other";
+  settings.onUpstreamError(target, reason);
+  refuse(state, refusalOf(state, error));
+}
+
+async function tryAgain(state: State): Promise<void> {
+  if (state.isOver) return;
+  const address = await state.locate();
+  if (state.isOver) return;
+  if (typeof address === "string") attempt(state, address);
+  else if (isRefusal(address)) refuse(state, address);
+}
+
+function refuse(state: State, refusal: Refusal): void {
+  if (state.isOver) return;
+  state.isOver = true;
+  state.answer?.destroy();
+  state.request.unpipe();
+  sendRefusal(state.request, state.response, refusal);
+  state.outgoing?.destroy();
+}
+
+/** Says what went wrong without naming addresses. */
+function refusalOf({ target: { name }, settings }: State, error: Error): Refusal {
+  if (error === SILENCE) return timedOut(name, `no answer within ${settings.answerMs / 1000} s`);
+  const { code } = error as NodeJS.ErrnoException;
+  if (isHangUp(error)) return unreachable(name, "it closed the connection before it answered");
+  if (code === "ECONNREFUSED") return unreachable(name, "nothing listens on the port");
+  if (code === "EDIALTIMEOUT") return unreachable(name, error.message);
+  if (code?.startsWith("HPE_")) return unreachable(name, "its answer is not HTTP");
+  return unreachable(name, code ?? error.message);
+}
+
+function isHangUp(error: Error): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "ECONNRESET" || code === "EPIPE";
+}

@@ -1,0 +1,84 @@
+/** Which headers pass the router, in both directions. Lists are flat: name, value, name, value. Pure. @module */
+
+/** What the router says of a request to the sandbox. */
+export interface Forwarding {
+  /** `address:port` of the sandbox. */
+  host: string;
+  /** Address of the client. */
+  client: string;
+  /** What the client asked for by Host or :authority; empty if it named none. */
+  clientHost: string;
+  proto: "http" | "https";
+}
+
+/** Concern one connection only. Source: RFC 9110 section 7.6.1 and its predecessors. */
+const HOP_BY_HOP = [
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "http2-settings",
+];
+/** Besides: the router answers Expect itself, writes Host and the X-Forwarded ones, and keeps credentials to itself. */
+const NOT_TO_SANDBOX = new Set([
+  ...HOP_BY_HOP,
+  "expect",
+  "host",
+  "authorization",
+  "forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+]);
+const NOT_TO_CLIENT = new Set(HOP_BY_HOP);
+const PLAIN_CONNECTION = new Set(["", "keep-alive", "close", "upgrade", "keep-alive, upgrade"]);
+
+/**
+ * Returns the headers for the sandbox.
+ *
+ * @param connection value of the Connection header: what it lists concerns this connection only
+ * @param also names that do not pass either, in lower case
+ */
+export function headersForSandbox(
+  raw: readonly string[],
+  connection: string | undefined,
+  forwarding: Forwarding,
+  also: ReadonlySet<string> = NONE,
+): string[] {
+  const listed = listedIn(connection);
+  const result = ["Host", forwarding.host];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = (raw[i] as string).toLowerCase();
+    if (NOT_TO_SANDBOX.has(name) || listed.has(name) || also.has(name) || name.startsWith(":")) continue;
+    result.push(raw[i] as string, raw[i + 1] as string);
+  }
+  result.push("X-Forwarded-For", forwarding.client, "X-Forwarded-Proto", forwarding.proto);
+  if (forwarding.clientHost !== "") result.push("X-Forwarded-Host", forwarding.clientHost);
+  return result;
+}
+
+/** Returns the headers for the client; `connection` as for {@link headersForSandbox}. */
+export function headersForClient(raw: readonly string[], connection: string | undefined): string[] {
+  const listed = listedIn(connection);
+  const result: string[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = (raw[i] as string).toLowerCase();
+    if (!NOT_TO_CLIENT.has(name) && !listed.has(name)) result.push(raw[i] as string, raw[i + 1] as string);
+  }
+  return result;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+/** What frames a message is no hop's business to take away: without it the next message would begin elsewhere. */
+const FRAMING = new Set(["content-length", "host"]);
+
+function listedIn(connection: string | undefined): ReadonlySet<string> {
+  if (connection === undefined || PLAIN_CONNECTION.has(connection.toLowerCase())) return NONE;
+  const names = connection.toLowerCase().split(",").map((name) => name.trim());
+  return new Set(names.filter((name) => !FRAMING.has(name)));
+}

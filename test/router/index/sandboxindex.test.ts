@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { addressFor } from "../../../router/index/address.ts";
+import { readPod, readSandbox } from "../../../router/index/records.ts";
+import { createSandboxIndex } from "../../../router/index/sandboxindex.ts";
+import { standingOf } from "../../../router/index/standing.ts";
+
+const owner = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name: "a", uid: "u1", controller: true };
+const sandbox = (version: number, over = {}) =>
+  readSandbox({
+    metadata: { name: "a", namespace: "n", uid: "u1", resourceVersion: String(version), ...over },
+    spec: {},
+  })!;
+const pod = (uid: string, ip: string, over = {}) =>
+  readPod({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: uid, namespace: "n", uid, ownerReferences: [owner], ...over },
+    status: { podIPs: [{ ip }], conditions: [{ type: "Ready", status: "True" }] },
+  }, false)!;
+
+test("a Pod belongs to its Sandbox, whichever is seen first", () => {
+  const index = createSandboxIndex();
+  index.pods.observe(pod("p1", "10.0.0.1"));
+  index.sandboxes.observe(sandbox(1));
+  expect(index.find("n", "a")?.pods.map(({ metadata }) => metadata.uid)).toEqual(["p1"]);
+  index.pods.observe(pod("p1", "10.0.0.2"));
+  index.pods.observe(pod("p2", "10.0.0.3"));
+  expect(index.find("n", "a")?.pods.map(({ ips }) => ips)).toEqual([["10.0.0.2"], ["10.0.0.3"]]);
+  index.pods.gone("p1");
+  expect(index.find("n", "a")?.pods.map(({ ips }) => ips)).toEqual([["10.0.0.3"]]);
+  index.pods.listed(new Set());
+  expect(index.find("n", "a")?.pods).toEqual([]);
+});
+
+test("an older version changes nothing, and a name goes to whoever has it last", () => {
+  const index = createSandboxIndex();
+  index.sandboxes.observe(sandbox(5));
+  index.sandboxes.observe(sandbox(4, { labels: { "agents.x-k8s.io/warm-pool-sandbox": "x" } }));
+  expect(index.find("n", "a")?.sandbox.isUnclaimed).toBe(false);
+  index.sandboxes.observe(sandbox(9, { uid: "u2" }));
+  index.sandboxes.observe(sandbox(7));
+  expect(index.find("n", "a")?.sandbox.metadata.uid).toBe("u2");
+  index.sandboxes.gone("u1");
+  expect(index.find("n", "a")?.sandbox.metadata.uid).toBe("u2");
+  index.sandboxes.listed(new Set());
+  expect(index.find("n", "a")).toBeUndefined();
+});
+
+test("tells of changes of a Sandbox and of its Pods, until nobody listens", () => {
+  const index = createSandboxIndex();
+  let calls = 0;
+  const stop = index.onChange("n", "a", () => calls++);
+  index.sandboxes.observe(sandbox(1));
+  index.pods.observe(pod("p1", "10.0.0.1"));
+  index.pods.gone("p1");
+  index.sandboxes.gone("u1");
+  expect(calls).toBe(4);
+  stop();
+  index.sandboxes.observe(sandbox(2));
+  expect(calls).toBe(4);
+});
+
+test("addressFor() leads nowhere but to the Pod of the Sandbox", () => {
+  const freed: string[] = [];
+  const index = createSandboxIndex((ips) => freed.push(...ips));
+  index.sandboxes.observe(sandbox(1));
+  index.pods.observe(pod("p1", "10.0.0.1"));
+  index.pods.gone("p1");
+  index.pods.observe(pod("p2", "10.0.0.2"));
+  const address = (podIP?: string) => {
+    const target = { namespace: "n", name: "a", port: 1, ...(podIP === undefined ? {} : { podIP }) };
+    const entry = index.find("n", "a");
+    const standing = standingOf(target, entry, 0);
+    return standing.state === "reachable" ? addressFor(target, standing, entry) : undefined;
+  };
+  expect(freed).toEqual(["10.0.0.1"]);
+  expect(address()).toBe("10.0.0.2");
+  expect(address("10.0.0.2")).toBe("10.0.0.2");
+  expect(address("10.0.0.1"), "what an earlier Pod had").toBe("10.0.0.2");
+  expect(address("10.0.0.9")).toMatchObject({ status: 502, detail: expect.stringContaining("X-Sandbox-Pod-IP") });
+});

@@ -1,0 +1,239 @@
+import { request, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createFakeApi } from "../../kube/fakeapi.ts";
+import { dial, exchange, fetchFrom, open, readUntil } from "../client.ts";
+import { naming, putReady, startBackend, startRouter, until } from "../stage.ts";
+import type { RouterSettings } from "../../../router/assemble.ts";
+
+async function start(over: Partial<RouterSettings> = {}) {
+  const api = createFakeApi();
+  putReady(api);
+  return await startRouter(api, over);
+}
+
+/** A sandbox that speaks as the test likes; `text` is all that it was sent. */
+async function startRaw(onRequest: (socket: Socket, count: number) => void, port = 0) {
+  const raw = { text: "", requests: 0, connections: 0, port: 0, server: undefined as Server | undefined };
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    raw.connections++;
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("data", (chunk) => {
+      raw.text += chunk.toString("latin1");
+      if (/HTTP\/1\.1\r\n/.test(chunk.toString("latin1"))) onRequest(socket, ++raw.requests);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    sockets.forEach((socket) => socket.destroy());
+    server.close();
+  });
+  return Object.assign(raw, { port: (server.address() as AddressInfo).port, server });
+}
+
+const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const headOf = (port: number) => Object.entries(naming(port)).map(([name, value]) => `${name}: ${value}\r\n`).join("");
+
+describe("smuggling", () => {
+  test.for<[string, string]>([
+    ["both framings", "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /x HTTP/1.1\r\n\r\n"],
+    ["two lengths", "Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcde"],
+    ["a list of lengths", "Content-Length: 4, 4\r\n\r\nabcd"],
+    ["a coding after chunked", "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n"],
+    ["another coding", "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"],
+    ["a name with a blank", "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n"],
+    ["a folded line", "X-A: 1\r\n b\r\nContent-Length: 0\r\n\r\n"],
+    ["a bare line feed", "X-A: 1\nContent-Length: 0\r\n\r\n"],
+    ["a chunk size that is none", "Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n"],
+    ["a NUL", "X-A: \0\r\nContent-Length: 0\r\n\r\n"],
+  ])("never gets %s through", async ([, rest]) => {
+    const { port } = await start();
+    const raw = await startRaw((socket) => socket.end(OK));
+    const text = await exchange(port, `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headOf(raw.port)}${rest}`);
+    expect(text).not.toContain("200 OK");
+    expect(raw.text).not.toMatch(/GET|identity|gzip|0x1|\r\n b|\0/);
+  });
+
+  test.for([
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nraw",
+    "SSH-2.0-OpenSSH\r\n",
+  ])("passes no answer that can be read in two ways: %j", async (bytes) => {
+    const { port } = await start();
+    const raw = await startRaw((socket) => socket.end(bytes));
+    expect(await fetchFrom(port, { headers: naming(raw.port) })).toMatchObject({ status: 502 });
+  });
+});
+
+describe("dialling", () => {
+  test("says that nothing listens, after as many tries as are allowed", async () => {
+    const { port } = await start({ retries: 2 });
+    const { port: free, server } = await startRaw(() => {});
+    await new Promise((resolve) => server.close(resolve));
+    expect(await fetchFrom(port, { headers: naming(free), method: "POST" }, "x")).toMatchObject({
+      status: 502,
+      text: '{"detail":"Could not connect to the backend sandbox: demo: nothing listens on the port"}',
+    });
+  });
+
+  test("tries again until the sandbox listens, with the whole body", async () => {
+    const { port, api } = await start({ retries: 50, firstDelayMs: 10, longestDelayMs: 10 });
+    const { port: free, server } = await startRaw(() => {});
+    await new Promise((resolve) => server.close(resolve));
+    const reply = fetchFrom(port, { headers: naming(free), method: "POST" }, "the whole body");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const raw = await startRaw((socket) => setTimeout(() => socket.end(OK), 20), free);
+    expect(await reply).toMatchObject({ status: 200, text: "ok" });
+    expect(raw.text).toContain("the whole body");
+    expect(raw.requests).toBe(1);
+    expect(api.requests.length).toBeGreaterThan(0);
+  });
+
+  test("never sends a POST twice", async () => {
+    const { port } = await start();
+    const raw = await startRaw((socket) => socket.destroy());
+    expect(await fetchFrom(port, { headers: naming(raw.port), method: "POST" }, "x")).toMatchObject({
+      status: 502,
+      text: expect.stringContaining("closed the connection before it answered"),
+    });
+    expect(raw.requests).toBe(1);
+  });
+
+  test("asks again where a kept connection had gone, but only what has no body", async () => {
+    const { port } = await start();
+    const raw = await startRaw((socket, count) => count % 2 === 1 ? socket.write(OK) : socket.destroy());
+    const ask = (method: string, body?: string) => fetchFrom(port, { headers: naming(raw.port), method }, body);
+    expect(await ask("GET")).toMatchObject({ status: 200 });
+    expect(await ask("GET"), "the second request on the connection").toMatchObject({ status: 200 });
+    expect(raw).toMatchObject({ requests: 3, connections: 2 });
+    expect(await ask("POST", "x")).toMatchObject({ status: 502 });
+    expect(raw.requests).toBe(4);
+  });
+
+  test("keeps connections", async () => {
+    const { port } = await start();
+    const raw = await startRaw((socket) => socket.write(OK));
+    for (let i = 0; i < 5; i++) {
+      expect(await fetchFrom(port, { headers: naming(raw.port) })).toMatchObject({ status: 200 });
+    }
+    expect(raw).toMatchObject({ requests: 5, connections: 1 });
+  });
+});
+
+describe("an end in the middle", () => {
+  test("of the answer reaches the client as one", async () => {
+    const { port } = await start();
+    const raw = await startRaw((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
+      setTimeout(() => socket.destroy(), 10);
+    });
+    await expect(fetchFrom(port, { headers: naming(raw.port) })).rejects.toThrow(/aborted|hang up|terminated/);
+  });
+
+  test("of the client reaches the sandbox, before its answer and within", async () => {
+    const { port } = await start();
+    const closed: string[] = [];
+    const backend = await startBackend((incoming, answer) => {
+      incoming.socket.once("close", () => closed.push(incoming.url ?? ""));
+      if (incoming.url === "/within") answer.write("x");
+    });
+    const before = request({ host: "127.0.0.1", port, path: "/before", headers: naming(backend.port), agent: false });
+    before.on("error", () => {}).end();
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    before.destroy();
+    const within = await open(port, { path: "/within", headers: naming(backend.port) });
+    within.on("error", () => {}).destroy();
+    await until(() => closed.length === 2);
+    expect(closed.toSorted()).toEqual(["/before", "/within"]);
+  });
+
+  test("of an upload, by an early answer, leaves the answer whole", async () => {
+    const { port } = await start();
+    const backend = await startBackend((_, answer) => answer.writeHead(413).end("too much"));
+    const outgoing = request({ host: "127.0.0.1", port, method: "POST", headers: naming(backend.port), agent: false });
+    outgoing.on("error", () => {}).write("first part");
+    const answer = await new Promise<{ statusCode?: number }>((resolve) => outgoing.once("response", resolve));
+    expect(answer.statusCode).toBe(413);
+    outgoing.end("last part");
+  });
+});
+
+describe("patience", () => {
+  test("ends with 504 where no answer begins", async () => {
+    const { port } = await start({ answerMs: 50 });
+    const raw = await startRaw(() => {});
+    expect(await fetchFrom(port, { headers: naming(raw.port) })).toMatchObject({
+      status: 504,
+      text: '{"detail":"Timed out waiting for the backend sandbox: demo: no answer within 0.05 s"}',
+    });
+  });
+
+  test("ends where a body stands still, but never for an event stream", async () => {
+    const { port } = await start({ answerMs: 1000, silenceMs: 50 });
+    const still = (type: string) => (_: unknown, answer: ServerResponse) => {
+      answer.writeHead(200, { "Content-Type": type });
+      answer.write("x");
+      setTimeout(() => answer.end("y"), 300);
+    };
+    const plain = await startBackend(still("text/plain"));
+    const events = await startBackend(still("text/event-stream"));
+    await expect(fetchFrom(port, { headers: naming(plain.port) })).rejects.toThrow();
+    expect(await fetchFrom(port, { headers: naming(events.port) })).toMatchObject({ text: "xy" });
+  });
+
+  test("lets a slow client hold the sandbox back instead of filling memory", async () => {
+    const { port } = await start();
+    let sent = 0;
+    const backend = await startBackend((_, answer) => {
+      const more = () => {
+        while (sent < 200_000_000 && answer.write(new Uint8Array(100_000))) sent += 100_000;
+        if (sent >= 200_000_000) answer.end();
+      };
+      answer.on("drain", more);
+      more();
+    });
+    const answer = await open(port, { headers: naming(backend.port) });
+    answer.pause();
+    let before = -1;
+    while (sent !== before) {
+      before = sent;
+      await new Promise((resolve) => setTimeout(resolve, 150));
+    }
+    expect(sent).toBeLessThan(50_000_000);
+    answer.destroy();
+  });
+});
+
+describe("limits and signs", () => {
+  test("refuses a longer body than allowed, announced or not", async () => {
+    const { port } = await start({ maxBodyBytes: 10 });
+    const backend = await startBackend((incoming, answer) => void incoming.pipe(answer));
+    const headers = naming(backend.port);
+    const send = (more: object, body: string) =>
+      fetchFrom(port, { method: "POST", headers: { ...headers, ...more } }, body);
+    expect(await send({}, "0123456789")).toMatchObject({ status: 200 });
+    expect(await send({}, "0123456789a")).toMatchObject({ status: 413 });
+    expect(await send({ "Transfer-Encoding": "chunked" }, "0123456789a")).toMatchObject({ status: 413 });
+  });
+
+  test("tells a client that waits to go on, but only once there is somebody to listen", async () => {
+    const { port } = await start();
+    const raw = await startRaw((socket) => setTimeout(() => socket.end(OK), 50));
+    const ask = async (name: string, target: number) => {
+      const socket = await dial(port);
+      const head = headOf(target).replace("demo", name);
+      socket.write(`POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n${head}\r\n`);
+      return { socket, text: await readUntil(socket, "\r\n\r\n") };
+    };
+    expect((await ask("nobody", raw.port)).text).toMatch(/^HTTP\/1\.1 404 /);
+    const { socket, text } = await ask("demo", raw.port);
+    expect(text).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+    socket.write("body");
+    expect(await readUntil(socket, "ok")).toContain("200 OK");
+    expect(raw.text).toContain("body");
+    expect(raw.text).not.toContain("Expect");
+  });
+});
