@@ -1,0 +1,12 @@
+/** Which environment variables a sandbox shows: those with the prefix whose name does not speak of a secret. @module */
+
+/** Source: Agent Sandbox runtime reference, section 9.2. */
+const SECRET_WORDS = /TOKEN|SECRET|PASSWORD|PASSWD|CRED|KEY|AUTH|BEARER|PRIVATE|CERT/i;
+
+/** Returns the variables to show, by name. */
+export function filterMetadata(
+  { prefix, env }: { prefix: string; env: Record<string, string | undefined> },
+): Record<string, string> {
+  const shown = Object.entries(env).filter(([name]) => name.startsWith(prefix) && !SECRET_WORDS.test(name));
+  return Object.fromEntries(shown.map(([name, value]): [string, string] => [name, value ?? ""]).sort());
+}

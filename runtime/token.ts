@@ -1,0 +1,52 @@
+/** The bearer token that guards a sandbox, read from a mounted file; never logged, never in an answer. @module */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { codeOf } from "./confine.ts";
+
+/**
+ * What a token file says about a request.
+ *
+ * | verdict | meaning |
+ * |---|---|
+ * | `none` | no token is mounted: nobody can be told from anybody |
+ * | `right` | the request has the token |
+ * | `missing`, `wrong` | it has none, or another one |
+ */
+export type Verdict = "none" | "right" | "missing" | "wrong";
+
+/** Judges the value of an `Authorization` header. */
+export type TokenCheck = (authorization: string | null | undefined) => Promise<Verdict>;
+
+const BEARER = /^Bearer +([^\s]+) *$/i;
+
+/**
+ * Makes the check against the token in `file`. The file is read for each request: a mounted Secret changes in place.
+ *
+ * @param file undefined: there is none
+ * @param required a missing file counts as a token that nobody has, not as no token
+ */
+export function createTokenCheck(file: string | undefined, required: boolean): TokenCheck {
+  return async (authorization) => {
+    const token = file === undefined ? undefined : await readToken(file);
+    if (token === undefined && !required) return "none";
+    const given = BEARER.exec(authorization ?? "")?.[1];
+    if (given === undefined) return "missing";
+    // An empty file is a mistake: it must not open the door.
+    return token && timingSafeEqual(digest(given), digest(token)) ? "right" : "wrong";
+  };
+}
+
+async function readToken(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, "utf8")).trim();
+  } catch (error) {
+    const code = codeOf(error);
+    // Anything but "there is none" (no right to read it, a folder) fails closed.
+    return code === "ENOENT" || code === "ENOTDIR" ? undefined : "";
+  }
+}
+
+/** Digests are equally long, so comparing them tells nothing about the lengths of the tokens. */
+function digest(text: string): Uint8Array {
+  return createHash("sha256").update(text).digest();
+}

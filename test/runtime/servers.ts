@@ -1,0 +1,65 @@
+/** A runtime on real sockets, and requests that send their path as it stands. @module */
+import { Buffer } from "node:buffer";
+import { Agent, request } from "node:http";
+import process from "node:process";
+import { readOptions } from "../../runtime/options.ts";
+import { type Runtime, startRuntime } from "../../runtime/start.ts";
+
+/** Starts a runtime on free ports of loopback. */
+export async function startTestRuntime(root: string, ...args: string[]): Promise<Runtime> {
+  const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--shutdown-timeout", "5s"];
+  const options = readOptions(["--root", root, "--host", "127.0.0.1", ...ports, ...args], process.env);
+  return await startRuntime(options, () => {});
+}
+
+/** An answer, read whole. */
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: Buffer;
+  text: string;
+}
+
+/** What to send. */
+export interface Sent {
+  body?: string | Uint8Array;
+  headers?: Record<string, string>;
+  /** Ends the reading after this many bytes, for answers that do not end. */
+  upTo?: number;
+}
+
+const AGENT = new Agent({ keepAlive: true });
+
+/** Sends a request; `path` goes out as it stands, other than with `fetch`. */
+export async function send(port: number, method: string, path: string, sent: Sent = {}): Promise<Answer> {
+  return await new Promise<Answer>((resolve, reject) => {
+    const options = { host: "127.0.0.1", port, method, path, headers: sent.headers, agent: AGENT };
+    const asked = request(options, (answer) => {
+      const parts: Buffer[] = [];
+      const done = () => {
+        const body = Buffer.concat(parts);
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body, text: body.toString() });
+      };
+      answer.on("data", (part: Buffer) => {
+        parts.push(part);
+        if (sent.upTo !== undefined && Buffer.concat(parts).length >= sent.upTo) {
+          done();
+          asked.destroy();
+        }
+      });
+      answer.on("end", done);
+      answer.on("error", reject);
+    });
+    asked.on("error", reject);
+    asked.end(sent.body);
+  });
+}
+
+/** Makes a form with one file, as `requests` does. */
+export function formOf(filename: string, content: string | Uint8Array, field = "file"): Required<Omit<Sent, "upTo">> {
+  const head = `--BOUNDARY\r\nContent-Disposition: form-data; name="${field}"; filename="${filename}"\r\n\r\n`;
+  return {
+    headers: { "Content-Type": "multipart/form-data; boundary=BOUNDARY" },
+    body: Buffer.concat([Buffer.from(head), Buffer.from(content), Buffer.from("\r\n--BOUNDARY--\r\n")]),
+  };
+}
