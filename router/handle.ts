@@ -1,12 +1,16 @@
 /** What becomes of a request, from its head to the proxy. Forwards nothing itself. @module */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { sendRefusal } from "./proxy/answer.ts";
-import { forward, type ProxySettings } from "./proxy/forward.ts";
+import { forward } from "./proxy/forward.ts";
+import { refuseRaw } from "./proxy/raw.ts";
+import type { ProxySettings } from "./proxy/settings.ts";
+import { forwardUpgrade } from "./proxy/upgrade.ts";
 import type { Reach } from "./reach.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
 import { targetFromHeaders } from "./target/headers.ts";
 import { originForm } from "./target/path.ts";
-import type { Target } from "./target/target.ts";
+import { badRequest, type Target } from "./target/target.ts";
 
 export interface HandlerParts {
   reach: Reach;
@@ -14,40 +18,67 @@ export interface HandlerParts {
   allowLoopback: boolean;
 }
 
-/** Takes a request; `expectsContinue`: the client waits for a sign before it sends its body. */
-export type Handler = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => void;
+/** What takes requests. */
+export interface Handler {
+  /** `expectsContinue`: the client waits for a sign before it sends its body. */
+  request(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void;
+  /** Takes a request for another protocol; `head` is what came after it. */
+  upgrade(request: IncomingMessage, socket: Socket, head: Uint8Array): void;
+}
 
 /** Makes the handler. */
-export function createHandler(parts: HandlerParts): Handler {
-  return (request, response, expectsContinue) => {
-    if (isHealthCheck(request)) return answerHealth(response);
-    const path = originForm(request.url ?? "");
-    const target = path === undefined ? INVALID_PATH : targetFromHeaders(request.headers, parts.allowLoopback);
-    if (isRefusal(target)) return sendRefusal(request, response, target);
-    const go = (place: string | Refusal) => {
-      if (typeof place !== "string") return sendRefusal(request, response, place);
-      const exchange = {
-        request,
-        response,
-        target,
-        path: path as string,
-        proto: "http",
-        extra: [],
-        expectsContinue,
-        locate: () => locate(parts.reach, target),
-      } as const;
-      forward({ ...exchange, extra: [] }, place, parts.settings);
-    };
-    const place = parts.reach.now(target);
-    if (place !== undefined) go(place);
-    else parts.reach.wait(target).then((found) => response.closed || go(found));
+export function createHandler({ reach, settings, allowLoopback }: HandlerParts): Handler {
+  const routed = (request: IncomingMessage) => routeOf(request, allowLoopback);
+  const again = async (target: Target) => reach.now(target) ?? await reach.wait(target);
+  return {
+    request(request, response, expectsContinue) {
+      if (isHealthCheck(request)) return answerHealth(response);
+      const route = routed(request);
+      if (isRefusal(route)) return sendRefusal(request, response, route);
+      const { target, path } = route;
+      const go = (place: string | Refusal) => {
+        if (typeof place !== "string") return sendRefusal(request, response, place);
+        const locate = () => again(target);
+        forward(
+          { request, response, target, path, proto: "http", extra: [], expectsContinue, locate },
+          place,
+          settings,
+        );
+      };
+      const place = reach.now(target);
+      if (place !== undefined) go(place);
+      else reach.wait(target).then((found) => response.closed || go(found));
+    },
+    upgrade(request, socket, head) {
+      const route = routed(request);
+      if (isRefusal(route)) return refuseRaw(socket, route);
+      const { target, path } = route;
+      const go = (place: string | Refusal) => {
+        if (typeof place !== "string") return refuseRaw(socket, place);
+        const locate = () => again(target);
+        forwardUpgrade(
+          { request, socket, head, target, path, proto: "http", locate, onAnswered() {} },
+          place,
+          settings,
+        );
+      };
+      socket.on("error", () => {});
+      again(target).then((found) => socket.destroyed || go(found));
+    },
   };
 }
 
-const INVALID_PATH: Refusal = { status: 400, detail: "Invalid request path." };
+interface Route {
+  target: Target;
+  /** Path and query for the sandbox. */
+  path: string;
+}
 
-async function locate(reach: Reach, target: Target): Promise<string | Refusal> {
-  return reach.now(target) ?? await reach.wait(target);
+function routeOf({ url, headers }: IncomingMessage, allowLoopback: boolean): Route | Refusal {
+  const path = originForm(url ?? "");
+  if (path === undefined) return badRequest("Invalid request path.");
+  const target = targetFromHeaders(headers, allowLoopback);
+  return isRefusal(target) ? target : { target, path };
 }
 
 /** What a load balancer asks; a sandbox's own `/healthz` is asked for with X-Sandbox-ID. */

@@ -1,6 +1,6 @@
 /** The port that clients talk to. Knows no sandbox. @module */
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import type { Handler } from "./handle.ts";
 
 /** Where to listen; `port` 0 takes a free one. */
@@ -32,20 +32,36 @@ export async function listen(handler: Handler, { host, port, graceMs }: ServerOp
     // A body may take as long as it takes: the proxy ends those in which nothing moves.
     requestTimeout: 0,
     maxHeaderSize: MAX_HEAD_BYTES,
+    shouldUpgradeCallback: asksForAnotherProtocol,
   });
-  server.on("request", (request, response) => handler(request, response, false));
-  server.on("checkContinue", (request, response) => handler(request, response, true));
+  const upgraded = new Set<Socket>();
+  server.on("request", (request, response) => handler.request(request, response, false));
+  server.on("checkContinue", (request, response) => handler.request(request, response, true));
+  server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Uint8Array) => {
+    upgraded.add(socket);
+    socket.once("close", () => upgraded.delete(socket));
+    handler.upgrade(request, socket, head);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, stop: () => stop(server, graceMs) };
+  return { port: (server.address() as AddressInfo).port, stop: () => stop(server, upgraded, graceMs) };
 }
 
-async function stop(server: Server, graceMs: number): Promise<void> {
+/** HTTP/2 by Upgrade is what RFC 9113 has taken back; such a request is answered as the HTTP/1.1 that it is. */
+function asksForAnotherProtocol({ headers }: IncomingMessage): boolean {
+  return (headers.upgrade ?? "h2c").toLowerCase() !== "h2c";
+}
+
+async function stop(server: Server, upgraded: ReadonlySet<Socket>, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
-  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  const cut = setTimeout(() => {
+    server.closeAllConnections();
+    // node:http forgets the connections that have been handed over.
+    upgraded.forEach((socket) => socket.destroy());
+  }, graceMs);
   await closed;
   clearInterval(sweep);
   clearTimeout(cut);

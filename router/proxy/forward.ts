@@ -2,31 +2,13 @@
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
-import { isRefusal, type Refusal, timedOut, unreachable } from "../refusal.ts";
+import { isRefusal, type Refusal, unreachable } from "../refusal.ts";
 import type { Target } from "../target/target.ts";
 import { discard, sendRefusal } from "./answer.ts";
-import { type Dialler, isDialFailure } from "./dial.ts";
-import { headersForClient, headersForSandbox } from "./headers.ts";
-
-/** How patient the proxy is. Times in milliseconds. */
-export interface ProxySettings {
-  dialler: Dialler;
-  /** Longest wait for the head of an answer once the request is sent. */
-  answerMs: number;
-  /** Longest silence in a body, both ways; event streams may be silent for ever. */
-  silenceMs: number;
-  /** Tries after the first, where no connection came about. */
-  retries: number;
-  firstDelayMs: number;
-  longestDelayMs: number;
-  /** 0: any size. */
-  maxBodyBytes: number;
-  onRetry(target: Target): void;
-  onUpstreamError(target: Target, reason: FailureReason): void;
-}
-
-/** Why no answer came. Source: Agent Sandbox API, section 5.5 (`sandbox_router_upstream_errors_total`). */
-export type FailureReason = "dial" | "timeout" | "eof" | "other";
+import { isDialFailure } from "./dial.ts";
+import { reasonOf, refusalOf, SILENCE } from "./failure.ts";
+import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
+import { delayOf, type ProxySettings } from "./settings.ts";
 
 /** A request on its way. */
 export interface Exchange {
@@ -56,7 +38,6 @@ interface State extends Exchange {
   isOver: boolean;
 }
 
-const SILENCE = new Error("silence");
 /** May be sent twice where the first never arrived. Source: RFC 9110 section 9.2.2, without those that have a body. */
 const REPEATABLE = new Set(["GET", "HEAD", "OPTIONS"]);
 const BODYLESS = new Set(["GET", "HEAD", "OPTIONS", "DELETE", "TRACE"]);
@@ -129,7 +110,7 @@ function attempt(state: State, address: string): void {
 function requestHeaders(state: State, address: string): string[] {
   const { request, target, hasBody, proto, withheld } = state;
   const headers = headersForSandbox(request.rawHeaders, request.headers.connection, {
-    host: `${address.includes(":") ? `[${address}]` : address}:${target.port}`,
+    host: hostOf(address, target.port),
     client: request.socket.remoteAddress ?? "",
     clientHost: request.headers.host ?? "",
     proto,
@@ -203,15 +184,14 @@ function failed(state: State, outgoing: ClientRequest, error: Error): void {
   const isUnsent = isDialFailure(error);
   const isStale = outgoing.reusedSocket && error !== SILENCE && !state.hasBody && REPEATABLE.has(request.method ?? "");
   if ((isUnsent || isStale) && state.tries < settings.retries) {
-    const delay = isUnsent ? Math.min(settings.firstDelayMs * 2 ** state.tries, settings.longestDelayMs) : 0;
+    const delay = isUnsent ? delayOf(settings, state.tries) : 0;
     state.tries++;
     settings.onRetry(target);
     setTimeout(() => tryAgain(state), delay);
     return;
   }
-  const reason = isUnsent ? "dial" : error === SILENCE ? "timeout" : isHangUp(error) ? "eof" : "other";
-  settings.onUpstreamError(target, reason);
-  refuse(state, refusalOf(state, error));
+  settings.onUpstreamError(target, reasonOf(error));
+  refuse(state, refusalOf(target.name, error, settings));
 }
 
 async function tryAgain(state: State): Promise<void> {
@@ -229,20 +209,4 @@ function refuse(state: State, refusal: Refusal): void {
   state.request.unpipe();
   sendRefusal(state.request, state.response, refusal);
   state.outgoing?.destroy();
-}
-
-/** Says what went wrong without naming addresses. */
-function refusalOf({ target: { name }, settings }: State, error: Error): Refusal {
-  if (error === SILENCE) return timedOut(name, `no answer within ${settings.answerMs / 1000} s`);
-  const { code } = error as NodeJS.ErrnoException;
-  if (isHangUp(error)) return unreachable(name, "it closed the connection before it answered");
-  if (code === "ECONNREFUSED") return unreachable(name, "nothing listens on the port");
-  if (code === "EDIALTIMEOUT") return unreachable(name, error.message);
-  if (code?.startsWith("HPE_")) return unreachable(name, "its answer is not HTTP");
-  return unreachable(name, code ?? error.message);
-}
-
-function isHangUp(error: Error): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === "ECONNRESET" || code === "EPIPE";
 }

@@ -82,3 +82,8 @@ function listedIn(connection: string | undefined): ReadonlySet<string> {
   const names = connection.toLowerCase().split(",").map((name) => name.trim());
   return new Set(names.filter((name) => !FRAMING.has(name)));
 }
+
+/** Returns what a Host header says of an address. */
+export function hostOf(address: string, port: number): string {
+  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+}

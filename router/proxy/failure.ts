@@ -1,0 +1,32 @@
+/** What an error on the way to a sandbox means, for the client and for the metrics. Pure. @module */
+import { type Refusal, timedOut, unreachable } from "../refusal.ts";
+import { isDialFailure } from "./dial.ts";
+
+/** Why no answer came. Source: Agent Sandbox API, section 5.5 (`sandbox_router_upstream_errors_total`). */
+export type FailureReason = "dial" | "timeout" | "eof" | "other";
+
+/** What a request is ended with whose answer does not begin in time. */
+export const SILENCE = new Error("silence");
+
+/** Sorts an error. */
+export function reasonOf(error: Error): FailureReason {
+  if (isDialFailure(error)) return "dial";
+  if (error === SILENCE) return "timeout";
+  return isHangUp(error) ? "eof" : "other";
+}
+
+/** Says what went wrong without naming addresses. */
+export function refusalOf(name: string, error: Error, { answerMs }: { answerMs: number }): Refusal {
+  if (error === SILENCE) return timedOut(name, `no answer within ${answerMs / 1000} s`);
+  const { code } = error as NodeJS.ErrnoException;
+  if (isHangUp(error)) return unreachable(name, "it closed the connection before it answered");
+  if (code === "ECONNREFUSED") return unreachable(name, "nothing listens on the port");
+  if (code === "EDIALTIMEOUT") return unreachable(name, error.message);
+  if (code?.startsWith("HPE_")) return unreachable(name, "its answer is not HTTP");
+  return unreachable(name, code ?? error.message);
+}
+
+function isHangUp(error: Error): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "ECONNRESET" || code === "EPIPE";
+}

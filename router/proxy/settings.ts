@@ -1,0 +1,26 @@
+/** How the proxy behaves: limits, and who hears of what happens. @module */
+import type { Target } from "../target/target.ts";
+import type { Dialler } from "./dial.ts";
+import type { FailureReason } from "./failure.ts";
+
+/** How patient the proxy is. Times in milliseconds. */
+export interface ProxySettings {
+  dialler: Dialler;
+  /** Longest wait for the head of an answer once the request is sent. */
+  answerMs: number;
+  /** Longest silence in a body, both ways; event streams may be silent for ever. */
+  silenceMs: number;
+  /** Tries after the first, where no connection came about. */
+  retries: number;
+  firstDelayMs: number;
+  longestDelayMs: number;
+  /** 0: any size. */
+  maxBodyBytes: number;
+  onRetry(target: Target): void;
+  onUpstreamError(target: Target, reason: FailureReason): void;
+}
+
+/** Returns the wait before another try, in milliseconds: twice as long each time, up to the longest. */
+export function delayOf({ firstDelayMs, longestDelayMs }: ProxySettings, tries: number): number {
+  return Math.min(firstDelayMs * 2 ** tries, longestDelayMs);
+}

@@ -1,0 +1,147 @@
+/** Forwards a request that asks for another protocol, such as WebSocket, and then the raw bytes. Knows no rules. @module */
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
+import type { NetConnectOpts, Socket } from "node:net";
+import { isRefusal, type Refusal, unreachable } from "../refusal.ts";
+import { isDialFailure } from "./dial.ts";
+import { reasonOf, refusalOf, SILENCE } from "./failure.ts";
+import type { Exchange } from "./forward.ts";
+import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
+import { headOf, refuseRaw } from "./raw.ts";
+import { delayOf, type ProxySettings } from "./settings.ts";
+import { splice } from "./splice.ts";
+
+/** A request for another protocol on its way. `head`: what the client has sent after it. */
+export interface UpgradeExchange
+  extends Pick<Exchange, "request" | "target" | "path" | "proto" | "withheld" | "locate"> {
+  socket: Socket;
+  head: Uint8Array;
+  /** Called once, with the status that the client got: 0 if it had gone. */
+  onAnswered(status: number): void;
+}
+
+interface State extends UpgradeExchange {
+  settings: ProxySettings;
+  tries: number;
+  outgoing: ClientRequest | undefined;
+  isOver: boolean;
+}
+
+/** A sandbox's own pages may ask for a connection from wherever the router's clients see them. */
+const ORIGIN = "origin";
+
+/** Forwards the request to `address`; every outcome ends in an answer or in the end of the connection. */
+export function forwardUpgrade(exchange: UpgradeExchange, address: string, settings: ProxySettings): void {
+  const { socket, request } = exchange;
+  const state: State = { ...exchange, settings, tries: 0, outgoing: undefined, isOver: false };
+  if (request.headers["transfer-encoding"] !== undefined || (request.headers["content-length"] ?? "0") !== "0") {
+    return refuse(state, { status: 400, detail: "A request for another protocol has no body." });
+  }
+  socket.on("error", () => {});
+  socket.once("close", () => {
+    if (state.isOver) return;
+    state.isOver = true;
+    state.outgoing?.destroy();
+    state.onAnswered(0);
+  });
+  attempt(state, address);
+}
+
+function attempt(state: State, address: string): void {
+  const { request, settings, target } = state;
+  let outgoing: ClientRequest;
+  try {
+    outgoing = httpRequest({
+      host: address,
+      port: target.port,
+      method: request.method ?? "GET",
+      path: state.path,
+      headers: requestHeaders(state, address),
+      timeout: settings.answerMs,
+      createConnection: (options) => settings.dialler.connect({ ...options as NetConnectOpts, allowHalfOpen: true }),
+    });
+  } catch {
+    return refuse(state, { status: 400, detail: "Invalid request path or headers." });
+  }
+  state.outgoing = outgoing;
+  outgoing.once("upgrade", (answer: IncomingMessage, backend: Socket, head: Uint8Array) => {
+    switched(state, answer, backend, head);
+  });
+  outgoing.once("response", (answer: IncomingMessage) => declined(state, answer));
+  outgoing.on("error", (error: Error) => failed(state, error));
+  outgoing.once("timeout", () => outgoing.destroy(SILENCE));
+  outgoing.end();
+}
+
+function requestHeaders({ request, target, proto, withheld }: State, address: string): string[] {
+  const { headers, rawHeaders, socket } = request;
+  const forwarding = {
+    host: hostOf(address, target.port),
+    client: socket.remoteAddress ?? "",
+    clientHost: headers.host ?? "",
+    proto,
+  };
+  const passed = headersForSandbox(rawHeaders, headers.connection, forwarding, new Set([...withheld ?? [], ORIGIN]));
+  return [...passed, "Connection", "Upgrade", "Upgrade", headers.upgrade ?? ""];
+}
+
+/** The sandbox speaks the other protocol from now on: bytes pass as they are. */
+function switched(state: State, answer: IncomingMessage, backend: Socket, head: Uint8Array): void {
+  const { socket, target } = state;
+  if (state.isOver) return void backend.destroy();
+  const protocol = answer.headers.upgrade ?? "";
+  if (!offered(state.request).has(protocol.toLowerCase())) {
+    backend.destroy();
+    return refuse(state, unreachable(target.name, "it switches to a protocol that was not asked for"));
+  }
+  state.isOver = true;
+  const headers = headersForClient(answer.rawHeaders, answer.headers.connection);
+  socket.write(headOf(101, answer.statusMessage, [...headers, "Connection", "Upgrade", "Upgrade", protocol]), "latin1");
+  if (head.length > 0) socket.write(head);
+  if (state.head.length > 0) backend.write(state.head);
+  splice(socket, backend);
+  state.onAnswered(101);
+}
+
+function offered({ headers }: IncomingMessage): Set<string> {
+  return new Set((headers.upgrade ?? "").toLowerCase().split(",").map((protocol) => protocol.trim()));
+}
+
+/** The sandbox answers in plain HTTP. What the client has sent after its request is nothing that it may ever see. */
+function declined(state: State, answer: IncomingMessage): void {
+  const { socket } = state;
+  if (state.isOver) return void answer.destroy();
+  state.isOver = true;
+  const headers = headersForClient(answer.rawHeaders, answer.headers.connection);
+  socket.write(headOf(answer.statusCode ?? 502, answer.statusMessage, [...headers, "Connection", "close"]), "latin1");
+  socket.once("close", () => answer.destroy());
+  answer.on("error", () => socket.destroy());
+  answer.once("close", () => answer.complete || socket.destroy());
+  answer.pipe(socket);
+  socket.resume();
+  state.onAnswered(answer.statusCode ?? 502);
+}
+
+function failed(state: State, error: Error): void {
+  if (state.isOver) return;
+  const { settings, target } = state;
+  if (!isDialFailure(error) || state.tries >= settings.retries) {
+    settings.onUpstreamError(target, reasonOf(error));
+    return refuse(state, refusalOf(target.name, error, settings));
+  }
+  const delay = delayOf(settings, state.tries++);
+  settings.onRetry(target);
+  setTimeout(async () => {
+    const address = state.isOver ? undefined : await state.locate();
+    if (state.isOver || address === undefined) return;
+    if (typeof address === "string") attempt(state, address);
+    else if (isRefusal(address)) refuse(state, address);
+  }, delay);
+}
+
+function refuse(state: State, refusal: Refusal): void {
+  if (state.isOver) return;
+  state.isOver = true;
+  refuseRaw(state.socket, refusal);
+  state.outgoing?.destroy();
+  state.onAnswered(refusal.status);
+}
