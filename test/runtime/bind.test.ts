@@ -1,0 +1,148 @@
+/** Late binding: env and files into a running sandbox, for whoever has the token, and nobody else. @module */
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import process from "node:process";
+import { expect, onTestFinished, test } from "vitest";
+import { readOptions } from "../../runtime/options.ts";
+import { type Runtime, startRuntime } from "../../runtime/start.ts";
+import { makeRoot, type TestRoot } from "./folders.ts";
+import { send, startTestRuntime } from "./servers.ts";
+
+const TOKEN = "correct-horse";
+const SECRET = "s3cr3t-value";
+
+/** A runtime with a mounted token, which says what it logs. */
+async function start(made: TestRoot, ...args: string[]) {
+  await writeFile(`${made.around}/token`, `${TOKEN}\n`);
+  const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--host", "127.0.0.1"];
+  const flags = [...ports, "--root", made.root.path, "--token-file", `${made.around}/token`, ...args];
+  const lines: string[] = [];
+  const runtime = await startRuntime(readOptions(flags, process.env), (...line) => lines.push(JSON.stringify(line)));
+  onTestFinished(() => runtime.stop());
+  return { runtime, lines };
+}
+
+async function ask(runtime: Runtime, method: string, body?: unknown, token: string | undefined = TOKEN) {
+  const headers: Record<string, string> = token ? { Authorization: `Bearer ${token}` } : {};
+  const sent = { headers, ...body === undefined ? {} : { body: JSON.stringify(body) } };
+  const { status, text } = await send(runtime.restPort, method, "/v1/bind", sent);
+  return { status, text, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+async function run(runtime: Runtime, command: string): Promise<string> {
+  const headers = { Authorization: `Bearer ${TOKEN}` };
+  const { text } = await send(runtime.port, "POST", "/execute", { headers, body: JSON.stringify({ command }) });
+  return JSON.parse(text).stdout;
+}
+
+const sha256 = (data: string) => createHash("sha256").update(data).digest("hex");
+
+test("env and files arrive, and the answer says by name and digest what did", async () => {
+  const made = await makeRoot();
+  const { runtime, lines } = await start(made);
+  expect(await run(runtime, "printenv API_KEY")).toBe("");
+  const delivery = {
+    env: { API_KEY: SECRET, "app.name": "x" },
+    files: [
+      { path: "etc/key", content: SECRET },
+      { path: "etc/bin", content_base64: Buffer.from([0, 255]).toString("base64"), mode: "0640" },
+    ],
+  };
+  const { status, body } = await ask(runtime, "POST", delivery);
+  const files = [["etc/bin", "0640", createHash("sha256").update(Buffer.from([0, 255])).digest("hex")], [
+    "etc/key",
+    "0600",
+    sha256(SECRET),
+  ]];
+  const digest = `sha256:${sha256(JSON.stringify([[["API_KEY", SECRET], ["app.name", "x"]], files]))}`;
+  const bound = { digest, env: ["API_KEY", "app.name"], files: ["etc/bin", "etc/key"] };
+  expect([status, body]).toEqual([200, bound]);
+  expect(await run(runtime, "printenv API_KEY app.name")).toBe(`${SECRET}\nx\n`);
+  expect(await run(runtime, "cat etc/key")).toBe(SECRET);
+  expect((await stat(made.at("etc/key"))).mode & 0o777).toBe(0o600);
+  expect((await stat(made.at("etc/bin"))).mode & 0o777).toBe(0o640);
+  expect((await ask(runtime, "GET")).body).toEqual(bound);
+  expect(lines.join("\n")).toContain(digest);
+  expect(lines.join("\n")).not.toMatch(new RegExp(`${SECRET}|${TOKEN}`));
+});
+
+test("the same delivery gives the same answer; another one takes its place; DELETE takes all back", async () => {
+  const made = await makeRoot({ "mine": "kept" });
+  const { runtime } = await start(made);
+  const first = { env: { A: "1" }, files: [{ path: "a", content: "A" }, { path: "b", content: "B" }] };
+  const { body } = await ask(runtime, "POST", first);
+  expect((await ask(runtime, "POST", first)).body).toEqual(body);
+  await ask(runtime, "POST", { env: { B: "2" }, files: [{ path: "b", content: "new" }] });
+  expect(await run(runtime, "printenv A B")).toBe("2\n");
+  expect(await readdir(made.root.path)).toEqual(["b", "mine"]);
+  expect((await ask(runtime, "DELETE")).status).toBe(204);
+  expect((await ask(runtime, "DELETE")).status).toBe(204);
+  expect((await ask(runtime, "GET")).status).toBe(404);
+  expect(await run(runtime, "printenv B")).toBe("");
+  expect(await readdir(made.root.path)).toEqual(["mine"]);
+});
+
+test.for<[string, unknown, number]>([
+  ["a list", [], 400],
+  ["unknown fields", { env: {}, [SECRET]: 1 }, 400],
+  ["a value that is no text", { env: { A: { [SECRET]: SECRET } } }, 400],
+  ["a bad name", { env: { "A=B": SECRET } }, 400],
+  ["an empty name", { env: { "": SECRET } }, 400],
+  ["a NUL byte", { env: { A: `${SECRET}\0` } }, 400],
+  ["a file without content", { files: [{ path: "a" }] }, 400],
+  ["a file with two contents", { files: [{ path: "a", content: SECRET, content_base64: "" }] }, 400],
+  ["bad base64", { files: [{ path: "a", content_base64: `${SECRET}!` }] }, 400],
+  ["a bad mode", { files: [{ path: "a", content: SECRET, mode: "600" }] }, 400],
+  ["a file twice", { files: [{ path: "a", content: SECRET }, { path: "./a", content: SECRET }] }, 400],
+  ["a folder's path", { files: [{ path: "ok", content: SECRET }, { path: "folder", content: SECRET }] }, 400],
+  ["a path outside", { files: [{ path: "ok", content: SECRET }, { path: "../x", content: SECRET }] }, 403],
+  ["a link outside", { files: [{ path: "ok", content: SECRET }, { path: "out", content: SECRET }] }, 403],
+])("%s is refused, nothing changes, and the answer shows no value", async ([, delivery, want]) => {
+  const made = await makeRoot({ "folder/": "" });
+  await symlink("../secret", made.at("out"));
+  const { runtime, lines } = await start(made);
+  const { status, text } = await ask(runtime, "POST", delivery);
+  expect([status, text]).toEqual([want, expect.not.stringContaining(SECRET)]);
+  expect(await readdir(made.root.path)).toEqual(["folder", "out"]);
+  expect(await readFile(`${made.around}/secret`, "utf8")).toBe("SECRET");
+  expect(await run(runtime, "printenv A")).toBe("");
+  expect(lines.join()).not.toContain(SECRET);
+});
+
+test("binding is refused without the token, with another one, and where none is mounted", async () => {
+  const made = await makeRoot();
+  const { runtime } = await start(made, "--token-scope", "bind");
+  for (const token of ["", "wrong", `${TOKEN}x`, TOKEN.slice(1)]) {
+    for (const method of ["POST", "GET", "DELETE"]) {
+      const { status, body } = await ask(runtime, method, method === "POST" ? {} : undefined, token);
+      expect([method, token, status, body.code]).toEqual([method, token, 401, "UNAUTHENTICATED"]);
+    }
+  }
+  const open = await startTestRuntime(made.root.path);
+  onTestFinished(() => open.stop());
+  const { status, body } = await ask(open, "POST", { env: { A: "1" } });
+  expect([status, body.code, body.message]).toEqual([
+    403,
+    "PERMISSION_DENIED",
+    expect.stringContaining("no token is mounted"),
+  ]);
+});
+
+test("the token guards everything but health, or binding alone", async () => {
+  const made = await makeRoot({ "f": "x" });
+  const { runtime } = await start(made);
+  const { runtime: narrow } = await start(made, "--token-scope", "bind");
+  const asks = [["restPort", "/v1/files/f"], ["restPort", "/v1/disk"], ["port", "/download/f"], [
+    "port",
+    "/list/",
+  ]] as const;
+  for (const [port, path] of asks) {
+    const headers = { Authorization: `Bearer ${TOKEN}` };
+    expect([path, (await send(runtime[port], "GET", path)).status]).toEqual([path, 401]);
+    expect([path, (await send(runtime[port], "GET", path, { headers })).status]).toEqual([path, 200]);
+    expect([path, (await send(narrow[port], "GET", path)).status]).toEqual([path, 200]);
+  }
+  expect((await send(runtime.restPort, "GET", "/v1/health")).status).toBe(200);
+  expect((await send(runtime.port, "GET", "/")).status).toBe(200);
+});

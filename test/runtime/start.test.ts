@@ -1,0 +1,75 @@
+/** startRuntime() and main.ts: ports, and a stop that cuts nothing and leaves nothing. @module */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { makeRoot, type TestRoot } from "./folders.ts";
+import { send, startTestRuntime } from "./servers.ts";
+
+const json = (value: unknown) => ({ body: JSON.stringify(value) });
+
+test("a stop lets running requests end, says 503 meanwhile, and refuses new ones", async () => {
+  const { root } = await makeRoot();
+  const runtime = await startTestRuntime(root.path);
+  const running = send(runtime.port, "POST", "/execute", json({ command: "sh -c 'touch begun; sleep 1; echo done'" }));
+  await expect.poll(async () => (await send(runtime.restPort, "HEAD", "/v1/files/begun")).status).toBe(200);
+  const stopped = runtime.stop();
+  const health = await send(runtime.restPort, "GET", "/v1/health");
+  expect([health.status, JSON.parse(health.text)]).toMatchObject([503, { status: "stopping", code: "UNAVAILABLE" }]);
+  const file = await send(runtime.restPort, "GET", "/v1/files/begun");
+  expect([file.status, JSON.parse(file.text).code]).toEqual([503, "UNAVAILABLE"]);
+  expect((await send(runtime.port, "POST", "/execute", json({ command: "true" }))).status).toBe(503);
+  expect(JSON.parse((await running).text)).toMatchObject({ stdout: "done\n", exit_code: 0 });
+  await stopped;
+  await expect(send(runtime.restPort, "GET", "/v1/health")).rejects.toThrow("ECONNREFUSED");
+});
+
+test("a stop kills what does not end in time, children and all, and still answers", async () => {
+  const { root } = await makeRoot();
+  const runtime = await startTestRuntime(root.path, "--shutdown-timeout", "200ms");
+  const command = "sh -c 'touch begun; sleep 62.5 & sleep 62.5'";
+  const running = send(runtime.port, "POST", "/execute", json({ command }));
+  await expect.poll(async () => (await send(runtime.restPort, "HEAD", "/v1/files/begun")).status).toBe(200);
+  await runtime.stop();
+  expect(JSON.parse((await running).text)).toMatchObject({ exit_code: -1 });
+  expect(() => execFileSync("pgrep", ["-f", "sleep 62.5"])).toThrow();
+});
+
+test("a port that is taken is an error, and nothing is left listening", async () => {
+  const { root } = await makeRoot();
+  const taken = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void taken.close());
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  await expect(startTestRuntime(root.path, "--rest-port", `${port}`)).rejects.toThrow("EADDRINUSE");
+});
+
+/** Runs main.ts until it says where it listens. */
+async function startMain({ root }: TestRoot, ...args: string[]) {
+  const main = new URL("../../runtime/main.ts", import.meta.url).pathname;
+  const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
+  const child = spawn("node", [main, "--root", root.path, ...ports, ...args]);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let log = "";
+  child.stderr.on("data", (part) => log += part);
+  await expect.poll(() => log, { timeout: 10_000 }).toContain('"Listening"');
+  const line = log.split("\n").find((line) => line.includes('"Listening"')) ?? "{}";
+  return { child, log: () => log, ...JSON.parse(line) as { port: number; restPort: number } };
+}
+
+test("main.ts listens, and ends with 0 on SIGTERM", async () => {
+  const { child, restPort, port } = await startMain(await makeRoot());
+  expect((await send(restPort, "GET", "/v1/health")).status).toBe(200);
+  expect((await send(port, "GET", "/")).status).toBe(200);
+  child.kill("SIGTERM");
+  expect(await once(child, "exit")).toEqual([0, null]);
+});
+
+test("main.ts says what is wrong with its arguments in one line", () => {
+  const main = new URL("../../runtime/main.ts", import.meta.url).pathname;
+  const run = () => execFileSync("node", [main, "--port", "x"], { encoding: "utf8", stdio: "pipe" });
+  expect(run).toThrow(
+    expect.objectContaining({ status: 1, stderr: expect.stringMatching(/^Cannot listen on port "x": .*\n$/) }),
+  );
+  expect(execFileSync("node", [main, "--help"], { encoding: "utf8" })).toMatch(/^Usage: runtime\/main.ts/);
+});
