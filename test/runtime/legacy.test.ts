@@ -49,7 +49,7 @@ test("execute stops at the runtime's limit, with everything that was started", a
   const answer = await execute({ command: "sh -c 'echo begun; sleep 61.5 & sleep 61.5'" });
   const stderr = "Failed to execute command: timed out after 2 seconds";
   expect(answer).toEqual({ stdout: "begun\n", stderr, exit_code: 1, timed_out: true });
-  expect((await execute({ command: "pgrep -f 'sleep 61.5'" })).exit_code).toBe(1);
+  expect((await execute({ command: "pgrep -f 'sleep 61.5'" }))["exit_code"]).toBe(1);
 });
 
 test("execute takes a limit from the request, above and below the runtime's", async () => {
