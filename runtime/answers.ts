@@ -1,5 +1,6 @@
 /** Errors as port 8080 answers them: `{code, message}` with their status; the message never shows a path of ours. @module */
 import type { Context } from "hono";
+import { codeOf } from "./confine.ts";
 import { type RefusalCode, type Refused, refusedFor } from "./files/refused.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 
@@ -30,8 +31,14 @@ export function refuse(code: RefusalCode, message: string, headers: Record<strin
 export function answerError(error: unknown, c: Context, log: Log): Response {
   const refused = refusedFor(error, wantedOf(c));
   if (refused) return refuse(refused.code, refused.message);
-  log("error", "Request failed", { method: c.req.method, path: c.req.path, ...errorFields(error) });
+  logFault(error, c, log);
   return refuse("INTERNAL", "Cannot answer: internal error, see the runtime's log");
+}
+
+/** Writes down an error that the answer does not tell of; a client that went away is none. */
+export function logFault(error: unknown, c: Context, log: Log): void {
+  const level = codeOf(error) === "ECONNRESET" ? "debug" : "error";
+  log(level, "Request failed", { method: c.req.method, path: c.req.path, ...errorFields(error) });
 }
 
 /** The path as the caller knows it, for messages. */

@@ -15,8 +15,8 @@
  */
 import { type Context, Hono } from "hono";
 import type { Stats } from "node:fs";
-import { errorFields, type Log } from "../lib/log.ts";
-import { statusOf } from "./answers.ts";
+import type { Log } from "../lib/log.ts";
+import { logFault, statusOf } from "./answers.ts";
 import { FormError, readBody, takeFile } from "./body.ts";
 import { MissingError, OutsideError, type Root } from "./confine.ts";
 import { execute, type ExecuteOptions } from "./execute.ts";
@@ -142,7 +142,7 @@ function answer(error: unknown, c: Context, log: Log): Response {
   const refused = refusedFor(error, decodeURIComponentOrAsIs(c.req.path));
   if (refused?.code === "NOT_FOUND") return c.json({ message: "File not found" }, 404);
   if (refused) return Response.json({ message: refused.message }, { status: statusOf(refused) });
-  log("error", "Request failed", { method: c.req.method, path: c.req.path, ...errorFields(error) });
+  logFault(error, c, log);
   return c.json({ message: "Internal error, see the runtime's log" }, 500);
 }
 
