@@ -519,7 +519,7 @@ export type SandboxMetrics = Message<"hookbox.runtime.v1.SandboxMetrics"> & {
   processCount: number;
 
   /**
-   * Where the numbers come from: "cgroup2", "cgroup1" or "proc".
+   * Where the numbers come from: "cgroup2", "cgroup1", "proc", or "none": of the runtime alone.
    *
    * @generated from field: string source = 6;
    */
@@ -596,7 +596,7 @@ export type Activity = Message<"hookbox.runtime.v1.Activity"> & {
   busyContexts: number;
 
   /**
-   * Processors' worth of time used since the last call, or since the start: 1.5 is one and a half.
+   * Processors' worth of time used over the last second or more: 1.5 is one and a half.
    *
    * @generated from field: double cpu_usage = 5;
    */

@@ -1,0 +1,31 @@
+/** Codes of the wire for what may go wrong; it must not hide a bug behind one: what is not known stays unknown. @module */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { InvalidPathError, MissingError, OutsideError } from "../confine.ts";
+import { SpawnError, type SpawnErrorCode } from "../processes/command.ts";
+
+const OF_SPAWN: Record<SpawnErrorCode, Code> = {
+  "not-found": Code.NotFound,
+  "not-executable": Code.PermissionDenied,
+  "bad-cwd": Code.InvalidArgument,
+  invalid: Code.InvalidArgument,
+  failed: Code.Internal,
+};
+
+/** Waits for `work` and gives its error the code that callers know. @throws {ConnectError} */
+export async function coded<T>(work: T | Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const code = codeFor(error);
+    if (code === undefined || !(error instanceof Error)) throw error;
+    throw new ConnectError(error.message, code);
+  }
+}
+
+function codeFor(error: unknown): Code | undefined {
+  if (error instanceof SpawnError) return OF_SPAWN[error.code];
+  if (error instanceof OutsideError) return Code.PermissionDenied;
+  if (error instanceof MissingError) return Code.NotFound;
+  if (error instanceof InvalidPathError) return Code.InvalidArgument;
+  return undefined;
+}

@@ -1,0 +1,38 @@
+/** All Connect services of the runtime as one set of routes; it must not listen. @module */
+import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
+import { ProcessesService } from "../gen/hookbox/runtime/v1/processes_pb.ts";
+import { ProcessService } from "../gen/process/v1/process_pb.ts";
+import type { TokenCheck } from "../token.ts";
+import { createProcessService, type ProcessServiceOptions } from "./process.ts";
+import { createProcessesService, type ProcessesServiceOptions } from "./processes.ts";
+
+/** What the services work on, and who may call them. */
+export interface RoutesOptions extends ProcessServiceOptions, ProcessesServiceOptions {
+  /** Absent: anybody may call. */
+  token?: TokenCheck | undefined;
+}
+
+/** Registers services on a router of Connect. */
+export type Routes = (router: ConnectRouter) => void;
+
+/** Longest message that is taken, in bytes: input comes in pieces. */
+const READ_MAX_BYTES = 16 << 20;
+
+/** Makes the routes; the same ones serve gRPC, gRPC-web and Connect. */
+export function createRoutes(options: RoutesOptions): Routes {
+  const interceptors = options.token ? [requireToken(options.token)] : [];
+  const shared = { readMaxBytes: READ_MAX_BYTES, interceptors };
+  return (router) => {
+    router.service(ProcessService, createProcessService(options), shared);
+    router.service(ProcessesService, createProcessesService(options), shared);
+  };
+}
+
+function requireToken(check: TokenCheck): Interceptor {
+  return (next) => async (request) => {
+    const verdict = await check(request.header.get("authorization"));
+    if (verdict === "right" || verdict === "none") return await next(request);
+    const why = verdict === "missing" ? "it has no bearer token" : "it has another bearer token";
+    throw new ConnectError(`Cannot answer the call: ${why}`, Code.Unauthenticated);
+  };
+}

@@ -1,0 +1,122 @@
+/** listenGRPC() and createWebHandler(): one port for gRPC, gRPC-web and Connect; the token; a port that closes. @module */
+import { Code, createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { setImmediate } from "node:timers";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ProcessService } from "../../runtime/gen/process/v1/process_pb.ts";
+import { createWebHandler } from "../../runtime/rpc/web.ts";
+import { createTokenCheck } from "../../runtime/token.ts";
+import { aServer, decode, encode, shell } from "./rpc/serving.ts";
+
+const transports = {
+  "gRPC, HTTP/2": (baseUrl: string) => createGrpcTransport({ baseUrl }),
+  "gRPC-web, HTTP/1.1": (baseUrl: string) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }),
+  "gRPC-web, HTTP/2": (baseUrl: string) => createGrpcWebTransport({ baseUrl, httpVersion: "2" }),
+  "Connect JSON, HTTP/1.1": (baseUrl: string) =>
+    createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false }),
+  "Connect, HTTP/2": (baseUrl: string) => createConnectTransport({ baseUrl, httpVersion: "2" }),
+};
+
+test.for(Object.entries(transports))("one port speaks %s", async ([, transport]) => {
+  const { baseUrl } = await aServer();
+  const client = createClient(ProcessService, transport(baseUrl));
+  expect(decode((await client.execute({ config: shell("echo hi") })).stdout)).toBe("hi\n");
+  const cases: (string | undefined)[] = [];
+  for await (const { event } of client.start({ config: shell("echo hi") })) cases.push(event.case);
+  expect(cases).toEqual(["init", "stdout", "exit"]);
+  await expect(client.execute({})).rejects.toMatchObject({ code: Code.InvalidArgument });
+});
+
+test("a preface that comes byte by byte is HTTP/2, and so is a request HTTP/1.1", async () => {
+  const { listening } = await aServer();
+  const speak = async (text: string) => {
+    const socket = connect(listening.port, "127.0.0.1").setNoDelay(true);
+    for (const byte of text) {
+      socket.write(byte);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const answer = await new Promise<Uint8Array>((resolve) => socket.once("data", resolve));
+    socket.destroy();
+    return answer;
+  };
+  // An HTTP/2 server begins with a SETTINGS frame, type 4.
+  expect((await speak("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"))[3]).toBe(4);
+  expect(decode(await speak("GET / HTTP/1.1\r\nhost: x\r\n\r\n"))).toMatch(/^HTTP\/1.1 404 /);
+});
+
+test("requests on one HTTP/1.1 connection come one after another", async () => {
+  const { baseUrl } = await aServer();
+  for (let round = 0; round < 3; round++) {
+    const answer = await fetch(`${baseUrl}/process.v1.ProcessService/Execute`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ config: shell("echo hi") }),
+    });
+    expect(await answer.json()).toEqual({ stdout: "aGkK" });
+  }
+});
+
+test("with a token, only its bearer is let in", async () => {
+  const open = await aServer();
+  const file = join(open.root, "token");
+  writeFileSync(file, "secret\n");
+  const { baseUrl } = await aServer({ token: createTokenCheck(file, true) });
+  const call = (authorization?: string) =>
+    createClient(ProcessService, createGrpcTransport({ baseUrl })).execute(
+      { config: shell("true") },
+      { headers: authorization ? { authorization } : {} },
+    );
+  await expect(call()).rejects.toMatchObject({ code: Code.Unauthenticated });
+  await expect(call("Bearer wrong")).rejects.toMatchObject({ code: Code.Unauthenticated });
+  expect(await call("Bearer secret")).toMatchObject({ exitCode: 0 });
+});
+
+/** A message of a stream as Connect frames it: a byte of flags, four of length. */
+function enveloped(message: string): Uint8Array<ArrayBuffer> {
+  const frame = new Uint8Array(5 + message.length);
+  new DataView(frame.buffer).setUint32(1, message.length);
+  frame.set(encode(message), 5);
+  return frame;
+}
+
+test("createWebHandler() answers its own paths, streams too, and no others", async () => {
+  const { routes } = await aServer();
+  const handler = createWebHandler(routes);
+  expect(handler(new Request("http://x/v1/health"))).toBeUndefined();
+  const answer = await handler(
+    new Request("http://x/process.v1.ProcessService/Execute?x=1", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ config: shell("echo hi; exit 2") }),
+    }),
+  );
+  expect(await answer?.json()).toEqual({ exitCode: 2, stdout: "aGkK" });
+  const stream = await handler(
+    new Request("http://x/process.v1.ProcessService/Start", {
+      method: "POST",
+      headers: { "content-type": "application/connect+json" },
+      body: enveloped(JSON.stringify({ config: shell("echo hi") })),
+    }),
+  );
+  expect(await stream?.text()).toMatch(/\{"init".*\{"stdout":"aGkK"\}.*\{"exit":\{\}\}/s);
+});
+
+test("a port that closes ends what it has, and waits for what runs", async () => {
+  const { baseUrl, listening, processes } = await aServer();
+  const client = createClient(ProcessService, createGrpcTransport({ baseUrl }));
+  const call = client.execute({ config: shell("sleep 300") });
+  call.catch(() => {});
+  await expect.poll(() => processes.list().length).toBe(1);
+  let idle = false;
+  const waiting = listening.idle().then(() => idle = true);
+  expect(idle).toBe(false);
+  processes.killAll();
+  expect(await call).toMatchObject({ exitCode: -1 });
+  await waiting;
+  await listening.close();
+  const another = createClient(ProcessService, createGrpcTransport({ baseUrl }));
+  await expect(another.execute({ config: shell("true") })).rejects.toMatchObject({ code: Code.Unavailable });
+});

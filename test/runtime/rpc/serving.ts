@@ -1,0 +1,36 @@
+/** A runtime's services on a free port of loopback, for tests; killed and closed after each. @module */
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { createRoot } from "../../../runtime/confine.ts";
+import { listenGRPC } from "../../../runtime/listen-grpc.ts";
+import { createMetrics } from "../../../runtime/processes/metrics.ts";
+import { createProcesses } from "../../../runtime/processes/processes.ts";
+import { createRoutes, type RoutesOptions } from "../../../runtime/rpc/routes.ts";
+
+/** Starts them; `transport` speaks gRPC to them. */
+export async function aServer(more: Partial<RoutesOptions> = {}) {
+  const directory = mkdtempSync(join(tmpdir(), "hookbox-rpc-"));
+  const root = await createRoot(directory);
+  const processes = createProcesses({ keepOutputBytes: 100_000 });
+  const metrics = createMetrics({ processes });
+  const routes = createRoutes({ root, processes, metrics, outputBytes: 1 << 20, ...more });
+  const listening = await listenGRPC(routes, "127.0.0.1", 0);
+  onTestFinished(async () => {
+    processes.killAll();
+    await listening.close();
+    rmSync(directory, { recursive: true });
+  });
+  const baseUrl = `http://127.0.0.1:${listening.port}`;
+  return { root: root.path, processes, routes, baseUrl, transport: createGrpcTransport({ baseUrl }), listening };
+}
+
+/** A shell that runs `script`. */
+export function shell(script: string, more: { cwd?: string; envVars?: Record<string, string> } = {}) {
+  return { command: ["/bin/sh", "-c", script], envVars: {}, ...more };
+}
+
+export const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+export const encode = (text: string) => new TextEncoder().encode(text);
