@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { sep } from "node:path";
 import type { IncomingMessage } from "node:http";
-import { type Root } from "./confine.ts";
+import type { Root } from "./confine.ts";
 import { Refused } from "./files/refused.ts";
 
 /** What the listener hands to an app; absent where an app is called without a socket. */
@@ -33,15 +33,28 @@ export function pathAfter(c: Context, prefix: string): string {
 
 /**
  * Reads a path of the wire, where a leading slash may mean two things: `/workspace/a` is that very file if the root is
- * `/workspace`, unless the root has a folder of its own at `workspace`. What is absolute and elsewhere is taken as
- * relative to the root, or left for `locate` to refuse.
+ * `/workspace`, unless the root has a folder of its own at `workspace`. What is absolute and elsewhere is
+ *
+ * | `elsewhere` | taken as |
+ * |---|---|
+ * | `relative` | relative to the root |
+ * | `refuse` | what it is: `locate` refuses it |
+ * | `known` | relative to the root if something is there, else refused |
  */
-export async function wirePath(root: Root, path: string, elsewhere: "relative" | "refuse"): Promise<string> {
+export async function wirePath(
+  root: Root,
+  path: string,
+  elsewhere: "relative" | "refuse" | "known",
+): Promise<string> {
   if (!path.startsWith("/")) return path;
   const relative = path.replace(/^\/+/, "");
   if (relative === "") return ".";
-  const within = path === root.path || path.startsWith(root.path + sep);
-  if (!within) return elsewhere === "relative" ? relative : path;
-  const own = await root.locate(root.path.slice(1), { missing: "allow" }).catch(() => undefined);
-  return own?.exists ? relative : path;
+  if (path === root.path || path.startsWith(root.path + sep)) {
+    return await isThere(root, root.path.slice(1)) ? relative : path;
+  }
+  return elsewhere === "relative" || (elsewhere === "known" && await isThere(root, relative)) ? relative : path;
+}
+
+async function isThere(root: Root, path: string): Promise<boolean> {
+  return await root.locate(path).then(() => true, () => false);
 }

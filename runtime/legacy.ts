@@ -9,7 +9,8 @@
  * | `POST /upload`, form with `file` | 200, 403, 422, 500 |
  * | `GET /download/{path}`, `/list/{path}`, `/exists/{path}` | 200, 403 outside the root, 404 |
  *
- * Ranges and `HEAD` work too. Errors are `{message}`.
+ * Ranges and `HEAD` work too. Errors are `{message}`. The published client drops the leading slash of a path that it
+ * writes or reads, but not of one that it lists or asks for: so `/a` may mean `a` where that exists.
  *
  * @module
  */
@@ -92,14 +93,14 @@ async function upload(c: Context<HTTPEnv>, { root, maxUploadBytes: maxBytes }: L
 }
 
 async function download(c: Context<HTTPEnv>, root: Root): Promise<Response> {
-  const path = await wirePath(root, pathAfter(c, "/download/"), "refuse");
+  const path = await wirePath(root, pathAfter(c, "/download/"), "known");
   const opened = await openForRead(root, path);
   if (opened.handle) return await sendFile(c, opened);
   return c.json({ message: "File not found" }, 404);
 }
 
 async function list(c: Context<HTTPEnv>, root: Root): Promise<Response> {
-  const path = await wirePath(root, pathAfter(c, "/list/"), "refuse");
+  const path = await wirePath(root, pathAfter(c, "/list/"), "known");
   const { stats } = await openStats(root, path);
   if (!stats?.isDirectory()) return c.json({ message: "Path is not a directory" }, 404);
   const entries = await listFolder(root, path);
@@ -126,7 +127,7 @@ async function openStats(root: Root, path: string): Promise<{ stats?: Stats }> {
 
 async function exists(root: Root, path: string): Promise<{ path: string; exists: boolean }> {
   try {
-    return { path, exists: (await root.locate(await wirePath(root, path, "refuse"), { missing: "allow" })).exists };
+    return { path, exists: (await root.locate(await wirePath(root, path, "relative"), { missing: "allow" })).exists };
   } catch (error) {
     if (error instanceof MissingError) return { path, exists: false };
     throw error;

@@ -59,7 +59,7 @@ const SURFACES: Surface[] = [
   { name: "watch", relative: true, act: (_, path) => rest("GET", `/v1/watch/${path}?recursive=true`, { upTo: 1 }) },
   { name: "download", act: (_, path) => legacy("GET", `/download/${path}`) },
   { name: "list", act: (_, path) => legacy("GET", `/list/${path}`) },
-  { name: "exists", act: (_, path) => legacy("GET", `/exists/${path}`) },
+  { name: "exists", relative: true, act: (_, path) => legacy("GET", `/exists/${path}`) },
   { name: "PUT", relative: true, act: (_, path) => rest("PUT", `/v1/files/${path}`, { body: "planted" }) },
   { name: "PUT form", relative: true, act: (_, path) => rest("PUT", `/v1/files/${path}`, formOf("x", "planted")) },
   { name: "upload", act: (path) => legacy("POST", "/upload", formOf(path, "planted")) },

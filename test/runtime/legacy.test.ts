@@ -152,6 +152,16 @@ test("exists says yes or no", async () => {
   expect(JSON.parse((await ask("GET", "/exists/file%2Fg")).text)).toEqual({ path: "file/g", exists: false });
 });
 
+test("what was written without a leading slash is found with one, as the published client asks for it", async () => {
+  expect(JSON.parse((await ask("GET", "/exists/%2Fd%2Ff")).text)).toEqual({ path: "/d/f", exists: true });
+  expect(JSON.parse((await ask("GET", "/exists/%2Fetc%2Fpasswd")).text)).toEqual({
+    path: "/etc/passwd",
+    exists: false,
+  });
+  expect((await ask("GET", "/download/%2Fd%2Ff")).text).toBe("deep");
+  expect(JSON.parse((await ask("GET", "/list/%2Fd")).text)).toMatchObject([{ name: "f" }]);
+});
+
 test.for(
   [
     ["GET", "/download/none", 404, { message: "File not found" }],
