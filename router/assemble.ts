@@ -8,6 +8,9 @@ import { followSandboxes } from "./index/watches.ts";
 import type { RouterOptions } from "./options.ts";
 import { createDialler } from "./proxy/dial.ts";
 import { createReach } from "./reach.ts";
+import { createBudget } from "./wake/budget.ts";
+import { createHold } from "./wake/hold.ts";
+import { createWaker } from "./wake/waker.ts";
 
 /** The router without its ports. */
 export interface Router {
@@ -33,7 +36,17 @@ export function assembleRouter(api: Api, options: RouterSettings, log: Log, sign
     followSandboxes(api, index, { log, signal, namespace, allowLoopback, onListed });
   });
   const settings = { ...options, dialler, onRetry: () => {}, onUpstreamError: () => {} };
-  const reach = createReach(index, createLook(api, index, log));
+  const hold = createHold({
+    index,
+    look: createLook(api, index, log),
+    wake: createWaker({ api, index, log, signal, onWoken: () => {} }),
+    wakes: createBudget(options.wakesPerMinute / 60, options.wakesPerMinute),
+    mayWake: options.mayWake,
+    holdMs: options.holdMs,
+    maxHeld: options.maxHeld,
+    onHeld: () => {},
+  });
+  const reach = createReach(index, hold);
   return {
     handler: createHandler({ reach, settings, allowLoopback }),
     index,

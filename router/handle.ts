@@ -2,15 +2,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { sendRefusal } from "./proxy/answer.ts";
-import { forward } from "./proxy/forward.ts";
+import { type Exchange, forward } from "./proxy/forward.ts";
 import { refuseRaw } from "./proxy/raw.ts";
 import type { ProxySettings } from "./proxy/settings.ts";
-import { forwardUpgrade } from "./proxy/upgrade.ts";
+import { forwardUpgrade, type UpgradeExchange } from "./proxy/upgrade.ts";
 import type { Reach } from "./reach.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
 import { targetFromHeaders } from "./target/headers.ts";
 import { originForm } from "./target/path.ts";
 import { badRequest, type Target } from "./target/target.ts";
+import { POLL_HEADER, sendPhase } from "./wake/page.ts";
+import { waitFor, waitForRaw } from "./waiting.ts";
 
 export interface HandlerParts {
   reach: Reach;
@@ -27,45 +29,53 @@ export interface Handler {
 }
 
 /** Makes the handler. */
-export function createHandler({ reach, settings, allowLoopback }: HandlerParts): Handler {
-  const routed = (request: IncomingMessage) => routeOf(request, allowLoopback);
-  const again = async (target: Target) => reach.now(target) ?? await reach.wait(target);
+export function createHandler(parts: HandlerParts): Handler {
+  const { allowLoopback } = parts;
   return {
     request(request, response, expectsContinue) {
       if (isHealthCheck(request)) return answerHealth(response);
-      const route = routed(request);
+      const route = routeOf(request, allowLoopback);
       if (isRefusal(route)) return sendRefusal(request, response, route);
-      const { target, path } = route;
-      const go = (place: string | Refusal) => {
-        if (typeof place !== "string") return sendRefusal(request, response, place);
-        const locate = () => again(target);
-        forward(
-          { request, response, target, path, proto: "http", extra: [], expectsContinue, locate },
-          place,
-          settings,
-        );
-      };
-      const place = reach.now(target);
-      if (place !== undefined) go(place);
-      else reach.wait(target).then((found) => response.closed || go(found));
+      serve(parts, route, { request, response, expectsContinue });
     },
     upgrade(request, socket, head) {
-      const route = routed(request);
-      if (isRefusal(route)) return refuseRaw(socket, route);
-      const { target, path } = route;
-      const go = (place: string | Refusal) => {
-        if (typeof place !== "string") return refuseRaw(socket, place);
-        const locate = () => again(target);
-        forwardUpgrade(
-          { request, socket, head, target, path, proto: "http", locate, onAnswered() {} },
-          place,
-          settings,
-        );
-      };
       socket.on("error", () => {});
-      again(target).then((found) => socket.destroyed || go(found));
+      const route = routeOf(request, allowLoopback);
+      if (isRefusal(route)) return refuseRaw(socket, route);
+      serveUpgrade(parts, route, { request, socket, head });
     },
   };
+}
+
+type Incoming = Pick<Exchange, "request" | "response" | "expectsContinue">;
+type IncomingUpgrade = Pick<UpgradeExchange, "request" | "socket" | "head">;
+
+function serve({ reach, settings }: HandlerParts, { target, path }: Route, incoming: Incoming): void {
+  const { request, response } = incoming;
+  if (request.headers[POLL_HEADER] !== undefined) return sendPhase(response, reach.standing(target));
+  const go = (place: string | Refusal, extra: string[]) => {
+    if (typeof place !== "string") return sendRefusal(request, response, place);
+    forward({ ...incoming, target, path, proto: "http", extra, locate: () => locate(reach, target) }, place, settings);
+  };
+  const place = reach.now(target);
+  if (place !== undefined) return go(place, []);
+  waitFor(reach, target, request, response).then((held) => held && go(held.place, ["Server-Timing", held.timing]));
+}
+
+function serveUpgrade({ reach, settings }: HandlerParts, { target, path }: Route, incoming: IncomingUpgrade): void {
+  const go = (place: string | Refusal) => {
+    if (typeof place !== "string") return refuseRaw(incoming.socket, place);
+    const exchange = { ...incoming, target, path, proto: "http", locate: () => locate(reach, target), onAnswered() {} };
+    forwardUpgrade(exchange as UpgradeExchange, place, settings);
+  };
+  const place = reach.now(target);
+  if (place !== undefined) return go(place);
+  waitForRaw(reach, target, incoming.socket).then((held) => held && go(held.place));
+}
+
+/** Finds the address anew for another try: the sandbox may have moved. */
+async function locate(reach: Reach, target: Target): Promise<string | Refusal> {
+  return reach.now(target) ?? (await reach.hold(target, new AbortController().signal)).place;
 }
 
 interface Route {

@@ -30,5 +30,11 @@ Patience:
   --max-request-body-bytes N        longest body of a request (default 0: any)
   --shutdown-timeout D              how long running requests may go on after SIGTERM (default 30s)
 
+Waking:
+  --no-wake                         requests wake nothing (Sandboxes can say so for themselves, see docs/router.md)
+  --wake-timeout D                  longest wait for a sandbox that wakes up or starts (default 120s)
+  --wakes-per-minute N              Sandboxes of one namespace that requests wake (default 600; 0: any number)
+  --max-held-requests N             requests that wait for sandboxes at a time (default 10000)
+
   --log-level L                     debug, info, warn or error (default info)
 `;

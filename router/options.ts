@@ -28,6 +28,13 @@ export interface RouterOptions {
   firstDelayMs: number;
   longestDelayMs: number;
   maxBodyBytes: number;
+  /** False: requests wake nothing. */
+  mayWake: boolean;
+  /** Longest wait for a sandbox that is waking up or starting. */
+  holdMs: number;
+  maxHeld: number;
+  /** Of one namespace; 0: any number. */
+  wakesPerMinute: number;
   logLevel: LogLevel;
   help: boolean;
 }
@@ -49,6 +56,10 @@ const OPTIONS = {
   "upstream-retry-initial-delay": { type: "string", default: "200ms" },
   "upstream-retry-max-delay": { type: "string", default: "800ms" },
   "max-request-body-bytes": { type: "string", default: "0" },
+  wake: { type: "boolean", default: true },
+  "wake-timeout": { type: "string", default: "120s" },
+  "max-held-requests": { type: "string", default: "10000" },
+  "wakes-per-minute": { type: "string", default: "600" },
   "log-level": { type: "string", default: "info" },
   help: { type: "boolean", default: false },
 } as const;
@@ -86,6 +97,10 @@ export function readOptions(args: string[]): RouterOptions {
     firstDelayMs: duration("upstream-retry-initial-delay"),
     longestDelayMs: duration("upstream-retry-max-delay"),
     maxBodyBytes: count("max-request-body-bytes"),
+    mayWake: values.wake,
+    holdMs: duration("wake-timeout"),
+    maxHeld: count("max-held-requests"),
+    wakesPerMinute: count("wakes-per-minute"),
     logLevel: logLevelOf(values["log-level"]),
   };
 }

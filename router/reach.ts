@@ -1,40 +1,29 @@
-/** Finds where a request goes: at once where the sandbox can be reached, else after a look or a wait. @module */
+/** Finds where a request goes where that takes no waiting. Pure but for the index it reads. @module */
 import { addressFor } from "./index/address.ts";
-import type { Look } from "./index/look.ts";
 import type { SandboxIndex } from "./index/sandboxindex.ts";
 import { type Standing, standingOf } from "./index/standing.ts";
-import { type Refusal, unreachable } from "./refusal.ts";
+import type { Refusal } from "./refusal.ts";
 import type { Target } from "./target/target.ts";
+import type { Hold } from "./wake/hold.ts";
 
-/** Two ways to find a sandbox's address. */
+/** Two ways to find a sandbox's address, and what there is to tell of it meanwhile. */
 export interface Reach {
-  /** Without waiting; undefined: it takes {@link Reach.wait}. */
+  /** Without waiting; undefined: it takes {@link Reach.hold}. */
   now(target: Target): string | Refusal | undefined;
-  wait(target: Target): Promise<string | Refusal>;
+  hold: Hold;
+  standing(target: Target): Standing;
 }
 
 /** Makes it. */
-export function createReach(index: SandboxIndex, look: Look): Reach {
-  const placeOf = (target: Target, lookedAlready: boolean): string | Refusal | undefined => {
-    const entry = index.find(target.namespace, target.name);
-    const standing = standingOf(target, entry, Date.now());
-    if (standing.state === "reachable") return addressFor(target, standing, entry);
-    return lookedAlready || !isWorthALook(standing) ? refusalOf(target, standing) : undefined;
-  };
+export function createReach(index: SandboxIndex, hold: Hold): Reach {
   return {
-    now: (target) => placeOf(target, false),
-    async wait(target) {
-      await look(target.namespace, target.name);
-      return placeOf(target, true) ?? unreachable(target.name, "it is not known");
+    hold,
+    now(target) {
+      const entry = index.find(target.namespace, target.name);
+      const standing = standingOf(target, entry, Date.now());
+      if (standing.state === "reachable") return addressFor(target, standing, entry);
+      return standing.state === "refused" && !standing.mayLag ? standing.refusal : undefined;
     },
+    standing: (target) => standingOf(target, index.find(target.namespace, target.name), Date.now()),
   };
-}
-
-function isWorthALook(standing: Standing): boolean {
-  return standing.state === "refused" && standing.mayLag;
-}
-
-function refusalOf({ name }: Target, standing: Exclude<Standing, { state: "reachable" }>): Refusal {
-  if (standing.state === "refused") return standing.refusal;
-  return unreachable(name, standing.state === "suspended" ? "the sandbox is suspended" : standing.cause);
 }

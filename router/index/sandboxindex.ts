@@ -8,6 +8,8 @@ export interface Entry {
   pods: PodRecord[];
   /** Addresses that its Pods have had; a client may still know one of them. */
   formerIPs: string[];
+  /** UIDs of Pods that were there while the Sandbox was suspended: they may be on their way out, seen or unseen. */
+  suspects: Set<string>;
   /** When this process first saw its containers fail, in milliseconds; undefined: they do not. */
   failingSince: number | undefined;
 }
@@ -42,8 +44,9 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     const known = byUID.get(uid);
     if (known && isOlder(sandbox, known.sandbox)) return;
     const pods = podsOfSandbox.get(uid) ?? [];
-    const entry = known ?? { sandbox, pods, formerIPs: [], failingSince: undefined };
+    const entry = known ?? { sandbox, pods, formerIPs: [], suspects: new Set<string>(), failingSince: undefined };
     entry.sandbox = sandbox;
+    suspect(entry);
     const isFailing = sandbox.conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True");
     entry.failingSince = isFailing ? entry.failingSince ?? Date.now() : undefined;
     byUID.set(uid, entry);
@@ -68,6 +71,7 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     const entry = byUID.get(sandboxUID);
     if (!entry) return;
     entry.pods = pods;
+    suspect(entry);
     if (gone) entry.formerIPs = [...gone.ips, ...entry.formerIPs].slice(0, FORMER_IPS);
     tell(entry.sandbox);
   }
@@ -113,6 +117,12 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
       };
     },
   };
+}
+
+function suspect({ sandbox, pods, suspects }: Entry): void {
+  if (sandbox.isSuspended) pods.forEach(({ metadata }) => suspects.add(metadata.uid));
+  if (suspects.size === 0) return;
+  for (const uid of suspects) if (!pods.some(({ metadata }) => metadata.uid === uid)) suspects.delete(uid);
 }
 
 /** Versions are numbers that grow: a direct look may have shown a newer one than the watch has come to. */

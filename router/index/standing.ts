@@ -40,6 +40,7 @@ const FAILING_GRACE_MS = 15_000;
  * | mode Suspended, and Ready says that it will not run | refused 502 |
  * | mode Suspended | suspended |
  * | several Pods Ready | refused 502 |
+ * | the Pod was there while the Sandbox was suspended, and nobody has said Ready since | starting |
  * | one Pod Ready, with an address that a Pod can have, not labelled as a pool's | reachable |
  * | Pod on the node's network, or at an address that no Pod has | refused 502 |
  * | Ready says that it will not run, or its containers have been failing for a while | refused 502 |
@@ -67,6 +68,9 @@ export function standingOf(target: Target, entry: Entry | undefined, now: number
   if (pod?.usesHostNetwork) return broken("its Pod uses the network of its node");
   if (pod?.isUnclaimed) {
     return { state: "starting", phase: "handing over", cause: "its Pod is still labelled as a pool's" };
+  }
+  if (pod && entry.suspects.has(pod.metadata.uid) && current(sandbox, "Ready")?.status !== "True") {
+    return { state: "starting", phase: "resuming", cause: "its former Pod may be terminating" };
   }
   if (pod) {
     const { address: ip } = pod;

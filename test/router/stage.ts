@@ -39,8 +39,10 @@ export async function startRouter(api: FakeApi = createFakeApi(), over: Partial<
 export async function startBackend(listener: RequestListener): Promise<{ port: number; server: Server }> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => sockets.add(socket));
   onTestFinished(async () => {
-    server.closeAllConnections();
+    sockets.forEach((socket) => socket.destroy());
     await new Promise((resolve) => server.close(resolve));
   });
   return { port: (server.address() as AddressInfo).port, server };

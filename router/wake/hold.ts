@@ -1,0 +1,131 @@
+/** Keeps a request until its sandbox can be reached, or cannot: looks, wakes, waits. Sends nothing to the sandbox. @module */
+import { addressFor } from "../index/address.ts";
+import type { Look } from "../index/look.ts";
+import { ANNOTATION_PREFIX } from "../index/records.ts";
+import type { SandboxIndex } from "../index/sandboxindex.ts";
+import { standingOf } from "../index/standing.ts";
+import { type Refusal, timedOut } from "../refusal.ts";
+import type { Target } from "../target/target.ts";
+import type { Budget } from "./budget.ts";
+import { createStopwatch } from "./stopwatch.ts";
+import type { Wake } from "./waker.ts";
+
+/** Annotation on Sandboxes, set by users: `false` keeps requests from waking it. */
+export const WAKE_ANNOTATION = `${ANNOTATION_PREFIX}wake`;
+
+/** What came of it, and a Server-Timing header that says where the time went. */
+export interface Held {
+  place: string | Refusal;
+  timing: string;
+}
+
+/** Holds; ends early, with a refusal that nobody reads, once `signal` fires. */
+export type Hold = (target: Target, signal: AbortSignal) => Promise<Held>;
+
+export interface HoldParts {
+  index: SandboxIndex;
+  look: Look;
+  wake: Wake;
+  /** Wakes of a namespace. */
+  wakes: Budget;
+  /** False: requests wake nothing. */
+  mayWake: boolean;
+  holdMs: number;
+  /** Requests held at a time. */
+  maxHeld: number;
+  onHeld(change: 1 | -1): void;
+}
+
+const GONE: Refusal = { status: 499, detail: "The client has gone." };
+/** Time itself changes things: a Sandbox expires, or has been failing for too long. */
+const TICK_MS = 1000;
+
+/** Makes it. */
+export function createHold(parts: HoldParts): Hold {
+  let held = 0;
+  return async (target, signal) => {
+    if (held >= parts.maxHeld) {
+      const refusal = { status: 503, detail: `${held} requests wait for sandboxes already.`, headers: RETRY_SOON };
+      return { place: refusal, timing: "" };
+    }
+    held++;
+    parts.onHeld(1);
+    try {
+      return await wait(parts, target, signal);
+    } finally {
+      held--;
+      parts.onHeld(-1);
+    }
+  };
+}
+
+const RETRY_SOON = { "Retry-After": "1" };
+
+async function wait(parts: HoldParts, target: Target, signal: AbortSignal): Promise<Held> {
+  const { index, look, holdMs } = parts;
+  const { namespace, name } = target;
+  const stopwatch = createStopwatch(performance.now());
+  const end = (place: string | Refusal): Held => ({ place, timing: stopwatch.stop(performance.now()) });
+  const deadline = performance.now() + holdMs;
+  let hasLooked = false;
+  let hasWoken = false;
+  while (!signal.aborted) {
+    const entry = index.find(namespace, name);
+    const standing = standingOf(target, entry, Date.now());
+    if (standing.state === "reachable") return end(addressFor(target, standing, entry));
+    if (standing.state === "refused") {
+      if (hasLooked || !standing.mayLag) return end(standing.refusal);
+      hasLooked = true;
+      stopwatch.enter("look", performance.now());
+      await look(namespace, name);
+      continue;
+    }
+    if (standing.state === "suspended") {
+      stopwatch.enter("wake", performance.now());
+      const refusal = hasWoken ? suspendedAgain(target) : await wakeOnce(parts, target);
+      if (refusal) return end(refusal);
+      hasWoken = true;
+      continue;
+    }
+    stopwatch.enter(standing.phase, performance.now());
+    const left = deadline - performance.now();
+    if (left <= 0) return end(timedOut(name, `${standing.phase} for ${holdMs / 1000} s: ${standing.cause}`));
+    await changeOf(index, target, Math.min(left, TICK_MS), signal);
+  }
+  return end(GONE);
+}
+
+function suspendedAgain({ namespace, name }: Target): Refusal {
+  return { status: 503, detail: `Sandbox ${namespace}/${name} was suspended again before it was Ready.` };
+}
+
+async function wakeOnce({ index, wake, wakes, mayWake }: HoldParts, target: Target): Promise<Refusal | undefined> {
+  const { namespace, name } = target;
+  const { sandbox } = index.find(namespace, name) ?? {};
+  if (!mayWake || sandbox?.annotations[WAKE_ANNOTATION] === "false") {
+    return { status: 503, detail: `Sandbox ${namespace}/${name} is suspended, and requests do not wake it.` };
+  }
+  return await wake(namespace, name, () => refusalOfBudget(namespace, wakes));
+}
+
+function refusalOfBudget(namespace: string, wakes: Budget): Refusal | undefined {
+  const seconds = wakes(namespace, performance.now());
+  if (seconds === 0) return undefined;
+  const detail = `Namespace ${namespace} has woken too many sandboxes: try again in ${seconds} s.`;
+  return { status: 429, detail, headers: { "Retry-After": String(seconds) } };
+}
+
+/** Waits until something happens to the Sandbox or its Pods, for so long at most. */
+function changeOf(index: SandboxIndex, { namespace, name }: Target, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      unlisten();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    const unlisten = index.onChange(namespace, name, end);
+    signal.addEventListener("abort", end);
+  });
+}

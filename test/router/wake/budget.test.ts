@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { createBudget } from "../../../router/wake/budget.ts";
+import { createStopwatch } from "../../../router/wake/stopwatch.ts";
+
+test("createBudget() gives each its burst, then as many as flow in", () => {
+  const budget = createBudget(0.5, 2);
+  expect([budget("a", 0), budget("a", 0), budget("a", 0), budget("b", 0)]).toEqual([0, 0, 2, 0]);
+  expect([budget("a", 1900), budget("a", 2000), budget("a", 2000)]).toEqual([1, 0, 2]);
+  expect([budget("a", 100_000), budget("a", 100_000), budget("a", 100_000)]).toEqual([0, 0, 2]);
+});
+
+test("createBudget() without a rate has no limit", () => {
+  const budget = createBudget(0, 0);
+  expect(Array.from({ length: 100 }, () => budget("a", 0)).filter(Boolean)).toEqual([]);
+});
+
+test("createStopwatch() adds up each part", () => {
+  const stopwatch = createStopwatch(100);
+  stopwatch.enter("wake", 100);
+  stopwatch.enter("handing over", 110);
+  stopwatch.enter("wake", 130);
+  expect(stopwatch.stop(135)).toBe("wake;dur=15.0, handing-over;dur=20.0, hold;dur=35.0");
+});

@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { createFakeApi } from "../../kube/fakeapi.ts";
+import { fetchFrom } from "../client.ts";
+import { naming, putPod, putSandbox, startBackend, startRouter, until } from "../stage.ts";
+
+const browser = (port: number) => ({ ...naming(port), Accept: "text/html,*/*;q=0.8", "Sec-Fetch-Mode": "navigate" });
+
+test("a browser sees a page that tells the phase, and then the sandbox", async () => {
+  const api = createFakeApi();
+  putSandbox(api, "demo", { spec: { operatingMode: "Suspended" } });
+  const { port } = await startRouter(api);
+  const backend = await startBackend((_, answer) => answer.end("the sandbox's own page"));
+  const poll = async () => {
+    const headers = { ...browser(backend.port), "X-Sandbox-Wake-Poll": "1" };
+    return JSON.parse((await fetchFrom(port, { headers })).text);
+  };
+  expect(await poll(), "looking wakes nothing").toMatchObject({ state: "waiting", phase: "suspended" });
+  expect(api.requests.filter(({ method }) => method === "PATCH")).toEqual([]);
+  const page = await fetchFrom(port, { headers: browser(backend.port) });
+  expect(page).toMatchObject({
+    status: 503,
+    headers: { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" },
+  });
+  expect(page.headers["content-security-policy"]).toMatch(/^default-src 'none'; script-src 'nonce-[^']+'/);
+  expect(page.text).toContain("Sandbox <b>team-a/demo</b> is waking up.");
+  expect(api.requests.filter(({ method }) => method === "PATCH"), "the page has woken it").toHaveLength(1);
+  await until(() => api.watches > 0);
+  expect(await poll()).toMatchObject({ state: "waiting", phase: "resuming" });
+  putPod(api, "demo", { status: { conditions: [{ type: "PodScheduled", status: "True" }], podIPs: [] } });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(await poll()).toMatchObject({ state: "waiting", phase: "starting" });
+  putPod(api);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(await poll()).toMatchObject({ state: "ready" });
+  expect(await fetchFrom(port, { headers: browser(backend.port) })).toMatchObject({
+    status: 200,
+    text: "the sandbox's own page",
+  });
+});
+
+test("a script in a page is no browser that wants to see something", async () => {
+  const api = createFakeApi();
+  putSandbox(api);
+  const { port } = await startRouter(api, { holdMs: 900 });
+  const headers = { ...browser(1), "Sec-Fetch-Mode": "cors" };
+  expect(await fetchFrom(port, { headers })).toMatchObject({ status: 504 });
+});
+
+test("a sandbox that cannot wake up is no page but the cause", async () => {
+  const api = createFakeApi();
+  putSandbox(api, "demo", { spec: { shutdownTime: "2020-01-01T00:00:00Z" } });
+  const { port } = await startRouter(api);
+  const reply = await fetchFrom(port, { headers: browser(1) });
+  expect(reply).toMatchObject({ status: 502, text: expect.stringContaining("expired") });
+});
