@@ -10,11 +10,13 @@ export interface GuardOptions {
   stopping(): boolean;
   /** Undefined: no token is asked for. */
   token: TokenCheck | undefined;
+  /** Called for each request that goes through: somebody uses the sandbox. */
+  touch(): void;
   refuse(code: RefusalCode, message: string, headers: Record<string, string>): Response;
 }
 
 /** Makes the middleware: 503 while stopping, 401 without the token where one is mounted. */
-export function createGuard({ open, stopping, token, refuse }: GuardOptions): MiddlewareHandler {
+export function createGuard({ open, stopping, token, touch, refuse }: GuardOptions): MiddlewareHandler {
   return async (c, next) => {
     if (open(c.req.path)) return await next();
     if (stopping()) {
@@ -22,6 +24,7 @@ export function createGuard({ open, stopping, token, refuse }: GuardOptions): Mi
     }
     const verdict = await token?.(c.req.header("Authorization")) ?? "none";
     if (verdict === "missing" || verdict === "wrong") return refuse("UNAUTHENTICATED", notLetIn(verdict), CHALLENGE);
+    touch();
     return await next();
   };
 }

@@ -37,6 +37,8 @@ export interface LegacyOptions extends ExecuteOptions {
   maxUploadBytes: number;
   /** Undefined: no token is asked for. */
   token: TokenCheck | undefined;
+  /** Called for each request but `GET /`. */
+  touch(): void;
   /** Aborts when the runtime begins to stop. */
   stop: AbortSignal;
   log: Log;
@@ -53,6 +55,7 @@ export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {
     open: (path) => path === "/",
     stopping: () => stop.aborted,
     token,
+    touch: options.touch,
     refuse: (code, message, headers) => Response.json({ message }, { status: statusOf({ code } as Refused), headers }),
   }));
   app.get("/", (c) => c.json({ status: "ok", message: "Sandbox Runtime is active." }));

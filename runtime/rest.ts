@@ -17,6 +17,8 @@
  * | `GET /v1/disk` | `{total_bytes, used_bytes, available_bytes, total_files, free_files}` |
  * | `POST /v1/bind {env, files}` | late binding: `{digest, env, files}` names only; `GET` says it again, `DELETE` revokes |
  *
+ * And `POST /{service}/{method}`: the services of port 9090 over Connect and gRPC-web, which take HTTP/1.1.
+ *
  * More statuses than published: 206 and 416 (ranges), 304 (`If-None-Match`), 401 (a token is mounted and the request has
  * another or none), 405, 413 (too large, or the disk is full), 503 (stopping).
  *
@@ -46,6 +48,10 @@ export interface RestOptions {
   token: TokenCheck;
   /** What the token guards: everything but health, or binding alone. */
   tokenScope: "all" | "bind";
+  /** Called for each request but health. */
+  touch(): void;
+  /** Answers what is on this port besides, or `undefined`: Connect and gRPC-web. */
+  web(request: Request): Promise<Response> | undefined;
   /** Aborts when the runtime begins to stop. */
   stop: AbortSignal;
   log: Log;
@@ -60,6 +66,7 @@ export function createRest(options: RestOptions): Hono<HTTPEnv> {
     open: (path) => path === "/v1/health",
     stopping: () => stop.aborted,
     token: tokenScope === "all" ? token : undefined,
+    touch: options.touch,
     refuse,
   }));
   app.get("/v1/health", (c) => {
@@ -73,6 +80,7 @@ export function createRest(options: RestOptions): Hono<HTTPEnv> {
   addMore(app, options);
   addBinding(app, options);
   app.all("/v1/:endpoint{(files|health|metadata|stat|folders|rename|archive|watch|disk|bind)}/*", () => wrongMethod());
+  app.post("/:service/:method", async (c, next) => await options.web(c.req.raw) ?? await next());
   app.notFound((c) => refuse("NOT_FOUND", `Cannot find ${c.req.method} ${c.req.path}: no such endpoint`));
   app.onError((error, c) => answerError(error, c, log));
   return app;

@@ -5,16 +5,21 @@ import type { Log } from "../lib/log.ts";
 import { createBinding } from "./bind.ts";
 import { createRoot } from "./confine.ts";
 import { createLegacy } from "./legacy.ts";
+import { listenGRPC } from "./listen-grpc.ts";
 import { listen, type Listening } from "./listen.ts";
 import type { RuntimeOptions } from "./options.ts";
+import { createMetrics } from "./processes/metrics.ts";
 import { createProcesses } from "./processes/processes.ts";
 import { createRest } from "./rest.ts";
+import { createRoutes } from "./rpc/routes.ts";
+import { createWebHandler } from "./rpc/web.ts";
 import { createTokenCheck } from "./token.ts";
 
 /** A runtime that listens. */
 export interface Runtime {
   port: number;
   restPort: number;
+  grpcPort: number;
   /**
    * Stops: health says 503, new requests are refused, running ones may end for `shutdownMs`; then commands are killed
    * with all their children, and the ports close.
@@ -27,53 +32,54 @@ const LAST_ANSWERS_MS = 1000;
 
 /** Starts the runtime. @throws if a port is taken or the root cannot be made; nothing is left listening then */
 export async function startRuntime(options: RuntimeOptions, log: Log): Promise<Runtime> {
-  const root = await createRoot(options.root);
-  const token = createTokenCheck(options.tokenFile, options.tokenRequired);
-  const binding = createBinding(root);
-  const processes = createProcesses({ env: binding.env });
   const [stopping, killing] = [new AbortController(), new AbortController()];
-  const shared = { root, maxUploadBytes: options.maxUploadBytes, stop: stopping.signal, log };
-  const { outputBytes, execTimeoutMs: timeoutMs, tokenScope } = options;
-  const legacy = createLegacy({
-    ...shared,
-    run: processes.run,
-    timeoutMs,
-    outputBytes,
+  const { apps: { legacy, rest, routes }, processes, root } = await assemble(options, log, {
+    stop: stopping.signal,
     kill: killing.signal,
-    token: tokenScope === "all" ? token : undefined,
   });
-  const metadata = { prefix: options.metadataPrefix, env: process.env };
-  const rest = createRest({ ...shared, binding, token, tokenScope, metadata });
-  const ports = await listenAll(options.host, [
-    { port: options.port, listener: getRequestListener(legacy.fetch) },
-    { port: options.restPort, listener: getRequestListener(rest.fetch) },
+  const { host } = options;
+  const ports = await listenAll([
+    () => listen(getRequestListener(legacy.fetch), host, options.port),
+    () => listen(getRequestListener(rest.fetch), host, options.restPort),
+    () => listenGRPC(routes, host, options.grpcPort),
   ]);
-  const [port = 0, restPort = 0] = ports.map(({ port }) => port);
-  log("info", "Listening", { host: options.host, port, restPort, root: root.path });
+  const [port = 0, restPort = 0, grpcPort = 0] = ports.map(({ port }) => port);
+  log("info", "Listening", { host, port, restPort, grpcPort, root: root.path });
   let stopped: Promise<void> | undefined;
-  return {
-    port,
-    restPort,
-    stop: () =>
-      stopped ??= (async () => {
-        stopping.abort();
-        await within(options.shutdownMs, idle(ports));
-        killing.abort();
-        processes.killAll();
-        await within(LAST_ANSWERS_MS, idle(ports));
-        await Promise.all(ports.map((listening) => listening.close()));
-        log("info", "Stopped");
-      })(),
+  const stop = async () => {
+    stopping.abort();
+    await within(options.shutdownMs, idle(ports));
+    killing.abort();
+    processes.killAll();
+    await within(LAST_ANSWERS_MS, idle(ports));
+    await Promise.all(ports.map((listening) => listening.close()));
+    log("info", "Stopped");
   };
+  return { port, restPort, grpcPort, stop: () => stopped ??= stop() };
 }
 
-async function listenAll(
-  host: string,
-  wanted: { port: number; listener: Parameters<typeof listen>[0] }[],
-): Promise<Listening[]> {
+/** Makes everything that needs no port. */
+async function assemble(options: RuntimeOptions, log: Log, signals: { stop: AbortSignal; kill: AbortSignal }) {
+  const { outputBytes, execTimeoutMs: timeoutMs, maxUploadBytes, tokenScope } = options;
+  const root = await createRoot(options.root);
+  const token = createTokenCheck(options.tokenFile, options.tokenRequired);
+  const tokenForAll = tokenScope === "all" ? token : undefined;
+  const binding = createBinding(root);
+  const processes = createProcesses({ env: binding.env });
+  const metrics = createMetrics({ processes });
+  const routes = createRoutes({ root, processes, metrics, outputBytes, token: tokenForAll });
+  const shared = { root, maxUploadBytes, touch: processes.touch, log, ...signals };
+  const legacy = createLegacy({ ...shared, run: processes.run, timeoutMs, outputBytes, token: tokenForAll });
+  const metadata = { prefix: options.metadataPrefix, env: process.env };
+  const rest = createRest({ ...shared, binding, token, tokenScope, metadata, web: createWebHandler(routes) });
+  return { apps: { legacy, rest, routes }, processes, root };
+}
+
+/** Opens one port after another; if one cannot be had the others are given back. */
+async function listenAll(opening: (() => Promise<Listening>)[]): Promise<Listening[]> {
   const ports: Listening[] = [];
   try {
-    for (const { port, listener } of wanted) ports.push(await listen(listener, host, port));
+    for (const open of opening) ports.push(await open());
     return ports;
   } catch (error) {
     await Promise.all(ports.map((listening) => listening.close()));

@@ -143,6 +143,11 @@ test("the token guards everything but health, or binding alone", async () => {
     expect([path, (await send(runtime[port], "GET", path, { headers })).status]).toEqual([path, 200]);
     expect([path, (await send(narrow[port], "GET", path)).status]).toEqual([path, 200]);
   }
+  const call = "/process.v1.ProcessService/Execute";
+  for (const port of [runtime.restPort, runtime.grpcPort]) {
+    const headers = { "Content-Type": "application/json" };
+    expect((await send(port, "POST", call, { headers, body: "{}" })).status).toBe(401);
+  }
   expect((await send(runtime.restPort, "GET", "/v1/health")).status).toBe(200);
   expect((await send(runtime.port, "GET", "/")).status).toBe(200);
 });

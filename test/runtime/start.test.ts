@@ -1,8 +1,11 @@
 /** startRuntime() and main.ts: ports, and a stop that cuts nothing and leaves nothing. @module */
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { ProcessService } from "../../runtime/gen/process/v1/process_pb.ts";
 import { makeRoot, type TestRoot } from "./folders.ts";
 import { send, startTestRuntime } from "./servers.ts";
 
@@ -56,6 +59,22 @@ async function startMain({ root }: TestRoot, ...args: string[]) {
   const line = log.split("\n").find((line) => line.includes('"Listening"')) ?? "{}";
   return { child, log: () => log, ...JSON.parse(line) as { port: number; restPort: number } };
 }
+
+test("processes can be called on 9090 by gRPC and on 8080 by Connect, in the same sandbox", async () => {
+  const { root } = await makeRoot();
+  const runtime = await startTestRuntime(root.path);
+  onTestFinished(() => runtime.stop());
+  const transports = [
+    createGrpcTransport({ baseUrl: `http://127.0.0.1:${runtime.grpcPort}` }),
+    createConnectTransport({ baseUrl: `http://127.0.0.1:${runtime.restPort}`, httpVersion: "1.1" }),
+    createGrpcWebTransport({ baseUrl: `http://127.0.0.1:${runtime.restPort}`, httpVersion: "1.1" }),
+  ];
+  for (const transport of transports) {
+    const client = createClient(ProcessService, transport);
+    const { stdout } = await client.execute({ config: { command: ["pwd"] } });
+    expect(new TextDecoder().decode(stdout)).toBe(`${root.path}\n`);
+  }
+});
 
 test("main.ts listens, and ends with 0 on SIGTERM", async () => {
   const { child, restPort, port } = await startMain(await makeRoot());
