@@ -13,7 +13,7 @@ import { createProcesses } from "./processes/processes.ts";
 import { createRest } from "./rest.ts";
 import { createRoutes } from "./rpc/routes.ts";
 import { createWebHandler } from "./rpc/web.ts";
-import { createTokenCheck } from "./token.ts";
+import { createTokenCheck, tokenIsMounted } from "./token.ts";
 
 /** A runtime that listens. */
 export interface Runtime {
@@ -30,7 +30,11 @@ export interface Runtime {
 /** How long answers of commands that were killed may take to get out, in milliseconds. */
 const LAST_ANSWERS_MS = 1000;
 
-/** Starts the runtime. @throws if a port is taken or the root cannot be made; nothing is left listening then */
+/**
+ * Starts the runtime.
+ *
+ * @throws if a port is taken, the root cannot be made or the token cannot be read; nothing is left listening then
+ */
 export async function startRuntime(options: RuntimeOptions, log: Log): Promise<Runtime> {
   const [stopping, killing] = [new AbortController(), new AbortController()];
   const { apps: { legacy, rest, routes }, processes, root } = await assemble(options, log, {
@@ -38,13 +42,14 @@ export async function startRuntime(options: RuntimeOptions, log: Log): Promise<R
     kill: killing.signal,
   });
   const { host } = options;
+  const token = await tokenIsMounted(options.tokenFile, options.tokenRequired) ? options.tokenScope : "none";
   const ports = await listenAll([
     () => listen(getRequestListener(legacy.fetch), host, options.port),
     () => listen(getRequestListener(rest.fetch), host, options.restPort),
     () => listenGRPC(routes, host, options.grpcPort),
   ]);
   const [port = 0, restPort = 0, grpcPort = 0] = ports.map(({ port }) => port);
-  log("info", "Listening", { host, port, restPort, grpcPort, root: root.path });
+  log("info", "Listening", { host, port, restPort, grpcPort, root: root.path, token });
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     stopping.abort();

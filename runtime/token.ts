@@ -36,13 +36,37 @@ export function createTokenCheck(file: string | undefined, required: boolean): T
   };
 }
 
+/**
+ * Looks at the token file once, before anybody is let in or not.
+ *
+ * @returns whether there is one
+ * @throws {Error} if it cannot be read or is empty, or is missing and required
+ */
+export async function tokenIsMounted(file: string, required: boolean): Promise<boolean> {
+  const refuse = (why: string) => new Error(`Cannot use the token in "${file}": ${why}`);
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if (!isAbsent(error)) throw refuse(error instanceof Error ? error.message : String(error));
+    if (required) throw refuse("there is no such file");
+    return false;
+  }
+  if (text.trim() === "") throw refuse("the file is empty");
+  return true;
+}
+
+function isAbsent(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "ENOENT" || code === "ENOTDIR";
+}
+
 async function readToken(file: string): Promise<string | undefined> {
   try {
     return (await readFile(file, "utf8")).trim();
   } catch (error) {
-    const code = codeOf(error);
     // Anything but "there is none" (no right to read it, a folder) fails closed.
-    return code === "ENOENT" || code === "ENOTDIR" ? undefined : "";
+    return isAbsent(error) ? undefined : "";
   }
 }
 

@@ -1,7 +1,7 @@
 /** createTokenCheck(): which requests have the token, while the file changes. @module */
 import { rm, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { createTokenCheck } from "../../runtime/token.ts";
+import { createTokenCheck, tokenIsMounted } from "../../runtime/token.ts";
 import { makeRoot } from "./folders.ts";
 
 test("a check without a file knows no token", async () => {
@@ -42,4 +42,12 @@ test("the file is read anew, and what cannot be read lets nobody in", async () =
     "missing",
   ]);
   expect(await createTokenCheck(at(""), false)("Bearer x")).toBe("wrong");
+});
+
+test("tokenIsMounted() says whether there is one, and throws where that is not what it looks like", async () => {
+  const { at } = await makeRoot({ "token": "one", "empty": " \n" });
+  expect([await tokenIsMounted(at("token"), true), await tokenIsMounted(at("none"), false)]).toEqual([true, false]);
+  await expect(tokenIsMounted(at("none"), true)).rejects.toThrow("there is no such file");
+  await expect(tokenIsMounted(at("empty"), false)).rejects.toThrow("the file is empty");
+  await expect(tokenIsMounted(at(""), false)).rejects.toThrow(/^Cannot use the token in .*EISDIR/);
 });
