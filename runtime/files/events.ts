@@ -4,7 +4,7 @@
 export interface EventQueue<T> {
   /** Adds an event; beyond the limit all that wait are replaced by `overflow`. */
   push(event: T): void;
-  /** No more events come: the reader ends after those that wait. */
+  /** No more events come, nor are they taken: the reader ends after those that wait. */
   end(): void;
   /** Yields events as they come; `idle` each time none came for `idleMs` milliseconds. */
   take(): AsyncGenerator<T>;
@@ -38,6 +38,7 @@ export function createEventQueue<T>({ most, overflow, idle, idleMs }: EventQueue
   }
   return {
     push: (event) => {
+      if (ended) return;
       if (waiting.length >= most) waiting = [overflow];
       else waiting.push(event);
       wake();

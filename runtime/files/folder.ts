@@ -12,6 +12,8 @@ import { codeOf, missing, outside, type ResolveOptions, type Root } from "../con
 export interface Folder {
   /** The folder itself, for `readdir` and the like. */
   here: string;
+  /** False where it is known by its path only. */
+  held: boolean;
   at(name: string): string;
   /** Calls `use` with a folder in this one, held open in the same way. @throws {MissingError} if it is no folder */
   within<T>(name: string, use: (child: Folder) => Promise<T>): Promise<T>;
@@ -79,6 +81,7 @@ async function withPinned<T>(root: Root, target: Target, use: (folder: Folder) =
 function pinnedFolder(handle: FileHandle): Folder {
   return {
     here: `/proc/self/fd/${handle.fd}`,
+    held: true,
     at: (name) => childOf(handle, name),
     within: async (name, use) => {
       const child = await openChild(childOf(handle, name), { wanted: name });
@@ -140,6 +143,7 @@ async function checkedFolder(root: Root, { parts, wanted, make }: Target): Promi
 function plainFolder(path: string): Folder {
   return {
     here: path,
+    held: false,
     at: (name) => join(path, name),
     within: async (name, use) => {
       await checkFolder(join(path, name), name);

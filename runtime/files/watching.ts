@@ -27,6 +27,8 @@ interface WatchedFolder {
   inode: number;
   /** The name under which the system reports the folder itself: the last part of the path it was given. */
   selfName: string;
+  /** What is in it, on Deno: there a folder's watcher also tells of what happens further down, by the bare name. */
+  names: Set<string> | undefined;
 }
 
 const MOST_FOLDERS = 8192;
@@ -34,8 +36,12 @@ const MOST_PENDING = 8192;
 
 /** Watches a folder first and then looks into it, so that nothing made in between is missed. */
 export async function addFolder(watching: Watching, folder: Folder, path: string, isNew: boolean): Promise<void> {
-  if (watching.folders.has(path) || !await startWatching(watching, folder, path) || !watching.recursive) return;
+  if (watching.folders.has(path) || !await startWatching(watching, folder, path)) return;
+  const names = watching.folders.get(path)?.names;
+  if (!watching.recursive && !names) return;
   for await (const entry of await opendir(folder.here)) {
+    names?.add(entry.name);
+    if (!watching.recursive) continue;
     const child = join(path, entry.name);
     if (isNew) await look(watching, folder, { path: child, name: entry.name, kind: "rename" });
     else if (entry.isDirectory()) await enter(watching, folder, entry.name, child, false);
@@ -53,11 +59,12 @@ async function enter(watching: Watching, folder: Folder, name: string, path: str
 
 async function startWatching(watching: Watching, folder: Folder, path: string): Promise<boolean> {
   const { ino } = await stat(folder.here);
+  const names = folder.held ? undefined : new Set<string>();
   try {
     if (watching.folders.size >= MOST_FOLDERS) throw new RangeError("too many folders");
     const watcher = watch(folder.here, (kind, name) => name !== null && enqueue(watching, path, kind, name));
     watcher.on("error", () => {});
-    watching.folders.set(path, { watcher, inode: ino, selfName: basename(folder.here) });
+    watching.folders.set(path, { watcher, inode: ino, selfName: basename(folder.here), names });
     return true;
   } catch (error) {
     if (path === "" || codeOf(error) === "ENOENT") throw error;
@@ -86,7 +93,13 @@ async function onEvent(watching: Watching, path: string, kind: string, name: str
   try {
     await withFolder(watching.root, { parts, wanted: path }, async (folder) => {
       if ((await stat(folder.here)).ino !== watched.inode) throw new MissingError();
-      await look(watching, folder, { path: join(path, name), name, kind, selfName: watched.selfName });
+      await look(watching, folder, {
+        path: join(path, name),
+        name,
+        kind,
+        selfName: watched.selfName,
+        names: watched.names,
+      });
     });
   } catch (error) {
     if (!(error instanceof MissingError)) throw error;
@@ -103,15 +116,17 @@ interface Change {
   /** As the system says it: `rename` for what comes and goes, else `change`. */
   kind: string;
   selfName?: string;
+  names?: Set<string> | undefined;
 }
 
-async function look(watching: Watching, folder: Folder, { path, name, kind, selfName }: Change): Promise<void> {
+async function look(watching: Watching, folder: Folder, { path, name, kind, selfName, names }: Change): Promise<void> {
   const stats = await lstat(folder.at(name)).catch(() => undefined);
   if (!stats) {
-    if (name === selfName) return;
+    if (name === selfName || (names && !names.delete(name))) return;
     forget(watching, path);
     return watching.push({ type: "removed", path });
   }
+  names?.add(name);
   if (kind !== "rename") return watching.push({ type: "modified", path });
   watching.push({ type: "created", path, kind: entryOf(name, stats).type });
   if (!stats.isDirectory() || !watching.recursive) return;
