@@ -1,23 +1,27 @@
 /** What becomes of a request, from its head to the proxy. Forwards nothing itself. @module */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { sendRefusal } from "./proxy/answer.ts";
+import type { Gate, Pass } from "./access/gate.ts";
+import type { Limits } from "./access/limits.ts";
+import { sendRedirect, sendRefusal } from "./proxy/answer.ts";
 import { type Exchange, forward } from "./proxy/forward.ts";
 import { refuseRaw } from "./proxy/raw.ts";
 import type { ProxySettings } from "./proxy/settings.ts";
 import { forwardUpgrade, type UpgradeExchange } from "./proxy/upgrade.ts";
 import type { Reach } from "./reach.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
-import { targetFromHeaders } from "./target/headers.ts";
-import { originForm } from "./target/path.ts";
-import { badRequest, type Target } from "./target/target.ts";
+import { targetsFromHost } from "./target/host.ts";
+import { hostOf, type Route, routeOf, type RouteOptions } from "./target/route.ts";
+import type { Target } from "./target/target.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
 import { waitFor, waitForRaw } from "./waiting.ts";
 
 export interface HandlerParts {
+  routing: RouteOptions;
+  gate: Gate;
+  limits: Limits | undefined;
   reach: Reach;
   settings: ProxySettings;
-  allowLoopback: boolean;
 }
 
 /** What takes requests. */
@@ -28,49 +32,93 @@ export interface Handler {
   upgrade(request: IncomingMessage, socket: Socket, head: Uint8Array): void;
 }
 
+/** A request for which it is known where it goes and that it may. */
+type Passed = Pick<Exchange, "target" | "path" | "proto" | "withheld" | "added" | "locate">;
+
 /** Makes the handler. */
 export function createHandler(parts: HandlerParts): Handler {
-  const { allowLoopback } = parts;
   return {
     request(request, response, expectsContinue) {
-      if (isHealthCheck(request)) return answerHealth(response);
-      const route = routeOf(request, allowLoopback);
-      if (isRefusal(route)) return sendRefusal(request, response, route);
-      serve(parts, route, { request, response, expectsContinue });
+      if (isHealthCheck(request, parts.routing)) return answerHealth(response);
+      admit(parts, request, response, (passed, pass) => {
+        if (isRefusal(passed)) return sendRefusal(request, response, passed);
+        if (request.headers[POLL_HEADER] !== undefined) return sendPhase(response, parts.reach.standing(passed.target));
+        if (pass?.redirect) return sendRedirect(response, pass.redirect);
+        serve(parts, passed, { request, response, expectsContinue });
+      });
     },
     upgrade(request, socket, head) {
       socket.on("error", () => {});
-      const route = routeOf(request, allowLoopback);
-      if (isRefusal(route)) return refuseRaw(socket, route);
-      serveUpgrade(parts, route, { request, socket, head });
+      admit(parts, request, socket, (passed) => {
+        if (isRefusal(passed)) return refuseRaw(socket, passed);
+        serveUpgrade(parts, passed, { request, socket, head });
+      });
     },
   };
 }
 
-type Incoming = Pick<Exchange, "request" | "response" | "expectsContinue">;
-type IncomingUpgrade = Pick<UpgradeExchange, "request" | "socket" | "head">;
-
-function serve({ reach, settings }: HandlerParts, { target, path }: Route, incoming: Incoming): void {
-  const { request, response } = incoming;
-  if (request.headers[POLL_HEADER] !== undefined) return sendPhase(response, reach.standing(target));
-  const go = (place: string | Refusal, extra: string[]) => {
-    if (typeof place !== "string") return sendRefusal(request, response, place);
-    forward({ ...incoming, target, path, proto: "http", extra, locate: () => locate(reach, target) }, place, settings);
+/** Decides whether the request is let in; calls `then` with what follows, unless the client has gone meanwhile. */
+function admit(
+  parts: HandlerParts,
+  request: IncomingMessage,
+  client: ServerResponse | Socket,
+  then: (passed: Passed | Refusal, pass?: Pass) => void,
+): void {
+  const route = routeOf(request, parts.routing);
+  if (isRefusal(route)) return then(route);
+  const admitted = (pass: Pass | Refusal) => {
+    if (isRefusal(pass)) return then(pass);
+    const release = parts.limits?.(pass.client, performance.now());
+    if (typeof release === "object") return then(release);
+    if (release) client.once("close", release);
+    then(passedOf(parts.reach, request, route, pass), pass);
   };
-  const place = reach.now(target);
-  if (place !== undefined) return go(place, []);
-  waitFor(reach, target, request, response).then((held) => held && go(held.place, ["Server-Timing", held.timing]));
+  const pass = parts.gate(request, route);
+  if (pass instanceof Promise) pass.then((found) => client.closed || admitted(found));
+  else admitted(pass);
 }
 
-function serveUpgrade({ reach, settings }: HandlerParts, { target, path }: Route, incoming: IncomingUpgrade): void {
+function passedOf(reach: Reach, request: IncomingMessage, { target, base }: Route, pass: Pass): Passed {
+  const { path, withheld, added } = pass;
+  return {
+    target,
+    path,
+    proto: "encrypted" in request.socket ? "https" : "http",
+    withheld,
+    added: base === "" ? added : [...added, "X-Forwarded-Prefix", base],
+    locate: () => locate(reach, target),
+  };
+}
+
+function serve(
+  { reach, settings }: HandlerParts,
+  passed: Passed,
+  incoming: Pick<Exchange, "request" | "response" | "expectsContinue">,
+): void {
+  const { request, response } = incoming;
+  const go = (place: string | Refusal, extra: string[]) => {
+    if (typeof place !== "string") return sendRefusal(request, response, place);
+    forward({ ...incoming, ...passed, extra }, place, settings);
+  };
+  const place = reach.now(passed.target);
+  if (place !== undefined) return go(place, []);
+  waitFor(reach, passed.target, request, response).then((held) =>
+    held && go(held.place, ["Server-Timing", held.timing])
+  );
+}
+
+function serveUpgrade(
+  { reach, settings }: HandlerParts,
+  passed: Passed,
+  incoming: Pick<UpgradeExchange, "request" | "socket" | "head">,
+): void {
   const go = (place: string | Refusal) => {
     if (typeof place !== "string") return refuseRaw(incoming.socket, place);
-    const exchange = { ...incoming, target, path, proto: "http", locate: () => locate(reach, target), onAnswered() {} };
-    forwardUpgrade(exchange as UpgradeExchange, place, settings);
+    forwardUpgrade({ ...incoming, ...passed, onAnswered() {} }, place, settings);
   };
-  const place = reach.now(target);
+  const place = reach.now(passed.target);
   if (place !== undefined) return go(place);
-  waitForRaw(reach, target, incoming.socket).then((held) => held && go(held.place));
+  waitForRaw(reach, passed.target, incoming.socket).then((held) => held && go(held.place));
 }
 
 /** Finds the address anew for another try: the sandbox may have moved. */
@@ -78,22 +126,11 @@ async function locate(reach: Reach, target: Target): Promise<string | Refusal> {
   return reach.now(target) ?? (await reach.hold(target, new AbortController().signal)).place;
 }
 
-interface Route {
-  target: Target;
-  /** Path and query for the sandbox. */
-  path: string;
-}
-
-function routeOf({ url, headers }: IncomingMessage, allowLoopback: boolean): Route | Refusal {
-  const path = originForm(url ?? "");
-  if (path === undefined) return badRequest("Invalid request path.");
-  const target = targetFromHeaders(headers, allowLoopback);
-  return isRefusal(target) ? target : { target, path };
-}
-
-/** What a load balancer asks; a sandbox's own `/healthz` is asked for with X-Sandbox-ID. */
-function isHealthCheck({ url, method, headers }: IncomingMessage): boolean {
-  return url === "/healthz" && method === "GET" && headers["x-sandbox-id"] === undefined;
+/** What a load balancer asks; a sandbox's own `/healthz` is asked for by its name. */
+function isHealthCheck(request: IncomingMessage, { domain }: RouteOptions): boolean {
+  const { url, method, headers } = request;
+  if (url !== "/healthz" || method !== "GET" || headers["x-sandbox-id"] !== undefined) return false;
+  return domain === undefined || targetsFromHost(hostOf(request), domain) === undefined;
 }
 
 function answerHealth(response: ServerResponse): void {

@@ -1,9 +1,9 @@
 /** What `--help` prints. @module */
 
-export const HELP = `Usage: router/main.ts --authz-mode MODE [options]
+export const HELP = `Usage: router/main.ts [options]
 
-Forwards requests to sandboxes. A request names its sandbox by X-Sandbox-ID, X-Sandbox-Namespace (default "default") and
-X-Sandbox-Port (default 8888).
+Forwards requests to sandboxes, and wakes those that are suspended. A request names its sandbox by X-Sandbox-ID,
+X-Sandbox-Namespace (default "default") and X-Sandbox-Port (default 8888).
 
 Cluster:
   --kubeconfig F                    which cluster (default: the one this Pod runs in)
@@ -16,8 +16,27 @@ Ports:
   --health-probe-bind-address H:P   /healthz and /readyz (default :8081; with --kubeconfig none)
                                     an address without host is 0.0.0.0, with --kubeconfig 127.0.0.1
 
+Names beside headers:
+  --path-routing-prefix P           also by path: P/<namespace>/<sandbox ID>/<port>/<rest>
+  --domain D                        also by host: <port>-<sandbox ID>-<namespace>.D
+
 Who may:
-  --authz-mode MODE                 allow-all: everybody, without authentication
+  --authz-mode MODE                 tokenreview (default): the API server knows the token, and its user may "connect" to
+                                    this Sandbox; scoped-token: the token is signed for this Sandbox; allow-all: everybody
+  --authz-tokenreview-ttl D         how long an answer is good for (default 30s)
+  --authz-tokenreview-cache-size N  answers that are remembered (default 2048)
+  --authz-tokenreview-audiences A,B for whom tokens must be made (default: the API server)
+  --no-authz-tokenreview-require-token
+                                    let in who shows no token
+  --authz-scoped-token-secret-file F
+                                    secrets of 32 bytes or more, one in each line; the first signs
+  --authz-cookie-query-param Q      browsers may carry the token as ?Q=…
+  --authz-cookie-name C             and go on with it in the cookie C
+  --authz-cookie-samesite S         Lax (default), Strict or None
+  --authz-cookie-insecure           cookies without Secure, for plain HTTP
+  --authz-cookie-allowed-origins O  origins whose pages may use the cookie beside the sandbox's own
+  --client-requests-per-second N    of one client, and twice as many at once (default 0: any number)
+  --client-max-concurrent N         requests and open streams of one client (default 0: any number)
   --allow-loopback-pod-ip           Pods may have loopback addresses: for tests on one machine
 
 Patience:

@@ -8,7 +8,7 @@ import { runRouter } from "./run.ts";
 const stop = new AbortController();
 try {
   const options = readOptions(commandLine());
-  if (options.help) {
+  if (!options) {
     process.stdout.write(HELP);
   } else {
     const running = runRouter(options, stop.signal);

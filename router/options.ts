@@ -1,13 +1,12 @@
 /** The router's command line. Reads nothing but its arguments. @module */
 import { parseArgs } from "node:util";
 import type { LogLevel } from "../lib/log.ts";
-import { parseDuration } from "./durations.ts";
-
-/** An address to listen on; port 0: a free one. */
-export interface Bind {
-  host: string;
-  port: number;
-}
+import type { BrowserOptions } from "./access/credentials.ts";
+import type { LimitOptions } from "./access/limits.ts";
+import { authzOf, type AuthzOptions, browserOf } from "./accessoptions.ts";
+import { FLAGS, type Values } from "./flags.ts";
+import { type Bind, bindOf, choiceOf, durationOf, wholeNumber } from "./optionvalues.ts";
+import { isPathPrefix } from "./target/pathroute.ts";
 
 /** What the command line says. Times in milliseconds. */
 export interface RouterOptions {
@@ -18,7 +17,11 @@ export interface RouterOptions {
   http: Bind;
   /** Undefined: none. */
   health: Bind | undefined;
-  authzMode: "allow-all";
+  pathPrefix: string | undefined;
+  domain: string | undefined;
+  authz: AuthzOptions;
+  browser: BrowserOptions;
+  limits: LimitOptions;
   allowLoopback: boolean;
   answerMs: number;
   silenceMs: number;
@@ -36,109 +39,82 @@ export interface RouterOptions {
   /** Of one namespace; 0: any number. */
   wakesPerMinute: number;
   logLevel: LogLevel;
-  help: boolean;
 }
 
-const OPTIONS = {
-  kubeconfig: { type: "string" },
-  context: { type: "string" },
-  "cache-namespace": { type: "string" },
-  port: { type: "string" },
-  "http-bind-address": { type: "string" },
-  "health-probe-bind-address": { type: "string" },
-  "authz-mode": { type: "string" },
-  "allow-loopback-pod-ip": { type: "boolean", default: false },
-  "proxy-timeout": { type: "string", default: "180s" },
-  "response-header-timeout": { type: "string", default: "180s" },
-  "dial-timeout": { type: "string", default: "5s" },
-  "shutdown-timeout": { type: "string", default: "30s" },
-  "upstream-max-retries": { type: "string", default: "3" },
-  "upstream-retry-initial-delay": { type: "string", default: "200ms" },
-  "upstream-retry-max-delay": { type: "string", default: "800ms" },
-  "max-request-body-bytes": { type: "string", default: "0" },
-  wake: { type: "boolean", default: true },
-  "wake-timeout": { type: "string", default: "120s" },
-  "max-held-requests": { type: "string", default: "10000" },
-  "wakes-per-minute": { type: "string", default: "600" },
-  "log-level": { type: "string", default: "info" },
-  help: { type: "boolean", default: false },
-} as const;
-
-type Flag = keyof typeof OPTIONS;
-
-/** Reads the arguments. @throws {TypeError | RangeError} if one makes no sense */
-export function readOptions(args: string[]): RouterOptions {
-  const { values } = parseArgs({ args: args.map(withoutGoBoolean), options: OPTIONS, allowNegative: true });
-  const { kubeconfig, context, port, help } = values;
-  const duration = (flag: Flag) => durationOf(flag, String(values[flag]));
-  const count = (flag: Flag) => wholeNumber(flag, String(values[flag]), 0, Number.MAX_SAFE_INTEGER);
+/** Reads the arguments; undefined: only help is asked for. @throws {TypeError | RangeError} if one makes no sense */
+export function readOptions(args: string[]): RouterOptions | undefined {
+  const { values } = parseArgs({ args: args.map(withoutGoBoolean), options: FLAGS, allowNegative: true });
+  if (values.help) return undefined;
+  const { kubeconfig, context } = values;
   if (context !== undefined && kubeconfig === undefined) {
     throw new RangeError(`Cannot use context "${context}": it needs --kubeconfig`);
   }
-  const local = kubeconfig === undefined ? "0.0.0.0" : "127.0.0.1";
-  const bind = (flag: Flag, text: string) => bindOf(flag, text, local);
-  const health = values["health-probe-bind-address"] ?? (kubeconfig === undefined ? ":8081" : "");
   return {
     kubeconfig,
     context,
-    help,
     namespace: values["cache-namespace"] || undefined,
-    http: port === undefined
-      ? bind("http-bind-address", values["http-bind-address"] ?? ":8080")
-      : { host: local, port: wholeNumber("port", port, 0, 65535) },
-    health: health === "" || health === "0" ? undefined : bind("health-probe-bind-address", health),
-    authzMode: authzModeOf(values["authz-mode"], help),
+    ...portsOf(values),
+    ...routingOf(values),
+    authz: authzOf(values),
+    browser: browserOf(values),
+    ...patienceOf(values),
+    limits: limitsOf(values),
     allowLoopback: values["allow-loopback-pod-ip"],
-    answerMs: duration("response-header-timeout"),
-    silenceMs: duration("proxy-timeout"),
-    dialMs: duration("dial-timeout"),
-    shutdownMs: duration("shutdown-timeout"),
-    retries: count("upstream-max-retries"),
-    firstDelayMs: duration("upstream-retry-initial-delay"),
-    longestDelayMs: duration("upstream-retry-max-delay"),
-    maxBodyBytes: count("max-request-body-bytes"),
+    maxBodyBytes: countOf(values, "max-request-body-bytes"),
     mayWake: values.wake,
-    holdMs: duration("wake-timeout"),
-    maxHeld: count("max-held-requests"),
-    wakesPerMinute: count("wakes-per-minute"),
-    logLevel: logLevelOf(values["log-level"]),
+    holdMs: durationOf("wake-timeout", values["wake-timeout"]),
+    maxHeld: countOf(values, "max-held-requests"),
+    wakesPerMinute: countOf(values, "wakes-per-minute"),
+    logLevel: choiceOf("log-level", values["log-level"], ["debug", "info", "warn", "error"]),
   };
+}
+
+function portsOf(values: Values): Pick<RouterOptions, "http" | "health"> {
+  const isLocal = values.kubeconfig !== undefined;
+  const anyHost = isLocal ? "127.0.0.1" : "0.0.0.0";
+  const address = values.port === undefined ? values["http-bind-address"] : `:${values.port}`;
+  const http = bindOf("http-bind-address", address, anyHost);
+  if (!http) throw new RangeError(`Cannot use --http-bind-address "${address}": clients need a port`);
+  const health = values["health-probe-bind-address"] ?? (isLocal ? "" : ":8081");
+  return { http, health: bindOf("health-probe-bind-address", health, anyHost) };
+}
+
+function routingOf(values: Values): Pick<RouterOptions, "pathPrefix" | "domain"> {
+  const prefix = values["path-routing-prefix"];
+  if (prefix !== "" && !isPathPrefix(prefix)) {
+    throw new RangeError(`Cannot use --path-routing-prefix "${prefix}": it is not like /sandboxes`);
+  }
+  const domain = values.domain.toLowerCase().replace(/^\.|\.$/g, "");
+  return { pathPrefix: prefix || undefined, domain: domain || undefined };
+}
+
+function patienceOf(values: Values) {
+  return {
+    answerMs: durationOf("response-header-timeout", values["response-header-timeout"]),
+    silenceMs: durationOf("proxy-timeout", values["proxy-timeout"]),
+    dialMs: durationOf("dial-timeout", values["dial-timeout"]),
+    shutdownMs: durationOf("shutdown-timeout", values["shutdown-timeout"]),
+    retries: countOf(values, "upstream-max-retries"),
+    firstDelayMs: durationOf("upstream-retry-initial-delay", values["upstream-retry-initial-delay"]),
+    longestDelayMs: durationOf("upstream-retry-max-delay", values["upstream-retry-max-delay"]),
+  };
+}
+
+function limitsOf(values: Values): LimitOptions {
+  const perSecond = countOf(values, "client-requests-per-second");
+  return { perSecond, burst: Math.max(2 * perSecond, 1), atOnce: countOf(values, "client-max-concurrent") };
+}
+
+type CountFlag = { [Flag in keyof Values]-?: Values[Flag] extends string ? Flag : never }[keyof Values];
+
+function countOf(values: Values, flag: CountFlag): number {
+  return wholeNumber(flag, values[flag], 0, Number.MAX_SAFE_INTEGER);
 }
 
 /** Go's flags say `--x=false` where ours say `--no-x`; both are understood. */
 function withoutGoBoolean(argument: string): string {
   const [, name = "", value] = /^--([a-z-]+)=(true|false)$/.exec(argument) ?? [];
-  if (OPTIONS[name as Flag]?.type !== "boolean") return argument;
+  const isBoolean = Object.entries(FLAGS).some(([flag, { type }]) => flag === name && type === "boolean");
+  if (!isBoolean) return argument;
   return value === "true" ? `--${name}` : `--no-${name}`;
-}
-
-function authzModeOf(text: string | undefined, help: boolean): "allow-all" {
-  if (text === "allow-all" || help) return "allow-all";
-  throw new RangeError(
-    `Cannot start without --authz-mode: ${text === undefined ? "none is given" : `"${text}" is none`}`,
-  );
-}
-
-function logLevelOf(text: string): LogLevel {
-  const level = (["debug", "info", "warn", "error"] as const).find((known) => known === text);
-  if (level) return level;
-  throw new RangeError(`Cannot log at level "${text}": use debug, info, warn or error`);
-}
-
-function bindOf(flag: Flag, text: string, anyHost: string): Bind {
-  const [, host = "", port = ""] = /^(.*):(\d+)$/.exec(text) ?? [];
-  if (port === "") throw new RangeError(`Cannot use --${flag} "${text}": it is not host:port or :port`);
-  return { host: host.replace(/^\[|\]$/g, "") || anyHost, port: wholeNumber(flag, port, 0, 65535) };
-}
-
-function durationOf(flag: Flag, text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined) throw new RangeError(`Cannot use --${flag} "${text}": it is no length of time such as 1m30s`);
-  return ms;
-}
-
-function wholeNumber(flag: Flag, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (text.trim() !== "" && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new RangeError(`Cannot use --${flag} "${text}": it is not a whole number from ${least} to ${most}`);
 }

@@ -31,7 +31,7 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
     if (signal.aborted) return;
     const { host, port } = options.http;
     const server = await listen(router.handler, { host, port, graceMs: options.shutdownMs });
-    log("info", "Serving", { host, port: server.port, authzMode: options.authzMode });
+    log("info", "Serving", { host, port: server.port, authzMode: options.authz.mode });
     await stopped;
     await server.stop();
   } finally {

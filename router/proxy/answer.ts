@@ -23,6 +23,21 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
   discard(request);
 }
 
+/** Sends a browser on, with a cookie. */
+export function sendRedirect(
+  response: ServerResponse,
+  { location, cookie }: { location: string; cookie: string },
+): void {
+  response.writeHead(303, {
+    Location: location,
+    "Set-Cookie": cookie,
+    "Content-Length": 0,
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+  });
+  response.end();
+}
+
 /** Reads the rest of a request to nowhere for a while, then ends its connection. */
 export function discard(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;

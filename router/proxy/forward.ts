@@ -18,8 +18,9 @@ export interface Exchange {
   /** What is asked of the sandbox: path and query. */
   path: string;
   proto: "http" | "https";
-  /** Names of headers that the sandbox does not get, in lower case. */
-  withheld?: ReadonlySet<string>;
+  /** Names of headers that the sandbox does not get, in lower case, and some that it gets beside the client's, flat. */
+  withheld: ReadonlySet<string>;
+  added: readonly string[];
   /** Headers for the answer beside the sandbox's own, flat. */
   extra: string[];
   /** The client waits for a sign before it sends its body. */
@@ -108,13 +109,14 @@ function attempt(state: State, address: string): void {
 }
 
 function requestHeaders(state: State, address: string): string[] {
-  const { request, target, hasBody, proto, withheld } = state;
+  const { request, target, hasBody, proto, withheld, added } = state;
   const headers = headersForSandbox(request.rawHeaders, request.headers.connection, {
     host: hostOf(address, target.port),
     client: request.socket.remoteAddress ?? "",
     clientHost: request.headers.host ?? "",
     proto,
   }, withheld);
+  headers.push(...added);
   // Framing is said anew: what node:http has parsed is the body, and nothing else may follow it.
   if (request.headers["transfer-encoding"] !== undefined) headers.push("Transfer-Encoding", "chunked");
   else if (!hasBody && request.headers["content-length"] === undefined && !BODYLESS.has(request.method ?? "")) {
@@ -153,7 +155,7 @@ function answered(state: State, answer: IncomingMessage): void {
     return refuse(state, unreachable(state.target.name, `its answer has the transfer coding "${coding}"`));
   }
   try {
-    const headers = headersForClient(answer.rawHeaders, answer.headers.connection);
+    const headers = headersForClient(answer.rawHeaders, answer.headers.connection, settings.cookieName);
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? "", [...headers, ...state.extra]);
   } catch {
     return refuse(state, unreachable(state.target.name, "its answer makes no sense"));

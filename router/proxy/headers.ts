@@ -34,6 +34,7 @@ const NOT_TO_SANDBOX = new Set([
   "x-forwarded-for",
   "x-forwarded-host",
   "x-forwarded-proto",
+  "x-forwarded-prefix",
 ]);
 const NOT_TO_CLIENT = new Set(HOP_BY_HOP);
 const PLAIN_CONNECTION = new Set(["", "keep-alive", "close", "upgrade", "keep-alive, upgrade"]);
@@ -48,7 +49,7 @@ export function headersForSandbox(
   raw: readonly string[],
   connection: string | undefined,
   forwarding: Forwarding,
-  also: ReadonlySet<string> = NONE,
+  also: ReadonlySet<string>,
 ): string[] {
   const listed = listedIn(connection);
   const result = ["Host", forwarding.host];
@@ -62,13 +63,24 @@ export function headersForSandbox(
   return result;
 }
 
-/** Returns the headers for the client; `connection` as for {@link headersForSandbox}. */
-export function headersForClient(raw: readonly string[], connection: string | undefined): string[] {
+/**
+ * Returns the headers for the client; `connection` as for {@link headersForSandbox}.
+ *
+ * @param cookieName a cookie that is none of the sandbox's business; undefined: there is none
+ */
+export function headersForClient(
+  raw: readonly string[],
+  connection: string | undefined,
+  cookieName: string | undefined,
+): string[] {
   const listed = listedIn(connection);
   const result: string[] = [];
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = (raw[i] as string).toLowerCase();
-    if (!NOT_TO_CLIENT.has(name) && !listed.has(name)) result.push(raw[i] as string, raw[i + 1] as string);
+    if (NOT_TO_CLIENT.has(name) || listed.has(name)) continue;
+    const value = raw[i + 1] as string;
+    if (name === "set-cookie" && cookieName !== undefined && value.trimStart().startsWith(`${cookieName}=`)) continue;
+    result.push(raw[i] as string, value);
   }
   return result;
 }

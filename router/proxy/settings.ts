@@ -16,6 +16,8 @@ export interface ProxySettings {
   longestDelayMs: number;
   /** 0: any size. */
   maxBodyBytes: number;
+  /** Cookie of the router's own: no sandbox sets it. */
+  cookieName: string | undefined;
   onRetry(target: Target): void;
   onUpstreamError(target: Target, reason: FailureReason): void;
 }

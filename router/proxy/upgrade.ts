@@ -11,8 +11,7 @@ import { delayOf, type ProxySettings } from "./settings.ts";
 import { splice } from "./splice.ts";
 
 /** A request for another protocol on its way. `head`: what the client has sent after it. */
-export interface UpgradeExchange
-  extends Pick<Exchange, "request" | "target" | "path" | "proto" | "withheld" | "locate"> {
+export interface UpgradeExchange extends Omit<Exchange, "response" | "extra" | "expectsContinue"> {
   socket: Socket;
   head: Uint8Array;
   /** Called once, with the status that the client got: 0 if it had gone. */
@@ -72,7 +71,7 @@ function attempt(state: State, address: string): void {
   outgoing.end();
 }
 
-function requestHeaders({ request, target, proto, withheld }: State, address: string): string[] {
+function requestHeaders({ request, target, proto, withheld, added }: State, address: string): string[] {
   const { headers, rawHeaders, socket } = request;
   const forwarding = {
     host: hostOf(address, target.port),
@@ -80,8 +79,8 @@ function requestHeaders({ request, target, proto, withheld }: State, address: st
     clientHost: headers.host ?? "",
     proto,
   };
-  const passed = headersForSandbox(rawHeaders, headers.connection, forwarding, new Set([...withheld ?? [], ORIGIN]));
-  return [...passed, "Connection", "Upgrade", "Upgrade", headers.upgrade ?? ""];
+  const passed = headersForSandbox(rawHeaders, headers.connection, forwarding, new Set([...withheld, ORIGIN]));
+  return [...passed, ...added, "Connection", "Upgrade", "Upgrade", headers.upgrade ?? ""];
 }
 
 /** The sandbox speaks the other protocol from now on: bytes pass as they are. */
@@ -94,7 +93,7 @@ function switched(state: State, answer: IncomingMessage, backend: Socket, head: 
     return refuse(state, unreachable(target.name, "it switches to a protocol that was not asked for"));
   }
   state.isOver = true;
-  const headers = headersForClient(answer.rawHeaders, answer.headers.connection);
+  const headers = headersForClient(answer.rawHeaders, answer.headers.connection, state.settings.cookieName);
   socket.write(headOf(101, answer.statusMessage, [...headers, "Connection", "Upgrade", "Upgrade", protocol]), "latin1");
   if (head.length > 0) socket.write(head);
   if (state.head.length > 0) backend.write(state.head);
@@ -111,7 +110,7 @@ function declined(state: State, answer: IncomingMessage): void {
   const { socket } = state;
   if (state.isOver) return void answer.destroy();
   state.isOver = true;
-  const headers = headersForClient(answer.rawHeaders, answer.headers.connection);
+  const headers = headersForClient(answer.rawHeaders, answer.headers.connection, state.settings.cookieName);
   socket.write(headOf(answer.statusCode ?? 502, answer.statusMessage, [...headers, "Connection", "close"]), "latin1");
   socket.once("close", () => answer.destroy());
   answer.on("error", () => socket.destroy());

@@ -6,7 +6,7 @@ import type { SandboxIndex } from "../index/sandboxindex.ts";
 import { standingOf } from "../index/standing.ts";
 import { type Refusal, timedOut } from "../refusal.ts";
 import type { Target } from "../target/target.ts";
-import type { Budget } from "./budget.ts";
+import type { Budget } from "../budget.ts";
 import { createStopwatch } from "./stopwatch.ts";
 import type { Wake } from "./waker.ts";
 

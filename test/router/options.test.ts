@@ -2,12 +2,19 @@ import { describe, expect, test } from "vitest";
 import { parseDuration } from "../../router/durations.ts";
 import { readOptions } from "../../router/options.ts";
 
-const read = (...args: string[]) => readOptions(["--authz-mode", "allow-all", ...args]);
+const read = (...args: string[]) => readOptions(["--authz-mode", "allow-all", ...args])!;
 
 describe("readOptions()", () => {
-  test("does not start without being told who may", () => {
-    expect(() => readOptions([])).toThrow("Cannot start without --authz-mode: none is given");
-    expect(() => readOptions(["--authz-mode", "none"])).toThrow('"none" is none');
+  test("asks the API server who may, unless it is told otherwise by name", () => {
+    expect(readOptions([])?.authz).toEqual({
+      mode: "tokenreview",
+      ttlMs: 30_000,
+      cacheSize: 2048,
+      audiences: [],
+      requiresToken: true,
+    });
+    expect(read().authz).toEqual({ mode: "allow-all" });
+    expect(readOptions(["--help"])).toBeUndefined();
   });
 
   test("has the contract's defaults in a cluster", () => {
@@ -41,6 +48,12 @@ describe("readOptions()", () => {
     ["--proxy-timeout", "3 minutes"],
     ["--upstream-max-retries", "-1"],
     ["--log-level", "loud"],
+    ["--authz-mode", "none"],
+    ["--authz-mode", "scoped-token"],
+    ["--path-routing-prefix", "a"],
+    ["--path-routing-prefix", "/a/"],
+    ["--authz-cookie-name", "c"],
+    ["--authz-cookie-samesite", "loose"],
   ])("refuses %s %s", (args) => expect(() => read(`${args[0]}=${args[1]}`)).toThrow(/^Cannot /));
 });
 

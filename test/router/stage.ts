@@ -20,7 +20,7 @@ export interface Stage {
 
 /** Starts a router over what `api` holds; it goes with the test. */
 export async function startRouter(api: FakeApi = createFakeApi(), over: Partial<RouterSettings> = {}): Promise<Stage> {
-  const options = readOptions(["--authz-mode", "allow-all", "--allow-loopback-pod-ip"]);
+  const options = readOptions(["--authz-mode", "allow-all", "--allow-loopback-pod-ip"])!;
   const end = new AbortController();
   const settings = { ...options, firstDelayMs: 5, longestDelayMs: 20, ...over };
   const router = assembleRouter(api, settings, () => {}, end.signal);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createBudget } from "../../../router/wake/budget.ts";
+import { createBudget } from "../../../router/budget.ts";
 import { createStopwatch } from "../../../router/wake/stopwatch.ts";
 
 test("createBudget() gives each its burst, then as many as flow in", () => {

@@ -1,0 +1,86 @@
+/** The token that a request carries, and what is left of the request without it. Pure. @module */
+import type { IncomingMessage } from "node:http";
+import { hostOf, type Route } from "../target/route.ts";
+
+/** How browsers carry a token, which cannot set headers; undefined: not in that way. */
+export interface BrowserOptions {
+  cookieName: string | undefined;
+  queryParam: string | undefined;
+  sameSite: "Lax" | "Strict" | "None";
+  /** Cookies for HTTPS only. */
+  isSecure: boolean;
+  /** Origins whose pages may use the cookie beside the sandbox's own. */
+  allowedOrigins: readonly string[];
+}
+
+/** A token and where it was. */
+export interface Credentials {
+  token: string | undefined;
+  source: "header" | "query" | "cookie" | undefined;
+  /** Path and query for the sandbox, without the token. */
+  path: string;
+  /** Cookie header for the sandbox, without the token; undefined: none. Absent: as it came. */
+  cookie?: string | undefined;
+}
+
+const BEARER = /^Bearer +([!-~]+)$/i;
+
+/** Reads the token: from Authorization, else from the query, else from the cookie. The sandbox sees none of them. */
+export function credentialsOf({ headers }: IncomingMessage, { path }: Route, browser: BrowserOptions): Credentials {
+  const [, bearer] = BEARER.exec(headers.authorization ?? "") ?? [];
+  const query = browser.queryParam === undefined ? undefined : withoutParameter(path, browser.queryParam);
+  const cookies = browser.cookieName === undefined ? undefined : withoutCookie(headers.cookie, browser.cookieName);
+  const rest = { path: query?.path ?? path, ...(cookies?.value === undefined ? {} : { cookie: cookies.rest }) };
+  if (bearer !== undefined) return { token: bearer, source: "header", ...rest };
+  if (query?.value !== undefined) return { token: query.value, source: "query", ...rest };
+  if (cookies?.value !== undefined) return { token: cookies.value, source: "cookie", ...rest };
+  return { token: undefined, source: undefined, ...rest };
+}
+
+/** Takes a parameter out of the query and leaves all else as it is, byte for byte. */
+function withoutParameter(path: string, name: string): { path: string; value: string | undefined } {
+  const mark = path.indexOf("?");
+  if (mark < 0) return { path, value: undefined };
+  const parts = path.slice(mark + 1).split("&");
+  const isOurs = (part: string) => part.startsWith(`${name}=`);
+  const value = parts.find(isOurs)?.slice(name.length + 1);
+  if (value === undefined) return { path, value };
+  const rest = parts.filter((part) => !isOurs(part)).join("&");
+  return { path: path.slice(0, mark) + (rest && `?${rest}`), value };
+}
+
+function withoutCookie(
+  header: string | undefined,
+  name: string,
+): { rest: string | undefined; value: string | undefined } {
+  const cookies = (header ?? "").split(";").map((cookie) => cookie.trim()).filter(Boolean);
+  const isOurs = (cookie: string) => cookie.startsWith(`${name}=`);
+  const rest = cookies.filter((cookie) => !isOurs(cookie)).join("; ");
+  return { rest: rest || undefined, value: cookies.find(isOurs)?.slice(name.length + 1) };
+}
+
+/**
+ * Tells whether a request that a browser has furnished with the cookie by itself may come from a page of somebody else.
+ * Sandboxes of one domain are of the same site, and strangers all the same.
+ */
+export function isForeign(request: IncomingMessage, { allowedOrigins }: BrowserOptions): boolean {
+  const { origin, "sec-fetch-site": site, "sec-fetch-mode": mode } = request.headers;
+  if (origin !== undefined) return !allowedOrigins.includes(origin) && hostOfOrigin(origin) !== hostOf(request);
+  if (site === undefined || site === "same-origin" || site === "none") return false;
+  return !(mode === "navigate" && request.method === "GET");
+}
+
+function hostOfOrigin(origin: string): string | undefined {
+  return /^https?:\/\/([^/?#@]+)$/.exec(origin)?.[1];
+}
+
+/** Returns a Set-Cookie header that carries the token from now on, to this sandbox alone where the path names it. */
+export function cookieOf(
+  token: string,
+  { base }: Route,
+  { cookieName = "", sameSite, isSecure }: BrowserOptions,
+  seconds: number | undefined,
+): string {
+  const age = seconds === undefined ? "" : `; Max-Age=${Math.max(0, Math.floor(seconds))}`;
+  return `${cookieName}=${token}; Path=${base}/; HttpOnly; SameSite=${sameSite}${age}${isSecure ? "; Secure" : ""}`;
+}

@@ -1,0 +1,72 @@
+/** Lets a request in or not, with what it may take along. Sends nothing. @module */
+import type { IncomingMessage } from "node:http";
+import { isRefusal, type Refusal } from "../refusal.ts";
+import type { Route } from "../target/route.ts";
+import { isNavigation } from "../wake/page.ts";
+import { type BrowserOptions, cookieOf, type Credentials, credentialsOf, isForeign } from "./credentials.ts";
+import type { Authorise, Grant } from "./grant.ts";
+
+/** A request that is let in. */
+export interface Pass {
+  client: string;
+  /** Path and query for the sandbox, without credentials. */
+  path: string;
+  /** Headers that the sandbox does not get, in lower case, and some that it gets in their place, flat. */
+  withheld: ReadonlySet<string>;
+  added: string[];
+  /** Where a browser goes on, with its token in a cookie instead of the address. */
+  redirect?: { location: string; cookie: string };
+}
+
+/** Answers at once wherever it need not ask. */
+export type Gate = (request: IncomingMessage, route: Route) => Pass | Refusal | Promise<Pass | Refusal>;
+
+const NOTHING: ReadonlySet<string> = new Set();
+const COOKIE: ReadonlySet<string> = new Set(["cookie"]);
+/** What `v1` tokens and those of Kubernetes are made of: nothing that would end a cookie. */
+const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
+
+/** The gate of mode allow-all. */
+export function openGate(request: IncomingMessage, { path }: Route): Pass {
+  return { client: `address:${request.socket.remoteAddress ?? ""}`, path, withheld: NOTHING, added: [] };
+}
+
+/** Makes the gate of every other mode. */
+export function createGate(authorise: Authorise, browser: BrowserOptions): Gate {
+  return (request, route) => {
+    const credentials = credentialsOf(request, route, browser);
+    if (credentials.source === "cookie" && isForeign(request, browser)) {
+      return { status: 403, detail: "A page of another origin may not use this cookie." };
+    }
+    const { token } = credentials;
+    const address = request.socket.remoteAddress ?? "";
+    const grant = authorise({ target: route.target, token, address });
+    const passed = (found: Grant | Refusal) =>
+      isRefusal(found) ? found : passOf(request, route, credentials, found, browser);
+    return grant instanceof Promise ? grant.then(passed) : passed(grant);
+  };
+}
+
+function passOf(
+  request: IncomingMessage,
+  route: Route,
+  { token = "", source, path, ...rest }: Credentials,
+  { client, expires }: Grant,
+  browser: BrowserOptions,
+): Pass {
+  const { cookie } = rest;
+  const pass: Pass = {
+    client,
+    path,
+    withheld: "cookie" in rest ? COOKIE : NOTHING,
+    added: cookie === undefined ? [] : ["Cookie", cookie],
+  };
+  const location = route.base + path;
+  // A path that begins with two slashes would name another host.
+  const isPath = /^\/(?![/\\])/.test(location);
+  if (source === "query" && browser.cookieName !== undefined && isPath && isNavigation(request) && TOKEN.test(token)) {
+    const seconds = expires === undefined ? undefined : expires - Date.now() / 1000;
+    pass.redirect = { location, cookie: cookieOf(token, route, browser, seconds) };
+  }
+  return pass;
+}

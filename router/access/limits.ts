@@ -1,0 +1,40 @@
+/** How much one client may ask at a time and in a time. Knows nobody. @module */
+import type { Refusal } from "../refusal.ts";
+import { createBudget } from "../budget.ts";
+
+export interface LimitOptions {
+  /** Requests of a client per second, and as many at once as it may save up; 0: any number. */
+  perSecond: number;
+  burst: number;
+  /** Requests and open streams of a client at a time; 0: any number. */
+  atOnce: number;
+}
+
+/** Lets a client begin a request: returns what to call at its end, or a refusal. */
+export type Limits = (client: string, now: number) => (() => void) | Refusal;
+
+/** Makes the limits; undefined: there are none. */
+export function createLimits({ perSecond, burst, atOnce }: LimitOptions): Limits | undefined {
+  if (perSecond === 0 && atOnce === 0) return undefined;
+  const budget = createBudget(perSecond, burst);
+  const running = new Map<string, number>();
+  return (client, now) => {
+    const count = running.get(client) ?? 0;
+    if (atOnce > 0 && count >= atOnce) return tooMany(`${count} requests of this client run already.`, 1);
+    const seconds = budget(client, now);
+    if (seconds > 0) return tooMany(`More than ${perSecond} requests of this client per second.`, seconds);
+    running.set(client, count + 1);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      const left = (running.get(client) ?? 1) - 1;
+      if (left === 0) running.delete(client);
+      else running.set(client, left);
+    };
+  };
+}
+
+function tooMany(detail: string, seconds: number): Refusal {
+  return { status: 429, detail, headers: { "Retry-After": String(seconds) } };
+}

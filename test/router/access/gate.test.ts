@@ -1,0 +1,159 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { Buffer } from "node:buffer";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { signToken } from "../../../router/access/scopedtoken.ts";
+import { createLimits } from "../../../router/access/limits.ts";
+import { createFakeApi } from "../../kube/fakeapi.ts";
+import { dial, fetchFrom, open, readUntil } from "../client.ts";
+import { naming, putReady, startBackend, startRouter } from "../stage.ts";
+
+const SECRET = "0123456789abcdef0123456789abcdef";
+const browser = {
+  cookieName: "pass",
+  queryParam: "t",
+  sameSite: "Lax",
+  isSecure: true,
+  allowedOrigins: ["https://console.example"],
+} as const;
+
+interface Seen {
+  url: string;
+  headers: Record<string, unknown>;
+}
+let seen: Seen[];
+beforeEach(() => {
+  seen = [];
+});
+
+async function start() {
+  const folder = mkdtempSync(join(tmpdir(), "hookbox-router-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const secretFile = join(folder, "secret");
+  writeFileSync(secretFile, SECRET);
+  const api = createFakeApi();
+  putReady(api);
+  const over = { authz: { mode: "scoped-token", secretFile } as const, browser, pathPrefix: "/s", domain: "d.example" };
+  const { port } = await startRouter(api, over);
+  const backend = await startBackend(({ url = "", headers }, answer) => {
+    seen.push({ url, headers });
+    answer.setHeader("Set-Cookie", ["pass=stolen", "own=1"]);
+    answer.end("in");
+  });
+  const exp = Math.floor(Date.now() / 1000) + 600;
+  const token = signToken(Buffer.from(SECRET), { ns: "team-a", name: "demo", exp });
+  return { port, backend: backend.port, token, path: `/s/team-a/demo/${backend.port}` };
+}
+
+describe("a scoped token", () => {
+  test("opens its sandbox by header, query or cookie, and reaches it in none of them", async () => {
+    const { port, backend, token, path } = await start();
+    const ask = (url: string, headers: Record<string, string>) => fetchFrom(port, { path: url, headers });
+    const replies = [
+      await ask("/x", { ...naming(backend), Authorization: `Bearer ${token}` }),
+      await ask(`${path}/x?a=1&t=${token}&b=%20`, {}),
+      await ask(`${path}/x`, { Cookie: `own=1; pass=${token}; other=2` }),
+      await ask("/x", { Host: `${backend}-demo-team-a.d.example`, Cookie: `pass=${token}` }),
+    ];
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(seen.map(({ url }) => url)).toEqual(["/x", "/x?a=1&b=%20", "/x", "/x"]);
+    expect(seen.map(({ headers }) => headers["cookie"])).toEqual([undefined, undefined, "own=1; other=2", undefined]);
+    expect(seen[1]?.headers["x-forwarded-prefix"]).toBe(path);
+    expect(JSON.stringify(seen)).not.toContain(token);
+    expect(replies[0]?.headers["set-cookie"], "no sandbox sets the router's cookie").toEqual(["own=1"]);
+  });
+
+  test("opens no other, and nothing opens without", async () => {
+    const { port, backend, token } = await start();
+    const headers = { ...naming(backend), "X-Sandbox-ID": "other", Authorization: `Bearer ${token}` };
+    expect(await fetchFrom(port, { headers })).toMatchObject({ status: 403 });
+    expect(await fetchFrom(port, { headers: naming(backend) })).toMatchObject({
+      status: 401,
+      headers: { "www-authenticate": "Bearer" },
+      text: '{"detail":"Missing or invalid Authorization header."}',
+    });
+    const unknown = { ...naming(backend, "nobody"), Authorization: "Bearer x" };
+    expect(await fetchFrom(port, { headers: unknown }), "who may not learns nothing").toMatchObject({ status: 401 });
+    expect(seen).toEqual([]);
+  });
+
+  test("in the address of a page moves to a cookie for this sandbox alone", async () => {
+    const { port, token, path } = await start();
+    const headers = { Accept: "text/html", "Sec-Fetch-Mode": "navigate" };
+    const reply = await fetchFrom(port, { path: `${path}/a?t=${token}&b=1`, headers });
+    expect(reply).toMatchObject({
+      status: 303,
+      headers: { location: `${path}/a?b=1`, "referrer-policy": "no-referrer" },
+    });
+    expect(reply.headers["set-cookie"]?.[0]).toMatch(
+      new RegExp(`^pass=${token}; Path=${path}/; HttpOnly; SameSite=Lax; Max-Age=(599|600); Secure$`),
+    );
+    expect(seen).toEqual([]);
+  });
+
+  test("never sends a browser to another host", async () => {
+    const { port, backend, token } = await start();
+    const headers = { Accept: "text/html", Host: `${backend}-demo-team-a.d.example` };
+    expect(await fetchFrom(port, { path: `//evil.example/?t=${token}`, headers })).toMatchObject({ status: 200 });
+    expect(await fetchFrom(port, { path: `/\\evil.example/?t=${token}`, headers })).toMatchObject({ status: 200 });
+  });
+
+  test("in a cookie is no page's of another origin, sandboxes of the same domain included", async () => {
+    const { port, backend, token } = await start();
+    const Host = `${backend}-demo-team-a.d.example`;
+    const ask = (headers: Record<string, string>, method = "GET") =>
+      fetchFrom(port, { method, path: "/", headers: { Host, Cookie: `pass=${token}`, ...headers } });
+    const own = [
+      await ask({ Origin: `https://${Host}` }, "POST"),
+      await ask({ Origin: "https://console.example" }, "POST"),
+      await ask({ "Sec-Fetch-Site": "same-origin" }),
+      await ask({ "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" }),
+    ];
+    expect(own.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const foreign = [
+      await ask({ Origin: "https://80-evil-team-b.d.example" }, "POST"),
+      await ask({ Origin: "null" }, "POST"),
+      await ask({ "Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors" }),
+      await ask({ "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" }, "POST"),
+    ];
+    expect(foreign.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
+    const socket = await dial(port);
+    socket.write(
+      `GET / HTTP/1.1\r\nHost: ${Host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nOrigin: https://evil.example\r\n` +
+        `Cookie: pass=${token}\r\n\r\n`,
+    );
+    expect(await readUntil(socket, "}")).toContain("403 Forbidden");
+  });
+});
+
+describe("limits", () => {
+  test("createLimits() counts what runs and what comes, for each client", () => {
+    const limits = createLimits({ perSecond: 2, burst: 3, atOnce: 2 })!;
+    const begin = (client: string, now = 0) => limits(client, now);
+    const [one, two] = [begin("a"), begin("a")];
+    expect(begin("a")).toMatchObject({ status: 429, detail: "2 requests of this client run already." });
+    expect(begin("b")).toBeTypeOf("function");
+    if (typeof one === "function") [one(), one()];
+    expect(begin("a")).toBeTypeOf("function");
+    expect(begin("a"), "an end counts once").toMatchObject({ status: 429 });
+    if (typeof two === "function") two();
+    expect(begin("a")).toMatchObject({ status: 429, headers: { "Retry-After": "1" } });
+    expect(begin("a", 1000)).toBeTypeOf("function");
+    expect(createLimits({ perSecond: 0, burst: 0, atOnce: 0 })).toBeUndefined();
+  });
+
+  test("a stream counts until it ends", async () => {
+    const api = createFakeApi();
+    putReady(api);
+    const { port } = await startRouter(api, { limits: { perSecond: 0, burst: 0, atOnce: 1 } });
+    const backend = await startBackend((_, answer) => void answer.write("x"));
+    const stream = await open(port, { headers: naming(backend.port) });
+    expect(await fetchFrom(port, { headers: naming(backend.port) })).toMatchObject({ status: 429 });
+    stream.on("error", () => {}).destroy();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const next = await open(port, { headers: naming(backend.port) });
+    expect(next.statusCode).toBe(200);
+    next.on("error", () => {}).destroy();
+  });
+});

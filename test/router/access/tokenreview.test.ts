@@ -1,0 +1,112 @@
+import { describe, expect, test } from "vitest";
+import type { ApiRequest } from "../../../kube/api.ts";
+import { createTokenReviewAccess } from "../../../router/access/tokenreview.ts";
+import { createFakeApi, type FakeApi, refusal } from "../../kube/fakeapi.ts";
+
+const TARGET = { namespace: "team-a", name: "demo", port: 80 };
+
+/** An API server that knows Ann, who may connect to team-a/demo, and Bob, who may not. */
+function apiOfTwo(): FakeApi {
+  const api = createFakeApi();
+  api.intercept = ({ path, body }: ApiRequest) => {
+    const { spec } = body as { spec: Record<string, unknown> };
+    if (path.endsWith("/tokenreviews")) {
+      const user = { ann: "Ann", bob: "Bob" }[String(spec["token"])];
+      const status = user
+        ? { authenticated: true, user: { username: user, groups: ["g"], extra: { k: ["v"] } }, audiences: ["router"] }
+        : { authenticated: false, user: {} };
+      return { status: 201, body: { status } };
+    }
+    const attributes = spec["resourceAttributes"] as Record<string, string>;
+    const allowed = spec["user"] === "Ann" && attributes["name"] === "demo";
+    return { status: 201, body: { status: { allowed } } };
+  };
+  return api;
+}
+
+function start(api: FakeApi, over: object = {}) {
+  const options = { ttlMs: 30_000, cacheSize: 100, audiences: [], requiresToken: true, ...over };
+  const access = createTokenReviewAccess({ api, log: () => {}, ...options });
+  return (token: string | undefined, name = "demo") =>
+    Promise.resolve(access({ target: { ...TARGET, name }, token, address: "1.2.3.4" }));
+}
+
+describe("createTokenReviewAccess()", () => {
+  test("lets in whom the API server lets connect to this Sandbox", async () => {
+    const api = apiOfTwo();
+    const ask = start(api);
+    expect(await ask("ann")).toEqual({ client: "user:Ann" });
+    expect(await ask("ann", "other")).toMatchObject({
+      status: 403,
+      detail: "User Ann may not connect to sandbox team-a/other.",
+    });
+    expect(await ask("bob")).toMatchObject({ status: 403 });
+    expect(await ask("eve")).toMatchObject({ status: 401, detail: "Invalid token." });
+    expect(await ask(undefined)).toMatchObject({ status: 401, headers: { "WWW-Authenticate": "Bearer" } });
+    expect(api.requests.find(({ path }) => path.endsWith("subjectaccessreviews"))?.body).toMatchObject({
+      spec: {
+        user: "Ann",
+        groups: ["g"],
+        extra: { k: ["v"] },
+        resourceAttributes: {
+          verb: "connect",
+          group: "agents.x-k8s.io",
+          resource: "sandboxes",
+          namespace: "team-a",
+          name: "demo",
+        },
+      },
+    });
+  });
+
+  test("asks once, however many want to know, and again when the time is over", async () => {
+    const api = apiOfTwo();
+    const ask = start(api, { ttlMs: 40 });
+    await Promise.all(Array.from({ length: 10 }, () => ask("ann")));
+    expect(api.requests).toHaveLength(2);
+    await ask("ann");
+    expect(api.requests).toHaveLength(2);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    await ask("ann");
+    expect(api.requests).toHaveLength(4);
+  });
+
+  test("takes only tokens that are made for it", async () => {
+    const api = apiOfTwo();
+    expect(await start(api, { audiences: ["router"] })("ann")).toEqual({ client: "user:Ann" });
+    expect(await start(api, { audiences: ["another"] })("ann")).toMatchObject({ status: 401 });
+    expect(api.requests[0]?.body).toMatchObject({ spec: { token: "ann", audiences: ["router"] } });
+  });
+
+  test("lets nobody in while the API server does not say, and remembers nothing of that", async () => {
+    const api = apiOfTwo();
+    const good = api.intercept;
+    const ask = start(api);
+    for (const bad of [refusal(500, "etcd"), refusal(403, "forbidden"), { status: 201, body: {} }]) {
+      api.intercept = () => bad;
+      expect(await ask("ann")).toMatchObject({ status: 500 });
+    }
+    api.intercept = () => {
+      throw new Error("unreachable");
+    };
+    expect(await ask("ann")).toMatchObject({ status: 500 });
+    api.intercept = (request) => request.path.endsWith("tokenreviews") ? good(request) : refusal(500, "etcd");
+    expect(await ask("ann")).toMatchObject({ status: 500 });
+    api.intercept = good;
+    expect(await ask("ann")).toEqual({ client: "user:Ann" });
+  });
+
+  test("does not let one address flood the API server with tokens", async () => {
+    const api = apiOfTwo();
+    const ask = start(api);
+    const answers = await Promise.all(Array.from({ length: 150 }, (_, i) => ask(`guess-${i}`)));
+    expect(answers.filter((answer) => "status" in answer && answer.status === 429).length).toBeGreaterThan(40);
+    expect(api.requests.length).toBeLessThan(110);
+  });
+
+  test("lets in without a token only where that is asked for", async () => {
+    const ask = start(apiOfTwo(), { requiresToken: false });
+    expect(await ask(undefined)).toEqual({ client: "address:1.2.3.4" });
+    expect(await ask("eve")).toMatchObject({ status: 401 });
+  });
+});
