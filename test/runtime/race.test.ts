@@ -41,7 +41,7 @@ test("nothing follows a symlink that is swapped in", async () => {
     const outcome = await act().catch((error) => `refused: ${error.name}`);
     outcomes[`${name} ${outcome}`] = (outcomes[`${name} ${outcome}`] ?? 0) + 1;
   };
-  for (let i = 0; i < 400; i++) {
+  for (let i = 0; i < 250; i++) {
     await attempt("read", async () => {
       const { handle } = await openForRead(root, "folder/secret");
       const text = await handle?.readFile("utf8") ?? "none";
@@ -66,4 +66,4 @@ test("nothing follows a symlink that is swapped in", async () => {
   expect(Object.keys(outcomes).some((outcome) => outcome.startsWith("read refused"))).toBe(true);
   expect(readdirSync(outer).sort()).toEqual(["secret", "sub"]);
   expect(readFileSync(join(outer, "sub/f"), "utf8")).toBe("SECRET");
-});
+}, 30_000);
