@@ -29,7 +29,10 @@ export interface Router {
   close(): void;
 }
 
-export type RouterSettings = Omit<RouterOptions, "http" | "health" | "kubeconfig" | "context" | "logLevel">;
+export type RouterSettings = Omit<
+  RouterOptions,
+  "http" | "https" | "h2c" | "health" | "kubeconfig" | "context" | "logLevel"
+>;
 
 /** Makes the router; it watches until `signal` fires. */
 export function assembleRouter(api: Api, options: RouterSettings, log: Log, signal: AbortSignal): Router {

@@ -1,12 +1,14 @@
 /** What becomes of a request, from its head to the proxy. Forwards nothing itself. @module */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { Gate, Pass } from "./access/gate.ts";
 import type { Limits } from "./access/limits.ts";
 import { sendRedirect, sendRefusal } from "./proxy/answer.ts";
 import { type Exchange, forward } from "./proxy/forward.ts";
 import { refuseRaw } from "./proxy/raw.ts";
 import type { ProxySettings } from "./proxy/settings.ts";
+import { isGone } from "./proxy/versions.ts";
 import { forwardUpgrade, type UpgradeExchange } from "./proxy/upgrade.ts";
 import type { Reach } from "./reach.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
@@ -35,10 +37,13 @@ export interface Handler {
 /** A request for which it is known where it goes and that it may. */
 type Passed = Pick<Exchange, "target" | "path" | "proto" | "withheld" | "added" | "locate">;
 
+const NO_TUNNEL: Refusal = { status: 405, detail: "The router is no proxy for CONNECT." };
+
 /** Makes the handler. */
 export function createHandler(parts: HandlerParts): Handler {
   return {
     request(request, response, expectsContinue) {
+      if (request.method === "CONNECT") return sendRefusal(request, response, NO_TUNNEL);
       if (isHealthCheck(request, parts.routing)) return answerHealth(response);
       admit(parts, request, response, (passed, pass) => {
         if (isRefusal(passed)) return sendRefusal(request, response, passed);
@@ -74,8 +79,13 @@ function admit(
     then(passedOf(parts.reach, request, route, pass), pass);
   };
   const pass = parts.gate(request, route);
-  if (pass instanceof Promise) pass.then((found) => client.closed || admitted(found));
-  else admitted(pass);
+  if (pass instanceof Promise) {
+    pass.then((found) => (isSocket(client) ? client.destroyed : isGone(client)) || admitted(found));
+  } else admitted(pass);
+}
+
+function isSocket(client: ServerResponse | Socket): client is Socket {
+  return "remoteAddress" in client;
 }
 
 function passedOf(reach: Reach, request: IncomingMessage, { target, base }: Route, pass: Pass): Passed {
@@ -83,7 +93,7 @@ function passedOf(reach: Reach, request: IncomingMessage, { target, base }: Rout
   return {
     target,
     path,
-    proto: "encrypted" in request.socket ? "https" : "http",
+    proto: (request.socket as Partial<TLSSocket>).encrypted === true ? "https" : "http",
     withheld,
     added: base === "" ? added : [...added, "X-Forwarded-Prefix", base],
     locate: () => locate(reach, target),

@@ -13,6 +13,10 @@ Cluster:
 Ports:
   --http-bind-address H:P           where clients come (default :8080)
   --port P                          the same, by port alone
+  --h2c                             HTTP/2 in the clear as well, on the same port (Node only)
+  --https-bind-address H:P          the same with TLS, HTTP/2 included (default: none); needs
+  --tls-cert-file F, --tls-key-file F
+                                    PEM files, read anew every minute
   --health-probe-bind-address H:P   /healthz and /readyz (default :8081; with --kubeconfig none)
                                     an address without host is 0.0.0.0, with --kubeconfig 127.0.0.1
 

@@ -15,6 +15,10 @@ export interface RouterOptions {
   /** Undefined: Sandboxes of all namespaces. */
   namespace: string | undefined;
   http: Bind;
+  /** HTTP/2 in the clear as well. */
+  h2c: boolean;
+  /** Undefined: no TLS. */
+  https: { bind: Bind; certFile: string; keyFile: string } | undefined;
   /** Undefined: none. */
   health: Bind | undefined;
   pathPrefix: string | undefined;
@@ -54,6 +58,8 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     context,
     namespace: values["cache-namespace"] || undefined,
     ...portsOf(values),
+    h2c: values.h2c,
+    https: httpsOf(values),
     ...routingOf(values),
     authz: authzOf(values),
     browser: browserOf(values),
@@ -77,6 +83,15 @@ function portsOf(values: Values): Pick<RouterOptions, "http" | "health"> {
   if (!http) throw new RangeError(`Cannot use --http-bind-address "${address}": clients need a port`);
   const health = values["health-probe-bind-address"] ?? (isLocal ? "" : ":8081");
   return { http, health: bindOf("health-probe-bind-address", health, anyHost) };
+}
+
+function httpsOf(values: Values): RouterOptions["https"] {
+  const { "tls-cert-file": certFile, "tls-key-file": keyFile, kubeconfig } = values;
+  const anyHost = kubeconfig === undefined ? "0.0.0.0" : "127.0.0.1";
+  const bind = bindOf("https-bind-address", values["https-bind-address"], anyHost);
+  if (!bind) return undefined;
+  if (certFile && keyFile) return { bind, certFile, keyFile };
+  throw new RangeError("Cannot speak TLS: --tls-cert-file and --tls-key-file are needed");
 }
 
 function routingOf(values: Values): Pick<RouterOptions, "pathPrefix" | "domain"> {

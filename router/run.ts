@@ -1,14 +1,18 @@
 /** The router as a process: credentials, ports, start and end. Does nothing until it is called. @module */
+import { readFileSync } from "node:fs";
 import { connect } from "../kube/connection.ts";
 import { kubeconfigCredentials, podCredentials } from "../kube/credentials.ts";
-import { createLog } from "../lib/log.ts";
+import { createLog, errorFields, type Log } from "../lib/log.ts";
 import { serve } from "../lib/serve.ts";
 import { assembleRouter } from "./assemble.ts";
+import type { Handler } from "./handle.ts";
 import { createHealthApp } from "./health.ts";
 import type { RouterOptions } from "./options.ts";
-import { listen } from "./server.ts";
+import { listen, type Listening } from "./server.ts";
 
 const USER_AGENT = "hookbox-router";
+/** Certificates are replaced under our feet. */
+const REREAD_MS = 60_000;
 
 /**
  * Runs the router until `signal` fires; requests that run then may end in peace.
@@ -29,15 +33,37 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
   try {
     await Promise.race([router.ready, stopped]);
     if (signal.aborted) return;
-    const { host, port } = options.http;
-    const server = await listen(router.handler, { host, port, graceMs: options.shutdownMs });
-    log("info", "Serving", { host, port: server.port, authzMode: options.authz.mode });
+    const servers = await listenAll(router.handler, options, log, stopped);
     await stopped;
-    await server.stop();
+    await Promise.all(servers.map((server) => server.stop()));
   } finally {
     ending.abort();
     router.close();
     await health?.stop();
   }
   log("info", "Stopped");
+}
+
+async function listenAll(
+  handler: Handler,
+  options: RouterOptions,
+  log: Log,
+  stopped: Promise<void>,
+): Promise<Listening[]> {
+  const { http, https, h2c, shutdownMs: graceMs, authz } = options;
+  const plain = await listen(handler, { ...http, graceMs, h2c });
+  log("info", "Serving", { host: http.host, port: plain.port, authzMode: authz.mode });
+  if (!https) return [plain];
+  const read = () => ({ cert: readFileSync(https.certFile), key: readFileSync(https.keyFile) });
+  const secure = await listen(handler, { ...https.bind, graceMs, h2c: false, tls: read() });
+  log("info", "Serving with TLS", { host: https.bind.host, port: secure.port });
+  const timer = setInterval(() => {
+    try {
+      secure.renew(read());
+    } catch (error) {
+      log("error", "Cannot read the certificate again", { ...errorFields(error), stack: undefined });
+    }
+  }, REREAD_MS);
+  stopped.then(() => clearInterval(timer));
+  return [plain, secure];
 }

@@ -1,7 +1,21 @@
-/** The port that clients talk to. Knows no sandbox. @module */
-import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+/** The ports that clients talk to: HTTP/1.1 and HTTP/2, in the clear or with TLS. Knows no sandbox. @module */
+import { Buffer } from "node:buffer";
+import type { EventEmitter } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createSecureServer,
+  createServer as createHttp2Server,
+  type Http2SecureServer,
+  type ServerHttp2Session,
+} from "node:http2";
+import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import type { Handler } from "./handle.ts";
+
+/** In PEM. */
+export interface Certificate {
+  cert: Buffer;
+  key: Buffer;
+}
 
 /** Where to listen; `port` 0 takes a free one. */
 export interface ServerOptions {
@@ -9,6 +23,10 @@ export interface ServerOptions {
   port: number;
   /** Longest wait for running requests on a stop, in milliseconds. */
   graceMs: number;
+  /** HTTP/2 in the clear as well. */
+  h2c: boolean;
+  /** Certificate and key in PEM; absent: no TLS. With TLS there is HTTP/2 anyway. */
+  tls?: Certificate;
 }
 
 /** A port that listens. */
@@ -16,37 +34,106 @@ export interface Listening {
   port: number;
   /** Takes no more connections, lets running requests end for as long as `graceMs`, then cuts them. */
   stop(): Promise<void>;
+  /** Takes a new certificate for connections to come; nothing without TLS. */
+  renew(tls: Certificate): void;
 }
 
-/** Longer than load balancers keep idle connections. */
-const KEEP_ALIVE_MS = 120_000;
-const HEAD_MS = 60_000;
-const MAX_HEAD_BYTES = 64 * 1024;
+const HTTP1 = {
+  /** Longer than load balancers keep idle connections. */
+  keepAliveTimeout: 120_000,
+  headersTimeout: 60_000,
+  // A body may take as long as it takes: the proxy ends those in which nothing moves.
+  requestTimeout: 0,
+  maxHeaderSize: 64 * 1024,
+  shouldUpgradeCallback: asksForAnotherProtocol,
+};
 const SWEEP_MS = 50;
+/** What every HTTP/2 connection begins with, and no request of HTTP/1.1. */
+const PREFACE = "PRI * HTTP/2.0\r\n";
 
-/** Listens. @throws if the port is taken */
-export async function listen(handler: Handler, { host, port, graceMs }: ServerOptions): Promise<Listening> {
-  const server = createServer({
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: HEAD_MS,
-    // A body may take as long as it takes: the proxy ends those in which nothing moves.
-    requestTimeout: 0,
-    maxHeaderSize: MAX_HEAD_BYTES,
-    shouldUpgradeCallback: asksForAnotherProtocol,
-  });
-  const upgraded = new Set<Socket>();
-  server.on("request", (request, response) => handler.request(request, response, false));
-  server.on("checkContinue", (request, response) => handler.request(request, response, true));
-  server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Uint8Array) => {
-    upgraded.add(socket);
-    socket.once("close", () => upgraded.delete(socket));
-    handler.upgrade(request, socket, head);
+/** Listens. @throws if the port is taken, or certificate and key do not fit */
+export async function listen(handler: Handler, options: ServerOptions): Promise<Listening> {
+  const { host, port, graceMs, tls } = options;
+  const open: Open = { sockets: new Set(), sessions: new Set() };
+  const { front, http1 } = tls ? createTlsServer(handler, tls, open) : createPlainServer(handler, options.h2c, open);
+  front.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
+    open.sockets.add(socket);
+    socket.once("close", () => open.sockets.delete(socket));
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, resolve);
+    front.once("error", reject);
+    front.listen(port, host, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, stop: () => stop(server, upgraded, graceMs) };
+  return {
+    port: (front.address() as AddressInfo).port,
+    stop: () => stop(front, http1, open, graceMs),
+    renew: (context) => "setSecureContext" in front && front.setSecureContext(context),
+  };
+}
+
+/** Connections that are open: all of them, and those that speak HTTP/2. */
+interface Open {
+  sockets: Set<Socket>;
+  sessions: Set<ServerHttp2Session>;
+}
+
+/** What takes connections, and what knows which of them are idle: the same, but for HTTP/2 in the clear. */
+interface Ports {
+  front: Server | NetServer | Http2SecureServer;
+  http1: Pick<Server, "closeIdleConnections"> | undefined;
+}
+
+function createTlsServer(handler: Handler, tls: NonNullable<ServerOptions["tls"]>, open: Open): Ports {
+  const server = createSecureServer({ ...tls, ...HTTP1, allowHTTP1: true });
+  serveWith(server, handler, open);
+  return { front: server, http1: undefined };
+}
+
+function createPlainServer(handler: Handler, h2c: boolean, open: Open): Ports {
+  const http1 = createServer(HTTP1);
+  serveWith(http1, handler, open);
+  if (!h2c) return { front: http1, http1 };
+  const http2 = createHttp2Server();
+  serveWith(http2, handler, open);
+  // It does not listen itself, and keeps no count of its connections before it is told so.
+  http1.emit("listening");
+  const front = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    const fail = () => void socket.destroy();
+    socket.on("error", fail).setTimeout(HTTP1.headersTimeout, fail);
+    const look = (before: Buffer) => {
+      const more = socket.read() as Buffer | null;
+      if (!more) return fail();
+      const first = Buffer.concat([before, more]);
+      const isHttp2 = PREFACE.startsWith(first.toString("latin1", 0, PREFACE.length));
+      // "P" alone may still become a POST.
+      if (isHttp2 && first.length < PREFACE.length) return void socket.once("readable", () => look(first));
+      socket.off("error", fail).off("timeout", fail).setTimeout(0);
+      socket.unshift(first);
+      (isHttp2 ? http2 : http1).emit("connection", socket);
+    };
+    socket.once("readable", () => look(Buffer.alloc(0)));
+  });
+  front.once("close", () => http1.close());
+  return { front, http1 };
+}
+
+type Events = Pick<EventEmitter, "on">;
+
+function serveWith(server: Events, handler: Handler, { sessions }: Open): void {
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    handler.request(request, response, false);
+  });
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    handler.request(request, response, true);
+  });
+  server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Uint8Array) => {
+    handler.upgrade(request, socket, head);
+  });
+  server.on("session", (session: ServerHttp2Session) => {
+    sessions.add(session);
+    session.on("error", () => {});
+    session.once("close", () => sessions.delete(session));
+  });
 }
 
 /** HTTP/2 by Upgrade is what RFC 9113 has taken back; such a request is answered as the HTTP/1.1 that it is. */
@@ -54,14 +141,12 @@ function asksForAnotherProtocol({ headers }: IncomingMessage): boolean {
   return (headers.upgrade ?? "h2c").toLowerCase() !== "h2c";
 }
 
-async function stop(server: Server, upgraded: ReadonlySet<Socket>, graceMs: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
-  const cut = setTimeout(() => {
-    server.closeAllConnections();
-    // node:http forgets the connections that have been handed over.
-    upgraded.forEach((socket) => socket.destroy());
-  }, graceMs);
+async function stop(front: Ports["front"], http1: Ports["http1"], open: Open, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => front.close(() => resolve()));
+  open.sessions.forEach((session) => session.close());
+  const sweep = setInterval(() => http1?.closeIdleConnections(), SWEEP_MS);
+  // Upgraded connections, too: node:http has forgotten them.
+  const cut = setTimeout(() => open.sockets.forEach((socket) => socket.destroy()), graceMs);
   await closed;
   clearInterval(sweep);
   clearTimeout(cut);

@@ -1,6 +1,7 @@
 /** Waits for a sandbox on behalf of a client, as long as the client does. Forwards nothing. @module */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { isGone } from "./proxy/versions.ts";
 import type { Reach } from "./reach.ts";
 import type { Target } from "./target/target.ts";
 import type { Held } from "./wake/hold.ts";
@@ -26,7 +27,7 @@ export async function waitFor(
   if (isPatient) response.once("close", () => gone.abort());
   const holding = hold(target, gone.signal);
   const held = isPatient ? await holding : await Promise.race([holding, pause(PAGELESS_MS)]);
-  if (response.closed || response.destroyed) return undefined;
+  if (isGone(response)) return undefined;
   if (!held) sendPage(response, target.namespace, target.name);
   return held;
 }

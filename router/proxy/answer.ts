@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Refusal } from "../refusal.ts";
+import { cutOff } from "./versions.ts";
 
 /** How long the rest of a request is read that nobody wants, so that its sender sees the answer. */
 const DISCARD_MS = 10_000;
@@ -9,7 +10,7 @@ const DISCARD_MS = 10_000;
 /** Answers `{"detail": …}`; where a part of another answer is out already, ends the connection so that nobody takes it for whole. */
 export function sendRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
   if (response.headersSent) {
-    response.destroy();
+    cutOff(response);
     return;
   }
   const body = Buffer.from(JSON.stringify({ detail: refusal.detail }));

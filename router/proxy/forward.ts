@@ -3,12 +3,14 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest, type 
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
 import { isRefusal, type Refusal, unreachable } from "../refusal.ts";
+import { hostOf as hostOfClient } from "../target/route.ts";
 import type { Target } from "../target/target.ts";
 import { discard, sendRefusal } from "./answer.ts";
 import { isDialFailure } from "./dial.ts";
 import { reasonOf, refusalOf, SILENCE } from "./failure.ts";
 import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
 import { delayOf, type ProxySettings } from "./settings.ts";
+import { addTrailers, beginAnswer, cutOff, hasBody, isGone, rawHeadersOf } from "./versions.ts";
 
 /** A request on its way. */
 export interface Exchange {
@@ -46,13 +48,11 @@ const BODYLESS = new Set(["GET", "HEAD", "OPTIONS", "DELETE", "TRACE"]);
 /** Forwards the request to `address`; every outcome ends in an answer or in the end of the connection. */
 export function forward(exchange: Exchange, address: string, settings: ProxySettings): void {
   const { request, response } = exchange;
-  if (response.closed) return;
-  const hasBody = request.headers["transfer-encoding"] !== undefined ||
-    (request.headers["content-length"] ?? "0") !== "0";
+  if (isGone(response)) return;
   const state: State = {
     ...exchange,
     settings,
-    hasBody,
+    hasBody: hasBody(request),
     tries: 0,
     outgoing: undefined,
     answer: undefined,
@@ -62,7 +62,7 @@ export function forward(exchange: Exchange, address: string, settings: ProxySett
   if (problem) return sendRefusal(request, response, problem);
   response.once("close", () => {
     state.isOver = true;
-    if (!response.writableFinished) state.outgoing?.destroy();
+    if (!response.writableEnded || !response.writableFinished) state.outgoing?.destroy();
   });
   attempt(state, address);
 }
@@ -110,18 +110,17 @@ function attempt(state: State, address: string): void {
 
 function requestHeaders(state: State, address: string): string[] {
   const { request, target, hasBody, proto, withheld, added } = state;
-  const headers = headersForSandbox(request.rawHeaders, request.headers.connection, {
+  const headers = headersForSandbox(rawHeadersOf(request), request.headers.connection, {
     host: hostOf(address, target.port),
     client: request.socket.remoteAddress ?? "",
-    clientHost: request.headers.host ?? "",
+    clientHost: hostOfClient(request),
     proto,
   }, withheld);
   headers.push(...added);
   // Framing is said anew: what node:http has parsed is the body, and nothing else may follow it.
-  if (request.headers["transfer-encoding"] !== undefined) headers.push("Transfer-Encoding", "chunked");
-  else if (!hasBody && request.headers["content-length"] === undefined && !BODYLESS.has(request.method ?? "")) {
-    headers.push("Content-Length", "0");
-  }
+  if (request.headers["content-length"] !== undefined) return headers;
+  if (hasBody) headers.push("Transfer-Encoding", "chunked");
+  else if (!BODYLESS.has(request.method ?? "")) headers.push("Content-Length", "0");
   return headers;
 }
 
@@ -156,7 +155,8 @@ function answered(state: State, answer: IncomingMessage): void {
   }
   try {
     const headers = headersForClient(answer.rawHeaders, answer.headers.connection, settings.cookieName);
-    response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? "", [...headers, ...state.extra]);
+    headers.push(...state.extra);
+    beginAnswer(request, response, { status: answer.statusCode ?? 502, message: answer.statusMessage ?? "", headers });
   } catch {
     return refuse(state, unreachable(state.target.name, "its answer makes no sense"));
   }
@@ -164,11 +164,9 @@ function answered(state: State, answer: IncomingMessage): void {
   const silenceMs = isEventStream ? 0 : settings.silenceMs;
   if (silenceMs !== settings.answerMs) answer.socket.setTimeout(silenceMs);
   answer.on("error", () => {});
-  answer.once("close", () => answer.complete || response.destroy());
+  answer.once("close", () => answer.complete || cutOff(response));
   answer.once("end", () => {
-    for (let i = 0; i + 1 < answer.rawTrailers.length; i += 2) {
-      response.addTrailers([[answer.rawTrailers[i] as string, answer.rawTrailers[i + 1] as string]]);
-    }
+    addTrailers(response, answer.rawTrailers);
     response.end();
     if (request.complete) return;
     discard(request);

@@ -19,13 +19,17 @@ export interface Stage {
 }
 
 /** Starts a router over what `api` holds; it goes with the test. */
-export async function startRouter(api: FakeApi = createFakeApi(), over: Partial<RouterSettings> = {}): Promise<Stage> {
+export async function startRouter(
+  api: FakeApi = createFakeApi(),
+  over: Partial<RouterSettings> = {},
+  h2c = false,
+): Promise<Stage> {
   const options = readOptions(["--authz-mode", "allow-all", "--allow-loopback-pod-ip"])!;
   const end = new AbortController();
   const settings = { ...options, firstDelayMs: 5, longestDelayMs: 20, ...over };
   const router = assembleRouter(api, settings, () => {}, end.signal);
   await router.ready;
-  const server = await listen(router.handler, { host: "127.0.0.1", port: 0, graceMs: 0 });
+  const server = await listen(router.handler, { host: "127.0.0.1", port: 0, graceMs: 0, h2c });
   onTestFinished(async () => {
     end.abort();
     api.endWatches();

@@ -1,0 +1,67 @@
+/** Where HTTP/2 differs from HTTP/1.1, though node:http2 shows both alike. Decides nothing. @module */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
+
+/** Tells whether a request came by HTTP/2: it is then a Http2ServerRequest, and its answer a Http2ServerResponse. */
+export function isHttp2({ httpVersionMajor }: IncomingMessage): boolean {
+  return httpVersionMajor === 2;
+}
+
+/** Returns the headers as they came, flat. HTTP/2 may split a cookie in parts, which HTTP/1.1 wants as one. */
+export function rawHeadersOf(request: IncomingMessage): string[] {
+  if (!isHttp2(request)) return request.rawHeaders;
+  return Object.entries(request.headers).flatMap(([name, value]) => {
+    if (name.startsWith(":") || value === undefined) return [];
+    return Array.isArray(value) ? value.flatMap((each) => [name, each]) : [name, value];
+  });
+}
+
+/** Tells whether a request has a body, or may have one. */
+export function hasBody(request: IncomingMessage): boolean {
+  const { headers } = request;
+  if (headers["transfer-encoding"] !== undefined) return true;
+  if (headers["content-length"] !== undefined) return headers["content-length"] !== "0";
+  return isHttp2(request) && !(request as unknown as Http2ServerRequest).stream.endAfterHeaders;
+}
+
+/** Begins an answer; `headers` are flat. @throws if they cannot be sent */
+export function beginAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, message, headers }: { status: number; message: string; headers: string[] },
+): void {
+  if (!isHttp2(request)) {
+    response.writeHead(status, message, headers);
+    return;
+  }
+  const grouped: Record<string, string | string[]> = {};
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = (headers[i] as string).toLowerCase();
+    const value = headers[i + 1] as string;
+    grouped[name] = name in grouped ? [grouped[name] ?? [], value].flat() : value;
+  }
+  response.writeHead(status, grouped);
+}
+
+/** Adds what follows a body; `trailers` are flat. */
+export function addTrailers(response: ServerResponse, trailers: readonly string[]): void {
+  for (let i = 0; i + 1 < trailers.length; i += 2) {
+    response.addTrailers({ [trailers[i] as string]: trailers[i + 1] as string });
+  }
+}
+
+/** Tells whether nobody gets the answer any more. */
+export function isGone(response: ServerResponse): boolean {
+  return streamOf(response)?.destroyed ?? response.closed;
+}
+
+/** Ends an answer in the middle, so that nobody takes it for whole. */
+export function cutOff(response: ServerResponse): void {
+  const stream = streamOf(response);
+  if (stream) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  else response.destroy();
+}
+
+function streamOf(response: ServerResponse): ServerHttp2Stream | undefined {
+  return (response as unknown as Partial<Http2ServerResponse>).stream;
+}
