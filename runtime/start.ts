@@ -4,6 +4,7 @@ import process from "node:process";
 import type { Log } from "../lib/log.ts";
 import { createBinding } from "./bind.ts";
 import { createRoot } from "./confine.ts";
+import { createContexts } from "./contexts/contexts.ts";
 import { createLegacy } from "./legacy.ts";
 import { listenGRPC } from "./listen-grpc.ts";
 import { listen, type Listening } from "./listen.ts";
@@ -37,7 +38,7 @@ const LAST_ANSWERS_MS = 1000;
  */
 export async function startRuntime(options: RuntimeOptions, log: Log): Promise<Runtime> {
   const [stopping, killing] = [new AbortController(), new AbortController()];
-  const { apps: { legacy, rest, routes }, processes, root } = await assemble(options, log, {
+  const { apps: { legacy, rest, routes }, processes, contexts, root } = await assemble(options, log, {
     stop: stopping.signal,
     kill: killing.signal,
   });
@@ -56,6 +57,7 @@ export async function startRuntime(options: RuntimeOptions, log: Log): Promise<R
     await within(options.shutdownMs, idle(ports));
     killing.abort();
     processes.killAll();
+    contexts.killAll();
     await within(LAST_ANSWERS_MS, idle(ports));
     await Promise.all(ports.map((listening) => listening.close()));
     log("info", "Stopped");
@@ -71,13 +73,14 @@ async function assemble(options: RuntimeOptions, log: Log, signals: { stop: Abor
   const tokenForAll = tokenScope === "all" ? token : undefined;
   const binding = createBinding(root);
   const processes = createProcesses({ env: binding.env });
-  const metrics = createMetrics({ processes });
-  const routes = createRoutes({ root, processes, metrics, outputBytes, token: tokenForAll });
+  const contexts = createContexts(root.path, binding.env);
+  const metrics = createMetrics({ processes, busyContexts: contexts.busy });
+  const routes = createRoutes({ root, processes, contexts, metrics, outputBytes, token: tokenForAll });
   const shared = { root, maxUploadBytes, touch: processes.touch, log, ...signals };
   const legacy = createLegacy({ ...shared, run: processes.run, timeoutMs, outputBytes, token: tokenForAll });
   const metadata = { prefix: options.metadataPrefix, env: process.env };
   const rest = createRest({ ...shared, binding, token, tokenScope, metadata, web: createWebHandler(routes) });
-  return { apps: { legacy, rest, routes }, processes, root };
+  return { apps: { legacy, rest, routes }, processes, contexts, root };
 }
 
 /** Opens one port after another; if one cannot be had the others are given back. */

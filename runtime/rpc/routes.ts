@@ -1,13 +1,15 @@
 /** All Connect services of the runtime as one set of routes; it must not listen. @module */
 import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
+import { ContextsService } from "../gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ProcessesService } from "../gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService } from "../gen/process/v1/process_pb.ts";
 import type { TokenCheck } from "../token.ts";
+import { type ContextsServiceOptions, createContextsService } from "./contexts.ts";
 import { createProcessService, type ProcessServiceOptions } from "./process.ts";
 import { createProcessesService, type ProcessesServiceOptions } from "./processes.ts";
 
 /** What the services work on, and who may call them. */
-export interface RoutesOptions extends ProcessServiceOptions, ProcessesServiceOptions {
+export interface RoutesOptions extends ProcessServiceOptions, ProcessesServiceOptions, ContextsServiceOptions {
   /** Absent: anybody may call. */
   token?: TokenCheck | undefined;
 }
@@ -25,6 +27,7 @@ export function createRoutes(options: RoutesOptions): Routes {
   return (router) => {
     router.service(ProcessService, createProcessService(options), shared);
     router.service(ProcessesService, createProcessesService(options), shared);
+    router.service(ContextsService, createContextsService(options), shared);
   };
 }
 

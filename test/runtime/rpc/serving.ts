@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createRoot } from "../../../runtime/confine.ts";
+import { createContexts } from "../../../runtime/contexts/contexts.ts";
 import { listenGRPC } from "../../../runtime/listen-grpc.ts";
 import { createMetrics } from "../../../runtime/processes/metrics.ts";
 import { createProcesses } from "../../../runtime/processes/processes.ts";
@@ -15,16 +16,26 @@ export async function aServer(more: Partial<RoutesOptions> = {}) {
   const directory = mkdtempSync(join(tmpdir(), "hookbox-rpc-"));
   const root = await createRoot(directory);
   const processes = createProcesses({ keepOutputBytes: 100_000 });
-  const metrics = createMetrics({ processes });
-  const routes = createRoutes({ root, processes, metrics, outputBytes: 1 << 20, ...more });
+  const contexts = createContexts(root.path);
+  const metrics = createMetrics({ processes, busyContexts: contexts.busy });
+  const routes = createRoutes({ root, processes, contexts, metrics, outputBytes: 1 << 20, ...more });
   const listening = await listenGRPC(routes, "127.0.0.1", 0);
   onTestFinished(async () => {
     processes.killAll();
+    contexts.killAll();
     await listening.close();
     rmSync(directory, { recursive: true });
   });
   const baseUrl = `http://127.0.0.1:${listening.port}`;
-  return { root: root.path, processes, routes, baseUrl, transport: createGrpcTransport({ baseUrl }), listening };
+  return {
+    root: root.path,
+    processes,
+    contexts,
+    routes,
+    baseUrl,
+    transport: createGrpcTransport({ baseUrl }),
+    listening,
+  };
 }
 
 /** A shell that runs `script`. */

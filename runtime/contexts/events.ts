@@ -1,0 +1,87 @@
+/** What comes of a run, waiting for its reader; it must not keep more than a reader may be behind. @module */
+import type { Readable } from "node:stream";
+
+/** Forms of one thing by MIME type; binary ones are base64. */
+export type Forms = Record<string, unknown>;
+
+/** One event of a run. */
+export type KernelEvent =
+  | { stdout: string }
+  | { stderr: string }
+  /** `main`: the value of the last expression. */
+  | { result: Forms; main: boolean }
+  | { error: { name: string; value: string; traceback: string } };
+
+/** Events between an interpreter and its reader. */
+export interface Events {
+  /** Adds one; without a reader it is thrown away. */
+  push(event: KernelEvent): void;
+  /** Yields what is pushed from now on, until `finished`. */
+  read(finished: Promise<void>): AsyncGenerator<KernelEvent>;
+}
+
+/** How many characters of output wait for a slow reader before the interpreter is held up. */
+const HIGH_WATER = 1 << 20;
+
+/** Makes the queue; `streams` are paused while its reader is behind. */
+export function createEvents(streams: Readable[]): Events {
+  let queue: KernelEvent[] | undefined;
+  let waiting = 0;
+  let wake = () => {};
+  const resume = () => {
+    waiting = 0;
+    for (const stream of streams) if (stream.isPaused()) stream.resume();
+  };
+  return {
+    push: (event) => {
+      if (!queue || isEmpty(event)) return;
+      waiting += sizeOf(event);
+      if (!joined(queue.at(-1), event)) queue.push(event);
+      if (waiting > HIGH_WATER) { for (const stream of streams) stream.pause(); }
+      wake();
+    },
+    read: (finished) => {
+      const own: KernelEvent[] = queue = [];
+      let over = false;
+      finished.then(() => {
+        over = true;
+        wake();
+      });
+      const leave = () => {
+        if (queue === own) queue = undefined;
+        resume();
+      };
+      return (async function* () {
+        try {
+          while (true) {
+            yield* own.splice(0);
+            resume();
+            if (own.length > 0) continue;
+            if (over) return;
+            await new Promise<void>((resolve) => wake = resolve);
+          }
+        } finally {
+          leave();
+        }
+      })();
+    },
+  };
+}
+
+function sizeOf(event: KernelEvent): number {
+  if ("stdout" in event) return event.stdout.length;
+  if ("stderr" in event) return event.stderr.length;
+  return 1000;
+}
+
+function isEmpty(event: KernelEvent): boolean {
+  return ("stdout" in event && event.stdout === "") || ("stderr" in event && event.stderr === "");
+}
+
+/** Adds text to the event before it, if that is of the same stream: print() writes in small pieces. */
+function joined(last: KernelEvent | undefined, next: KernelEvent): boolean {
+  if (last && "stdout" in last && "stdout" in next) last.stdout += next.stdout;
+  else if (last && "stderr" in last && "stderr" in next) last.stderr += next.stderr;
+  else return false;
+  return true;
+}

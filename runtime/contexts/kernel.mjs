@@ -1,0 +1,222 @@
+/**
+ * Runs JavaScript piece by piece and keeps what it leaves behind; it must not decide who may send code.
+ *
+ * Descriptor 3 brings one JSON object per line: {"code", "typescript"} or {"interrupt"}; descriptor 4 takes them as
+ * kernel.py's does. The code runs on the main thread, by V8's inspector, whose REPL mode has top-level await and lets a
+ * name be declared twice. A worker reads the requests: it is there for the one to break off a loop.
+ *
+ * @module
+ */
+import { init, parse } from "es-module-lexer";
+import { createReadStream, writeSync } from "node:fs";
+import { Session } from "node:inspector";
+import { createRequire, registerHooks, stripTypeScriptTypes } from "node:module";
+import { join } from "node:path";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { inspect } from "node:util";
+import { isMainThread, parentPort, Worker } from "node:worker_threads";
+
+const IMPORT = "__hookboxImport";
+/** Objects that say how they are shown, as in Deno's Jupyter kernel: a method that gives MIME types. */
+const DISPLAY = Symbol.for("Jupyter.display");
+
+const taken = { value: undefined };
+const REPL = { replMode: true, awaitPromise: true };
+const TAKE = { functionDeclaration: "function (value) { this.value = value; }" };
+const BROKEN_OFF = Object.assign(new Error(""), { name: "Interrupted", stack: "Interrupted" });
+
+let takerId;
+
+if (isMainThread) await serveMain();
+else serveWorker();
+
+async function serveMain() {
+  await init;
+  const base = pathToFileURL(join(process.cwd(), "cell.mjs")).href;
+  // Modules are looked for from the working folder, not from where this file lies.
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      next(specifier, context.parentURL === import.meta.url ? { ...context, parentURL: base } : context),
+  });
+  const load = (specifier, options) => import(specifier, options);
+  Object.defineProperty(globalThis, IMPORT, { value: load, enumerable: false });
+  globalThis.require = createRequire(base);
+  globalThis.display = (...values) => values.forEach((value) => send({ result: bundle(value), main: false }));
+  process.stdout.write = output("stdout");
+  process.stderr.write = output("stderr");
+  for (const event of ["uncaughtException", "unhandledRejection"]) {
+    process.on(event, (error) => send({ stderr: `Uncaught ${inspect(error)}\n` }));
+  }
+  // A child process that the code waits for gets the signal too, and ends; this one stays.
+  process.on("SIGINT", () => {});
+  const handle = runner();
+  const worker = new Worker(fileURLToPath(import.meta.url));
+  worker.on("message", handle);
+  worker.once("exit", () => process.exit(0));
+  send({ ready: true });
+}
+
+/** Runs one request at a time; `{"interrupted"}` ends it at once, even if its code still waits for something. */
+function runner() {
+  const session = new Session();
+  session.connect();
+  let running = 0;
+  let count = 0;
+  const end = (tell) => {
+    running = 0;
+    tell();
+    send({ done: true });
+  };
+  return (request) => {
+    if (request.interrupted) {
+      if (running) end(() => fail(BROKEN_OFF));
+      return;
+    }
+    const id = running = ++count;
+    evaluate(session, request, (error, value) => {
+      // What was broken off has been answered already.
+      if (running === id) end(() => error ? fail(error.thrown) : finish(value));
+    });
+  };
+}
+
+/** Evaluates code; `then` gets what was thrown, or the value. */
+function evaluate(session, { code, typescript }, then) {
+  let expression;
+  try {
+    expression = withImports(typescript ? stripTypeScriptTypes(code, { mode: "transform" }) : code);
+  } catch (error) {
+    return then({ thrown: error });
+  }
+  session.post("Runtime.evaluate", { ...REPL, expression }, (error, answer) => {
+    // No answer but an error of the inspector: the code was broken off.
+    if (error) return then({ thrown: BROKEN_OFF });
+    const { exceptionDetails, result } = answer;
+    const remote = exceptionDetails ? exceptionDetails.exception ?? { value: exceptionDetails.text } : result;
+    // The way from the inspector's handle to the value itself.
+    session.post("Runtime.callFunctionOn", { ...TAKE, objectId: taker(session), arguments: [argumentOf(remote)] });
+    then(exceptionDetails ? { thrown: taken.value } : undefined, taken.value);
+  });
+}
+
+/** The handle of `taken`. */
+function taker(session) {
+  if (takerId) return takerId;
+  Object.defineProperty(globalThis, "__hookboxTaken", { value: taken, configurable: true });
+  session.post("Runtime.evaluate", { expression: "__hookboxTaken" }, (_, { result }) => takerId = result.objectId);
+  delete globalThis.__hookboxTaken;
+  return takerId;
+}
+
+function output(stream) {
+  return (data, encoding, done) => {
+    send({ [stream]: typeof data === "string" ? data : new TextDecoder().decode(data) });
+    const callback = typeof encoding === "function" ? encoding : done;
+    if (callback) process.nextTick(callback);
+    return true;
+  };
+}
+
+function send(event) {
+  const line = new TextEncoder().encode(`${JSON.stringify(event)}\n`);
+  for (let at = 0; at < line.length;) at += writeSync(4, line, at);
+}
+
+function finish(value) {
+  if (value !== undefined) send({ result: bundle(value), main: true });
+}
+
+function fail(error) {
+  const known = error !== null && typeof error === "object" && typeof error.message === "string";
+  const trace = known && typeof error.stack === "string" ? ownTrace(error.stack) : `Uncaught ${inspect(error)}`;
+  const [name, value] = known ? [String(error.name), error.message] : ["Error", inspect(error)];
+  send({ error: { name, value, traceback: trace } });
+}
+
+/** Without what called the code. */
+function ownTrace(stack) {
+  const lines = stack.split("\n");
+  const own = lines.findIndex((line) => line.includes("(node:inspector:"));
+  return (own < 0 ? lines : lines.slice(0, own)).join("\n");
+}
+
+function bundle(value) {
+  const forms = { "text/plain": inspect(value) };
+  const show = value?.[DISPLAY];
+  if (typeof show !== "function") return forms;
+  try {
+    for (const [mime, form] of Object.entries(show.call(value))) forms[mime] = encoded(form);
+  } catch (error) {
+    send({ stderr: `Cannot display a value: ${inspect(error)}\n` });
+  }
+  return forms;
+}
+
+function encoded(form) {
+  return ArrayBuffer.isView(form) ? btoa(Array.from(form, (byte) => String.fromCharCode(byte)).join("")) : form;
+}
+
+function serveWorker() {
+  const session = new Session();
+  session.connectToMainThread();
+  const lines = createInterface({ input: createReadStream("", { fd: 3 }) });
+  lines.on("close", () => process.exit(0));
+  // A request that comes after an interrupt must not be hit by it.
+  let settled = Promise.resolve();
+  lines.on("line", async (line) => {
+    const request = JSON.parse(line);
+    if (request.interrupt) settled = interrupt(session);
+    await settled;
+    parentPort.postMessage(request.interrupt ? { interrupted: true } : request);
+  });
+}
+
+/** Breaks off what runs; code that only waits is not broken off by this, and is left behind. */
+function interrupt(session) {
+  return new Promise((resolve) => session.post("Runtime.terminateExecution", () => resolve()));
+}
+
+/** A script cannot import: `import x from "y"` becomes an await of a function, and so does `import("y")`. */
+function withImports(code) {
+  let imports;
+  try {
+    [imports] = parse(code);
+  } catch {
+    // V8 says what is wrong.
+    return code;
+  }
+  let changed = code;
+  for (const { ss, se, s, e, d } of [...imports].reverse()) {
+    if (d >= 0) changed = `${changed.slice(0, ss)}${IMPORT}${changed.slice(ss + "import".length)}`;
+    else if (d === -1) {
+      changed = changed.slice(0, ss) + awaited(code.slice(ss, s - 1), code.slice(s, e)) + changed.slice(se);
+    }
+  }
+  return changed;
+}
+
+/** `import a, { b as c } from` becomes `const { default: a, b: c } = await …`. */
+function awaited(clause, specifier) {
+  const source = `await ${IMPORT}(${JSON.stringify(specifier)})`;
+  const names = /^import\s*([\s\S]*?)\s*(?:\bfrom\s*)?$/.exec(clause)?.[1] ?? "";
+  if (!names) return source;
+  const [, space] = /\*\s*as\s+([\w$]+)/.exec(names) ?? [];
+  const [, first] = /^([\w$]+)/.exec(names) ?? [];
+  const [, braced] = /\{([\s\S]*)\}/.exec(names) ?? [];
+  const parts = first ? [`default: ${first}`] : [];
+  for (const part of braced?.split(",") ?? []) {
+    const [, name, , as] = /^\s*([\w$]+|"[^"]*")(\s+as\s+([\w$]+))?\s*$/.exec(part) ?? [];
+    if (name) parts.push(as ? `${name}: ${as}` : name);
+  }
+  const object = parts.length > 0 ? `{ ${parts.join(", ")} }` : "";
+  if (!space) return `const ${object} = ${source}`;
+  return `const ${space} = ${source}${object ? `; const ${object} = ${space}` : ""}`;
+}
+
+/** A value as the inspector takes it back. */
+function argumentOf({ objectId, unserializableValue, value }) {
+  if (objectId) return { objectId };
+  return unserializableValue ? { unserializableValue } : { value };
+}

@@ -1,0 +1,280 @@
+"""Runs Python code piece by piece and keeps what it leaves behind; it must not decide who may send code.
+
+Descriptor 3 brings one JSON object per line, {"code"}, and descriptor 4 takes one per line:
+{"stdout"}, {"stderr"}, {"result", "main"} with MIME types as keys, {"error": {"name", "value", "traceback"}},
+and at last {"done": true}. What child processes write goes past this, to descriptors 1 and 2.
+"""
+
+import ast
+import asyncio
+import base64
+import builtins
+import importlib.abc
+import importlib.machinery
+import inspect
+import io
+import json
+import linecache
+import math
+import os
+import signal
+import sys
+import threading
+import traceback
+import types
+
+BINARY = ("image/png", "image/jpeg", "application/pdf")
+REPRESENTATIONS = {
+    "_repr_html_": "text/html",
+    "_repr_markdown_": "text/markdown",
+    "_repr_svg_": "image/svg+xml",
+    "_repr_png_": "image/png",
+    "_repr_jpeg_": "image/jpeg",
+    "_repr_pdf_": "application/pdf",
+    "_repr_latex_": "text/latex",
+    "_repr_json_": "application/json",
+    "_repr_javascript_": "application/javascript",
+}
+BACKEND = "hookbox_matplotlib"
+
+requests = os.fdopen(3, "r", encoding="utf-8")
+events = os.fdopen(4, "wb", buffering=0)
+os.set_inheritable(3, False)
+os.set_inheritable(4, False)
+kernel_pid = os.getpid()
+sending = threading.RLock()
+loop = asyncio.new_event_loop()
+asyncio.set_event_loop(loop)
+
+
+class Interrupts:
+    """SIGINT breaks the code off, but never in the middle of a line that is being sent."""
+
+    def __init__(self):
+        self.sending = 0
+        self.late = False
+
+    def handle(self, *_):
+        if self.sending:
+            self.late = True
+        else:
+            raise KeyboardInterrupt
+
+    def raise_late(self):
+        if self.late and not self.sending:
+            self.late = False
+            raise KeyboardInterrupt
+
+
+interrupts = Interrupts()
+
+
+def as_json(event):
+    try:
+        return json.dumps(event, allow_nan=False)
+    except (TypeError, ValueError):
+        return json.dumps(plain(event))
+
+
+def plain(value):
+    """The nearest thing that JSON has: no NaN, names that are strings, numpy's numbers as numbers."""
+    if isinstance(value, dict):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, int)):
+        return value
+    try:
+        return plain(value.item())
+    except Exception:
+        return str(value)
+
+
+def send(**event):
+    data = memoryview(as_json(event).encode("utf-8", "backslashreplace") + b"\n")
+    on_main = threading.current_thread() is threading.main_thread()
+    interrupts.sending += on_main
+    try:
+        with sending:
+            while data:
+                data = data[events.write(data):]
+    finally:
+        interrupts.sending -= on_main
+    if on_main:
+        interrupts.raise_late()
+
+
+class Output(io.TextIOBase):
+    """sys.stdout or sys.stderr: in order with results. A forked child writes to the descriptor instead."""
+
+    encoding = "utf-8"
+    errors = "backslashreplace"
+
+    def __init__(self, name, descriptor):
+        self.name = f"<{name}>"
+        self.stream = name
+        self.descriptor = descriptor
+        self.buffer = OutputBytes(self)
+
+    def write(self, text):
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        if os.getpid() != kernel_pid:
+            os.write(self.descriptor, text.encode("utf-8", "backslashreplace"))
+        elif text:
+            send(**{self.stream: text})
+        return len(text)
+
+    def fileno(self):
+        return self.descriptor
+
+    def writable(self):
+        return True
+
+
+class OutputBytes(io.RawIOBase):
+    def __init__(self, output):
+        self.output = output
+
+    def write(self, data):
+        self.output.write(bytes(data).decode("utf-8", "backslashreplace"))
+        return len(data)
+
+    def writable(self):
+        return True
+
+
+def encoded(mime, value):
+    return base64.b64encode(value).decode() if isinstance(value, (bytes, bytearray)) and mime else value
+
+
+def bundle(value):
+    """All forms of a value, by MIME type; one that fails is left out."""
+    forms = {}
+    whole = representation(value, "_repr_mimebundle_", include=None, exclude=None)
+    if isinstance(whole, tuple):
+        whole = whole[0]
+    if isinstance(whole, dict):
+        forms.update(whole)
+    for method, mime in REPRESENTATIONS.items():
+        form = representation(value, method)
+        if isinstance(form, tuple):
+            form = form[0]
+        if form is not None:
+            forms.setdefault(mime, form)
+    if type(value).__name__ == "DataFrame" and callable(getattr(value, "to_dict", None)):
+        forms.setdefault("application/vnd.hookbox.data+json", value.to_dict(orient="list"))
+    forms.setdefault("text/plain", repr(value))
+    return {mime: encoded(mime, form) for mime, form in forms.items()}
+
+
+def representation(value, method, **arguments):
+    # A class has the method too, but unbound; and some objects have every attribute that is asked for.
+    if inspect.isclass(value) or not callable(getattr(type(value), method, None)):
+        return None
+    try:
+        return getattr(value, method)(**arguments)
+    except NotImplementedError:
+        return None
+    except Exception:
+        traceback.print_exc()
+        return None
+
+
+def display(*values, raw=False, **_):
+    """Shows values in every form that they have; with raw=True they are dicts by MIME type."""
+    for value in values:
+        send(result={m: encoded(m, v) for m, v in value.items()} if raw else bundle(value), main=False)
+
+
+def show_figures(*_, **__):
+    """Shows matplotlib's open figures, and closes them."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    for number in pyplot.get_fignums() if pyplot else []:
+        figure = pyplot.figure(number)
+        png = io.BytesIO()
+        figure.savefig(png, format="png", bbox_inches="tight")
+        send(result={"text/plain": repr(figure), "image/png": base64.b64encode(png.getvalue()).decode()}, main=False)
+        pyplot.close(figure)
+
+
+class BackendFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Gives matplotlib a backend whose show() shows here."""
+
+    def find_spec(self, name, path=None, target=None):
+        return importlib.machinery.ModuleSpec(name, self) if name == BACKEND else None
+
+    def exec_module(self, module):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg, FigureManagerBase
+
+        module.FigureCanvas = FigureCanvasAgg
+        module.FigureManager = FigureManagerBase
+        module.show = show_figures
+
+
+def execute(code, name, space):
+    tree = ast.parse(code, name)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    if tree.body:
+        evaluate(compile(tree, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), space)
+    if last is None:
+        return None
+    return evaluate(compile(ast.Expression(last.value), name, "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), space)
+
+
+def evaluate(compiled, space):
+    if not compiled.co_flags & inspect.CO_COROUTINE:
+        return eval(compiled, space)
+    return loop.run_until_complete(eval(compiled, space))
+
+
+def report(error):
+    trace = error.__traceback__
+    # What lies above the code is ours; an error of syntax has nothing below.
+    while trace and not trace.tb_frame.f_code.co_filename.startswith("<cell "):
+        trace = trace.tb_next
+    text = "".join(traceback.format_exception(type(error), error, trace))
+    send(error={"name": type(error).__name__, "value": str(error), "traceback": text})
+
+
+def run(code, count, space):
+    name = f"<cell {count}>"
+    linecache.cache[name] = (len(code), None, code.splitlines(True), name)
+    interrupts.late = False
+    signal.signal(signal.SIGINT, interrupts.handle)
+    try:
+        value = execute(code, name, space)
+        if value is not None:
+            space["_"] = value
+            send(result=bundle(value), main=True)
+        show_figures()
+    except BaseException as error:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        report(error)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def main():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stdout, sys.stderr = Output("stdout", 1), Output("stderr", 2)
+    sys.path[0] = ""
+    sys.argv = [""]
+    sys.meta_path.append(BackendFinder())
+    os.environ.setdefault("MPLBACKEND", f"module://{BACKEND}")
+    builtins.display = display
+    module = types.ModuleType("__main__")
+    sys.modules["__main__"] = module
+    send(ready=True)
+    for count, line in enumerate(requests, 1):
+        try:
+            run(json.loads(line)["code"], count, module.__dict__)
+        except KeyboardInterrupt:
+            # It came a moment too late for the code.
+            pass
+        send(done=True)
+
+
+main()

@@ -1,0 +1,105 @@
+/** An interpreter as a child process: code in, events out, one piece at a time; it must not know a context. @module */
+import process from "node:process";
+import type { Duplex } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { SpawnError } from "../processes/command.ts";
+import { drained } from "../processes/drain.ts";
+import { killSession, signalGroup } from "../processes/signals.ts";
+import { type Running, start } from "../processes/spawn.ts";
+import { createEvents, type KernelEvent } from "./events.ts";
+import { readLines } from "./lines.ts";
+
+/** What can be run. */
+export const LANGUAGES = ["python", "javascript", "typescript"] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+/** A running interpreter. */
+export interface Kernel {
+  /** False once it has ended. */
+  alive(): boolean;
+  /**
+   * Runs code; the events end with the run. Only one run at a time. A caller that stops reading leaves the code
+   * running: `finished` tells when it is over. If the interpreter dies, that is the last event.
+   */
+  run(code: string): { events: AsyncGenerator<KernelEvent>; finished: Promise<void> };
+  /** Breaks off what runs; the state stays. */
+  interrupt(): void;
+  /** Kills it with all that it started. */
+  kill(): void;
+}
+
+const LONGEST_LINE = 64 << 20;
+/** What the code's child processes wrote was in the pipe before the run ended: one turn of the event loop is enough. */
+const QUIET_MS = 1;
+
+/** Starts an interpreter. @throws {SpawnError} if it is not there, or ends before it is ready */
+export async function startKernel(language: Language, cwd: string, env: Record<string, string>): Promise<Kernel> {
+  const child = await start({ argv: argvOf(language), cwd, env }, { extra: 2 });
+  const [requests, answers] = child.extra;
+  if (!requests || !answers) throw new TypeError(`Cannot talk to process ${child.pid}: it has no further descriptors`);
+  const events = createEvents([child.stdout, child.stderr, answers]);
+  let alive = true;
+  let onDone = () => {};
+  const ready = Promise.withResolvers<void>();
+  readLines(answers, LONGEST_LINE, (line) => {
+    const event = parse(line);
+    if (!event) killSession(child.pid);
+    else if ("ready" in event) ready.resolve();
+    else if ("done" in event) drained([child.stdout, child.stderr], QUIET_MS).then(onDone);
+    else events.push(event as unknown as KernelEvent);
+  });
+  readText(child, events.push);
+  requests.on("error", () => {});
+  child.ended.then(async ({ exitCode, signal }) => {
+    alive = false;
+    const why = signal ? `signal ${signal}` : `exit code ${exitCode}`;
+    ready.reject(new SpawnError("failed", `Cannot start ${language}: it ended with ${why}`));
+    await drained([child.stdout, child.stderr, answers], QUIET_MS);
+    events.push({ error: { name: "KernelDied", value: `The interpreter ended with ${why}`, traceback: "" } });
+    onDone();
+  });
+  await ready.promise;
+  return {
+    alive: () => alive,
+    run: (code) => {
+      const finished = new Promise<void>((resolve) => onDone = resolve);
+      if (!alive) onDone();
+      else send(requests, { code, typescript: language === "typescript" });
+      return { events: events.read(finished), finished };
+    },
+    interrupt: () => {
+      if (!alive) return;
+      signalGroup(child.pid, "SIGINT");
+      if (language !== "python") send(requests, { interrupt: true });
+    },
+    kill: () => {
+      if (alive) killSession(child.pid);
+    },
+  };
+}
+
+function argvOf(language: Language): string[] {
+  if (language === "python") return ["python3", fileURLToPath(new URL("kernel.py", import.meta.url))];
+  const node = process.versions["deno"] === undefined ? process.execPath : "node";
+  return [node, "--disable-warning=ExperimentalWarning", fileURLToPath(new URL("kernel.mjs", import.meta.url))];
+}
+
+function send(requests: Duplex, request: object): void {
+  requests.write(`${JSON.stringify(request)}\n`);
+}
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(line);
+  } catch {
+    // Somebody else has written to the descriptor: nothing that follows could be trusted.
+    return undefined;
+  }
+}
+
+/** What goes past the protocol: child processes, and C libraries. */
+function readText({ stdout, stderr }: Running, push: (event: KernelEvent) => void): void {
+  const [out, err] = [new TextDecoder(), new TextDecoder()];
+  stdout.on("data", (bytes) => push({ stdout: out.decode(bytes, { stream: true }) }));
+  stderr.on("data", (bytes) => push({ stderr: err.decode(bytes, { stream: true }) }));
+}

@@ -1,0 +1,232 @@
+/** hookbox.runtime.v1.ContextsService over gRPC: state, values by MIME type, errors, limits; both languages. @module */
+import { Code, createClient } from "@connectrpc/connect";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { expect, test } from "vitest";
+import {
+  ContextsService,
+  type Result,
+  type RunCodeRequest,
+} from "../../../runtime/gen/hookbox/runtime/v1/contexts_pb.ts";
+import { aServer } from "./serving.ts";
+
+type More = Pick<Partial<RunCodeRequest>, "contextId" | "language"> & { timeoutMs?: bigint };
+
+async function aClient() {
+  const server = await aServer();
+  const client = createClient(ContextsService, server.transport);
+  /** Runs code and gathers what comes of it. */
+  const run = async (code: string, more: More = {}, options = {}) => {
+    const all = {
+      stdout: "",
+      stderr: "",
+      results: [] as Result[],
+      error: "",
+      traceback: "",
+      count: 0,
+      timedOut: false,
+    };
+    for await (const { event } of client.runCode({ code, ...more }, options)) {
+      if (event.case === "stdout" || event.case === "stderr") all[event.case] += event.value;
+      if (event.case === "result") all.results.push(event.value);
+      if (event.case === "error") {
+        all.error = `${event.value.name}: ${event.value.value}`;
+        all.traceback = event.value.traceback;
+      }
+      if (event.case === "ended") [all.count, all.timedOut] = [event.value.executionCount, event.value.timedOut];
+    }
+    return all;
+  };
+  return { ...server, client, run };
+}
+const js = { language: "javascript" };
+const texts = ({ results }: { results: Result[] }) => results.map(({ text }) => text);
+
+test.for([
+  { language: "python", set: "x = 20\ndef f(n): return n + x", use: "x += 1; print('out'); f(1)", main: "22" },
+  {
+    language: "javascript",
+    set: "const x = 20; let n = 1",
+    use: "const x = 21; console.log('out'); x + n",
+    main: "22",
+  },
+  { language: "typescript", set: "enum E { A = 4 }", use: "console.log('out'); const a: number = E.A; a", main: "4" },
+])("$language keeps its state; the last expression is the main result", async ({ language, set, use, main }) => {
+  const { run } = await aClient();
+  expect(await run(set, { language })).toMatchObject({ stdout: "", results: [], error: "", count: 1 });
+  const second = await run(use, { language });
+  expect(second).toMatchObject({ stdout: "out\n", error: "", count: 2, timedOut: false });
+  expect(second.results).toMatchObject([{ text: main, isMainResult: true }]);
+});
+
+test.for([
+  { language: "python", code: "import asyncio\nawait asyncio.sleep(0)\n5", text: "5" },
+  { language: "javascript", code: "await Promise.resolve(5)", text: "5" },
+])("$language has await outside functions", async ({ language, code, text }) => {
+  const { run } = await aClient();
+  expect(texts(await run(code, { language }))).toEqual([text]);
+});
+
+test("Python's values come in every form that they have", async () => {
+  const { run } = await aClient();
+  const forms = `class Shown:
+    def __repr__(self): return "shown"
+    def _repr_html_(self): return "<b>"
+    def _repr_png_(self): return b"\\x89PNG"
+    def _repr_json_(self): return {"a": [1, float("nan")]}
+    def _repr_mimebundle_(self, include, exclude): return {"text/x-own": "own"}
+class DataFrame:
+    def __repr__(self): return "table"
+    def to_dict(self, orient): return {("a", 1): [1, 2]}
+display(Shown(), 3)
+DataFrame()`;
+  const [shown, three, table] = (await run(forms)).results;
+  expect(shown).toMatchObject({ text: "shown", html: "<b>", isMainResult: false, extra: { "text/x-own": "own" } });
+  expect(shown?.png).toEqual(new Uint8Array([0x89, 0x50, 0x4e, 0x47]));
+  expect(shown?.json?.kind).toMatchObject({ case: "structValue" });
+  expect(three).toMatchObject({ text: "3", isMainResult: false });
+  expect(table).toMatchObject({ text: "table", isMainResult: true, data: { kind: { case: "structValue" } } });
+});
+
+test("JavaScript's values may say how they are shown", async () => {
+  const { run } = await aClient();
+  const code =
+    `display(1); ({ [Symbol.for("Jupyter.display")]: () => ({ "text/html": "<b>", "image/png": new Uint8Array([1, 2]) }) })`;
+  const { results } = await run(code, js);
+  expect(results).toMatchObject([{ text: "1", isMainResult: false }, { html: "<b>", isMainResult: true }]);
+  expect(results[1]?.png).toEqual(new Uint8Array([1, 2]));
+});
+
+test.for([
+  {
+    language: "python",
+    code: "def f():\n    return 1 / 0\nf()",
+    error: "ZeroDivisionError: division by zero",
+    at: /line 2, in f\n +return 1/,
+  },
+  { language: "python", code: "1 +", error: "SyntaxError: invalid syntax (<cell 1>, line 1)", at: /1 \+/ },
+  { language: "python", code: "raise SystemExit(3)", error: "SystemExit: 3", at: /SystemExit: 3/ },
+  {
+    language: "javascript",
+    code: "function f() { null.x }\nf()",
+    error: "TypeError: Cannot read properties of null (reading 'x')",
+    at: /at f/,
+  },
+  { language: "javascript", code: "foo(", error: "SyntaxError: Unexpected end of input", at: /SyntaxError/ },
+  { language: "javascript", code: "throw 5", error: "Error: 5", at: /Uncaught 5/ },
+])("$language: $error, without frames of ours", async ({ language, code, error, at }) => {
+  const { run } = await aClient();
+  const ran = await run(code, { language });
+  expect(ran).toMatchObject({ error, results: [], count: 1 });
+  expect(ran.traceback).toMatch(at);
+  expect(ran.traceback).not.toMatch(/kernel\.|node:/);
+  expect(texts(await run("1", { language }))).toEqual(["1"]);
+});
+
+test.for([
+  { language: "python", code: "import os\nprint('in', end='')\nos.system('echo child; echo bad >&2')\nNone" },
+  {
+    language: "javascript",
+    code:
+      "process.stdout.write('in'); require('node:child_process').execSync('echo child; echo bad >&2', { stdio: 'inherit' }); undefined",
+  },
+])("$language: what child processes write comes too, before the end", async ({ language, code }) => {
+  const { run } = await aClient();
+  const { stdout, stderr } = await run(code, { language });
+  expect([stdout.includes("in"), stdout.includes("child\n"), stderr]).toEqual([true, true, "bad\n"]);
+});
+
+test("JavaScript imports modules, also those beside the working folder's code", async () => {
+  const { run, root } = await aClient();
+  writeFileSync(join(root, "own.mjs"), "export default 7; export const a = 8; export const b = 9;");
+  const code =
+    'import seven, { a, b as nine } from "./own.mjs";\nimport * as path from "node:path";\n[seven, a, nine, path.sep, "import(x)"]';
+  expect(texts(await run(code, js))).toEqual(["[ 7, 8, 9, '/', 'import(x)' ]"]);
+  expect(texts(await run('(await import("./own.mjs")).a', js))).toEqual(["8"]);
+});
+
+test.for([
+  { language: "python", loop: "while True: pass", wait: "import time; time.sleep(300)", error: "KeyboardInterrupt: " },
+  { language: "javascript", loop: "while (true) {}", wait: "await new Promise(() => {})", error: "Interrupted: " },
+])(
+  "$language: the time limit breaks off, and the state stays",
+  { timeout: 30_000 },
+  async ({ language, loop, wait, error }) => {
+    const { run } = await aClient();
+    await run(language === "python" ? "x = 5" : "let x = 5", { language });
+    expect(await run(loop, { language, timeoutMs: 300n })).toMatchObject({ error, timedOut: true });
+    expect(await run(wait, { language, timeoutMs: 300n })).toMatchObject({ error, timedOut: true });
+    expect(texts(await run("x", { language }))).toEqual(["5"]);
+  },
+);
+
+test("code that does not heed an interrupt is killed with its interpreter", { timeout: 30_000 }, async () => {
+  const { client, run } = await aClient();
+  const stubborn = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass";
+  const { context } = await client.createContext({});
+  const contextId = context?.contextId ?? "";
+  expect(await run(stubborn, { contextId, timeoutMs: 1000n })).toMatchObject({
+    error: "KernelDied: The interpreter ended with signal SIGKILL",
+    timedOut: true,
+  });
+  await expect(run("1", { contextId })).rejects.toMatchObject({ code: Code.FailedPrecondition });
+  expect(await client.restartContext({ contextId })).toMatchObject({ context: { contextId, alive: true } });
+  expect(await run("1", { contextId })).toMatchObject({ error: "", count: 1 });
+});
+
+test("an interpreter that dies is an error of the run, told once", async () => {
+  const { run } = await aClient();
+  const { error } = await run("import os; os._exit(7)");
+  expect(error).toBe("KernelDied: The interpreter ended with exit code 7");
+});
+
+test("a caller that leaves breaks its code off; the next one waits for that", { timeout: 30_000 }, async () => {
+  const { client, run, contexts } = await aClient();
+  const leave = new AbortController();
+  const left = run("x = 1\nimport time; time.sleep(300)", {}, { signal: leave.signal });
+  await expect.poll(() => contexts.busy()).toBe(1);
+  expect(await client.listContexts({})).toMatchObject({ contexts: [{ language: "python", alive: true, busy: true }] });
+  leave.abort();
+  await expect(left).rejects.toMatchObject({ code: Code.Canceled });
+  expect(texts(await run("x"))).toEqual(["1"]);
+  expect(contexts.busy()).toBe(0);
+});
+
+test("InterruptContext breaks off; runs on one context wait for each other", async () => {
+  const { client, run, contexts } = await aClient();
+  const [first, second] = [run("print(1); import time; time.sleep(300)"), run("2")];
+  await expect.poll(() => contexts.busy()).toBe(1);
+  await client.interruptContext({ contextId: contexts.list()[0]?.id ?? "" });
+  expect(await first).toMatchObject({ stdout: "1\n", error: "KeyboardInterrupt: ", count: 1 });
+  expect(await second).toMatchObject({ count: 2 });
+});
+
+test("contexts are apart, have their folder and variables, and are removed", async () => {
+  const { client, run, root, contexts } = await aClient();
+  mkdirSync(join(root, "in"));
+  const { context } = await client.createContext({ language: "javascript", cwd: "in", envVars: { A: "b" } });
+  const contextId = context?.contextId ?? "";
+  expect(texts(await run("[process.cwd(), process.env.A]", { contextId }))).toEqual([`[ '${root}/in', 'b' ]`]);
+  expect((await run("typeof A", js)).results[0]?.text).toBe("'undefined'");
+  await client.removeContext({ contextId });
+  await expect(run("1", { contextId })).rejects.toMatchObject({ code: Code.NotFound });
+  expect(contexts.list().length).toBe(1);
+});
+
+test.for([
+  { request: { language: "cobol" }, code: Code.InvalidArgument },
+  { request: { cwd: ".." }, code: Code.PermissionDenied },
+  { request: { cwd: "missing" }, code: Code.NotFound },
+])("CreateContext refuses $request", async ({ request, code }) => {
+  const { client } = await aClient();
+  await expect(client.createContext(request)).rejects.toMatchObject({ code });
+});
+
+test("much output keeps pace with its reader and comes whole", { timeout: 30_000 }, async () => {
+  const { run } = await aClient();
+  const before = process.memoryUsage().rss;
+  const { stdout } = await run("for i in range(3000): print('x' * 9999)");
+  expect(stdout.length).toBe(30_000_000);
+  expect(process.memoryUsage().rss - before).toBeLessThan(500 << 20);
+});
