@@ -6,12 +6,16 @@ import { createLimits } from "./access/limits.ts";
 import { createScopedAccess } from "./access/scoped.ts";
 import { secretsIn } from "./access/secretfile.ts";
 import { createTokenReviewAccess } from "./access/tokenreview.ts";
+import { createAccessLog } from "./accesslog.ts";
 import { createHandler, type Handler } from "./handle.ts";
 import { createLook } from "./index/look.ts";
 import { createSandboxIndex, type SandboxIndex } from "./index/sandboxindex.ts";
 import { followSandboxes } from "./index/watches.ts";
+import { createRouterMetrics, type RouterMetrics } from "./metrics.ts";
+import { createObserver } from "./observer.ts";
 import type { RouterOptions } from "./options.ts";
 import { createDialler } from "./proxy/dial.ts";
+import type { ProxySettings } from "./proxy/settings.ts";
 import { createReach } from "./reach.ts";
 import type { Target } from "./target/target.ts";
 import { createBudget } from "./budget.ts";
@@ -25,17 +29,25 @@ export interface Router {
   isReady(): boolean;
   /** Resolves once every Sandbox and Pod has been seen: a router that knows nothing yet would deny what exists. */
   ready: Promise<void>;
-  /** Ends the kept connections to sandboxes. */
+  metrics: RouterMetrics;
+  /** Ends the kept connections to sandboxes, and writes the rest of the log. */
   close(): void;
 }
 
 export type RouterSettings = Omit<
   RouterOptions,
-  "http" | "https" | "h2c" | "health" | "kubeconfig" | "context" | "logLevel"
+  "http" | "https" | "h2c" | "health" | "metrics" | "kubeconfig" | "context" | "logLevel"
 >;
 
+/** Where lines go: those of events, and those of requests with their ends. */
+export interface Outputs {
+  log: Log;
+  write(text: string): void;
+}
+
 /** Makes the router; it watches until `signal` fires. */
-export function assembleRouter(api: Api, options: RouterSettings, log: Log, signal: AbortSignal): Router {
+export function assembleRouter(api: Api, options: RouterSettings, outputs: Outputs, signal: AbortSignal): Router {
+  const { log, write } = outputs;
   const { namespace, allowLoopback } = options;
   const dialler = createDialler(options.dialMs);
   const index = createSandboxIndex(dialler.forget);
@@ -45,16 +57,24 @@ export function assembleRouter(api: Api, options: RouterSettings, log: Log, sign
     followSandboxes(api, index, { log, signal, namespace, allowLoopback, onListed });
   });
   const { cookieName } = options.browser;
-  const settings = { ...options, cookieName, dialler, onRetry: () => {}, onUpstreamError: () => {} };
+  const metrics = createRouterMetrics();
+  const accessLog = options.accessLog ? createAccessLog(write) : undefined;
+  const settings: ProxySettings = {
+    ...options,
+    cookieName,
+    dialler,
+    onRetry: ({ namespace }) => metrics.upstreamRetries.inc({ sandbox_namespace: namespace }),
+    onUpstreamError: ({ namespace }, reason) => metrics.upstreamErrors.inc({ sandbox_namespace: namespace, reason }),
+  };
   const hold = createHold({
     index,
     look: createLook(api, index, log),
-    wake: createWaker({ api, index, log, signal, onWoken: () => {} }),
+    wake: createWaker({ api, index, log, signal, onWoken: (woken) => metrics.wakes.inc({ sandbox_namespace: woken }) }),
     wakes: createBudget(options.wakesPerMinute / 60, options.wakesPerMinute),
     mayWake: options.mayWake,
     holdMs: options.holdMs,
     maxHeld: options.maxHeld,
-    onHeld: () => {},
+    onHeld: (change) => metrics.now.held += change,
   });
   const reach = createReach(index, hold);
   return {
@@ -64,11 +84,17 @@ export function assembleRouter(api: Api, options: RouterSettings, log: Log, sign
       limits: createLimits(options.limits),
       reach,
       settings,
+      observer: createObserver(metrics, accessLog, { begun() {}, ended() {} }),
+      traces: options.traces,
     }),
+    metrics,
     index,
     ready,
     isReady: () => isListed,
-    close: dialler.close,
+    close() {
+      dialler.close();
+      accessLog?.flush();
+    },
   };
 }
 

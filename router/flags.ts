@@ -40,6 +40,9 @@ export const FLAGS = {
   "wake-timeout": { type: "string", default: "120s" },
   "max-held-requests": { type: "string", default: "10000" },
   "wakes-per-minute": { type: "string", default: "600" },
+  "access-log": { type: "boolean", default: true },
+  "trace-context": { type: "boolean", default: true },
+  "metrics-bind-address": { type: "string" },
   "log-level": { type: "string", default: "info" },
   help: { type: "boolean", default: false },
 } as const;

@@ -2,8 +2,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Gate, Pass } from "./access/gate.ts";
+import { type Gate, openGate, type Pass } from "./access/gate.ts";
 import type { Limits } from "./access/limits.ts";
+import type { Observer, RequestRecord } from "./observer.ts";
 import { sendRedirect, sendRefusal } from "./proxy/answer.ts";
 import { type Exchange, forward } from "./proxy/forward.ts";
 import { refuseRaw } from "./proxy/raw.ts";
@@ -15,6 +16,7 @@ import { isRefusal, type Refusal } from "./refusal.ts";
 import { targetsFromHost } from "./target/host.ts";
 import { hostOf, type Route, routeOf, type RouteOptions } from "./target/route.ts";
 import type { Target } from "./target/target.ts";
+import { traceOf } from "./trace.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
 import { waitFor, waitForRaw } from "./waiting.ts";
 
@@ -24,6 +26,9 @@ export interface HandlerParts {
   limits: Limits | undefined;
   reach: Reach;
   settings: ProxySettings;
+  observer: Observer;
+  /** Requests without a trace context get one. */
+  traces: boolean;
 }
 
 /** What takes requests. */
@@ -41,44 +46,64 @@ const NO_TUNNEL: Refusal = { status: 405, detail: "The router is no proxy for CO
 
 /** Makes the handler. */
 export function createHandler(parts: HandlerParts): Handler {
+  const { observer } = parts;
   return {
     request(request, response, expectsContinue) {
-      if (request.method === "CONNECT") return sendRefusal(request, response, NO_TUNNEL);
       if (isHealthCheck(request, parts.routing)) return answerHealth(response);
-      admit(parts, request, response, (passed, pass) => {
+      const record = observer.begin(request);
+      response.once("close", () => observer.end(record, response.headersSent ? response.statusCode : GONE));
+      if (request.method === "CONNECT") return sendRefusal(request, response, NO_TUNNEL);
+      admit(parts, record, response, (passed, pass) => {
         if (isRefusal(passed)) return sendRefusal(request, response, passed);
         if (request.headers[POLL_HEADER] !== undefined) return sendPhase(response, parts.reach.standing(passed.target));
         if (pass?.redirect) return sendRedirect(response, pass.redirect);
-        serve(parts, passed, { request, response, expectsContinue });
+        serve(parts, record, passed, { request, response, expectsContinue });
       });
     },
     upgrade(request, socket, head) {
       socket.on("error", () => {});
-      admit(parts, request, socket, (passed) => {
-        if (isRefusal(passed)) return refuseRaw(socket, passed);
-        serveUpgrade(parts, passed, { request, socket, head });
+      const record = observer.begin(request);
+      let status = GONE;
+      socket.once("close", () => observer.end(record, status));
+      const refuse = (refusal: Refusal) => {
+        status = refusal.status;
+        refuseRaw(socket, refusal);
+      };
+      admit(parts, record, socket, (passed) => {
+        if (isRefusal(passed)) return refuse(passed);
+        const onAnswered = (answered: number) => status = answered || GONE;
+        serveUpgrade(parts, record, { ...passed, request, socket, head, onAnswered }, refuse);
       });
     },
   };
 }
 
+/** The status of a request whose client has gone before there was an answer. */
+const GONE = 499;
+
 /** Decides whether the request is let in; calls `then` with what follows, unless the client has gone meanwhile. */
 function admit(
   parts: HandlerParts,
-  request: IncomingMessage,
+  record: RequestRecord,
   client: ServerResponse | Socket,
   then: (passed: Passed | Refusal, pass?: Pass) => void,
 ): void {
-  const route = routeOf(request, parts.routing);
+  const { routing, gate, limits, observer } = parts;
+  const { request } = record;
+  const route = routeOf(request, routing);
   if (isRefusal(route)) return then(route);
+  const { target } = route;
+  const isKnown = routing.exists(target);
   const admitted = (pass: Pass | Refusal) => {
+    if (gate !== openGate) observer.decided(isKnown ? target.namespace : "", pass);
     if (isRefusal(pass)) return then(pass);
-    const release = parts.limits?.(pass.client, performance.now());
+    const release = limits?.(pass.client, performance.now());
     if (typeof release === "object") return then(release);
     if (release) client.once("close", release);
-    then(passedOf(parts.reach, request, route, pass), pass);
+    observer.passed(record, target, pass.client, isKnown);
+    then(passedOf(parts, record, route, pass), pass);
   };
-  const pass = parts.gate(request, route);
+  const pass = gate(request, route);
   if (pass instanceof Promise) {
     pass.then((found) => (isSocket(client) ? client.destroyed : isGone(client)) || admitted(found));
   } else admitted(pass);
@@ -88,20 +113,30 @@ function isSocket(client: ServerResponse | Socket): client is Socket {
   return "remoteAddress" in client;
 }
 
-function passedOf(reach: Reach, request: IncomingMessage, { target, base }: Route, pass: Pass): Passed {
-  const { path, withheld, added } = pass;
+function passedOf(
+  { reach, traces }: HandlerParts,
+  record: RequestRecord,
+  { target, base }: Route,
+  { path, withheld, added }: Pass,
+): Passed {
+  const { request } = record;
+  const trace = traces ? traceOf(request.headers["traceparent"]) : undefined;
+  record.traceId = trace?.id ?? "";
+  const more = [...added, ...trace?.added ?? []];
+  if (base !== "") more.push("X-Forwarded-Prefix", base);
   return {
     target,
     path,
     proto: (request.socket as Partial<TLSSocket>).encrypted === true ? "https" : "http",
-    withheld,
-    added: base === "" ? added : [...added, "X-Forwarded-Prefix", base],
+    withheld: trace?.isBroken ? new Set([...withheld, "traceparent", "tracestate"]) : withheld,
+    added: more,
     locate: () => locate(reach, target),
   };
 }
 
 function serve(
-  { reach, settings }: HandlerParts,
+  { reach, settings, observer }: HandlerParts,
+  record: RequestRecord,
   passed: Passed,
   incoming: Pick<Exchange, "request" | "response" | "expectsContinue">,
 ): void {
@@ -112,23 +147,30 @@ function serve(
   };
   const place = reach.now(passed.target);
   if (place !== undefined) return go(place, []);
-  waitFor(reach, passed.target, request, response).then((held) =>
-    held && go(held.place, ["Server-Timing", held.timing])
-  );
+  waitFor(reach, passed.target, request, response).then((held) => {
+    if (!held) return;
+    observer.held(record, held.ms);
+    go(held.place, ["Server-Timing", held.timing]);
+  });
 }
 
 function serveUpgrade(
-  { reach, settings }: HandlerParts,
-  passed: Passed,
-  incoming: Pick<UpgradeExchange, "request" | "socket" | "head">,
+  { reach, settings, observer }: HandlerParts,
+  record: RequestRecord,
+  exchange: UpgradeExchange,
+  refuse: (refusal: Refusal) => void,
 ): void {
   const go = (place: string | Refusal) => {
-    if (typeof place !== "string") return refuseRaw(incoming.socket, place);
-    forwardUpgrade({ ...incoming, ...passed, onAnswered() {} }, place, settings);
+    if (typeof place !== "string") return refuse(place);
+    forwardUpgrade(exchange, place, settings);
   };
-  const place = reach.now(passed.target);
+  const place = reach.now(exchange.target);
   if (place !== undefined) return go(place);
-  waitForRaw(reach, passed.target, incoming.socket).then((held) => held && go(held.place));
+  waitForRaw(reach, exchange.target, exchange.socket).then((held) => {
+    if (!held) return;
+    observer.held(record, held.ms);
+    go(held.place);
+  });
 }
 
 /** Finds the address anew for another try: the sandbox may have moved. */

@@ -18,6 +18,7 @@ Ports:
   --tls-cert-file F, --tls-key-file F
                                     PEM files, read anew every minute
   --health-probe-bind-address H:P   /healthz and /readyz (default :8081; with --kubeconfig none)
+  --metrics-bind-address H:P        /metrics (default :9090; with --kubeconfig none); may be the same address
                                     an address without host is 0.0.0.0, with --kubeconfig 127.0.0.1
 
 Names beside headers:
@@ -59,5 +60,8 @@ Waking:
   --wakes-per-minute N              Sandboxes of one namespace that requests wake (default 600; 0: any number)
   --max-held-requests N             requests that wait for sandboxes at a time (default 10000)
 
+Telling:
+  --no-access-log                   no line for each request on standard output
+  --no-trace-context                requests without a traceparent get none
   --log-level L                     debug, info, warn or error (default info)
 `;

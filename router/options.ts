@@ -21,6 +21,7 @@ export interface RouterOptions {
   https: { bind: Bind; certFile: string; keyFile: string } | undefined;
   /** Undefined: none. */
   health: Bind | undefined;
+  metrics: Bind | undefined;
   pathPrefix: string | undefined;
   domain: string | undefined;
   authz: AuthzOptions;
@@ -42,6 +43,9 @@ export interface RouterOptions {
   maxHeld: number;
   /** Of one namespace; 0: any number. */
   wakesPerMinute: number;
+  accessLog: boolean;
+  /** Requests without a trace context get one. */
+  traces: boolean;
   logLevel: LogLevel;
 }
 
@@ -71,18 +75,25 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     holdMs: durationOf("wake-timeout", values["wake-timeout"]),
     maxHeld: countOf(values, "max-held-requests"),
     wakesPerMinute: countOf(values, "wakes-per-minute"),
+    accessLog: values["access-log"],
+    traces: values["trace-context"],
     logLevel: choiceOf("log-level", values["log-level"], ["debug", "info", "warn", "error"]),
   };
 }
 
-function portsOf(values: Values): Pick<RouterOptions, "http" | "health"> {
+function portsOf(values: Values): Pick<RouterOptions, "http" | "health" | "metrics"> {
   const isLocal = values.kubeconfig !== undefined;
   const anyHost = isLocal ? "127.0.0.1" : "0.0.0.0";
   const address = values.port === undefined ? values["http-bind-address"] : `:${values.port}`;
   const http = bindOf("http-bind-address", address, anyHost);
   if (!http) throw new RangeError(`Cannot use --http-bind-address "${address}": clients need a port`);
   const health = values["health-probe-bind-address"] ?? (isLocal ? "" : ":8081");
-  return { http, health: bindOf("health-probe-bind-address", health, anyHost) };
+  const metrics = values["metrics-bind-address"] ?? (isLocal ? "" : ":9090");
+  return {
+    http,
+    health: bindOf("health-probe-bind-address", health, anyHost),
+    metrics: bindOf("metrics-bind-address", metrics, anyHost),
+  };
 }
 
 function httpsOf(values: Values): RouterOptions["https"] {

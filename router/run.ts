@@ -1,13 +1,15 @@
 /** The router as a process: credentials, ports, start and end. Does nothing until it is called. @module */
 import { readFileSync } from "node:fs";
+import process from "node:process";
+import type { Hono } from "hono";
 import { connect } from "../kube/connection.ts";
 import { kubeconfigCredentials, podCredentials } from "../kube/credentials.ts";
 import { createLog, errorFields, type Log } from "../lib/log.ts";
-import { serve } from "../lib/serve.ts";
-import { assembleRouter } from "./assemble.ts";
-import type { Handler } from "./handle.ts";
+import { serve, type Server } from "../lib/serve.ts";
+import { assembleRouter, type Router } from "./assemble.ts";
 import { createHealthApp } from "./health.ts";
 import type { RouterOptions } from "./options.ts";
+import type { Bind } from "./optionvalues.ts";
 import { listen, type Listening } from "./server.ts";
 
 const USER_AGENT = "hookbox-router";
@@ -26,30 +28,46 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
     : await kubeconfigCredentials(options.kubeconfig, options.context);
   const ending = new AbortController();
   const api = connect(credentials, { signal: ending.signal, userAgent: USER_AGENT });
-  const router = assembleRouter(api, options, log, ending.signal);
-  const isReady = () => router.isReady() && !signal.aborted;
-  const health = options.health && await serve(createHealthApp(isReady), { ...options.health, log, graceMs: 100 });
+  const router = assembleRouter(api, options, { log, write: (text) => process.stdout.write(text) }, ending.signal);
+  const side = await serveSide(router, options, log, signal);
   const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
   try {
     await Promise.race([router.ready, stopped]);
     if (signal.aborted) return;
-    const servers = await listenAll(router.handler, options, log, stopped);
+    const servers = await listenAll(router, options, log, stopped);
     await stopped;
     await Promise.all(servers.map((server) => server.stop()));
   } finally {
     ending.abort();
     router.close();
-    await health?.stop();
+    await Promise.all(side.map((server) => server.stop()));
   }
   log("info", "Stopped");
 }
 
+/** Probes and metrics, on one port or two. */
+async function serveSide(
+  router: Router,
+  { health, metrics }: RouterOptions,
+  log: Log,
+  signal: AbortSignal,
+): Promise<Server[]> {
+  const ready = () => router.isReady() && !signal.aborted;
+  const isShared = health && metrics && health.host === metrics.host && health.port === metrics.port;
+  const servers: Server[] = [];
+  const open = async (bind: Bind, app: Hono) => servers.push(await serve(app, { ...bind, log, graceMs: 100 }));
+  if (health) await open(health, createHealthApp(ready, isShared ? router.metrics : undefined));
+  if (metrics && !isShared) await open(metrics, createHealthApp(ready, router.metrics));
+  return servers;
+}
+
 async function listenAll(
-  handler: Handler,
+  router: Router,
   options: RouterOptions,
   log: Log,
   stopped: Promise<void>,
 ): Promise<Listening[]> {
+  const { handler, metrics } = router;
   const { http, https, h2c, shutdownMs: graceMs, authz } = options;
   const plain = await listen(handler, { ...http, graceMs, h2c });
   log("info", "Serving", { host: http.host, port: plain.port, authzMode: authz.mode });
@@ -60,7 +78,9 @@ async function listenAll(
   const timer = setInterval(() => {
     try {
       secure.renew(read());
+      metrics.certReloads.inc({ outcome: "success" });
     } catch (error) {
+      metrics.certReloads.inc({ outcome: "error" });
       log("error", "Cannot read the certificate again", { ...errorFields(error), stack: undefined });
     }
   }, REREAD_MS);

@@ -17,6 +17,8 @@ export const WAKE_ANNOTATION = `${ANNOTATION_PREFIX}wake`;
 export interface Held {
   place: string | Refusal;
   timing: string;
+  /** How long it took. */
+  ms: number;
 }
 
 /** Holds; ends early, with a refusal that nobody reads, once `signal` fires. */
@@ -46,7 +48,7 @@ export function createHold(parts: HoldParts): Hold {
   return async (target, signal) => {
     if (held >= parts.maxHeld) {
       const refusal = { status: 503, detail: `${held} requests wait for sandboxes already.`, headers: RETRY_SOON };
-      return { place: refusal, timing: "" };
+      return { place: refusal, timing: "", ms: 0 };
     }
     held++;
     parts.onHeld(1);
@@ -64,9 +66,13 @@ const RETRY_SOON = { "Retry-After": "1" };
 async function wait(parts: HoldParts, target: Target, signal: AbortSignal): Promise<Held> {
   const { index, look, holdMs } = parts;
   const { namespace, name } = target;
-  const stopwatch = createStopwatch(performance.now());
-  const end = (place: string | Refusal): Held => ({ place, timing: stopwatch.stop(performance.now()) });
-  const deadline = performance.now() + holdMs;
+  const startedAt = performance.now();
+  const deadline = startedAt + holdMs;
+  const stopwatch = createStopwatch(startedAt);
+  const end = (place: string | Refusal): Held => {
+    const now = performance.now();
+    return { place, timing: stopwatch.stop(now), ms: now - startedAt };
+  };
   let hasLooked = false;
   let hasWoken = false;
   while (!signal.aborted) {

@@ -14,6 +14,8 @@ export const PODS = "/api/v1/namespaces/team-a/pods";
 export interface Stage {
   api: FakeApi;
   router: Router;
+  /** Of the access log, as they are written. */
+  lines: string[];
   port: number;
   url: string;
 }
@@ -27,7 +29,11 @@ export async function startRouter(
   const options = readOptions(["--authz-mode", "allow-all", "--allow-loopback-pod-ip"])!;
   const end = new AbortController();
   const settings = { ...options, firstDelayMs: 5, longestDelayMs: 20, ...over };
-  const router = assembleRouter(api, settings, () => {}, end.signal);
+  const lines: string[] = [];
+  const router = assembleRouter(api, settings, {
+    log: () => {},
+    write: (text) => lines.push(...text.split("\n").filter(Boolean)),
+  }, end.signal);
   await router.ready;
   const server = await listen(router.handler, { host: "127.0.0.1", port: 0, graceMs: 0, h2c });
   onTestFinished(async () => {
@@ -36,7 +42,7 @@ export async function startRouter(
     router.close();
     await server.stop();
   });
-  return { api, router, port: server.port, url: `http://127.0.0.1:${server.port}` };
+  return { api, router, lines, port: server.port, url: `http://127.0.0.1:${server.port}` };
 }
 
 /** Starts a server that plays a sandbox; it goes with the test. */
