@@ -1,6 +1,8 @@
 /** Listens on a port for HTTP/1.1 and stops without cutting what runs; knows no app. @module */
-import { createServer, type RequestListener, type Server } from "node:http";
+import type { Buffer } from "node:buffer";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 
 /** A port that is listened on. */
 export interface Listening {
@@ -11,17 +13,38 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+/** Takes over connections for another protocol, such as WebSocket. */
+export interface Upgrades {
+  /** False: the request is answered as any other. */
+  wants(request: IncomingMessage): boolean;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): unknown;
+}
+
 /** How long a connection may be silent between requests, in milliseconds; Go's client drops one after 90 s. */
 const KEEP_ALIVE_MS = 120_000;
 
 /** Listens; `port` 0 takes a free one. @throws if the port is taken */
-export async function listen(listener: RequestListener, host: string, port: number): Promise<Listening> {
+export async function listen(
+  listener: RequestListener,
+  host: string,
+  port: number,
+  upgrades: Upgrades = { wants: () => false, upgrade: () => {} },
+): Promise<Listening> {
   const running = countRunning();
-  const server = createServer((request, response) => {
+  const server = createServer({ shouldUpgradeCallback: upgrades.wants }, (request, response) => {
     running.begin();
     // With the last byte of the answer, or when the client is gone.
     response.once("close", running.end);
     listener(request, response);
+  });
+  const upgraded = new Set<Duplex>();
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    running.begin();
+    upgraded.add(socket.once("close", () => {
+      upgraded.delete(socket);
+      running.end();
+    }));
+    upgrades.upgrade(request, socket, head);
   });
   // An upload may take as long as it takes; only the headers have to come soon.
   server.requestTimeout = 0;
@@ -33,6 +56,7 @@ export async function listen(listener: RequestListener, host: string, port: numb
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
+      for (const socket of upgraded) socket.destroy();
       await closed;
     },
   };
