@@ -14,6 +14,7 @@ import { createProcesses } from "./processes/processes.ts";
 import { createRest } from "./rest.ts";
 import { createRoutes } from "./rpc/routes.ts";
 import { createWebHandler } from "./rpc/web.ts";
+import { createTerminalSockets } from "./terminal-socket.ts";
 import { createTokenCheck, tokenIsMounted } from "./token.ts";
 
 /** A runtime that listens. */
@@ -38,7 +39,7 @@ const LAST_ANSWERS_MS = 1000;
  */
 export async function startRuntime(options: RuntimeOptions, log: Log): Promise<Runtime> {
   const [stopping, killing] = [new AbortController(), new AbortController()];
-  const { apps: { legacy, rest, routes }, processes, contexts, root } = await assemble(options, log, {
+  const { apps: { legacy, rest, routes, terminals }, processes, contexts, root } = await assemble(options, log, {
     stop: stopping.signal,
     kill: killing.signal,
   });
@@ -46,7 +47,7 @@ export async function startRuntime(options: RuntimeOptions, log: Log): Promise<R
   const token = await tokenIsMounted(options.tokenFile, options.tokenRequired) ? options.tokenScope : "none";
   const ports = await listenAll([
     () => listen(getRequestListener(legacy.fetch), host, options.port),
-    () => listen(getRequestListener(rest.fetch), host, options.restPort),
+    () => listen(getRequestListener(rest.fetch), host, options.restPort, terminals),
     () => listenGRPC(routes, host, options.grpcPort),
   ]);
   const [port = 0, restPort = 0, grpcPort = 0] = ports.map(({ port }) => port);
@@ -80,7 +81,8 @@ async function assemble(options: RuntimeOptions, log: Log, signals: { stop: Abor
   const legacy = createLegacy({ ...shared, run: processes.run, timeoutMs, outputBytes, token: tokenForAll });
   const metadata = { prefix: options.metadataPrefix, env: process.env };
   const rest = createRest({ ...shared, binding, token, tokenScope, metadata, web: createWebHandler(routes) });
-  return { apps: { legacy, rest, routes }, processes, contexts, root };
+  const terminals = createTerminalSockets({ root, processes, token: tokenForAll });
+  return { apps: { legacy, rest, routes, terminals }, processes, contexts, root };
 }
 
 /** Opens one port after another; if one cannot be had the others are given back. */
