@@ -122,3 +122,9 @@ test("a refusal says nothing about what is outside", async () => {
   const refusal = await root.resolve("out").catch((error: Error) => error.message);
   expect(refusal).toBe('Cannot use "out": it leads out of the root');
 });
+
+test("the whole file system may be the root", async () => {
+  const whole = await createRoot("/");
+  expect(await whole.resolve(join(base, "home/out"))).toBe(join(base, "secret"));
+  expect(await whole.resolve("../../tmp/..")).toBe("/");
+});
