@@ -44,7 +44,7 @@ test("a file is read only as fast as the client takes it", async () => {
   onTestFinished(() => void child.kill("SIGKILL"));
   let log = "";
   child.stderr.on("data", (part) => log += part);
-  await expect.poll(() => log, { timeout: 10_000 }).toContain('"Listening"');
+  await expect.poll(() => log, { timeout: 25_000 }).toContain('"Listening"');
   const { restPort } = JSON.parse(log.split("\n").find((line) => line.includes('"Listening"')) ?? "{}");
   const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync(`/proc/${child.pid}/io`, "utf8"))?.[1]);
   for (const path of ["/v1/files/large", "/v1/archive/"]) {

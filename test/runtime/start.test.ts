@@ -55,7 +55,7 @@ async function startMain({ root }: TestRoot, ...args: string[]) {
   onTestFinished(() => void child.kill("SIGKILL"));
   let log = "";
   child.stderr.on("data", (part) => log += part);
-  await expect.poll(() => log, { timeout: 10_000 }).toContain('"Listening"');
+  await expect.poll(() => log, { timeout: 25_000 }).toContain('"Listening"');
   const line = log.split("\n").find((line) => line.includes('"Listening"')) ?? "{}";
   return { child, log: () => log, ...JSON.parse(line) as { port: number; restPort: number } };
 }
@@ -82,7 +82,7 @@ test("main.ts listens, and ends with 0 on SIGTERM", async () => {
   expect((await send(port, "GET", "/")).status).toBe(200);
   child.kill("SIGTERM");
   expect(await once(child, "exit")).toEqual([0, null]);
-});
+}, 30_000);
 
 test("main.ts says what is wrong with its arguments in one line", () => {
   const main = new URL("../../runtime/main.ts", import.meta.url).pathname;
@@ -91,4 +91,4 @@ test("main.ts says what is wrong with its arguments in one line", () => {
     expect.objectContaining({ status: 1, stderr: expect.stringMatching(/^Cannot listen on port "x": .*\n$/) }),
   );
   expect(execFileSync("node", [main, "--help"], { encoding: "utf8" })).toMatch(/^Usage: runtime\/main.ts/);
-});
+}, 30_000);
