@@ -8,6 +8,7 @@ import { secretsIn } from "./access/secretfile.ts";
 import { createTokenReviewAccess } from "./access/tokenreview.ts";
 import { createAccessLog } from "./accesslog.ts";
 import { createHandler, type Handler } from "./handle.ts";
+import { createIdler } from "./idle/idler.ts";
 import { createLook } from "./index/look.ts";
 import { createSandboxIndex, type SandboxIndex } from "./index/sandboxindex.ts";
 import { followSandboxes } from "./index/watches.ts";
@@ -34,6 +35,7 @@ export interface Router {
   close(): void;
 }
 
+/** All that is the same wherever the router listens. */
 export type RouterSettings = Omit<
   RouterOptions,
   "http" | "https" | "h2c" | "health" | "metrics" | "kubeconfig" | "context" | "logLevel"
@@ -66,6 +68,15 @@ export function assembleRouter(api: Api, options: RouterSettings, outputs: Outpu
     onRetry: ({ namespace }) => metrics.upstreamRetries.inc({ sandbox_namespace: namespace }),
     onUpstreamError: ({ namespace }, reason) => metrics.upstreamErrors.inc({ sandbox_namespace: namespace, reason }),
   };
+  const idler = createIdler({
+    api,
+    index,
+    log,
+    me: options.identity,
+    tickMs: options.idleTickMs,
+    onSuspended: (suspended, reason) => metrics.suspensions.inc({ sandbox_namespace: suspended, reason }),
+  });
+  if (options.idle) ready.then(() => idler.run(signal));
   const hold = createHold({
     index,
     look: createLook(api, index, log),
@@ -84,7 +95,7 @@ export function assembleRouter(api: Api, options: RouterSettings, outputs: Outpu
       limits: createLimits(options.limits),
       reach,
       settings,
-      observer: createObserver(metrics, accessLog, { begun() {}, ended() {} }),
+      observer: createObserver(metrics, accessLog, idler.traffic),
       traces: options.traces,
     }),
     metrics,

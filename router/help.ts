@@ -60,6 +60,11 @@ Waking:
   --wakes-per-minute N              Sandboxes of one namespace that requests wake (default 600; 0: any number)
   --max-held-requests N             requests that wait for sandboxes at a time (default 10000)
 
+Idleness, for Sandboxes that ask for it by annotation (docs/router.md):
+  --no-idle                         suspend nothing
+  --idle-check-interval D           between two looks (default 5s)
+  --identity I                      name of this router among others (default: its host name)
+
 Telling:
   --no-access-log                   no line for each request on standard output
   --no-trace-context                requests without a traceparent get none

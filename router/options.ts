@@ -1,4 +1,5 @@
 /** The router's command line. Reads nothing but its arguments. @module */
+import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import type { LogLevel } from "../lib/log.ts";
 import type { BrowserOptions } from "./access/credentials.ts";
@@ -43,6 +44,11 @@ export interface RouterOptions {
   maxHeld: number;
   /** Of one namespace; 0: any number. */
   wakesPerMinute: number;
+  /** Sandboxes that ask for it are suspended when idle. */
+  idle: boolean;
+  idleTickMs: number;
+  /** Name of this router among others. */
+  identity: string;
   accessLog: boolean;
   /** Requests without a trace context get one. */
   traces: boolean;
@@ -75,6 +81,9 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     holdMs: durationOf("wake-timeout", values["wake-timeout"]),
     maxHeld: countOf(values, "max-held-requests"),
     wakesPerMinute: countOf(values, "wakes-per-minute"),
+    idle: values.idle,
+    idleTickMs: Math.max(100, durationOf("idle-check-interval", values["idle-check-interval"])),
+    identity: (values.identity ?? hostname()).replaceAll(/\s/g, "") || "router",
     accessLog: values["access-log"],
     traces: values["trace-context"],
     logLevel: choiceOf("log-level", values["log-level"], ["debug", "info", "warn", "error"]),

@@ -29,7 +29,7 @@ export interface SandboxRecord {
   expiresAt: number | undefined;
   /** The conditions that tell why it cannot be reached. */
   conditions: Condition[];
-  /** Annotations of the router alone. */
+  /** Annotations of the router alone: the Sandbox's own, else those of its Pod template. */
   annotations: Record<string, string>;
 }
 
@@ -52,9 +52,14 @@ export interface PodRecord {
 
 const KEPT_CONDITIONS = new Set(["Ready", "Finished", "ContainersFailing", "PodScheduled", "Suspended"]);
 
+const annotationsSchema = z.record(z.string(), z.string()).optional();
 const sandboxSchema = z.object({
   metadata: objectMetaSchema,
-  spec: z.object({ operatingMode: z.string().optional(), shutdownTime: z.string().optional() }),
+  spec: z.object({
+    operatingMode: z.string().optional(),
+    shutdownTime: z.string().optional(),
+    podTemplate: z.object({ metadata: z.object({ annotations: annotationsSchema }).optional() }).optional(),
+  }),
   status: z.object({ conditions: z.array(conditionSchema).optional() }).optional(),
 });
 
@@ -64,7 +69,10 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
   if (!data) return undefined;
   const { metadata, spec, status } = data;
   const expiresAt = Date.parse(spec.shutdownTime ?? "");
-  const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key.startsWith(ANNOTATION_PREFIX));
+  const template = spec.podTemplate?.metadata?.annotations;
+  const annotations = Object.entries({ ...template, ...metadata.annotations }).filter(([key]) =>
+    key.startsWith(ANNOTATION_PREFIX)
+  );
   return {
     metadata: keptMeta(metadata),
     isUnclaimed: metadata.labels?.[WARM_POOL_LABEL] !== undefined,

@@ -1,0 +1,67 @@
+/** Asks a sandbox's runtime what goes on inside. Believes it no more than is good for the sandbox itself. @module */
+import { Buffer } from "node:buffer";
+import { request } from "node:http";
+import * as z from "zod";
+import type { Activity } from "./decision.ts";
+
+const count = z.number().nonnegative().optional().catch(undefined);
+const activitySchema = z.object({
+  running: count,
+  terminals: count,
+  streams: count,
+  cpuSeconds: count,
+  idleSeconds: count,
+});
+
+/** What the runtime said, and when, in milliseconds. */
+export interface Sample {
+  at: number;
+  said: z.infer<typeof activitySchema>;
+}
+
+export const RUNTIME_PORT = 8080;
+const PATIENCE_MS = 2000;
+const MOST_BYTES = 16_384;
+/** Use of the CPU is told from two looks that are so far apart at least. */
+const LEAST_SPAN_MS = 1000;
+
+/** Asks `GET /v1/activity`; undefined if nobody answers, or makes sense. */
+export async function askActivity(address: string, port: number): Promise<Sample | undefined> {
+  try {
+    const { data } = activitySchema.safeParse(JSON.parse(await getText(address, port)));
+    return data && { at: performance.now(), said: data };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Makes of two samples what they say of the time between; `before` undefined: there is none. */
+export function activityOf(before: Sample | undefined, { at, said }: Sample): Activity {
+  const { cpuSeconds, ...rest } = said;
+  const then = before?.said.cpuSeconds;
+  const isComparable = cpuSeconds !== undefined && then !== undefined && before !== undefined && cpuSeconds >= then &&
+    at - before.at >= LEAST_SPAN_MS;
+  const cores = isComparable ? (cpuSeconds - then) / ((at - before.at) / 1000) : undefined;
+  return { ...rest, cores, hasCPU: cpuSeconds !== undefined };
+}
+
+function getText(host: string, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const asked = request({ host, port, path: "/v1/activity", agent: false, signal }, (answer) => {
+      const chunks: Uint8Array[] = [];
+      let bytes = 0;
+      answer.on("error", reject);
+      answer.on("data", (chunk: Uint8Array) => {
+        bytes += chunk.length;
+        if (bytes > MOST_BYTES) asked.destroy(new Error("too long"));
+        chunks.push(chunk);
+      });
+      answer.once("end", () => {
+        if (answer.statusCode === 200) resolve(Buffer.concat(chunks).toString());
+        else reject(new Error(`status ${answer.statusCode}`));
+      });
+    });
+    asked.on("error", reject).end();
+  });
+}

@@ -1,0 +1,80 @@
+/** Whether a sandbox is idle, from all that is known of it. Pure. @module */
+import type { IdlePolicy } from "./policy.ts";
+
+/** What is known of a sandbox's use. */
+export interface Evidence {
+  /** Requests and streams that are open here. */
+  open: number;
+  /** Seconds since anybody was seen to use it, through whatever router; counted from its start if nobody has. */
+  quietSeconds: number;
+  /** What its runtime says; undefined: it has none that does. That is no evidence, and no veto. */
+  activity: Activity | undefined;
+  /** Somebody holds a Lease on it. */
+  isHeld: boolean;
+}
+
+/** What goes on inside. Absent fields say nothing. */
+export interface Activity {
+  running?: number | undefined;
+  terminals?: number | undefined;
+  streams?: number | undefined;
+  /** Seconds since the runtime was last used. */
+  idleSeconds?: number | undefined;
+  /** Cores in use since the last look; undefined: this is the first. */
+  cores?: number | undefined;
+  /** It does tell of its use of the CPU. */
+  hasCPU: boolean;
+}
+
+/** What follows: suspend for a reason, in words for people; or leave it, and why. */
+export type Decision =
+  | { suspend: true; reason: "Idle" | "MaxActive"; note: string }
+  | { suspend: false; because: string };
+
+/**
+ * Decides; the first that holds, from the top.
+ *
+ * | what holds | decision |
+ * |---|---|
+ * | somebody holds a Lease | stay |
+ * | a request or stream is open | stay |
+ * | traffic within `idleSeconds` | stay |
+ * | nothing goes on inside | suspend, Idle |
+ * | no traffic for `maxActiveSeconds` | suspend, MaxActive: what goes on inside goes on for nobody |
+ * | (none of these) | stay |
+ */
+export function idleDecision(policy: IdlePolicy, evidence: Evidence): Decision {
+  const { open, quietSeconds, activity, isHeld } = evidence;
+  const stay = (because: string): Decision => ({ suspend: false, because });
+  const quiet = `no traffic for ${Math.floor(quietSeconds)} s`;
+  if (isHeld) return stay("it is held by a Lease");
+  if (open > 0) return stay(`${open} requests are open`);
+  if (quietSeconds < policy.idleSeconds) return stay("there was traffic");
+  const work = workOf(policy, activity);
+  if (work === undefined) {
+    return { suspend: true, reason: "Idle", note: activity ? `${quiet}, and nothing runs` : quiet };
+  }
+  if (quietSeconds < policy.maxActiveSeconds) return stay(work);
+  return { suspend: true, reason: "MaxActive", note: `${quiet}, which is as long as it may work without (${work})` };
+}
+
+/**
+ * Says what goes on inside; undefined: nothing. The first that holds, from the top.
+ *
+ * | what the runtime says | work |
+ * |---|---|
+ * | nothing, or there is none | none |
+ * | commands, terminals or streams | they |
+ * | it was used within `idleSeconds` | its use |
+ * | its use of the CPU, for the first time | not known yet |
+ * | more use of the CPU than the floor | that |
+ */
+function workOf({ idleSeconds, cpuFloor }: IdlePolicy, activity: Activity | undefined): string | undefined {
+  if (!activity) return undefined;
+  const { running = 0, terminals = 0, streams = 0, cores, hasCPU } = activity;
+  const count = running + terminals + streams;
+  if (count > 0) return `${count} commands, terminals or streams`;
+  if ((activity.idleSeconds ?? Infinity) < idleSeconds) return "its runtime was used";
+  if (hasCPU && cores === undefined) return "its use of the CPU is not known yet";
+  return cores !== undefined && cores > cpuFloor ? `it uses ${cores.toFixed(2)} cores` : undefined;
+}

@@ -1,0 +1,135 @@
+/** Looks for sandboxes that nobody uses, and suspends them. What counts as idle is decided elsewhere. @module */
+import { sleep } from "../../kube/sleep.ts";
+import { errorFields, type Log } from "../../lib/log.ts";
+import type { Entry } from "../index/sandboxindex.ts";
+import { SUSPENDED_ANNOTATION } from "../wake/waker.ts";
+import { activityOf, askActivity, RUNTIME_PORT, type Sample } from "./activity.ts";
+import { type Decision, idleDecision } from "./decision.ts";
+import { isHeld } from "./holds.ts";
+import { type IdlePolicy, policyOf } from "./policy.ts";
+import { lastUse, wordMs, wordOf } from "./quiet.ts";
+import { expire, leaveWord, suspend, type SuspendParts } from "./suspend.ts";
+import { createTraffic, type Traffic } from "./traffic.ts";
+
+export interface IdlerParts extends SuspendParts {
+  log: Log;
+  /** Between two looks at everything, in milliseconds. */
+  tickMs: number;
+  /** Where runtimes listen; for tests. @default {8080} */
+  runtimePort?: number;
+  onSuspended(namespace: string, reason: string): void;
+}
+
+export interface Idler {
+  traffic: Traffic;
+  /** Looks until `signal` fires. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Looks at everything once. */
+  look(): Promise<void>;
+}
+
+/** Sandboxes that are looked at in turn; each costs two requests. */
+const AT_ONCE = 8;
+
+/** Makes it. Without an annotation that asks for it, nothing is ever idle and nobody is asked anything. */
+export function createIdler(parts: IdlerParts): Idler {
+  const samples = new Map<string, Sample>();
+  const guarded = (work: Promise<unknown>, entry: Entry) =>
+    work.catch((error) => {
+      const { namespace, name } = entry.sandbox.metadata;
+      parts.log("warn", "Cannot look after an idle Sandbox", {
+        namespace,
+        name,
+        ...errorFields(error),
+        stack: undefined,
+      });
+    });
+  const traffic = createTraffic(Date.now, (namespace, name) => {
+    const entry = parts.index.find(namespace, name);
+    if (entry && isWordDue(entry, Date.now())) guarded(leaveWord(parts, entry.sandbox, new Date()), entry);
+  });
+  const idler: Idler = {
+    traffic,
+    async look() {
+      traffic.prune((namespace, name) => parts.index.find(namespace, name) !== undefined);
+      const due = [...parts.index.entries()].filter(({ sandbox }) => policyOf(sandbox) && !sandbox.isDeleting);
+      const known = new Set(due.map(({ sandbox }) => sandbox.metadata.uid));
+      for (const uid of samples.keys()) if (!known.has(uid)) samples.delete(uid);
+      const next = async () => {
+        for (let entry = due.pop(); entry; entry = due.pop()) {
+          await guarded(lookAt(parts, traffic, samples, entry), entry);
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, next));
+    },
+    async run(signal) {
+      for (;;) {
+        await sleep(parts.tickMs, signal);
+        if (signal.aborted) return;
+        await idler.look();
+      }
+    },
+  };
+  return idler;
+}
+
+function isWordDue({ sandbox }: Entry, now: number): boolean {
+  const policy = policyOf(sandbox);
+  return policy !== undefined && !sandbox.isSuspended && now - wordOf(sandbox).at >= wordMs(policy);
+}
+
+async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, Sample>, entry: Entry): Promise<void> {
+  const { sandbox } = entry;
+  const { namespace, name, uid } = sandbox.metadata;
+  const policy = policyOf(sandbox) as IdlePolicy;
+  const now = Date.now();
+  if (sandbox.isSuspended) return await lookAtSuspended(parts, entry, policy, now);
+  const use = traffic.useOf(namespace, name);
+  if ((use?.open ?? 0) > 0 && isWordDue(entry, now)) return await leaveWord(parts, sandbox, new Date(now));
+  const quietAt = (instant: number) =>
+    (instant - lastUse(sandbox, policy, traffic.useOf(namespace, name), parts.me)) / 1000;
+  const open = use?.open ?? 0;
+  const pod = entry.pods.find(({ isReady, isDeleting }) => isReady && !isDeleting);
+  // Nobody is asked before it matters.
+  if (open > 0 || quietAt(now) < policy.idleSeconds || !pod) return void samples.delete(uid);
+  const held = await isHeld(parts.api, namespace, name, now);
+  const sample = pod.address === undefined || pod.usesHostNetwork
+    ? undefined
+    : await askActivity(pod.address, parts.runtimePort ?? RUNTIME_PORT);
+  const activity = sample && activityOf(samples.get(uid), sample);
+  if (sample) samples.set(uid, sample);
+  // Somebody may have come meanwhile.
+  const later = traffic.useOf(namespace, name)?.open ?? 0;
+  const evidence = { open: later, quietSeconds: quietAt(Date.now()), activity, isHeld: held };
+  await act(parts, { ...entry, sandbox }, idleDecision(policy, evidence));
+}
+
+async function act(parts: IdlerParts, { sandbox }: Entry, decision: Decision): Promise<void> {
+  const { namespace, name, uid } = sandbox.metadata;
+  const { log, onSuspended } = parts;
+  if (!decision.suspend) return log("debug", "Not idle", { namespace, name, uid, because: decision.because });
+  const { reason, note } = decision;
+  if (!await suspend(parts, sandbox, reason, note, new Date())) return;
+  onSuspended(namespace, reason);
+  log("info", "Suspended", { namespace, name, uid, reason, note });
+}
+
+/** Only what a router has suspended expires by itself: who suspends by hand may want it back. */
+async function lookAtSuspended(parts: IdlerParts, { sandbox }: Entry, policy: IdlePolicy, now: number): Promise<void> {
+  const { namespace, name, uid } = sandbox.metadata;
+  const at = suspendedAt(sandbox.annotations[SUSPENDED_ANNOTATION]);
+  const isDue = policy.deleteSeconds !== undefined && at !== undefined && now - at >= policy.deleteSeconds * 1000;
+  if (!isDue || sandbox.expiresAt !== undefined && sandbox.expiresAt <= now) return;
+  if (await isHeld(parts.api, namespace, name, now)) return;
+  if (!await expire(parts, sandbox, new Date(now))) return;
+  parts.log("info", "Suspended for long enough to expire", { namespace, name, uid });
+}
+
+function suspendedAt(annotation: string | undefined): number | undefined {
+  try {
+    const at = Date.parse(JSON.parse(annotation ?? "")?.at);
+    return Number.isNaN(at) ? undefined : at;
+  } catch {
+    return undefined;
+  }
+}

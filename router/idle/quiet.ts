@@ -1,0 +1,44 @@
+/** Since when nobody has used a sandbox, as far as this router can tell for itself and the others. Pure. @module */
+import { findCondition } from "../../lib/conditions.ts";
+import type { SandboxRecord } from "../index/records.ts";
+import { WOKEN_AT_ANNOTATION } from "../wake/waker.ts";
+import { ACTIVE_ANNOTATION, type IdlePolicy } from "./policy.ts";
+import type { Use } from "./traffic.ts";
+
+/** Other routers leave word of traffic once in this part of the idle time: what they have seen since is not known. */
+const WORD_PART = 3;
+
+/** Tells how long a router may keep traffic to itself, in milliseconds. */
+export function wordMs({ idleSeconds }: IdlePolicy): number {
+  return idleSeconds * 1000 / WORD_PART;
+}
+
+/** When a router last left word, and which. Times in milliseconds since the epoch. */
+export function wordOf({ annotations }: SandboxRecord): { at: number; router: string } {
+  const [time = "", router = ""] = (annotations[ACTIVE_ANNOTATION] ?? "").split(" ");
+  return { at: Date.parse(time) || 0, router };
+}
+
+/**
+ * Returns the latest instant at which the sandbox may have been used, in milliseconds since the epoch; `Infinity` where
+ * there is no telling.
+ *
+ * | evidence | instant |
+ * |---|---|
+ * | traffic here | exactly then |
+ * | another router's word | then, and as much later as it may keep to itself |
+ * | it became Ready, or was woken | then |
+ */
+export function lastUse(sandbox: SandboxRecord, policy: IdlePolicy, use: Use | undefined, me: string): number {
+  const word = wordOf(sandbox);
+  // Our own word of before a restart is like that of another: what came after it is forgotten.
+  const isOurs = word.router === me && use !== undefined;
+  const ready = findCondition(sandbox.conditions, "Ready");
+  const latest = Math.max(
+    use?.lastAt ?? 0,
+    word.at === 0 ? 0 : word.at + (isOurs ? 0 : wordMs(policy)),
+    Date.parse(ready?.lastTransitionTime ?? "") || 0,
+    Date.parse(sandbox.annotations[WOKEN_AT_ANNOTATION] ?? "") || 0,
+  );
+  return latest === 0 ? Infinity : latest;
+}

@@ -1,0 +1,95 @@
+/** Suspends a Sandbox that is still as it was judged, and tells of it. Decides nothing. @module */
+import { type Answer, answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
+import { sandboxCRD } from "../../api/sandbox.ts";
+import { eventOf } from "../../keeper/event.ts";
+import { rfc3339 } from "../../lib/conditions.ts";
+import { readSandbox, type SandboxRecord } from "../index/records.ts";
+import type { SandboxIndex } from "../index/sandboxindex.ts";
+import { SUSPENDED_ANNOTATION } from "../wake/waker.ts";
+import { ACTIVE_ANNOTATION } from "./policy.ts";
+
+export interface SuspendParts {
+  api: Api;
+  index: SandboxIndex;
+  /** Name of this router, without blanks. */
+  me: string;
+}
+
+/**
+ * Suspends it, unless anything at all has happened to it since: another router may have seen somebody.
+ *
+ * @returns whether it is suspended
+ * @throws {Error} if the API server refuses for another reason
+ */
+export async function suspend(
+  parts: SuspendParts,
+  sandbox: SandboxRecord,
+  reason: string,
+  note: string,
+  now: Date,
+): Promise<boolean> {
+  const annotations = { [SUSPENDED_ANNOTATION]: JSON.stringify({ reason, at: rfc3339(now), note }) };
+  const answer = await patch(parts, sandbox, { metadata: { annotations }, spec: { operatingMode: "Suspended" } });
+  if (answer) await tell(parts, sandbox, reason, note, now);
+  return answer;
+}
+
+/** Lets a Sandbox expire that has been suspended for long; what becomes of it then is the keeper's business. */
+export async function expire(parts: SuspendParts, sandbox: SandboxRecord, now: Date): Promise<boolean> {
+  return await patch(parts, sandbox, { spec: { shutdownTime: rfc3339(now), shutdownPolicy: "Delete" } });
+}
+
+/** Leaves word for other routers, and for this one after a restart, that somebody uses the sandbox. */
+export async function leaveWord(
+  { api, index, me }: SuspendParts,
+  { metadata }: SandboxRecord,
+  now: Date,
+): Promise<void> {
+  const { namespace, name } = metadata;
+  const body = { metadata: { annotations: { [ACTIVE_ANNOTATION]: `${rfc3339(now)} ${me}` } } };
+  const answer = await api.send({ method: "PATCH", path: pathOf({ resource: "sandboxes", namespace, name }), body });
+  if (!isOk(answer) && answer.status !== 404) throw answerError(`patch Sandbox ${namespace}/${name}`, answer);
+  observe(index, answer);
+}
+
+async function patch({ api, index }: SuspendParts, { metadata }: SandboxRecord, change: Change): Promise<boolean> {
+  const { namespace, name, resourceVersion } = metadata;
+  const body = { ...change, metadata: { ...change.metadata, resourceVersion } };
+  const answer = await api.send({ method: "PATCH", path: pathOf({ resource: "sandboxes", namespace, name }), body });
+  if (answer.status === 404 || answer.status === 409) return false;
+  if (!isOk(answer)) throw answerError(`patch Sandbox ${namespace}/${name}`, answer);
+  observe(index, answer);
+  return true;
+}
+
+interface Change {
+  metadata?: { annotations: Record<string, string> };
+  spec: Record<string, string>;
+}
+
+function observe(index: SandboxIndex, answer: Answer): void {
+  const sandbox = isOk(answer) ? readSandbox(answer.body) : undefined;
+  if (sandbox) index.sandboxes.observe(sandbox);
+}
+
+async function tell({ api, me }: SuspendParts, { metadata }: SandboxRecord, reason: string, note: string, now: Date) {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  const { group, version, kind } = sandboxCRD;
+  const event = eventOf(
+    {
+      regarding: { apiVersion: `${group}/${version}`, kind, namespace, name, uid },
+      type: "Normal",
+      reason: `Suspended${reason}`,
+      action: "Suspend",
+      note: `Suspended: ${note}`,
+      reportingController: "hookbox-router",
+      key: resourceVersion,
+      at: now.getTime(),
+    },
+    me,
+    now,
+  );
+  const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
+  const answer = await api.send({ method: "POST", path, body: event });
+  if (!isOk(answer) && answer.status !== 409) throw answerError(`record an Event of ${namespace}/${name}`, answer);
+}

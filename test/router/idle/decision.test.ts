@@ -1,0 +1,100 @@
+import { describe, expect, test } from "vitest";
+import { activityOf } from "../../../router/idle/activity.ts";
+import { type Evidence, idleDecision } from "../../../router/idle/decision.ts";
+import { policyOf } from "../../../router/idle/policy.ts";
+import { lastUse } from "../../../router/idle/quiet.ts";
+import { readSandbox } from "../../../router/index/records.ts";
+import { aSandbox } from "../../sandboxes.ts";
+
+const POLICY = { idleSeconds: 60, maxActiveSeconds: 600, cpuFloor: 0.05, deleteSeconds: undefined };
+const quiet: Evidence = { open: 0, quietSeconds: 60, activity: undefined, isHeld: false };
+const inside = (over: object) => ({ ...quiet, activity: { hasCPU: false, ...over } });
+
+describe("idleDecision()", () => {
+  test.for<[string, Evidence]>([
+    ["nobody has come, and no runtime says anything", quiet],
+    ["the runtime says nothing that it would understand", inside({})],
+    ["nothing runs", inside({ running: 0, terminals: 0, streams: 0, idleSeconds: 60, hasCPU: true, cores: 0.05 })],
+  ])("suspends where %s", ([, evidence]) => {
+    expect(idleDecision(POLICY, evidence)).toMatchObject({ suspend: true, reason: "Idle" });
+  });
+
+  test.for<[string, Evidence]>([
+    ["it is held", { ...quiet, isHeld: true }],
+    ["a stream is open", { ...quiet, open: 1 }],
+    ["somebody came", { ...quiet, quietSeconds: 59.9 }],
+    ["a command runs", inside({ running: 1 })],
+    ["a terminal is open", inside({ terminals: 1 })],
+    ["the runtime has a stream", inside({ streams: 1 })],
+    ["the runtime was used", inside({ idleSeconds: 59 })],
+    ["it computes", inside({ hasCPU: true, cores: 0.9 })],
+    ["it may compute", inside({ hasCPU: true })],
+  ])("leaves it where %s", ([, evidence]) => expect(idleDecision(POLICY, evidence)).toMatchObject({ suspend: false }));
+
+  test("lets nothing work for nobody for ever, where that is asked for", () => {
+    const busy = { ...inside({ running: 1, hasCPU: true, cores: 1 }), quietSeconds: 600 };
+    expect(idleDecision(POLICY, busy)).toMatchObject({ suspend: true, reason: "MaxActive" });
+    expect(idleDecision({ ...POLICY, maxActiveSeconds: Infinity }, busy)).toMatchObject({ suspend: false });
+    expect(idleDecision(POLICY, { ...busy, isHeld: true })).toMatchObject({ suspend: false });
+    expect(idleDecision(POLICY, { ...busy, open: 1 })).toMatchObject({ suspend: false });
+  });
+});
+
+test("activityOf() tells use of the CPU from two samples, unless the counter began anew", () => {
+  const at = (ms: number, cpuSeconds?: number) => ({ at: ms, said: { cpuSeconds, running: 0 } });
+  expect(activityOf(undefined, at(0, 5))).toMatchObject({ hasCPU: true, cores: undefined });
+  expect(activityOf(at(0, 5), at(10_000, 10))).toMatchObject({ hasCPU: true, cores: 0.5 });
+  expect(activityOf(at(0, 5), at(10_000, 4)).cores).toBeUndefined();
+  expect(activityOf(at(0, 5), at(10, 5)).cores).toBeUndefined();
+  expect(activityOf(at(0), at(10_000))).toMatchObject({ hasCPU: false, cores: undefined });
+});
+
+const key = (name: string) => `router.agents.x-k8s.io/${name}`;
+const record = (annotations: object, template: object = {}) =>
+  readSandbox(aSandbox({
+    metadata: { annotations },
+    spec: { podTemplate: { metadata: { annotations: template }, spec: { containers: [] } } },
+    status: {
+      conditions: [
+        { type: "Ready", status: "True", reason: "x", message: "", lastTransitionTime: "2026-11-21T12:00:00Z" },
+      ],
+    },
+  }))!;
+
+test("policyOf() reads the Sandbox, then its template, and is off unless asked for", () => {
+  expect(policyOf(record({}))).toBeUndefined();
+  expect(policyOf(record({ [key("idle-seconds")]: "soon" }))).toBeUndefined();
+  expect(policyOf(record({ [key("idle-seconds")]: "0" }))).toBeUndefined();
+  expect(policyOf(record({}, { [key("idle-seconds")]: "60" }))).toEqual({ ...POLICY, maxActiveSeconds: Infinity });
+  const all = { [key("max-active-seconds")]: "5", [key("idle-cpu")]: "0.5", [key("idle-delete-seconds")]: "9" };
+  expect(policyOf(record({ [key("idle-seconds")]: "30", ...all }, { [key("idle-seconds")]: "60" })))
+    .toEqual({ idleSeconds: 30, maxActiveSeconds: 5, cpuFloor: 0.5, deleteSeconds: 9 });
+});
+
+describe("lastUse()", () => {
+  const ready = Date.parse("2026-11-21T12:00:00Z");
+  const word = (text: string) => record({ [key("active-at")]: text });
+  const use = (lastAt: number) => ({ open: 0, lastAt });
+
+  test("takes the latest evidence", () => {
+    expect(lastUse(record({}), POLICY, undefined, "me")).toBe(ready);
+    expect(lastUse(record({}), POLICY, use(ready + 5), "me")).toBe(ready + 5);
+    expect(lastUse(record({ [key("woken-at")]: "2026-11-21T12:01:00Z" }), POLICY, undefined, "me")).toBe(
+      ready + 60_000,
+    );
+  });
+
+  test("allows another router what it may keep to itself, and itself after a restart", () => {
+    const at = ready + 100_000;
+    const text = `${new Date(at).toISOString()} `;
+    expect(lastUse(word(`${text}other`), POLICY, use(ready), "me")).toBe(at + 20_000);
+    expect(lastUse(word(`${text}me`), POLICY, use(at + 1), "me")).toBe(at + 1);
+    expect(lastUse(word(`${text}me`), POLICY, undefined, "me")).toBe(at + 20_000);
+    expect(lastUse(word("nonsense"), POLICY, undefined, "me")).toBe(ready);
+  });
+
+  test("is no guess", () => {
+    const bare = readSandbox(aSandbox())!;
+    expect(lastUse(bare, POLICY, undefined, "me")).toBe(Infinity);
+  });
+});

@@ -1,0 +1,198 @@
+import { describe, expect, test } from "vitest";
+import { createIdler } from "../../../router/idle/idler.ts";
+import { readPod, readSandbox } from "../../../router/index/records.ts";
+import { createSandboxIndex } from "../../../router/index/sandboxindex.ts";
+import { createFakeApi, refusal } from "../../kube/fakeapi.ts";
+import { fetchFrom, open } from "../client.ts";
+import { naming, PODS, putPod, putReady, putSandbox, SANDBOXES, startBackend, startRouter, until } from "../stage.ts";
+
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces/team-a/leases";
+const TARGET = { namespace: "team-a", name: "demo", port: 80 };
+const key = (name: string) => `router.agents.x-k8s.io/${name}`;
+const ready = {
+  conditions: [{ type: "Ready", status: "True", reason: "r", message: "", lastTransitionTime: "2020-01-01T00:00:00Z" }],
+};
+
+/** One idle Sandbox with a Ready Pod, and routers that look only when told. */
+async function start(annotations: object = {}, activity?: () => object) {
+  const api = createFakeApi();
+  const metadata = { annotations: { [key("idle-seconds")]: "60", ...annotations } };
+  putSandbox(api, "demo", { metadata, status: ready });
+  putPod(api);
+  const runtime = activity && await startBackend((_, answer) => answer.end(JSON.stringify(activity())));
+  const suspended: string[] = [];
+  const make = (me: string) => {
+    const index = createSandboxIndex();
+    const sync = () => {
+      const sandbox = readSandbox(api.get(`${SANDBOXES}/demo`));
+      if (sandbox) index.sandboxes.observe(sandbox);
+      const pod = readPod(api.get(`${PODS}/demo`), true);
+      if (pod) index.pods.observe(pod);
+    };
+    sync();
+    const idler = createIdler({
+      api,
+      index,
+      me,
+      log: () => {},
+      tickMs: 1000,
+      runtimePort: runtime?.port ?? 1,
+      onSuspended: (_, reason) => suspended.push(reason),
+    });
+    return { ...idler, sync };
+  };
+  const mode = () => (api.get(`${SANDBOXES}/demo`)?.["spec"] as { operatingMode: string }).operatingMode;
+  const annotation = (name: string) => api.get(`${SANDBOXES}/demo`)?.metadata.annotations?.[key(name)];
+  return { api, make, mode, annotation, suspended };
+}
+
+describe("the idler", () => {
+  test("suspends what nobody uses, and says why, when, and in an Event", async () => {
+    const { api, make, mode, annotation, suspended } = await start();
+    await make("a").look();
+    expect(mode()).toBe("Suspended");
+    expect(suspended).toEqual(["Idle"]);
+    expect(JSON.parse(annotation("suspended") ?? "")).toEqual({
+      reason: "Idle",
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      note: expect.stringMatching(/^no traffic for \d+ s$/),
+    });
+    const event = api.requests.find(({ path }) => path.endsWith("/events"));
+    expect(event).toMatchObject({
+      path: "/apis/events.k8s.io/v1/namespaces/team-a/events",
+      body: {
+        reason: "SuspendedIdle",
+        regarding: { kind: "Sandbox", name: "demo" },
+        reportingController: "hookbox-router",
+      },
+    });
+  });
+
+  test("asks nobody about a Sandbox that does not ask for it", async () => {
+    const { api, make, mode } = await start({ [key("idle-seconds")]: "" });
+    await make("a").look();
+    expect(mode()).toBe("Running");
+    expect(api.requests).toEqual([]);
+  });
+
+  test("leaves one that is used, and leaves word of that for other routers", async () => {
+    const { make, mode, annotation } = await start();
+    const [a, b] = [make("a"), make("b")];
+    a.traffic.begun(TARGET);
+    await until(() => annotation("active-at") !== undefined);
+    expect(annotation("active-at")).toMatch(/^\S+Z a$/);
+    a.sync();
+    b.sync();
+    await a.look();
+    await b.look();
+    a.traffic.ended(TARGET);
+    await a.look();
+    expect(mode()).toBe("Running");
+  });
+
+  test("does not suspend what another router has seen used meanwhile", async () => {
+    const { api, make, mode } = await start();
+    const [a, b] = [make("a"), make("b")];
+    b.traffic.begun(TARGET);
+    await until(() => api.requests.some(({ method }) => method === "PATCH"));
+    await a.look();
+    expect(mode(), "a does not know yet, but its patch does not fit").toBe("Running");
+  });
+
+  test("is kept from it by a Lease, as long as that is held", async () => {
+    const { api, make, mode } = await start();
+    const router = make("a");
+    const lease = (spec: object) =>
+      api.put(`${LEASES}/hold`, { metadata: { name: "hold", labels: { [key("holds")]: "demo" } }, spec });
+    const renewTime = new Date().toISOString();
+    lease({ holderIdentity: "ann", renewTime, leaseDurationSeconds: 60 });
+    await router.look();
+    expect(mode()).toBe("Running");
+    lease({ holderIdentity: "ann" });
+    await router.look();
+    expect(mode()).toBe("Running");
+    lease({ holderIdentity: "ann", renewTime: "2020-01-01T00:00:00Z", leaseDurationSeconds: 60 });
+    await router.look();
+    expect(mode()).toBe("Suspended");
+  });
+
+  test("leaves it where the API server does not say whether it is held", async () => {
+    const { api, make, mode } = await start();
+    api.intercept = ({ path }) => path === LEASES ? refusal(403, "forbidden") : undefined;
+    await make("a").look();
+    expect(mode()).toBe("Running");
+  });
+
+  test("leaves a compiler at work without any traffic, until it may not any more", async () => {
+    const said = { running: 1, terminals: 0, streams: 0, cpuSeconds: 5, idleSeconds: 9000 };
+    const busy = await start({}, () => said);
+    await busy.make("a").look();
+    expect(busy.mode()).toBe("Running");
+    const capped = await start({ [key("max-active-seconds")]: "3600" }, () => said);
+    await capped.make("a").look();
+    expect(capped.mode()).toBe("Suspended");
+    expect(capped.suspended).toEqual(["MaxActive"]);
+  });
+
+  test("looks twice before it believes that nothing computes", async () => {
+    let cpuSeconds = 5;
+    const { make, mode } = await start({}, () => ({ running: 0, cpuSeconds }));
+    const router = make("a");
+    await router.look();
+    expect(mode()).toBe("Running");
+    await new Promise((resolve) => setTimeout(resolve, 1050));
+    cpuSeconds += 5;
+    await router.look();
+    expect(mode()).toBe("Running");
+    await new Promise((resolve) => setTimeout(resolve, 1050));
+    await router.look();
+    expect(mode()).toBe("Suspended");
+  });
+
+  test("lets expire what it has suspended for long, and nothing that somebody else has", async () => {
+    const old = JSON.stringify({ reason: "Idle", at: "2020-01-01T00:00:00Z", note: "" });
+    const asked = { [key("idle-delete-seconds")]: "60" };
+    const { api, make } = await start({ ...asked, [key("suspended")]: old });
+    const router = make("a");
+    const suspendNow = (annotations: object) => {
+      const metadata = { annotations: { [key("idle-seconds")]: "60", ...annotations } };
+      putSandbox(api, "demo", { spec: { operatingMode: "Suspended" }, metadata });
+      router.sync();
+    };
+    for (const annotations of [asked, { [key("suspended")]: old }, { ...asked, [key("suspended")]: "{" }]) {
+      suspendNow(annotations);
+      await router.look();
+      expect(api.get(`${SANDBOXES}/demo`)).not.toHaveProperty("spec.shutdownTime");
+    }
+    suspendNow({ ...asked, [key("suspended")]: old });
+    await router.look();
+    expect(api.get(`${SANDBOXES}/demo`)).toMatchObject({
+      spec: { shutdownPolicy: "Delete", shutdownTime: expect.any(String) },
+    });
+  });
+});
+
+test("the router as a whole: requests keep a sandbox up, silence suspends it, a request wakes it", async () => {
+  const api = createFakeApi();
+  const now = new Date().toISOString();
+  const conditions = [{ ...ready.conditions[0], lastTransitionTime: now }];
+  const metadata = { annotations: { [key("idle-seconds")]: "1" } };
+  putReady(api);
+  putSandbox(api, "demo", { metadata, status: { conditions } });
+  const { port } = await startRouter(api, { idleTickMs: 100 });
+  const backend = await startBackend((incoming, answer) =>
+    incoming.url === "/stream" ? answer.write("x") : answer.end("ok")
+  );
+  const mode = () => (api.get(`${SANDBOXES}/demo`)?.["spec"] as { operatingMode: string }).operatingMode;
+  const stream = await open(port, { path: "/stream", headers: naming(backend.port) });
+  await new Promise((resolve) => setTimeout(resolve, 2500));
+  expect(mode(), "a stream is open").toBe("Running");
+  stream.on("error", () => {}).destroy();
+  await until(() => mode() === "Suspended");
+  api.remove(`${PODS}/demo`);
+  const reply = fetchFrom(port, { headers: naming(backend.port) });
+  await until(() => mode() === "Running");
+  expect(api.get(`${SANDBOXES}/demo`)?.metadata.annotations).not.toHaveProperty(key("suspended"));
+  putPod(api, "demo", { metadata: { uid: "second" } });
+  expect(await reply).toMatchObject({ status: 200 });
+}, 20_000);
