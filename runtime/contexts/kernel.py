@@ -163,12 +163,22 @@ def evaluate(compiled, space):
     return loop.run_until_complete(eval(compiled, space))
 
 
+def without_own(shown):
+    """Leaves out the frames of this file: print() ends in one, and so does what is interrupted."""
+    if shown:
+        shown.stack = traceback.StackSummary.from_list([one for one in shown.stack if one.filename != __file__])
+        without_own(shown.__cause__)
+        without_own(shown.__context__)
+    return shown
+
+
 def report(error):
     trace = error.__traceback__
     # What lies above the code is ours; an error of syntax has nothing below.
     while trace and not trace.tb_frame.f_code.co_filename.startswith("<cell "):
         trace = trace.tb_next
-    text = "".join(traceback.format_exception(type(error), error, trace))
+    shown = traceback.TracebackException(type(error), error, trace)
+    text = "".join(without_own(shown).format())
     send(error={"name": type(error).__name__, "value": str(error), "traceback": text})
 
 

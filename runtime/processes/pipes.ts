@@ -86,7 +86,7 @@ function fill(): Promise<void> {
 }
 
 function makeFolder(): string {
-  const made = mkdtempSync(join(tmpdir(), "hookbox-pipes-"));
+  const made = mkdtempSync(join(tmpdir(), `hookbox-pipes-${process.pid}-`));
   process.once("exit", () => rmSync(made, { recursive: true, force: true }));
   return made;
 }

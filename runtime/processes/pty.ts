@@ -59,8 +59,12 @@ export async function openPTY(cols: number, rows: number): Promise<PTY> {
 
 /** closeSync() of Deno knows only what Deno has opened; a ReadStream of Node closes a copy. */
 function closeDescriptor(fd: number): void {
-  if (ON_DENO) new ReadStream(fd).destroy();
-  else closeSync(fd);
+  if (!ON_DENO) return closeSync(fd);
+  try {
+    new ReadStream(fd).destroy();
+  } catch {
+    // Without leave to do so it stays open: there are no terminals then, and this was the only one.
+  }
 }
 
 let nothing: number | undefined;

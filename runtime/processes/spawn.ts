@@ -55,6 +55,8 @@ export async function start(command: Command, options: StartOptions = {}): Promi
     const [stdout = child.stdout, stderr = child.stderr, stdin = child.stdin] = pipes.map(({ socket }) => socket);
     if (!stdout || !stderr) throw new TypeError(`Cannot read from process ${child.pid}: it has no pipes`);
     for (const stream of [stdin, stdout, stderr]) stream?.on("error", () => {});
+    // The writing end of a FIFO does not notice that nobody is left to read.
+    child.ended.then(() => stdin?.destroy());
     return {
       pid: child.pid,
       stdin: stdin ?? undefined,

@@ -39,17 +39,27 @@ export async function startTerminal(command: Command, size: TerminalSize): Promi
   const [name = "", ...args] = command.argv;
   const file = await findExecutable(name, command.cwd, env["PATH"] ?? process.env["PATH"]);
   const pty = await openPTY(size.cols, size.rows);
-  const socket = new ReadStream(pty.master).once("close", pty.masterClosed);
+  let socket: ReadStream | undefined;
   try {
+    socket = readMaster(pty);
     const argv = [...ON_TERMINAL, pty.pty, file, ...args];
     const { pid, ended } = await launch({ ...command, argv, env }, ["ignore", "ignore", "ignore"]);
     // Not before: the terminal would hang up on a program that closes its descriptors and then takes a while.
     ended.then(pty.closeSlave);
     return { pid, ended, extra: [], ...streamsOf(socket, ended), resize: resizing(pty) };
   } catch (error) {
+    socket?.destroy();
     pty.closeSlave();
-    socket.destroy();
     throw error;
+  }
+}
+
+/** @throws {SpawnError} on Deno without leave to write everywhere: it asks for that to read a terminal */
+function readMaster(pty: PTY): ReadStream {
+  try {
+    return new ReadStream(pty.master).once("close", pty.masterClosed);
+  } catch (error) {
+    throw new SpawnError("failed", `Cannot open a terminal: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

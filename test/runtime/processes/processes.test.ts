@@ -1,4 +1,8 @@
 /** createProcesses(): who runs, who ran, and what is kept of them; readOutput() beside it. @module */
+import { readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
 import { afterEach, expect, test } from "vitest";
 import { readOutput } from "../../../runtime/processes/output.ts";
 import { createProcesses, type Process, type Processes } from "../../../runtime/processes/processes.ts";
@@ -146,3 +150,41 @@ test("who reads and who acts is counted as activity", async () => {
   expect(entry.attached).toBe(0);
   expect(processes.lastActiveAt().getTime()).toBeGreaterThanOrEqual(before.getTime());
 });
+
+test("no descriptor is left open by what has ended", async () => {
+  const processes = aList();
+  const open = () => readdirSync("/proc/self/fd").length;
+  const round = async () => {
+    const entries = [
+      await processes.start(aCommand("echo x"), { stdin: true }),
+      await processes.start(aCommand("echo x"), { detached: true }),
+      await processes.start(aCommand("echo x"), { size: { cols: 80, rows: 24 } }),
+    ];
+    for (const entry of entries) if (!entry.log) await output(entry);
+    await Promise.all(entries.map(({ ended }) => ended));
+    await processes.run(aCommand("echo x"), { timeoutMs: undefined, outputBytes: 10 });
+    await expect(processes.start({ argv: ["no-such-program-here"], cwd: "/", env: {} })).rejects.toThrow();
+  };
+  await round();
+  const before = open();
+  for (let count = 0; count < 5; count++) await round();
+  await expect.poll(open).toBeLessThanOrEqual(before);
+});
+
+test("pipes do not depend on the folder that they are made in", async () => {
+  const processes = aList();
+  const run = async () => {
+    const { stdout } = await processes.run(aCommand("echo x"), { timeoutMs: undefined, outputBytes: 10 });
+    return new TextDecoder().decode(stdout);
+  };
+  expect(await run()).toBe("x\n");
+  for (const name of readdirSync(tmpdir())) {
+    if (name.startsWith("hookbox-pipes-") && ownFolder(name)) rmSync(join(tmpdir(), name), { recursive: true });
+  }
+  expect([await run(), await run()]).toEqual(["x\n", "x\n"]);
+});
+
+/** Other test files, and other runs, have folders of that name too. */
+function ownFolder(name: string): boolean {
+  return name.startsWith(`hookbox-pipes-${process.pid}-`);
+}
