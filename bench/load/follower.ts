@@ -17,7 +17,7 @@ export interface Follower {
   objects: ReadonlyMap<string, Followed>;
   /** When each was first seen Ready, gone or not: `performance.now()` milliseconds. */
   readyAt: ReadonlyMap<string, number>;
-  /** Resolves with true once `holds` does, looked at after every event; with false after `seconds`. */
+  /** Resolves with true once `holds` does, looked at after every event; with false after `seconds` or at the end. */
   until(holds: () => boolean, seconds: number): Promise<boolean>;
 }
 
@@ -72,19 +72,23 @@ export async function followReady(
       listed: () => listed(),
     };
     const collection = { path: pathOf({ resource }), parse: (object: unknown) => object as Followed };
-    void follow(api, collection, sink, { log: () => {}, signal });
+    void follow(api, collection, sink, { log: () => {}, signal }).then(listed);
   });
   const until = (holds: () => boolean, seconds: number) =>
     new Promise<boolean>((resolve) => {
       const end = (value: boolean) => {
         clearTimeout(timer);
         looks.delete(one);
+        signal.removeEventListener("abort", stop);
         resolve(value);
       };
       const one = () => holds() && end(true);
+      const stop = () => end(false);
       const timer = setTimeout(() => end(holds()), seconds * 1000);
       looks.add(one);
-      one();
+      signal.addEventListener("abort", stop);
+      if (signal.aborted) stop();
+      else one();
     });
   return { objects, readyAt, until };
 }

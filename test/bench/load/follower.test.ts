@@ -42,7 +42,7 @@ async function follow(items: Followed[], onObject?: (object: Followed) => void) 
   const ending = new AbortController();
   onTestFinished(() => ending.abort());
   const { api, say } = anApi(items);
-  return { say, follower: await followReady(api, "sandboxclaims", ending.signal, onObject) };
+  return { say, ending, follower: await followReady(api, "sandboxclaims", ending.signal, onObject) };
 }
 
 test("followReady() knows what was there, and notes when each is Ready for the first time", async () => {
@@ -75,4 +75,23 @@ test("followReady() forgets what is gone, but not that it was Ready, nor another
 test("until() gives up after its time", async () => {
   const { follower } = await follow([]);
   expect(await follower.until(() => false, 0.01)).toBe(false);
+});
+
+test("until() waits no longer than the run lasts: an interrupted one has a cluster to end", async () => {
+  const { follower, ending } = await follow([]);
+  const waited = follower.until(() => false, 3600);
+  ending.abort();
+  expect(await waited).toBe(false);
+  expect(await follower.until(() => true, 3600)).toBe(false);
+});
+
+test("followReady() ends when the run does, seen or not", async () => {
+  const ending = new AbortController();
+  const never: Api = {
+    send: () => new Promise((_, reject) => ending.signal.addEventListener("abort", () => reject(new Error("aborted")))),
+    watch: () => Promise.reject(new Error("not asked for")),
+  };
+  const following = followReady(never, "sandboxclaims", ending.signal);
+  ending.abort();
+  expect((await following).objects.size).toBe(0);
 });

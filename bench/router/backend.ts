@@ -1,0 +1,11 @@
+/** The server that is measured alone and through the router: small answers, as a process. Prints its port. @module */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import process from "node:process";
+
+const server = createServer((_, response) => {
+  response.writeHead(200, { "Content-Type": "text/plain", "Content-Length": 5 });
+  response.end("hello");
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, "127.0.0.1", () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));
