@@ -7,7 +7,6 @@ and at last {"done": true}. What child processes write goes past this, to descri
 
 import ast
 import asyncio
-import base64
 import builtins
 import importlib.abc
 import importlib.machinery
@@ -122,15 +121,24 @@ def display(*values, raw=False, **_):
         send(result={m: encoded(m, v) for m, v in value.items()} if raw else bundle(value), main=False)
 
 
-def show_figures(*_, **__):
-    """Shows matplotlib's open figures, and closes them."""
+def show_figures(*_, last=None, **__):
+    """Shows matplotlib's open figures, and closes them; the one that is the last value is the main result."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     for number in pyplot.get_fignums() if pyplot else []:
         figure = pyplot.figure(number)
-        png = io.BytesIO()
-        figure.savefig(png, format="png", bbox_inches="tight")
-        send(result={"text/plain": repr(figure), "image/png": base64.b64encode(png.getvalue()).decode()}, main=False)
+        send(result=figure_forms(figure), main=figure is last)
         pyplot.close(figure)
+
+
+def figure_forms(figure):
+    png = io.BytesIO()
+    figure.savefig(png, format="png", bbox_inches="tight")
+    return {"text/plain": repr(figure), "image/png": encoded("image/png", png.getvalue())}
+
+
+def is_open_figure(value):
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return pyplot is not None and any(pyplot.figure(number) is value for number in pyplot.get_fignums())
 
 
 class BackendFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -191,8 +199,9 @@ def run(code, count, space):
         value = execute(code, name, space)
         if value is not None:
             space["_"] = value
-            send(result=bundle(value), main=True)
-        show_figures()
+            if not is_open_figure(value):
+                send(result=bundle(value), main=True)
+        show_figures(last=value)
     except BaseException as error:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         report(error)

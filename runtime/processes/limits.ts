@@ -1,4 +1,5 @@
 /** A time limit and an abort in one; it must not know what happens at the limit. @module */
+import { setMaxListeners } from "node:events";
 
 /** Longest delay that a timer takes, in milliseconds: a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -25,6 +26,8 @@ export function watchLimits(
     clear();
     onLimit(why);
   };
+  // One signal may end any number of processes: that is no leak to warn of.
+  if (signal) setMaxListeners(0, signal);
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted) fire("abort");
   return clear;

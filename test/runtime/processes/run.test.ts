@@ -2,6 +2,7 @@
 import { mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { expect, test } from "vitest";
 import { signalGroup } from "../../../runtime/processes/signals.ts";
 import { listProcesses } from "../../../runtime/processes/proctable.ts";
@@ -82,6 +83,21 @@ test("an abort kills the whole group and is no timeout, also when it was before"
     timedOut: false,
   });
   expect(await shell("sleep 300", { signal: AbortSignal.abort() })).toMatchObject({ exitCode: -1, timedOut: false });
+});
+
+test("one signal may end many, without a warning", async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning);
+  process.on("warning", onWarning);
+  const stop = new AbortController();
+  let started = 0;
+  const more = { signal: stop.signal, onStart: () => started++ };
+  const running = Array.from({ length: 15 }, () => shell("sleep 300", more));
+  await expect.poll(() => started).toBe(15);
+  stop.abort();
+  expect((await Promise.all(running)).map(({ exitCode }) => exitCode)).toEqual(running.map(() => -1));
+  process.off("warning", onWarning);
+  expect(warnings).toEqual([]);
 });
 
 test("run() does not wait for a background process that keeps the pipe, and leaves it running", async () => {

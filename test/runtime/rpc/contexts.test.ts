@@ -89,6 +89,30 @@ DataFrame()`;
   expect(table).toMatchObject({ text: "table", isMainResult: true, data: { kind: { case: "structValue" } } });
 });
 
+/** As much of matplotlib as the interpreter asks for: it need not be there. */
+const FIGURES = `import sys, types
+class Figure:
+    def __init__(self, number): self.number = number
+    def __repr__(self): return f"figure {self.number}"
+    def savefig(self, file, **_): file.write(b"PNG%d" % self.number)
+plt = types.ModuleType("matplotlib.pyplot")
+open_figures = {}
+plt.figure = lambda number: open_figures.setdefault(number, Figure(number))
+plt.get_fignums = lambda: list(open_figures)
+plt.close = lambda figure: open_figures.pop(figure.number)
+sys.modules["matplotlib.pyplot"] = plt`;
+
+test("figures that are open at the end are shown and closed; the last value is the main result", async () => {
+  const { run } = await aClient();
+  await run(FIGURES);
+  const shown = await run("plt.figure(1); plt.figure(2)");
+  expect(shown.results.map(({ text, png, isMainResult }) => [text, String.fromCharCode(...png ?? []), isMainResult]))
+    .toEqual(
+      [["figure 1", "PNG1", false], ["figure 2", "PNG2", true]],
+    );
+  expect(await run("None")).toMatchObject({ results: [] });
+});
+
 test("JavaScript's values may say how they are shown", async () => {
   const { run } = await aClient();
   const code =
