@@ -15,7 +15,7 @@ import {
   WEBHOOK_OBSERVED_ANNOTATION,
 } from "../lib/keys.ts";
 import { controllerOf } from "../lib/objects.ts";
-import { type Regarding, regardingOf } from "./event.ts";
+import { type Regarding, regardingOf } from "../kube/event.ts";
 
 export type LaunchType = "warm" | "cold" | "unknown";
 

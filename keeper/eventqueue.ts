@@ -2,7 +2,7 @@
 import type { Log } from "../lib/log.ts";
 import { type Answer, answerError, type Api, isOk, messageOf } from "../kube/api.ts";
 import type { Duty } from "./duty.ts";
-import { eventOf, type Occurrence } from "./event.ts";
+import { eventOf, type Occurrence } from "../kube/event.ts";
 import { createQueue } from "./queue.ts";
 
 export interface EventQueueOptions {

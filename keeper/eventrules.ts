@@ -5,7 +5,7 @@ import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { findCondition } from "../lib/conditions.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import type { ClaimView, SandboxView } from "./binding.ts";
-import { type Occurrence, type Regarding, regardingOf } from "./event.ts";
+import { type Occurrence, type Regarding, regardingOf } from "../kube/event.ts";
 import type { Sight } from "./eventsource.ts";
 
 /** Who the contract says records them. */

@@ -1,7 +1,7 @@
 /** Watches objects for what is worth an Event, each occurrence once. Records nothing itself. @module */
 import type { ObjectMeta } from "../lib/objects.ts";
 import type { Sink } from "../kube/watch.ts";
-import { isYoung, type Occurrence } from "./event.ts";
+import { isYoung, type Occurrence } from "../kube/event.ts";
 import type { RecordEvent } from "./eventqueue.ts";
 
 /** What an object shows. */

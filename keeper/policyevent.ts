@@ -3,7 +3,7 @@ import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import { readUnresolved } from "../api/unresolved.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
-import { regardingOf } from "./event.ts";
+import { regardingOf } from "../kube/event.ts";
 import type { Sight } from "./eventsource.ts";
 
 /** Who the contract says records Events of templates. */

@@ -6,7 +6,7 @@ import type { Api } from "../kube/api.ts";
 import type { ClaimView, SandboxView } from "./binding.ts";
 import { createBindings } from "./bindings.ts";
 import type { Sink } from "../kube/watch.ts";
-import { isYoung } from "./event.ts";
+import { isYoung } from "../kube/event.ts";
 import { createEventQueue, type RecordEvent } from "./eventqueue.ts";
 import { claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";
 import { eventSource } from "./eventsource.ts";

@@ -15,6 +15,7 @@
  * | `PUT /v1/archive/{path}?gzip=true` | unpacks the body there: `{files, directories, links, bytes}` |
  * | `GET /v1/watch/{path}?recursive=true` | events as JSON lines, or as `text/event-stream` if that is accepted |
  * | `GET /v1/disk` | `{total_bytes, used_bytes, available_bytes, total_files, free_files}` |
+ * | `GET /v1/activity` | whether anything goes on, see `activity.ts`; asks for no token and counts as no use |
  * | `POST /v1/bind {env, files}` | late binding: `{digest, env, files}` names only; `GET` says it again, `DELETE` revokes |
  *
  * And `POST /{service}/{method}`: the services of port 9090 over Connect and gRPC-web, which take HTTP/1.1.
@@ -26,6 +27,7 @@
  */
 import { Hono } from "hono";
 import type { Log } from "../lib/log.ts";
+import type { ActivityAnswer } from "./activity.ts";
 import { answerError, refuse } from "./answers.ts";
 import type { Binding } from "./bind.ts";
 import type { Root } from "./confine.ts";
@@ -48,7 +50,9 @@ export interface RestOptions {
   token: TokenCheck;
   /** What the token guards: everything but health, or binding alone. */
   tokenScope: "all" | "bind";
-  /** Called for each request but health. */
+  /** What `GET /v1/activity` shows. */
+  activity(): ActivityAnswer;
+  /** Called for each request but health and activity. */
   touch(): void;
   /** Answers what is on this port besides, or `undefined`: Connect and gRPC-web. */
   web(request: Request): Promise<Response> | undefined;
@@ -63,7 +67,7 @@ export function createRest(options: RestOptions): Hono<HTTPEnv> {
   const { stop, tokenScope, token, log } = options;
   const startedAt = performance.now();
   app.use(createGuard({
-    open: (path) => path === "/v1/health",
+    open: (path) => path === "/v1/health" || path === "/v1/activity",
     stopping: () => stop.aborted,
     token: tokenScope === "all" ? token : undefined,
     touch: options.touch,
@@ -75,11 +79,15 @@ export function createRest(options: RestOptions): Hono<HTTPEnv> {
     const why = { code: "UNAVAILABLE", message: "The runtime is stopping" };
     return c.json({ status: "stopping", uptime_seconds, ...why }, 503);
   });
+  app.get("/v1/activity", (c) => c.json(options.activity()));
   app.get("/v1/metadata", (c) => c.json({ env: filterMetadata(options.metadata) }));
   addFiles(app, options);
   addMore(app, options);
   addBinding(app, options);
-  app.all("/v1/:endpoint{(files|health|metadata|stat|folders|rename|archive|watch|disk|bind)}/*", () => wrongMethod());
+  app.all(
+    "/v1/:endpoint{(files|health|activity|metadata|stat|folders|rename|archive|watch|disk|bind)}/*",
+    () => wrongMethod(),
+  );
   app.post("/:service/:method", async (c, next) => await options.web(c.req.raw) ?? await next());
   app.notFound((c) => refuse("NOT_FOUND", `Cannot find ${c.req.method} ${c.req.path}: no such endpoint`));
   app.onError((error, c) => answerError(error, c, log));

@@ -2,6 +2,7 @@
 import { getRequestListener } from "@hono/node-server";
 import process from "node:process";
 import type { Log } from "../lib/log.ts";
+import { activityOf } from "./activity.ts";
 import { createBinding } from "./bind.ts";
 import { createRoot } from "./confine.ts";
 import { createContexts } from "./contexts/contexts.ts";
@@ -80,7 +81,15 @@ async function assemble(options: RuntimeOptions, log: Log, signals: { stop: Abor
   const shared = { root, maxUploadBytes, touch: processes.touch, log, ...signals };
   const legacy = createLegacy({ ...shared, run: processes.run, timeoutMs, outputBytes, token: tokenForAll });
   const metadata = { prefix: options.metadataPrefix, env: process.env };
-  const rest = createRest({ ...shared, binding, token, tokenScope, metadata, web: createWebHandler(routes) });
+  const rest = createRest({
+    ...shared,
+    binding,
+    token,
+    tokenScope,
+    metadata,
+    activity: () => activityOf(metrics.read(), new Date()),
+    web: createWebHandler(routes),
+  });
   const terminals = createTerminalSockets({ root, processes, token: tokenForAll });
   return { apps: { legacy, rest, routes, terminals }, processes, contexts, root };
 }

@@ -1,7 +1,7 @@
 /** Suspends a Sandbox that is still as it was judged, and tells of it. Decides nothing. @module */
 import { type Answer, answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
 import { sandboxCRD } from "../../api/sandbox.ts";
-import { eventOf } from "../../keeper/event.ts";
+import { eventOf } from "../../kube/event.ts";
 import { rfc3339 } from "../../lib/conditions.ts";
 import { readSandbox, type SandboxRecord } from "../index/records.ts";
 import type { SandboxIndex } from "../index/sandboxindex.ts";

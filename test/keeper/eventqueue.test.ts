@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Occurrence } from "../../keeper/event.ts";
+import type { Occurrence } from "../../kube/event.ts";
 import { createEventQueue, eventVerdict, type RecordEvent } from "../../keeper/eventqueue.ts";
 import { NOW } from "../sandboxes.ts";
 import { createFakeApi, type FakeApi, refusal } from "../kube/fakeapi.ts";

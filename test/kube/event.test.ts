@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { eventOf, isYoung, type Occurrence } from "../../keeper/event.ts";
+import { eventOf, isYoung, type Occurrence } from "../../kube/event.ts";
 import { isDNSSubdomain } from "../../lib/names.ts";
 import { NOW } from "../sandboxes.ts";
 
