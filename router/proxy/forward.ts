@@ -1,4 +1,5 @@
 /** Forwards one HTTP request to a sandbox and streams the answer back. Knows no index and no rules. @module */
+import type { Buffer } from "node:buffer";
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
@@ -10,7 +11,7 @@ import { isDialFailure } from "./dial.ts";
 import { reasonOf, refusalOf, SILENCE } from "./failure.ts";
 import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
 import { delayOf, type ProxySettings } from "./settings.ts";
-import { addTrailers, beginAnswer, cutOff, hasBody, isGone, rawHeadersOf } from "./versions.ts";
+import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, rawHeadersOf } from "./versions.ts";
 
 /** A request on its way. */
 export interface Exchange {
@@ -172,9 +173,26 @@ function answered(state: State, answer: IncomingMessage): void {
     discard(request);
     state.outgoing?.destroy();
   });
-  answer.pipe(response, { end: false });
+  pump(state, answer);
   // Not for the first bytes of a body to bring the head along: they may take their time.
   setImmediate(() => response.writableEnded || response.flushHeaders());
+}
+
+/** What fits in one packet goes as a string: node:http then writes head and body as one, which a buffer costs a vector. */
+const SMALL_BYTES = 1024;
+
+/** Passes a body on as it comes, as fast as it is taken. */
+function pump(state: State, answer: IncomingMessage): void {
+  const { request, response } = state;
+  let isFirst = !isHttp2(request);
+  answer.on("data", (chunk: Buffer) => {
+    if (state.isOver || response.destroyed) return;
+    const isSmall = isFirst && chunk.length <= SMALL_BYTES;
+    isFirst = false;
+    if (isSmall ? response.write(chunk.toString("latin1"), "latin1") : response.write(chunk)) return;
+    answer.pause();
+    response.once("drain", () => answer.resume());
+  });
 }
 
 function failed(state: State, outgoing: ClientRequest, error: Error): void {

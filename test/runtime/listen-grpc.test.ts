@@ -10,6 +10,7 @@ import { ProcessService } from "../../runtime/gen/process/v1/process_pb.ts";
 import { createWebHandler } from "../../runtime/rpc/web.ts";
 import { createTokenCheck } from "../../runtime/token.ts";
 import { aServer, decode, encode, shell } from "./rpc/serving.ts";
+import { eventually } from "./eventually.ts";
 
 const transports = {
   "gRPC, HTTP/2": (baseUrl: string) => createGrpcTransport({ baseUrl }),
@@ -109,7 +110,7 @@ test("a port that closes ends what it has, and waits for what runs", async () =>
   const client = createClient(ProcessService, createGrpcTransport({ baseUrl }));
   const call = client.execute({ config: shell("sleep 300") });
   call.catch(() => {});
-  await expect.poll(() => processes.list().length).toBe(1);
+  await eventually(() => processes.list().length).toBe(1);
   let idle = false;
   const waiting = listening.idle().then(() => idle = true);
   expect(idle).toBe(false);

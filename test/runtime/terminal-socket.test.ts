@@ -10,6 +10,7 @@ import { listen } from "../../runtime/listen.ts";
 import { createProcesses } from "../../runtime/processes/processes.ts";
 import { createTerminalSockets, TERMINAL_PROTOCOL } from "../../runtime/terminal-socket.ts";
 import { createTokenCheck } from "../../runtime/token.ts";
+import { eventually } from "./eventually.ts";
 
 async function aServer(tokenText?: string) {
   const directory = mkdtempSync(join(tmpdir(), "hookbox-terminal-"));
@@ -60,7 +61,7 @@ test("a terminal runs a command, of the size asked for; its exit is the last fra
 test("input is typed, and a resize arrives", async () => {
   const { host } = await aServer();
   const terminal = open(host, { command: "stty -echo; echo ready; read a; stty size; read b; echo $a$b" });
-  await expect.poll(() => terminal.text).toBe("ready\r\n");
+  await eventually(() => terminal.text).toBe("ready\r\n");
   terminal.socket.send(JSON.stringify({ resize: { cols: 50, rows: 20 } }));
   for (const line of ["one\n", "two\n"]) terminal.socket.send(new TextEncoder().encode(line));
   await terminal.closed;
@@ -78,9 +79,9 @@ test("without a command it is a shell", async () => {
 test("a socket that closes takes its terminal along", async () => {
   const { host, processes } = await aServer();
   const terminal = open(host, { command: "sleep 300" });
-  await expect.poll(() => processes.list().length).toBe(1);
+  await eventually(() => processes.list().length).toBe(1);
   terminal.socket.close();
-  await expect.poll(() => processes.list()).toEqual([]);
+  await eventually(() => processes.list()).toEqual([]);
 });
 
 test("a detached process outlives its socket, and is attached to again from an offset", async () => {
@@ -89,10 +90,10 @@ test("a detached process outlives its socket, and is attached to again from an o
   const entry = await processes.start(command, { size: { cols: 80, rows: 24 }, detached: true });
   const query = { process_id: String(entry.running.pid) };
   const first = open(host, query);
-  await expect.poll(() => first.text).toBe("one\r\n");
+  await eventually(() => first.text).toBe("one\r\n");
   first.socket.close();
   await first.closed;
-  await expect.poll(() => entry.attached).toBe(0);
+  await eventually(() => entry.attached).toBe(0);
   const second = open(host, { ...query, offset: "2" });
   second.socket.once("open", () => second.socket.send(new TextEncoder().encode("two\n")));
   await second.closed;

@@ -6,6 +6,7 @@ import process from "node:process";
 import { afterEach, expect, test } from "vitest";
 import { readOutput } from "../../../runtime/processes/output.ts";
 import { createProcesses, type Process, type Processes } from "../../../runtime/processes/processes.ts";
+import { eventually } from "../eventually.ts";
 
 const started: Processes[] = [];
 afterEach(() => started.splice(0).forEach((processes) => processes.killAll()));
@@ -64,10 +65,10 @@ test("writing to a process that does not read any more is an error, not an end o
 test("a command that is run is in the list meanwhile", async () => {
   const processes = aList();
   const running = processes.run(aCommand("read line <&2; sleep 300"), { timeoutMs: undefined, outputBytes: 10 });
-  await expect.poll(() => processes.list().length).toBe(1);
+  await eventually(() => processes.list().length).toBe(1);
   processes.list()[0]?.kill();
   expect(await running).toMatchObject({ exitCode: -1 });
-  await expect.poll(() => processes.list()).toEqual([]);
+  await eventually(() => processes.list()).toEqual([]);
 });
 
 test("what is bound is laid under a command's own variables, and asked for at each start", async () => {
@@ -104,7 +105,7 @@ test("only the last few that have ended are kept", async () => {
   const processes = aList({ keepEnded: 2 });
   const names = ["a", "b", "c"];
   for (const name of names) await (await processes.start(aCommand("true"), { detached: true, name })).ended;
-  await expect.poll(() => processes.list().map(({ name }) => name)).toEqual(["b", "c"]);
+  await eventually(() => processes.list().map(({ name }) => name)).toEqual(["b", "c"]);
 });
 
 test("a detached process does not wait for a reader, and keeps the end of its output", async () => {
@@ -128,7 +129,7 @@ test("a slow reader holds the process up, and gets everything", async () => {
   const entry = await aList().start(aCommand("head -c 20000000 /dev/zero; echo written >&2"));
   const reader = readOutput(entry.running);
   let length = (await reader.next()).value?.bytes.length ?? 0;
-  await expect.poll(() => entry.running.stdout.isPaused()).toBe(true);
+  await eventually(() => entry.running.stdout.isPaused()).toBe(true);
   expect(entry.end).toBeUndefined();
   for await (const { bytes } of reader) length += bytes.length;
   expect(length).toBe(20_000_008);
@@ -168,7 +169,7 @@ test("no descriptor is left open by what has ended", async () => {
   await round();
   const before = open();
   for (let count = 0; count < 5; count++) await round();
-  await expect.poll(open).toBeLessThanOrEqual(before);
+  await eventually(open).toBeLessThanOrEqual(before);
 });
 
 test("pipes do not depend on the folder that they are made in", async () => {

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { signalGroup } from "../../../runtime/processes/signals.ts";
 import { listProcesses } from "../../../runtime/processes/proctable.ts";
 import { type Command, run, type RunLimits } from "../../../runtime/processes/run.ts";
+import { eventually } from "../eventually.ts";
 
 const CWD = realpathSync(mkdtempSync(join(tmpdir(), "hookbox-run-")));
 /** Who is left of a group; what waits to be reaped by PID 1 has ended. */
@@ -64,20 +65,20 @@ test.for(["", "A=B", "A\0"])("run() refuses variable %j", async (name) => {
   await expect(run(aCommand(["true"], { env: { [name]: "1" } }), limits())).rejects.toMatchObject({ code: "invalid" });
 });
 
-test("the time limit kills the whole group, also what holds the pipes", { timeout: 20_000 }, async () => {
+test("the time limit kills the whole group, also what holds the pipes", async () => {
   const finished = await shell("sleep 300 & echo $$; wait", { timeoutMs: 200 });
   expect(finished).toMatchObject({ exitCode: -1, timedOut: true });
-  await expect.poll(() => running(Number(text(finished.stdout)))).toEqual([]);
+  await eventually(() => running(Number(text(finished.stdout)))).toEqual([]);
 });
 
-test("the time limit reaches groups that job control made", { timeout: 20_000 }, async () => {
+test("the time limit reaches groups that job control made", async () => {
   const finished = await shell("set -m; sleep 300 & echo $$; wait", { timeoutMs: 300 });
   expect(finished.timedOut).toBe(true);
   const sid = Number(text(finished.stdout));
-  await expect.poll(() => listProcesses().filter((one) => one.sid === sid && one.state !== "Z")).toEqual([]);
+  await eventually(() => listProcesses().filter((one) => one.sid === sid && one.state !== "Z")).toEqual([]);
 });
 
-test("an abort kills the whole group and is no timeout, also when it was before", { timeout: 20_000 }, async () => {
+test("an abort kills the whole group and is no timeout, also when it was before", async () => {
   expect(await shell("sleep 300", { signal: AbortSignal.timeout(50) })).toMatchObject({
     exitCode: -1,
     timedOut: false,
@@ -93,7 +94,7 @@ test("one signal may end many, without a warning", async () => {
   let started = 0;
   const more = { signal: stop.signal, onStart: () => started++ };
   const running = Array.from({ length: 15 }, () => shell("sleep 300", more));
-  await expect.poll(() => started).toBe(15);
+  await eventually(() => started).toBe(15);
   stop.abort();
   expect((await Promise.all(running)).map(({ exitCode }) => exitCode)).toEqual(running.map(() => -1));
   process.off("warning", onWarning);

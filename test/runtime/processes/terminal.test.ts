@@ -7,6 +7,7 @@ import { listProcesses } from "../../../runtime/processes/proctable.ts";
 import { run } from "../../../runtime/processes/run.ts";
 import { killSession } from "../../../runtime/processes/signals.ts";
 import { startTerminal } from "../../../runtime/processes/terminal.ts";
+import { eventually } from "../eventually.ts";
 
 const SIZE = { cols: 91, rows: 33 };
 const aCommand = (argv: string[], env: Record<string, string> = {}) => ({ argv, cwd: "/", env });
@@ -39,7 +40,7 @@ test("the whole session is killed, with the groups that job control made", async
   await first(terminal.stdout);
   killSession(terminal.pid);
   expect(await terminal.ended).toEqual({ exitCode: -1, signal: "SIGKILL" });
-  await expect.poll(() => listProcesses().filter((one) => one.sid === terminal.pid && one.state !== "Z")).toEqual([]);
+  await eventually(() => listProcesses().filter((one) => one.sid === terminal.pid && one.state !== "Z")).toEqual([]);
 });
 
 test.for([
@@ -71,7 +72,7 @@ test("a terminal is closed when its program has ended and nobody reads it any mo
   expect(existsSync(path ?? "")).toBe(true);
   await terminal.ended;
   terminal.release();
-  await expect.poll(() => existsSync(path ?? "")).toBe(false);
+  await eventually(() => existsSync(path ?? "")).toBe(false);
 });
 
 test("no other process gets the descriptors of a terminal", async () => {

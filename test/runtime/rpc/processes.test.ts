@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { type AttachResponse, ProcessesService } from "../../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService } from "../../../runtime/gen/process/v1/process_pb.ts";
 import { aServer, decode, encode, shell } from "./serving.ts";
+import { eventually } from "../eventually.ts";
 
 async function clients() {
   const server = await aServer();
@@ -70,7 +71,7 @@ test("Attach tells what is lost", async () => {
 test("Attach without following ends with what there is, and an offset ahead is refused", async () => {
   const { client, processes } = await clients();
   const { processId } = await client.startDetached({ config: shell("echo one; sleep 300") });
-  await expect.poll(() => processes.get(processId)?.log?.size()).toBe(4);
+  await eventually(() => processes.get(processId)?.log?.size()).toBe(4);
   expect(await words(client.attach({ processId, noFollow: true }))).toEqual(["0:one\n"]);
   await expect(words(client.attach({ processId, offset: 5n }))).rejects.toMatchObject({ code: Code.OutOfRange });
 });
@@ -111,12 +112,12 @@ test("GetMetrics counts who runs and who reads, and what each session uses", asy
   const { processId } = await client.startDetached({ config });
   await client.startDetached({ config: shell("sleep 300"), pty: { cols: 80, rows: 24 } });
   const attached = client.attach({ processId })[Symbol.asyncIterator]().next();
-  await expect.poll(async () => (await client.getMetrics({})).activity).toMatchObject({
+  await eventually(async () => (await client.getMetrics({})).activity).toMatchObject({
     runningCommands: 1,
     runningTerminals: 1,
     attachedStreams: 1,
   });
-  await expect.poll(async () => (await client.getMetrics({})).processes[0]).toMatchObject({
+  await eventually(async () => (await client.getMetrics({})).processes[0]).toMatchObject({
     processId,
     processCount: 3,
   });
