@@ -83,13 +83,14 @@ const PROCESSES: [string, string[]][] = [
       "--quiet",
       "--allow-net",
       "--allow-read",
+      "--allow-sys=hostname",
       "--allow-env=LOG_TOKENS,LOG_STREAM,KUBERNETES_SERVICE_HOST,KUBERNETES_SERVICE_PORT",
       "router/main.ts",
     ],
   ],
 ];
 
-test.for(PROCESSES)("the router as a process, on %s", { timeout: 30_000 }, async ([, command]) => {
+test.for(PROCESSES)("the router as a process, on %s", async ([, command]) => {
   const { api, child, port, lines } = await startProcess(command);
   const backend = await startBackend((incoming, answer) => void incoming.pipe(answer));
   const sockets = new WebSocketServer({ server: backend.server });

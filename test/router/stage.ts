@@ -8,6 +8,9 @@ import { readOptions } from "../../router/options.ts";
 import { listen } from "../../router/server.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
 
+// Real sockets and processes on a machine that does other things as well.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
 export const SANDBOXES = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxes";
 export const PODS = "/api/v1/namespaces/team-a/pods";
 
@@ -110,5 +113,5 @@ export async function textOf(message: IncomingMessage | Socket): Promise<string>
 
 /** Waits until the condition holds. */
 export async function until(holds: () => boolean): Promise<void> {
-  await vi.waitUntil(holds, { timeout: 5000, interval: 2 });
+  await vi.waitUntil(holds, { timeout: 30_000, interval: 2 });
 }

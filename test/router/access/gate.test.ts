@@ -7,7 +7,7 @@ import { signToken } from "../../../router/access/scopedtoken.ts";
 import { createLimits } from "../../../router/access/limits.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
-import { naming, putReady, startBackend, startRouter } from "../stage.ts";
+import { naming, putReady, startBackend, startRouter, until } from "../stage.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 const browser = {
@@ -146,12 +146,12 @@ describe("limits", () => {
   test("a stream counts until it ends", async () => {
     const api = createFakeApi();
     putReady(api);
-    const { port } = await startRouter(api, { limits: { perSecond: 0, burst: 0, atOnce: 1 } });
+    const { port, router } = await startRouter(api, { limits: { perSecond: 0, burst: 0, atOnce: 1 } });
     const backend = await startBackend((_, answer) => void answer.write("x"));
     const stream = await open(port, { headers: naming(backend.port) });
     expect(await fetchFrom(port, { headers: naming(backend.port) })).toMatchObject({ status: 429 });
     stream.on("error", () => {}).destroy();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(() => router.metrics.now.inflight === 0);
     const next = await open(port, { headers: naming(backend.port) });
     expect(next.statusCode).toBe(200);
     next.on("error", () => {}).destroy();

@@ -195,4 +195,4 @@ test("the router as a whole: requests keep a sandbox up, silence suspends it, a 
   expect(api.get(`${SANDBOXES}/demo`)?.metadata.annotations).not.toHaveProperty(key("suspended"));
   putPod(api, "demo", { metadata: { uid: "second" } });
   expect(await reply).toMatchObject({ status: 200 });
-}, 20_000);
+});

@@ -80,7 +80,7 @@ describe("dialling", () => {
   });
 
   test("tries again until the sandbox listens, with the whole body", async () => {
-    const { port, api } = await start({ retries: 50, firstDelayMs: 10, longestDelayMs: 10 });
+    const { port, api } = await start({ retries: 1000, firstDelayMs: 10, longestDelayMs: 10 });
     const { port: free, server } = await startRaw(() => {});
     await new Promise((resolve) => server.close(resolve));
     const reply = fetchFrom(port, { headers: naming(free), method: "POST" }, "the whole body");
@@ -136,13 +136,15 @@ describe("an end in the middle", () => {
   test("of the client reaches the sandbox, before its answer and within", async () => {
     const { port } = await start();
     const closed: string[] = [];
+    let isThere = false;
     const backend = await startBackend((incoming, answer) => {
+      isThere = true;
       incoming.socket.once("close", () => closed.push(incoming.url ?? ""));
       if (incoming.url === "/within") answer.write("x");
     });
     const before = request({ host: "127.0.0.1", port, path: "/before", headers: naming(backend.port), agent: false });
     before.on("error", () => {}).end();
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await until(() => isThere);
     before.destroy();
     const within = await open(port, { path: "/within", headers: naming(backend.port) });
     within.on("error", () => {}).destroy();
@@ -176,7 +178,7 @@ describe("patience", () => {
     const still = (type: string) => (_: unknown, answer: ServerResponse) => {
       answer.writeHead(200, { "Content-Type": type });
       answer.write("x");
-      setTimeout(() => answer.end("y"), 300);
+      setTimeout(() => answer.end("y"), 1500);
     };
     const plain = await startBackend(still("text/plain"));
     const events = await startBackend(still("text/event-stream"));

@@ -172,7 +172,7 @@ describe("forwardUpgrade()", () => {
   });
 
   test("connects again where nothing listened yet", async () => {
-    const { port } = await start({ retries: 50, firstDelayMs: 10, longestDelayMs: 10 });
+    const { port } = await start({ retries: 1000, firstDelayMs: 10, longestDelayMs: 10 });
     const first = createRaw();
     await new Promise<void>((resolve) => first.listen(0, "127.0.0.1", resolve));
     const { port: target } = first.address() as AddressInfo;

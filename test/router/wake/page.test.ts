@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { fetchFrom } from "../client.ts";
 import { naming, putPod, putSandbox, startBackend, startRouter, until } from "../stage.ts";
@@ -27,11 +27,9 @@ test("a browser sees a page that tells the phase, and then the sandbox", async (
   await until(() => api.watches > 0);
   expect(await poll()).toMatchObject({ state: "waiting", phase: "resuming" });
   putPod(api, "demo", { status: { conditions: [{ type: "PodScheduled", status: "True" }], podIPs: [] } });
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(await poll()).toMatchObject({ state: "waiting", phase: "starting" });
+  await vi.waitUntil(async () => (await poll()).phase === "starting", { timeout: 30_000 });
   putPod(api);
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(await poll()).toMatchObject({ state: "ready" });
+  await vi.waitUntil(async () => (await poll()).state === "ready", { timeout: 30_000 });
   expect(await fetchFrom(port, { headers: browser(backend.port) })).toMatchObject({
     status: 200,
     text: "the sandbox's own page",
