@@ -9,7 +9,7 @@ import { createTokenReviewAccess } from "./access/tokenreview.ts";
 import { createAccessLog } from "./accesslog.ts";
 import { createHandler, type Handler } from "./handle.ts";
 import { createIdler } from "./idle/idler.ts";
-import { createLook } from "./index/look.ts";
+import { createLook, type Look } from "./index/look.ts";
 import { createSandboxIndex, type SandboxIndex } from "./index/sandboxindex.ts";
 import { followSandboxes } from "./index/watches.ts";
 import { createRouterMetrics, type RouterMetrics } from "./metrics.ts";
@@ -79,7 +79,7 @@ export function assembleRouter(api: Api, options: RouterSettings, outputs: Outpu
   if (options.idle) ready.then(() => idler.run(signal));
   const hold = createHold({
     index,
-    look: createLook(api, index, log),
+    look: within(namespace, createLook(api, index, log)),
     wake: createWaker({ api, index, log, signal, onWoken: (woken) => metrics.wakes.inc({ sandbox_namespace: woken }) }),
     wakes: createBudget(options.wakesPerMinute / 60, options.wakesPerMinute),
     mayWake: options.mayWake,
@@ -119,4 +119,9 @@ function gateOf(api: Api, { authz, browser }: RouterSettings, log: Log): Gate {
     ? createTokenReviewAccess({ ...authz, api, log })
     : createScopedAccess(secretsIn(authz.secretFile, log));
   return createGate(authorise, browser);
+}
+
+/** A router of one namespace sees no Pods of another: what it would find there it could never reach. */
+function within(namespace: string | undefined, look: Look): Look {
+  return (asked, name) => namespace === undefined || asked === namespace ? look(asked, name) : Promise.resolve();
 }

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Refusal } from "../refusal.ts";
-import { cutOff } from "./versions.ts";
+import { cutOff, isHttp2 } from "./versions.ts";
 
 /** How long the rest of a request is read that nobody wants, so that its sender sees the answer. */
 const DISCARD_MS = 10_000;
@@ -19,6 +19,8 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
     "Content-Length": body.length,
     "Cache-Control": "no-store",
     ...refusal.headers,
+    // A client that was never told to go on may send its body or not: nobody knows where its next request begins.
+    ...(request.headers.expect !== undefined && !isHttp2(request) ? { Connection: "close" } : {}),
   });
   response.end(body);
   discard(request);

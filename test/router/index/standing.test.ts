@@ -110,6 +110,21 @@ describe("standingOf()", () => {
     expect(found).toMatchObject({ state: "starting", phase, cause: expect.stringContaining(cause) });
   });
 
+  test("trusts a Pod from before a resume only once it is Ready for the new generation", () => {
+    const index = createSandboxIndex();
+    const observe = (generation: number, spec: object, readyFor: number) => {
+      const metadata = { generation, resourceVersion: String(generation) };
+      const conditions = [condition("Ready", "True", "DependenciesReady", "", readyFor)];
+      index.sandboxes.observe(readSandbox(aSandbox({ metadata, spec, status: { conditions } }))!);
+      return standingOf(TARGET, index.find("team-a", "demo"), NOW).state;
+    };
+    index.pods.observe(readPod(aPod(), false)!);
+    expect(observe(1, {}, 1)).toBe("reachable");
+    expect(observe(2, suspended, 1)).toBe("suspended");
+    expect(observe(3, {}, 1)).toBe("starting");
+    expect(observe(4, {}, 4), "its controller has kept it").toBe("reachable");
+  });
+
   test("believes no condition of an earlier generation", () => {
     const conditions = [condition("Ready", "False", "InvalidConfiguration", "no", 1)];
     const sandbox = aSandbox({ metadata: { generation: 2 }, status: { conditions } });

@@ -111,6 +111,10 @@ describe("dialling", () => {
     expect(raw).toMatchObject({ requests: 3, connections: 2 });
     expect(await ask("POST", "x")).toMatchObject({ status: 502 });
     expect(raw.requests).toBe(4);
+    expect(await ask("GET")).toMatchObject({ status: 200 });
+    const chunked = { ...naming(raw.port), "Transfer-Encoding": "chunked" };
+    expect(await fetchFrom(port, { headers: chunked }, "a GET with a body")).toMatchObject({ status: 502 });
+    expect(raw.requests).toBe(6);
   });
 
   test("keeps connections", async () => {
@@ -150,6 +154,24 @@ describe("an end in the middle", () => {
     within.on("error", () => {}).destroy();
     await until(() => closed.length === 2);
     expect(closed.toSorted()).toEqual(["/before", "/within"]);
+  });
+
+  test("of an upload, by its client, is no end of the body for the sandbox", async () => {
+    const { port } = await start();
+    const seen: string[] = [];
+    const backend = await startBackend((incoming) => {
+      incoming.on("data", (chunk) => seen.push(String(chunk)));
+      incoming.once("end", () => seen.push("end")).once("aborted", () => seen.push("aborted"));
+    });
+    for (const framing of ["Transfer-Encoding: chunked\r\n\r\n4\r\npart\r\n", "Content-Length: 100\r\n\r\npart"]) {
+      const socket = await dial(port);
+      socket.write(`POST / HTTP/1.1\r\nHost: a\r\n${headOf(backend.port)}${framing}`);
+      await until(() => seen.includes("part"));
+      socket.resetAndDestroy();
+      await until(() => seen.length > 1);
+      expect(seen.splice(0)).toEqual(["part", "aborted"]);
+    }
+    expect(await fetchFrom(port, { path: "/healthz" })).toMatchObject({ status: 200 });
   });
 
   test("of an upload, by an early answer, leaves the answer whole", async () => {
@@ -230,7 +252,8 @@ describe("limits and signs", () => {
       socket.write(`POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n${head}\r\n`);
       return { socket, text: await readUntil(socket, "\r\n\r\n") };
     };
-    expect((await ask("nobody", raw.port)).text).toMatch(/^HTTP\/1\.1 404 /);
+    const refused = await ask("nobody", raw.port);
+    expect(refused.text).toMatch(/^HTTP\/1\.1 404 .*\r\nConnection: close\r\n/s);
     const { socket, text } = await ask("demo", raw.port);
     expect(text).toBe("HTTP/1.1 100 Continue\r\n\r\n");
     socket.write("body");

@@ -162,6 +162,14 @@ describe("forward()", () => {
     });
   });
 
+  test("of one namespace knows no other", async () => {
+    const api = createFakeApi();
+    putReady(api);
+    const { port } = await startRouter(api, { namespace: "team-b" });
+    expect(await fetchFrom(port, { headers: naming(1) })).toMatchObject({ status: 404 });
+    expect(api.requests.filter(({ path }) => path.endsWith("/sandboxes/demo"))).toEqual([]);
+  });
+
   test("does not reach a member of a pool that no claim has", async () => {
     const { port, api, backend, router, seen } = await startMirror();
     putSandbox(api, "demo", { metadata: { labels: { "agents.x-k8s.io/warm-pool-sandbox": "h" } } });

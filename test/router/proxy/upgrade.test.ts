@@ -6,6 +6,7 @@ import { dial, fetchFrom, readUntil } from "../client.ts";
 import { naming, putReady, startBackend, startRouter, until } from "../stage.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import type { RouterSettings } from "../../../router/assemble.ts";
+import { listen } from "../../../router/server.ts";
 
 async function start(over: Partial<RouterSettings> = {}) {
   const api = createFakeApi();
@@ -112,6 +113,19 @@ describe("forwardUpgrade()", () => {
     backends[1]?.resetAndDestroy();
     await until(() => closed.length === 4);
     expect(closed.toSorted()).toEqual(["backend", "backend", "client", "client"]);
+  });
+
+  test("a stop ends both sides once its time is over", async () => {
+    const { router } = await start();
+    const server = await listen(router.handler, { host: "127.0.0.1", port: 0, graceMs: 50, h2c: false });
+    let ended = false;
+    const { port: target } = await startSwitch((backend) => backend.resume().once("close", () => ended = true));
+    const client = await dial(server.port);
+    client.write(asking(target));
+    await readUntil(client, "raw\r\n\r\n");
+    client.resume();
+    await server.stop();
+    await until(() => ended && client.destroyed);
   });
 
   test("passes an answer that declines, and nothing that the client sent after its request", async () => {
