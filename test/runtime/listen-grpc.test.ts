@@ -105,6 +105,22 @@ test("createWebHandler() answers its own paths, streams too, and no others", asy
   expect(await stream?.text()).toMatch(/\{"init".*\{"stdout":"aGkK"\}.*\{"exit":\{\}\}/s);
 });
 
+test("a caller of createWebHandler() that leaves its stream takes the process along", async () => {
+  const { routes, processes } = await aServer();
+  const stream = await createWebHandler(routes)(
+    new Request("http://x/process.v1.ProcessService/Start", {
+      method: "POST",
+      headers: { "content-type": "application/connect+json" },
+      body: enveloped(JSON.stringify({ config: shell("echo hi; sleep 300") })),
+    }),
+  );
+  const reader = stream?.body?.getReader();
+  await reader?.read();
+  expect(processes.list().length).toBe(1);
+  await reader?.cancel();
+  await eventually(() => processes.list()).toEqual([]);
+});
+
 test("a port that closes ends what it has, and waits for what runs", async () => {
   const { baseUrl, listening, processes } = await aServer();
   const client = createClient(ProcessService, createGrpcTransport({ baseUrl }));

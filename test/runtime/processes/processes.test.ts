@@ -135,6 +135,18 @@ test("a slow reader holds the process up, and gets everything", async () => {
   expect(length).toBe(20_000_008);
 });
 
+test("a reader that is behind when the process ends still gets everything", async () => {
+  const entry = await aList().start(aCommand("head -c 310000 /dev/zero"));
+  const reader = readOutput(entry.running);
+  let length = (await reader.next()).value?.bytes.length ?? 0;
+  await eventually(() => entry.running.stdout.isPaused()).toBe(true);
+  await entry.ended;
+  // Longer than the silence that counts as an end.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  for await (const { bytes } of reader) length += bytes.length;
+  expect(length).toBe(310_000);
+});
+
 test("a reader that leaves lets the process go on", async () => {
   const entry = await aList().start(aCommand("head -c 20000000 /dev/zero"));
   for await (const _ of readOutput(entry.running)) break;

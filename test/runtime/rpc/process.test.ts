@@ -46,6 +46,7 @@ test("cwd may be an absolute path inside the root; absent and empty are the root
 test("a signalled process has exit code -1", async () => {
   const { client } = await aClient();
   expect(await client.execute({ config: shell("kill -9 $$") })).toMatchObject({ exitCode: -1 });
+  expect(await collect(client.start({ config: shell("kill -9 $$") }))).toMatchObject({ exitCode: -1 });
 });
 
 test.for([

@@ -1,0 +1,36 @@
+/** createContexts(): readers that leave, and what child processes wrote last. @module */
+import { expect, onTestFinished, test } from "vitest";
+import { createContexts } from "../../../runtime/contexts/contexts.ts";
+import "../eventually.ts";
+
+async function aContext() {
+  const contexts = createContexts("/");
+  onTestFinished(() => contexts.killAll());
+  return { contexts, context: await contexts.default("python") };
+}
+
+test("a reader that leaves breaks its code off; the next one waits for that, and the state stays", async () => {
+  const { contexts, context } = await aContext();
+  for await (const _ of contexts.run(context, "x = 5; print(1)\nwhile True: pass", {})) break;
+  expect(contexts.busy()).toBe(0);
+  const events = await Array.fromAsync(contexts.run(context, "x", {}));
+  expect(events).toMatchObject([{ result: { "text/plain": "5" } }, { executionCount: 2 }]);
+});
+
+test("what a child process wrote last comes before the end, each time", async () => {
+  const { contexts, context } = await aContext();
+  for (let round = 0; round < 10; round++) {
+    let length = 0;
+    for await (const event of contexts.run(context, "import os; os.system('head -c 60000 /dev/zero'); None", {})) {
+      if ("stdout" in event) length += event.stdout.length;
+    }
+    expect(length).toBe(60_000);
+  }
+});
+
+test("one default context serves those who ask at once", async () => {
+  const { contexts, context } = await aContext();
+  expect(await Promise.all([contexts.default("python"), contexts.default("python")])).toEqual([context, context]);
+  contexts.remove(context);
+  expect((await contexts.default("python")).id).not.toBe(context.id);
+});
