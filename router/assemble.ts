@@ -97,6 +97,7 @@ export function assembleRouter(api: Api, options: RouterSettings, outputs: Outpu
       settings,
       observer: createObserver(metrics, accessLog, idler.traffic),
       traces: options.traces,
+      log,
     }),
     metrics,
     index,

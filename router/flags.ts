@@ -31,6 +31,7 @@ export const FLAGS = {
   "proxy-timeout": { type: "string", default: "180s" },
   "response-header-timeout": { type: "string", default: "180s" },
   "dial-timeout": { type: "string", default: "5s" },
+  "shutdown-delay": { type: "string" },
   "shutdown-timeout": { type: "string", default: "30s" },
   "upstream-max-retries": { type: "string", default: "3" },
   "upstream-retry-initial-delay": { type: "string", default: "200ms" },

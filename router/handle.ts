@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { errorFields, type Log } from "../lib/log.ts";
 import { type Gate, openGate, type Pass } from "./access/gate.ts";
 import type { Limits } from "./access/limits.ts";
 import type { Observer, RequestRecord } from "./observer.ts";
@@ -27,6 +28,7 @@ export interface HandlerParts {
   reach: Reach;
   settings: ProxySettings;
   observer: Observer;
+  log: Log;
   /** Requests without a trace context get one. */
   traces: boolean;
 }
@@ -78,6 +80,9 @@ export function createHandler(parts: HandlerParts): Handler {
   };
 }
 
+/** Source of the text: Agent Sandbox API, section 7.2. */
+const INTERNAL: Refusal = { status: 500, detail: "An internal error occurred in the proxy." };
+
 /** The status of a request whose client has gone before there was an answer. */
 const GONE = 499;
 
@@ -88,7 +93,7 @@ function admit(
   client: ServerResponse | Socket,
   then: (passed: Passed | Refusal, pass?: Pass) => void,
 ): void {
-  const { routing, gate, limits, observer } = parts;
+  const { routing, gate, limits, observer, log } = parts;
   const { request } = record;
   const route = routeOf(request, routing);
   if (isRefusal(route)) return then(route);
@@ -105,7 +110,11 @@ function admit(
   };
   const pass = gate(request, route);
   if (pass instanceof Promise) {
-    pass.then((found) => (isSocket(client) ? client.destroyed : isGone(client)) || admitted(found));
+    const isOver = () => isSocket(client) ? client.destroyed : isGone(client);
+    pass.then((found) => isOver() || admitted(found)).catch((error) => {
+      log("error", "Cannot handle a request", errorFields(error));
+      if (!isOver()) then(INTERNAL);
+    });
   } else admitted(pass);
 }
 
@@ -135,7 +144,7 @@ function passedOf(
 }
 
 function serve(
-  { reach, settings, observer }: HandlerParts,
+  { reach, settings, observer, log }: HandlerParts,
   record: RequestRecord,
   passed: Passed,
   incoming: Pick<Exchange, "request" | "response" | "expectsContinue">,
@@ -151,11 +160,14 @@ function serve(
     if (!held) return;
     observer.held(record, held.ms);
     go(held.place, ["Server-Timing", held.timing]);
+  }).catch((error) => {
+    log("error", "Cannot wait for a sandbox", errorFields(error));
+    go(INTERNAL, []);
   });
 }
 
 function serveUpgrade(
-  { reach, settings, observer }: HandlerParts,
+  { reach, settings, observer, log }: HandlerParts,
   record: RequestRecord,
   exchange: UpgradeExchange,
   refuse: (refusal: Refusal) => void,
@@ -170,6 +182,9 @@ function serveUpgrade(
     if (!held) return;
     observer.held(record, held.ms);
     go(held.place);
+  }).catch((error) => {
+    log("error", "Cannot wait for a sandbox", errorFields(error));
+    refuse(INTERNAL);
   });
 }
 

@@ -52,6 +52,7 @@ Patience:
   --upstream-retry-initial-delay D  before the first of them, then twice as long (default 200ms)
   --upstream-retry-max-delay D      at most (default 800ms)
   --max-request-body-bytes N        longest body of a request (default 0: any)
+  --shutdown-delay D                how long connections are still taken after SIGTERM (default 5s; with --kubeconfig 0)
   --shutdown-timeout D              how long running requests may go on after SIGTERM (default 30s)
 
 Waking:

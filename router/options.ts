@@ -32,6 +32,8 @@ export interface RouterOptions {
   answerMs: number;
   silenceMs: number;
   dialMs: number;
+  /** How long connections are still taken after a stop has begun: others take a while to hear of it. */
+  shutdownDelayMs: number;
   shutdownMs: number;
   retries: number;
   firstDelayMs: number;
@@ -128,6 +130,10 @@ function patienceOf(values: Values) {
     answerMs: durationOf("response-header-timeout", values["response-header-timeout"]),
     silenceMs: durationOf("proxy-timeout", values["proxy-timeout"]),
     dialMs: durationOf("dial-timeout", values["dial-timeout"]),
+    shutdownDelayMs: durationOf(
+      "shutdown-delay",
+      values["shutdown-delay"] ?? (values.kubeconfig === undefined ? "5s" : "0"),
+    ),
     shutdownMs: durationOf("shutdown-timeout", values["shutdown-timeout"]),
     retries: countOf(values, "upstream-max-retries"),
     firstDelayMs: durationOf("upstream-retry-initial-delay", values["upstream-retry-initial-delay"]),

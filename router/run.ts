@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import type { Hono } from "hono";
 import { connect } from "../kube/connection.ts";
+import { sleep } from "../kube/sleep.ts";
 import { kubeconfigCredentials, podCredentials } from "../kube/credentials.ts";
 import { createLog, errorFields, type Log } from "../lib/log.ts";
 import { serve, type Server } from "../lib/serve.ts";
@@ -36,6 +37,7 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
     if (signal.aborted) return;
     const servers = await listenAll(router, options, log, stopped);
     await stopped;
+    await sleep(options.shutdownDelayMs, ending.signal);
     await Promise.all(servers.map((server) => server.stop()));
   } finally {
     ending.abort();

@@ -64,6 +64,8 @@ export async function listen(handler: Handler, options: ServerOptions): Promise<
     front.once("error", reject);
     front.listen(port, host, resolve);
   });
+  // A connection that could not be taken (too many files) is no reason to end all others.
+  front.on("error", () => {});
   return {
     port: (front.address() as AddressInfo).port,
     stop: () => stop(front, http1, open, graceMs),

@@ -1,6 +1,7 @@
 /** Looks for sandboxes that nobody uses, and suspends them. What counts as idle is decided elsewhere. @module */
 import { sleep } from "../../kube/sleep.ts";
 import { errorFields, type Log } from "../../lib/log.ts";
+import type { SandboxRecord } from "../index/records.ts";
 import type { Entry } from "../index/sandboxindex.ts";
 import { SUSPENDED_ANNOTATION } from "../wake/waker.ts";
 import { activityOf, askActivity, RUNTIME_PORT, type Sample } from "./activity.ts";
@@ -8,7 +9,7 @@ import { type Decision, idleDecision } from "./decision.ts";
 import { isHeld } from "./holds.ts";
 import { type IdlePolicy, policyOf } from "./policy.ts";
 import { lastUse, wordMs, wordOf } from "./quiet.ts";
-import { expire, leaveWord, suspend, type SuspendParts } from "./suspend.ts";
+import { expire, leaveWord, suspend, type SuspendParts, tellOf } from "./suspend.ts";
 import { createTraffic, type Traffic } from "./traffic.ts";
 
 export interface IdlerParts extends SuspendParts {
@@ -100,18 +101,28 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   if (sample) samples.set(uid, sample);
   // Somebody may have come meanwhile.
   const later = traffic.useOf(namespace, name)?.open ?? 0;
+  // No await from here to the patch: who comes meanwhile waits for what becomes of it.
   const evidence = { open: later, quietSeconds: quietAt(Date.now()), activity, isHeld: held };
-  await act(parts, { ...entry, sandbox }, idleDecision(policy, evidence));
+  await act(parts, entry, sandbox, idleDecision(policy, evidence));
 }
 
-async function act(parts: IdlerParts, { sandbox }: Entry, decision: Decision): Promise<void> {
+async function act(parts: IdlerParts, entry: Entry, sandbox: SandboxRecord, decision: Decision): Promise<void> {
   const { namespace, name, uid } = sandbox.metadata;
   const { log, onSuspended } = parts;
   if (!decision.suspend) return log("debug", "Not idle", { namespace, name, uid, because: decision.because });
   const { reason, note } = decision;
-  if (!await suspend(parts, sandbox, reason, note, new Date())) return;
+  const suspension = { reason, note, now: new Date() };
+  entry.isBeingSuspended = true;
+  try {
+    if (!await suspend(parts, sandbox, suspension)) return;
+  } finally {
+    entry.isBeingSuspended = false;
+    // Whoever waits looks again.
+    parts.index.sandboxes.observe(entry.sandbox);
+  }
   onSuspended(namespace, reason);
   log("info", "Suspended", { namespace, name, uid, reason, note });
+  await tellOf(parts, sandbox, suspension);
 }
 
 /** Only what a router has suspended expires by itself: who suspends by hand may want it back. */

@@ -15,6 +15,13 @@ export interface SuspendParts {
   me: string;
 }
 
+/** What has been decided of a Sandbox, and when. */
+export interface Suspension {
+  reason: string;
+  note: string;
+  now: Date;
+}
+
 /**
  * Suspends it, unless anything at all has happened to it since: another router may have seen somebody.
  *
@@ -24,14 +31,10 @@ export interface SuspendParts {
 export async function suspend(
   parts: SuspendParts,
   sandbox: SandboxRecord,
-  reason: string,
-  note: string,
-  now: Date,
+  { reason, note, now }: Suspension,
 ): Promise<boolean> {
   const annotations = { [SUSPENDED_ANNOTATION]: JSON.stringify({ reason, at: rfc3339(now), note }) };
-  const answer = await patch(parts, sandbox, { metadata: { annotations }, spec: { operatingMode: "Suspended" } });
-  if (answer) await tell(parts, sandbox, reason, note, now);
-  return answer;
+  return await patch(parts, sandbox, { metadata: { annotations }, spec: { operatingMode: "Suspended" } });
 }
 
 /** Lets a Sandbox expire that has been suspended for long; what becomes of it then is the keeper's business. */
@@ -72,7 +75,12 @@ function observe(index: SandboxIndex, answer: Answer): void {
   if (sandbox) index.sandboxes.observe(sandbox);
 }
 
-async function tell({ api, me }: SuspendParts, { metadata }: SandboxRecord, reason: string, note: string, now: Date) {
+/** Records an Event of it. @throws {Error} if the API server does not take it */
+export async function tellOf(
+  { api, me }: SuspendParts,
+  { metadata }: SandboxRecord,
+  { reason, note, now }: Suspension,
+): Promise<void> {
   const { namespace, name, uid, resourceVersion } = metadata;
   const { group, version, kind } = sandboxCRD;
   const event = eventOf(

@@ -10,6 +10,8 @@ export interface Entry {
   formerIPs: string[];
   /** UIDs of Pods that were there while the Sandbox was suspended: they may be on their way out, seen or unseen. */
   suspects: Set<string>;
+  /** This router is about to suspend it: requests wait until that is settled. */
+  isBeingSuspended: boolean;
   /** When this process first saw its containers fail, in milliseconds; undefined: they do not. */
   failingSince: number | undefined;
 }
@@ -39,12 +41,16 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     for (const listener of [...listeners.get(keyOf(metadata)) ?? []]) listener();
   }
 
+  function entryOf(sandbox: SandboxRecord): Entry {
+    const pods = podsOfSandbox.get(sandbox.metadata.uid) ?? [];
+    return { sandbox, pods, formerIPs: [], suspects: new Set(), isBeingSuspended: false, failingSince: undefined };
+  }
+
   function observeSandbox(sandbox: SandboxRecord): void {
     const { uid } = sandbox.metadata;
     const known = byUID.get(uid);
     if (known && isOlder(sandbox, known.sandbox)) return;
-    const pods = podsOfSandbox.get(uid) ?? [];
-    const entry = known ?? { sandbox, pods, formerIPs: [], suspects: new Set<string>(), failingSince: undefined };
+    const entry = known ?? entryOf(sandbox);
     entry.sandbox = sandbox;
     suspect(entry);
     const isFailing = sandbox.conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True");

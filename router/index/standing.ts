@@ -39,6 +39,7 @@ const FAILING_GRACE_MS = 15_000;
  * | expired | refused 502 |
  * | mode Suspended, and Ready says that it will not run | refused 502 |
  * | mode Suspended | suspended |
+ * | this router is about to suspend it | starting |
  * | several Pods Ready | refused 502 |
  * | the Pod was there while the Sandbox was suspended, and nobody has said Ready since | starting |
  * | one Pod Ready, with an address that a Pod can have, not labelled as a pool's | reachable |
@@ -62,6 +63,7 @@ export function standingOf(target: Target, entry: Entry | undefined, now: number
   if (sandbox.expiresAt !== undefined && sandbox.expiresAt <= now) return broken("the sandbox has expired");
   const final = finalCause(sandbox);
   if (sandbox.isSuspended) return final ? broken(final) : { state: "suspended" };
+  if (entry.isBeingSuspended) return { state: "starting", phase: "resuming", cause: "it is just being suspended" };
   const pods = entry.pods.filter(({ isDeleting, isReady, ips }) => !isDeleting && isReady && ips.length > 0);
   const [pod, second] = pods;
   if (second) return broken(`${pods.length} Pods of it are Ready`);

@@ -99,6 +99,30 @@ describe("the idler", () => {
     expect(mode(), "a does not know yet, but its patch does not fit").toBe("Running");
   });
 
+  test("makes who comes at the last moment wait, and lets the sandbox be", async () => {
+    const api = createFakeApi();
+    putSandbox(api, "demo", { metadata: { annotations: { [key("idle-seconds")]: "1" } }, status: ready });
+    putPod(api);
+    const { port, router } = await startRouter(api, { idleTickMs: 100 });
+    const backend = await startBackend((_, answer) => answer.end("ok"));
+    let release = () => {};
+    const isAsked = new Promise<void>((asked) => {
+      api.intercept = async ({ body }) => {
+        if (!JSON.stringify(body ?? "").includes('"Suspended"')) return undefined;
+        asked();
+        return await new Promise<undefined>((resolve) => release = () => resolve(undefined));
+      };
+    });
+    await isAsked;
+    const reply = fetchFrom(port, { headers: naming(backend.port) });
+    await until(() => router.metrics.now.held === 1);
+    release();
+    expect(await reply).toMatchObject({ status: 200, text: "ok" });
+    expect(api.get(`${SANDBOXES}/demo`), "its word was there first").toMatchObject({
+      spec: { operatingMode: "Running" },
+    });
+  });
+
   test("is kept from it by a Lease, as long as that is held", async () => {
     const { api, make, mode } = await start();
     const router = make("a");
