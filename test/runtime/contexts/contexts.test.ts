@@ -13,7 +13,8 @@ test("a reader that leaves breaks its code off; the next one waits for that, and
   const { contexts, context } = await aContext();
   for await (const _ of contexts.run(context, "x = 5; print(1)\nwhile True: pass", {})) break;
   expect(contexts.busy()).toBe(0);
-  const events = await Array.fromAsync(contexts.run(context, "x", {}));
+  const events: object[] = [];
+  for await (const event of contexts.run(context, "x", {})) events.push(event);
   expect(events).toMatchObject([{ result: { "text/plain": "5" } }, { executionCount: 2 }]);
 });
 
