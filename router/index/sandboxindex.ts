@@ -28,6 +28,7 @@ export interface SandboxIndex {
 }
 
 const FORMER_IPS = 4;
+const DEPARTED = 10_000;
 
 /** Makes an empty index; `onPodGone` hears of addresses that are nobody's any more. */
 export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void = () => {}): SandboxIndex {
@@ -35,10 +36,19 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
   const byName = new Map<string, Entry>();
   const podsByUID = new Map<string, PodRecord>();
   const podsOfSandbox = new Map<string, PodRecord[]>();
+  /** An answer that was on its way as its Sandbox went must not bring it back. */
+  const departed = new Set<string>();
   const listeners = new Map<string, Set<() => void>>();
 
   function tell({ metadata }: SandboxRecord): void {
     for (const listener of [...listeners.get(keyOf(metadata)) ?? []]) listener();
+  }
+
+  function depart(uid: string): void {
+    forgetSandbox(uid);
+    departed.add(uid);
+    const [oldest] = departed;
+    if (departed.size > DEPARTED && oldest !== undefined) departed.delete(oldest);
   }
 
   function entryOf(sandbox: SandboxRecord): Entry {
@@ -49,7 +59,7 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
   function observeSandbox(sandbox: SandboxRecord): void {
     const { uid } = sandbox.metadata;
     const known = byUID.get(uid);
-    if (known && isOlder(sandbox, known.sandbox)) return;
+    if (departed.has(uid) || known && isOlder(sandbox, known.sandbox)) return;
     const entry = known ?? entryOf(sandbox);
     entry.sandbox = sandbox;
     suspect(entry);
@@ -103,7 +113,7 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
   return {
     sandboxes: {
       observe: observeSandbox,
-      gone: forgetSandbox,
+      gone: depart,
       listed: (uids) => [...byUID.keys()].filter((uid) => !uids.has(uid)).forEach(forgetSandbox),
     },
     pods: {

@@ -46,6 +46,17 @@ test("an older version changes nothing, and a name goes to whoever has it last",
   expect(index.find("n", "a")).toBeUndefined();
 });
 
+test("what is gone does not come back with an answer that was late, but what a list was too early for does", () => {
+  const index = createSandboxIndex();
+  index.sandboxes.observe(sandbox(1));
+  index.sandboxes.listed(new Set());
+  index.sandboxes.observe(sandbox(2));
+  expect(index.find("n", "a")).toBeDefined();
+  index.sandboxes.gone("u1");
+  index.sandboxes.observe(sandbox(3));
+  expect(index.find("n", "a")).toBeUndefined();
+});
+
 test("tells of changes of a Sandbox and of its Pods, until nobody listens", () => {
   const index = createSandboxIndex();
   let calls = 0;
@@ -56,7 +67,7 @@ test("tells of changes of a Sandbox and of its Pods, until nobody listens", () =
   index.sandboxes.gone("u1");
   expect(calls).toBe(4);
   stop();
-  index.sandboxes.observe(sandbox(2));
+  index.sandboxes.observe(sandbox(2, { uid: "u2" }));
   expect(calls).toBe(4);
 });
 
