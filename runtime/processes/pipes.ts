@@ -1,6 +1,6 @@
 /** Makes real pipes for what a process writes; it must not be needed: without them spawn's own do. @module */
 import { execFile } from "node:child_process";
-import { closeSync, constants, mkdtempSync, openSync, rmSync, unlinkSync } from "node:fs";
+import { closeSync, constants, mkdtempSync, openSync, readdirSync, rmSync, unlinkSync } from "node:fs";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +17,7 @@ export interface Pipe {
 /** Which way a pipe leads, seen from the runtime. */
 export type Direction = "read" | "write";
 
+const PREFIX = "hookbox-pipes-";
 /** How many are made at a time: one run of mkfifo(1) then serves that many. */
 const BATCH = 64;
 /** After so many failures in a row there is no mkfifo, or no folder for it. */
@@ -86,7 +87,25 @@ function fill(): Promise<void> {
 }
 
 function makeFolder(): string {
-  const made = mkdtempSync(join(tmpdir(), `hookbox-pipes-${process.pid}-`));
+  sweep();
+  const made = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
   process.once("exit", () => rmSync(made, { recursive: true, force: true }));
   return made;
+}
+
+/** Removes what runtimes left that were killed. One that lives, but is not seen from here, makes a new folder. */
+function sweep(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = Number(name.startsWith(PREFIX) ? name.slice(PREFIX.length).split("-")[0] : NaN);
+    if (pid > 1 && !lives(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true });
+  }
+}
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: it is there, and another user's.
+    return !(error instanceof Error && "code" in error && error.code === "ESRCH");
+  }
 }
