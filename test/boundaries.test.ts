@@ -34,7 +34,7 @@ const STREAMS = [/^(zod|hono|prom-client|ws|tar-stream)(\/|$)/, /^@hono\/node-se
 RULES.push(
   {
     files: "runtime/**/*.ts",
-    values: [...STREAMS, /^runtime\//, /^@(bufbuild|connectrpc|fastify|lydell)\//],
+    values: [...STREAMS, /^runtime\//, /^@(bufbuild|connectrpc|fastify|lydell)\//, /^es-module-lexer$/],
   },
   { files: "router/**/*.ts", values: [...STREAMS, /^router\//, /^kube\//, /^api\//] },
 );
