@@ -110,6 +110,8 @@ function createPlainServer(handler: Handler, h2c: boolean, open: Open): Ports {
       // "P" alone may still become a POST.
       if (isHttp2 && first.length < PREFACE.length) return void socket.once("readable", () => look(first));
       socket.off("error", fail).off("timeout", fail).setTimeout(0);
+      // HTTP/2 knows no half of a connection; handed over like this, its session does not notice by itself.
+      if (isHttp2) socket.once("end", fail);
       socket.unshift(first);
       (isHttp2 ? http2 : http1).emit("connection", socket);
     };

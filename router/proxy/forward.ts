@@ -11,7 +11,7 @@ import { isDialFailure } from "./dial.ts";
 import { reasonOf, refusalOf, SILENCE } from "./failure.ts";
 import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
 import { delayOf, type ProxySettings } from "./settings.ts";
-import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, rawHeadersOf } from "./versions.ts";
+import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, isWhole, rawHeadersOf } from "./versions.ts";
 
 /** A request on its way. */
 export interface Exchange {
@@ -143,7 +143,8 @@ function sendBody(state: State, outgoing: ClientRequest): void {
       if (bytes > maxBodyBytes && !state.isOver) refuse(state, tooLarge(maxBodyBytes));
     });
   }
-  request.pipe(outgoing);
+  request.pipe(outgoing, { end: false });
+  request.once("end", () => isWhole(request) ? outgoing.end() : outgoing.destroy());
   setImmediate(() => outgoing.writableEnded || outgoing.destroyed || outgoing.flushHeaders());
 }
 

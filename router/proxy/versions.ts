@@ -24,6 +24,13 @@ export function hasBody(request: IncomingMessage): boolean {
   return isHttp2(request) && !(request as unknown as Http2ServerRequest).stream.endAfterHeaders;
 }
 
+/** Tells, once a body has ended, whether it is whole: in HTTP/2 an upload that is given up ends like any other. */
+export function isWhole(request: IncomingMessage): boolean {
+  if (!isHttp2(request)) return request.complete;
+  const { aborted, stream } = request as unknown as Http2ServerRequest;
+  return !aborted && !stream.aborted && (stream.rstCode ?? 0) === 0;
+}
+
 /** Begins an answer; `headers` are flat. @throws if they cannot be sent */
 export function beginAnswer(
   request: IncomingMessage,

@@ -96,6 +96,31 @@ describe("HTTP/2 in the clear", () => {
     await until(() => closed);
   });
 
+  test("an upload whose connection is lost is no whole body, and one that is refused does not hang", async () => {
+    const { client, port } = await start();
+    const seen: string[] = [];
+    const backend = await startBackend((incoming, answer) => {
+      if (incoming.url === "/refuse") return void answer.writeHead(413).end("no");
+      incoming.on("data", (chunk) => seen.push(String(chunk)));
+      incoming.once("end", () => seen.push("end")).once("aborted", () => seen.push("aborted"));
+    });
+    const other = connect(`http://127.0.0.1:${port}`).on("error", () => {});
+    const lost = other.request({ ":method": "POST", ":path": "/", ...naming(backend.port) }, { endStream: false });
+    lost.on("error", () => {}).write("part");
+    await until(() => seen.includes("part"));
+    other.destroy();
+    await until(() => seen.length > 1);
+    expect(seen, "the connection is lost").toEqual(["part", "aborted"]);
+    const refused = client.request({ ":method": "POST", ":path": "/refuse", ...naming(backend.port) }, {
+      endStream: false,
+    });
+    refused.on("error", () => {}).write("part");
+    const headers = await new Promise<IncomingHttpHeaders>((resolve) => refused.once("response", resolve));
+    expect(headers[":status"]).toBe(413);
+    refused.close();
+    expect((await ask(client, { ":path": "/refuse", ...naming(backend.port) })).body.toString()).toBe("no");
+  });
+
   test("refuses in JSON, and is no proxy", async () => {
     const { client } = await start();
     const missing = await ask(client, { ":path": "/", ...naming(1, "nobody") });
