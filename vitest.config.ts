@@ -4,7 +4,15 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["test/**/*.test.ts"], exclude: ["test/integration/**", "test/clients/**"] } },
+      {
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/integration/**", "test/clients/**"],
+          // Some start processes, and a machine that has other work takes its time over that.
+          testTimeout: 30_000,
+        },
+      },
       {
         test: {
           name: "integration",
