@@ -31,8 +31,10 @@ test("a claim on a full pool gets a member: same Pod, new owner, everything in o
     [KEY("claim-uid")]: claim.metadata.uid,
     [KEY("launch-type")]: "warm",
   });
+  // Metacontroller writes the status first, then labels and annotations.
+  const noted = await ns.until("sandboxclaim", "c", ({ metadata }) => metadata.labels[KEY("claim-bound")] === "true");
   const [seen, ready] = ["controller-first-observed-at", "claim-first-ready-at"].map((key) =>
-    claim.metadata.annotations[KEY(key)]
+    noted.metadata.annotations[KEY(key)]
   );
   expect([seen, ready]).toEqual([expect.stringMatching(/\.\d{3}Z$/), expect.stringMatching(/\.\d{3}Z$/)]);
   expect(Date.parse(seen)).toBeLessThanOrEqual(Date.parse(ready));
