@@ -1,0 +1,56 @@
+/** The published client at work inside sandboxes: our runtime, reached through our router, on a real node. @module */
+import { dirname } from "node:path";
+import { beforeAll, describe, expect, inject, test } from "vitest";
+import { importRuntimeImage, RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
+import { makeNamespace } from "../integration/namespace.ts";
+import { aPool, aTemplate, untilFull, untilReady } from "../integration/pools.ts";
+import { startRouter } from "../integration/router.ts";
+import { needsClient, startProgram } from "./program.ts";
+
+needsClient();
+
+const BYTES = 20_000_000;
+const VOLUME = {
+  metadata: { name: "work" },
+  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Mi" } } },
+};
+const SERVING = {
+  terminationGracePeriodSeconds: 1,
+  containers: [{
+    name: "main",
+    image: RUNTIME_IMAGE,
+    imagePullPolicy: "IfNotPresent",
+    ports: [{ containerPort: 8888 }],
+    volumeMounts: [{ name: "work", mountPath: "/workspace" }],
+    readinessProbe: { httpGet: { path: "/", port: 8888 }, periodSeconds: 1 },
+  }],
+};
+
+// Nothing runs on simulated nodes.
+describe.runIf(inject("nodes") === "real")("inside a sandbox", () => {
+  beforeAll(() => importRuntimeImage(dirname(inject("kubeconfig"))), 600_000);
+
+  test("commands and files work through the router; a request wakes a suspended sandbox", async () => {
+    const ns = await makeNamespace();
+    await ns.apply(aTemplate("t", { volumeClaimTemplates: [VOLUME] }, SERVING), aPool("p", 1, "t"));
+    await untilFull(ns, "p");
+    const router = await startRouter();
+    const program = await startProgram(ns, "inside", { url: router.url, bytes: BYTES });
+    const told = await program.next();
+    expect(told).toMatchObject({
+      written: { stdout: "42\n", stderr: "", exit_code: 0, timed_out: false },
+      failed: { stdout: "", stderr: "oh\n", exit_code: 3 },
+      late: { timed_out: true },
+      text: "hello",
+      listed: ["a.txt"],
+      exists: [true, false],
+      same: true,
+    });
+    await ns.patch("sandbox", told.sandbox, { spec: { operatingMode: "Suspended" } });
+    await untilReady(ns, told.claim, "SandboxSuspended");
+    program.goOn();
+    expect((await program.next()).after).toMatchObject({ stdout: "hello", stderr: "", exit_code: 0 });
+    await untilReady(ns, told.claim);
+    expect((await ns.get("sandbox", told.sandbox)).spec.operatingMode).toBe("Running");
+  });
+});
