@@ -1,13 +1,13 @@
 /** The keeper as a whole: credentials, election, duties, health port. Does nothing until it is called. @module */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import { createHealthApp } from "../lib/health.ts";
 import { createLog, type Log } from "../lib/log.ts";
 import { serve, type Server } from "../lib/serve.ts";
 import { type Api, isOk, pathOf } from "../kube/api.ts";
 import type { Builders } from "./children.ts";
 import { connect } from "../kube/connection.ts";
-import { type Credentials, kubeconfigCredentials, podCredentials } from "../kube/credentials.ts";
-import { createHealthApp } from "./health.ts";
+import { type Credentials, credentialsOf } from "../kube/credentials.ts";
 import { keep } from "./keep.ts";
 import { lead, type Work } from "./leader.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
@@ -33,9 +33,7 @@ export async function runKeeper(
   signal: AbortSignal,
 ): Promise<void> {
   const log = createLog(options.logLevel);
-  const credentials = options.kubeconfig === undefined
-    ? podCredentials()
-    : await kubeconfigCredentials(options.kubeconfig, options.context);
+  const credentials = await credentialsOf(options);
   const metrics = createKeeperMetrics();
   let isReady = true;
   const server = await serveHealth(options, metrics, () => isReady && !signal.aborted, log);
@@ -100,7 +98,7 @@ async function serveHealth(
 ): Promise<Server | undefined> {
   if (port === 0) return undefined;
   const address = host ?? (kubeconfig === undefined ? "0.0.0.0" : "127.0.0.1");
-  return await serve(createHealthApp(metrics, ready), { port, host: address, log, graceMs: 1000 });
+  return await serve(createHealthApp(ready, metrics), { port, host: address, log, graceMs: 1000 });
 }
 
 function counter(metrics: KeeperMetrics): (method: string, status: number) => void {

@@ -6,8 +6,7 @@ import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmp
 import type { Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
-import type { Sink } from "../kube/watch.ts";
-import { follow } from "../kube/watch.ts";
+import { follow, type Sink } from "../kube/watch.ts";
 
 /** What each kind's watch feeds, in this order; the keys are the kinds' plurals. */
 export interface Sinks {

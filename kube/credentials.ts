@@ -55,6 +55,18 @@ const kubeconfigSchema = z.object({
   "current-context": z.string().optional(),
 });
 
+/** Where a command line says that credentials are. */
+export interface Kubeconfig {
+  kubeconfig: string | undefined;
+  context: string | undefined;
+}
+
+/** Returns the credentials that a command line asks for: those of `kubeconfig`, or without one those of the Pod. */
+export async function credentialsOf(options: Kubeconfig): Promise<Credentials> {
+  const { kubeconfig, context } = options;
+  return kubeconfig === undefined ? podCredentials() : await kubeconfigCredentials(kubeconfig, context);
+}
+
 /** Reads the ServiceAccount that Kubernetes mounts into every Pod. @throws if this is no Pod */
 export function podCredentials(folder = SERVICE_ACCOUNT, environment = process.env): Credentials {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = environment;

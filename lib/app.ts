@@ -5,6 +5,7 @@ import { HTTPException } from "hono/http-exception";
 import { timeout } from "hono/timeout";
 import * as z from "zod";
 import { type HookCalls, issuePaths } from "./hook.ts";
+import { createHealthApp } from "./health.ts";
 import { createLog, errorFields, type Log } from "./log.ts";
 import { createHookMetrics, type HookMetrics } from "./metrics.ts";
 
@@ -30,6 +31,9 @@ export interface HookAppOptions {
 const BUSY_RETRY_SECONDS = 1;
 const REFUSAL_RETRY_SECONDS = 30;
 
+/** What `/readyz` says when it is not. */
+export const STOPPING = "stopping";
+
 type Settings = Required<HookAppOptions>;
 /** What a good request comes to: an answer to send as JSON, or the response that says why there is none. */
 type Outcome = { answer: object } | { refusal: Response };
@@ -48,11 +52,7 @@ type Outcome = { answer: object } | { refusal: Response };
  */
 export function createHookApp(hook: HookCalls, options: HookAppOptions = {}): Hono {
   const settings = withDefaults(options);
-  const app = new Hono();
-  const { metrics } = settings;
-  app.get("/healthz", (c) => c.text("ok"));
-  app.get("/readyz", (c) => settings.ready() ? c.text("ok") : c.text("stopping", 503));
-  app.get("/metrics", async (c) => c.body(await metrics.text(), 200, { "Content-Type": metrics.contentType }));
+  const app = createHealthApp(settings.ready, settings.metrics, STOPPING);
   const { customize } = hook;
   app.route("/", endpoint(hook.name, "sync", settings, (body) => syncAnswer(hook, body, settings)));
   if (customize) {

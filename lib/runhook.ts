@@ -1,7 +1,7 @@
 /** Runs hooks as a process: command line in, listening server out. Arguments need no permission under Deno. @module */
-import { Hono } from "hono";
 import { parseArgs } from "node:util";
-import { createHookApp } from "./app.ts";
+import { createHookApp, STOPPING } from "./app.ts";
+import { createHealthApp } from "./health.ts";
 import type { HookCalls } from "./hook.ts";
 import { createLog, type LogLevel } from "./log.ts";
 import { createHookMetrics } from "./metrics.ts";
@@ -88,11 +88,11 @@ export async function serveHooks(hooks: HookCalls[], settings: HookSettings, onl
   const log = createLog(settings.logLevel);
   const metrics = createHookMetrics();
   let ready = true;
-  const app = new Hono();
+  const app = createHealthApp(() => ready, metrics, STOPPING);
   for (const hook of hooks) {
     const hookApp = createHookApp(hook, { log, metrics, ready: () => ready });
     app.route(`/${hook.name}`, hookApp);
-    app.route("/", onlyOne ? hookApp : processRoutes(hookApp));
+    if (onlyOne) app.route("/", hookApp);
   }
   return await serve(app, { host: settings.host, port: settings.port, log, onStopping: () => ready = false });
 }
@@ -119,12 +119,6 @@ export async function main(
     print(error instanceof Error ? error.message : String(error));
     exit(1);
   }
-}
-
-function processRoutes(hookApp: Hono): Hono {
-  const app = new Hono();
-  for (const path of ["/healthz", "/readyz", "/metrics"]) app.get(path, (c) => hookApp.fetch(c.req.raw));
-  return app;
 }
 
 function print(text: string): void {

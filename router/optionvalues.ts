@@ -1,5 +1,5 @@
 /** Values of options, read from text. Pure. @module */
-import { parseDuration } from "./durations.ts";
+import { parseDuration } from "../lib/durations.ts";
 
 /** An address to listen on; port 0: a free one. */
 export interface Bind {

@@ -1,5 +1,6 @@
 /** The runtime's command line. Reads nothing but its arguments and the environment it is given. @module */
 import { parseArgs } from "node:util";
+import { parseDuration } from "../lib/durations.ts";
 import type { LogLevel } from "../lib/log.ts";
 
 /** What the command line says. */
@@ -104,12 +105,10 @@ function portsOf(...texts: [string, string, string]): Pick<RuntimeOptions, "port
   return { port, restPort, grpcPort };
 }
 
-const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/;
-const MILLISECONDS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
+/** A bare number is seconds, as the published runtime has them. */
 function duration(text: string, action: string): number {
-  const [, number, unit = "s"] = DURATION.exec(text) ?? [];
-  if (number !== undefined) return Number(number) * (MILLISECONDS[unit] ?? 1);
+  const ms = parseDuration(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text);
+  if (ms !== undefined) return ms;
   throw new RangeError(`Cannot ${action} "${text}": it is no duration such as 500ms, 10s or 5m`);
 }
 

@@ -1,8 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { createHealthApp } from "../../keeper/health.ts";
-import { countAction, createKeeperMetrics } from "../../keeper/metrics.ts";
 import { HELP, readOptions } from "../../keeper/options.ts";
 import { LEASE_NAME } from "../../keeper/run.ts";
 
@@ -56,22 +54,6 @@ describe("readOptions()", () => {
     ] as const,
   )("refuses %s", ([args, message]) => {
     expect(() => readOptions(args.split(" "))).toThrow(message);
-  });
-});
-
-describe("createHealthApp()", () => {
-  test("answers probes, and Prometheus", async () => {
-    const metrics = createKeeperMetrics();
-    let isReady = false;
-    const app = createHealthApp(metrics, () => isReady);
-    expect((await app.request("/healthz")).status).toBe(200);
-    expect((await app.request("/readyz")).status).toBe(503);
-    isReady = true;
-    expect((await app.request("/readyz")).status).toBe(200);
-    countAction(metrics, "annotation removed");
-    const answer = await app.request("/metrics");
-    expect(answer.headers.get("content-type")).toContain("text/plain");
-    expect(await answer.text()).toContain('hookbox_keeper_actions_total{action="annotation_removed"} 1');
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseDuration } from "../../router/durations.ts";
+import { parseDuration } from "../../lib/durations.ts";
 import { readOptions } from "../../router/options.ts";
 
 const read = (...args: string[]) => readOptions(["--authz-mode", "allow-all", ...args])!;

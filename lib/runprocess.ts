@@ -1,0 +1,30 @@
+/** The shell of a process: its command line in, its work until a signal. Decides nothing. @module */
+import process from "node:process";
+import { commandLine, exit, stopOnSignal } from "./serve.ts";
+
+/**
+ * Reads the command line and does the work until SIGINT or SIGTERM; what goes wrong ends the process with one sentence.
+ *
+ * @param read reads the arguments; undefined, or options with `help` set: only the help is asked for
+ * @param run returns when `signal` has fired and everything is settled
+ */
+export async function runProcess<Options extends object>(
+  help: string,
+  read: (args: string[]) => Options | undefined,
+  run: (options: Options, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const stop = new AbortController();
+  try {
+    const options = read(commandLine());
+    if (!options || "help" in options && options.help === true) return void process.stdout.write(help);
+    const running = run(options, stop.signal);
+    stopOnSignal(() => {
+      stop.abort();
+      return running;
+    });
+    await running;
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    exit(1);
+  }
+}
