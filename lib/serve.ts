@@ -1,5 +1,6 @@
 /** Listens for an app on Deno or Node and stops cleanly; with lib/log.ts the only file that knows a runtime. @module */
 import { createLog, type Log } from "./log.ts";
+import { countRunning } from "./running.ts";
 
 /** Anything with a web-standard `fetch`: a Hono app. */
 export interface App {
@@ -52,20 +53,18 @@ export async function serve(app: App, options: ServeOptions): Promise<Server> {
 
 /** Until a stop is through, requests that still arrive are answered: a cluster takes a moment to send them elsewhere. */
 function countRequests(app: App): App & { idle(): Promise<void> } {
-  let running = 0;
-  let onIdle: (() => void) | undefined;
+  const running = countRunning();
   return {
     fetch: async (request) => {
-      running++;
+      running.begin();
       try {
         return await app.fetch(request);
       } finally {
-        running--;
         // The answer has to leave first: a macrotask later it is on its way.
-        if (running === 0) setTimeout(() => running === 0 && onIdle?.());
+        setTimeout(running.end);
       }
     },
-    idle: () => new Promise((resolve) => running === 0 ? resolve() : onIdle = resolve),
+    idle: running.idle,
   };
 }
 

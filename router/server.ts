@@ -1,5 +1,5 @@
 /** The ports that clients talk to: HTTP/1.1 and HTTP/2, in the clear or with TLS. Knows no sandbox. @module */
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import type { EventEmitter } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import {
@@ -8,7 +8,8 @@ import {
   type Http2SecureServer,
   type ServerHttp2Session,
 } from "node:http2";
-import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
+import { createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
+import { listenOn, sortByVersion } from "../lib/ports.ts";
 import type { Handler } from "./handle.ts";
 
 /** In PEM. */
@@ -48,8 +49,6 @@ const HTTP1 = {
   shouldUpgradeCallback: asksForAnotherProtocol,
 };
 const SWEEP_MS = 50;
-/** What every HTTP/2 connection begins with, and no request of HTTP/1.1. */
-const PREFACE = "PRI * HTTP/2.0\r\n";
 
 /** Listens. @throws if the port is taken, or certificate and key do not fit */
 export async function listen(handler: Handler, options: ServerOptions): Promise<Listening> {
@@ -60,14 +59,11 @@ export async function listen(handler: Handler, options: ServerOptions): Promise<
     open.sockets.add(socket);
     socket.once("close", () => open.sockets.delete(socket));
   });
-  await new Promise<void>((resolve, reject) => {
-    front.once("error", reject);
-    front.listen(port, host, resolve);
-  });
+  const taken = await listenOn(front, host, port);
   // A connection that could not be taken (too many files) is no reason to end all others.
   front.on("error", () => {});
   return {
-    port: (front.address() as AddressInfo).port,
+    port: taken,
     stop: () => stop(front, http1, open, graceMs),
     renew: (context) => "setSecureContext" in front && front.setSecureContext(context),
   };
@@ -100,22 +96,11 @@ function createPlainServer(handler: Handler, h2c: boolean, open: Open): Ports {
   // It does not listen itself, and keeps no count of its connections before it is told so.
   http1.emit("listening");
   const front = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    const fail = () => void socket.destroy();
-    socket.on("error", fail).setTimeout(HTTP1.headersTimeout, fail);
-    const look = (before: Buffer) => {
-      const more = socket.read() as Buffer | null;
-      if (!more) return fail();
-      const first = Buffer.concat([before, more]);
-      const isHttp2 = PREFACE.startsWith(first.toString("latin1", 0, PREFACE.length));
-      // "P" alone may still become a POST.
-      if (isHttp2 && first.length < PREFACE.length) return void socket.once("readable", () => look(first));
-      socket.off("error", fail).off("timeout", fail).setTimeout(0);
+    sortByVersion(socket, HTTP1.headersTimeout, (version) => {
       // HTTP/2 knows no half of a connection; handed over like this, its session does not notice by itself.
-      if (isHttp2) socket.once("end", fail);
-      socket.unshift(first);
-      (isHttp2 ? http2 : http1).emit("connection", socket);
-    };
-    socket.once("readable", () => look(Buffer.alloc(0)));
+      if (version === 2) socket.once("end", () => socket.destroy());
+      (version === 2 ? http2 : http1).emit("connection", socket);
+    });
   });
   front.once("close", () => http1.close());
   return { front, http1 };

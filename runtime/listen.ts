@@ -1,8 +1,9 @@
 /** Listens on a port for HTTP/1.1 and stops without cutting what runs; knows no app. @module */
 import type { Buffer } from "node:buffer";
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { Duplex } from "node:stream";
+import { listenOn } from "../lib/ports.ts";
+import { countRunning } from "../lib/running.ts";
 
 /** A port that is listened on. */
 export interface Listening {
@@ -49,9 +50,9 @@ export async function listen(
   // An upload may take as long as it takes; only the headers have to come soon.
   server.requestTimeout = 0;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  await open(server, host, port);
+  const taken = await listenOn(server, host, port);
   return {
-    port: (server.address() as AddressInfo).port,
+    port: taken,
     idle: running.idle,
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -59,29 +60,5 @@ export async function listen(
       for (const socket of upgraded) socket.destroy();
       await closed;
     },
-  };
-}
-
-async function open(server: Server, host: string, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-}
-
-function countRunning() {
-  let running = 0;
-  let onIdle = () => {};
-  return {
-    begin: () => {
-      running++;
-    },
-    end: () => {
-      if (--running === 0) onIdle();
-    },
-    idle: () => new Promise<void>((resolve) => running === 0 ? resolve() : onIdle = resolve),
   };
 }
