@@ -18,6 +18,8 @@ export interface Sink<T> {
 /** A collection: where it is, and how its objects are read. */
 export interface Collection<T> {
   path: string;
+  /** What narrows it down, such as a labelSelector; absent: nothing does. */
+  query?: Record<string, string>;
   /** Returns undefined for what it cannot read; such an object is left alone and logged. */
   parse(object: unknown): T | undefined;
 }
@@ -66,11 +68,12 @@ export async function follow<T extends Observed>(
 }
 
 /** Returns the version that the list shows. */
-async function list<T extends Observed>(api: Api, { path, parse }: Collection<T>, sink: Sink<T>): Promise<string> {
+async function list<T extends Observed>(api: Api, collection: Collection<T>, sink: Sink<T>): Promise<string> {
+  const { path, parse } = collection;
   const uids = new Set<string>();
-  let query: Record<string, string> = { limit: String(PAGE) };
+  const query: Record<string, string> = { ...collection.query, limit: String(PAGE) };
   for (;;) {
-    const answer = await api.send({ method: "GET", path, query });
+    const answer = await api.send({ method: "GET", path, query: { ...query } });
     if (answer.status !== 200) throw answerError(`list ${path}`, answer);
     const { items, metadata } = answer.body as { items: unknown[]; metadata: Record<string, string | undefined> };
     for (const item of items) {
@@ -83,18 +86,19 @@ async function list<T extends Observed>(api: Api, { path, parse }: Collection<T>
       sink.listed(uids);
       return version ?? "";
     }
-    query = { limit: String(PAGE), continue: next };
+    query["continue"] = next;
   }
 }
 
 /** Watches until the server ends it. Moves the cursor as events come. */
 async function watch<T extends Observed>(
   api: Api,
-  { path, parse }: Collection<T>,
+  { path, query, parse }: Collection<T>,
   sink: Sink<T>,
   cursor: Cursor,
 ): Promise<void> {
   const answer = await api.watch(path, {
+    ...query,
     resourceVersion: cursor.version ?? "",
     allowWatchBookmarks: "true",
     timeoutSeconds: String(Math.round(WATCH_SECONDS.least + Math.random() * WATCH_SECONDS.spread)),

@@ -79,7 +79,7 @@ export function assembleRouter(api: Api, options: RouterSettings, outputs: Outpu
   if (options.idle) ready.then(() => idler.run(signal));
   const hold = createHold({
     index,
-    look: within(namespace, createLook(api, index, log)),
+    look: within(namespace, createLook({ api, index }, log)),
     wake: createWaker({ api, index, log, signal, onWoken: (woken) => metrics.wakes.inc({ sandbox_namespace: woken }) }),
     wakes: createBudget(options.wakesPerMinute / 60, options.wakesPerMinute),
     mayWake: options.mayWake,

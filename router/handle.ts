@@ -19,7 +19,7 @@ import { hostOf, type Route, routeOf, type RouteOptions } from "./target/route.t
 import type { Target } from "./target/target.ts";
 import { traceOf } from "./trace.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
-import { waitFor, waitForRaw } from "./waiting.ts";
+import { waitFor, waitForRaw } from "./wake/waiting.ts";
 
 export interface HandlerParts {
   routing: RouteOptions;

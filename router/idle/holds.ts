@@ -1,10 +1,7 @@
 /** Whether somebody holds a sandbox up by a Lease. Asks the API server, and no more often than it has to. @module */
 import * as z from "zod";
 import { answerError, type Api, pathOf } from "../../kube/api.ts";
-import { ANNOTATION_PREFIX } from "../index/records.ts";
-
-/** Label on Leases: name of the Sandbox that stays up as long as the Lease is held. */
-export const HOLD_LABEL = `${ANNOTATION_PREFIX}holds`;
+import { HOLD_LABEL } from "../keys.ts";
 
 const leasesSchema = z.object({
   items: z.array(z.object({

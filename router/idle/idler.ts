@@ -3,7 +3,7 @@ import { sleep } from "../../kube/sleep.ts";
 import { errorFields, type Log } from "../../lib/log.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import type { Entry } from "../index/sandboxindex.ts";
-import { SUSPENDED_ANNOTATION } from "../wake/waker.ts";
+import { SUSPENDED_ANNOTATION } from "../keys.ts";
 import { activityOf, askActivity, RUNTIME_PORT, type Sample } from "./activity.ts";
 import { type Decision, idleDecision } from "./decision.ts";
 import { isHeld } from "./holds.ts";

@@ -1,8 +1,8 @@
 /** Since when nobody has used a sandbox, as far as this router can tell for itself and the others. Pure. @module */
 import { findCondition } from "../../lib/conditions.ts";
 import type { SandboxRecord } from "../index/records.ts";
-import { WOKEN_AT_ANNOTATION } from "../wake/waker.ts";
-import { ACTIVE_ANNOTATION, type IdlePolicy } from "./policy.ts";
+import { ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../keys.ts";
+import type { IdlePolicy } from "./policy.ts";
 import type { Use } from "./traffic.ts";
 
 /** Other routers leave word of traffic once in this part of the idle time: what they have seen since is not known. */

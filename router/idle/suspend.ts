@@ -1,16 +1,13 @@
 /** Suspends a Sandbox that is still as it was judged, and tells of it. Decides nothing. @module */
-import { type Answer, answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
+import { type Answer, answerError, isOk } from "../../kube/api.ts";
 import { sandboxCRD } from "../../api/sandbox.ts";
 import { eventOf } from "../../kube/event.ts";
 import { rfc3339 } from "../../lib/conditions.ts";
-import { readSandbox, type SandboxRecord } from "../index/records.ts";
-import type { SandboxIndex } from "../index/sandboxindex.ts";
-import { SUSPENDED_ANNOTATION } from "../wake/waker.ts";
-import { ACTIVE_ANNOTATION } from "./policy.ts";
+import type { SandboxRecord } from "../index/records.ts";
+import { patchSandbox, type Shown } from "../index/sandboxapi.ts";
+import { ACTIVE_ANNOTATION, SUSPENDED_ANNOTATION } from "../keys.ts";
 
-export interface SuspendParts {
-  api: Api;
-  index: SandboxIndex;
+export interface SuspendParts extends Shown {
   /** Name of this router, without blanks. */
   me: string;
 }
@@ -43,36 +40,27 @@ export async function expire(parts: SuspendParts, sandbox: SandboxRecord, now: D
 }
 
 /** Leaves word for other routers, and for this one after a restart, that somebody uses the sandbox. */
-export async function leaveWord(
-  { api, index, me }: SuspendParts,
-  { metadata }: SandboxRecord,
-  now: Date,
-): Promise<void> {
-  const { namespace, name } = metadata;
-  const body = { metadata: { annotations: { [ACTIVE_ANNOTATION]: `${rfc3339(now)} ${me}` } } };
-  const answer = await api.send({ method: "PATCH", path: pathOf({ resource: "sandboxes", namespace, name }), body });
-  if (!isOk(answer) && answer.status !== 404) throw answerError(`patch Sandbox ${namespace}/${name}`, answer);
-  observe(index, answer);
+export async function leaveWord(parts: SuspendParts, { metadata }: SandboxRecord, now: Date): Promise<void> {
+  const body = { metadata: { annotations: { [ACTIVE_ANNOTATION]: `${rfc3339(now)} ${parts.me}` } } };
+  const answer = await patchSandbox(parts, metadata, body);
+  if (!isOk(answer) && answer.status !== 404) throw refused(metadata, answer);
 }
 
-async function patch({ api, index }: SuspendParts, { metadata }: SandboxRecord, change: Change): Promise<boolean> {
-  const { namespace, name, resourceVersion } = metadata;
-  const body = { ...change, metadata: { ...change.metadata, resourceVersion } };
-  const answer = await api.send({ method: "PATCH", path: pathOf({ resource: "sandboxes", namespace, name }), body });
+async function patch(parts: SuspendParts, { metadata }: SandboxRecord, change: Change): Promise<boolean> {
+  const body = { ...change, metadata: { ...change.metadata, resourceVersion: metadata.resourceVersion } };
+  const answer = await patchSandbox(parts, metadata, body);
   if (answer.status === 404 || answer.status === 409) return false;
-  if (!isOk(answer)) throw answerError(`patch Sandbox ${namespace}/${name}`, answer);
-  observe(index, answer);
+  if (!isOk(answer)) throw refused(metadata, answer);
   return true;
+}
+
+function refused({ namespace, name }: SandboxRecord["metadata"], answer: Answer): Error {
+  return answerError(`patch Sandbox ${namespace}/${name}`, answer);
 }
 
 interface Change {
   metadata?: { annotations: Record<string, string> };
   spec: Record<string, string>;
-}
-
-function observe(index: SandboxIndex, answer: Answer): void {
-  const sandbox = isOk(answer) ? readSandbox(answer.body) : undefined;
-  if (sandbox) index.sandboxes.observe(sandbox);
 }
 
 /** Records an Event of it. @throws {Error} if the API server does not take it */

@@ -1,8 +1,7 @@
 /** Asks the API server for one Sandbox, where the watch may not have come that far. Writes nothing. @module */
-import { type Api, pathOf } from "../../kube/api.ts";
 import { errorFields, type Log } from "../../lib/log.ts";
-import { readSandbox } from "./records.ts";
-import type { SandboxIndex } from "./sandboxindex.ts";
+import { createBudget } from "../budget.ts";
+import { getSandbox, type Shown } from "./sandboxapi.ts";
 
 /** Reads the Sandbox of that name into the index; returns when that is done, whatever came of it. */
 export type Look = (namespace: string, name: string) => Promise<void>;
@@ -13,16 +12,14 @@ const LOOKS_PER_SECOND = 50;
 const REMEMBERED = 10_000;
 
 /** Makes the look: one at a time for each name, once a second at most, and so many in all. */
-export function createLook(api: Api, index: SandboxIndex, log: Log, now: () => number = Date.now): Look {
+export function createLook(shown: Shown, log: Log, now: () => number = Date.now): Look {
   const running = new Map<string, Promise<void>>();
   const lookedAt = new Map<string, number>();
-  const budget = { second: 0, left: 0 };
+  const looks = createBudget(LOOKS_PER_SECOND, LOOKS_PER_SECOND);
 
   async function look(namespace: string, name: string): Promise<void> {
     try {
-      const answer = await api.send({ method: "GET", path: pathOf({ resource: "sandboxes", namespace, name }) });
-      const sandbox = answer.status === 200 ? readSandbox(answer.body) : undefined;
-      if (sandbox) index.sandboxes.observe(sandbox);
+      await getSandbox(shown, { namespace, name });
     } catch (error) {
       log("warn", "Cannot look at a Sandbox", { namespace, name, ...errorFields(error), stack: undefined });
     }
@@ -30,10 +27,7 @@ export function createLook(api: Api, index: SandboxIndex, log: Log, now: () => n
 
   function isAllowed(key: string): boolean {
     const time = now();
-    const second = Math.floor(time / 1000);
-    if (budget.second !== second) Object.assign(budget, { second, left: LOOKS_PER_SECOND });
-    if (time - (lookedAt.get(key) ?? -Infinity) < LEAST_INTERVAL_MS || budget.left === 0) return false;
-    budget.left--;
+    if (time - (lookedAt.get(key) ?? -Infinity) < LEAST_INTERVAL_MS || looks("", time) > 0) return false;
     lookedAt.delete(key);
     lookedAt.set(key, time);
     for (const oldest of lookedAt.keys()) {

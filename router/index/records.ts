@@ -5,10 +5,8 @@ import { WARM_POOL_LABEL } from "../../lib/keys.ts";
 import { controllerOf, groupOf, objectMetaSchema } from "../../lib/objects.ts";
 import { podSchema } from "../../lib/pods.ts";
 import { sandboxCRD } from "../../api/sandbox.ts";
+import { ANNOTATION_PREFIX } from "../keys.ts";
 import { canonicalIP, isPodAddress } from "../target/podip.ts";
-
-/** Annotations that the router reads begin with this; the others are not kept. */
-export const ANNOTATION_PREFIX = "router.agents.x-k8s.io/";
 
 type RecordMeta = {
   uid: string;

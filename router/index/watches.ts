@@ -30,18 +30,12 @@ export async function followSandboxes(api: Api, index: SandboxIndex, options: Wa
   const sandboxes = { path: pathOf({ resource: "sandboxes", namespace }), parse: readSandbox };
   const pods = {
     path: pathOf({ resource: "pods", namespace }),
+    // A cluster has many more Pods than sandboxes have.
+    query: { labelSelector: NAME_HASH_LABEL },
     parse: (object: unknown) => readPod(object, allowLoopback),
   };
   await Promise.all([
     follow(api, sandboxes, counted("sandboxes", index.sandboxes), { log, signal }),
-    follow(labelled(api, NAME_HASH_LABEL), pods, counted("pods", index.pods), { log, signal }),
+    follow(api, pods, counted("pods", index.pods), { log, signal }),
   ]);
-}
-
-/** The same API server, showing only what has the label: a cluster has many more Pods than sandboxes have. */
-function labelled(api: Api, labelSelector: string): Api {
-  return {
-    send: (request) => api.send({ ...request, query: { ...request.query, labelSelector } }),
-    watch: (path, query) => api.watch(path, { ...query, labelSelector }),
-  };
 }

@@ -3,14 +3,15 @@ import type { Buffer } from "node:buffer";
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
-import { isRefusal, type Refusal, unreachable } from "../refusal.ts";
+import { type Refusal, unreachable } from "../refusal.ts";
 import { hostOf as hostOfClient } from "../target/route.ts";
 import type { Target } from "../target/target.ts";
 import { discard, sendRefusal } from "./answer.ts";
 import { isDialFailure } from "./dial.ts";
 import { reasonOf, refusalOf, SILENCE } from "./failure.ts";
 import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
-import { delayOf, type ProxySettings } from "./settings.ts";
+import { delayOf, retry } from "./retry.ts";
+import type { ProxySettings } from "./settings.ts";
 import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, isWhole, rawHeadersOf } from "./versions.ts";
 
 /** A request on its way. */
@@ -203,22 +204,10 @@ function failed(state: State, outgoing: ClientRequest, error: Error): void {
   const isUnsent = isDialFailure(error);
   const isStale = outgoing.reusedSocket && error !== SILENCE && !state.hasBody && REPEATABLE.has(request.method ?? "");
   if ((isUnsent || isStale) && state.tries < settings.retries) {
-    const delay = isUnsent ? delayOf(settings, state.tries) : 0;
-    state.tries++;
-    settings.onRetry(target);
-    setTimeout(() => tryAgain(state), delay);
-    return;
+    return retry(state, isUnsent ? delayOf(settings, state.tries) : 0, { attempt, refuse });
   }
   settings.onUpstreamError(target, reasonOf(error));
   refuse(state, refusalOf(target.name, error, settings));
-}
-
-async function tryAgain(state: State): Promise<void> {
-  if (state.isOver) return;
-  const address = await state.locate();
-  if (state.isOver) return;
-  if (typeof address === "string") attempt(state, address);
-  else if (isRefusal(address)) refuse(state, address);
 }
 
 function refuse(state: State, refusal: Refusal): void {

@@ -21,8 +21,3 @@ export interface ProxySettings {
   onRetry(target: Target): void;
   onUpstreamError(target: Target, reason: FailureReason): void;
 }
-
-/** Returns the wait before another try, in milliseconds: twice as long each time, up to the longest. */
-export function delayOf({ firstDelayMs, longestDelayMs }: ProxySettings, tries: number): number {
-  return Math.min(firstDelayMs * 2 ** tries, longestDelayMs);
-}

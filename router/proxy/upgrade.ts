@@ -1,13 +1,14 @@
 /** Forwards a request that asks for another protocol, such as WebSocket, and then the raw bytes. Knows no rules. @module */
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import type { NetConnectOpts, Socket } from "node:net";
-import { isRefusal, type Refusal, unreachable } from "../refusal.ts";
+import { type Refusal, unreachable } from "../refusal.ts";
 import { isDialFailure } from "./dial.ts";
 import { reasonOf, refusalOf, SILENCE } from "./failure.ts";
 import type { Exchange } from "./forward.ts";
 import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
 import { headOf, refuseRaw } from "./raw.ts";
-import { delayOf, type ProxySettings } from "./settings.ts";
+import { delayOf, retry } from "./retry.ts";
+import type { ProxySettings } from "./settings.ts";
 import { splice } from "./splice.ts";
 
 /** A request for another protocol on its way. `head`: what the client has sent after it. */
@@ -127,14 +128,7 @@ function failed(state: State, error: Error): void {
     settings.onUpstreamError(target, reasonOf(error));
     return refuse(state, refusalOf(target.name, error, settings));
   }
-  const delay = delayOf(settings, state.tries++);
-  settings.onRetry(target);
-  setTimeout(async () => {
-    const address = state.isOver ? undefined : await state.locate();
-    if (state.isOver || address === undefined) return;
-    if (typeof address === "string") attempt(state, address);
-    else if (isRefusal(address)) refuse(state, address);
-  }, delay);
+  retry(state, delayOf(settings, state.tries), { attempt, refuse });
 }
 
 function refuse(state: State, refusal: Refusal): void {

@@ -1,17 +1,14 @@
 /** Keeps a request until its sandbox can be reached, or cannot: looks, wakes, waits. Sends nothing to the sandbox. @module */
 import { addressFor } from "../index/address.ts";
 import type { Look } from "../index/look.ts";
-import { ANNOTATION_PREFIX } from "../index/records.ts";
 import type { SandboxIndex } from "../index/sandboxindex.ts";
 import { standingOf } from "../index/standing.ts";
+import { WAKE_ANNOTATION } from "../keys.ts";
 import { type Refusal, timedOut } from "../refusal.ts";
 import type { Target } from "../target/target.ts";
 import type { Budget } from "../budget.ts";
 import { createStopwatch } from "./stopwatch.ts";
 import type { Wake } from "./waker.ts";
-
-/** Annotation on Sandboxes, set by users: `false` keeps requests from waking it. */
-export const WAKE_ANNOTATION = `${ANNOTATION_PREFIX}wake`;
 
 /** What came of it, and a Server-Timing header that says where the time went. */
 export interface Held {

@@ -1,16 +1,12 @@
 /** Sets a suspended Sandbox to Running, once however many ask. Waits for no Pod. @module */
-import { type Answer, type Api, isOk, messageOf, pathOf } from "../../kube/api.ts";
+import { type Answer, isOk, messageOf } from "../../kube/api.ts";
 import { sleep } from "../../kube/sleep.ts";
 import { rfc3339 } from "../../lib/conditions.ts";
 import { errorFields, type Log } from "../../lib/log.ts";
-import { ANNOTATION_PREFIX, readSandbox, type SandboxRecord } from "../index/records.ts";
-import type { SandboxIndex } from "../index/sandboxindex.ts";
+import type { SandboxRecord } from "../index/records.ts";
+import { getSandbox, patchSandbox, type Shown } from "../index/sandboxapi.ts";
+import { SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../keys.ts";
 import { notFound, type Refusal, unreachable } from "../refusal.ts";
-
-/** Annotation: when a router last woke the Sandbox, RFC 3339. */
-export const WOKEN_AT_ANNOTATION = `${ANNOTATION_PREFIX}woken-at`;
-/** Annotation: why and when a router last suspended the Sandbox; goes when it is woken. */
-export const SUSPENDED_ANNOTATION = `${ANNOTATION_PREFIX}suspended`;
 
 /**
  * Sees to it that the Sandbox is to run; undefined: it is.
@@ -19,9 +15,7 @@ export const SUSPENDED_ANNOTATION = `${ANNOTATION_PREFIX}suspended`;
  */
 export type Wake = (namespace: string, name: string, admit: () => Refusal | undefined) => Promise<Refusal | undefined>;
 
-export interface WakerParts {
-  api: Api;
-  index: SandboxIndex;
+export interface WakerParts extends Shown {
   log: Log;
   signal: AbortSignal;
   onWoken(namespace: string): void;
@@ -60,7 +54,8 @@ async function wake(parts: WakerParts, namespace: string, name: string): Promise
       if (isOk(answer)) return undefined;
       if (answer.status === 404) return notFound(namespace, name, "it does not exist");
       cause = messageOf(answer);
-      if (answer.status === 409) await look(parts, sandbox);
+      // Somebody has changed the Sandbox meanwhile, another router perhaps.
+      if (answer.status === 409) await getSandbox(parts, sandbox.metadata);
       else if (answer.status < 500 && answer.status !== 429) break;
       else await sleep(PAUSE_MS * 2 ** Math.min(tries, 4), signal);
     } catch (error) {
@@ -73,22 +68,13 @@ async function wake(parts: WakerParts, namespace: string, name: string): Promise
   return unreachable(name, `the sandbox is suspended and cannot be woken: ${cause}`);
 }
 
-async function patch({ api, index, log, onWoken }: WakerParts, { metadata }: SandboxRecord): Promise<Answer> {
-  const { namespace, name, resourceVersion } = metadata;
+async function patch(parts: WakerParts, { metadata }: SandboxRecord): Promise<Answer> {
+  const { namespace, name, uid, resourceVersion } = metadata;
   const annotations = { [WOKEN_AT_ANNOTATION]: rfc3339(new Date()), [SUSPENDED_ANNOTATION]: null };
   const body = { metadata: { resourceVersion, annotations }, spec: { operatingMode: "Running" } };
-  const answer = await api.send({ method: "PATCH", path: pathOf({ resource: "sandboxes", namespace, name }), body });
+  const answer = await patchSandbox(parts, metadata, body);
   if (!isOk(answer)) return answer;
-  const woken = readSandbox(answer.body);
-  if (woken) index.sandboxes.observe(woken);
-  onWoken(namespace);
-  log("info", "Woken", { namespace, name, uid: metadata.uid });
+  parts.onWoken(namespace);
+  parts.log("info", "Woken", { namespace, name, uid });
   return answer;
-}
-
-/** Somebody has changed the Sandbox meanwhile, another router perhaps. */
-async function look({ api, index }: WakerParts, { metadata: { namespace, name } }: SandboxRecord): Promise<void> {
-  const answer = await api.send({ method: "GET", path: pathOf({ resource: "sandboxes", namespace, name }) });
-  const sandbox = isOk(answer) ? readSandbox(answer.body) : undefined;
-  if (sandbox) index.sandboxes.observe(sandbox);
 }

@@ -1,11 +1,11 @@
 /** Waits for a sandbox on behalf of a client, as long as the client does. Forwards nothing. @module */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { isGone } from "./proxy/versions.ts";
-import type { Reach } from "./reach.ts";
-import type { Target } from "./target/target.ts";
-import type { Held } from "./wake/hold.ts";
-import { isNavigation, sendPage } from "./wake/page.ts";
+import { isGone } from "../proxy/versions.ts";
+import type { Reach } from "../reach.ts";
+import type { Target } from "../target/target.ts";
+import type { Held } from "./hold.ts";
+import { isNavigation, sendPage } from "./page.ts";
 
 /** A browser that can be served within this sees no page in between, in milliseconds. */
 const PAGELESS_MS = 700;

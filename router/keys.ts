@@ -1,0 +1,25 @@
+/** Annotations and labels of the router. @module */
+
+/** Annotations that the router reads begin with this; the others are not kept. */
+export const ANNOTATION_PREFIX = "router.agents.x-k8s.io/";
+
+/** Annotation on Sandboxes, set by users: `false` keeps requests from waking it. */
+export const WAKE_ANNOTATION = `${ANNOTATION_PREFIX}wake`;
+/** Annotation of routers: when one last woke the Sandbox, RFC 3339. */
+export const WOKEN_AT_ANNOTATION = `${ANNOTATION_PREFIX}woken-at`;
+/** Annotation of routers: why and when one last suspended the Sandbox; goes when it is woken. */
+export const SUSPENDED_ANNOTATION = `${ANNOTATION_PREFIX}suspended`;
+/** Annotation of routers: when one last saw traffic, RFC 3339, a blank, and which one. */
+export const ACTIVE_ANNOTATION = `${ANNOTATION_PREFIX}active-at`;
+
+/** Annotation, set by users on a Sandbox or its Pod template: suspend it after so many idle seconds. Without it: never. */
+export const IDLE_ANNOTATION = `${ANNOTATION_PREFIX}idle-seconds`;
+/** Annotation, as above: how many seconds without traffic work of its own keeps it up; without it any number. */
+export const MAX_ACTIVE_ANNOTATION = `${ANNOTATION_PREFIX}max-active-seconds`;
+/** Annotation, as above: cores that count as idle all the same. */
+export const CPU_ANNOTATION = `${ANNOTATION_PREFIX}idle-cpu`;
+/** Annotation, as above: let it expire so many seconds after it was suspended for being idle. */
+export const DELETE_ANNOTATION = `${ANNOTATION_PREFIX}idle-delete-seconds`;
+
+/** Label on Leases: name of the Sandbox that stays up as long as the Lease is held. */
+export const HOLD_LABEL = `${ANNOTATION_PREFIX}holds`;
