@@ -1,5 +1,5 @@
 /** What processes use of the machine, from /proc. Linux only; a process that is gone counts as it was last seen. @module */
-import { readFileSync } from "node:fs";
+import { readProcess } from "../../lib/proctable.ts";
 import type { ProcessUse } from "../result.ts";
 
 /** A process to watch. */
@@ -15,9 +15,6 @@ export interface Meter {
   memory(): { at: number[]; series: Record<string, number[]> };
   stop(): void;
 }
-
-/** The kernel counts CPU time in hundredths of a second, whatever its own clock; see `getconf CLK_TCK`. */
-const TICKS = 100;
 
 /** Starts to watch processes; memory is looked at every `everyMs`. */
 export function startMeter(processes: readonly Watched[], everyMs = 500): Meter {
@@ -53,25 +50,10 @@ export function startMeter(processes: readonly Watched[], everyMs = 500): Meter 
 }
 
 function cpuSeconds(pid: number): number | undefined {
-  const stat = readProc(pid, "stat");
-  return stat === undefined ? undefined : cpuTicks(stat) / TICKS;
-}
-
-/** Adds up user and system time in a line of /proc/<pid>/stat; the name in it may hold anything. */
-export function cpuTicks(stat: string): number {
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return Number(fields[11]) + Number(fields[12]);
+  return readProcess(pid)?.cpuSeconds;
 }
 
 function memoryMiB(pid: number): number | undefined {
-  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readProc(pid, "status") ?? "")?.[1];
-  return kib === undefined ? undefined : Math.round(Number(kib) / 102.4) / 10;
-}
-
-function readProc(pid: number, file: string): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, "utf8");
-  } catch {
-    return undefined;
-  }
+  const { rssBytes } = readProcess(pid) ?? {};
+  return rssBytes === undefined ? undefined : Math.round(rssBytes / 1024 / 102.4) / 10;
 }

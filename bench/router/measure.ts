@@ -1,10 +1,9 @@
 /** Starts processes, loads them, and reads what they use. Judges nothing. @module */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import process from "node:process";
+import { type ProcessEntry, readProcess } from "../../lib/proctable.ts";
 
 const ROOT = new URL("../../", import.meta.url);
-const TICKS_PER_SECOND = 100;
 
 /** A process that has said where it listens. */
 export interface Running {
@@ -46,23 +45,19 @@ export async function start(script: string, args: string[], portIn: RegExp): Pro
 
 /** Loads a port for so long. */
 export async function load({ child, port }: Running, target: number, clients: number, ms: number): Promise<Round> {
-  const before = cpuOf(child);
+  const before = statOf(child).cpuSeconds;
   const args = [new URL("bench/router/load.ts", ROOT).pathname, ...[port, target, clients, ms].map(String)];
   const loader = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   let text = "";
   for await (const chunk of loader.stdout) text += chunk;
   const { requests, failures, seconds, p50, p99 } = JSON.parse(text);
-  const cpu = (cpuOf(child) - before) * 1e6 / requests;
-  return { perSecond: requests / seconds, p50, p99, failures, cpu, rss: rssOf(child) };
+  const { cpuSeconds, rssBytes } = statOf(child);
+  const cpu = (cpuSeconds - before) * 1e6 / requests;
+  return { perSecond: requests / seconds, p50, p99, failures, cpu, rss: rssBytes / 2 ** 20 };
 }
 
-/** Seconds of CPU that a process has used. Source: proc(5), fields 14 and 15 of stat. */
-function cpuOf({ pid }: ChildProcess): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-}
-
-function rssOf({ pid }: ChildProcess): number {
-  const [, kilobytes = "0"] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Number(kilobytes) / 1024;
+function statOf({ pid = 0 }: ChildProcess): ProcessEntry {
+  const entry = readProcess(pid);
+  if (!entry) throw new Error(`Cannot measure process ${pid}: it is gone`);
+  return entry;
 }

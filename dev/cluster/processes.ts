@@ -1,8 +1,9 @@
 /** Starts and ends the cluster's processes, by their own ids only. Must never signal a process it did not start. @module */
 import { spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readProcess } from "../../lib/proctable.ts";
 
 /** A process, told from a later one with the same pid by when it started. */
 export interface ProcessRecord {
@@ -16,18 +17,8 @@ export interface ProcessRecord {
 
 /** Reads when a process started; `undefined` if it is gone or only waits to be reaped. */
 export function startTimeOf(pid: number): string | undefined {
-  try {
-    return parseStartTime(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return undefined;
-  }
-}
-
-/** Takes the start time from a line of /proc/<pid>/stat; `undefined` for a zombie. The name in it may hold anything. */
-export function parseStartTime(stat: string): string | undefined {
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [state] = fields;
-  return state === "Z" || state === "X" ? undefined : fields[19];
+  const { state, startTicks } = readProcess(pid) ?? {};
+  return state === "Z" || state === "X" ? undefined : startTicks?.toString();
 }
 
 /** Tells whether the very process of the record still runs. */

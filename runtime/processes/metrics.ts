@@ -3,7 +3,7 @@ import { availableParallelism, totalmem } from "node:os";
 import process from "node:process";
 import { type CgroupUsage, readCgroup } from "./cgroup.ts";
 import type { Processes } from "./processes.ts";
-import { listProcesses, type ProcessEntry } from "./proctable.ts";
+import { listProcesses, type ProcessEntry } from "../../lib/proctable.ts";
 
 /** Of the whole sandbox. */
 export interface SandboxUsage {

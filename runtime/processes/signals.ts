@@ -1,6 +1,6 @@
 /** Signals to whole process groups and sessions; it must not signal a process by its bare id. @module */
 import process from "node:process";
-import { listProcesses } from "./proctable.ts";
+import { listProcesses } from "../../lib/proctable.ts";
 
 /** New groups may appear while the old ones are killed; a session that forks faster than this many sweeps wins. */
 const MOST_SWEEPS = 5;

@@ -9,7 +9,6 @@ import {
   endGently,
   endProcesses,
   isRunning,
-  parseStartTime,
   startProcess,
   startTimeOf,
   thisProcess,
@@ -17,16 +16,6 @@ import {
 
 const folder = mkdtempSync(join(tmpdir(), "hookbox-processes-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-const stat = (name: string, state: string) => `42 (${name}) ${state} 1${" 0".repeat(17)} 777 0 0\n`;
-
-test.for(["sh", "a b", "x) S 1 2 (y"])("parseStartTime() reads the start time of a process named %j", (name) => {
-  expect(parseStartTime(stat(name, "S"))).toBe("777");
-});
-
-test("parseStartTime() takes a zombie for gone", () => {
-  expect(parseStartTime(stat("sh", "Z"))).toBeUndefined();
-});
 
 test("isRunning() knows this process, and knows a later process with its pid for another", () => {
   expect(isRunning(thisProcess())).toBe(true);

@@ -1,4 +1,4 @@
-/** createMetrics(), readCgroup() and parseStat() on numbers that are known. @module */
+/** createMetrics() and readCgroup() on numbers that are known. @module */
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { readCgroup } from "../../../runtime/processes/cgroup.ts";
 import { createMetrics } from "../../../runtime/processes/metrics.ts";
 import { createProcesses } from "../../../runtime/processes/processes.ts";
-import { parseStat, type ProcessEntry, readProcess } from "../../../runtime/processes/proctable.ts";
+import type { ProcessEntry } from "../../../lib/proctable.ts";
 
 function aCgroup(files: Record<string, string>): string {
   const base = mkdtempSync(join(tmpdir(), "hookbox-cgroup-"));
@@ -16,25 +16,6 @@ function aCgroup(files: Record<string, string>): string {
   }
   return base;
 }
-
-test("parseStat() reads a name with blanks and parentheses", () => {
-  const line = "42 (a) b) S 7 42 41 0 -1 4194560 1 0 0 0 150 50 0 0 20 0 1 0 5 1000000 25 18446744073709551615\n";
-  expect(parseStat(line)).toEqual({
-    pid: 42,
-    name: "a) b",
-    state: "S",
-    ppid: 7,
-    pgid: 42,
-    sid: 41,
-    cpuSeconds: 2,
-    rssBytes: 25 * 4096,
-  });
-});
-
-test("readProcess() reads one that is there, and no other", () => {
-  expect(readProcess(1)).toMatchObject({ pid: 1, ppid: 0 });
-  expect(readProcess(2 ** 31 - 1)).toBeUndefined();
-});
 
 test("readCgroup() of version 2: the working set, limits, and max is none", () => {
   const files = {
@@ -65,7 +46,7 @@ test("readCgroup() of version 1, and of none", () => {
 });
 
 const anEntry = (pid: number, more: Partial<ProcessEntry>): ProcessEntry => ({
-  ...{ pid, name: "x", state: "S", ppid: 1, pgid: pid, sid: pid, cpuSeconds: 1, rssBytes: 1000 },
+  ...{ pid, name: "x", state: "S", ppid: 1, pgid: pid, sid: pid, cpuSeconds: 1, rssBytes: 1000, startTicks: 1 },
   ...more,
 });
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { expect, test } from "vitest";
 import { signalGroup } from "../../../runtime/processes/signals.ts";
-import { listProcesses } from "../../../runtime/processes/proctable.ts";
+import { listProcesses } from "../../../lib/proctable.ts";
 import { type Command, run, type RunLimits } from "../../../runtime/processes/run.ts";
 import { eventually } from "../eventually.ts";
 

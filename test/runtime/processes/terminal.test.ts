@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { listProcesses } from "../../../runtime/processes/proctable.ts";
+import { listProcesses } from "../../../lib/proctable.ts";
 import { run } from "../../../runtime/processes/run.ts";
 import { killSession } from "../../../runtime/processes/signals.ts";
 import { startTerminal } from "../../../runtime/processes/terminal.ts";

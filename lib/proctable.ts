@@ -15,6 +15,8 @@ export interface ProcessEntry {
   cpuSeconds: number;
   /** Resident memory. */
   rssBytes: number;
+  /** Clock ticks from boot to its start: tells it from a later one with the same pid. */
+  startTicks: number;
 }
 
 /** USER_HZ and the page size are these on every Linux that Node and Deno run on, but for arm64 kernels with big pages. */
@@ -55,5 +57,6 @@ export function parseStat(line: string): ProcessEntry {
     sid: at(6),
     cpuSeconds: (at(14) + at(15)) / TICKS_PER_SECOND,
     rssBytes: at(24) * PAGE_BYTES,
+    startTicks: at(22),
   };
 }
