@@ -12,9 +12,13 @@ interface Rule {
 const HTTP = [/^hono(\/|$)/, /^prom-client$/];
 const KUBE = [/^lib\//, /^kube\//, /^(zod|yaml)$/, /^node:/];
 const KEEPER = [...KUBE, /^api\//, /^claims\//, /^keeper\//, ...HTTP];
+/** What runs in every sandbox, and what everything passes through, stay small: no client-node, no kinds they need not know. */
+const STREAMS = [/^(zod|hono|prom-client|ws|tar-stream)(\/|$)/, /^@hono\/node-server$/, /^lib\//, /^node:/];
 const RULES: Rule[] = [
   { files: "lib/*.ts", values: [/^lib\//, /^zod$/] },
-  { files: "lib/{app,metrics}.ts", values: [/^lib\//, /^zod$/, ...HTTP] },
+  { files: "lib/{app,health,metrics}.ts", values: [/^lib\//, /^zod$/, ...HTTP] },
+  { files: "lib/{ports,proctable}.ts", values: [/^node:(buffer|fs|net)$/] },
+  { files: "lib/runprocess.ts", values: [/^lib\//, /^node:process$/] },
   { files: "lib/{serve,runhook}.ts", values: [/^lib\//, ...HTTP, /^@hono\/node-server$/, /^node:(http|util)$/] },
   { files: "api/*.ts", values: [/^lib\//, /^api\//, /^zod$/] },
   { files: "claims/*.ts", values: [/^lib\//, /^api\//, /^claims\//] },
@@ -28,16 +32,12 @@ const RULES: Rule[] = [
     files: "keeper/main.ts",
     values: [...KEEPER, /^hooks\/sandbox\/(pod|pvcs|service)\.ts$/, /^hooks\/sandboxtemplate\/networkpolicy\.ts$/],
   },
-];
-/** What runs in every sandbox, and what everything passes through, stay small: no client-node, no kinds they need not know. */
-const STREAMS = [/^(zod|hono|prom-client|ws|tar-stream)(\/|$)/, /^@hono\/node-server$/, /^lib\//, /^node:/];
-RULES.push(
   {
     files: "runtime/**/*.ts",
     values: [...STREAMS, /^runtime\//, /^@(bufbuild|connectrpc|fastify|lydell)\//, /^es-module-lexer$/],
   },
   { files: "router/**/*.ts", values: [...STREAMS, /^router\//, /^kube\//, /^api\//] },
-);
+];
 const ROOT = new URL("../", import.meta.url).pathname;
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^"';]*?from\s+"([^"]+)"|import\("([^"]+)"\)/g;
 

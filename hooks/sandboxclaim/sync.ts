@@ -40,7 +40,7 @@ export function syncSandboxClaim(
   const deletions = Object.fromEntries(extra.map((sandbox) => [childKey(sandbox), "the claim has another one"]));
   if (!kept) {
     const answer = { ...unattached(claim, phase, memory, config, now), attachments: [] };
-    return timed(seen(answer, claim), claim, phase, now);
+    return timed(withTrueLabel(answer, claim), claim, phase, now);
   }
 
   memory.missingSince = undefined;
@@ -53,7 +53,10 @@ export function syncSandboxClaim(
 }
 
 /** Takes away a label with another pool's name, put there by mistake or before the claim was changed: no pool would see it. */
-function seen(answer: Decorated<SandboxClaimStatus>, { metadata, spec }: SandboxClaim): Decorated<SandboxClaimStatus> {
+function withTrueLabel(
+  answer: Decorated<SandboxClaimStatus>,
+  { metadata, spec }: SandboxClaim,
+): Decorated<SandboxClaimStatus> {
   const label = metadata.labels?.[WARM_POOL_REF_LABEL];
   if (label === undefined || label === spec.warmPoolRef.name) return answer;
   return { ...answer, labels: { ...answer.labels, [WARM_POOL_REF_LABEL]: null } };
