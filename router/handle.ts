@@ -5,7 +5,7 @@ import type { TLSSocket } from "node:tls";
 import { errorFields, type Log } from "../lib/log.ts";
 import { type Gate, openGate, type Pass } from "./access/gate.ts";
 import type { Limits } from "./access/limits.ts";
-import type { Observer, RequestRecord } from "./observer.ts";
+import type { Observer, RequestRecord } from "./observe/observer.ts";
 import { sendRedirect, sendRefusal } from "./proxy/answer.ts";
 import { type Exchange, forward } from "./proxy/forward.ts";
 import { refuseRaw } from "./proxy/raw.ts";
@@ -17,7 +17,7 @@ import { isRefusal, type Refusal } from "./refusal.ts";
 import { targetsFromHost } from "./target/host.ts";
 import { hostOf, type Route, routeOf, type RouteOptions } from "./target/route.ts";
 import type { Target } from "./target/target.ts";
-import { traceOf } from "./trace.ts";
+import { traceOf } from "./observe/trace.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
 import { waitFor, waitForRaw } from "./wake/waiting.ts";
 

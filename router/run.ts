@@ -9,8 +9,8 @@ import { createHealthApp } from "../lib/health.ts";
 import { createLog, errorFields, type Log } from "../lib/log.ts";
 import { serve, type Server } from "../lib/serve.ts";
 import { assembleRouter, type Router } from "./assemble.ts";
-import type { RouterOptions } from "./options.ts";
-import type { Bind } from "./optionvalues.ts";
+import type { RouterOptions } from "./options/options.ts";
+import type { Bind } from "./options/optionvalues.ts";
 import { listen, type Listening } from "./server.ts";
 
 const USER_AGENT = "hookbox-router";

@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { commandLine, exit } from "../lib/serve.ts";
 import { signToken } from "./access/scopedtoken.ts";
 import { readSecrets } from "./access/secretfile.ts";
-import { durationOf, wholeNumber } from "./optionvalues.ts";
+import { durationOf, wholeNumber } from "./options/optionvalues.ts";
 
 const HELP = `Usage: router/token.ts --secret-file F --name S [options]
 

@@ -2,20 +2,20 @@
 import { getRequestListener } from "@hono/node-server";
 import process from "node:process";
 import type { Log } from "../lib/log.ts";
-import { activityOf } from "./activity.ts";
+import { activityOf } from "./rest/activity.ts";
 import { createBinding } from "./bind.ts";
 import { createRoot } from "./confine.ts";
 import { createContexts } from "./contexts/contexts.ts";
-import { createLegacy } from "./legacy.ts";
+import { createLegacy } from "./legacy/legacy.ts";
 import { listenGRPC } from "./listen-grpc.ts";
 import { listen, type Listening } from "./listen.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { createMetrics } from "./processes/metrics.ts";
 import { createProcesses } from "./processes/processes.ts";
-import { createRest } from "./rest.ts";
+import { createRest } from "./rest/rest.ts";
 import { createRoutes } from "./rpc/routes.ts";
 import { createWebHandler } from "./rpc/web.ts";
-import { createTerminalSockets } from "./terminal-socket.ts";
+import { createTerminalSockets } from "./rest/terminal-socket.ts";
 import { createTokenCheck, tokenIsMounted } from "./token.ts";
 
 /** A runtime that listens. */

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { onTestFinished, vi } from "vitest";
 import type { KubeObject } from "../../lib/objects.ts";
 import { assembleRouter, type Router, type RouterSettings } from "../../router/assemble.ts";
-import { readOptions } from "../../router/options.ts";
+import { readOptions } from "../../router/options/options.ts";
 import { listen } from "../../router/server.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
 

@@ -8,9 +8,9 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { Hono } from "hono";
 import { expect, onTestFinished, test } from "vitest";
-import { bodyOf, takeFile } from "../../runtime/body.ts";
+import { bodyOf, takeFile } from "../../runtime/http/body.ts";
 import { writeWhole } from "../../runtime/files/write.ts";
-import type { HTTPEnv } from "../../runtime/httppath.ts";
+import type { HTTPEnv } from "../../runtime/http/httppath.ts";
 import { listen } from "../../runtime/listen.ts";
 import { makeRoot } from "./folders.ts";
 

@@ -1,0 +1,67 @@
+/** Takes note of every request from its beginning to its end, for the metrics, the log and idleness. Decides nothing. @module */
+import type { IncomingMessage } from "node:http";
+import type { AccessLog } from "./accesslog.ts";
+import type { RouterMetrics } from "./metrics.ts";
+import { isRefusal } from "../refusal.ts";
+import type { Target } from "../target/target.ts";
+
+/** What is known of a request; filled in as it goes on. */
+export interface RequestRecord {
+  request: IncomingMessage;
+  startedAt: number;
+  target: Target | undefined;
+  /** There is such a Sandbox: its namespace may become a label. */
+  isKnown: boolean;
+  client: string;
+  traceId: string;
+  heldMs: number;
+}
+
+/** What hears of requests that have gone to a sandbox. */
+export interface Traffic {
+  begun(target: Target): void;
+  ended(target: Target): void;
+}
+
+export interface Observer {
+  begin(request: IncomingMessage): RequestRecord;
+  /** It is known where the request goes, and that it may. */
+  passed(record: RequestRecord, target: Target, client: string, isKnown: boolean): void;
+  /** Whether somebody was let in; `namespace` is empty if the Sandbox is not known. */
+  decided(namespace: string, outcome: object): void;
+  /** The request has waited for its sandbox. */
+  held(record: RequestRecord, ms: number): void;
+  /** `status` is what the client got: 101 for another protocol, 499 if it had gone before. */
+  end(record: RequestRecord, status: number): void;
+}
+
+/** Makes the observer; without a log there is none. */
+export function createObserver(metrics: RouterMetrics, log: AccessLog | undefined, traffic: Traffic): Observer {
+  return {
+    begin(request) {
+      metrics.now.inflight++;
+      const startedAt = performance.now();
+      return { request, startedAt, target: undefined, isKnown: false, client: "", traceId: "", heldMs: 0 };
+    },
+    passed(record, target, client, isKnown) {
+      Object.assign(record, { target, client, isKnown });
+      traffic.begun(target);
+    },
+    decided(namespace, outcome) {
+      const decision = !isRefusal(outcome) ? "allow" : outcome.status >= 500 ? "error" : "deny";
+      metrics.decisions.inc({ sandbox_namespace: namespace, decision });
+    },
+    held(record, ms) {
+      record.heldMs = ms;
+      metrics.heldSeconds.observe(ms / 1000);
+    },
+    end(record, status) {
+      metrics.now.inflight--;
+      const { request, startedAt, target, isKnown } = record;
+      const ms = performance.now() - startedAt;
+      metrics.requests.observe(request.method ?? "", status, target && isKnown ? target.namespace : "", ms / 1000);
+      log?.add(record, status, ms);
+      if (target) traffic.ended(target);
+    },
+  };
+}

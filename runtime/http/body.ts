@@ -1,0 +1,97 @@
+/** Reads request bodies as streams: raw, JSON up to a limit, or the one file of a form. @module */
+import { Busboy, type BusboyFileStream, type BusboyInstance } from "@fastify/busboy";
+import type { Context } from "hono";
+import { Buffer } from "node:buffer";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Refused } from "../files/refused.ts";
+import type { HTTPEnv } from "./httppath.ts";
+
+/** Returns the body as a stream that is read only as fast as it is taken. It fails if the client goes away. */
+export function bodyOf(c: Context<HTTPEnv>): Readable {
+  if (c.env?.incoming) return c.env.incoming;
+  const { body } = c.req.raw;
+  return body ? Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]) : Readable.from([]);
+}
+
+/** Reads a body whole. @throws {Refused} RESOURCE_EXHAUSTED if it is larger */
+export async function readBody(c: Context<HTTPEnv>, maxBytes: number): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of bodyOf(c) as AsyncIterable<Uint8Array>) {
+    bytes += part.length;
+    if (bytes > maxBytes) {
+      throw new Refused("RESOURCE_EXHAUSTED", `Cannot read the body: it has more than ${maxBytes} bytes`);
+    }
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** Reads a body as JSON. @throws {Refused} INVALID_ARGUMENT if it is none; the message never quotes it */
+export async function readJSON(c: Context<HTTPEnv>, maxBytes: number): Promise<unknown> {
+  const text = (await readBody(c, maxBytes)).toString("utf8");
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Refused("INVALID_ARGUMENT", "Cannot read the body: it is no JSON");
+  }
+}
+
+/** A body that is no form, or half of one. */
+export class FormError extends Refused {
+  override name = "FormError";
+}
+
+/** Tells whether the body is a form with files. */
+export function isForm(c: Context): boolean {
+  return /^multipart\/form-data\b/i.test(c.req.header("Content-Type") ?? "");
+}
+
+/**
+ * Calls `use` with the first part named `file` while it arrives, and returns its answer; undefined if there is none.
+ * Other parts are read and thrown away.
+ *
+ * @param use `filename` is as sent, folders included
+ * @throws {FormError} for a body that is no form; whatever `use` throws, at once
+ */
+export async function takeFile<T>(
+  c: Context<HTTPEnv>,
+  use: (filename: string, content: Readable) => Promise<T>,
+): Promise<T | undefined> {
+  const parser = openParser(c.req.header("Content-Type") ?? "");
+  let content: BusboyFileStream | undefined;
+  let used: Promise<T> | undefined;
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => {});
+  parser.on("file", (field, stream, filename) => {
+    // Without a listener an error of a part that nobody reads would end the process.
+    stream.on("error", () => {});
+    if (field !== "file" || used) return stream.resume();
+    content = stream;
+    used = use(filename ?? "", stream);
+    used.catch(failed.reject);
+    return undefined;
+  });
+  const reading = pipeline(bodyOf(c), parser).catch((error) => {
+    const refused = whyNoForm(error);
+    content?.destroy(refused);
+    throw refused;
+  });
+  reading.catch(() => {});
+  await Promise.race([reading, failed.promise]);
+  return await used;
+}
+
+function openParser(contentType: string): BusboyInstance {
+  try {
+    return Busboy({ headers: { "content-type": contentType }, preservePath: true });
+  } catch {
+    throw new FormError("INVALID_ARGUMENT", "Cannot read the form: its content type names no boundary");
+  }
+}
+
+function whyNoForm(error: unknown): Error {
+  if (error instanceof Error && "code" in error) return error;
+  return new FormError("INVALID_ARGUMENT", "Cannot read the form: it ends early or is malformed");
+}

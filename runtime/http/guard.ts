@@ -1,0 +1,40 @@
+/** What every request to an app goes through first: is the runtime stopping, and does the caller have the token. @module */
+import type { MiddlewareHandler } from "hono";
+import type { RefusalCode } from "../files/refused.ts";
+import type { TokenCheck } from "../token.ts";
+
+/** What to ask for, and how the app words a refusal. */
+export interface GuardOptions {
+  /** Requests that go through without a token, and while the runtime stops. */
+  open(path: string): boolean;
+  stopping(): boolean;
+  /** Undefined: no token is asked for. */
+  token: TokenCheck | undefined;
+  /** Called for each request that goes through: somebody uses the sandbox. */
+  touch(): void;
+  refuse(code: RefusalCode, message: string, headers: Record<string, string>): Response;
+}
+
+/** Makes the middleware: 503 while stopping, 401 without the token where one is mounted. */
+export function createGuard({ open, stopping, token, touch, refuse }: GuardOptions): MiddlewareHandler {
+  return async (c, next) => {
+    if (open(c.req.path)) return await next();
+    if (stopping()) {
+      return refuse("UNAVAILABLE", "Cannot take requests: the runtime is stopping", { Connection: "close" });
+    }
+    const verdict = await token?.(c.req.header("Authorization")) ?? "none";
+    if (verdict === "missing" || verdict === "wrong") return refuse("UNAUTHENTICATED", notLetIn(verdict), CHALLENGE);
+    touch();
+    return await next();
+  };
+}
+
+/** Goes with each 401. */
+export const CHALLENGE = { "WWW-Authenticate": "Bearer" };
+
+/** Says why a caller is not let in. */
+export function notLetIn(verdict: "missing" | "wrong"): string {
+  return verdict === "missing"
+    ? "Cannot let you in: the request has no bearer token"
+    : "Cannot let you in: the token is another one";
+}

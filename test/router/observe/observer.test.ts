@@ -1,0 +1,134 @@
+import { describe, expect, test } from "vitest";
+import { createRequestStats } from "../../../router/observe/requeststats.ts";
+import { traceOf } from "../../../router/observe/trace.ts";
+import { createFakeApi } from "../../kube/fakeapi.ts";
+import { dial, fetchFrom, open, readUntil } from "../client.ts";
+import { naming, putPod, putReady, putSandbox, startBackend, startRouter, until } from "../stage.ts";
+
+async function start() {
+  const api = createFakeApi();
+  putReady(api);
+  const stage = await startRouter(api);
+  const count = async (name: string) => {
+    const text = await stage.router.metrics.text();
+    return Object.fromEntries(
+      text.split("\n").flatMap((line) =>
+        line.startsWith(name) ? [line.slice(name.length).split(" ") as [string, string]] : []
+      ),
+    );
+  };
+  return { ...stage, count };
+}
+
+describe("metrics and log", () => {
+  test("tell of every request, however it ended", async () => {
+    const { port, router, lines, count } = await start();
+    const backend = await startBackend((incoming, answer) =>
+      incoming.url === "/hang" ? answer.write("x") : answer.end("ok")
+    );
+    const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: raw\r\n`;
+    await fetchFrom(port, { path: "/a?token=secret", headers: naming(backend.port) });
+    await fetchFrom(port, { headers: naming(backend.port, "nobody") });
+    await fetchFrom(port, { path: "/a" });
+    const stream = await open(port, { path: "/hang", headers: naming(backend.port) });
+    expect(router.metrics.now.inflight).toBe(1);
+    stream.on("error", () => {}).destroy();
+    const socket = await dial(port);
+    socket.write(`${upgrade}\r\n`);
+    await readUntil(socket, "}");
+    socket.destroy();
+    await until(() => router.metrics.now.inflight === 0);
+    expect(await count("sandbox_router_requests_total")).toEqual({
+      '{method="GET",code="200",sandbox_namespace="team-a"}': "2",
+      '{method="GET",code="404",sandbox_namespace=""}': "1",
+      '{method="GET",code="400",sandbox_namespace=""}': "2",
+    });
+    expect(await count("sandbox_router_inflight_requests")).toEqual({ "": "0" });
+    await until(() => lines.length === 5);
+    const [first] = lines.map((line) => JSON.parse(line));
+    expect(first).toMatchObject({
+      message: "Request",
+      method: "GET",
+      path: "/a",
+      status: 200,
+      namespace: "team-a",
+      name: "demo",
+      port: backend.port,
+      client: "address:127.0.0.1",
+      http: "1.1",
+      durationMs: expect.any(Number),
+      traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+    });
+    expect(lines.join()).not.toContain("secret");
+  });
+
+  test("tell of wakes, waits, retries and what cannot be reached", async () => {
+    const { port, api, count } = await start();
+    putSandbox(api, "other", { spec: { operatingMode: "Suspended" } });
+    const backend = await startBackend((_, answer) => answer.end("ok"));
+    const reply = fetchFrom(port, { headers: naming(backend.port, "other") });
+    await until(() => api.requests.some(({ method }) => method === "PATCH"));
+    putPod(api, "other");
+    expect((await reply).status).toBe(200);
+    await new Promise((resolve) => backend.server.close(resolve).closeAllConnections());
+    expect((await fetchFrom(port, { headers: naming(backend.port) })).status).toBe(502);
+    expect(await count("sandbox_router_wakes_total")).toEqual({ '{sandbox_namespace="team-a"}': "1" });
+    expect(await count("sandbox_router_hold_duration_seconds_count")).toEqual({ "": "1" });
+    expect(await count("sandbox_router_upstream_retries_total")).toEqual({ '{sandbox_namespace="team-a"}': "3" });
+    expect(await count("sandbox_router_upstream_errors_total")).toEqual({
+      '{sandbox_namespace="team-a",reason="dial"}': "1",
+    });
+  });
+
+  test("createRequestStats() counts in buckets that add up", () => {
+    const stats = createRequestStats();
+    for (const seconds of [0.001, 0.005, 0.03, 500]) stats.observe("GET", 200, "n", seconds);
+    const lines = stats.text().split("\n").filter((line) => /le="(0.005|0.01|0.05|180|\+Inf)"|_sum|_count/.test(line));
+    expect(lines.map((line) => line.replace(/^sandbox_router_\w+\{.*?(?:le=|sandbox_namespace=(?="n"\}))/, "")))
+      .toEqual([
+        '"0.005"} 2',
+        '"0.01"} 2',
+        '"0.05"} 3',
+        '"180"} 3',
+        '"+Inf"} 4',
+        '"n"} 500.036',
+        '"n"} 4',
+      ]);
+  });
+});
+
+describe("traceOf()", () => {
+  const id = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+  test.for([`00-${id}-00f067aa0ba902b7-01`, `cc-${id}-00f067aa0ba902b7-01-what-comes`])("passes %s", (traceparent) => {
+    expect(traceOf(traceparent)).toEqual({ id, added: [], isBroken: false });
+  });
+
+  test.for([
+    `00-${id}-00f067aa0ba902b7-01-more`,
+    `ff-${id}-00f067aa0ba902b7-01`,
+    `00-${"0".repeat(32)}-00f067aa0ba902b7-01`,
+    `00-${id}-${"0".repeat(16)}-01`,
+    `00-${id.toUpperCase()}-00f067aa0ba902b7-01`,
+    "",
+  ])("replaces %s", (traceparent) => {
+    const { id: made, added, isBroken } = traceOf(traceparent);
+    expect(isBroken).toBe(true);
+    expect(added).toEqual(["traceparent", expect.stringMatching(new RegExp(`^00-${made}-[0-9a-f]{16}-00$`))]);
+  });
+
+  test("reaches the sandbox as it came, or made up, and never in two versions", async () => {
+    const { port } = await start();
+    const backend = await startBackend(({ rawHeaders }, answer) => answer.end(JSON.stringify(rawHeaders)));
+    const ask = async (headers: Record<string, string>) => {
+      const { text } = await fetchFrom(port, { headers: { ...naming(backend.port), ...headers } });
+      const raw = JSON.parse(text) as string[];
+      return raw.flatMap((name, i) => /^trace/i.test(name) && i % 2 === 0 ? [`${name}: ${raw[i + 1]}`] : []);
+    };
+    const good = { traceparent: `00-${id}-00f067aa0ba902b7-01`, tracestate: "a=b" };
+    expect(await ask(good)).toEqual([`traceparent: ${good.traceparent}`, "tracestate: a=b"]);
+    expect(await ask({})).toEqual([expect.stringMatching(/^traceparent: 00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)]);
+    const made = await ask({ traceparent: "nonsense", tracestate: "a=b" });
+    expect(made).toEqual([expect.stringMatching(/^traceparent: 00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)]);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import { parseDuration } from "../../../lib/durations.ts";
+import { readOptions } from "../../../router/options/options.ts";
+
+const read = (...args: string[]) => readOptions(["--authz-mode", "allow-all", ...args])!;
+
+describe("readOptions()", () => {
+  test("asks the API server who may, unless it is told otherwise by name", () => {
+    expect(readOptions([])?.authz).toEqual({
+      mode: "tokenreview",
+      ttlMs: 30_000,
+      cacheSize: 2048,
+      audiences: [],
+      requiresToken: true,
+    });
+    expect(read().authz).toEqual({ mode: "allow-all" });
+    expect(readOptions(["--help"])).toBeUndefined();
+  });
+
+  test("has the contract's defaults in a cluster", () => {
+    expect(read()).toMatchObject({
+      http: { host: "0.0.0.0", port: 8080 },
+      health: { host: "0.0.0.0", port: 8081 },
+      silenceMs: 180_000,
+      retries: 3,
+      firstDelayMs: 200,
+      longestDelayMs: 800,
+      allowLoopback: false,
+      maxBodyBytes: 0,
+    });
+  });
+
+  test("listens on loopback outside of one", () => {
+    const { http, health } = read("--kubeconfig", "f", "--port", "0");
+    expect({ http, health }).toEqual({ http: { host: "127.0.0.1", port: 0 }, health: undefined });
+  });
+
+  test("understands Go's ways with booleans and addresses", () => {
+    expect(read("--allow-loopback-pod-ip=true").allowLoopback).toBe(true);
+    expect(read("--allow-loopback-pod-ip=false").allowLoopback).toBe(false);
+    expect(read("--http-bind-address=[::1]:81").http).toEqual({ host: "::1", port: 81 });
+  });
+
+  test.for([
+    ["--context", "c"],
+    ["--port", "65536"],
+    ["--http-bind-address", "8080"],
+    ["--proxy-timeout", "3 minutes"],
+    ["--upstream-max-retries", "-1"],
+    ["--log-level", "loud"],
+    ["--authz-mode", "none"],
+    ["--authz-mode", "scoped-token"],
+    ["--path-routing-prefix", "a"],
+    ["--path-routing-prefix", "/a/"],
+    ["--authz-cookie-name", "c"],
+    ["--authz-cookie-samesite", "loose"],
+  ])("refuses %s %s", (args) => expect(() => read(`${args[0]}=${args[1]}`)).toThrow(/^Cannot /));
+});
+
+test.for<[string, number | undefined]>([
+  ["180s", 180_000],
+  ["1m30s", 90_000],
+  ["200ms", 200],
+  ["0.5h", 1_800_000],
+  ["0", 0],
+  ["5", undefined],
+  ["", undefined],
+  ["1d", undefined],
+  ["-5s", undefined],
+])("parseDuration() reads %s as %s", ([text, ms]) => expect(parseDuration(text)).toBe(ms));

@@ -1,0 +1,52 @@
+/** Whether anything goes on inside, as whoever suspends idle sandboxes asks it. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { activityOf } from "../../../runtime/rest/activity.ts";
+import { makeRoot } from "../folders.ts";
+import { send, startTestRuntime } from "../servers.ts";
+
+const NOW = new Date("2026-11-21T12:00:00Z");
+const QUIET = {
+  runningCommands: 0,
+  runningTerminals: 0,
+  attachedStreams: 0,
+  busyContexts: 0,
+  cpuUsage: 0,
+  lastActiveAt: new Date("2026-11-21T11:59:30Z"),
+};
+const SANDBOX = {
+  cpuSeconds: 1.5,
+  memoryBytes: 0,
+  memoryLimitBytes: undefined,
+  cpuLimit: 1,
+  processCount: 1,
+  source: "proc",
+} as const;
+const answer = (activity: Partial<typeof QUIET>) =>
+  activityOf({ sandbox: SANDBOX, activity: { ...QUIET, ...activity }, processes: [] }, NOW);
+
+test("activityOf() counts what goes on, and since when nothing does", () => {
+  expect(answer({})).toEqual({ running: 0, terminals: 0, streams: 0, cpuSeconds: 1.5, idleSeconds: 30 });
+  expect(answer({ runningCommands: 2, busyContexts: 1 })).toMatchObject({ running: 3, idleSeconds: 0 });
+  expect(answer({ runningTerminals: 1 })).toMatchObject({ terminals: 1, idleSeconds: 0 });
+  expect(answer({ attachedStreams: 1 })).toMatchObject({ streams: 1, idleSeconds: 0 });
+  expect(answer({ lastActiveAt: new Date(NOW.getTime() + 5000) }).idleSeconds).toBe(0);
+});
+
+test("who asks for the activity needs no token, and is none", async () => {
+  const { root } = await makeRoot({});
+  const tokenFile = join((await makeRoot({})).root.path, "token");
+  await writeFile(tokenFile, "secret");
+  const runtime = await startTestRuntime(root.path, "--token-file", tokenFile);
+  try {
+    const ask = async () => JSON.parse((await send(runtime.restPort, "GET", "/v1/activity")).text);
+    const before = await ask();
+    expect(before).toMatchObject({ running: 0, terminals: 0, streams: 0, cpuSeconds: expect.any(Number) });
+    const after = await ask();
+    expect(after.idleSeconds).toBeGreaterThan(before.idleSeconds);
+    expect((await send(runtime.restPort, "GET", "/v1/metadata")).status).toBe(401);
+  } finally {
+    await runtime.stop();
+  }
+});
