@@ -2,6 +2,7 @@
 import type { MiddlewareHandler } from "hono";
 import type { RefusalCode } from "../files/refused.ts";
 import type { TokenCheck } from "../token.ts";
+import { isForeign } from "./origin.ts";
 
 /** What to ask for, and how the app words a refusal. */
 export interface GuardOptions {
@@ -15,7 +16,7 @@ export interface GuardOptions {
   refuse(code: RefusalCode, message: string, headers: Record<string, string>): Response;
 }
 
-/** Makes the middleware: 503 while stopping, 401 without the token where one is mounted. */
+/** Makes the middleware: 503 while stopping, 401 without the token where one is mounted, 403 for other sites' pages where none is. */
 export function createGuard({ open, stopping, token, touch, refuse }: GuardOptions): MiddlewareHandler {
   return async (c, next) => {
     if (open(c.req.path)) return await next();
@@ -24,10 +25,14 @@ export function createGuard({ open, stopping, token, touch, refuse }: GuardOptio
     }
     const verdict = await token?.(c.req.header("Authorization")) ?? "none";
     if (verdict === "missing" || verdict === "wrong") return refuse("UNAUTHENTICATED", notLetIn(verdict), CHALLENGE);
+    if (verdict === "none" && isForeign((name) => c.req.header(name))) return refuse("PERMISSION_DENIED", FOREIGN, {});
     touch();
     return await next();
   };
 }
+
+/** It would come with nobody's leave, from whatever site a browser that reaches the sandbox has open. */
+export const FOREIGN = "Cannot let you in: a page of another origin needs a token";
 
 /** Goes with each 401. */
 export const CHALLENGE = { "WWW-Authenticate": "Bearer" };

@@ -5,7 +5,8 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { Root } from "../confine.ts";
 import { type RefusalCode, Refused, refusedFor } from "../files/refused.ts";
-import { CHALLENGE, notLetIn } from "../http/guard.ts";
+import { CHALLENGE, FOREIGN, notLetIn } from "../http/guard.ts";
+import { isForeign } from "../http/origin.ts";
 import { SpawnError } from "../processes/command.ts";
 import { findExecutable } from "../processes/executable.ts";
 import type { Process, Processes } from "../processes/processes.ts";
@@ -81,19 +82,16 @@ async function open(query: URLSearchParams, { root, processes }: TerminalSocketO
   return await processes.start({ argv, cwd, env: {} }, { size: { cols: cols ?? 0, rows: rows ?? 0 } });
 }
 
-/**
- * Lets in who has the token. Where there is none, a page of another origin is kept out: it would come with nobody's
- * leave, from whatever site a browser that reaches the sandbox has open.
- */
-async function admit(request: IncomingMessage, token: TokenCheck | undefined): Promise<void> {
-  const { authorization, origin, host } = request.headers;
-  const offered = request.headers["sec-websocket-protocol"]?.split(/ *, */) ?? [];
+/** Lets in who has the token. Where there is none, a page of another origin is kept out. */
+async function admit({ headers }: IncomingMessage, token: TokenCheck | undefined): Promise<void> {
+  const { authorization } = headers;
+  const offered = headers["sec-websocket-protocol"]?.split(/ *, */) ?? [];
   const encoded = offered.find((one) => one.startsWith("hookbox.bearer."))?.slice("hookbox.bearer.".length);
   const bearer = encoded === undefined ? authorization : `Bearer ${Buffer.from(encoded, "base64url")}`;
   const verdict = await token?.(bearer) ?? "none";
   if (verdict === "missing" || verdict === "wrong") throw new Refused("UNAUTHENTICATED", notLetIn(verdict));
-  if (verdict === "none" && origin !== undefined && URL.parse(origin)?.host !== host) {
-    throw new Refused("PERMISSION_DENIED", "Cannot open a terminal: a page of another origin needs a token");
+  if (verdict === "none" && isForeign((name) => headers[name]?.toString())) {
+    throw new Refused("PERMISSION_DENIED", FOREIGN);
   }
 }
 

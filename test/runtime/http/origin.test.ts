@@ -1,0 +1,50 @@
+/** Pages of other sites, on the ports that take commands and files. @module */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import type { Runtime } from "../../../runtime/start.ts";
+import { makeRoot, type TestRoot } from "../folders.ts";
+import { formOf, send, startTestRuntime } from "../servers.ts";
+
+let made: TestRoot;
+let runtime: Runtime;
+
+beforeEach(async () => {
+  made = await makeRoot({ "file": "0123456789" });
+  runtime = await startTestRuntime(made.root.path);
+  return () => runtime.stop();
+});
+
+/** What a page may send without asking first. */
+const simple = (port: number, headers: Record<string, string>) => {
+  const body = JSON.stringify({ command: "touch made" });
+  return send(port, "POST", "/execute", { body, headers: { "Content-Type": "text/plain", ...headers } });
+};
+
+test.for(["http://elsewhere.example", "null", "http://127.0.0.1:1"])("a page of %s runs no command", async (origin) => {
+  const { status, text } = await simple(runtime.port, { Origin: origin });
+  expect([status, JSON.parse(text)]).toEqual([
+    403,
+    { message: "Cannot let you in: a page of another origin needs a token" },
+  ]);
+  expect(existsSync(join(made.root.path, "made"))).toBe(false);
+});
+
+test("nor does it upload or read", async () => {
+  const form = formOf("new", "text");
+  const headers = { ...form.headers, Origin: "http://elsewhere.example" };
+  expect((await send(runtime.port, "POST", "/upload", { ...form, headers })).status).toBe(403);
+  expect(existsSync(join(made.root.path, "new"))).toBe(false);
+  const read = await send(runtime.restPort, "GET", "/v1/files/file", {
+    headers: { Origin: "http://elsewhere.example" },
+  });
+  expect([read.status, JSON.parse(read.text).code]).toEqual([403, "PERMISSION_DENIED"]);
+  expect((await send(runtime.restPort, "GET", "/v1/health", { headers: { Origin: "http://x.example" } })).status)
+    .toBe(200);
+});
+
+test("a page of the same origin may, as the runtime sees it or as the router's client asked", async () => {
+  const own = await simple(runtime.port, { Host: "agent.example:1234", Origin: "http://agent.example:1234" });
+  const forwarded = { "X-Forwarded-Host": "8888-agent-team.example", Origin: "https://8888-agent-team.example" };
+  expect([own.status, (await simple(runtime.port, forwarded)).status]).toEqual([200, 200]);
+});
