@@ -13,5 +13,5 @@ export async function untilAnswering(url: string, server: ProcessRecord, signal:
     await sleep(50);
   }
   const log = server.logFile && existsSync(server.logFile) ? readFileSync(server.logFile, "utf8").slice(-1500) : "";
-  throw new Error(`Cannot start hook ${server.name}: ${url} does not answer\n${log}`);
+  throw new Error(`Cannot start ${server.name}: ${url} does not answer\n${log}`);
 }

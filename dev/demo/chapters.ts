@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { renderManifests } from "../../tools/manifests/render.ts";
 import { POOL_CHAPTERS } from "./poolchapters.ts";
+import { ROUTER_CHAPTERS } from "./routerchapters.ts";
 import { elapsed, held, note, output, same, typed } from "./screen.ts";
 import type { Shell } from "./shell.ts";
 import type { Stage } from "./stage.ts";
@@ -32,6 +33,7 @@ export const CHAPTERS: Chapter[] = [
   { title: "Redeploy one function while the sandbox runs", play: redeploy },
   { title: "Expire", play: expire },
   ...POOL_CHAPTERS,
+  ...ROUTER_CHAPTERS,
 ];
 
 async function install({ stage, shell }: Story): Promise<void> {

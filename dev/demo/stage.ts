@@ -8,6 +8,7 @@ import { freePorts } from "../cluster/ports.ts";
 import { endGently, type ProcessRecord, startProcess, startTimeOf } from "../cluster/processes.ts";
 import { readRecord, writeRecord } from "../cluster/state.ts";
 import { STATE_FOLDER } from "../cluster/statefolder.ts";
+import { importRuntimeImage } from "../cluster/runtimeimage.ts";
 import { localCRDs } from "../crds.ts";
 import { untilAnswering } from "../answering.ts";
 import { hookNames } from "../../tools/serve/hooks.ts";
@@ -32,6 +33,11 @@ export interface Stage {
   startHook(name: string): Promise<void>;
   /** Starts what needs the CRDs: the engine and the keeper. */
   startControllers(): Promise<void>;
+  /** Base URL of the router, once it runs. */
+  routerURL: string;
+  /** Brings the runtime's image onto the real node. */
+  importRuntime(): Promise<void>;
+  startRouter(): Promise<void>;
   /** Ends everything, or hands it to `npm run down`. */
   leave(keep: boolean): Promise<void>;
 }
@@ -71,6 +77,18 @@ export async function openStage(say: (line: string) => void, signal: AbortSignal
       stage.engine = engine.kind === "real" ? `Metacontroller ${engine.version}` : "the stand-in for Metacontroller";
       processes.set("engine", recordOf("engine", engine.pid, logFile));
       processes.set("keeper", startNode("keeper", ["keeper/main.ts", "--kubeconfig", cluster.kubeconfig]));
+    },
+    routerURL: "",
+    importRuntime: () => importRuntimeImage(STATE_FOLDER, { progress: say, signal }),
+    startRouter: async () => {
+      const [port = 0, health = 0] = await freePorts(2);
+      const address = ["--port", String(port), "--health-probe-bind-address", `127.0.0.1:${health}`];
+      const behaviour = ["--authz-mode", "allow-all", "--idle-check-interval", "1s"];
+      const args = ["router/main.ts", "--kubeconfig", cluster.kubeconfig, ...address, ...behaviour];
+      const started = startNode("router", args);
+      processes.set("router", started);
+      await untilAnswering(`http://127.0.0.1:${health}/readyz`, started, signal);
+      stage.routerURL = `http://127.0.0.1:${port}`;
     },
     leave: (keep) => keep ? Promise.resolve(handOver(stage)) : close(stage),
   };

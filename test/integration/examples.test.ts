@@ -1,7 +1,9 @@
 /** The examples are applied as they are, each in order of what it needs, and become Ready. @module */
 import { readdirSync, readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { dirname } from "node:path";
+import { expect, inject, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { makeNamespace } from "./namespace.ts";
 import { untilFull, untilReady } from "./pools.ts";
 
@@ -10,7 +12,13 @@ const read = (file: string) =>
   parseAllDocuments(readFileSync(new URL(file, FOLDER), "utf8")).map((document) => document.toJS());
 
 test("every example is one of those that are tried here", () => {
-  expect(readdirSync(FOLDER).sort()).toEqual(["claim.yaml", "pool.yaml", "sandbox.yaml", "template.yaml"]);
+  expect(readdirSync(FOLDER).sort()).toEqual([
+    "agent.yaml",
+    "claim.yaml",
+    "pool.yaml",
+    "sandbox.yaml",
+    "template.yaml",
+  ]);
 });
 
 test("template, pool and claim, in whatever order they are applied: the pool fills and the claim gets a sandbox", async () => {
@@ -33,3 +41,15 @@ test("the sandbox becomes Ready", async () => {
   await ns.apply(...read("sandbox.yaml"));
   expect(await ns.untilReason("demo", "DependenciesReady")).toMatchObject({ status: { service: "demo" } });
 });
+
+test(
+  "the sandbox with the runtime becomes Ready, which means that it takes commands",
+  { timeout: 600_000 },
+  async () => {
+    if (inject("nodes") === "real") await importRuntimeImage(dirname(inject("kubeconfig")));
+    const ns = await makeNamespace();
+    await ns.apply(...read("agent.yaml"));
+    await ns.untilReason("agent", "DependenciesReady");
+    expect(await ns.get("pvc", "work-agent")).toMatchObject({ metadata: { name: "work-agent" } });
+  },
+);

@@ -1,0 +1,70 @@
+/** The last part of the demo's story: the runtime inside, the router in front, and a sandbox that sleeps and wakes. @module */
+import type { Chapter, Story } from "./chapters.ts";
+import { elapsed, held, note, output, typed } from "./screen.ts";
+
+const READY = '.status.conditions[?(@.type=="Ready")].status';
+const SUSPENDED = '.status.conditions[?(@.type=="Suspended")].status';
+const WHY_SUSPENDED = ".metadata.annotations.router\\.agents\\.x-k8s\\.io/suspended";
+const SIMULATED = "The nodes are simulated: there is no container that could answer a request.";
+
+export const ROUTER_CHAPTERS: Chapter[] = [
+  { title: "A runtime inside, a router in front", play: onRealNodes(serve) },
+  { title: "Idle: nobody uses it, and it is suspended", play: onRealNodes(fallAsleep) },
+  { title: "Wake on connect: a request brings it back", play: onRealNodes(wake) },
+];
+
+function onRealNodes(play: Chapter["play"]): Chapter["play"] {
+  return async (story) => story.stage.cluster.nodes === "real" ? await play(story) : note(SIMULATED);
+}
+
+async function serve(story: Story): Promise<void> {
+  const { stage, shell } = story;
+  typed("docker build -f runtime/Containerfile -t hookbox-runtime:local .    # here: the same, without docker");
+  await stage.importRuntime();
+  await shell.show("apply", "-f", "examples/agent.yaml");
+  typed("npm run router -- --kubeconfig $KUBECONFIG --port 8080 --authz-mode allow-all &");
+  await stage.startRouter();
+  held("the router runs, in front of every sandbox");
+  await shell.until("sandbox/agent", READY, (status) => status === "True");
+  const { stdout } = await execute(story, "sh -c 'uname -n | tee note.txt'");
+  if (stdout.trim() !== "agent") throw new Error(`The command said "${stdout}"`);
+  held("a command ran in the sandbox, and left a file on its volume");
+}
+
+async function fallAsleep({ shell }: Story): Promise<void> {
+  const begun = performance.now();
+  await shell.show("annotate", "sandbox", "agent", "--overwrite", "router.agents.x-k8s.io/idle-seconds=3");
+  await shell.until("sandbox/agent", SUSPENDED, (status) => status === "True");
+  held(`suspended ${elapsed(begun)} later: its Pod is gone, its volume is not`);
+  await shell.show("get", "sandbox/agent", "pod/agent", "pvc/work-agent", "--ignore-not-found");
+  await shell.show("get", "sandbox", "agent", "-o", `jsonpath={${WHY_SUSPENDED}}`);
+  await shell.show("get", "events", "--field-selector", "involvedObject.kind=Sandbox,reason=SuspendedIdle");
+}
+
+async function wake(story: Story): Promise<void> {
+  const { shell } = story;
+  await shell.show("annotate", "sandbox", "agent", "--overwrite", "router.agents.x-k8s.io/idle-seconds=1800");
+  const begun = performance.now();
+  const { stdout, timing } = await execute(story, "cat note.txt");
+  if (stdout.trim() !== "agent") throw new Error(`The file says "${stdout}"`);
+  held(`answered after ${elapsed(begun)}, in which the sandbox was woken and started; the file is still there`);
+  output(`Server-Timing: ${timing}`);
+  const mode = await shell.read("sandbox/agent", ".spec.operatingMode");
+  if (mode !== "Running") throw new Error(`The sandbox is to be ${mode}`);
+}
+
+/** Runs a command in the sandbox through the router, as the published clients do. */
+async function execute({ stage }: Story, command: string): Promise<{ stdout: string; timing: string }> {
+  const body = JSON.stringify({ command });
+  typed(
+    `curl -H 'X-Sandbox-ID: agent' -H 'Content-Type: application/json' -d '${
+      body.replaceAll("'", `'\\''`)
+    }' $ROUTER/execute`,
+  );
+  const headers = { "X-Sandbox-ID": "agent", "Content-Type": "application/json" };
+  const answer = await fetch(`${stage.routerURL}/execute`, { method: "POST", headers, body });
+  const text = await answer.text();
+  output(text);
+  if (!answer.ok) throw new Error(`The router answered ${answer.status}`);
+  return { stdout: JSON.parse(text).stdout, timing: answer.headers.get("server-timing") ?? "" };
+}
