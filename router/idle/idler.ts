@@ -53,7 +53,7 @@ export function createIdler(parts: IdlerParts): Idler {
     traffic,
     async look() {
       traffic.prune((namespace, name) => parts.index.find(namespace, name) !== undefined);
-      const due = [...parts.index.entries()].filter(({ sandbox }) => policyOf(sandbox) && !sandbox.isDeleting);
+      const due = [...parts.index.entries()].filter(({ sandbox }) => isLookedAfter(sandbox));
       const known = new Set(due.map(({ sandbox }) => sandbox.metadata.uid));
       for (const uid of samples.keys()) if (!known.has(uid)) samples.delete(uid);
       const next = async () => {
@@ -72,6 +72,11 @@ export function createIdler(parts: IdlerParts): Idler {
     },
   };
   return idler;
+}
+
+/** A pool keeps its members up for nobody yet: that is what they are for. */
+function isLookedAfter(sandbox: SandboxRecord): boolean {
+  return policyOf(sandbox) !== undefined && !sandbox.isDeleting && !sandbox.isUnclaimed;
 }
 
 function isWordDue({ sandbox }: Entry, now: number): boolean {

@@ -27,17 +27,20 @@ export function wordOf({ annotations }: SandboxRecord): { at: number; router: st
  * |---|---|
  * | traffic here | exactly then |
  * | another router's word | then, and as much later as it may keep to itself |
- * | it became Ready, or was woken | then |
+ * | it became Ready, was woken, or was given to a claim | then |
+ * | it is not Ready | no telling: its last change may be long past, and its Pod just up |
  */
 export function lastUse(sandbox: SandboxRecord, policy: IdlePolicy, use: Use | undefined, me: string): number {
   const word = wordOf(sandbox);
   // Our own word of before a restart is like that of another: what came after it is forgotten.
   const isOurs = word.router === me && use !== undefined;
   const ready = findCondition(sandbox.conditions, "Ready");
+  if (ready?.status !== "True") return Infinity;
   const latest = Math.max(
     use?.lastAt ?? 0,
     word.at === 0 ? 0 : word.at + (isOurs ? 0 : wordMs(policy)),
-    Date.parse(ready?.lastTransitionTime ?? "") || 0,
+    Date.parse(ready.lastTransitionTime) || 0,
+    sandbox.assignedAt ?? 0,
     Date.parse(sandbox.annotations[WOKEN_AT_ANNOTATION] ?? "") || 0,
   );
   return latest === 0 ? Infinity : latest;

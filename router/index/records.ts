@@ -1,7 +1,7 @@
 /** What the router keeps of Sandboxes and Pods: little, as there may be many thousands. Pure. @module */
 import * as z from "zod";
 import { type Condition, conditionSchema } from "../../lib/conditions.ts";
-import { WARM_POOL_LABEL } from "../../lib/keys.ts";
+import { ASSIGNED_AT_ANNOTATION, WARM_POOL_LABEL } from "../../lib/keys.ts";
 import { controllerOf, groupOf, objectMetaSchema } from "../../lib/objects.ts";
 import { podSchema } from "../../lib/pods.ts";
 import { sandboxCRD } from "../../api/sandbox.ts";
@@ -25,6 +25,8 @@ export interface SandboxRecord {
   isSuspended: boolean;
   /** `spec.shutdownTime` in milliseconds since the epoch; undefined if there is none, or none that can be read. */
   expiresAt: number | undefined;
+  /** When a claim was given it, in milliseconds since the epoch; undefined: it is no claim's, or that cannot be read. */
+  assignedAt: number | undefined;
   /** The conditions that tell why it cannot be reached. */
   conditions: Condition[];
   /** Annotations of the router alone: the Sandbox's own, else those of its Pod template. */
@@ -66,7 +68,6 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
   const { data } = sandboxSchema.safeParse(object);
   if (!data) return undefined;
   const { metadata, spec, status } = data;
-  const expiresAt = Date.parse(spec.shutdownTime ?? "");
   const template = spec.podTemplate?.metadata?.annotations;
   const annotations = Object.entries({ ...template, ...metadata.annotations }).filter(([key]) =>
     key.startsWith(ANNOTATION_PREFIX)
@@ -76,7 +77,8 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
     isUnclaimed: metadata.labels?.[WARM_POOL_LABEL] !== undefined,
     isDeleting: metadata.deletionTimestamp !== undefined,
     isSuspended: spec.operatingMode === "Suspended",
-    expiresAt: Number.isNaN(expiresAt) ? undefined : expiresAt,
+    expiresAt: instantOf(spec.shutdownTime),
+    assignedAt: instantOf(metadata.annotations?.[ASSIGNED_AT_ANNOTATION]),
     conditions: (status?.conditions ?? []).filter(({ type }) => KEPT_CONDITIONS.has(type)),
     annotations: Object.fromEntries(annotations),
   };
@@ -103,6 +105,11 @@ export function readPod(object: unknown, allowLoopback: boolean): PodRecord | un
     ips,
     address: ips.find((ip) => isPodAddress(ip, allowLoopback)),
   };
+}
+
+function instantOf(text: string | undefined): number | undefined {
+  const instant = Date.parse(text ?? "");
+  return Number.isNaN(instant) ? undefined : instant;
 }
 
 function keptMeta(metadata: z.infer<typeof objectMetaSchema>): RecordMeta {

@@ -93,8 +93,20 @@ describe("lastUse()", () => {
     expect(lastUse(word("nonsense"), POLICY, undefined, "me")).toBe(ready);
   });
 
+  test("counts from when a claim was given it, however long a pool has kept it Ready", () => {
+    const claimed = record({ "agents.x-k8s.io/assigned-at": "2026-11-21T12:10:00.250Z" });
+    expect(lastUse(claimed, POLICY, undefined, "me")).toBe(ready + 600_250);
+    expect(lastUse(record({ "agents.x-k8s.io/assigned-at": "x" }), POLICY, undefined, "me")).toBe(ready);
+  });
+
   test("is no guess", () => {
     const bare = readSandbox(aSandbox())!;
     expect(lastUse(bare, POLICY, undefined, "me")).toBe(Infinity);
+  });
+
+  test("takes the end of being Ready for no use", () => {
+    const [condition] = record({}).conditions;
+    const starting = { ...record({}), conditions: [{ ...condition!, status: "False" as const }] };
+    expect(lastUse(starting, POLICY, undefined, "me")).toBe(Infinity);
   });
 });

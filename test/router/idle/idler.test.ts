@@ -75,6 +75,23 @@ describe("the idler", () => {
     expect(api.requests).toEqual([]);
   });
 
+  test("leaves the members of a pool alone: they wait for somebody", async () => {
+    const { api, make, mode } = await start();
+    const labels = { "agents.x-k8s.io/warm-pool-sandbox": "x" };
+    putSandbox(api, "demo", { metadata: { labels, annotations: { [key("idle-seconds")]: "60" } }, status: ready });
+    await make("a").look();
+    expect(mode()).toBe("Running");
+    expect(api.requests).toEqual([]);
+  });
+
+  test("leaves one that a user has just set to Running: its Pod is Ready before it is", async () => {
+    const { api, make, mode } = await start();
+    const status = { conditions: [{ ...ready.conditions[0], status: "False" }] };
+    putSandbox(api, "demo", { metadata: { annotations: { [key("idle-seconds")]: "60" } }, status });
+    await make("a").look();
+    expect(mode()).toBe("Running");
+  });
+
   test("leaves one that is used, and leaves word of that for other routers", async () => {
     const { make, mode, annotation } = await start();
     const [a, b] = [make("a"), make("b")];
