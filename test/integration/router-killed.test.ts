@@ -1,0 +1,73 @@
+/** A router that is killed while requests wait in it: what it was about to do, another does. @module */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { parse, stringify } from "yaml";
+import { kubeconfigCredentials } from "../../kube/credentials.ts";
+import { type ApiProxy, startApiProxy } from "./apiproxy.ts";
+import { until } from "./kubectl.ts";
+import { type Loose, makeNamespace, type Namespace } from "./namespace.ts";
+import { startRouter } from "./router.ts";
+import { isReady } from "./runtimepods.ts";
+import { askAll, makeSuspended, tally } from "./routerload.ts";
+
+const SANDBOXES = 6;
+const EACH = 5;
+/** Those that are set to Running before the end; the router never hears that they are. */
+const WOKEN = 3;
+
+describe.runIf(inject("nodes") === "real")("a router that is killed while it wakes", () => {
+  test(
+    "has lost no Sandbox: its requests fail at once, and another router answers them",
+    { timeout: 300_000 },
+    async () => {
+      const ns = await makeNamespace();
+      const names = await makeSuspended(ns, SANDBOXES);
+      const proxy = await startProxy();
+      let wakes = 0;
+      proxy.gate = (line) => !line.startsWith("PATCH ") ? "pass" : wakes++ < WOKEN ? "mute" : "hold";
+      const killed = await startRouter("--kubeconfig", kubeconfigOf(proxy));
+      const other = await startRouter();
+
+      const lost = askAll(ns, [killed], names, EACH);
+      await until(() => killed.metric("sandbox_router_held_requests"), (held) => held === SANDBOXES * EACH);
+      await until(() => Promise.resolve(wakes), (count) => count === SANDBOXES);
+      await until(() => running(ns), (all) => all.length === WOKEN);
+      await killed.kill("SIGKILL");
+      expect(tally(await lost), "clients hear of it at once").toEqual({ ECONNRESET: SANDBOXES * EACH });
+      expect(await running(ns), "nobody else has woken any").toHaveLength(WOKEN);
+
+      const outcomes = await askAll(ns, [other], names, EACH);
+      expect(tally(outcomes)).toEqual({ 200: SANDBOXES * EACH });
+      expect(outcomes.filter(({ isSame }) => !isSame)).toEqual([]);
+      expect(await other.metric("sandbox_router_wakes_total")).toBe(SANDBOXES - WOKEN);
+      for (const sandbox of await ns.list("sandbox")) {
+        expect(isReady(sandbox)).toBe(true);
+        expect(sandbox).toMatchObject({ metadata: { generation: 2 }, spec: { operatingMode: "Running" } });
+      }
+      expect(await ns.list("pod")).toHaveLength(SANDBOXES);
+    },
+  );
+});
+
+async function running(ns: Namespace): Promise<Loose[]> {
+  return (await ns.list("sandbox")).filter(({ spec }) => spec.operatingMode === "Running");
+}
+
+async function startProxy(): Promise<ApiProxy> {
+  const proxy = await startApiProxy(await kubeconfigCredentials(inject("kubeconfig")));
+  onTestFinished(() => proxy.stop());
+  return proxy;
+}
+
+/** Writes a kubeconfig that leads through the proxy; it goes with the test. */
+function kubeconfigOf({ url }: ApiProxy): string {
+  const config = parse(readFileSync(inject("kubeconfig"), "utf8"));
+  for (const { cluster } of config.clusters) cluster.server = url;
+  const folder = mkdtempSync(join(tmpdir(), "hookbox-killed-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "kubeconfig");
+  writeFileSync(file, stringify(config), { mode: 0o600 });
+  return file;
+}
