@@ -19,6 +19,7 @@ import { createDialler } from "./proxy/dial.ts";
 import type { ProxySettings } from "./proxy/settings.ts";
 import { createReach } from "./reach.ts";
 import type { Target } from "./target/target.ts";
+import { createTerminalPage } from "./terminal/terminalpage.ts";
 import { createBudget } from "./budget.ts";
 import { createHold } from "./wake/hold.ts";
 import { createWaker } from "./wake/waker.ts";
@@ -92,6 +93,8 @@ export function assembleRouter(api: Api, options: RouterSettings, outputs: Outpu
     handler: createHandler({
       routing: { allowLoopback, pathPrefix: options.pathPrefix, domain: options.domain, exists: existsIn(index) },
       gate: gateOf(api, options, log),
+      browser: options.browser,
+      terminalPage: options.terminalPage ? createTerminalPage(log) : undefined,
       limits: createLimits(options.limits),
       reach,
       settings,

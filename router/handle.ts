@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { errorFields, type Log } from "../lib/log.ts";
+import type { BrowserOptions } from "./access/credentials.ts";
 import { type Gate, openGate, type Pass } from "./access/gate.ts";
 import type { Limits } from "./access/limits.ts";
 import type { Observer, RequestRecord } from "./observe/observer.ts";
@@ -17,6 +18,8 @@ import { isRefusal, type Refusal } from "./refusal.ts";
 import { targetsFromHost } from "./target/host.ts";
 import { hostOf, type Route, routeOf, type RouteOptions } from "./target/route.ts";
 import type { Target } from "./target/target.ts";
+import { foreignOrigin } from "./terminal/origin.ts";
+import { NO_UPGRADE, type TerminalPage } from "./terminal/terminalpage.ts";
 import { traceOf } from "./observe/trace.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
 import { waitFor, waitForRaw } from "./wake/waiting.ts";
@@ -24,6 +27,9 @@ import { waitFor, waitForRaw } from "./wake/waiting.ts";
 export interface HandlerParts {
   routing: RouteOptions;
   gate: Gate;
+  browser: BrowserOptions;
+  /** Undefined: sandboxes have the whole path. */
+  terminalPage: TerminalPage | undefined;
   limits: Limits | undefined;
   reach: Reach;
   settings: ProxySettings;
@@ -59,6 +65,7 @@ export function createHandler(parts: HandlerParts): Handler {
         if (isRefusal(passed)) return sendRefusal(request, response, passed);
         if (request.headers[POLL_HEADER] !== undefined) return sendPhase(response, parts.reach.standing(passed.target));
         if (pass?.redirect) return sendRedirect(response, pass.redirect);
+        if (parts.terminalPage?.owns(passed)) return parts.terminalPage.answer(request, response, passed);
         serve(parts, record, passed, { request, response, expectsContinue });
       });
     },
@@ -73,6 +80,7 @@ export function createHandler(parts: HandlerParts): Handler {
       };
       admit(parts, record, socket, (passed) => {
         if (isRefusal(passed)) return refuse(passed);
+        if (parts.terminalPage?.owns(passed)) return refuse(NO_UPGRADE);
         const onAnswered = (answered: number) => status = answered || GONE;
         serveUpgrade(parts, record, { ...passed, request, socket, head, onAnswered }, refuse);
       });
@@ -93,7 +101,7 @@ function admit(
   client: ServerResponse | Socket,
   then: (passed: Passed | Refusal, pass?: Pass) => void,
 ): void {
-  const { routing, gate, limits, observer, log } = parts;
+  const { routing, gate, browser, limits, observer, log } = parts;
   const { request } = record;
   const route = routeOf(request, routing);
   if (isRefusal(route)) return then(route);
@@ -106,7 +114,8 @@ function admit(
     if (typeof release === "object") return then(release);
     if (release) client.once("close", release);
     observer.passed(record, target, pass.client, isKnown);
-    then(passedOf(parts, record, route, pass), pass);
+    const origin = isSocket(client) ? foreignOrigin(request, route, browser, gate === openGate) : undefined;
+    then(passedOf(parts, record, route, origin ? { ...pass, added: [...pass.added, ...origin] } : pass), pass);
   };
   const pass = gate(request, route);
   if (pass instanceof Promise) {

@@ -44,6 +44,9 @@ Who may:
   --client-max-concurrent N         requests and open streams of one client (default 0: any number)
   --allow-loopback-pod-ip           Pods may have loopback addresses: for tests on one machine
 
+In browsers:
+  --no-terminal-page                no page with a terminal at /.hookbox/terminal/ of port 8080: the path is the sandbox's
+
 Patience:
   --proxy-timeout D                 longest silence of a body, both ways (default 180s); event streams may be silent
   --response-header-timeout D       longest wait for the head of an answer (default 180s)

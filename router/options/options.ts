@@ -46,6 +46,8 @@ export interface RouterOptions {
   maxHeld: number;
   /** Of one namespace; 0: any number. */
   wakesPerMinute: number;
+  /** The router answers for a terminal page of its own. */
+  terminalPage: boolean;
   /** Sandboxes that ask for it are suspended when idle. */
   idle: boolean;
   idleTickMs: number;
@@ -83,6 +85,7 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     holdMs: durationOf("wake-timeout", values["wake-timeout"]),
     maxHeld: countOf(values, "max-held-requests"),
     wakesPerMinute: countOf(values, "wakes-per-minute"),
+    terminalPage: values["terminal-page"],
     idle: values.idle,
     idleTickMs: Math.max(100, durationOf("idle-check-interval", values["idle-check-interval"])),
     identity: (values.identity ?? hostname()).replaceAll(/\s/g, "") || "router",
