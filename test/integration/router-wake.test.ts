@@ -1,0 +1,42 @@
+/** A thousand requests for a hundred suspended Sandboxes, through two routers: each is woken once, and all are answered. @module */
+import process from "node:process";
+import { describe, expect, inject, test } from "vitest";
+import { type Loose, makeNamespace } from "./namespace.ts";
+import { startRouter } from "./router.ts";
+import { isReady, routers as annotationOf } from "./runtimepods.ts";
+import { askAll, makeSuspended, tally } from "./routerload.ts";
+
+const SANDBOXES = 100;
+const EACH = 10;
+
+// Nothing runs on simulated nodes.
+describe.runIf(inject("nodes") === "real")("waking many at once", () => {
+  test("1,000 requests wake 100 Sandboxes 100 times, and all get their answer", { timeout: 900_000 }, async () => {
+    const ns = await makeNamespace();
+    const args = ["--wake-timeout", "10m", "--response-header-timeout", "10m"];
+    const routers = [await startRouter(...args), await startRouter(...args)];
+    const names = await makeSuspended(ns, SANDBOXES);
+    const sum = async (metric: string) => {
+      const values = await Promise.all(routers.map((router) => router.metric(metric)));
+      return values.reduce((total, value) => total + value, 0);
+    };
+
+    const startedAt = performance.now();
+    const outcomes = await askAll(ns, routers, names, EACH);
+    const seconds = (performance.now() - startedAt) / 1000;
+    process.stdout.write(`router-wake: ${outcomes.length} requests answered after ${seconds.toFixed(0)} s\n`);
+
+    expect(tally(outcomes)).toEqual({ 200: SANDBOXES * EACH });
+    expect(outcomes.filter(({ isSame }) => !isSame)).toEqual([]);
+    expect(outcomes.filter(({ timing }) => !/(^|, )hold;dur=\d/.test(timing)), "all have waited").toEqual([]);
+    expect(await sum("sandbox_router_wakes_total")).toBe(SANDBOXES);
+    expect(await sum("sandbox_router_held_requests")).toBe(0);
+    expect(await sum("sandbox_router_upstream_errors_total")).toBe(0);
+    const sandboxes = await ns.list("sandbox");
+    const isWokenOnce = (sandbox: Loose) =>
+      sandbox.metadata.generation === 2 && sandbox.spec.operatingMode === "Running" && isReady(sandbox) &&
+      annotationOf(sandbox, "woken-at") !== undefined;
+    expect(sandboxes.filter((sandbox) => !isWokenOnce(sandbox))).toEqual([]);
+    expect(await ns.list("pod")).toHaveLength(SANDBOXES);
+  });
+});
