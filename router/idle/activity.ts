@@ -35,6 +35,16 @@ export async function askActivity(address: string, port: number): Promise<Sample
   }
 }
 
+/**
+ * Returns the sample to compare the next one with: an earlier one stays until it is far enough back, for of looks in quick
+ * succession no two would ever tell anything.
+ */
+export function comparedNext(before: Sample | undefined, sample: Sample): Sample {
+  const isTooNear = before !== undefined && sample.at - before.at < LEAST_SPAN_MS &&
+    (sample.said.cpuSeconds ?? 0) >= (before.said.cpuSeconds ?? 0);
+  return isTooNear ? before : sample;
+}
+
 /** Makes of two samples what they say of the time between; `before` undefined: there is none. */
 export function activityOf(before: Sample | undefined, { at, said }: Sample): Activity {
   const { cpuSeconds, ...rest } = said;

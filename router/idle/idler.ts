@@ -4,7 +4,7 @@ import { errorFields, type Log } from "../../lib/log.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import type { Entry } from "../index/sandboxindex.ts";
 import { SUSPENDED_ANNOTATION } from "../keys.ts";
-import { activityOf, askActivity, RUNTIME_PORT, type Sample } from "./activity.ts";
+import { activityOf, askActivity, comparedNext, RUNTIME_PORT, type Sample } from "./activity.ts";
 import { type Decision, idleDecision } from "./decision.ts";
 import { isHeld } from "./holds.ts";
 import { type IdlePolicy, policyOf } from "./policy.ts";
@@ -102,8 +102,9 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   const sample = pod.address === undefined || pod.usesHostNetwork
     ? undefined
     : await askActivity(pod.address, parts.runtimePort ?? RUNTIME_PORT);
-  const activity = sample && activityOf(samples.get(uid), sample);
-  if (sample) samples.set(uid, sample);
+  const before = samples.get(uid);
+  const activity = sample && activityOf(before, sample);
+  if (sample) samples.set(uid, comparedNext(before, sample));
   // Somebody may have come meanwhile.
   const later = traffic.useOf(namespace, name)?.open ?? 0;
   // No await from here to the patch: who comes meanwhile waits for what becomes of it.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { activityOf } from "../../../router/idle/activity.ts";
+import { activityOf, comparedNext } from "../../../router/idle/activity.ts";
 import { type Evidence, idleDecision } from "../../../router/idle/decision.ts";
 import { policyOf } from "../../../router/idle/policy.ts";
 import { lastUse } from "../../../router/idle/quiet.ts";
@@ -47,6 +47,16 @@ test("activityOf() tells use of the CPU from two samples, unless the counter beg
   expect(activityOf(at(0, 5), at(10_000, 4)).cores).toBeUndefined();
   expect(activityOf(at(0, 5), at(10, 5)).cores).toBeUndefined();
   expect(activityOf(at(0), at(10_000))).toMatchObject({ hasCPU: false, cores: undefined });
+});
+
+test("comparedNext() keeps a sample until another is far enough from it to tell something", () => {
+  const at = (ms: number, cpuSeconds: number) => ({ at: ms, said: { cpuSeconds } });
+  const first = at(0, 5);
+  expect(comparedNext(undefined, first)).toBe(first);
+  expect(comparedNext(first, at(500, 5))).toBe(first);
+  const [second, restarted] = [at(1000, 6), at(500, 1)];
+  expect(comparedNext(first, second)).toBe(second);
+  expect(comparedNext(first, restarted), "the counter has begun anew").toBe(restarted);
 });
 
 const key = (name: string) => `router.agents.x-k8s.io/${name}`;
