@@ -84,9 +84,12 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
   };
 }
 
+/** What the API server lists of its own kinds has neither of these: the list says them, once for all. */
+const listedPodSchema = podSchema.partial({ apiVersion: true, kind: true });
+
 /** Reads a Pod as the API server shows it; undefined if it is none. */
 export function readPod(object: unknown, allowLoopback: boolean): PodRecord | undefined {
-  const { data } = podSchema.safeParse(object);
+  const { data } = listedPodSchema.safeParse(object);
   if (!data) return undefined;
   const { metadata, spec, status } = data;
   const owner = controllerOf(metadata);

@@ -32,6 +32,12 @@ test("a Pod belongs to its Sandbox, whichever is seen first", () => {
   expect(index.find("n", "a")?.pods).toEqual([]);
 });
 
+test("a Pod out of a list says neither its kind nor its version, and is read all the same", () => {
+  const conditions = [{ type: "Ready", status: "True" }];
+  const listed = { metadata: { name: "p", uid: "p", ownerReferences: [owner] }, status: { conditions } };
+  expect(readPod(listed, false)).toMatchObject({ sandboxUID: "u1", isReady: true });
+});
+
 test("an older version changes nothing, and a name goes to whoever has it last", () => {
   const index = createSandboxIndex();
   index.sandboxes.observe(sandbox(5));
