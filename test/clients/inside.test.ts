@@ -5,7 +5,7 @@ import { importRuntimeImage, RUNTIME_IMAGE } from "../../dev/cluster/runtimeimag
 import { makeNamespace } from "../integration/namespace.ts";
 import { aPool, aTemplate, untilFull, untilReady } from "../integration/pools.ts";
 import { startRouter } from "../integration/router.ts";
-import { needsClient, startProgram } from "./program.ts";
+import { needsClient, runProgram, startProgram } from "./program.ts";
 
 needsClient();
 
@@ -52,5 +52,22 @@ describe.runIf(inject("nodes") === "real")("inside a sandbox", () => {
     expect((await program.next()).after).toMatchObject({ stdout: "hello", stderr: "", exit_code: 0 });
     await untilReady(ns, told.claim);
     expect((await ns.get("sandbox", told.sandbox)).spec.operatingMode).toBe("Running");
+  });
+
+  test("commands by gRPC and files by REST, straight to the Pod", async () => {
+    const ns = await makeNamespace();
+    await ns.apply(aTemplate("t", { volumeClaimTemplates: [VOLUME] }, SERVING), aPool("p", 1, "t"));
+    await untilFull(ns, "p");
+    expect(await runProgram(ns, "direct", { bytes: BYTES })).toEqual({
+      shell: { stdout: "42\n", stderr: "oh\n", exit_code: 3, timed_out: false },
+      there: { stdout: "/workspace/folder\ngreen\n", stderr: "", exit_code: 0, timed_out: false },
+      late: { stdout: "", stderr: expect.any(String), exit_code: 124, timed_out: true },
+      left: { stdout: "0\n", stderr: "", exit_code: 0, timed_out: false },
+      text: "hello",
+      listed: ["a b.txt"],
+      exists: [true, false],
+      same: true,
+      after: false,
+    });
   });
 });
