@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+
 import { join } from "node:path";
 import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
@@ -10,6 +10,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { createFakeApi } from "../kube/fakeapi.ts";
 import { fetchFrom } from "./client.ts";
 import { naming, putPod, putReady, putSandbox, startBackend, textOf, until } from "./stage.ts";
+import { makeTempFolder } from "../tempfolder.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const NODE = ["node_modules/.bin/node", "router/main.ts"];
@@ -52,8 +53,7 @@ async function serveApi(folder: string) {
 }
 
 async function startProcess([command = "", ...args]: string[]) {
-  const folder = mkdtempSync(join(tmpdir(), "hookbox-router-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = makeTempFolder();
   const { api, kubeconfig } = await serveApi(folder);
   putReady(api);
   const flags = ["--kubeconfig", kubeconfig, "--port", "0", "--authz-mode", "allow-all", "--allow-loopback-pod-ip"];

@@ -1,9 +1,10 @@
 /** @module */
-import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, writeFileSync } from "node:fs";
+
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { auditedRequest, auditedRequests } from "../../../bench/measure/audit.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
 
 const LINE = {
   stage: "ResponseComplete",
@@ -32,7 +33,7 @@ test("auditedRequest() counts a request once, when it is answered", () => {
 });
 
 test("auditedRequests() counts what came after the beginning, most first", { timeout: 10_000 }, async () => {
-  const file = join(mkdtempSync(join(tmpdir(), "hookbox-audit-")), "audit.log");
+  const file = join(makeTempFolder(), "audit.log");
   const line = (verb: string) => `${JSON.stringify({ ...LINE, verb })}\n`;
   writeFileSync(file, line("create"));
   const requests = auditedRequests(file);

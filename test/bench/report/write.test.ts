@@ -1,13 +1,14 @@
 /** @module */
-import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
+
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { plotsOf, writeReport } from "../../../bench/report/write.ts";
 import { aReport, aResult } from "./results.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
 
 test("writeReport() writes figures, tables and plots, and returns the tables", () => {
-  const folder = join(mkdtempSync(join(tmpdir(), "hookbox-report-")), "new");
+  const folder = join(makeTempFolder(), "new");
   const report = aReport([aResult({ shape: "claims-burst" })]);
   const markdown = writeReport(folder, report);
   expect(readdirSync(folder).sort()).toEqual(["claims-burst-latency.svg", "report.json", "report.md"]);

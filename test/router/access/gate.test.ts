@@ -1,13 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { Buffer } from "node:buffer";
-import { tmpdir } from "node:os";
+
 import { join } from "node:path";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { signToken } from "../../../router/access/scopedtoken.ts";
 import { createLimits } from "../../../router/access/limits.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
 import { naming, putReady, startBackend, startRouter, until } from "../stage.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 const browser = {
@@ -28,8 +29,7 @@ beforeEach(() => {
 });
 
 async function start() {
-  const folder = mkdtempSync(join(tmpdir(), "hookbox-router-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = makeTempFolder();
   const secretFile = join(folder, "secret");
   writeFileSync(secretFile, SECRET);
   const api = createFakeApi();

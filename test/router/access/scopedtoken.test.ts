@@ -1,12 +1,13 @@
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
+
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createScopedAccess } from "../../../router/access/scoped.ts";
 import { openToken, signToken } from "../../../router/access/scopedtoken.ts";
 import { readSecrets } from "../../../router/access/secretfile.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
 
 const SECRET = Buffer.from("0123456789abcdef0123456789abcdef");
 const OTHER = Buffer.from("fedcba9876543210fedcba9876543210");
@@ -73,8 +74,7 @@ test("createScopedAccess() lets a token into its own sandbox and port, and nowhe
 });
 
 test("readSecrets() wants long ones", () => {
-  const folder = mkdtempSync(join(tmpdir(), "hookbox-secrets-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = makeTempFolder();
   const path = join(folder, "secrets");
   writeFileSync(path, `${SECRET}\n${OTHER}\n`);
   expect(readSecrets(path)).toEqual([SECRET, OTHER]);

@@ -1,15 +1,16 @@
 /** createMetrics() and readCgroup() on numbers that are known. @module */
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
+
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { readCgroup } from "../../../runtime/processes/cgroup.ts";
 import { createMetrics } from "../../../runtime/processes/metrics.ts";
 import { createProcesses } from "../../../runtime/processes/processes.ts";
 import type { ProcessEntry } from "../../../lib/proctable.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
 
 function aCgroup(files: Record<string, string>): string {
-  const base = mkdtempSync(join(tmpdir(), "hookbox-cgroup-"));
+  const base = makeTempFolder();
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(base, name)), { recursive: true });
     writeFileSync(join(base, name), text);

@@ -1,15 +1,16 @@
 /** run(): what comes back, what is killed and what is left alone. @module */
-import { mkdtempSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { signalGroup } from "../../../runtime/processes/signals.ts";
 import { listProcesses } from "../../../lib/proctable.ts";
 import { type Command, run, type RunLimits } from "../../../runtime/processes/run.ts";
 import { eventually } from "../eventually.ts";
 
 const CWD = realpathSync(mkdtempSync(join(tmpdir(), "hookbox-run-")));
+afterAll(() => rmSync(CWD, { recursive: true }));
 /** Who is left of a group; what waits to be reaped by PID 1 has ended. */
 const running = (pgid: number) => listProcesses().filter((one) => one.pgid === pgid && one.state !== "Z");
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
