@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-
 import { join } from "node:path";
 import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";

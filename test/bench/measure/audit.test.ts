@@ -1,6 +1,5 @@
 /** @module */
 import { appendFileSync, writeFileSync } from "node:fs";
-
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { auditedRequest, auditedRequests } from "../../../bench/measure/audit.ts";

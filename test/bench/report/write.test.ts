@@ -1,6 +1,5 @@
 /** @module */
 import { readdirSync, readFileSync } from "node:fs";
-
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { plotsOf, writeReport } from "../../../bench/report/write.ts";

@@ -1,6 +1,5 @@
 import { writeFileSync } from "node:fs";
 import { Buffer } from "node:buffer";
-
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { signToken } from "../../../router/access/scopedtoken.ts";

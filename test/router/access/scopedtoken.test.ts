@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
-
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createScopedAccess } from "../../../router/access/scoped.ts";

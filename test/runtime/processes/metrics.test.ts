@@ -1,6 +1,5 @@
 /** createMetrics() and readCgroup() on numbers that are known. @module */
 import { mkdirSync, writeFileSync } from "node:fs";
-
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { readCgroup } from "../../../runtime/processes/cgroup.ts";
