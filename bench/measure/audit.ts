@@ -54,7 +54,8 @@ export function auditedRequest(line: string): RequestKind | undefined {
   if (stage !== "ResponseComplete") return undefined;
   const { resource = "other", subresource } = objectRef;
   return {
-    client: clientOf(userAgent),
+    // client-node names nobody where it runs a command, and no engine runs any.
+    client: subresource === "exec" ? "load" : clientOf(userAgent),
     verb,
     resource: subresource ? `${resource}/${subresource}` : resource,
     code: responseStatus.code ?? 0,

@@ -16,6 +16,11 @@ const LINE = {
 test.for([
   { name: "a request of Metacontroller", change: {}, want: { client: "engine", resource: "sandboxes/status" } },
   { name: "of the stand-in, which has no name", change: { userAgent: "" }, want: { client: "engine" } },
+  {
+    name: "of the load, which runs a command",
+    change: { userAgent: "", objectRef: { resource: "pods", subresource: "exec" } },
+    want: { client: "load", resource: "pods/exec" },
+  },
   { name: "of the keeper", change: { userAgent: "hookbox-keeper" }, want: { client: "keeper" } },
   { name: "of the load", change: { userAgent: "hookbox-bench" }, want: { client: "load" } },
   { name: "of somebody else", change: { userAgent: "kube-scheduler/v1.36.3 (x)" }, want: { client: "kube-scheduler" } },
