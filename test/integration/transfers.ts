@@ -20,8 +20,8 @@ export interface File {
 
 const BLOCK_BYTES = 1 << 20;
 
-/** Uploads so many bytes. Returns their SHA-256. @throws {Error} unless the sandbox takes them */
-export async function upload(file: File, bytes: number): Promise<string> {
+/** Uploads so many bytes. Returns their SHA-256, and what the sandbox answers. @throws {Error} unless the sandbox takes them */
+export async function upload(file: File, bytes: number): Promise<{ hash: string; text: string }> {
   const hash = createHash("sha256");
   const headers = { ...headersOf(file), "Content-Length": String(bytes) };
   const outgoing = request({ ...placeOf(file), method: "PUT", headers });
@@ -29,8 +29,10 @@ export async function upload(file: File, bytes: number): Promise<string> {
   await pipeline(Readable.from(blocks(bytes), { objectMode: false }), tee(hash), outgoing);
   const answer = await answering;
   const text = Buffer.concat(await answer.toArray()).toString();
-  if (answer.statusCode !== 204) throw new Error(`Cannot upload: ${answer.statusCode} ${text}`);
-  return hash.digest("hex");
+  if (answer.statusCode !== 200 && answer.statusCode !== 204) {
+    throw new Error(`Cannot upload: ${answer.statusCode} ${text}`);
+  }
+  return { hash: hash.digest("hex"), text };
 }
 
 /**
