@@ -123,8 +123,8 @@ describe.runIf(inject("nodes") === "real")("through the router", () => {
       process.stdout.write(
         `router-streams: MB more: router, runtime; router before a slow reader; router, runtime: ${shown}\n`,
       );
-      // Half of what passes: chunks that await the collector stay far below, a body that is kept does not.
-      for (const growth of growths) expect(growth).toBeLessThan(bytes / 2);
+      // Chunks that await the collector took 29 at most; a router that did not hold the sender back kept 110 and more.
+      for (const growth of growths) expect(growth).toBeLessThan(60 * MEGABYTE);
     },
   );
 });
