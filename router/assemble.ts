@@ -75,6 +75,7 @@ export function assembleRouter(api: Api, options: RouterSettings, outputs: Outpu
     log,
     me: options.identity,
     tickMs: options.idleTickMs,
+    runtimePort: options.runtimePort,
     onSuspended: (suspended, reason) => metrics.suspensions.inc({ sandbox_namespace: suspended, reason }),
   });
   if (options.idle) ready.then(() => idler.run(signal));
@@ -94,7 +95,7 @@ export function assembleRouter(api: Api, options: RouterSettings, outputs: Outpu
       routing: { allowLoopback, pathPrefix: options.pathPrefix, domain: options.domain, exists: existsIn(index) },
       gate: gateOf(api, options, log),
       browser: options.browser,
-      terminalPage: options.terminalPage ? createTerminalPage(log) : undefined,
+      terminalPage: options.terminalPage ? createTerminalPage(log, options.runtimePort) : undefined,
       limits: createLimits(options.limits),
       reach,
       settings,

@@ -19,7 +19,6 @@ export interface Sample {
   said: z.infer<typeof activitySchema>;
 }
 
-export const RUNTIME_PORT = 8080;
 const PATIENCE_MS = 2000;
 const MOST_BYTES = 16_384;
 /** Use of the CPU is told from two looks that are so far apart at least. */

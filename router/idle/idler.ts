@@ -4,7 +4,7 @@ import { errorFields, type Log } from "../../lib/log.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import type { Entry } from "../index/sandboxindex.ts";
 import { SUSPENDED_ANNOTATION } from "../keys.ts";
-import { activityOf, askActivity, comparedNext, RUNTIME_PORT, type Sample } from "./activity.ts";
+import { activityOf, askActivity, comparedNext, type Sample } from "./activity.ts";
 import { type Decision, idleDecision } from "./decision.ts";
 import { isHeld } from "./holds.ts";
 import { type IdlePolicy, policyOf } from "./policy.ts";
@@ -16,8 +16,8 @@ export interface IdlerParts extends SuspendParts {
   log: Log;
   /** Between two looks at everything, in milliseconds. */
   tickMs: number;
-  /** Where runtimes listen; for tests. @default {8080} */
-  runtimePort?: number;
+  /** Where runtimes listen. */
+  runtimePort: number;
   onSuspended(namespace: string, reason: string): void;
 }
 
@@ -101,7 +101,7 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   const held = await isHeld(parts.api, namespace, name, now);
   const sample = pod.address === undefined || pod.usesHostNetwork
     ? undefined
-    : await askActivity(pod.address, parts.runtimePort ?? RUNTIME_PORT);
+    : await askActivity(pod.address, parts.runtimePort);
   const before = samples.get(uid);
   const activity = sample && activityOf(before, sample);
   if (sample) samples.set(uid, comparedNext(before, sample));

@@ -41,6 +41,7 @@ export const FLAGS = {
   "wake-timeout": { type: "string", default: "120s" },
   "max-held-requests": { type: "string", default: "10000" },
   "wakes-per-minute": { type: "string", default: "600" },
+  "runtime-port": { type: "string", default: "8080" },
   "terminal-page": { type: "boolean", default: true },
   idle: { type: "boolean", default: true },
   "idle-check-interval": { type: "string", default: "5s" },

@@ -44,8 +44,9 @@ Who may:
   --client-max-concurrent N         requests and open streams of one client (default 0: any number)
   --allow-loopback-pod-ip           Pods may have loopback addresses: for tests on one machine
 
-In browsers:
-  --no-terminal-page                no page with a terminal at /.hookbox/terminal/ of port 8080: the path is the sandbox's
+Runtimes:
+  --runtime-port N                  where they say what goes on inside, and have terminals (default 8080)
+  --no-terminal-page                no page with a terminal at /.hookbox/terminal/ of that port: the path is the sandbox's
 
 Patience:
   --proxy-timeout D                 longest silence of a body, both ways (default 180s); event streams may be silent

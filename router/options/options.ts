@@ -46,6 +46,8 @@ export interface RouterOptions {
   maxHeld: number;
   /** Of one namespace; 0: any number. */
   wakesPerMinute: number;
+  /** Where runtimes in sandboxes have activity and terminals. */
+  runtimePort: number;
   /** The router answers for a terminal page of its own. */
   terminalPage: boolean;
   /** Sandboxes that ask for it are suspended when idle. */
@@ -85,6 +87,7 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     holdMs: durationOf("wake-timeout", values["wake-timeout"]),
     maxHeld: countOf(values, "max-held-requests"),
     wakesPerMinute: countOf(values, "wakes-per-minute"),
+    runtimePort: wholeNumber("runtime-port", values["runtime-port"], 1, 65535),
     terminalPage: values["terminal-page"],
     idle: values.idle,
     idleTickMs: Math.max(100, durationOf("idle-check-interval", values["idle-check-interval"])),

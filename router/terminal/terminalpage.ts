@@ -2,7 +2,6 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorFields, type Log } from "../../lib/log.ts";
-import { RUNTIME_PORT } from "../idle/activity.ts";
 import { sendRefusal } from "../proxy/answer.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Target } from "../target/target.ts";
@@ -47,7 +46,7 @@ const POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Makes it; `port` is where runtimes listen. */
-export function createTerminalPage(log: Log, port = RUNTIME_PORT): TerminalPage {
+export function createTerminalPage(log: Log, port: number): TerminalPage {
   const assets = createAssets();
   return {
     owns: ({ target, path }) => target.port === port && below(path) !== undefined,
