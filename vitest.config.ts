@@ -8,7 +8,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/integration/**", "test/clients/**"],
+          exclude: ["test/integration/**", "test/clients/**", "test/browser/**"],
           // Some start processes, and a machine that has other work takes its time over that.
           testTimeout: 30_000,
         },
@@ -16,7 +16,7 @@ export default defineConfig({
       {
         test: {
           name: "integration",
-          include: ["test/integration/**/*.test.ts", "test/clients/**/*.test.ts"],
+          include: ["test/{integration,clients,browser}/**/*.test.ts"],
           globalSetup: ["test/integration/setup.ts"],
           fileParallelism: false,
           testTimeout: 120_000,

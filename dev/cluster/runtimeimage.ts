@@ -49,17 +49,16 @@ export async function importRuntimeImage(
  */
 export function runtimeImage(busybox: string, tini: string | undefined): ImageSpec {
   const programs = [...(tini === undefined ? [] : [tini]), ...existing("/bin/bash")];
+  const packages = packagesOf(ROOT).map((name) => ({ name, folder: join(ROOT, "node_modules", name) }));
+  const natives = packages.flatMap(({ folder }) => globSync(join(folder, "**/*.node")));
   const files: ImageFile[] = [
     ...busyboxFiles(busybox),
-    ...[process.execPath, ...programs].flatMap(librariesFor),
+    ...[process.execPath, ...programs, ...natives].flatMap(librariesFor),
     ...programs.map((path) => ({ path, from: path, mode: 0o755 })),
     { path: NODE, from: process.execPath, mode: 0o755 },
     ...(existsSync(PYTHON) ? pythonFiles() : []),
     ...SOURCES.map((source) => ({ path: `${OWN_FOLDER}/${source}`, from: join(ROOT, source) })),
-    ...packagesOf(ROOT).map((name) => ({
-      path: `${OWN_FOLDER}/node_modules/${name}`,
-      from: join(ROOT, "node_modules", name),
-    })),
+    ...packages.map(({ name, folder }) => ({ path: `${OWN_FOLDER}/node_modules/${name}`, from: folder })),
     { path: WORKSPACE, folder: true, mode: 0o777 },
   ];
   const serve = [NODE, `${OWN_FOLDER}/runtime/main.ts`];

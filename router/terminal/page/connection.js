@@ -1,5 +1,4 @@
 /** The page's side of one terminal: a WebSocket, and how far its sandbox is meanwhile. Draws nothing. @module */
-
 const PROTOCOL = "hookbox.terminal.v1";
 /** The router answers a request with this header itself; it neither wakes nor reaches the sandbox. */
 const POLL = { "x-sandbox-wake-poll": "1" };
@@ -32,20 +31,16 @@ export function openTerminal(address, on) {
     if (typeof data === "string") exit = JSON.parse(data).exit ?? exit;
     else on.output(new Uint8Array(data));
   });
-  socket.addEventListener("close", async ({ reason }) => {
-    if (exit) on.end(exit);
-    else if (wasOpen) on.end({ cause: reason || "The connection broke." });
-    else on.end({ cause: await causeOf(address) });
+  socket.addEventListener("close", async () => {
+    on.end(exit ?? { cause: wasOpen ? "The connection broke." : await causeOf(address) });
   });
   poll(socket, address, on.waiting);
-  const isOpen = () => socket.readyState === WebSocket.OPEN;
+  const send = (data) => socket.readyState === WebSocket.OPEN && socket.send(data);
   return {
     send(bytes) {
-      for (let at = 0; at < bytes.length && isOpen(); at += LONGEST_FRAME) {
-        socket.send(bytes.subarray(at, at + LONGEST_FRAME));
-      }
+      for (let at = 0; at < bytes.length; at += LONGEST_FRAME) send(bytes.subarray(at, at + LONGEST_FRAME));
     },
-    resize: (size) => isOpen() && socket.send(JSON.stringify({ resize: size })),
+    resize: (size) => send(JSON.stringify({ resize: size })),
   };
 }
 
@@ -53,8 +48,7 @@ export function openTerminal(address, on) {
 async function poll(socket, address, waiting) {
   while (socket.readyState === WebSocket.CONNECTING) {
     const { state, phase, cause } = await standingAt(address);
-    if (socket.readyState !== WebSocket.CONNECTING) return;
-    if (state === "waiting") waiting(phase, cause);
+    if (state === "waiting" && socket.readyState === WebSocket.CONNECTING) waiting(phase, cause);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
@@ -72,7 +66,7 @@ async function standingAt(address) {
 async function causeOf(address) {
   const { state, phase, cause } = await standingAt(address);
   if (state === "failed") return cause;
-  if (state === "waiting" && phase !== "suspended") return `Its sandbox is not ready: ${phase}. ${cause}`;
+  if (state === "waiting" && phase !== "suspended") return `The sandbox is not ready: ${phase}. ${cause}`;
   try {
     const answer = await fetch(address, { cache: "no-store" });
     const { detail, message } = await answer.json();

@@ -9,8 +9,11 @@ const THEMES = {
   dark: { background: "#14171c", foreground: "#e4e8ee", cursor: "#e4e8ee", selectionBackground: "#3d5a80" },
   light: { background: "#ffffff", foreground: "#1b2028", cursor: "#1b2028", selectionBackground: "#b3d4fc" },
 };
-/** Undoes what a program that ended in the middle may have left: modes, the other screen, mouse reports, colours. */
-const CLEAN = "\x1b[?1049l\x1b[!p\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?25h\x1b[0m";
+/** Undoes what a program that ended in the middle may have left: modes, mouse reports, colours; and the other screen. */
+const CLEAN = "\x1b[!p\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?25h\x1b[0m";
+const OTHER_SCREEN_OFF = "\x1b[?1049l";
+
+const MOST_PENDING = 1 << 22;
 
 const element = (id) => document.getElementById(id);
 const [line, status, clock, again, reader] = ["line", "status", "clock", "again", "reader"].map(element);
@@ -21,6 +24,8 @@ const terminal = new Terminal({
   cursorBlink: true,
   fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace',
   fontSize: 14,
+  // With less the lowest parts of letters are cut off in some fonts.
+  lineHeight: 1.15,
   minimumContrastRatio: 4.5,
   scrollback: 10_000,
   theme: themeNow(),
@@ -29,6 +34,9 @@ const fit = new FitAddon();
 /** Undefined: there is none; Enter opens one. */
 let connection;
 let isOpen = false;
+/** Bytes that xterm.js has not shown yet, and what it has not been given yet. */
+let pending = 0;
+const backlog = [];
 
 function themeNow() {
   return isLight.matches ? THEMES.light : THEMES.dark;
@@ -39,6 +47,24 @@ function tell(state, text, time = "") {
   line.dataset.state = state;
   if (status.textContent !== text) status.textContent = text;
   clock.textContent = time;
+}
+
+/** Writes in order. xterm.js throws away what it cannot hold: what is too much waits here. */
+function show(output, then = () => {}) {
+  backlog.push([output, then]);
+  writeBacklog();
+}
+
+function writeBacklog() {
+  while (backlog.length > 0 && pending <= MOST_PENDING) {
+    const [output, then] = backlog.shift();
+    pending += output.length;
+    terminal.write(output, () => {
+      pending -= output.length;
+      then();
+      writeBacklog();
+    });
+  }
 }
 
 /** The runtime's own path, two folders above this page; of the page's query only the folder to begin in. */
@@ -67,8 +93,9 @@ function start() {
       // Its size may have changed while the sandbox woke up.
       connection?.resize({ cols: terminal.cols, rows: terminal.rows });
     },
-    output: (bytes) => terminal.write(bytes),
-    end,
+    output: show,
+    // After all output, and only then is it known what screen that left.
+    end: (how) => show("", () => end(how)),
   });
 }
 
@@ -80,9 +107,9 @@ function end(how) {
   again.textContent = isExit ? "New terminal" : "Connect again";
   again.hidden = false;
   tell(isExit ? "ended" : "broken", text);
-  terminal.write(
-    `${CLEAN}\r\n\x1b[7m ${text} \x1b[0m Enter ${isExit ? "opens a new terminal" : "connects again"}.\r\n`,
-  );
+  if (terminal.buffer.active.type === "alternate") terminal.write(OTHER_SCREEN_OFF);
+  const offer = isExit ? "Enter opens a new terminal" : "Enter connects again";
+  terminal.write(`${CLEAN}\r\n\x1b[1m${text}\x1b[0m ${offer}.\r\n\r\n`);
 }
 
 function exitText({ exitCode, signal }) {

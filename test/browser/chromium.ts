@@ -1,0 +1,61 @@
+/** A Chromium without a window for tests: Debian's, installed where there is none and this process may. Opens no page. @module */
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import process from "node:process";
+import { type BrowserContext, chromium } from "playwright-core";
+import { onTestFinished } from "vitest";
+import { withLock } from "../../dev/cluster/lock.ts";
+import { installDebian } from "../installdebian.ts";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+const DEBIANS = "/usr/bin/chromium";
+/** It talks to nobody but the pages' servers, and needs nothing that a container may lack. */
+const FLAGS = [
+  "--disable-gpu",
+  "--disable-quic",
+  "--disable-dev-shm-usage",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/**
+ * Finds a Chromium, installing Debian's on the first call on a machine.
+ *
+ * @returns path of the program
+ * @throws {Error} one clear sentence if there is none and none can be installed
+ */
+export async function findChromium(progress: (line: string) => void): Promise<string> {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  const find = () =>
+    [...folders.flatMap((folder) => NAMES.map((name) => join(folder, name))), DEBIANS].find((path) => existsSync(path));
+  const found = find();
+  if (found !== undefined) return found;
+  const onWait = () => progress("waiting for another run that installs Chromium …");
+  const failed = await withLock("install chromium", () => {
+    return Promise.resolve(find() ? undefined : installDebian(["chromium"], "the browser tests", progress));
+  }, { onWait });
+  const installed = find();
+  if (installed !== undefined) return installed;
+  throw new Error(`Cannot test in a browser: there is no Chromium; ${failed ?? `${DEBIANS} is still not there`}`);
+}
+
+/** Starts Chromium with an empty profile; both go with the test. */
+export async function startChromium(path: string): Promise<BrowserContext> {
+  const profile = mkdtempSync(join(tmpdir(), "hookbox-chromium-"));
+  onTestFinished(() => rmSync(profile, { recursive: true, force: true, maxRetries: 5 }));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: path,
+    headless: true,
+    // Its own sandbox does not work for root.
+    chromiumSandbox: process.getuid?.() !== 0,
+    args: FLAGS,
+    viewport: { width: 1000, height: 600 },
+    colorScheme: "dark",
+    timeout: 120_000,
+  });
+  onTestFinished(() => context.close());
+  return context;
+}
