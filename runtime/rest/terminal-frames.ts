@@ -3,27 +3,42 @@ import type { Buffer } from "node:buffer";
 import type { WebSocket } from "ws";
 import { readOutput } from "../processes/output.ts";
 import type { Process, Processes } from "../processes/processes.ts";
+import { createWindow, type OutputWindow } from "./terminal-window.ts";
 
 const PING_MS = 30_000;
 /** How long the other side may take to say goodbye. */
 const GOODBYE_MS = 1000;
+
+/** How to join them. */
+export interface TerminalQuery {
+  /** Of the output of a detached process. */
+  offset: number;
+  /** Bytes of output that may be on their way before the other side says that it has dealt with some; undefined: any. */
+  window: number | undefined;
+}
 
 /** Joins both until one of them ends; a process that is not detached ends with its socket. */
 export async function serveTerminal(
   socket: WebSocket,
   entry: Process,
   processes: Processes,
-  offset: number,
+  { offset, window: size }: TerminalQuery,
 ): Promise<void> {
   const left = new AbortController();
   socket.on("error", () => socket.terminate());
   socket.on("close", () => left.abort());
   const detach = processes.attach(entry);
   const stopPings = keepAlive(socket);
-  takeInput(socket, entry);
+  const window = createWindow(size, left.signal);
+  takeInput(socket, entry, window);
+  const output = async (bytes: Uint8Array) => {
+    window.send(bytes.length);
+    await sent(socket, bytes);
+    await window.room();
+  };
   try {
     await say(socket, { process: { processId: entry.running.pid } });
-    await (entry.log ? sendLog(socket, entry, offset, left.signal) : sendOutput(socket, entry, left.signal));
+    await (entry.log ? sendLog(socket, entry, offset, output, left.signal) : sendOutput(entry, output, left.signal));
     if (!left.signal.aborted) {
       const { exitCode, signal } = await entry.ended;
       await say(socket, { exit: { exitCode, signal: signal ?? "" } });
@@ -39,14 +54,22 @@ export async function serveTerminal(
   }
 }
 
-async function sendOutput(socket: WebSocket, entry: Process, left: AbortSignal): Promise<void> {
+type Output = (bytes: Uint8Array) => Promise<void>;
+
+async function sendOutput(entry: Process, output: Output, left: AbortSignal): Promise<void> {
   left.addEventListener("abort", () => entry.kill());
-  for await (const { bytes } of readOutput(entry.running)) await sent(socket, bytes);
+  for await (const { bytes } of readOutput(entry.running)) await output(bytes);
 }
 
-async function sendLog(socket: WebSocket, entry: Process, offset: number, signal: AbortSignal): Promise<void> {
+async function sendLog(
+  socket: WebSocket,
+  entry: Process,
+  offset: number,
+  output: Output,
+  signal: AbortSignal,
+): Promise<void> {
   for await (const read of entry.log?.read(offset, { follow: true, signal }) ?? []) {
-    if ("piece" in read) await sent(socket, read.piece.bytes);
+    if ("piece" in read) await output(read.piece.bytes);
     else await say(socket, { truncated: read });
   }
 }
@@ -60,10 +83,10 @@ function sent(socket: WebSocket, data: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => socket.send(data, (error) => error ? reject(error) : resolve()));
 }
 
-function takeInput(socket: WebSocket, entry: Process): void {
+function takeInput(socket: WebSocket, entry: Process, window: OutputWindow): void {
   const { running } = entry;
   socket.on("message", (data: Buffer, isBinary) => {
-    if (!isBinary) return takeMessage(socket, entry, data.toString());
+    if (!isBinary) return takeMessage(socket, entry, window, data.toString());
     if (!running.stdin?.writable || running.stdin.write(data)) return;
     // The program does not read: nor does the runtime, for as long.
     socket.pause();
@@ -71,10 +94,11 @@ function takeInput(socket: WebSocket, entry: Process): void {
   });
 }
 
-function takeMessage(socket: WebSocket, { running }: Process, text: string): void {
+function takeMessage(socket: WebSocket, { running }: Process, window: OutputWindow, text: string): void {
   try {
-    const { resize } = JSON.parse(text);
-    if ("resize" in running) running.resize({ cols: resize.cols, rows: resize.rows });
+    const { resize, taken } = JSON.parse(text);
+    if (taken !== undefined) window.taken(taken.bytes);
+    else if ("resize" in running) running.resize({ cols: resize.cols, rows: resize.rows });
   } catch {
     socket.close(1008, "Cannot read a message");
   }

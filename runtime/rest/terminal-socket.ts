@@ -39,6 +39,9 @@ const LONGEST_FRAME = 1 << 20;
  *
  * Frames from the runtime: `{"process":{"processId"}}` first, binary output, `{"truncated":{"beforeOffset"}}`, and
  * `{"exit":{"exitCode","signal"}}` last. Frames to it: binary input, `{"resize":{"cols","rows"}}`.
+ *
+ * With `window` so many bytes of output are on their way at most, and the program waits, until `{"taken":{"bytes"}}` says
+ * how many have been dealt with since the beginning: else what a program has flooded is drawn before its end is.
  */
 export function createTerminalSockets(options: TerminalSocketOptions): TerminalSockets {
   const { processes } = options;
@@ -54,9 +57,10 @@ export function createTerminalSockets(options: TerminalSocketOptions): TerminalS
       try {
         const query = urlOf(request).searchParams;
         await admit(request, options.token);
+        const window = windowOf(query.get("window"));
         const entry = await open(query, options);
-        const offset = Number(query.get("offset") ?? 0);
-        server.handleUpgrade(request, socket, head, (webSocket) => serveTerminal(webSocket, entry, processes, offset));
+        const joined = { offset: Number(query.get("offset") ?? 0), window };
+        server.handleUpgrade(request, socket, head, (webSocket) => serveTerminal(webSocket, entry, processes, joined));
       } catch (error) {
         refuse(socket, asRefused(error));
       }
@@ -66,6 +70,13 @@ export function createTerminalSockets(options: TerminalSocketOptions): TerminalS
 
 function urlOf(request: IncomingMessage): URL {
   return new URL(request.url ?? "/", "http://sandbox");
+}
+
+function windowOf(text: string | null): number | undefined {
+  if (text === null) return undefined;
+  const window = Number(text);
+  if (Number.isSafeInteger(window) && window > 0) return window;
+  throw new Refused("INVALID_ARGUMENT", `Cannot keep a window of "${text}": it is no number of bytes`);
 }
 
 async function open(query: URLSearchParams, { root, processes }: TerminalSocketOptions): Promise<Process> {

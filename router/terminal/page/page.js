@@ -13,8 +13,6 @@ const THEMES = {
 const CLEAN = "\x1b[!p\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?25h\x1b[0m";
 const OTHER_SCREEN_OFF = "\x1b[?1049l";
 
-const MOST_PENDING = 1 << 22;
-
 const element = (id) => document.getElementById(id);
 const [line, status, clock, again, reader] = ["line", "status", "clock", "again", "reader"].map(element);
 const isLight = matchMedia("(prefers-color-scheme: light)");
@@ -34,9 +32,6 @@ const fit = new FitAddon();
 /** Undefined: there is none; Enter opens one. */
 let connection;
 let isOpen = false;
-/** Bytes that xterm.js has not shown yet, and what it has not been given yet. */
-let pending = 0;
-const backlog = [];
 
 function themeNow() {
   return isLight.matches ? THEMES.light : THEMES.dark;
@@ -47,24 +42,6 @@ function tell(state, text, time = "") {
   line.dataset.state = state;
   if (status.textContent !== text) status.textContent = text;
   clock.textContent = time;
-}
-
-/** Writes in order. xterm.js throws away what it cannot hold: what is too much waits here. */
-function show(output, then = () => {}) {
-  backlog.push([output, then]);
-  writeBacklog();
-}
-
-function writeBacklog() {
-  while (backlog.length > 0 && pending <= MOST_PENDING) {
-    const [output, then] = backlog.shift();
-    pending += output.length;
-    terminal.write(output, () => {
-      pending -= output.length;
-      then();
-      writeBacklog();
-    });
-  }
 }
 
 /** The runtime's own path, two folders above this page; of the page's query only the folder to begin in. */
@@ -93,9 +70,9 @@ function start() {
       // Its size may have changed while the sandbox woke up.
       connection?.resize({ cols: terminal.cols, rows: terminal.rows });
     },
-    output: show,
+    output: (bytes, drawn) => terminal.write(bytes, drawn),
     // After all output, and only then is it known what screen that left.
-    end: (how) => show("", () => end(how)),
+    end: (how) => terminal.write("", () => end(how)),
   });
 }
 

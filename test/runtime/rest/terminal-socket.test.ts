@@ -101,6 +101,28 @@ test("a detached process outlives its socket, and is attached to again from an o
   expect(second.messages.at(-1)).toEqual({ exit: { exitCode: 0, signal: "" } });
 });
 
+test("with a window the program waits until its output has been dealt with", async () => {
+  const { host } = await aServer();
+  const terminal = open(host, { command: "head -c 2000000 /dev/zero | tr '\\0' x; echo; echo end", window: "100000" });
+  await eventually(() => terminal.text.length).toBeGreaterThanOrEqual(100_000);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(terminal.text.length).toBeLessThan(300_000);
+  const timer = setInterval(() => {
+    terminal.socket.send(JSON.stringify({ taken: { bytes: terminal.text.length } }));
+  }, 5);
+  onTestFinished(() => clearInterval(timer));
+  expect(await terminal.closed).toBe(1000);
+  expect(terminal.text.length).toBe(2_000_000 + "\r\nend\r\n".length);
+  expect(terminal.messages.at(-1)).toEqual({ exit: { exitCode: 0, signal: "" } });
+});
+
+test("nobody can have dealt with more than was sent", async () => {
+  const { host } = await aServer();
+  const terminal = open(host, { command: "sleep 300", window: "1000" });
+  terminal.socket.once("open", () => terminal.socket.send(JSON.stringify({ taken: { bytes: 1 } })));
+  expect(await terminal.closed).toBe(1008);
+});
+
 test("a message that is none closes the socket", async () => {
   const { host } = await aServer();
   const terminal = open(host, { command: "sleep 300" });
@@ -110,6 +132,7 @@ test("a message that is none closes the socket", async () => {
 
 test.for([
   { name: "a size of none", query: { cols: "0" }, status: 400 },
+  { name: "a window of none", query: { window: "0" }, status: 400 },
   { name: "cwd outside the root", query: { cwd: ".." }, status: 403 },
   { name: "a missing cwd", query: { cwd: "missing" }, status: 404 },
   { name: "an unknown process", query: { process_id: "1" }, status: 404 },
