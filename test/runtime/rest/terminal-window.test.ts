@@ -1,4 +1,5 @@
 /** @module */
+import { setImmediate } from "node:timers";
 import { expect, test } from "vitest";
 import { createWindow } from "../../../runtime/rest/terminal-window.ts";
 
