@@ -32,8 +32,19 @@ const AGENT = new Agent({ keepAlive: true });
 
 /** Sends a request; `path` goes out as it stands, other than with `fetch`. */
 export async function send(port: number, method: string, path: string, sent: Sent = {}): Promise<Answer> {
+  return await sendTo("127.0.0.1", port, method, path, sent);
+}
+
+/** The same, to another address. */
+export async function sendTo(
+  host: string,
+  port: number,
+  method: string,
+  path: string,
+  sent: Sent = {},
+): Promise<Answer> {
   return await new Promise<Answer>((resolve, reject) => {
-    const options = { host: "127.0.0.1", port, method, path, headers: sent.headers, agent: AGENT };
+    const options = { host, port, method, path, headers: sent.headers, agent: AGENT };
     const asked = request(options, (answer) => {
       const parts: Buffer[] = [];
       const done = () => {
