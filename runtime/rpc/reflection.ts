@@ -1,18 +1,27 @@
 /** gRPC server reflection: tells tools such as grpcurl what the other services are. Runs nothing. @module */
-import { type DescFile, type DescMessage, type DescService, toBinary } from "@bufbuild/protobuf";
+import {
+  createFileRegistry,
+  type DescFile,
+  type DescMessage,
+  type DescService,
+  fromJson,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
-import type { ServerReflectionRequest } from "../gen/grpc/reflection/v1/reflection_pb.ts";
-import type { ServerReflectionRequest as AlphaRequest } from "../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { ServerReflection, type ServerReflectionRequest } from "../gen/grpc/reflection/v1/reflection_pb.ts";
 
-type Request = ServerReflectionRequest | AlphaRequest;
+/** The older version, which many tools still ask: the same but for its name. */
+export const AlphaServerReflection = renamed(ServerReflection, "grpc.reflection.v1alpha");
+
 type Outcome = ReturnType<typeof noSuch> | ReturnType<typeof filesOf> | ReturnType<typeof servicesOf>;
 
-/** What a stream is answered with; both versions of the service have the same messages. */
+/** What a stream is answered with. */
 export interface Reflection {
-  serverReflectionInfo<T extends Request>(requests: AsyncIterable<T>): AsyncIterable<{
+  serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>): AsyncIterable<{
     validHost: string;
-    originalRequest: T;
+    originalRequest: ServerReflectionRequest;
     messageResponse: Outcome;
   }>;
 }
@@ -30,7 +39,7 @@ export function createReflection(services: readonly DescService[]): Reflection {
         yield { validHost: request.host, originalRequest: request, messageResponse: answerTo(request) };
       }
 
-      function answerTo({ messageRequest: { case: what, value } }: Request): Outcome {
+      function answerTo({ messageRequest: { case: what, value } }: ServerReflectionRequest): Outcome {
         if (what === "listServices") return servicesOf(services);
         if (what === "fileByFilename") return fileNamed(files.get(value), value);
         if (what === "fileContainingSymbol") return fileNamed(symbols.get(value), value);
@@ -44,6 +53,19 @@ export function createReflection(services: readonly DescService[]): Reflection {
       }
     },
   };
+}
+
+/** Describes a service, and its messages with it, in another package. */
+function renamed<T extends DescService>(service: T, into: string): T {
+  const { proto } = service.file;
+  const json = JSON.stringify(toJson(FileDescriptorProtoSchema, proto))
+    .replaceAll(proto.package, into)
+    .replaceAll(proto.package.replaceAll(".", "/"), into.replaceAll(".", "/"));
+  const file = fromJson(FileDescriptorProtoSchema, JSON.parse(json));
+  const found = createFileRegistry(file, () => undefined).getService(`${into}.${service.name}`);
+  if (!found) throw new TypeError(`Cannot describe ${service.typeName} in ${into}: it is not there`);
+  // The same methods and messages under other names: what is typed for the one fits the other.
+  return found as T;
 }
 
 function collect(file: DescFile, into: Map<string, DescFile>): void {

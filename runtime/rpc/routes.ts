@@ -1,7 +1,6 @@
 /** All Connect services of the runtime as one set of routes; it must not listen. @module */
 import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
 import { ServerReflection } from "../gen/grpc/reflection/v1/reflection_pb.ts";
-import { ServerReflection as AlphaServerReflection } from "../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { ContextsService } from "../gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ProcessesService } from "../gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService } from "../gen/process/v1/process_pb.ts";
@@ -9,7 +8,7 @@ import type { TokenCheck } from "../token.ts";
 import { type ContextsServiceOptions, createContextsService } from "./contexts.ts";
 import { createProcessService, type ProcessServiceOptions } from "./process.ts";
 import { createProcessesService, type ProcessesServiceOptions } from "./processes.ts";
-import { createReflection } from "./reflection.ts";
+import { AlphaServerReflection, createReflection } from "./reflection.ts";
 
 /** What the services work on, and who may call them. */
 export interface RoutesOptions extends ProcessServiceOptions, ProcessesServiceOptions, ContextsServiceOptions {

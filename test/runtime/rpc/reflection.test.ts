@@ -4,15 +4,15 @@ import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, createClient } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { ServerReflection } from "../../../runtime/gen/grpc/reflection/v1/reflection_pb.ts";
-import { ServerReflection as Alpha } from "../../../runtime/gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { AlphaServerReflection } from "../../../runtime/rpc/reflection.ts";
 import { aServer } from "./serving.ts";
 
 /** What is asked for, one after the other, on one stream. */
 type Question = { case: "listServices" | "fileByFilename" | "fileContainingSymbol"; value: string };
 
-async function ask(service: typeof ServerReflection | typeof Alpha, ...questions: Question[]) {
+async function ask(service: typeof ServerReflection, ...questions: Question[]) {
   const { transport } = await aServer();
-  const client = createClient(service as typeof ServerReflection, transport);
+  const client = createClient(service, transport);
   async function* requests() {
     for (const messageRequest of questions) yield { host: "here", messageRequest };
   }
@@ -27,7 +27,7 @@ const filesIn = ({ messageResponse: { case: what, value } }: Awaited<ReturnType<
   return fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
 };
 
-describe.for([ServerReflection, Alpha])("$typeName", (service) => {
+describe.for([ServerReflection, AlphaServerReflection])("$typeName", (service) => {
   test("lists every service, itself too", async () => {
     const [answer] = await ask(service, { case: "listServices", value: "" });
     expect(answer).toMatchObject({ validHost: "here", originalRequest: { messageRequest: { case: "listServices" } } });
