@@ -1,12 +1,12 @@
 /** A Chromium without a window for tests: Debian's, installed where there is none and this process may. Opens no page. @module */
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 import { type BrowserContext, chromium } from "playwright-core";
 import { onTestFinished } from "vitest";
 import { withLock } from "../../dev/cluster/lock.ts";
 import { installDebian } from "../installdebian.ts";
+import { makeTempFolder } from "../tempfolder.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 const DEBIANS = "/usr/bin/chromium";
@@ -44,8 +44,7 @@ export async function findChromium(progress: (line: string) => void): Promise<st
 
 /** Starts Chromium with an empty profile; both go with the test. */
 export async function startChromium(path: string): Promise<BrowserContext> {
-  const profile = mkdtempSync(join(tmpdir(), "hookbox-chromium-"));
-  onTestFinished(() => rmSync(profile, { recursive: true, force: true, maxRetries: 5 }));
+  const profile = makeTempFolder();
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: path,
     headless: true,

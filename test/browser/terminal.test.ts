@@ -1,21 +1,14 @@
 /** The router's terminal page in a real browser: our runtime in a Pod, our router, and Chromium. @module */
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, inject, test, vi } from "vitest";
-import { importRuntimeImage, RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
-import { makeNamespace, type Namespace, sleeper } from "../integration/namespace.ts";
+import { makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { startRouter } from "../integration/router.ts";
+import { aRuntime, needsRuntime } from "../integration/runtimepods.ts";
 import { findChromium, startChromium } from "./chromium.ts";
 
 const PATIENCE_MS = 60_000;
-const CONTAINER = {
-  name: "main",
-  image: RUNTIME_IMAGE,
-  imagePullPolicy: "IfNotPresent",
-  ports: [{ containerPort: 8080 }],
-  readinessProbe: { httpGet: { path: "/v1/health", port: 8080 }, periodSeconds: 1 },
-};
 const say = (line: string) => process.stdout.write(`browser: ${line}\n`);
 let chromium: string;
 
@@ -63,7 +56,7 @@ async function show(url: string): Promise<Shown> {
 /** Starts a Sandbox with the runtime, and a router; returns where its terminal is. */
 async function startSandbox(): Promise<{ ns: Namespace; url: string }> {
   const ns = await makeNamespace();
-  await ns.apply(sleeper("shell", {}, { containers: [CONTAINER] }));
+  await ns.apply(aRuntime("shell"));
   const { url } = await startRouter("--path-routing-prefix", "/s");
   return { ns, url: `${url}/s/${ns.name}/shell/8080/.hookbox/terminal` };
 }
@@ -72,7 +65,7 @@ async function startSandbox(): Promise<{ ns: Namespace; url: string }> {
 describe.runIf(inject("nodes") === "real")("the terminal page", () => {
   beforeAll(async () => {
     chromium = await findChromium(say);
-    await importRuntimeImage(dirname(inject("kubeconfig")));
+    await needsRuntime();
   }, 900_000);
 
   test("runs a shell: typing, resizing, interrupting, ending, starting anew", async () => {

@@ -1,10 +1,10 @@
 /** The published client at work inside sandboxes: our runtime, reached through our router, on a real node. @module */
-import { dirname } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import { importRuntimeImage, RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
+import { RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
 import { makeNamespace } from "../integration/namespace.ts";
 import { aPool, aTemplate, untilFull, untilReady } from "../integration/pools.ts";
 import { startRouter } from "../integration/router.ts";
+import { needsRuntime } from "../integration/runtimepods.ts";
 import { needsClient, runProgram, startProgram } from "./program.ts";
 
 needsClient();
@@ -28,7 +28,7 @@ const SERVING = {
 
 // Nothing runs on simulated nodes.
 describe.runIf(inject("nodes") === "real")("inside a sandbox", () => {
-  beforeAll(() => importRuntimeImage(dirname(inject("kubeconfig"))), 600_000);
+  beforeAll(needsRuntime, 600_000);
 
   test("commands and files work through the router; a request wakes a suspended sandbox", async () => {
     const ns = await makeNamespace();

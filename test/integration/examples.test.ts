@@ -1,10 +1,9 @@
 /** The examples are applied as they are, each in order of what it needs, and become Ready. @module */
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname } from "node:path";
 import { expect, inject, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { makeNamespace } from "./namespace.ts";
+import { needsRuntime } from "./runtimepods.ts";
 import { untilFull, untilReady } from "./pools.ts";
 
 const FOLDER = new URL("../../examples/", import.meta.url);
@@ -46,7 +45,7 @@ test(
   "the sandbox with the runtime becomes Ready, which means that it takes commands",
   { timeout: 600_000 },
   async () => {
-    if (inject("nodes") === "real") await importRuntimeImage(dirname(inject("kubeconfig")));
+    if (inject("nodes") === "real") await needsRuntime();
     const ns = await makeNamespace();
     await ns.apply(...read("agent.yaml"));
     await ns.untilReason("agent", "DependenciesReady");

@@ -1,6 +1,5 @@
 /** A router that is killed while requests wait in it: what it was about to do, another does. @module */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
@@ -11,6 +10,7 @@ import { type Loose, makeNamespace, type Namespace } from "./namespace.ts";
 import { startRouter } from "./router.ts";
 import { isReady } from "./runtimepods.ts";
 import { askAll, makeSuspended, tally } from "./routerload.ts";
+import { makeTempFolder } from "../tempfolder.ts";
 
 const SANDBOXES = 6;
 const EACH = 5;
@@ -65,8 +65,7 @@ async function startProxy(): Promise<ApiProxy> {
 function kubeconfigOf({ url }: ApiProxy): string {
   const config = parse(readFileSync(inject("kubeconfig"), "utf8"));
   for (const { cluster } of config.clusters) cluster.server = url;
-  const folder = mkdtempSync(join(tmpdir(), "hookbox-killed-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = makeTempFolder();
   const file = join(folder, "kubeconfig");
   writeFileSync(file, stringify(config), { mode: 0o600 });
   return file;

@@ -1,10 +1,9 @@
 /** Who gets the terminal page, and whose pages open terminals. @module */
 import { Buffer } from "node:buffer";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import type { Server } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { signToken } from "../../../router/access/scopedtoken.ts";
 import type { RouterSettings } from "../../../router/assemble.ts";
@@ -12,6 +11,7 @@ import { isForeign } from "../../../runtime/http/origin.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { fetchFrom } from "../client.ts";
 import { putReady, startBackend, startRouter } from "../stage.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 const browser: RouterSettings["browser"] = {
@@ -25,8 +25,7 @@ const token = signToken(Buffer.from(SECRET), { ns: "team-a", name: "demo", exp: 
 const FOREIGN = { Origin: "https://evil.example" };
 
 function scoped(): Partial<RouterSettings> {
-  const folder = mkdtempSync(join(tmpdir(), "hookbox-router-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = makeTempFolder();
   const secretFile = join(folder, "secret");
   writeFileSync(secretFile, SECRET);
   return { authz: { mode: "scoped-token", secretFile } };
