@@ -2,6 +2,12 @@
 import { Buffer } from "node:buffer";
 import type { AddressInfo, Server, Socket } from "node:net";
 
+/**
+ * How long a connection may be silent between requests, in milliseconds: longer than the 90 s after which Go's client
+ * drops an idle one, and than load balancers keep theirs, so that no end races with a request.
+ */
+export const KEEP_ALIVE_MS = 120_000;
+
 /** What every HTTP/2 connection begins with, and no request of HTTP/1.1. */
 const PREFACE = "PRI * HTTP/2.0\r\n";
 

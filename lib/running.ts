@@ -4,21 +4,23 @@
 export interface Running {
   begin(): void;
   end(): void;
-  /** Resolves when nothing runs; the last one who asked is told. */
+  /** Resolves when nothing runs. */
   idle(): Promise<void>;
 }
 
 /** Starts at nothing. */
 export function countRunning(): Running {
   let running = 0;
-  let onIdle = () => {};
+  let waiting: (() => void)[] = [];
   return {
     begin: () => {
       running++;
     },
     end: () => {
-      if (--running === 0) onIdle();
+      if (--running > 0) return;
+      for (const tell of waiting) tell();
+      waiting = [];
     },
-    idle: () => new Promise<void>((resolve) => running === 0 ? resolve() : onIdle = resolve),
+    idle: () => new Promise<void>((resolve) => running === 0 ? resolve() : waiting.push(resolve)),
   };
 }

@@ -26,9 +26,6 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** Longer than the 90 s after which Go's HTTP client drops an idle connection, so it never races with ours. */
-const KEEP_ALIVE_MS = 120_000;
-
 /** How long a stop waits for the last bytes of an answer, in milliseconds. */
 const LAST_BYTES_MS = 500;
 
@@ -91,16 +88,13 @@ interface Listener {
 async function onNode(app: App, hostname: string, port: number): Promise<Listener> {
   const { createAdaptorServer } = await import("@hono/node-server");
   const { Server: HTTPServer } = await import("node:http");
+  const { KEEP_ALIVE_MS, listenOn } = await import("./ports.ts");
   const server = createAdaptorServer({ fetch: (request) => app.fetch(request) });
   if (!(server instanceof HTTPServer)) throw new TypeError("Cannot serve: the adaptor gave no HTTP/1.1 server");
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, hostname, resolve);
-  });
-  const address = server.address();
+  const taken = await listenOn(server, hostname, port);
   return {
-    port: typeof address === "object" && address ? address.port : port,
+    port: taken,
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       // An answer may still be on its way: connections fall idle first, and are cut only after a while.

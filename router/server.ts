@@ -9,7 +9,7 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import { createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
-import { listenOn, sortByVersion } from "../lib/ports.ts";
+import { KEEP_ALIVE_MS, listenOn, sortByVersion } from "../lib/ports.ts";
 import type { Handler } from "./handle.ts";
 
 /** In PEM. */
@@ -40,8 +40,7 @@ export interface Listening {
 }
 
 const HTTP1 = {
-  /** Longer than load balancers keep idle connections. */
-  keepAliveTimeout: 120_000,
+  keepAliveTimeout: KEEP_ALIVE_MS,
   headersTimeout: 60_000,
   // A body may take as long as it takes: the proxy ends those in which nothing moves.
   requestTimeout: 0,

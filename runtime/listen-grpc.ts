@@ -3,14 +3,13 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { createServer as createHTTP1 } from "node:http";
 import { createServer as createHTTP2, type ServerHttp2Session } from "node:http2";
 import { createServer, type Socket } from "node:net";
-import { listenOn, sortByVersion } from "../lib/ports.ts";
+import { KEEP_ALIVE_MS, listenOn, sortByVersion } from "../lib/ports.ts";
 import { countRunning } from "../lib/running.ts";
 import type { Listening } from "./listen.ts";
 import type { Routes } from "./rpc/routes.ts";
 
 /** How long a connection may stay silent before its first bytes, in milliseconds. */
 const FIRST_BYTES_MS = 10_000;
-const KEEP_ALIVE_MS = 120_000;
 /** How long a close waits for the last bytes, in milliseconds. */
 const LAST_BYTES_MS = 200;
 

@@ -2,7 +2,7 @@
 import type { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { Duplex } from "node:stream";
-import { listenOn } from "../lib/ports.ts";
+import { KEEP_ALIVE_MS, listenOn } from "../lib/ports.ts";
 import { countRunning } from "../lib/running.ts";
 
 /** A port that is listened on. */
@@ -20,9 +20,6 @@ export interface Upgrades {
   wants(request: IncomingMessage): boolean;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): unknown;
 }
-
-/** How long a connection may be silent between requests, in milliseconds; Go's client drops one after 90 s. */
-const KEEP_ALIVE_MS = 120_000;
 
 /** Listens; `port` 0 takes a free one. @throws if the port is taken */
 export async function listen(
