@@ -5,9 +5,14 @@ import { sendAll } from "./send.ts";
 /** How many requests at once prepare and clear a run. */
 const CLIENTS = 16;
 
-/** Creates an object in the collection of `path`. @throws if the API server refuses it */
-export async function create(api: Api, path: ObjectPath, body: { kind: string; metadata: { name: string } }) {
-  const answer = await api.send({ method: "POST", path: pathOf(path), body });
+/** Creates an object in the collection of `path`; `query` as of the API server. @throws if the API server refuses it */
+export async function create(
+  api: Api,
+  path: ObjectPath,
+  body: { kind: string; metadata: { name: string } },
+  query: Record<string, string> = {},
+) {
+  const answer = await api.send({ method: "POST", path: pathOf(path), body, query });
   if (!isOk(answer)) throw answerError(`create ${body.kind} ${body.metadata.name}`, answer);
 }
 

@@ -18,8 +18,11 @@ export interface Meter {
 
 /** Starts to watch processes; memory is looked at every `everyMs`. */
 export function startMeter(processes: readonly Watched[], everyMs = 500): Meter {
-  const first = processes.map(({ pid }) => cpuSeconds(pid) ?? 0);
-  const last = processes.map(({ pid }, index) => ({ cpu: first[index] ?? 0, rss: memoryMiB(pid) ?? 0, peak: 0 }));
+  const last = processes.map(({ pid }) => {
+    const { cpuSeconds = 0, rssBytes = 0 } = readProcess(pid) ?? {};
+    return { cpu: cpuSeconds, rss: mib(rssBytes), peak: 0 };
+  });
+  const first = last.map(({ cpu }) => cpu);
   const begun = performance.now();
   const at: number[] = [];
   const series = processes.map((): number[] => []);
@@ -28,8 +31,8 @@ export function startMeter(processes: readonly Watched[], everyMs = 500): Meter 
     for (const [index, { pid }] of processes.entries()) {
       const seen = last[index];
       if (!seen) continue;
-      seen.cpu = cpuSeconds(pid) ?? seen.cpu;
-      seen.rss = memoryMiB(pid) ?? seen.rss;
+      const entry = readProcess(pid);
+      if (entry) Object.assign(seen, { cpu: entry.cpuSeconds, rss: mib(entry.rssBytes) });
       seen.peak = Math.max(seen.peak, seen.rss);
       series[index]?.push(seen.rss);
     }
@@ -49,11 +52,6 @@ export function startMeter(processes: readonly Watched[], everyMs = 500): Meter 
   };
 }
 
-function cpuSeconds(pid: number): number | undefined {
-  return readProcess(pid)?.cpuSeconds;
-}
-
-function memoryMiB(pid: number): number | undefined {
-  const { rssBytes } = readProcess(pid) ?? {};
-  return rssBytes === undefined ? undefined : Math.round(rssBytes / 1024 / 102.4) / 10;
+function mib(bytes: number): number {
+  return Math.round(bytes / 1024 / 102.4) / 10;
 }

@@ -1,5 +1,4 @@
 /** What stands before a shape begins: namespaces, templates, pools and idle Sandboxes. @module */
-import { answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
 import { create, createAll } from "../load/ask.ts";
 import { type Follower, followReady } from "../load/follower.ts";
 import { aClaim, aPool, aSandbox, aTemplate } from "../load/objects.ts";
@@ -62,16 +61,9 @@ export async function fillPools(arena: Arena, shape: Shape): Promise<Follower> {
   await createPools(arena, shape);
   if (!await untilFull(pools, shape)) throw new Error("Cannot begin: the pools do not fill");
   // The first claim after the start of an API server has that read its own schema: no cost of a claim.
-  await rehearse(arena.api, shape);
-  return pools;
-}
-
-/** Asks for a claim without making one. */
-async function rehearse(api: Api, shape: Shape): Promise<void> {
   const { namespace, name } = poolOf(shape, 0);
-  const path = pathOf({ resource: "sandboxclaims", namespace });
-  const answer = await api.send({ method: "POST", path, query: { dryRun: "All" }, body: aClaim("rehearsal", name) });
-  if (!isOk(answer)) throw answerError("rehearse a claim", answer);
+  await create(arena.api, { resource: "sandboxclaims", namespace }, aClaim("rehearsal", name), { dryRun: "All" });
+  return pools;
 }
 
 /** Waits until every pool has been full for a while; false if that does not come. */
