@@ -7,7 +7,7 @@ import { serve, type Server } from "../lib/serve.ts";
 import { type Api, isOk, pathOf } from "../kube/api.ts";
 import type { Builders } from "./children.ts";
 import { connect } from "../kube/connection.ts";
-import { type Credentials, credentialsOf } from "../kube/credentials.ts";
+import { clusterCredentials, type Credentials } from "../kube/credentials.ts";
 import { keep } from "./keep.ts";
 import { lead, type Work } from "./leader.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
@@ -33,7 +33,7 @@ export async function runKeeper(
   signal: AbortSignal,
 ): Promise<void> {
   const log = createLog(options.logLevel);
-  const credentials = await credentialsOf(options);
+  const credentials = await clusterCredentials(options);
   const metrics = createKeeperMetrics();
   let isReady = true;
   const server = await serveHealth(options, metrics, () => isReady && !signal.aborted, log);

@@ -62,7 +62,7 @@ export interface Kubeconfig {
 }
 
 /** Returns the credentials that a command line asks for: those of `kubeconfig`, or without one those of the Pod. */
-export async function credentialsOf(options: Kubeconfig): Promise<Credentials> {
+export async function clusterCredentials(options: Kubeconfig): Promise<Credentials> {
   const { kubeconfig, context } = options;
   return kubeconfig === undefined ? podCredentials() : await kubeconfigCredentials(kubeconfig, context);
 }

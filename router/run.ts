@@ -4,7 +4,7 @@ import process from "node:process";
 import type { Hono } from "hono";
 import { connect } from "../kube/connection.ts";
 import { sleep } from "../kube/sleep.ts";
-import { credentialsOf } from "../kube/credentials.ts";
+import { clusterCredentials } from "../kube/credentials.ts";
 import { createHealthApp } from "../lib/health.ts";
 import { createLog, errorFields, type Log } from "../lib/log.ts";
 import { serve, type Server } from "../lib/serve.ts";
@@ -24,7 +24,7 @@ const REREAD_MS = 60_000;
  */
 export async function runRouter(options: RouterOptions, signal: AbortSignal): Promise<void> {
   const log = createLog(options.logLevel);
-  const credentials = await credentialsOf(options);
+  const credentials = await clusterCredentials(options);
   const ending = new AbortController();
   const api = connect(credentials, { signal: ending.signal, userAgent: USER_AGENT });
   const router = assembleRouter(api, options, { log, write: (text) => process.stdout.write(text) }, ending.signal);
