@@ -15,7 +15,7 @@ import { createProcesses } from "./processes/processes.ts";
 import { createRest } from "./rest/rest.ts";
 import { createRoutes } from "./rpc/routes.ts";
 import { createWebHandler } from "./rpc/web.ts";
-import { createTerminalSockets } from "./rest/terminal-socket.ts";
+import { createTerminalSockets } from "./terminal/socket.ts";
 import { createTokenCheck, tokenIsMounted } from "./token.ts";
 
 /** A runtime that listens. */

@@ -4,7 +4,7 @@
  * Published (Agent Sandbox runtime reference, section 9.2): `GET`, `HEAD`, `PUT`, `DELETE /v1/files/{path}`,
  * `GET /v1/health`, `GET /v1/metadata`. Slashes in `{path}` may be percent-encoded or not. Errors are `{code, message}`.
  *
- * Ours (`restmore.ts`, `restbind.ts`):
+ * Ours (`extras.ts`, `bind.ts`):
  *
  * | request | answer |
  * |---|---|
@@ -34,9 +34,9 @@ import type { Root } from "../confine.ts";
 import { createGuard } from "../http/guard.ts";
 import { type HTTPEnv, rawPath } from "../http/httppath.ts";
 import { filterMetadata } from "./metadata.ts";
-import { addBinding } from "./restbind.ts";
-import { addFiles } from "./restfiles.ts";
-import { addMore } from "./restmore.ts";
+import { addBinding } from "./bind.ts";
+import { addFiles } from "./files.ts";
+import { addMore } from "./extras.ts";
 import type { TokenCheck } from "../token.ts";
 
 /** What the app serves and may use. */

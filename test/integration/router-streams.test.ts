@@ -166,7 +166,7 @@ function withWebSockets(name: string): Loose {
 /** A container that runs a file of this folder. The runtime's image has Node, and in its folder what the runtime imports. */
 function aProgram(name: string, file: string, port: number): Loose {
   const { image, imagePullPolicy } = SERVING.containers[0]!;
-  const program = readFileSync(new URL(file, import.meta.url), "utf8");
+  const program = readFileSync(new URL(`programs/${file}`, import.meta.url), "utf8");
   return {
     name,
     image,

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { parseDuration } from "../../../lib/durations.ts";
 import { readOptions } from "../../../router/options/options.ts";
 
 const read = (...args: string[]) => readOptions(["--authz-mode", "allow-all", ...args])!;
@@ -56,15 +55,3 @@ describe("readOptions()", () => {
     ["--authz-cookie-samesite", "loose"],
   ])("refuses %s %s", (args) => expect(() => read(`${args[0]}=${args[1]}`)).toThrow(/^Cannot /));
 });
-
-test.for<[string, number | undefined]>([
-  ["180s", 180_000],
-  ["1m30s", 90_000],
-  ["200ms", 200],
-  ["0.5h", 1_800_000],
-  ["0", 0],
-  ["5", undefined],
-  ["", undefined],
-  ["1d", undefined],
-  ["-5s", undefined],
-])("parseDuration() reads %s as %s", ([text, ms]) => expect(parseDuration(text)).toBe(ms));

@@ -8,7 +8,7 @@ import { WebSocket } from "ws";
 import { createRoot } from "../../../runtime/confine.ts";
 import { listen } from "../../../runtime/listen.ts";
 import { createProcesses } from "../../../runtime/processes/processes.ts";
-import { createTerminalSockets, TERMINAL_PROTOCOL } from "../../../runtime/rest/terminal-socket.ts";
+import { createTerminalSockets, TERMINAL_PROTOCOL } from "../../../runtime/terminal/socket.ts";
 import { createTokenCheck } from "../../../runtime/token.ts";
 import { eventually } from "../eventually.ts";
 

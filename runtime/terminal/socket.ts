@@ -10,7 +10,7 @@ import { isForeign } from "../http/origin.ts";
 import { SpawnError } from "../processes/command.ts";
 import { findExecutable } from "../processes/executable.ts";
 import type { Process, Processes } from "../processes/processes.ts";
-import { serveTerminal } from "./terminal-frames.ts";
+import { serveTerminal } from "./frames.ts";
 import type { TokenCheck } from "../token.ts";
 
 /** What terminals work on. */

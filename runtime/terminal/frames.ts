@@ -3,7 +3,7 @@ import type { Buffer } from "node:buffer";
 import type { WebSocket } from "ws";
 import { readOutput } from "../processes/output.ts";
 import type { Process, Processes } from "../processes/processes.ts";
-import { createWindow, type OutputWindow } from "./terminal-window.ts";
+import { createWindow, type OutputWindow } from "./window.ts";
 
 const PING_MS = 30_000;
 /** How long the other side may take to say goodbye. */

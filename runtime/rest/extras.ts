@@ -15,7 +15,7 @@ import { unpackInto } from "../files/unpack.ts";
 import { type WatchEvent, watchFolder } from "../files/watch.ts";
 import { type HTTPEnv, wirePath } from "../http/httppath.ts";
 import type { RestOptions } from "./rest.ts";
-import { flagOf, modeOf, pathOf } from "./restfiles.ts";
+import { flagOf, modeOf, pathOf } from "./files.ts";
 
 /** Bytes of a JSON body that names two paths. */
 const SMALL_BODY_BYTES = 64 * 1024;
