@@ -28,6 +28,14 @@ export const SHAPES: readonly Shape[] = [
     arrivals: rate(30),
   },
   { ...CLAIMS, name: "claims-burst", about: "300 claims at once on a pool of 300", arrivals: BURST },
+  {
+    ...CLAIMS,
+    name: "claims-burst-slices",
+    about: "300 claims at once on ten pools of 30",
+    pools: 10,
+    replicas: 30,
+    arrivals: BURST,
+  },
   { ...CLAIMS, name: "claims-stream", about: "claims at 20/s on a pool of 300" },
   { ...CLAIMS, name: "claims-stream-100", about: "claims at 20/s on a pool of 100", replicas: 100 },
   {
