@@ -1,4 +1,5 @@
-/** What a process wrote, kept up to a limit and read again from any offset; it must not hold up the process. @module */
+/** What a process wrote, kept up to a limit and read again from any offset; it knows no process. @module */
+import { createHold, type Flow } from "./hold.ts";
 
 /** A piece of output; `offset` counts the bytes of both streams in the order in which they came. */
 export interface Piece {
@@ -17,6 +18,8 @@ export interface OutputLog {
   end(): void;
   /** Offset of the next byte. */
   size(): number;
+  /** Takes note that everything before `offset` has arrived where it was sent. */
+  acknowledge(offset: number): void;
   /**
    * Reads from `offset` on, as fast as the caller takes it, until the log has ended; without `follow` until the end of
    * what there is. A reader that falls behind what is kept is told so and goes on with the oldest that is left.
@@ -30,10 +33,17 @@ const PIECE_BYTES = 64 * 1024;
 const SMALL_BYTES = 4 * 1024;
 /** What a piece costs besides its bytes, so that a log of tiny ones stays within its limit too. */
 const PIECE_COST = 128;
+/** How far what writes may be ahead of what was acknowledged; less than a log keeps, so that nothing of it is dropped. */
+const AHEAD_BYTES = 1 << 20;
 
-/** Makes a log that keeps about the last `keepBytes` bytes. */
-export function createLog(keepBytes: number): OutputLog {
+/**
+ * Makes a log that keeps about the last `keepBytes` bytes.
+ *
+ * @param flow stops and starts what writes, so that no reader loses anything; absent: it never waits
+ */
+export function createLog(keepBytes: number, flow?: Flow): OutputLog {
   const store = createStore(keepBytes);
+  const hold = flow && createHold(flow, Math.min(AHEAD_BYTES, keepBytes / 2));
   let ended = false;
   let changed = Promise.withResolvers<void>();
   const tell = () => {
@@ -43,6 +53,7 @@ export function createLog(keepBytes: number): OutputLog {
   return {
     append: (stream, bytes) => {
       for (let at = 0; at < bytes.length; at += PIECE_BYTES) store.add(stream, bytes.slice(at, at + PIECE_BYTES));
+      hold?.written(store.spent());
       tell();
     },
     end: () => {
@@ -50,39 +61,55 @@ export function createLog(keepBytes: number): OutputLog {
       tell();
     },
     size: store.size,
+    acknowledge: (offset) => hold?.taken(store.spentBefore(offset)),
     async *read(offset, { follow, signal }) {
       const aborted = signal && new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+      const left = hold?.entered();
       let at = offset;
-      while (!signal?.aborted) {
-        const oldest = store.oldest();
-        if (at < oldest) {
-          yield { beforeOffset: oldest };
-          at = oldest;
+      try {
+        while (!signal?.aborted) {
+          const oldest = store.oldest();
+          if (at < oldest) {
+            yield { beforeOffset: oldest };
+            at = oldest;
+          }
+          const piece = store.at(at);
+          if (piece) {
+            yield { piece };
+            at = piece.offset + piece.bytes.length;
+          } else if (ended || !follow) return;
+          else await Promise.race(aborted ? [changed.promise, aborted] : [changed.promise]);
         }
-        const piece = store.at(at);
-        if (piece) {
-          yield { piece };
-          at = piece.offset + piece.bytes.length;
-        } else if (ended || !follow) return;
-        else await Promise.race(aborted ? [changed.promise, aborted] : [changed.promise]);
+      } finally {
+        left?.();
       }
     },
   };
 }
 
+/** A piece, and what all pieces up to its end have cost. */
+interface Kept extends Piece {
+  spent: number;
+}
+
 interface Store {
   add(stream: Piece["stream"], bytes: Uint8Array): void;
   size(): number;
+  /** What all pieces have cost so far, those that were dropped too. */
+  spent(): number;
+  /** What all pieces that end at `offset` or before have cost. */
+  spentBefore(offset: number): number;
   /** Offset of the first byte that is still there. */
   oldest(): number;
   /** The piece that holds the byte at `offset`, from that byte on; `undefined` if it has not come yet. */
-  at(offset: number): Piece | undefined;
+  at(offset: number): Kept | undefined;
 }
 
 function createStore(keepBytes: number): Store {
-  let pieces: Piece[] = [];
+  let pieces: Kept[] = [];
   let first = 0;
   let cost = 0;
+  let spent = 0;
   let size = 0;
   const drop = () => {
     while (cost > keepBytes && first < pieces.length) cost -= PIECE_COST + (pieces[first++]?.bytes.length ?? 0);
@@ -93,35 +120,40 @@ function createStore(keepBytes: number): Store {
   return {
     add: (stream, bytes) => {
       const last = pieces.at(-1);
-      if (last && pieces.length > first && last.stream === stream && last.bytes.length + bytes.length <= SMALL_BYTES) {
-        pieces[pieces.length - 1] = { ...last, bytes: joined(last.bytes, bytes) };
-      } else {
-        pieces.push({ offset: size, stream, bytes });
-        cost += PIECE_COST;
-      }
-      cost += bytes.length;
+      const joins = last && pieces.length > first && last.stream === stream &&
+        last.bytes.length + bytes.length <= SMALL_BYTES;
+      const more = bytes.length + (joins ? 0 : PIECE_COST);
+      spent += more;
+      if (joins) pieces[pieces.length - 1] = { ...last, bytes: joined(last.bytes, bytes), spent };
+      else pieces.push({ offset: size, stream, bytes, spent });
+      cost += more;
       size += bytes.length;
       drop();
     },
     size: () => size,
+    spent: () => spent,
+    spentBefore: (offset) => {
+      const next = pieces[indexOf(pieces, first, offset)];
+      return next ? next.spent - next.bytes.length - PIECE_COST : spent;
+    },
     oldest: () => pieces[first]?.offset ?? size,
     at: (offset) => from(pieces[indexOf(pieces, first, offset)], offset),
   };
 }
 
 /** The first index from `low` on whose piece ends after `offset`. */
-function indexOf(pieces: Piece[], low: number, offset: number): number {
+function indexOf(pieces: Kept[], low: number, offset: number): number {
   let high = pieces.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    const { offset: start, bytes } = pieces[middle] as Piece;
+    const { offset: start, bytes } = pieces[middle] as Kept;
     if (start + bytes.length <= offset) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-function from(piece: Piece | undefined, offset: number): Piece | undefined {
+function from(piece: Kept | undefined, offset: number): Kept | undefined {
   if (!piece || piece.offset >= offset) return piece;
   return { ...piece, offset, bytes: piece.bytes.subarray(offset - piece.offset) };
 }

@@ -1,6 +1,7 @@
 /** The processes that the runtime has started, by id; it must not know a wire. @module */
 import type { Command } from "./command.ts";
 import { drained } from "./drain.ts";
+import type { Flow } from "./hold.ts";
 import { watchLimits } from "./limits.ts";
 import { createLog, type OutputLog } from "./log.ts";
 import { type Finished, run, type RunLimits } from "./run.ts";
@@ -44,6 +45,8 @@ export interface ProcessOptions {
   stdin?: boolean;
   /** Keeps its output, and the process in the list after its end. @default {false} */
   detached?: boolean;
+  /** Holds a detached process up rather than lose output that nobody has read yet. @default {false} */
+  lossless?: boolean;
   name?: string;
   /** Milliseconds until it is killed. */
   timeoutMs?: number | undefined;
@@ -91,7 +94,7 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
   const bound = (command: Command): Command => ({ ...command, env: { ...env(), ...command.env } });
   const add = (command: Command, running: Running, more: ProcessOptions = {}): Process => {
     touch();
-    const log = more.detached ? createLog(keepOutputBytes) : undefined;
+    const log = more.detached ? createLog(keepOutputBytes, more.lossless ? flowOf(running) : undefined) : undefined;
     const entry = follow(command, running, more, log);
     // An id is used again only when its process has ended: what is left of that one goes.
     byId.delete(running.pid);
@@ -158,6 +161,14 @@ function follow(command: Command, running: Running, more: ProcessOptions, log: O
     resolve(entry.end);
   });
   return entry;
+}
+
+function flowOf({ stdout, stderr }: Running): Flow {
+  const streams = [stdout, stderr];
+  return {
+    pause: () => streams.forEach((stream) => stream.pause()),
+    resume: () => streams.forEach((stream) => stream.resume()),
+  };
 }
 
 async function closeLog(running: Running, log: OutputLog): Promise<void> {

@@ -7,6 +7,7 @@ import type { Metrics } from "../processes/metrics.ts";
 import type { End, Process, Processes } from "../processes/processes.ts";
 import { coded } from "./errors.ts";
 import { commandOf, findProcess, findRunning, sizeOf, throwIfBrokenOff } from "./lookup.ts";
+import { createOnce } from "./once.ts";
 
 /** What the service works on. */
 export interface ProcessesServiceOptions {
@@ -15,13 +16,21 @@ export interface ProcessesServiceOptions {
   metrics: Metrics;
 }
 
+/** How many requests are known again; whoever repeats one does so within seconds. */
+const REMEMBERED_REQUESTS = 10_000;
+
 /** Makes the service. */
 export function createProcessesService(options: ProcessesServiceOptions): ServiceImpl<typeof ProcessesService> {
   const { processes, metrics } = options;
+  const once = createOnce<{ processId: number }>(REMEMBERED_REQUESTS);
   return {
     list: () => ({ processes: processes.list().map(infoOf) }),
-    startDetached: (request) => startDetached(options, request),
+    startDetached: (request) => once(request.requestId, () => startDetached(options, request)),
     attach: (request, context) => attach(processes, request, context),
+    acknowledge: ({ processId, offset }) => {
+      logOf(findProcess(processes, processId)).acknowledge(Number(offset));
+      return {};
+    },
     wait: async ({ processId }, { signal }) => {
       const entry = findProcess(processes, processId);
       const brokenOff = new Promise<undefined>((resolve) => signal.addEventListener("abort", () => resolve(undefined)));
@@ -57,8 +66,8 @@ function metricsOf(metrics: Metrics) {
 async function startDetached({ root, processes }: ProcessesServiceOptions, request: StartDetachedRequest) {
   const command = await commandOf(root, request.config);
   const timeoutMs = request.timeoutMs === undefined ? undefined : Number(request.timeoutMs);
-  const { name, stdin } = request;
-  const more = { detached: true, size: sizeOf(request.pty), name, stdin, timeoutMs };
+  const { name, stdin, lossless } = request;
+  const more = { detached: true, lossless, size: sizeOf(request.pty), name, stdin, timeoutMs };
   const entry = await coded(processes.start(command, more));
   return { processId: entry.running.pid };
 }
@@ -74,6 +83,7 @@ async function* attach(processes: Processes, request: AttachRequest, { signal }:
       Code.OutOfRange,
     );
   }
+  log.acknowledge(offset);
   const detach = processes.attach(entry);
   try {
     for await (const read of log.read(offset, { follow: !request.noFollow, signal })) {

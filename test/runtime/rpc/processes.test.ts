@@ -1,5 +1,7 @@
 /** hookbox.runtime.v1.ProcessesService: detached processes outlive their callers, and metrics. @module */
 import { Code, createClient } from "@connectrpc/connect";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type AttachResponse, ProcessesService } from "../../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService } from "../../../runtime/gen/process/v1/process_pb.ts";
@@ -126,4 +128,57 @@ test("GetMetrics counts who runs and who reads, and what each session uses", asy
   expect(Number(processes[0]?.rssBytes)).toBeGreaterThan(0);
   await client.kill({ processId });
   await attached;
+});
+
+test("a request that is sent again starts nothing again", async () => {
+  const { client, root } = await clients();
+  const request = { config: shell(`echo run >> runs`, { cwd: root }), requestId: "a" };
+  const [{ processId }, second] = await Promise.all([client.startDetached(request), client.startDetached(request)]);
+  await client.wait({ processId });
+  const third = await client.startDetached(request);
+  expect([second.processId, third.processId]).toEqual([processId, processId]);
+  const other = await client.startDetached({ ...request, requestId: "b" });
+  await client.wait(other);
+  expect(readFileSync(join(root, "runs"), "utf8")).toBe("run\nrun\n");
+});
+
+test("a request that failed may be sent again", async () => {
+  const { client, root } = await clients();
+  const request = { config: { command: [join(root, "later")] }, requestId: "a" };
+  await expect(client.startDetached(request)).rejects.toMatchObject({ code: Code.NotFound });
+  writeFileSync(join(root, "later"), "#!/bin/sh\n", { mode: 0o755 });
+  expect(await client.startDetached(request)).toMatchObject({ processId: expect.any(Number) });
+});
+
+test("lossless: a process waits for its reader, who loses nothing, not even by leaving for a while", async () => {
+  const { client } = await clients();
+  const config = shell("head -c 1000000 /dev/zero; echo end >&2");
+  const { processId } = await client.startDetached({ config, lossless: true });
+  let offset = 0;
+  const take = async ({ event }: AttachResponse) => {
+    if (event.case === "truncated") throw new Error(`lost before ${event.value.beforeOffset}`);
+    if (event.case !== "output") return;
+    offset = Number(event.value.offset) + (event.value.data.value as Uint8Array).length;
+    await client.acknowledge({ processId, offset: BigInt(offset) });
+  };
+  for (let pieces = 0; offset < 200_000;) {
+    for await (const event of client.attach({ processId, offset: BigInt(offset) })) {
+      await take(event);
+      if (++pieces % 3 === 0) break;
+    }
+  }
+  for await (const event of client.attach({ processId, offset: BigInt(offset) })) await take(event);
+  expect(offset).toBe(1_000_004);
+});
+
+test("lossless: what was sent and not acknowledged is there again", async () => {
+  const { client } = await clients();
+  const { processId } = await client.startDetached({ config: shell("head -c 500000 /dev/zero"), lossless: true });
+  const stream = client.attach({ processId })[Symbol.asyncIterator]();
+  for (let at = 0; at < 50_000;) {
+    const { event } = (await stream.next()).value as AttachResponse;
+    at += event.case === "output" ? (event.value.data.value as Uint8Array).length : 0;
+  }
+  const { value } = await client.attach({ processId })[Symbol.asyncIterator]().next();
+  expect(word(value as AttachResponse)).toMatch(/^0:/);
 });
