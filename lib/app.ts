@@ -3,11 +3,13 @@ import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
 import { timeout } from "hono/timeout";
-import * as z from "zod";
-import { type HookCalls, issuePaths } from "./hook.ts";
+import type { Exchange } from "./exchange.ts";
+import { MAX_UNEXPLAINED_DELETIONS } from "./guard.ts";
+import type { HookCalls } from "./hook.ts";
 import { createHealthApp } from "./health.ts";
 import { createLog, errorFields, type Log } from "./log.ts";
 import { createHookMetrics, type HookMetrics } from "./metrics.ts";
+import { type Endpoint, replyOf } from "./reply.ts";
 
 /** Limits and outlets of a hook app; every field has a default. */
 export interface HookAppOptions {
@@ -23,6 +25,8 @@ export interface HookAppOptions {
   maxConcurrency?: number;
   /** Share of the observed children (0 to 1) that an answer may delete without naming a reason. @default {0.1} */
   maxUnexplainedDeletions?: number;
+  /** Is given each request that the hook was asked, with its answer; must return at once and never throw. @default {() => {}} */
+  record?: (exchange: Exchange) => void;
   /** False while the process is stopping: `/readyz` then answers 503. */
   ready?: () => boolean;
 }
@@ -35,8 +39,6 @@ const REFUSAL_RETRY_SECONDS = 30;
 export const STOPPING = "stopping";
 
 type Settings = Required<HookAppOptions>;
-/** What a good request comes to: an answer to send as JSON, or the response that says why there is none. */
-type Outcome = { answer: object } | { refusal: Response };
 
 /**
  * Makes the app of one hook: `POST /sync`, `POST /customize` (where the hook has one), `GET /healthz`, `/readyz`,
@@ -53,11 +55,8 @@ type Outcome = { answer: object } | { refusal: Response };
 export function createHookApp(hook: HookCalls, options: HookAppOptions = {}): Hono {
   const settings = withDefaults(options);
   const app = createHealthApp(settings.ready, settings.metrics, STOPPING);
-  const { customize } = hook;
-  app.route("/", endpoint(hook.name, "sync", settings, (body) => syncAnswer(hook, body, settings)));
-  if (customize) {
-    app.route("/", endpoint(hook.name, "customize", settings, (body) => ({ answer: customize(body) })));
-  }
+  app.route("/", endpoint(hook, "sync", settings));
+  if (hook.customize) app.route("/", endpoint(hook, "customize", settings));
   return app;
 }
 
@@ -69,97 +68,72 @@ function withDefaults(options: HookAppOptions): Settings {
     maxBodyBytes: 64 * 1024 * 1024,
     maxRequestMs: 8000,
     maxConcurrency: 256,
-    maxUnexplainedDeletions: 0.1,
+    maxUnexplainedDeletions: MAX_UNEXPLAINED_DELETIONS,
+    record: () => {},
     ready: () => true,
     ...options,
   };
 }
 
-function syncAnswer(hook: HookCalls, body: unknown, { now, log, metrics, maxUnexplainedDeletions }: Settings): Outcome {
-  const outcome = hook.sync(body, now(), maxUnexplainedDeletions);
-  if ("answer" in outcome) return outcome;
-  const { message, children } = outcome.refusal;
-  metrics.refusals.inc({ hook: hook.name });
-  log("error", "Answer refused by the guard", { hook: hook.name, ...parentOf(body), refusal: message, children });
-  return { refusal: retryLater(message, REFUSAL_RETRY_SECONDS) };
-}
-
-function endpoint(hook: string, name: string, settings: Settings, answer: (body: unknown) => Outcome): Hono {
+function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono {
   const { metrics, log } = settings;
+  const labels = { hook: hook.name, endpoint: name };
   const app = new Hono();
   let inFlight = 0;
   app.use(`/${name}`, async (c, next) => {
-    const stop = metrics.duration.startTimer({ hook, endpoint: name });
-    metrics.inFlight.set({ hook }, ++inFlight);
+    const stop = metrics.duration.startTimer(labels);
+    metrics.inFlight.set({ hook: hook.name }, ++inFlight);
     if (inFlight <= settings.maxConcurrency) await next();
-    else c.res = retryLater("too many requests at once", BUSY_RETRY_SECONDS);
-    metrics.inFlight.set({ hook }, --inFlight);
-    metrics.requests.inc({ hook, endpoint: name, code: String(c.res.status) });
+    else c.res = Response.json({ error: "too many requests at once" }, retryAfter(BUSY_RETRY_SECONDS));
+    metrics.inFlight.set({ hook: hook.name }, --inFlight);
+    metrics.requests.inc({ ...labels, code: String(c.res.status) });
     stop();
   });
   // Before the body limit, which reads the whole body.
   app.use(`/${name}`, timeout(settings.maxRequestMs, () => new HTTPException(504, { message: "Request is too slow" })));
   app.use(`/${name}`, bodyLimit({ maxSize: settings.maxBodyBytes, onError: () => refuse(413, "body is too large") }));
-  app.post(`/${name}`, async (c) => {
-    const bytes = await c.req.arrayBuffer();
-    const count = (direction: "in" | "out", size: number) =>
-      metrics.bytes.inc({ hook, endpoint: name, direction }, size);
-    count("in", bytes.byteLength);
-    let body: unknown;
-    try {
-      body = parseBody(new TextDecoder().decode(bytes));
-      const outcome = answer(body);
-      if ("refusal" in outcome) return outcome.refusal;
-      const text = new TextEncoder().encode(JSON.stringify(outcome.answer));
-      count("out", text.byteLength);
-      return new Response(text, { headers: { "Content-Type": "application/json" } });
-    } catch (error) {
-      log("error", "Request failed", { hook, endpoint: name, ...parentOf(body), ...causeOf(error) });
-      return errorAnswer(error);
-    }
-  });
+  app.post(`/${name}`, async (c) => answer(hook, name, new Uint8Array(await c.req.arrayBuffer()), settings));
   app.all(`/${name}`, () => refuse(405, "use POST"));
   app.onError((error) => {
     const status = error instanceof HTTPException ? error.status : 500;
-    log("error", "Request failed", { hook, endpoint: name, ...errorFields(error) });
+    log("error", "Request failed", { ...labels, ...errorFields(error) });
     return refuse(status, error instanceof HTTPException ? error.message : "Cannot read the request");
   });
   return app;
 }
 
-/** Text that is no JSON. The parser's own message quotes the body, so it stays here. */
-class BodyError extends Error {
-  override name = "BodyError";
-}
-
-function parseBody(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new BodyError("Cannot parse the body: it is no JSON");
+/** Waits for nothing from the clock's look to the record, so that a recording has the order in which the hook was asked. */
+function answer(hook: HookCalls, name: Endpoint, bytes: Uint8Array, settings: Settings): Response {
+  const { metrics, log } = settings;
+  const labels = { hook: hook.name, endpoint: name };
+  const at = settings.now();
+  const { status, text, request, refusal, cause } = replyOf(
+    hook,
+    name,
+    new TextDecoder().decode(bytes),
+    at,
+    settings.maxUnexplainedDeletions,
+  );
+  const body = new TextEncoder().encode(text);
+  metrics.bytes.inc({ ...labels, direction: "in" }, bytes.byteLength);
+  if (status === 200) metrics.bytes.inc({ ...labels, direction: "out" }, body.byteLength);
+  if (cause) log("error", "Request failed", { ...labels, ...parentOf(request), ...cause });
+  if (refusal) {
+    const { message, children } = refusal;
+    metrics.refusals.inc({ hook: hook.name });
+    log("error", "Answer refused by the guard", { hook: hook.name, ...parentOf(request), refusal: message, children });
   }
-}
-
-/** A bad request needs no stack: it is the caller's. */
-function causeOf(error: unknown): Record<string, unknown> {
-  if (error instanceof BodyError) return { error: error.message };
-  return error instanceof z.ZodError ? { issues: issuePaths(error) } : errorFields(error);
-}
-
-function errorAnswer(error: unknown): Response {
-  if (error instanceof BodyError) return refuse(400, error.message);
-  if (error instanceof z.ZodError) {
-    return Response.json({ error: "Cannot read the request", issues: issuePaths(error) }, { status: 400 });
-  }
-  return refuse(500, `Cannot answer: ${error instanceof Error ? error.name : "unknown error"}, see the hook's log`);
+  if (request !== undefined) settings.record({ at, ...labels, status, request: bytes, answer: body });
+  const headers = { "Content-Type": "application/json" };
+  return new Response(body, status === 429 ? retryAfter(REFUSAL_RETRY_SECONDS, headers) : { status, headers });
 }
 
 function refuse(status: number, error: string): Response {
   return Response.json({ error }, { status });
 }
 
-function retryLater(error: string, seconds: number): Response {
-  return Response.json({ error }, { status: 429, headers: { "Retry-After": String(seconds) } });
+function retryAfter(seconds: number, headers: Record<string, string> = {}) {
+  return { status: 429, headers: { ...headers, "Retry-After": String(seconds) } };
 }
 
 /** Names the parent of a request for the log; nothing where the body is not that far in shape. */

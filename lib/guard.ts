@@ -8,6 +8,9 @@ export interface Refusal {
   children: string[];
 }
 
+/** Share of the observed children that an answer may delete without a reason, where nobody says another. */
+export const MAX_UNEXPLAINED_DELETIONS = 0.1;
+
 /** Kinds that hold users' data: never deleted without a reason, however few they are. */
 const PRECIOUS_KINDS = new Set(["PersistentVolumeClaim"]);
 

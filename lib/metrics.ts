@@ -9,6 +9,8 @@ export interface HookMetrics {
   bytes: Counter<"hook" | "endpoint" | "direction">;
   inFlight: Gauge<"hook">;
   refusals: Counter<"hook">;
+  /** Exchanges that a recording lacks, by why. */
+  unrecorded: Counter<"cause">;
   text(): Promise<string>;
   contentType: string;
 }
@@ -47,6 +49,12 @@ export function createHookMetrics(): HookMetrics {
       name: "hookbox_hook_guard_refusals_total",
       help: "Answers held back because they would have deleted children without a reason",
       labelNames: ["hook"],
+      registers,
+    }),
+    unrecorded: new Counter({
+      name: "hookbox_hook_unrecorded_total",
+      help: "Requests that the recording lacks: too many waited for the disk (backlog), or a write failed (write)",
+      labelNames: ["cause"],
       registers,
     }),
     text: () => registry.metrics(),

@@ -3,8 +3,9 @@ import { parseArgs } from "node:util";
 import { createHookApp, STOPPING } from "./app.ts";
 import { createHealthApp } from "./health.ts";
 import type { HookCalls } from "./hook.ts";
-import { createLog, type LogLevel } from "./log.ts";
-import { createHookMetrics } from "./metrics.ts";
+import { createLog, type Log, type LogLevel } from "./log.ts";
+import { createHookMetrics, type HookMetrics } from "./metrics.ts";
+import type { Recording } from "./recording.ts";
 import { commandLine, exit, serve, type Server, stopOnSignal } from "./serve.ts";
 
 /** What every hook takes on its command line. */
@@ -19,6 +20,9 @@ export interface HookSettings {
   maxBatchSize: number;
   maxRefillRate: number;
   replenishDelaySeconds: number;
+  /** Folder that requests and answers are recorded in; empty: none. */
+  record: string;
+  recordMaxBytes: number;
 }
 
 const OPTIONS = {
@@ -31,6 +35,8 @@ const OPTIONS = {
   "max-batch-size": { type: "string", default: "300" },
   "max-refill-rate": { type: "string", default: "0" },
   "replenish-delay-seconds": { type: "string", default: "0" },
+  record: { type: "string", default: "" },
+  "record-max-bytes": { type: "string", default: "268435456" },
   help: { type: "boolean", default: false },
 } as const;
 
@@ -39,6 +45,8 @@ const HELP = `Options:
   --host H             address to listen on (default 0.0.0.0)
   --cluster-domain D   DNS domain of the cluster (default cluster.local)
   --log-level L        debug, info, warn or error (default info)
+  --record DIR         folder to record requests and answers in, for hookbox replay: whole objects, with their values
+  --record-max-bytes N size of that folder: of more, the oldest files go (default 268435456)
   --help               this text
 
 Of the hooks for claims and pools:
@@ -70,6 +78,8 @@ export function readSettings(args: string[]): { settings: HookSettings; position
     maxBatchSize: Math.floor(atLeast(1, "max-batch-size", values["max-batch-size"])),
     maxRefillRate: atLeast(0, "max-refill-rate", values["max-refill-rate"]),
     replenishDelaySeconds: atLeast(0, "replenish-delay-seconds", values["replenish-delay-seconds"]),
+    record: values.record,
+    recordMaxBytes: atLeast(1_000_000, "record-max-bytes", values["record-max-bytes"]),
   };
   return { settings, positionals, help: values.help };
 }
@@ -87,14 +97,24 @@ function atLeast(least: number, option: string, text: string): number {
 export async function serveHooks(hooks: HookCalls[], settings: HookSettings, onlyOne: boolean): Promise<Server> {
   const log = createLog(settings.logLevel);
   const metrics = createHookMetrics();
+  const recording = await startRecording(settings, log, metrics);
   let ready = true;
   const app = createHealthApp(() => ready, metrics, STOPPING);
   for (const hook of hooks) {
-    const hookApp = createHookApp(hook, { log, metrics, ready: () => ready });
+    const hookApp = createHookApp(hook, { log, metrics, ready: () => ready, record: recording.record });
     app.route(`/${hook.name}`, hookApp);
     if (onlyOne) app.route("/", hookApp);
   }
-  return await serve(app, { host: settings.host, port: settings.port, log, onStopping: () => ready = false });
+  const server = await serve(app, { host: settings.host, port: settings.port, log, onStopping: () => ready = false });
+  return { ...server, stop: () => server.stop().then(recording.close) };
+}
+
+/** Files and their permissions are none of a hook's business until somebody asks for a recording. */
+async function startRecording(settings: HookSettings, log: Log, metrics: HookMetrics): Promise<Recording> {
+  if (settings.record === "") return { record: () => {}, close: () => Promise.resolve() };
+  const { openRecording } = await import("./recording.ts");
+  const { host: _, port: __, logLevel: ___, record: folder, recordMaxBytes: maxBytes, ...ofHooks } = settings;
+  return await openRecording({ folder, maxBytes, settings: ofHooks, log, unrecorded: metrics.unrecorded });
 }
 
 /** Runs one hook until a signal: the whole of a hook's main.ts. */

@@ -17,6 +17,8 @@ const STREAMS = [/^(zod|hono|prom-client|ws|tar-stream)(\/|$)/, /^@hono\/node-se
 const RULES: Rule[] = [
   { files: "lib/*.ts", values: [/^lib\//, /^zod$/] },
   { files: "lib/{app,health,metrics}.ts", values: [/^lib\//, /^zod$/, ...HTTP] },
+  // Loaded where somebody asks for a recording, and nowhere else.
+  { files: "lib/recording.ts", values: [/^lib\//, /^node:(buffer|fs\/promises|path|util|zlib)$/] },
   { files: "lib/{ports,proctable}.ts", values: [/^node:(buffer|fs|net)$/] },
   { files: "lib/runprocess.ts", values: [/^lib\//, /^node:process$/] },
   { files: "lib/{serve,runhook}.ts", values: [/^lib\//, ...HTTP, /^@hono\/node-server$/, /^node:(http|util)$/] },

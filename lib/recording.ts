@@ -1,0 +1,161 @@
+/** Writes what hooks were asked and what they answered to files, behind their backs: no answer waits for it. @module */
+import { Buffer } from "node:buffer";
+import { appendFile, mkdir, readdir, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { type Exchange, exchangeLine, headerLine, type RecordingHeader } from "./exchange.ts";
+import { errorFields, type Log } from "./log.ts";
+
+/** A recording that is being made. */
+export interface Recording {
+  /** Takes note, and returns at once. */
+  record(exchange: Exchange): void;
+  /** Resolves when all that was noted is written. */
+  close(): Promise<void>;
+}
+
+/** Where a recording goes, and who learns of what it lacks. */
+export interface RecordingOptions {
+  /** Made if it is not there. */
+  folder: string;
+  /** Size of all files in the folder together; of more, the oldest go. */
+  maxBytes: number;
+  /** What the hooks were made with. */
+  settings: RecordingHeader["settings"];
+  log: Log;
+  unrecorded: { inc(labels: { cause: "backlog" | "write" }, count: number): void };
+  /** Longest that an exchange stays in memory, in milliseconds. @default {1000} */
+  flushMs?: number;
+  /** Most that waits for the disk, in bytes; what comes then is lost. @default {33554432} */
+  maxBacklogBytes?: number;
+}
+
+/** Bytes that are packed at once: below it packing is poor, above it the packer is busy for long. */
+const BATCH_BYTES = 1024 * 1024;
+/** So many files make up the folder: with each that goes, that share of the past goes. */
+const FILES = 16;
+/** Names sort by time: of processes first, of their files next. */
+const FILE_NAME = /^hooks-.*\.jsonl\.gz$/;
+
+const pack = promisify(gzip) as (bytes: Uint8Array, options: { level: number }) => Promise<Uint8Array>;
+
+/**
+ * Starts a recording. Each batch is a gzip member of its own: what a killed process has written can be read.
+ *
+ * @throws if the folder cannot be made
+ */
+export async function openRecording(options: RecordingOptions): Promise<Recording> {
+  const { folder, flushMs = 1000, maxBacklogBytes = 32 * 1024 * 1024 } = options;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const files = createFiles(options);
+  let batch = emptyBatch();
+  /** Bytes noted and not written. */
+  let backlog = 0;
+  let isBehind = false;
+  let writing: Promise<void> = Promise.resolve();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    const { parts, bytes, count } = batch;
+    batch = emptyBatch();
+    if (count > 0) writing = writing.then(() => files.write(parts, count)).then(() => void (backlog -= bytes));
+  }
+
+  function lose(): void {
+    if (!isBehind) options.log("warn", "Recording falls behind", { folder, backlogBytes: backlog });
+    isBehind = true;
+    options.unrecorded.inc({ cause: "backlog" }, 1);
+    // What is noted already is whole; the gap comes behind it.
+    flush();
+    writing = writing.then(files.markGap);
+  }
+
+  return {
+    record(exchange) {
+      const size = exchange.request.byteLength + exchange.answer.byteLength;
+      if (backlog + size > maxBacklogBytes) return lose();
+      isBehind = false;
+      for (const part of exchangeLine(exchange)) batch.parts.push(part);
+      batch.count++;
+      batch.bytes += size;
+      backlog += size;
+      if (batch.bytes >= BATCH_BYTES) flush();
+      else timer ??= setTimeout(flush, flushMs);
+    },
+    close() {
+      flush();
+      return writing;
+    },
+  };
+}
+
+function emptyBatch() {
+  return { parts: [] as Uint8Array[], bytes: 0, count: 0 };
+}
+
+interface Files {
+  /** Never throws: what cannot be written is lost, logged and counted. */
+  write(parts: Uint8Array[], count: number): Promise<void>;
+  /** The next write begins a file that says so. */
+  markGap(): void;
+}
+
+function createFiles({ folder, maxBytes, settings, log, unrecorded }: RecordingOptions): Files {
+  const id = crypto.randomUUID().slice(0, 8);
+  const startedAt = new Date().toISOString().replaceAll(/[:.]/g, "-");
+  const process = `${startedAt}-${id}`;
+  let file = 0;
+  let size = Infinity;
+  let gap = false;
+
+  async function write(parts: Uint8Array[]): Promise<void> {
+    const isNew = gap || size >= maxBytes / FILES;
+    if (isNew) {
+      await makeRoom(folder, maxBytes - maxBytes / FILES, log);
+      parts.unshift(headerLine({ recording: 1, process, file: file + 1, gap, settings }));
+      file++;
+      size = 0;
+      gap = false;
+    }
+    const packed = await pack(Buffer.concat(parts), { level: 1 });
+    const name = `hooks-${process}-${String(file).padStart(6, "0")}.jsonl.gz`;
+    await appendFile(join(folder, name), packed, { mode: 0o600 });
+    size += packed.byteLength;
+  }
+
+  return {
+    async write(parts, count) {
+      try {
+        await write(parts);
+      } catch (error) {
+        gap = true;
+        unrecorded.inc({ cause: "write" }, count);
+        log("error", "Cannot write to the recording", { folder, count, ...errorFields(error), stack: undefined });
+      }
+    },
+    markGap: () => void (gap = true),
+  };
+}
+
+/** Deletes the oldest files until the rest is small enough. A folder that must not be read grows, and the log says so. */
+async function makeRoom(folder: string, maxBytes: number, log: Log): Promise<void> {
+  try {
+    const names = (await readdir(folder)).filter((name) => FILE_NAME.test(name));
+    const files = await Promise.all(names.map(async (name) => {
+      const { size, mtimeMs } = await stat(join(folder, name));
+      return { name, size, mtimeMs };
+    }));
+    files.sort((a, b) => a.mtimeMs - b.mtimeMs || (a.name < b.name ? -1 : 1));
+    let all = files.reduce((sum, { size }) => sum + size, 0);
+    for (const { name, size } of files) {
+      if (all <= maxBytes) return;
+      await unlink(join(folder, name));
+      all -= size;
+    }
+  } catch (error) {
+    log("warn", "Cannot make room in the recording", { folder, ...errorFields(error), stack: undefined });
+  }
+}
