@@ -1,0 +1,170 @@
+/** What the SDK throws: every error says what failed, why, of which object, and what to do. @module */
+
+/** What kind of failure it is, for programs; the classes below are the same distinction for `instanceof`. */
+export type ErrorCode =
+  | "INVALID_ARGUMENT"
+  | "NOT_FOUND"
+  | "CONFLICT"
+  | "UNAUTHENTICATED"
+  | "PERMISSION_DENIED"
+  | "RATE_LIMITED"
+  | "NO_SPACE"
+  | "TIMEOUT"
+  | "FAILED"
+  | "COMMAND_FAILED"
+  | "UNAVAILABLE"
+  | "UNSUPPORTED"
+  | "INTERNAL";
+
+/** Names an object of Kubernetes. */
+export interface ObjectRef {
+  kind: string;
+  namespace: string;
+  name: string;
+}
+
+/** What an error says beside its message. */
+export interface ErrorDetails {
+  /** Why, in one word: a reason of the API or of {@link https://kubernetes.io | Kubernetes}, such as `TemplateNotFound`. */
+  reason?: string | undefined;
+  /** The object that the cause lies in. */
+  object?: ObjectRef | undefined;
+  /** What to do about it, one sentence; it stands in the message, too. */
+  remedy?: string | undefined;
+  cause?: unknown;
+}
+
+/** Any failure of the SDK. An aborted call throws its signal's reason instead. */
+export class SandboxError extends Error {
+  override readonly name: string = "SandboxError";
+  readonly code: ErrorCode;
+  /** Why, in one word; undefined if nobody said. */
+  readonly reason: string | undefined;
+  /** The object that the cause lies in; undefined if it lies in none. */
+  readonly object: ObjectRef | undefined;
+  /** What to do about it; undefined if there is nothing to say. */
+  readonly remedy: string | undefined;
+
+  constructor(code: ErrorCode, message: string, { reason, object, remedy, cause }: ErrorDetails = {}) {
+    super(remedy === undefined ? message : `${message}. ${remedy}`, cause === undefined ? {} : { cause });
+    this.code = code;
+    this.reason = reason;
+    this.object = object;
+    this.remedy = remedy;
+  }
+}
+
+/** An argument makes no sense, or does not fit the others. Nothing was sent. */
+export class InvalidArgumentError extends SandboxError {
+  override readonly name: string = "InvalidArgumentError";
+  constructor(message: string, details?: ErrorDetails) {
+    super("INVALID_ARGUMENT", message, details);
+  }
+}
+
+/** What was asked for does not exist. */
+export class NotFoundError extends SandboxError {
+  override readonly name: string = "NotFoundError";
+  constructor(message: string, details?: ErrorDetails) {
+    super("NOT_FOUND", message, details);
+  }
+}
+
+/** There is no sandbox of that name. */
+export class SandboxNotFoundError extends NotFoundError {
+  override readonly name: string = "SandboxNotFoundError";
+}
+
+/** There is no file or folder at that path. */
+export class FileNotFoundError extends NotFoundError {
+  override readonly name: string = "FileNotFoundError";
+}
+
+/** Something else is there already, or has changed meanwhile. */
+export class ConflictError extends SandboxError {
+  override readonly name: string = "ConflictError";
+  constructor(message: string, details?: ErrorDetails) {
+    super("CONFLICT", message, details);
+  }
+}
+
+/** Nobody knows who asks: a token or certificate is missing or no longer good. */
+export class AuthenticationError extends SandboxError {
+  override readonly name: string = "AuthenticationError";
+  constructor(message: string, details?: ErrorDetails) {
+    super("UNAUTHENTICATED", message, details);
+  }
+}
+
+/** Who asks may not do that. */
+export class AuthorizationError extends SandboxError {
+  override readonly name: string = "AuthorizationError";
+  constructor(message: string, details?: ErrorDetails) {
+    super("PERMISSION_DENIED", message, details);
+  }
+}
+
+/** Too much was asked for at once; later it will do. */
+export class RateLimitError extends SandboxError {
+  override readonly name: string = "RateLimitError";
+  /** How long to wait, in milliseconds; undefined if nobody said. */
+  readonly retryAfterMs: number | undefined;
+  constructor(
+    message: string,
+    { retryAfterMs, ...details }: ErrorDetails & { retryAfterMs?: number | undefined } = {},
+  ) {
+    super("RATE_LIMITED", message, details);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The sandbox's disk is full, or a file is larger than the runtime takes. */
+export class NotEnoughSpaceError extends SandboxError {
+  override readonly name: string = "NotEnoughSpaceError";
+  constructor(message: string, details?: ErrorDetails) {
+    super("NO_SPACE", message, details);
+  }
+}
+
+/** It took longer than the caller's limit. `reason` is what it waited for where that is known. */
+export class TimeoutError extends SandboxError {
+  override readonly name: string = "TimeoutError";
+  constructor(message: string, details?: ErrorDetails) {
+    super("TIMEOUT", message, details);
+  }
+}
+
+/** The sandbox cannot become Ready, however long one waits: `reason`, `object` and `remedy` are those of `why`. */
+export class SandboxFailedError extends SandboxError {
+  override readonly name: string = "SandboxFailedError";
+  constructor(message: string, details?: ErrorDetails) {
+    super("FAILED", message, details);
+  }
+}
+
+/** The pool or the template is missing, or refuses what was asked for. */
+export class TemplateError extends SandboxFailedError {
+  override readonly name: string = "TemplateError";
+}
+
+/** Nobody answers, or a connection broke. */
+export class ConnectionError extends SandboxError {
+  override readonly name: string = "ConnectionError";
+  /** Whether the request can have arrived, so that what it asked for may have happened. */
+  readonly mayHaveArrived: boolean;
+  constructor(
+    message: string,
+    { mayHaveArrived = true, ...details }: ErrorDetails & { mayHaveArrived?: boolean } = {},
+  ) {
+    super("UNAVAILABLE", message, details);
+    this.mayHaveArrived = mayHaveArrived;
+  }
+}
+
+/** What runs inside the sandbox, or the way to it, cannot do that. */
+export class UnsupportedError extends SandboxError {
+  override readonly name: string = "UnsupportedError";
+  constructor(message: string, details?: ErrorDetails) {
+    super("UNSUPPORTED", message, details);
+  }
+}

@@ -1,0 +1,28 @@
+/** A way to the ports of one sandbox: what the parts of a handle send their requests through. No behaviour. @module */
+
+/** A request to a port. `body` is sent once: a stream cannot be sent again. */
+export interface RouteRequest {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** A way to the ports of one sandbox. */
+export interface Route {
+  /** Which way it is: through a router, straight to the Pod, or by port-forward through the API server. */
+  kind: "router" | "direct" | "forward";
+  /**
+   * Sends a request to a port; resolves with an answer of any status, once its head is there.
+   *
+   * What never arrived is tried again, and a suspended sandbox is woken first.
+   *
+   * @param path begins with `/`, encoded
+   * @throws {ConnectionError} if no answer comes; it says whether the request can have arrived
+   */
+  fetch(port: number, path: string, request?: RouteRequest): Promise<Response>;
+  /** Returns where programs on this machine reach a port, without a slash at the end. */
+  address(port: number): Promise<URL>;
+  /** Closes what it has opened; the sandbox goes on. */
+  close(): Promise<void>;
+}
