@@ -1,6 +1,7 @@
 /** Finds out why children of a Sandbox do not come into being: has them adopted, or leaves word why not. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { type Problem, readUnresolved } from "../api/unresolved.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { type Api, messageOf } from "../kube/api.ts";
 import { findChild, offerForAdoption, tryToCreate } from "./childprobe.ts";
@@ -21,6 +22,8 @@ export interface ChildrenDutyOptions {
   log: Log;
   /** @default {PACE} */
   pace?: Pace;
+  /** @default {systemClock} */
+  clock?: Clock;
 }
 
 /** What is known of one child; `isOurs`: there is nothing to come back for. */
@@ -31,10 +34,11 @@ interface Finding {
 
 /** Makes the duty. A Sandbox that is Ready and carries no annotation costs no request. */
 export function childrenDuty(options: ChildrenDutyOptions): Duty<Sandbox> {
-  const { api, report, pace = PACE } = options;
+  const { api, report, pace = PACE, clock } = options;
   return lookDuty({
     name: "children",
     pace,
+    clock,
     situationOf,
     async look(sandbox: Sandbox, { kind }) {
       const findings = kind === "leftover" ? [] : await findingsOf(sandbox, options);

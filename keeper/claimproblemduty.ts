@@ -4,6 +4,7 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { sameJson } from "../lib/apply.ts";
+import type { Clock } from "../lib/clock.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { kubeObjectSchema } from "../lib/objects.ts";
 import type { Api } from "../kube/api.ts";
@@ -24,6 +25,8 @@ export interface ClaimProblemDutyOptions {
   references: References;
   /** Domains of label keys that claims may use. */
   domains: readonly string[];
+  /** @default {systemClock} */
+  clock?: Clock | undefined;
 }
 
 /** `kubectl apply -f folder` brings objects in any order: what is gone within this was never wrong. In milliseconds. */
@@ -34,6 +37,7 @@ export function claimProblemDuty(options: ClaimProblemDutyOptions): Duty<Sandbox
   return lookDuty({
     name: "claim problems",
     pace: CLAIM_PACE,
+    clock: options.clock,
     situationOf: (claim: SandboxClaim) => claimWord(claim, (unbound) => knownProblem(unbound, options)),
     async look(claim, { problem }) {
       const isCertain = problem === undefined || await isStillSo(claim, problem, options);

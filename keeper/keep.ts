@@ -1,4 +1,5 @@
 /** Everything that the keeper does: which duties hang on which kind's watch. @module */
+import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import type { Api } from "../kube/api.ts";
@@ -30,6 +31,8 @@ export interface KeepOptions {
   observers?: Partial<Sinks>;
   /** Waits of the looks at children; tests shorten them. */
   pace?: Pace;
+  /** @default {systemClock} */
+  clock?: Clock;
   /** Called once, when every object of every kind has been seen. */
   onListed?: () => void;
 }
@@ -39,8 +42,9 @@ const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: c
 
 /** Watches all our kinds and does the duties for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
-  const { log, labelDomains: domains, reportFor, observers = {}, onListed = () => {} } = options;
-  const queue = <T extends { metadata: ObjectMeta }>(duty: Duty<T>): Sink<T> => createQueue(duty, { log }, signal);
+  const { log, clock, labelDomains: domains, reportFor, observers = {}, onListed = () => {} } = options;
+  const queue = <T extends { metadata: ObjectMeta }>(duty: Duty<T>): Sink<T> =>
+    createQueue(duty, { log, ...(clock && { clock }) }, signal);
   const references = createReferences();
   const report = reportFor("Sandbox");
   const claimReport = reportFor("SandboxClaim");
@@ -54,7 +58,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       ...observers.sandboxes ?? [],
     ],
     sandboxclaims: [
-      withReferences(queue(claimProblemDuty({ api, report: claimReport, references, domains })), references),
+      withReferences(queue(claimProblemDuty({ api, report: claimReport, references, domains, clock })), references),
       queue(expiryDuty(api, claimReport, CLAIM_EXPIRY)),
       ...observers.sandboxclaims ?? [],
     ],

@@ -1,5 +1,6 @@
 /** Sees that templates' NetworkPolicies are known to Metacontroller, and leaves word of those of somebody else. @module */
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
+import type { Clock } from "../lib/clock.ts";
 import { kubeObjectSchema } from "../lib/objects.ts";
 import type { Api } from "../kube/api.ts";
 import type { Duty } from "./duty.ts";
@@ -22,14 +23,17 @@ interface PolicyDutyOptions {
   report: Report;
   /** @default {PACE} */
   pace?: Pace;
+  /** @default {systemClock} */
+  clock?: Clock;
 }
 
 /** Makes the duty. A template whose policy is its own costs one request in five minutes. */
 export function policyDuty(options: PolicyDutyOptions): Duty<SandboxTemplate> {
-  const { api, report, pace = PACE } = options;
+  const { api, report, pace = PACE, clock } = options;
   return lookDuty({
     name: "network policies",
     pace,
+    clock,
     situationOf: policySituation,
     async look(template, { kind }) {
       const { outcome, problems } = kind === "leftover" ? LEFTOVER : await findingOf(template, options);

@@ -1,4 +1,5 @@
 /** When duties act: one timer for each object, a few at once, never one object twice at once. Decides nothing. @module */
+import { type Clock, systemClock } from "../lib/clock.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import { backoffMs } from "../kube/backoff.ts";
@@ -9,13 +10,16 @@ export interface QueueOptions {
   log: Log;
   /** Acts at once. @default {4} */
   concurrency?: number;
+  /** @default {systemClock} */
+  clock?: Clock;
 }
 
 type Kept = { metadata: ObjectMeta };
 
 interface Entry<T> {
   object: T;
-  timer?: ReturnType<typeof setTimeout>;
+  /** Ends the wait that is planned. */
+  cancel?: () => void;
   state: "waiting" | "ready" | "acting" | "gone";
   failures: number;
   /** After a failure: not before. */
@@ -32,14 +36,20 @@ interface Queue<T> extends Required<QueueOptions> {
   acting: number;
 }
 
-/** Timers of Node take no more than 2^31 ms. */
-const LONGEST_TIMER_MS = 86_400_000;
-
 /** Makes the queue of one duty. `signal` ends it: no further act begins. */
 export function createQueue<T extends Kept>(duty: Duty<T>, options: QueueOptions, signal: AbortSignal): Sink<T> {
-  const queue: Queue<T> = { concurrency: 4, ...options, duty, signal, entries: new Map(), ready: [], acting: 0 };
+  const queue: Queue<T> = {
+    concurrency: 4,
+    clock: systemClock,
+    ...options,
+    duty,
+    signal,
+    entries: new Map(),
+    ready: [],
+    acting: 0,
+  };
   signal.addEventListener("abort", () => {
-    for (const entry of queue.entries.values()) clearTimeout(entry.timer);
+    for (const entry of queue.entries.values()) entry.cancel?.();
   });
   return {
     observe: (object) => observe(queue, object),
@@ -60,16 +70,16 @@ function observe<T extends Kept>(queue: Queue<T>, object: T): void {
 
 function forget<T extends Kept>({ entries, duty }: Queue<T>, uid: string): void {
   const entry = entries.get(uid);
-  clearTimeout(entry?.timer);
+  entry?.cancel?.();
   if (entry) entry.state = "gone";
   entries.delete(uid);
   duty.memory.delete(uid);
 }
 
 function plan<T extends Kept>(queue: Queue<T>, entry: Entry<T>): void {
-  clearTimeout(entry.timer);
+  entry.cancel?.();
   if (queue.signal.aborted || entry.state !== "waiting") return;
-  const now = Date.now();
+  const now = queue.clock.now();
   const due = queue.duty.dueAt(entry.object, now);
   if (due === undefined) {
     queue.entries.delete(uidOf(entry.object));
@@ -77,7 +87,7 @@ function plan<T extends Kept>(queue: Queue<T>, entry: Entry<T>): void {
   }
   const wait = Math.max(due, entry.notBefore) - now;
   if (wait > 0) {
-    entry.timer = setTimeout(plan, Math.min(wait, LONGEST_TIMER_MS), queue, entry);
+    entry.cancel = queue.clock.setTimeout(() => plan(queue, entry), wait);
     return;
   }
   entry.state = "ready";
@@ -95,7 +105,7 @@ function pump<T extends Kept>(queue: Queue<T>): void {
 
 /** The object may have changed while it stood in line. */
 function isStillDue<T extends Kept>(queue: Queue<T>, entry: Entry<T>): boolean {
-  const now = Date.now();
+  const now = queue.clock.now();
   if ((queue.duty.dueAt(entry.object, now) ?? Infinity) <= now) return true;
   entry.state = "waiting";
   plan(queue, entry);
@@ -103,15 +113,15 @@ function isStillDue<T extends Kept>(queue: Queue<T>, entry: Entry<T>): boolean {
 }
 
 async function act<T extends Kept>(queue: Queue<T>, entry: Entry<T>): Promise<void> {
-  const { duty, log, signal } = queue;
+  const { duty, log, signal, clock } = queue;
   entry.state = "acting";
   queue.acting++;
   try {
-    await duty.act(entry.object, Date.now());
+    await duty.act(entry.object, clock.now());
     entry.failures = 0;
     entry.notBefore = 0;
   } catch (error) {
-    entry.notBefore = Date.now() + backoffMs(entry.failures++);
+    entry.notBefore = clock.now() + backoffMs(entry.failures++);
     const { namespace, name } = entry.object.metadata;
     if (!signal.aborted) log("error", `Duty ${duty.name} failed`, { namespace, name, ...errorFields(error) });
   }

@@ -1,9 +1,10 @@
 /** The store over a real API server. Keeps no objects: informers do. @module */
 import type { KubeConfig } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "../../lib/clock.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 import { createRequester, type Requester } from "./api-request.ts";
-import { type Clock, type Resource, type Store, StoreError, type WatchHandler } from "./store.ts";
+import { type Resource, type Store, StoreError, type WatchHandler } from "./store.ts";
 
 const PAGE = 500;
 const WATCH_SECONDS = 300;
@@ -51,15 +52,6 @@ export function createApiStore(kubeConfig: KubeConfig, options: ApiStoreOptions 
     },
   };
 }
-
-const systemClock: Clock = {
-  now: () => Date.now(),
-  setTimeout(run, milliseconds) {
-    // longer delays than Node can count come too early, which is harmless: a sync computes its next one anew
-    const timer = setTimeout(run, Math.min(milliseconds, 2 ** 31 - 1));
-    return () => clearTimeout(timer);
-  },
-};
 
 function pathOf({ apiVersion, plural, namespaced }: Resource, namespace?: string, name?: string): string {
   const base = `${apiVersion.includes("/") ? "/apis" : "/api"}/${apiVersion}`;

@@ -1,13 +1,8 @@
 /** What the engine needs of a Kubernetes API, and no more: objects by kind, watches, preconditions, and a clock. @module */
+import type { Clock } from "../../lib/clock.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 
-/** Time as the engine sees it, so that tests need not wait. */
-export interface Clock {
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Calls `run` once after `milliseconds`; the returned function cancels it. */
-  setTimeout(run: () => void, milliseconds: number): () => void;
-}
+export type { Clock };
 
 /** One served resource. `apiVersion` is the version that was asked for. */
 export interface Resource {
@@ -58,16 +53,26 @@ export interface Store {
   delete(resource: Resource, namespace: string | undefined, name: string, options?: DeleteOptions): Promise<void>;
 }
 
+/** One field that is wrong; `reason` such as FieldValueRequired. */
+export interface StoreErrorCause {
+  reason: string;
+  message: string;
+  field: string;
+}
+
 /** A refusal by the API: HTTP status and `reason` as Kubernetes gives them, such as 409 and AlreadyExists. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
   readonly status: number;
   readonly reason: string;
+  /** Which fields are wrong, where the API says so: `details.causes` of its Status. */
+  readonly causes: StoreErrorCause[];
 
-  constructor(status: number, reason: string, message: string) {
+  constructor(status: number, reason: string, message: string, causes: StoreErrorCause[] = []) {
     super(message);
     this.status = status;
     this.reason = reason;
+    this.causes = causes;
   }
 }
 
