@@ -47,6 +47,16 @@ export function builtInResources(): ServedResource[] {
   }));
 }
 
+/** Names a resource as the API server does in its messages: plural, and group unless it is the core one. */
+export function titleOf({ plural, apiVersion }: Resource): string {
+  return groupOf(apiVersion) ? `${plural}.${groupOf(apiVersion)}` : plural;
+}
+
+/** Names a kind as the API server does in its messages. */
+export function kindTitleOf({ kind, apiVersion }: Resource): string {
+  return groupOf(apiVersion) ? `${kind}.${groupOf(apiVersion)}` : kind;
+}
+
 interface CrdSpec {
   group: string;
   scope: string;

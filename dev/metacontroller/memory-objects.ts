@@ -1,7 +1,7 @@
 /** What the API server does to an object when it is created, changed and deleted. Pure but for the clock. @module */
 import { sameJson } from "../../lib/apply.ts";
 import type { KubeObject } from "../../lib/objects.ts";
-import type { ServedResource } from "./memory-kinds.ts";
+import { kindTitleOf, type ServedResource, titleOf } from "./memory-kinds.ts";
 import { type Clock, type DeleteOptions, StoreError } from "./store.ts";
 
 /** Metadata that only the server writes. */
@@ -115,10 +115,12 @@ function checkPreconditions(
     throw invalid(resource, name, "metadata.resourceVersion: must be specified for an update");
   }
   if (uid && uid !== old.metadata.uid) {
-    throw new StoreError(409, "Conflict", `Precondition failed: UID in precondition: ${uid}`);
+    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`;
+    throw new StoreError(409, "Conflict", `Operation cannot be fulfilled on ${titleOf(resource)} "${name}": ${why}`);
   }
   if (resourceVersion && resourceVersion !== old.metadata.resourceVersion) {
-    throw new StoreError(409, "Conflict", `${resource.plural} "${name}": the object has been modified`);
+    const why = "the object has been modified; please apply your changes to the latest version and try again";
+    throw new StoreError(409, "Conflict", `Operation cannot be fulfilled on ${titleOf(resource)} "${name}": ${why}`);
   }
 }
 
@@ -143,8 +145,8 @@ function checkFinalizers(resource: ServedResource, old: KubeObject, next: KubeOb
   );
 }
 
-function invalid({ kind }: ServedResource, name: string, why: string): StoreError {
-  return new StoreError(422, "Invalid", `${kind} "${name}" is invalid: ${why}`);
+function invalid(resource: ServedResource, name: string, why: string): StoreError {
+  return new StoreError(422, "Invalid", `${kindTitleOf(resource)} "${name}" is invalid: ${why}`);
 }
 
 /** The server drops empty maps and lists of metadata, and null. */

@@ -2,12 +2,26 @@
 import { sameJson } from "../../lib/apply.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 import { startCollector } from "./memory-garbage.ts";
-import { builtInResources, resourcesOfCrd, type ServedResource } from "./memory-kinds.ts";
+import { builtInResources, resourcesOfCrd, type ServedResource, titleOf } from "./memory-kinds.ts";
 import { created, deleting, isFinished, updated } from "./memory-objects.ts";
 import { createWatches, type Watches } from "./memory-watch.ts";
-import { type Clock, type DeleteOptions, groupOf, keyOf, StoreError } from "./store.ts";
+import { type Clock, type DeleteOptions, groupOf, keyOf, splitKey, StoreError } from "./store.ts";
 
 export type Admit = (object: KubeObject, old: KubeObject | undefined) => KubeObject;
+/** Something that was stored, or went; `old` is what it was before, absent if it is new. */
+export interface StoredChange {
+  resource: ServedResource;
+  object: KubeObject;
+  old: KubeObject | undefined;
+  isGone: boolean;
+}
+
+export interface StateOptions {
+  admit?: Admit | undefined;
+  watchDelay?: ((object: KubeObject) => number) | undefined;
+  /** Told of every change as it happens, before anybody who watches. */
+  onChange?: ((change: StoredChange) => void) | undefined;
+}
 
 export interface State {
   clock: Clock;
@@ -17,19 +31,21 @@ export interface State {
   places: Map<string, Map<string, KubeObject>>;
   /** The last resourceVersion that was given. */
   counter: number;
+  /** Whether writes are tried and not kept. */
+  isDry: boolean;
+  onChange(change: StoredChange): void;
   watches: Watches;
   collector: { noticed(object: KubeObject, gone: boolean): void };
 }
 
 /** Makes an empty state with its garbage collector. */
-export function createState(
-  clock: Clock,
-  admit: Admit,
-  watchDelay: ((object: KubeObject) => number) | undefined,
-): State {
+export function createState(clock: Clock, options: StateOptions): State {
+  const { admit = (object: KubeObject) => object, watchDelay, onChange = () => {} } = options;
   const state: State = {
     clock,
     admit,
+    onChange,
+    isDry: false,
     served: builtInResources(),
     places: new Map(),
     counter: 0,
@@ -66,7 +82,7 @@ export function listObjects(state: State, resource: ServedResource): KubeObject[
 /** Finds an object by `<namespace>/<name>`. @throws {StoreError} 404 */
 export function findObject(state: State, resource: ServedResource, key: string): KubeObject {
   const object = placeOf(state, resource).get(key);
-  if (!object) throw new StoreError(404, "NotFound", `${resource.plural} "${key}" not found`);
+  if (!object) throw new StoreError(404, "NotFound", `${titleOf(resource)} "${splitKey(key).name}" not found`);
   return shownAs(object, resource);
 }
 
@@ -77,7 +93,7 @@ export function hasObject(state: State, resource: ServedResource, { metadata }: 
 export function createObject(state: State, resource: ServedResource, object: KubeObject): KubeObject {
   const fresh = state.admit(created(resource, clone(object), state.clock, ++state.counter), undefined);
   if (hasObject(state, resource, fresh)) {
-    throw new StoreError(409, "AlreadyExists", `${resource.plural} "${fresh.metadata.name}" already exists`);
+    throw new StoreError(409, "AlreadyExists", `${titleOf(resource)} "${fresh.metadata.name}" already exists`);
   }
   return keep(state, resource, fresh, undefined);
 }
@@ -108,12 +124,14 @@ export function removeObject(
 
 /** Stores a new state of an object, or its end if nothing holds it any more, and tells of it. */
 function keep(state: State, resource: ServedResource, object: KubeObject, old: KubeObject | undefined): KubeObject {
+  if (state.isDry) return deepFreeze(object);
   const resourceVersion = String(++state.counter);
   const frozen = deepFreeze({ ...object, metadata: { ...object.metadata, resourceVersion } });
   const finished = isFinished(frozen);
   if (finished) placeOf(state, resource).delete(keyOf(frozen.metadata));
   else placeOf(state, resource).set(keyOf(frozen.metadata), frozen);
   if (resource.kind === "CustomResourceDefinition" && !old) state.served.push(...resourcesOfCrd(frozen));
+  state.onChange({ resource, object: frozen, old, isGone: finished });
   state.watches.tell(resource, finished ? "deleted" : "changed", frozen);
   state.collector.noticed(frozen, finished);
   return frozen;

@@ -4,7 +4,6 @@ import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 import type { ServedResource } from "./memory-kinds.ts";
 import { isFinished } from "./memory-objects.ts";
 import {
-  type Admit,
   createObject,
   createState,
   findObject,
@@ -14,6 +13,7 @@ import {
   removeObject,
   replaceObject,
   type State,
+  type StateOptions,
 } from "./memory-state.ts";
 import { keyOf, type Resource, type Store } from "./store.ts";
 
@@ -37,14 +37,14 @@ export interface Fault {
   applied?: boolean;
 }
 
-export interface MemoryStoreOptions {
+/**
+ * `admit` completes or refuses (by throwing a StoreError) what is about to be stored: defaults, pruning, validation.
+ * `watchDelay`: milliseconds by which a watch learns late of an object; order is kept for each resource.
+ */
+export interface MemoryStoreOptions extends StateOptions {
   clock?: FakeClock;
-  /** Completes or refuses (by throwing a StoreError) what is about to be stored: defaults, pruning, validation. */
-  admit?: Admit;
   /** Decides what goes wrong with a request; undefined if nothing does. */
   fault?: (request: StoreRequest) => Fault | undefined;
-  /** Milliseconds by which a watch learns late of an object; order is kept for each resource. */
-  watchDelay?: (object: KubeObject) => number;
 }
 
 export interface MemoryStore extends Store {
@@ -56,20 +56,27 @@ export interface MemoryStore extends Store {
   put(object: KubeObject): Promise<KubeObject>;
   /** Returns all objects of a kind, in order of creation. */
   objects(apiVersion: string, kind: string): KubeObject[];
+  /** The same requests, answered but not carried out. */
+  dryRun: Requests;
+  /** The resourceVersion of the last change. */
+  version(): string;
 }
 
 /** Makes an empty store. What it returns is frozen. */
 export function createMemoryStore({ clock = createFakeClock(), ...options }: MemoryStoreOptions = {}): MemoryStore {
-  const state = createState(clock, options.admit ?? ((object) => object), options.watchDelay);
+  const state = createState(clock, options);
   const byKind = (apiVersion: string, kind: string) =>
     lookup(state, `${kind}.${apiVersion}`, (served) => served.apiVersion === apiVersion && served.kind === kind);
   const byPlural = (apiVersion: string, plural: string) =>
     lookup(state, `${plural}.${apiVersion}`, (served) => served.apiVersion === apiVersion && served.plural === plural);
+  const own = ({ apiVersion, kind }: Resource) => byKind(apiVersion, kind);
   return {
     clock,
     resource: (apiVersion, plural) => promised(() => byPlural(apiVersion, plural)),
     kind: (apiVersion, kind) => promised(() => byKind(apiVersion, kind)),
-    ...createRequests(state, ({ apiVersion, kind }) => byKind(apiVersion, kind), createFaults(clock, options.fault)),
+    ...createRequests(state, own, createFaults(clock, options.fault)),
+    dryRun: createRequests({ ...state, isDry: true }, own, createFaults(clock, undefined)),
+    version: () => String(state.counter),
     watch: ({ apiVersion, kind }, handler) => state.watches.add(byKind(apiVersion, kind), handler),
     objects: (apiVersion, kind) => listObjects(state, byKind(apiVersion, kind)),
     put: (object) => promised(() => put(state, byKind(object.apiVersion, object.kind), object)),
