@@ -7,6 +7,8 @@ export interface ApiRequest {
   query?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
+  /** Gives the request up. */
+  signal?: AbortSignal | undefined;
 }
 
 /** An answer of any status; `body` is the parsed JSON, for an error a `Status` object; text if a good answer is no JSON. */
@@ -27,9 +29,14 @@ export interface Api {
   /**
    * Opens a watch. `events` ends when the server closes it, and throws if the connection breaks or goes silent.
    *
+   * @param signal ends it: `events` throws its reason
    * @returns `events` is empty unless `status` is 200
    */
-  watch(path: string, query: Record<string, string>): Promise<Answer & { events: AsyncIterable<WatchEvent> }>;
+  watch(
+    path: string,
+    query: Record<string, string>,
+    signal?: AbortSignal,
+  ): Promise<Answer & { events: AsyncIterable<WatchEvent> }>;
 }
 
 /** Names what hookbox touches, for {@link pathOf}. */

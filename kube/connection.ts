@@ -26,13 +26,14 @@ export function connect(credentials: Credentials, options: ConnectionOptions): A
   const open = createOpen(credentials, options.userAgent);
   return {
     async send(request) {
-      const response = await open(request, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+      const limits = [signal, AbortSignal.timeout(timeoutMs), ...request.signal ? [request.signal] : []];
+      const response = await open(request, AbortSignal.any(limits));
       const answer = await answerOf(response);
       onAnswer(request.method, answer.status);
       return answer;
     },
-    async watch(path, query) {
-      const silence = createSilence(silenceMs);
+    async watch(path, query, given) {
+      const silence = createSilence(silenceMs, given);
       try {
         const request: ApiRequest = { method: "GET", path, query: { ...query, watch: "true" } };
         const response = await open(request, AbortSignal.any([signal, silence.signal]));
@@ -115,11 +116,12 @@ interface Silence {
   stop(): void;
 }
 
-/** A signal that fires when `heard` has not been called for a while. */
-function createSilence(ms: number): Silence {
+/** A signal that fires when `heard` has not been called for a while, or with `given`. */
+function createSilence(ms: number, given: AbortSignal | undefined): Silence {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(new Error(`Cannot watch: silence for ${ms / 1000} s`)), ms);
-  return { signal: controller.signal, heard: () => timer.refresh(), stop: () => clearTimeout(timer) };
+  const signal = given ? AbortSignal.any([controller.signal, given]) : controller.signal;
+  return { signal, heard: () => timer.refresh(), stop: () => clearTimeout(timer) };
 }
 
 async function* eventsOf(body: AsyncIterable<unknown> | Iterable<unknown>, silence: Silence) {

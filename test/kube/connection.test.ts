@@ -179,3 +179,24 @@ describe("watch()", () => {
     expect(stop.signal.aborted).toBe(true);
   });
 });
+
+describe("a signal of the caller", () => {
+  test("gives a request up", async () => {
+    const { api } = await connected(() => {});
+    const stop = new AbortController();
+    const sent = api.send({ method: "GET", path: "/a", signal: stop.signal });
+    stop.abort(new Error("enough"));
+    await expect(sent).rejects.toThrow("enough");
+  });
+
+  test("ends a watch that is silent", async () => {
+    const { api, server } = await connected((_, response) => void response.writeHead(200).flushHeaders());
+    const stop = new AbortController();
+    const { events } = await api.watch("/a", {}, stop.signal);
+    const next = events[Symbol.asyncIterator]().next();
+    const closed = new Promise((resolve) => server.getConnections(() => resolve(undefined)));
+    stop.abort(new Error("enough"));
+    await expect(next).rejects.toThrow("enough");
+    await closed;
+  });
+});
