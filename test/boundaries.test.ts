@@ -18,7 +18,7 @@ const RULES: Rule[] = [
   { files: "lib/*.ts", values: [/^lib\//, /^zod$/] },
   { files: "lib/{app,health,metrics}.ts", values: [/^lib\//, /^zod$/, ...HTTP] },
   // Loaded where somebody asks for a recording, and nowhere else.
-  { files: "lib/recording.ts", values: [/^lib\//, /^node:(buffer|fs\/promises|path|util|zlib)$/] },
+  { files: "lib/recording.ts", values: [/^lib\//, /^node:(buffer|fs\/promises|path|zlib)$/] },
   { files: "lib/{ports,proctable}.ts", values: [/^node:(buffer|fs|net)$/] },
   { files: "lib/runprocess.ts", values: [/^lib\//, /^node:process$/] },
   { files: "lib/{serve,runhook}.ts", values: [/^lib\//, ...HTTP, /^@hono\/node-server$/, /^node:(http|util)$/] },
@@ -38,6 +38,7 @@ const RULES: Rule[] = [
     files: "runtime/**/*.ts",
     values: [...STREAMS, /^runtime\//, /^@(bufbuild|connectrpc|fastify|lydell)\//, /^es-module-lexer$/],
   },
+  { files: "replay/*.ts", values: [/^lib\//, /^replay\//, /^tools\/serve\/hooks\.ts$/, /^node:/] },
   { files: "router/**/*.ts", values: [...STREAMS, /^router\//, /^kube\//, /^api\//] },
 ];
 const ROOT = new URL("../", import.meta.url).pathname;
@@ -57,7 +58,9 @@ function imports(file: string): { specifier: string; typeOnly: boolean }[] {
   });
 }
 
-const files = globSync(["{lib,api,claims,kube,keeper}/*.ts", "hooks/*/*.ts", "{router,runtime}/**/*.ts"], { cwd: ROOT })
+const files = globSync(["{lib,api,claims,kube,keeper,replay}/*.ts", "hooks/*/*.ts", "{router,runtime}/**/*.ts"], {
+  cwd: ROOT,
+})
   .sort();
 
 test.for(files)("%s imports only what its folder may", (file) => {
@@ -73,11 +76,11 @@ test("only the runtime's edge names Deno or process", () => {
   const naming = files.filter((file) =>
     /\b(Deno\.\w|globalThis\.process)/.test(readFileSync(join(ROOT, file), "utf8"))
   );
-  expect(naming.filter((file) => !/^(keeper|kube|router|runtime)\//.test(file))).toEqual(["lib/serve.ts"]);
+  expect(naming.filter((file) => !/^(keeper|kube|replay|router|runtime)\//.test(file))).toEqual(["lib/serve.ts"]);
 });
 
 test("no file of ours is over 250 lines", () => {
-  const folders = "{api,bench,claims,lib,hooks,keeper,kube,router,runtime,tools,dev,test}";
+  const folders = "{api,bench,claims,lib,hooks,keeper,kube,replay,router,runtime,tools,dev,test}";
   const all = globSync([`${folders}/**/*.ts`, "*.ts"], { cwd: ROOT, exclude: ["runtime/gen/**"] });
   const long = all.filter((file) => readFileSync(join(ROOT, file), "utf8").split("\n").length - 1 > 250);
   expect(long).toEqual([]);
