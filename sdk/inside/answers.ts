@@ -61,18 +61,15 @@ function wordsOf(text: string, { status }: Response): { code?: string; words: st
   try {
     const { code, message, detail } = JSON.parse(text) as Record<string, unknown>;
     const words = [message, detail].find((one) => typeof one === "string");
-    return {
-      ...typeof code === "string" ? { code } : {},
-      words: trimmed(words as string | undefined) ?? `HTTP ${status}`,
-    };
+    return { ...typeof code === "string" ? { code } : {}, words: words ? trimmed(words) : `HTTP ${status}` };
   } catch {
     return { words: `HTTP ${status}` };
   }
 }
 
-/** The runtime's messages begin with "Cannot …: " as ours do: once is enough. */
-function trimmed(words: string | undefined): string | undefined {
-  return words?.replace(/^Cannot [^:]*: /, "").replace(/\.$/, "");
+/** The runtime's messages begin with "Cannot …: " as ours do: once is enough. What is in quotes may have colons. */
+export function trimmed(words: string): string {
+  return words.replace(/^Cannot (?:"[^"]*"|[^:"])*: /, "").replace(/\.$/, "");
 }
 
 function retryAfterOf(answer: Response): number | undefined {

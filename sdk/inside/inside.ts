@@ -51,13 +51,23 @@ export function createInside(route: Route, object: ObjectRef, token: string | un
       fetch: async (input, init) => {
         const { pathname } = new URL(String(input));
         const headers = Object.fromEntries(new Headers(init?.headers));
-        return await route.fetch(RUNTIME_PORT, pathname, {
+        const answer = await route.fetch(RUNTIME_PORT, pathname, {
           method: init?.method ?? "POST",
           headers: { ...authorization, ...headers },
           body: init?.body as RouteRequest["body"],
           signal: init?.signal ?? undefined,
         });
+        return answer.ok ? answer : await errorOfService(answer, object);
       },
     }),
   };
+}
+
+/** A service words its errors in Connect's way; what refuses a call before it (a guard, the router) does not. */
+async function errorOfService(answer: Response, object: ObjectRef): Promise<Response> {
+  const { status, headers } = answer;
+  const again = new Response(await answer.text(), { status, headers });
+  const body = await again.clone().json().catch(() => undefined) as { code?: unknown } | undefined;
+  if (typeof body?.code === "string" && /^[a-z_]+$/.test(body.code)) return again;
+  throw await errorOfAnswer(again, "call the runtime", object);
 }
