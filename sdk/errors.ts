@@ -1,4 +1,5 @@
 /** What the SDK throws: every error says what failed, why, of which object, and what to do. @module */
+import type { ObjectRef } from "../diagnosis/finding.ts";
 
 /** What kind of failure it is, for programs; the classes below are the same distinction for `instanceof`. */
 export type ErrorCode =
@@ -16,12 +17,7 @@ export type ErrorCode =
   | "UNSUPPORTED"
   | "INTERNAL";
 
-/** Names an object of Kubernetes. */
-export interface ObjectRef {
-  kind: string;
-  namespace: string;
-  name: string;
-}
+export type { ObjectRef };
 
 /** What an error says beside its message. */
 export interface ErrorDetails {

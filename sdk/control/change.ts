@@ -1,0 +1,151 @@
+/** Changes to a claim or a Sandbox: its mode, its end, and its deletion. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
+import { type Api, pathOf } from "../../kube/api.ts";
+import { findCondition } from "../../lib/conditions.ts";
+import { ConflictError, InvalidArgumentError, SandboxNotFoundError } from "../errors.ts";
+import { lifetime } from "./bodies.ts";
+import { readIfAny } from "./find.ts";
+import { ask } from "./kube.ts";
+import type { Holding } from "./standing.ts";
+import { statesOf } from "./states.ts";
+import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
+
+/** Sets the mode of a Sandbox; returns it as it then is. Waits for no Pod. */
+export async function setMode(
+  api: Api,
+  target: Target,
+  operatingMode: "Running" | "Suspended",
+  signal?: AbortSignal,
+): Promise<Sandbox> {
+  const action = `${operatingMode === "Running" ? "resume" : "suspend"} ${wordsFor(target)}`;
+  return await patch<Sandbox>(api, target, { spec: { operatingMode } }, action, signal);
+}
+
+/** Waits until a Sandbox that is to be suspended has no Pod any more. */
+export async function untilSuspended(api: Api, target: Target, known: Sandbox, signal: AbortSignal): Promise<void> {
+  const end = new AbortController();
+  const both = AbortSignal.any([signal, end.signal]);
+  try {
+    for await (
+      const sandbox of statesOf<Sandbox>(api, { path: placeOf(target), object: refOf(target), known, signal: both })
+    ) {
+      if (!sandbox) {
+        throw new SandboxNotFoundError(`Cannot suspend ${wordsFor(target)}: it was deleted`, { object: refOf(target) });
+      }
+      const { generation = 0 } = sandbox.metadata;
+      const suspended = findCondition(sandbox.status?.conditions, "Suspended");
+      if (suspended?.status === "True" && (suspended.observedGeneration ?? generation) >= generation) return;
+    }
+  } finally {
+    end.abort();
+  }
+}
+
+/** Lets it end so many milliseconds from now, and be deleted then; null: never. Returns when that is. */
+export async function setTimeoutOf(
+  api: Api,
+  target: Target,
+  ms: number | null,
+  now: Date,
+  signal?: AbortSignal,
+): Promise<Date | undefined> {
+  if (ms !== null && !(ms > 0)) {
+    throw new InvalidArgumentError(`Cannot set the timeout of ${wordsFor(target)}: ${ms} ms is not above 0`, {
+      remedy: "`kill` ends it at once.",
+    });
+  }
+  return endOf(
+    await patch<Holding>(api, target, ending(target, ms, now), `set the timeout of ${wordsFor(target)}`, signal),
+  );
+}
+
+/** How often somebody else may change the object between a look and a change. */
+const TRIES = 8;
+
+/** Adds to the time it has left. @throws {InvalidArgumentError} if it has no end */
+export async function extendTimeoutOf(api: Api, target: Target, ms: number, signal?: AbortSignal): Promise<Date> {
+  const action = `extend the timeout of ${wordsFor(target)}`;
+  let tried: number | undefined;
+  for (let tries = 1;; tries++) {
+    const holding = await readIfAny<Holding>(api, target, signal);
+    if (!holding) throw new SandboxNotFoundError(`Cannot ${action}: it does not exist`, { object: refOf(target) });
+    const end = endOf(holding);
+    if (!end) {
+      throw new InvalidArgumentError(`Cannot ${action}: it has none`, { remedy: "Give it one by `setTimeout`." });
+    }
+    // The answer to the last try was lost: it had come through.
+    if (end.getTime() === tried) return end;
+    const { resourceVersion } = holding.metadata;
+    const { shutdownTime } = lifetime(ms, end);
+    tried = new Date(shutdownTime).getTime();
+    try {
+      // On condition of the version: two who extend at once both count.
+      await patch(api, target, { metadata: { resourceVersion }, ...ending(target, ms, end) }, action, signal);
+      return new Date(tried);
+    } catch (error) {
+      if (!(error instanceof ConflictError) || tries === TRIES) throw error;
+    }
+  }
+}
+
+/** Deletes it with all it has; false if it was not there. @param uid of the one that is meant: another of its name stays */
+export async function remove(
+  api: Api,
+  target: Target,
+  uid: string | undefined,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const body = { propagationPolicy: "Background", ...uid === undefined ? {} : { preconditions: { uid } } };
+  const object = refOf(target);
+  try {
+    await ask(api, {
+      method: "DELETE",
+      path: pathOf(placeOf(target)),
+      body,
+      action: `delete ${wordsFor(target)}`,
+      object,
+      signal,
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof SandboxNotFoundError || (error instanceof ConflictError && uid !== undefined)) return false;
+    throw error;
+  }
+}
+
+/** Sets annotations of a Sandbox. */
+export async function annotate(
+  api: Api,
+  target: Target,
+  annotations: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<void> {
+  await patch(api, target, { metadata: { annotations } }, `annotate ${wordsFor(target)}`, signal);
+}
+
+async function patch<T>(
+  api: Api,
+  target: Target,
+  body: object,
+  action: string,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  return await ask<T>(api, {
+    method: "PATCH",
+    path: pathOf(placeOf(target)),
+    body,
+    action,
+    object: refOf(target),
+    signal,
+  });
+}
+
+function ending({ kind }: Target, ms: number | null, from: Date): object {
+  const fields = ms === null ? { shutdownTime: null } : lifetime(ms, from);
+  return { spec: kind === "Sandbox" ? fields : { lifecycle: fields } };
+}
+
+function endOf(holding: Holding): Date | undefined {
+  const time = holding.kind === "Sandbox" ? holding.spec.shutdownTime : holding.spec.lifecycle?.shutdownTime;
+  return time === undefined ? undefined : new Date(time);
+}

@@ -1,0 +1,55 @@
+/** Finds what a name means: a claim, or a Sandbox of its own. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
+import { type Api, pathOf } from "../../kube/api.ts";
+import { SandboxNotFoundError } from "../errors.ts";
+import { askIfAny } from "./kube.ts";
+import type { Holding } from "./standing.ts";
+import { placeOf, refOf, type Target } from "./target.ts";
+
+/** Finds the claim of a name, or else the Sandbox. @throws {SandboxNotFoundError} if there is neither */
+export async function find(
+  api: Api,
+  namespace: string,
+  name: string,
+  signal?: AbortSignal,
+): Promise<{ target: Target; holding: Holding }> {
+  const found = await findIfAny(api, namespace, name, signal);
+  if (found) return found;
+  throw new SandboxNotFoundError(
+    `Cannot find sandbox ${namespace}/${name}: there is neither a claim nor a Sandbox of that name`,
+    {
+      object: { kind: "Sandbox", namespace, name },
+      remedy: "`hookbox get` lists those that there are.",
+    },
+  );
+}
+
+/** The same; undefined if there is neither. */
+export async function findIfAny(api: Api, namespace: string, name: string, signal?: AbortSignal) {
+  for (const kind of ["SandboxClaim", "Sandbox"] as const) {
+    const target: Target = { kind, namespace, name };
+    const holding = await readIfAny<Holding>(api, target, signal);
+    if (holding) return { target, holding };
+  }
+  return undefined;
+}
+
+/** Reads a claim or Sandbox; undefined if there is none. */
+export async function readIfAny<T>(api: Api, target: Target, signal?: AbortSignal): Promise<T | undefined> {
+  const object = refOf(target);
+  return await askIfAny<T>(api, {
+    method: "GET",
+    path: pathOf(placeOf(target)),
+    action: `read ${object.kind} ${target.namespace}/${target.name}`,
+    object,
+    signal,
+  });
+}
+
+/** Reads the Sandbox of a name. @throws {SandboxNotFoundError} if there is none */
+export async function readSandbox(api: Api, namespace: string, name: string, signal?: AbortSignal): Promise<Sandbox> {
+  const target: Target = { kind: "Sandbox", namespace, name };
+  const sandbox = await readIfAny<Sandbox>(api, target, signal);
+  if (sandbox) return sandbox;
+  throw new SandboxNotFoundError(`Cannot find Sandbox ${namespace}/${name}: there is none`, { object: refOf(target) });
+}

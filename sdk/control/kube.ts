@@ -1,0 +1,94 @@
+/** Requests of the SDK to the API server: answers that are no success become errors. @module */
+import { type Answer, type Api, type ApiRequest, isOk, messageOf } from "../../kube/api.ts";
+import {
+  AuthenticationError,
+  AuthorizationError,
+  ConflictError,
+  ConnectionError,
+  InvalidArgumentError,
+  NotFoundError,
+  type ObjectRef,
+  RateLimitError,
+  SandboxError,
+  SandboxNotFoundError,
+  TimeoutError,
+} from "../errors.ts";
+import { repeating } from "../inside/repeat.ts";
+
+/** A request, what it is for ("create a claim"), and the object it is about. */
+export interface Asked extends ApiRequest {
+  action: string;
+  object: ObjectRef;
+  /** It may be sent again when its answer was lost. @default of GET, PATCH and DELETE */
+  repeatable?: boolean;
+}
+
+/** Sends it; returns the body. What is safe to repeat is repeated. @throws {SandboxError} unless it succeeds */
+export async function ask<T>(api: Api, asked: Asked): Promise<T> {
+  const answer = await sent(api, asked);
+  if (!isOk(answer)) throw errorOfKube(answer, asked);
+  return answer.body as T;
+}
+
+/** The same; undefined if there is no such object. */
+export async function askIfAny<T>(api: Api, asked: Asked): Promise<T | undefined> {
+  const answer = await sent(api, asked);
+  if (answer.status === 404) return undefined;
+  if (!isOk(answer)) throw errorOfKube(answer, asked);
+  return answer.body as T;
+}
+
+async function sent(api: Api, { action, object, repeatable, ...request }: Asked): Promise<Answer> {
+  const send = async () => {
+    try {
+      return await api.send(request);
+    } catch (error) {
+      request.signal?.throwIfAborted();
+      const why = error instanceof Error ? error.message : String(error);
+      const remedy = "Check the kubeconfig and its context, or whether the API server runs.";
+      throw new ConnectionError(`Cannot ${action}: ${why}`, { object, cause: error, remedy, mayHaveArrived: true });
+    }
+  };
+  return await repeating(send, { repeatable: repeatable ?? request.method !== "POST", signal: request.signal });
+}
+
+/** Makes the error for an answer of the API server. */
+export function errorOfKube(answer: Answer, { action, object }: Pick<Asked, "action" | "object">): SandboxError {
+  const message = `Cannot ${action}: ${messageOf(answer)}`;
+  const { reason, details: more } = (answer.body ?? {}) as {
+    reason?: string;
+    details?: { retryAfterSeconds?: number };
+  };
+  const details = { object, reason };
+  switch (answer.status) {
+    case 400:
+    case 422:
+      return new InvalidArgumentError(message, details);
+    case 401:
+      return new AuthenticationError(message, { ...details, remedy: "Log in to the cluster again." });
+    case 403:
+      return new AuthorizationError(message, details);
+    case 404:
+      return notFound(message, details);
+    case 409:
+      return new ConflictError(message, details);
+    case 429: {
+      const retryAfterMs = more?.retryAfterSeconds === undefined ? undefined : more.retryAfterSeconds * 1000;
+      return new RateLimitError(message, { ...details, retryAfterMs });
+    }
+    case 504:
+      return new TimeoutError(message, details);
+  }
+  if (answer.status >= 500) return new ConnectionError(message, details);
+  return new SandboxError("INTERNAL", message, details);
+}
+
+/** A 404 of a whole collection says that the CRD is missing. */
+function notFound(message: string, details: { object: ObjectRef; reason: string | undefined }): SandboxError {
+  if (message.includes("could not find the requested resource")) {
+    const remedy = "The cluster does not serve the Agent Sandbox API: install it with `hookbox install`.";
+    return new NotFoundError(message, { ...details, remedy });
+  }
+  const isSandbox = details.object.kind === "SandboxClaim" || details.object.kind === "Sandbox";
+  return isSandbox ? new SandboxNotFoundError(message, details) : new NotFoundError(message, details);
+}

@@ -1,0 +1,49 @@
+/** Through a router, which finds the sandbox by headers and wakes it. @module */
+import { type ObjectRef, UnsupportedError } from "../errors.ts";
+import type { Route } from "./route.ts";
+import { send } from "./send.ts";
+
+/** Where the router is, and who we are there. */
+export interface RouterAccess {
+  /** Without a slash at its end. */
+  url: string;
+  /** Asked before each request; undefined: none is needed. */
+  token?: (() => Promise<string> | string) | undefined;
+  /** The router's `--domain`: sandboxes have hosts below it. */
+  domain?: string | undefined;
+  /** The router's `--path-routing-prefix`, such as `/s`. */
+  pathPrefix?: string | undefined;
+}
+
+/** Makes it for a Sandbox. */
+export function createRouterRoute(access: RouterAccess, namespace: string, name: string): Route {
+  const object: ObjectRef = { kind: "Sandbox", namespace, name };
+  return {
+    kind: "router",
+    async fetch(port, path, { headers, ...request } = {}) {
+      const token = await access.token?.();
+      const naming = { "X-Sandbox-ID": name, "X-Sandbox-Namespace": namespace, "X-Sandbox-Port": String(port) };
+      const authorization: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+      return await send(new URL(access.url + path), {
+        ...request,
+        headers: { ...headers, ...authorization, ...naming },
+      }, object);
+    },
+    address: (port) => Promise.resolve(addressOf(access, object, port)),
+    close: () => Promise.resolve(),
+  };
+}
+
+function addressOf({ url, domain, pathPrefix }: RouterAccess, { namespace, name }: ObjectRef, port: number): URL {
+  const base = new URL(url);
+  if (domain !== undefined) {
+    base.host = `${port}-${name}-${namespace}.${domain}${base.port && !domain.includes(":") ? `:${base.port}` : ""}`;
+    return base;
+  }
+  if (pathPrefix !== undefined) return new URL(`${url}${pathPrefix}/${namespace}/${name}/${port}`);
+  const remedy = "Tell the client the router's domain or path prefix: `routerDomain`, `routerPathPrefix`.";
+  throw new UnsupportedError(
+    `Cannot make an address of port ${port}: the router at ${url} finds sandboxes by headers alone`,
+    { remedy },
+  );
+}
