@@ -5,18 +5,25 @@ import { InvalidPathError, MissingError, OutsideError, type Root } from "../conf
 import { type Entry, entryOf } from "./entry.ts";
 import { type Folder, withFolder, withParent } from "./folder.ts";
 
+/** An entry that may be a symlink, described itself. */
+export interface LinkEntry extends Entry {
+  /** For a symlink: where it leads, from the root on; absent where it leads out of it. */
+  target?: string;
+}
+
 /**
  * Lists what is in the folder `path`, by name. A symlink within the root is described as what it leads to, one that
  * leads nowhere as `symlink`; one that leads out is left out.
  *
+ * @param links true: symlinks are described themselves, all of them
  * @throws {OutsideError | MissingError | InvalidPathError} MissingError also for a file
  */
-export async function listFolder(root: Root, path: string): Promise<Entry[]> {
+export async function listFolder(root: Root, path: string, links = false): Promise<LinkEntry[]> {
   const { parts } = await root.locate(path);
   return await withFolder(root, { parts, wanted: path }, async (folder) => {
-    const entries: Entry[] = [];
+    const entries: LinkEntry[] = [];
     for await (const { name } of await opendir(folder.here)) {
-      const entry = await describe(root, folder, parts, name);
+      const entry = await describe(root, folder, [...parts, name], links);
       if (entry) entries.push(entry);
     }
     return entries.sort((a, b) => a.name < b.name ? -1 : 1);
@@ -24,10 +31,8 @@ export async function listFolder(root: Root, path: string): Promise<Entry[]> {
 }
 
 /** A path described on its own. */
-export interface Description extends Entry {
+export interface Description extends LinkEntry {
   path: string;
-  /** For a symlink: where it leads, from the root on; absent where it leads out of it. */
-  target?: string;
 }
 
 /**
@@ -38,21 +43,30 @@ export interface Description extends Entry {
 export async function describePath(root: Root, path: string): Promise<Description> {
   return await withParent(root, path, { followLast: false }, async (folder, name, parts) => {
     const stats = await lstat(name === undefined ? root.path : folder.at(name));
-    const description = { ...entryOf(name ?? ".", stats), path: parts.join("/") || "." };
-    if (!stats.isSymbolicLink()) return description;
-    const target = await follow(root, parts);
-    return target === "outside" ? description : { ...description, target: target.parts.join("/") || "." };
+    return { ...await describeLink(root, parts, entryOf(name ?? ".", stats)), path: parts.join("/") || "." };
   });
 }
 
-async function describe(root: Root, folder: Folder, parts: string[], name: string): Promise<Entry | undefined> {
+async function describe(
+  root: Root,
+  folder: Folder,
+  parts: string[],
+  links: boolean,
+): Promise<LinkEntry | undefined> {
+  const name = parts.at(-1) ?? "";
   const stats = await lstatIfThere(folder.at(name));
   if (!stats) return undefined;
   if (!stats.isSymbolicLink()) return entryOf(name, stats);
-  const target = await follow(root, [...parts, name]);
+  if (links) return await describeLink(root, parts, entryOf(name, stats));
+  const target = await follow(root, parts);
   if (target === "outside") return undefined;
   const targetStats = target.exists ? await statIfThere(target.path) : undefined;
   return entryOf(name, targetStats ?? stats);
+}
+
+async function describeLink(root: Root, parts: string[], entry: Entry): Promise<LinkEntry> {
+  const target = entry.type === "symlink" ? await follow(root, parts) : "outside";
+  return target === "outside" ? entry : { ...entry, target: target.parts.join("/") || "." };
 }
 
 /** Says where a symlink leads. One in a circle leads nowhere, which counts as within: it stands for itself. */

@@ -32,7 +32,8 @@ async function get(c: Context<HTTPEnv>, options: RestOptions): Promise<Response>
   const { modified_at } = entryOf("", opened.stats);
   const headers = { "Last-Modified": new Date(modified_at).toUTCString() };
   if (c.req.method === "HEAD") return c.json({}, 200, headers);
-  return c.json({ path: path || ".", entries: await listFolder(options.root, path) }, 200, headers);
+  const entries = await listFolder(options.root, path, flagOf(c, "links"));
+  return c.json({ path: path || ".", entries }, 200, headers);
 }
 
 async function put(c: Context<HTTPEnv>, options: RestOptions): Promise<Response> {

@@ -8,6 +8,7 @@
  *
  * | request | answer |
  * |---|---|
+ * | `GET /v1/files/{folder}?links=true` | lists symlinks as they are, with `target`, also those that lead out |
  * | `GET /v1/stat/{path}` | one entry and its `path`; a symlink itself, with `target` where it leads within the root |
  * | `PUT /v1/folders/{path}?mode=0755` | 201 if it is new, 200 if it was there; those above it are made |
  * | `POST /v1/rename {from, to, replace?}` | 204; 409 `CONFLICT` if something is at `to` and `replace` is not true |

@@ -26,6 +26,11 @@ export function createProcessesService(options: ProcessesServiceOptions): Servic
   return {
     list: () => ({ processes: processes.list().map(infoOf) }),
     startDetached: (request) => once(request.requestId, () => startDetached(options, request)),
+    run: async function* (request, context) {
+      const { processId } = await once(request.requestId, () => startDetached(options, request));
+      yield { event: { case: "started" as const, value: { processId } } };
+      yield* attach(processes, { processId, offset: 0n, noFollow: false }, context);
+    },
     attach: (request, context) => attach(processes, request, context),
     acknowledge: ({ processId, offset }) => {
       logOf(findProcess(processes, processId)).acknowledge(Number(offset));
@@ -72,7 +77,9 @@ async function startDetached({ root, processes }: ProcessesServiceOptions, reque
   return { processId: entry.running.pid };
 }
 
-async function* attach(processes: Processes, request: AttachRequest, { signal }: HandlerContext) {
+type From = Pick<AttachRequest, "processId" | "offset" | "noFollow">;
+
+async function* attach(processes: Processes, request: From, { signal }: HandlerContext) {
   const entry = findProcess(processes, request.processId);
   const log = logOf(entry);
   const offset = Number(request.offset);

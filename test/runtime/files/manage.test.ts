@@ -37,6 +37,15 @@ test("listFolder() sorts by name, follows links within the root and leaves out t
   expect(entries[6]).toEqual({ name: "tob", ...b });
   expect((await listFolder(root, "toa")).map(({ name }) => name)).toEqual(["x"]);
   await expect(listFolder(root, "b")).rejects.toThrow(MissingError);
+  const links = (await listFolder(root, ".", true)).filter(({ type }) => type === "symlink");
+  expect(links.map(({ name, target }) => `${name} ${target}`)).toEqual([
+    "dangling nothing",
+    "danglingout undefined",
+    "me me",
+    "out undefined",
+    "toa a",
+    "tob b",
+  ]);
 });
 
 test("describePath() describes a link itself and where it leads, if that is in the root", async () => {

@@ -21,6 +21,7 @@ async function clients() {
 /** Each event as one word: `0:text`, `!0:text` for stderr, `lost:N`, `exit:N`. */
 function word({ event }: AttachResponse): string {
   if (event.case === "truncated") return `lost:${event.value.beforeOffset}`;
+  if (event.case === "started") return "started";
   if (event.case === "end") return `exit:${event.value.exitCode}${event.value.signal}`;
   const { offset, data } = event.value as Extract<typeof event, { case: "output" }>["value"];
   return `${data.case === "stderr" ? "!" : ""}${offset}:${decode(data.value as Uint8Array)}`;
@@ -181,4 +182,12 @@ test("lossless: what was sent and not acknowledged is there again", async () => 
   }
   const { value } = await client.attach({ processId })[Symbol.asyncIterator]().next();
   expect(word(value as AttachResponse)).toMatch(/^0:/);
+});
+
+test("Run starts and streams in one, and again the same for the same request", async () => {
+  const { client } = await clients();
+  const request = { config: shell("echo $$"), requestId: "a" };
+  const first = await words(client.run(request));
+  expect(first).toEqual(["started", expect.stringMatching(/^0:\d+\n$/), "exit:0"]);
+  expect(await words(client.run(request))).toEqual(first);
 });

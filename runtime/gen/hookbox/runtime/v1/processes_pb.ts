@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hookbox/runtime/v1/processes.proto.
  */
 export const file_hookbox_runtime_v1_processes: GenFile = /*@__PURE__*/
-  fileDesc("CiJob29rYm94L3J1bnRpbWUvdjEvcHJvY2Vzc2VzLnByb3RvEhJob29rYm94LnJ1bnRpbWUudjEiDQoLTGlzdFJlcXVlc3QiQgoMTGlzdFJlc3BvbnNlEjIKCXByb2Nlc3NlcxgBIAMoCzIfLmhvb2tib3gucnVudGltZS52MS5Qcm9jZXNzSW5mbyKDAgoLUHJvY2Vzc0luZm8SEgoKcHJvY2Vzc19pZBgBIAEoBRIPCgdjb21tYW5kGAIgAygJEgsKA2N3ZBgDIAEoCRIQCgh0ZXJtaW5hbBgEIAEoCBIQCghkZXRhY2hlZBgFIAEoCBIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgNlbmQYByABKAsyHi5ob29rYm94LnJ1bnRpbWUudjEuUHJvY2Vzc0VuZEgAiAEBEhQKDG91dHB1dF9ieXRlcxgIIAEoBBIMCgRuYW1lGAkgASgJEhAKCGF0dGFjaGVkGAogASgNQgYKBF9lbmQicAoKUHJvY2Vzc0VuZBIRCglleGl0X2NvZGUYASABKAUSDgoGc2lnbmFsGAIgASgJEhEKCXRpbWVkX291dBgDIAEoCBIsCghlbmRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi1wEKFFN0YXJ0RGV0YWNoZWRSZXF1ZXN0EikKBmNvbmZpZxgBIAEoCzIZLnByb2Nlc3MudjEuUHJvY2Vzc0NvbmZpZxIhCgNwdHkYAiABKAsyDy5wcm9jZXNzLnYxLlBUWUgAiAEBEhcKCnRpbWVvdXRfbXMYAyABKARIAYgBARIMCgRuYW1lGAQgASgJEg0KBXN0ZGluGAUgASgIEhIKCnJlcXVlc3RfaWQYBiABKAkSEAoIbG9zc2xlc3MYByABKAhCBgoEX3B0eUINCgtfdGltZW91dF9tcyIrChVTdGFydERldGFjaGVkUmVzcG9uc2USEgoKcHJvY2Vzc19pZBgBIAEoBSJGCg1BdHRhY2hSZXF1ZXN0EhIKCnByb2Nlc3NfaWQYASABKAUSDgoGb2Zmc2V0GAIgASgEEhEKCW5vX2ZvbGxvdxgDIAEoCCKqAQoOQXR0YWNoUmVzcG9uc2USLAoGb3V0cHV0GAEgASgLMhouaG9va2JveC5ydW50aW1lLnYxLk91dHB1dEgAEjIKCXRydW5jYXRlZBgCIAEoCzIdLmhvb2tib3gucnVudGltZS52MS5UcnVuY2F0ZWRIABItCgNlbmQYAyABKAsyHi5ob29rYm94LnJ1bnRpbWUudjEuUHJvY2Vzc0VuZEgAQgcKBWV2ZW50IkQKBk91dHB1dBIOCgZvZmZzZXQYASABKAQSEAoGc3Rkb3V0GAIgASgMSAASEAoGc3RkZXJyGAMgASgMSABCBgoEZGF0YSIiCglUcnVuY2F0ZWQSFQoNYmVmb3JlX29mZnNldBgBIAEoBCI4ChJBY2tub3dsZWRnZVJlcXVlc3QSEgoKcHJvY2Vzc19pZBgBIAEoBRIOCgZvZmZzZXQYAiABKAQiFQoTQWNrbm93bGVkZ2VSZXNwb25zZSIhCgtXYWl0UmVxdWVzdBISCgpwcm9jZXNzX2lkGAEgASgFIjsKDFdhaXRSZXNwb25zZRIrCgNlbmQYASABKAsyHi5ob29rYm94LnJ1bnRpbWUudjEuUHJvY2Vzc0VuZCIhCgtLaWxsUmVxdWVzdBISCgpwcm9jZXNzX2lkGAEgASgFIg4KDEtpbGxSZXNwb25zZSIjCg1SZW1vdmVSZXF1ZXN0EhIKCnByb2Nlc3NfaWQYASABKAUiEAoOUmVtb3ZlUmVzcG9uc2UiEwoRR2V0TWV0cmljc1JlcXVlc3QisAEKEkdldE1ldHJpY3NSZXNwb25zZRIzCgdzYW5kYm94GAEgASgLMiIuaG9va2JveC5ydW50aW1lLnYxLlNhbmRib3hNZXRyaWNzEi4KCGFjdGl2aXR5GAIgASgLMhwuaG9va2JveC5ydW50aW1lLnYxLkFjdGl2aXR5EjUKCXByb2Nlc3NlcxgDIAMoCzIiLmhvb2tib3gucnVudGltZS52MS5Qcm9jZXNzTWV0cmljcyKtAQoOU2FuZGJveE1ldHJpY3MSEwoLY3B1X3NlY29uZHMYASABKAESFAoMbWVtb3J5X2J5dGVzGAIgASgEEh8KEm1lbW9yeV9saW1pdF9ieXRlcxgDIAEoBEgAiAEBEhEKCWNwdV9saW1pdBgEIAEoARIVCg1wcm9jZXNzX2NvdW50GAUgASgNEg4KBnNvdXJjZRgGIAEoCUIVChNfbWVtb3J5X2xpbWl0X2J5dGVzImMKDlByb2Nlc3NNZXRyaWNzEhIKCnByb2Nlc3NfaWQYASABKAUSEwoLY3B1X3NlY29uZHMYAiABKAESEQoJcnNzX2J5dGVzGAMgASgEEhUKDXByb2Nlc3NfY291bnQYBCABKA0itwEKCEFjdGl2aXR5EhgKEHJ1bm5pbmdfY29tbWFuZHMYASABKA0SGQoRcnVubmluZ190ZXJtaW5hbHMYAiABKA0SGAoQYXR0YWNoZWRfc3RyZWFtcxgDIAEoDRIVCg1idXN5X2NvbnRleHRzGAQgASgNEhEKCWNwdV91c2FnZRgFIAEoARIyCg5sYXN0X2FjdGl2ZV9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAyugUKEFByb2Nlc3Nlc1NlcnZpY2USSQoETGlzdBIfLmhvb2tib3gucnVudGltZS52MS5MaXN0UmVxdWVzdBogLmhvb2tib3gucnVudGltZS52MS5MaXN0UmVzcG9uc2USZAoNU3RhcnREZXRhY2hlZBIoLmhvb2tib3gucnVudGltZS52MS5TdGFydERldGFjaGVkUmVxdWVzdBopLmhvb2tib3gucnVudGltZS52MS5TdGFydERldGFjaGVkUmVzcG9uc2USUQoGQXR0YWNoEiEuaG9va2JveC5ydW50aW1lLnYxLkF0dGFjaFJlcXVlc3QaIi5ob29rYm94LnJ1bnRpbWUudjEuQXR0YWNoUmVzcG9uc2UwARJeCgtBY2tub3dsZWRnZRImLmhvb2tib3gucnVudGltZS52MS5BY2tub3dsZWRnZVJlcXVlc3QaJy5ob29rYm94LnJ1bnRpbWUudjEuQWNrbm93bGVkZ2VSZXNwb25zZRJJCgRXYWl0Eh8uaG9va2JveC5ydW50aW1lLnYxLldhaXRSZXF1ZXN0GiAuaG9va2JveC5ydW50aW1lLnYxLldhaXRSZXNwb25zZRJJCgRLaWxsEh8uaG9va2JveC5ydW50aW1lLnYxLktpbGxSZXF1ZXN0GiAuaG9va2JveC5ydW50aW1lLnYxLktpbGxSZXNwb25zZRJPCgZSZW1vdmUSIS5ob29rYm94LnJ1bnRpbWUudjEuUmVtb3ZlUmVxdWVzdBoiLmhvb2tib3gucnVudGltZS52MS5SZW1vdmVSZXNwb25zZRJbCgpHZXRNZXRyaWNzEiUuaG9va2JveC5ydW50aW1lLnYxLkdldE1ldHJpY3NSZXF1ZXN0GiYuaG9va2JveC5ydW50aW1lLnYxLkdldE1ldHJpY3NSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_process_v1_process]);
+  fileDesc("CiJob29rYm94L3J1bnRpbWUvdjEvcHJvY2Vzc2VzLnByb3RvEhJob29rYm94LnJ1bnRpbWUudjEiDQoLTGlzdFJlcXVlc3QiQgoMTGlzdFJlc3BvbnNlEjIKCXByb2Nlc3NlcxgBIAMoCzIfLmhvb2tib3gucnVudGltZS52MS5Qcm9jZXNzSW5mbyKDAgoLUHJvY2Vzc0luZm8SEgoKcHJvY2Vzc19pZBgBIAEoBRIPCgdjb21tYW5kGAIgAygJEgsKA2N3ZBgDIAEoCRIQCgh0ZXJtaW5hbBgEIAEoCBIQCghkZXRhY2hlZBgFIAEoCBIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgNlbmQYByABKAsyHi5ob29rYm94LnJ1bnRpbWUudjEuUHJvY2Vzc0VuZEgAiAEBEhQKDG91dHB1dF9ieXRlcxgIIAEoBBIMCgRuYW1lGAkgASgJEhAKCGF0dGFjaGVkGAogASgNQgYKBF9lbmQicAoKUHJvY2Vzc0VuZBIRCglleGl0X2NvZGUYASABKAUSDgoGc2lnbmFsGAIgASgJEhEKCXRpbWVkX291dBgDIAEoCBIsCghlbmRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi1wEKFFN0YXJ0RGV0YWNoZWRSZXF1ZXN0EikKBmNvbmZpZxgBIAEoCzIZLnByb2Nlc3MudjEuUHJvY2Vzc0NvbmZpZxIhCgNwdHkYAiABKAsyDy5wcm9jZXNzLnYxLlBUWUgAiAEBEhcKCnRpbWVvdXRfbXMYAyABKARIAYgBARIMCgRuYW1lGAQgASgJEg0KBXN0ZGluGAUgASgIEhIKCnJlcXVlc3RfaWQYBiABKAkSEAoIbG9zc2xlc3MYByABKAhCBgoEX3B0eUINCgtfdGltZW91dF9tcyIrChVTdGFydERldGFjaGVkUmVzcG9uc2USEgoKcHJvY2Vzc19pZBgBIAEoBSJGCg1BdHRhY2hSZXF1ZXN0EhIKCnByb2Nlc3NfaWQYASABKAUSDgoGb2Zmc2V0GAIgASgEEhEKCW5vX2ZvbGxvdxgDIAEoCCLaAQoOQXR0YWNoUmVzcG9uc2USLAoGb3V0cHV0GAEgASgLMhouaG9va2JveC5ydW50aW1lLnYxLk91dHB1dEgAEjIKCXRydW5jYXRlZBgCIAEoCzIdLmhvb2tib3gucnVudGltZS52MS5UcnVuY2F0ZWRIABItCgNlbmQYAyABKAsyHi5ob29rYm94LnJ1bnRpbWUudjEuUHJvY2Vzc0VuZEgAEi4KB3N0YXJ0ZWQYBCABKAsyGy5ob29rYm94LnJ1bnRpbWUudjEuU3RhcnRlZEgAQgcKBWV2ZW50Ih0KB1N0YXJ0ZWQSEgoKcHJvY2Vzc19pZBgBIAEoBSJECgZPdXRwdXQSDgoGb2Zmc2V0GAEgASgEEhAKBnN0ZG91dBgCIAEoDEgAEhAKBnN0ZGVychgDIAEoDEgAQgYKBGRhdGEiIgoJVHJ1bmNhdGVkEhUKDWJlZm9yZV9vZmZzZXQYASABKAQiOAoSQWNrbm93bGVkZ2VSZXF1ZXN0EhIKCnByb2Nlc3NfaWQYASABKAUSDgoGb2Zmc2V0GAIgASgEIhUKE0Fja25vd2xlZGdlUmVzcG9uc2UiIQoLV2FpdFJlcXVlc3QSEgoKcHJvY2Vzc19pZBgBIAEoBSI7CgxXYWl0UmVzcG9uc2USKwoDZW5kGAEgASgLMh4uaG9va2JveC5ydW50aW1lLnYxLlByb2Nlc3NFbmQiIQoLS2lsbFJlcXVlc3QSEgoKcHJvY2Vzc19pZBgBIAEoBSIOCgxLaWxsUmVzcG9uc2UiIwoNUmVtb3ZlUmVxdWVzdBISCgpwcm9jZXNzX2lkGAEgASgFIhAKDlJlbW92ZVJlc3BvbnNlIhMKEUdldE1ldHJpY3NSZXF1ZXN0IrABChJHZXRNZXRyaWNzUmVzcG9uc2USMwoHc2FuZGJveBgBIAEoCzIiLmhvb2tib3gucnVudGltZS52MS5TYW5kYm94TWV0cmljcxIuCghhY3Rpdml0eRgCIAEoCzIcLmhvb2tib3gucnVudGltZS52MS5BY3Rpdml0eRI1Cglwcm9jZXNzZXMYAyADKAsyIi5ob29rYm94LnJ1bnRpbWUudjEuUHJvY2Vzc01ldHJpY3MirQEKDlNhbmRib3hNZXRyaWNzEhMKC2NwdV9zZWNvbmRzGAEgASgBEhQKDG1lbW9yeV9ieXRlcxgCIAEoBBIfChJtZW1vcnlfbGltaXRfYnl0ZXMYAyABKARIAIgBARIRCgljcHVfbGltaXQYBCABKAESFQoNcHJvY2Vzc19jb3VudBgFIAEoDRIOCgZzb3VyY2UYBiABKAlCFQoTX21lbW9yeV9saW1pdF9ieXRlcyJjCg5Qcm9jZXNzTWV0cmljcxISCgpwcm9jZXNzX2lkGAEgASgFEhMKC2NwdV9zZWNvbmRzGAIgASgBEhEKCXJzc19ieXRlcxgDIAEoBBIVCg1wcm9jZXNzX2NvdW50GAQgASgNIrcBCghBY3Rpdml0eRIYChBydW5uaW5nX2NvbW1hbmRzGAEgASgNEhkKEXJ1bm5pbmdfdGVybWluYWxzGAIgASgNEhgKEGF0dGFjaGVkX3N0cmVhbXMYAyABKA0SFQoNYnVzeV9jb250ZXh0cxgEIAEoDRIRCgljcHVfdXNhZ2UYBSABKAESMgoObGFzdF9hY3RpdmVfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMpEGChBQcm9jZXNzZXNTZXJ2aWNlEkkKBExpc3QSHy5ob29rYm94LnJ1bnRpbWUudjEuTGlzdFJlcXVlc3QaIC5ob29rYm94LnJ1bnRpbWUudjEuTGlzdFJlc3BvbnNlEmQKDVN0YXJ0RGV0YWNoZWQSKC5ob29rYm94LnJ1bnRpbWUudjEuU3RhcnREZXRhY2hlZFJlcXVlc3QaKS5ob29rYm94LnJ1bnRpbWUudjEuU3RhcnREZXRhY2hlZFJlc3BvbnNlElUKA1J1bhIoLmhvb2tib3gucnVudGltZS52MS5TdGFydERldGFjaGVkUmVxdWVzdBoiLmhvb2tib3gucnVudGltZS52MS5BdHRhY2hSZXNwb25zZTABElEKBkF0dGFjaBIhLmhvb2tib3gucnVudGltZS52MS5BdHRhY2hSZXF1ZXN0GiIuaG9va2JveC5ydW50aW1lLnYxLkF0dGFjaFJlc3BvbnNlMAESXgoLQWNrbm93bGVkZ2USJi5ob29rYm94LnJ1bnRpbWUudjEuQWNrbm93bGVkZ2VSZXF1ZXN0GicuaG9va2JveC5ydW50aW1lLnYxLkFja25vd2xlZGdlUmVzcG9uc2USSQoEV2FpdBIfLmhvb2tib3gucnVudGltZS52MS5XYWl0UmVxdWVzdBogLmhvb2tib3gucnVudGltZS52MS5XYWl0UmVzcG9uc2USSQoES2lsbBIfLmhvb2tib3gucnVudGltZS52MS5LaWxsUmVxdWVzdBogLmhvb2tib3gucnVudGltZS52MS5LaWxsUmVzcG9uc2USTwoGUmVtb3ZlEiEuaG9va2JveC5ydW50aW1lLnYxLlJlbW92ZVJlcXVlc3QaIi5ob29rYm94LnJ1bnRpbWUudjEuUmVtb3ZlUmVzcG9uc2USWwoKR2V0TWV0cmljcxIlLmhvb2tib3gucnVudGltZS52MS5HZXRNZXRyaWNzUmVxdWVzdBomLmhvb2tib3gucnVudGltZS52MS5HZXRNZXRyaWNzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_process_v1_process]);
 
 /**
  * @generated from message hookbox.runtime.v1.ListRequest
@@ -294,6 +294,14 @@ export type AttachResponse = Message<"hookbox.runtime.v1.AttachResponse"> & {
      */
     value: ProcessEnd;
     case: "end";
+  } | {
+    /**
+     * The first event of Run, and of Run alone.
+     *
+     * @generated from field: hookbox.runtime.v1.Started started = 4;
+     */
+    value: Started;
+    case: "started";
   } | { case: undefined; value?: undefined };
 };
 
@@ -303,6 +311,23 @@ export type AttachResponse = Message<"hookbox.runtime.v1.AttachResponse"> & {
  */
 export const AttachResponseSchema: GenMessage<AttachResponse> = /*@__PURE__*/
   messageDesc(file_hookbox_runtime_v1_processes, 7);
+
+/**
+ * @generated from message hookbox.runtime.v1.Started
+ */
+export type Started = Message<"hookbox.runtime.v1.Started"> & {
+  /**
+   * @generated from field: int32 process_id = 1;
+   */
+  processId: number;
+};
+
+/**
+ * Describes the message hookbox.runtime.v1.Started.
+ * Use `create(StartedSchema)` to create a new message.
+ */
+export const StartedSchema: GenMessage<Started> = /*@__PURE__*/
+  messageDesc(file_hookbox_runtime_v1_processes, 8);
 
 /**
  * A piece of output.
@@ -340,7 +365,7 @@ export type Output = Message<"hookbox.runtime.v1.Output"> & {
  * Use `create(OutputSchema)` to create a new message.
  */
 export const OutputSchema: GenMessage<Output> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 8);
+  messageDesc(file_hookbox_runtime_v1_processes, 9);
 
 /**
  * Output was asked for that is no longer kept.
@@ -361,7 +386,7 @@ export type Truncated = Message<"hookbox.runtime.v1.Truncated"> & {
  * Use `create(TruncatedSchema)` to create a new message.
  */
 export const TruncatedSchema: GenMessage<Truncated> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 9);
+  messageDesc(file_hookbox_runtime_v1_processes, 10);
 
 /**
  * @generated from message hookbox.runtime.v1.AcknowledgeRequest
@@ -383,7 +408,7 @@ export type AcknowledgeRequest = Message<"hookbox.runtime.v1.AcknowledgeRequest"
  * Use `create(AcknowledgeRequestSchema)` to create a new message.
  */
 export const AcknowledgeRequestSchema: GenMessage<AcknowledgeRequest> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 10);
+  messageDesc(file_hookbox_runtime_v1_processes, 11);
 
 /**
  * @generated from message hookbox.runtime.v1.AcknowledgeResponse
@@ -396,7 +421,7 @@ export type AcknowledgeResponse = Message<"hookbox.runtime.v1.AcknowledgeRespons
  * Use `create(AcknowledgeResponseSchema)` to create a new message.
  */
 export const AcknowledgeResponseSchema: GenMessage<AcknowledgeResponse> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 11);
+  messageDesc(file_hookbox_runtime_v1_processes, 12);
 
 /**
  * @generated from message hookbox.runtime.v1.WaitRequest
@@ -413,7 +438,7 @@ export type WaitRequest = Message<"hookbox.runtime.v1.WaitRequest"> & {
  * Use `create(WaitRequestSchema)` to create a new message.
  */
 export const WaitRequestSchema: GenMessage<WaitRequest> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 12);
+  messageDesc(file_hookbox_runtime_v1_processes, 13);
 
 /**
  * @generated from message hookbox.runtime.v1.WaitResponse
@@ -430,7 +455,7 @@ export type WaitResponse = Message<"hookbox.runtime.v1.WaitResponse"> & {
  * Use `create(WaitResponseSchema)` to create a new message.
  */
 export const WaitResponseSchema: GenMessage<WaitResponse> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 13);
+  messageDesc(file_hookbox_runtime_v1_processes, 14);
 
 /**
  * @generated from message hookbox.runtime.v1.KillRequest
@@ -447,7 +472,7 @@ export type KillRequest = Message<"hookbox.runtime.v1.KillRequest"> & {
  * Use `create(KillRequestSchema)` to create a new message.
  */
 export const KillRequestSchema: GenMessage<KillRequest> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 14);
+  messageDesc(file_hookbox_runtime_v1_processes, 15);
 
 /**
  * @generated from message hookbox.runtime.v1.KillResponse
@@ -460,7 +485,7 @@ export type KillResponse = Message<"hookbox.runtime.v1.KillResponse"> & {
  * Use `create(KillResponseSchema)` to create a new message.
  */
 export const KillResponseSchema: GenMessage<KillResponse> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 15);
+  messageDesc(file_hookbox_runtime_v1_processes, 16);
 
 /**
  * @generated from message hookbox.runtime.v1.RemoveRequest
@@ -477,7 +502,7 @@ export type RemoveRequest = Message<"hookbox.runtime.v1.RemoveRequest"> & {
  * Use `create(RemoveRequestSchema)` to create a new message.
  */
 export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 16);
+  messageDesc(file_hookbox_runtime_v1_processes, 17);
 
 /**
  * @generated from message hookbox.runtime.v1.RemoveResponse
@@ -490,7 +515,7 @@ export type RemoveResponse = Message<"hookbox.runtime.v1.RemoveResponse"> & {
  * Use `create(RemoveResponseSchema)` to create a new message.
  */
 export const RemoveResponseSchema: GenMessage<RemoveResponse> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 17);
+  messageDesc(file_hookbox_runtime_v1_processes, 18);
 
 /**
  * @generated from message hookbox.runtime.v1.GetMetricsRequest
@@ -503,7 +528,7 @@ export type GetMetricsRequest = Message<"hookbox.runtime.v1.GetMetricsRequest"> 
  * Use `create(GetMetricsRequestSchema)` to create a new message.
  */
 export const GetMetricsRequestSchema: GenMessage<GetMetricsRequest> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 18);
+  messageDesc(file_hookbox_runtime_v1_processes, 19);
 
 /**
  * @generated from message hookbox.runtime.v1.GetMetricsResponse
@@ -532,7 +557,7 @@ export type GetMetricsResponse = Message<"hookbox.runtime.v1.GetMetricsResponse"
  * Use `create(GetMetricsResponseSchema)` to create a new message.
  */
 export const GetMetricsResponseSchema: GenMessage<GetMetricsResponse> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 19);
+  messageDesc(file_hookbox_runtime_v1_processes, 20);
 
 /**
  * Of the whole sandbox: its cgroup's numbers where they can be read, else sums over /proc.
@@ -582,7 +607,7 @@ export type SandboxMetrics = Message<"hookbox.runtime.v1.SandboxMetrics"> & {
  * Use `create(SandboxMetricsSchema)` to create a new message.
  */
 export const SandboxMetricsSchema: GenMessage<SandboxMetrics> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 20);
+  messageDesc(file_hookbox_runtime_v1_processes, 21);
 
 /**
  * @generated from message hookbox.runtime.v1.ProcessMetrics
@@ -614,7 +639,7 @@ export type ProcessMetrics = Message<"hookbox.runtime.v1.ProcessMetrics"> & {
  * Use `create(ProcessMetricsSchema)` to create a new message.
  */
 export const ProcessMetricsSchema: GenMessage<ProcessMetrics> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 21);
+  messageDesc(file_hookbox_runtime_v1_processes, 22);
 
 /**
  * Whether the sandbox may be taken for idle.
@@ -666,7 +691,7 @@ export type Activity = Message<"hookbox.runtime.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 22);
+  messageDesc(file_hookbox_runtime_v1_processes, 23);
 
 /**
  * Processes by id, running and lately ended. Input, signals and resizing are those of process.v1, by the same id.
@@ -693,6 +718,17 @@ export const ProcessesService: GenService<{
     methodKind: "unary";
     input: typeof StartDetachedRequestSchema;
     output: typeof StartDetachedResponseSchema;
+  },
+  /**
+   * Starts a command as StartDetached does, and streams as Attach does from its beginning. Where this stream breaks, Attach
+   * goes on; where it broke before the first event, the same request with the same request_id does.
+   *
+   * @generated from rpc hookbox.runtime.v1.ProcessesService.Run
+   */
+  run: {
+    methodKind: "server_streaming";
+    input: typeof StartDetachedRequestSchema;
+    output: typeof AttachResponseSchema;
   },
   /**
    * Streams the output of a detached process from an offset on, then its end. Any number of callers may attach.
