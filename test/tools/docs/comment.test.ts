@@ -1,0 +1,80 @@
+/** Comments taken apart, and what a public interface lacks. @module */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parseComment, parseModuleComment } from "../../../tools/docs/comment.ts";
+import { complaints } from "../../../tools/docs/complaints.ts";
+import { readParts } from "../../../tools/docs/reference.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
+
+const none = { text: "", params: [], throws: [], examples: [], isInternal: false };
+
+test.for([
+  { name: "nothing", doc: "", want: none },
+  {
+    name: "tags in a line",
+    doc: "Reads. @throws {TypeError | RangeError} if it cannot @default {3}",
+    want: {
+      ...none,
+      text: "Reads.",
+      throws: [{ type: "TypeError | RangeError", text: "if it cannot" }],
+      default: "3",
+    },
+  },
+  { name: "an address is no tag", doc: "Ask a@param.org", want: { ...none, text: "Ask a@param.org" } },
+  {
+    name: "code is no tag",
+    doc: "Says `@throws x`\n```ts\n@default\n```",
+    want: { ...none, text: "Says `@throws x`\n```ts\n@default\n```" },
+  },
+  { name: "a tag after code", doc: "Says `a`. @internal", want: { ...none, text: "Says `a`.", isInternal: true } },
+  { name: "a default without braces", doc: "@default 1 s", want: { ...none, default: "1 s" } },
+])("parseComment(): $name", ({ doc, want }) => {
+  expect(parseComment({ doc })).toEqual(want);
+});
+
+test("parseComment() reads tags that deno has cut off as it reads others", () => {
+  const tags = [{ kind: "param", name: "a", doc: "one @throws {Error} never" }, { kind: "default", value: "2" }];
+  expect(parseComment({ doc: "Does.", tags })).toEqual({
+    ...none,
+    text: "Does.",
+    params: [{ name: "a", text: "one" }],
+    throws: [{ type: "Error", text: "never" }],
+    default: "2",
+  });
+});
+
+test("parseModuleComment() reads what a file opens with, one line or many", () => {
+  expect(parseModuleComment("#!/usr/bin/env node\n/** A room. @module */\nexport {};").text).toBe("A room.");
+  expect(parseModuleComment("/**\n * A room.\n *\n *  - x\n * @module\n */").text).toBe("A room.\n\n - x");
+});
+
+test("complaints() names exports and methods without a comment, and types that nobody can name", () => {
+  const file = join(makeTempFolder(), "mod.ts");
+  const source = `export class Door {
+  open(): Hinge {
+    return 1;
+  }
+  override toString = () => "";
+  [Symbol.dispose]() {}
+  width = 3;
+}
+/** Said. */
+export interface Lock {
+  /** Said. */
+  turn(): void;
+  break(): void;
+}
+type Hinge = number;
+/** @internal */
+export const hidden = 1;
+`;
+  writeFileSync(file, source);
+  const [part] = readParts([{ specifier: "door", file }]);
+  expect(complaints(part?.symbols ?? [], () => "mod.ts")).toEqual([
+    "mod.ts:1 Door: no comment",
+    "mod.ts:1 Door.open(): no comment",
+    "mod.ts:10 Lock.break(): no comment",
+    "mod.ts:15 Hinge: stands in a signature and is not exported",
+  ]);
+});
