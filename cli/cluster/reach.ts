@@ -1,0 +1,26 @@
+/** Connects a command to its cluster. The first request opens the connection. @module */
+import { connect } from "../../kube/connection.ts";
+import { clusterCredentials } from "../../kube/credentials.ts";
+import { Failure } from "../failure.ts";
+import type { Cluster, Where } from "../world.ts";
+import { findKubeconfig } from "./kubeconfig.ts";
+
+const USER_AGENT = "hookbox-cli";
+
+/** Finds the credentials and makes the connection. @throws {Failure} if there are none */
+export async function reachCluster(where: Where, env: Record<string, string | undefined>): Promise<Cluster> {
+  const chosen = findKubeconfig(where, env);
+  const credentials = await clusterCredentials({ kubeconfig: chosen?.path, context: chosen?.context })
+    .catch((error: Error) => {
+      throw new Failure(error.message, "Check --kubeconfig, --context and KUBECONFIG.");
+    });
+  const never = new AbortController().signal;
+  return {
+    api: connect(credentials, { signal: never, userAgent: USER_AGENT }),
+    namespace: where.namespace ?? credentials.namespace ?? "default",
+    server: credentials.server,
+    source: chosen
+      ? `${chosen.path}${chosen.context ? `, context ${chosen.context}` : ""}`
+      : "the Pod's ServiceAccount",
+  };
+}

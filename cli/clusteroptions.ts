@@ -1,0 +1,45 @@
+/** The options that all commands share which talk to a cluster. No behaviour beyond reading them. @module */
+import type { Command } from "commander";
+import type { Where } from "./world.ts";
+
+/** What the shared options say. */
+export interface ClusterOptions extends Where {
+  allNamespaces?: boolean;
+}
+
+const HEADING = "Cluster:";
+
+/** Adds the options that say which cluster and namespace. To be called last: help shows them below a command's own. */
+export function withCluster(command: Command): Command {
+  const option = (flags: string, description: string) =>
+    command.addOption(command.createOption(flags, description).helpGroup(HEADING));
+  option("-n, --namespace <name>", "namespace (default: the context's)");
+  option("--context <name>", "context of the kubeconfig (default: its current one)");
+  option(
+    "--kubeconfig <file>",
+    "kubeconfig (default: of $KUBECONFIG the first file that has the context, ~/.kube/config, or the Pod's own account)",
+  );
+  return command;
+}
+
+/** Adds the options that say how to get into sandboxes, too. */
+export function withRouter(command: Command): Command {
+  const option = (flags: string, description: string) =>
+    command.addOption(command.createOption(flags, description).helpGroup(HEADING));
+  option(
+    "--router <url>",
+    "go through this router ($HOOKBOX_ROUTER_URL; default: a port-forward through the API server)",
+  );
+  option("--token <token>", "bearer token for the router ($HOOKBOX_TOKEN)");
+  return withCluster(command);
+}
+
+/** Adds `-A`. */
+export function withAllNamespaces(command: Command): Command {
+  return command.option("-A, --all-namespaces", "of all namespaces");
+}
+
+/** Reads all options of a command; those before its name count, too. */
+export function optionsOf<T extends object = object>(command: Command): T & ClusterOptions {
+  return { ...command.parent?.opts(), ...command.opts() } as T & ClusterOptions;
+}

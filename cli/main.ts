@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+/** The command `hookbox`, also as `kubectl hookbox`: looks whether the runtime is new enough, and runs it. @module */
+import process from "node:process";
+
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+
+if (major < 22 || (major === 22 && minor < 19)) {
+  process.stderr.write(
+    `Cannot run hookbox on Node ${process.versions.node}: it needs Node 22.19 or later, or Deno 2.9\n`,
+  );
+  process.exitCode = 1;
+} else {
+  const { nodeWorld } = await import("./nodeworld.ts");
+  const { runCLI } = await import("./runcli.ts");
+  const world = nodeWorld();
+  const code = await runCLI(world.args, world);
+  await world.flush();
+  process.exit(code);
+}

@@ -1,0 +1,76 @@
+/** The world of a real process, on Node or Deno. Reaches for a cluster when a command asks, not before. @module */
+import { basename } from "node:path";
+import process from "node:process";
+import type { Writable } from "node:stream";
+import { Interruption } from "./failure.ts";
+import type { Output, World } from "./world.ts";
+
+/** A process: its arguments, and a way to wait until all that was written is out. */
+export interface NodeWorld extends World {
+  args: string[];
+  flush(): Promise<void>;
+}
+
+/** Makes the world of this process. */
+export function nodeWorld(): NodeWorld {
+  const called = basename(process.argv[1] ?? "").replace(/\.[a-z]+$/, "");
+  const interrupt = createInterrupt();
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", onBroken(interrupt.fire));
+  return {
+    args: process.argv.slice(2),
+    program: called === "kubectl-hookbox" ? "kubectl hookbox" : "hookbox",
+    env: process.env,
+    stdin: process.stdin,
+    stdout: outputOf(process.stdout),
+    stderr: outputOf(process.stderr),
+    now: () => new Date(),
+    get signal() {
+      return interrupt.signal();
+    },
+    reach: async (where) => (await import("./cluster/reach.ts")).reachCluster(where, process.env),
+    flush: async () => {
+      for (const stream of [process.stdout, process.stderr]) await flushed(stream);
+    },
+  };
+}
+
+function outputOf(stream: Writable & { isTTY?: boolean; columns?: number }): Output {
+  return {
+    write: (data) => void stream.write(data),
+    isTTY: stream.isTTY === true,
+    get columns() {
+      return stream.columns;
+    },
+  };
+}
+
+/** Who reads no further (`… | head`) ends the command as SIGPIPE would; it still clears away what it has made. */
+function onBroken(fire: (code: number) => void): (error: NodeJS.ErrnoException) => void {
+  return (error) => {
+    if (error.code !== "EPIPE") throw error;
+    fire(141);
+  };
+}
+
+/** Listens for signals from the first question on; the second one ends the process. */
+function createInterrupt() {
+  const controller = new AbortController();
+  let isListening = false;
+  const fire = (code: number) => {
+    if (controller.signal.aborted) process.exit(code);
+    controller.abort(new Interruption(code));
+  };
+  return {
+    fire,
+    signal: () => {
+      if (!isListening) process.on("SIGINT", () => fire(130)).on("SIGTERM", () => fire(143));
+      isListening = true;
+      return controller.signal;
+    },
+  };
+}
+
+async function flushed(stream: Writable): Promise<void> {
+  if (stream.destroyed || stream.writableEnded) return;
+  await new Promise<void>((resolve) => stream.write("", () => resolve()));
+}

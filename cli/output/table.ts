@@ -1,0 +1,36 @@
+/** Tables as kubectl prints them: upper-case headers, no borders, three spaces between columns. Pure. @module */
+
+const GAP = 3;
+
+/** Writes a table: lines with a newline each. `widths` are the least widths of columns; the last one is never padded. */
+export function renderTable(
+  headers: readonly string[] | undefined,
+  rows: readonly (readonly string[])[],
+  widths: readonly number[] = [],
+): string {
+  const lines = headers ? [headers, ...rows] : rows;
+  const wide = widthsOf(lines, widths);
+  return lines.map((cells) =>
+    `${cells.map((cell, i) => padded(cell, wide[i] ?? 0, i === cells.length - 1)).join("")}\n`
+  )
+    .join("");
+}
+
+/** Returns how wide each column is, without the gap. */
+export function widthsOf(lines: readonly (readonly string[])[], least: readonly number[] = []): number[] {
+  const columns = Math.max(0, ...lines.map((cells) => cells.length));
+  return Array.from(
+    { length: columns },
+    (_, i) => Math.max(least[i] ?? 0, ...lines.map((cells) => widthOf(cells[i] ?? ""))),
+  );
+}
+
+function padded(cell: string, width: number, isLast: boolean): string {
+  return isLast ? cell : cell + " ".repeat(Math.max(0, width - widthOf(cell)) + GAP);
+}
+
+/** Colours take no room. */
+function widthOf(cell: string): number {
+  // deno-lint-ignore no-control-regex -- the escape character is what colours begin with
+  return [...cell.replaceAll(/\x1b\[[0-9;]*m/g, "")].length;
+}

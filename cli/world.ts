@@ -1,0 +1,56 @@
+/** What commands know of the world around them: streams, environment, clock, cluster. Types only; tests bring their own. @module */
+import type { Readable } from "node:stream";
+import type { Api } from "../kube/api.ts";
+
+/** Where a command writes. */
+export interface Output {
+  write(data: string | Uint8Array): void;
+  isTTY: boolean;
+  /** Width of the terminal; undefined if it is none. */
+  columns: number | undefined;
+}
+
+/** Where a command reads. */
+export interface Input extends Readable {
+  isTTY?: boolean;
+  /** Of a terminal: keys come as they are pressed, Ctrl-C included. */
+  setRawMode?(isRaw: boolean): unknown;
+}
+
+/** Which cluster, as command lines say it; absent means the default. */
+export interface Where {
+  kubeconfig?: string | undefined;
+  context?: string | undefined;
+  namespace?: string | undefined;
+  /** URL of the router. */
+  router?: string | undefined;
+  /** Bearer token for the router. */
+  token?: string | undefined;
+}
+
+/** A cluster that a command talks to. */
+export interface Cluster {
+  api: Api;
+  /** The one that was asked for, else the context's, else `default`. */
+  namespace: string;
+  /** URL of the API server. */
+  server: string;
+  /** Where the credentials come from: a file and its context, or the Pod. */
+  source: string;
+}
+
+/** Everything outside of a command. */
+export interface World {
+  /** What people type to get here: `hookbox` or `kubectl hookbox`. */
+  program: string;
+  env: Record<string, string | undefined>;
+  stdin: Input;
+  /** For results, and nothing else. */
+  stdout: Output;
+  /** For progress and complaints. */
+  stderr: Output;
+  now(): Date;
+  /** Fires at Ctrl-C; its reason is an {@link Interruption}. Commands then clear away what they have made. */
+  signal: AbortSignal;
+  reach(where: Where): Promise<Cluster>;
+}

@@ -1,0 +1,83 @@
+/** A world in memory for commands: what they write is kept, their cluster is whatever Api the test brings. @module */
+import { Readable } from "node:stream";
+import type { Answer, Api, ApiRequest } from "../../kube/api.ts";
+import { runCLI } from "../../cli/runcli.ts";
+import type { Cluster, Output, World } from "../../cli/world.ts";
+
+/** What a command line has led to. */
+export interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Parts of the world that a test sets. */
+export interface Setting extends Partial<Omit<World, "stdout" | "stderr" | "stdin">> {
+  api?: Api;
+  isTTY?: boolean;
+  input?: string;
+}
+
+export const NOW = new Date("2026-11-21T12:00:00Z");
+
+/** Makes a world, and what tells what was written. */
+export function fakeWorld({ api, isTTY = false, input = "", ...set }: Setting = {}): {
+  world: World;
+  written: { stdout: string; stderr: string };
+} {
+  const written = { stdout: "", stderr: "" };
+  const output = (key: keyof typeof written): Output => ({
+    isTTY,
+    columns: isTTY ? 100 : undefined,
+    write: (data) => void (written[key] += typeof data === "string" ? data : new TextDecoder().decode(data)),
+  });
+  const cluster = (namespace: string | undefined): Promise<Cluster> => {
+    if (!api) return Promise.reject(new Error("Cannot reach a cluster: the test has none"));
+    return Promise.resolve({ api, namespace: namespace ?? "default", server: "https://fake", source: "the test" });
+  };
+  const world: World = {
+    program: "hookbox",
+    env: {},
+    stdin: Readable.from(input === "" ? [] : [input]) as World["stdin"],
+    stdout: output("stdout"),
+    stderr: output("stderr"),
+    now: () => NOW,
+    signal: new AbortController().signal,
+    reach: ({ namespace }) => cluster(namespace),
+    ...set,
+  };
+  return { world, written };
+}
+
+/** Runs a command line, words apart by spaces or in an array. */
+export async function run(line: string | string[], setting: Setting = {}): Promise<Ran> {
+  const { world, written } = fakeWorld(setting);
+  const code = await runCLI(typeof line === "string" ? line.split(" ").filter(Boolean) : line, world);
+  return { code, ...written };
+}
+
+/** An API server that answers what the test says: `"GET /path"` to a body, or to a whole answer. */
+export function fakeApi(answers: Record<string, unknown>): Api & { requests: ApiRequest[] } {
+  const requests: ApiRequest[] = [];
+  return {
+    requests,
+    send: (request) => {
+      requests.push(request);
+      const found = answers[`${request.method} ${request.path}`];
+      const missing = { status: 404, body: { message: `${request.path} not found`, reason: "NotFound" } };
+      return Promise.resolve(found === undefined ? missing : isAnswer(found) ? found : { status: 200, body: found });
+    },
+    watch: () => Promise.resolve({ status: 200, body: null, events: nothing() }),
+  };
+}
+
+async function* nothing(): AsyncGenerator<never> {}
+
+function isAnswer(value: unknown): value is Answer {
+  return typeof (value as Answer).status === "number" && "body" in (value as Answer);
+}
+
+/** A list as the API server sends it: its items do not say what they are. */
+export function listOf(apiVersion: string, kind: string, ...items: object[]): object {
+  return { apiVersion, kind: `${kind}List`, metadata: { resourceVersion: "7" }, items };
+}

@@ -1,0 +1,60 @@
+/** Ages and tables against what kubectl prints. @module */
+import { expect, test } from "vitest";
+import { ageOf, humanDuration, untilOf } from "../../cli/output/age.ts";
+import { renderTable, widthsOf } from "../../cli/output/table.ts";
+
+const S = 1000;
+const M = 60 * S;
+const H = 60 * M;
+const D = 24 * H;
+
+// Source: TestHumanDuration and the code of k8s.io/apimachinery, pkg/util/duration, 1.36.
+test.for([
+  [-2 * S, "<invalid>"],
+  [-1, "0s"],
+  [0, "0s"],
+  [5 * S, "5s"],
+  [70 * S, "70s"],
+  [2 * M, "2m"],
+  [3 * M + 12 * S, "3m12s"],
+  [10 * M + 30 * S, "10m"],
+  [179 * M, "179m"],
+  [3 * H, "3h"],
+  [7 * H + 59 * M, "7h59m"],
+  [8 * H + 5 * M, "8h"],
+  [47 * H, "47h"],
+  [2 * D, "2d"],
+  [2 * D + 3 * H, "2d3h"],
+  [8 * D + 3 * H, "8d"],
+  [729 * D, "729d"],
+  [730 * D, "2y"],
+  [2 * 365 * D + 20 * D, "2y20d"],
+  [9 * 365 * D, "9y"],
+] as [number, string][])("humanDuration(%i) is %s", ([ms, want]) => {
+  expect(humanDuration(ms)).toBe(want);
+});
+
+test("ageOf() and untilOf() say when there is no time", () => {
+  const now = new Date("2026-01-01T00:10:00Z");
+  expect(ageOf("2026-01-01T00:00:00Z", now)).toBe("10m");
+  expect(ageOf(undefined, now)).toBe("<unknown>");
+  expect(untilOf("2026-01-01T00:12:00Z", now)).toBe("2m");
+  expect(untilOf("2026-01-01T00:09:00Z", now)).toBe("expired");
+  expect(untilOf(undefined, now)).toBe("<none>");
+});
+
+test("renderTable() pads columns by three spaces, and nothing after the last", () => {
+  expect(renderTable(["NAME", "AGE"], [["a-long-name", "5s"], ["b", "2d"]])).toBe(
+    "NAME          AGE\na-long-name   5s\nb             2d\n",
+  );
+});
+
+test("renderTable() counts characters that are seen: neither colours nor halves of a pair", () => {
+  expect(renderTable(undefined, [["\x1b[32mok\x1b[0m", "x"], ["🙂🙂🙂", "y"]])).toBe(
+    "\x1b[32mok\x1b[0m    x\n🙂🙂🙂   y\n",
+  );
+});
+
+test("widthsOf() never falls below the widths before", () => {
+  expect(widthsOf([["a", "bb"]], [4])).toEqual([4, 2]);
+});
