@@ -108,12 +108,12 @@ function createFiles({ folder, maxBytes, settings, log, unrecorded }: RecordingO
   const startedAt = new Date().toISOString().replaceAll(/[:.]/g, "-");
   const process = `${startedAt}-${id}`;
   let file = 0;
-  let size = Infinity;
+  let size = 0;
   let gap = false;
   let pack: Pack | undefined;
 
   async function write(parts: Uint8Array[]): Promise<void> {
-    if (gap || size >= maxBytes / FILES) {
+    if (!pack || gap || size >= maxBytes / FILES) {
       await end();
       await makeRoom(folder, maxBytes - maxBytes / FILES, log);
       parts.unshift(headerLine({ recording: 1, process, file: ++file, gap, settings }));
@@ -124,7 +124,7 @@ function createFiles({ folder, maxBytes, settings, log, unrecorded }: RecordingO
     await append(Buffer.concat(parts), constants.ZSTD_e_flush);
   }
 
-  /** A file that is left without it can be read, too. */
+  /** A file that is left without it can be read, too; what comes after it goes into another. */
   async function end(): Promise<void> {
     if (pack) await append(new Uint8Array(), constants.ZSTD_e_end);
     pack = undefined;

@@ -16,14 +16,15 @@ export function renderReplay(summary: ReplaySummary, mostKinds: number): string 
   if (unsettled > 0) {
     lines.push(`${decisions(unsettled)} more after a gap in the recording: what the hook remembered is not known`);
   }
-  for (const [hook, count] of Object.entries(skipped)) lines.push(`${requests(count)} of hook ${hook} not replayed`);
+  const others = Object.keys(skipped).sort();
+  if (others.length > 0) lines.push(`${requests(sum(Object.values(skipped)))} of ${others.join(", ")} not replayed`);
   kinds.slice(0, mostKinds).forEach((kind, index) => lines.push("", ...linesOf(kind, index + 1)));
   if (kinds.length > mostKinds) lines.push("", `${kinds.length - mostKinds} more kinds of difference are not shown`);
   return `${lines.join("\n")}\n`;
 }
 
 function headline({ requests: byHook, from = "", to = "", differing }: ReplaySummary): string {
-  const all = Object.values(byHook).reduce((sum, count) => sum + count, 0);
+  const all = sum(Object.values(byHook));
   const verdict = differing === 0 ? "no decision differs" : decisions(differing);
   const span = from === "" ? "" : ` (${secondsOf(from)} to ${secondsOf(to)})`;
   return `${requests(all)}, ${verdict}${span}`;
@@ -79,6 +80,10 @@ function decisions(count: number): string {
 
 function requests(count: number): string {
   return `${grouped(count)} ${count === 1 ? "request" : "requests"}`;
+}
+
+function sum(counts: number[]): number {
+  return counts.reduce((all, count) => all + count, 0);
 }
 
 function grouped(count: number): string {

@@ -1,0 +1,31 @@
+/** Copies of this checkout's hooks with one thing changed. @module */
+import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { makeTempFolder } from "../tempfolder.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** What to change: `from` stands once in the file. */
+export interface Mutation {
+  hook: string;
+  /** Below the hook's folder. */
+  file: string;
+  from: string;
+  to: string;
+}
+
+/** Returns the path of the changed hook's `hook.ts`; the copy goes with the test. */
+export function mutatedHook({ hook, file, from, to }: Mutation): string {
+  const folder = makeTempFolder();
+  for (const room of ["api", "claims", "diagnosis", "lib", "hooks"].filter((name) => existsSync(join(ROOT, name)))) {
+    cpSync(join(ROOT, room), join(folder, room), { recursive: true });
+  }
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  const path = join(folder, "hooks", hook, file);
+  const parts = readFileSync(path, "utf8").split(from);
+  if (parts.length !== 2) throw new RangeError(`Cannot change ${file}: "${from}" is in it ${parts.length - 1} times`);
+  writeFileSync(path, parts.join(to));
+  return join(folder, "hooks", hook, "hook.ts");
+}

@@ -1,0 +1,34 @@
+/** Recordings for tests, without the process that would write them. @module */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Exchange, exchangeLine, headerLine, type RecordingHeader } from "../../lib/exchange.ts";
+import { type HookSettings, readSettings } from "../../lib/runhook.ts";
+import { makeTempFolder } from "../tempfolder.ts";
+
+/** What the recorded hooks are made with. */
+export const SETTINGS: HookSettings = readSettings(["--readiness-grace-seconds", "3"]).settings;
+
+/** Writes a recording into a folder of the test; returns the folder. */
+export function recordedIn(
+  exchanges: readonly Exchange[],
+  settings: object,
+  header: Partial<RecordingHeader> = {},
+): string {
+  const folder = makeTempFolder();
+  writeRecording(join(folder, "hooks-p-000001.jsonl"), exchanges, settings, header);
+  return folder;
+}
+
+/** Writes one file of a recording. */
+export function writeRecording(
+  path: string,
+  exchanges: readonly Exchange[],
+  settings: object,
+  header: Partial<RecordingHeader> = {},
+): void {
+  const first = headerLine({ recording: 1, process: "p", file: 1, gap: false, settings: { ...settings }, ...header });
+  writeFileSync(
+    path,
+    [first, ...exchanges.flatMap(exchangeLine)].map((part) => new TextDecoder().decode(part)).join(""),
+  );
+}
