@@ -58,6 +58,8 @@ export interface MemoryStore extends Store {
   objects(apiVersion: string, kind: string): KubeObject[];
   /** The same requests, answered but not carried out. */
   dryRun: Requests;
+  /** All that is served at present. */
+  served(): readonly ServedResource[];
   /** The resourceVersion of the last change. */
   version(): string;
 }
@@ -76,6 +78,7 @@ export function createMemoryStore({ clock = createFakeClock(), ...options }: Mem
     kind: (apiVersion, kind) => promised(() => byKind(apiVersion, kind)),
     ...createRequests(state, own, createFaults(clock, options.fault)),
     dryRun: createRequests({ ...state, isDry: true }, own, createFaults(clock, undefined)),
+    served: () => state.served,
     version: () => String(state.counter),
     watch: ({ apiVersion, kind }, handler) => state.watches.add(byKind(apiVersion, kind), handler),
     objects: (apiVersion, kind) => listObjects(state, byKind(apiVersion, kind)),

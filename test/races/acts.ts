@@ -2,7 +2,7 @@
 import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 import { claimOf, statusOf } from "./history.ts";
-import { EXTENSIONS, findObject, NAMESPACE, objectsOf, removeObject } from "./api.ts";
+import { findObject, objectsOf, removeObject } from "../../testing/objects.ts";
 import { touch } from "./weather.ts";
 
 /** One thing that is done; `claim` and `member` are numbers. An act without an object to act on does nothing. */
@@ -22,6 +22,8 @@ export type Act =
   | { act: "restartHook"; hook: string }
   | { act: "restartEngine"; overlap: boolean };
 
+const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
+const NAMESPACE = "ns";
 export const POOL = "pool";
 const TEMPLATE = "template";
 
@@ -55,6 +57,11 @@ export async function perform(store: MemoryStore, act: Act): Promise<void> {
     case "touch":
       return await touch(store, nth(objectsOf(store, act.kind), act.member));
   }
+}
+
+/** Where everything happens. */
+export function aNamespace(): KubeObject {
+  return { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } };
 }
 
 /** The template, in a version that only the image tells. */

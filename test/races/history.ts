@@ -5,7 +5,7 @@ import { type Condition, findCondition } from "../../lib/conditions.ts";
 import { FOR_CLAIM_ANNOTATION, WARM_POOL_LABEL } from "../../lib/keys.ts";
 import { controllerOf, type KubeObject } from "../../lib/objects.ts";
 import { FINAL_REASONS } from "../finalreasons.ts";
-import { findObject, objectsOf } from "./api.ts";
+import { findObject, objectsOf } from "../../testing/objects.ts";
 import type { Notice } from "./weather.ts";
 
 /** The part of a claim's or a Sandbox's status that is judged. */

@@ -3,21 +3,20 @@ import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
 import { sameJson } from "../../lib/apply.ts";
 import { DRAINING_LABEL, FOR_CLAIM_ANNOTATION } from "../../lib/keys.ts";
 import { controllerOf, type KubeObject } from "../../lib/objects.ts";
-import { findObject, objectsOf } from "./api.ts";
+import { findObject, objectsOf } from "../../testing/objects.ts";
 import { claimOf, readyOf, statusOf } from "./history.ts";
-import type { Kubelet } from "./kubelet.ts";
 
-/** Lists what is wrong with the world at rest; empty: nothing. */
-export function faultsAtRest(store: MemoryStore, kubelet: Kubelet): string[] {
+/** Lists what is wrong with the world at rest; empty: nothing. @param sick UIDs of Pods that failed or hang */
+export function faultsAtRest(store: MemoryStore, sick: ReadonlySet<string>): string[] {
   return [
-    ...objectsOf(store, "SandboxClaim").flatMap((claim) => claimFaults(store, kubelet, claim)),
+    ...objectsOf(store, "SandboxClaim").flatMap((claim) => claimFaults(store, sick, claim)),
     ...objectsOf(store, "SandboxWarmPool").flatMap((pool) => poolFaults(store, pool)),
     ...["Sandbox", "Pod", "SandboxClaim", "SandboxWarmPool"].flatMap((kind) => leftovers(store, kind)),
   ];
 }
 
 /** A claim has one Sandbox and says how that is; one that has expired has none, or is no more. */
-function claimFaults(store: MemoryStore, kubelet: Kubelet, claim: KubeObject): string[] {
+function claimFaults(store: MemoryStore, sick: ReadonlySet<string>, claim: KubeObject): string[] {
   const { name, uid } = claim.metadata;
   const owned = objectsOf(store, "Sandbox").filter((sandbox) => claimOf(sandbox) === uid);
   const [sandbox] = owned;
@@ -43,7 +42,7 @@ function claimFaults(store: MemoryStore, kubelet: Kubelet, claim: KubeObject): s
   if (operatingMode === "Suspended") {
     return ready?.reason === "SandboxSuspended" ? [] : [`claim ${name} is not suspended: ${ready?.reason}`];
   }
-  const isSick = kubelet.sick.has(findObject(store, "Pod", sandbox.metadata.name)?.metadata.uid ?? "");
+  const isSick = sick.has(findObject(store, "Pod", sandbox.metadata.name)?.metadata.uid ?? "");
   return ready?.status === "True" || isSick ? [] : [`claim ${name} is not Ready: ${ready?.reason} ${ready?.message}`];
 }
 

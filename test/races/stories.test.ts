@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../lib/objects.ts";
 import { controllerOf } from "../../lib/objects.ts";
-import { findObject, objectsOf } from "./api.ts";
+import { findObject, objectsOf } from "../../testing/objects.ts";
 import { claimOf, readyOf, statusOf } from "./history.ts";
 import { CALM, type Outcome, run, type Scenario } from "./world.ts";
 

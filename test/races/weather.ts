@@ -3,7 +3,7 @@ import type { Clock, Resource, Store } from "../../dev/metacontroller/store.ts";
 import { StoreError } from "../../dev/metacontroller/store.ts";
 import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
 import type { KubeObject } from "../../lib/objects.ts";
-import { findObject } from "./api.ts";
+import { findObject } from "../../testing/objects.ts";
 
 /**
  * What becomes of one write of the engine.

@@ -1,12 +1,15 @@
 /** Runs one scenario from beginning to rest: the real hooks and the stand-in, on a store in memory and a fake clock. @module */
 import { type Engine, startEngine } from "../../dev/metacontroller/engine.ts";
 import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
-import { type Act, aPool, aTemplate, perform } from "./acts.ts";
-import { createApi } from "./api.ts";
+import type { KubeObject } from "../../lib/objects.ts";
+import { type Act, aNamespace, aPool, aTemplate, perform } from "./acts.ts";
+import { startHooks } from "../../testing/hooks.ts";
+import { startKeeper } from "../../testing/keeper.ts";
+import { startKubelet } from "../../testing/kubelet.ts";
+import { createMemoryServer } from "../../testing/server.ts";
+import { createFates, type Fate } from "./fates.ts";
 import { createHistory } from "./history.ts";
-import { startKeeper } from "./keeper.ts";
-import { type Fate, startKubelet } from "./kubelet.ts";
-import { startProcesses } from "./processes.ts";
+import { weatheredFetch } from "./lateness.ts";
 import { faultsAtRest } from "./rest.ts";
 import { createWeather, type Forecast, type Notice, weathered } from "./weather.ts";
 
@@ -36,16 +39,23 @@ const STORM_MS = 4000;
 /** Longer than a pool remembers an assignment, shorter than what would hide a lost wake-up: the pool's look each minute. */
 const REST_MS = 30_000;
 
+/** Pools have to serve claims without the label, too. */
+const isLabelled = ({ metadata }: KubeObject) => !/[02468]$/.test(metadata.name);
+
 /** Runs a scenario. */
 export async function run({ replicas, acts, fates, forecast }: Scenario): Promise<Outcome> {
   const start = Date.parse("2026-01-01T00:00:00Z");
   const weather = createWeather(forecast, () => store.clock.now() - start);
-  const store = await createApi(weather.lagOf);
+  const server = await createMemoryServer({ watchDelay: weather.lagOf, isLabelled });
+  const { store } = server;
   const { clock } = store;
   const history = createHistory(store);
-  const kubelet = await startKubelet(store, fates);
-  const processes = startProcesses(clock, weather, { readinessGraceSeconds: GRACE_SECONDS });
-  await startKeeper(store);
+  const { fateOf, sick } = createFates(fates);
+  await store.put(aNamespace());
+  await startKubelet(store, fateOf);
+  const hooks = startHooks({ clock, settings: { readinessGraceSeconds: GRACE_SECONDS } });
+  const fetch = weatheredFetch(hooks, clock, weather);
+  const keeper = await startKeeper(server.connect(), clock);
   await store.put(aTemplate(0));
   await store.put(aPool(replicas));
   history.look();
@@ -57,13 +67,12 @@ export async function run({ replicas, acts, fates, forecast }: Scenario): Promis
     }
     history.notice(before, after, verb);
   };
-  const startAgain = () =>
-    startEngine({ store: weathered(store, weather, notice), fetch: processes.fetch, workers: 4 });
+  const startAgain = () => startEngine({ store: weathered(store, weather, notice), fetch, workers: 4 });
   let engine: Engine = startAgain();
   const ending: Promise<void>[] = [];
   for (const { wait, ...act } of acts) {
     await clock.advance(wait);
-    if (act.act === "restartHook") processes.restart(act.hook);
+    if (act.act === "restartHook") hooks.restart(act.hook);
     else if (act.act !== "restartEngine") await perform(store, act);
     else {
       ending.push(engine.stop());
@@ -75,9 +84,9 @@ export async function run({ replicas, acts, fates, forecast }: Scenario): Promis
   await clock.advance(STORM_MS);
   weather.clear();
   await clock.advance(REST_MS);
-  const atRest = faultsAtRest(store, kubelet);
-  ending.push(engine.stop());
+  const atRest = faultsAtRest(store, sick);
+  ending.push(engine.stop(), keeper.stop());
   await clock.advance(1000);
   await Promise.all(ending);
-  return { violations: history.violations, atRest, faults: processes.faults, writes, store };
+  return { violations: history.violations, atRest, faults: [...hooks.faults, ...keeper.faults], writes, store };
 }

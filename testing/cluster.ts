@@ -1,0 +1,112 @@
+/** A cluster for tests: API, hooks, engine, keeper and kubelet in this process, on a clock that moves when told to. @module */
+import { setImmediate } from "node:timers/promises";
+import { createFakeClock, type FakeClock } from "../dev/metacontroller/fake-clock.ts";
+import { startEngine } from "../dev/metacontroller/engine.ts";
+import type { Api } from "../kube/api.ts";
+import type { HookCalls } from "../lib/hook.ts";
+import type { HookSettings } from "../lib/runhook.ts";
+import type { ApiFault } from "./api/memoryapi.ts";
+import { createAutoTime } from "./autotime.ts";
+import { createStatusBook, type PastStatus } from "./history.ts";
+import { startHooks } from "./hooks.ts";
+import { startKeeper } from "./keeper.ts";
+import type { PodFate } from "./podfaults.ts";
+import { type PodControls, startPods } from "./pods.ts";
+import { createMemoryServer } from "./server.ts";
+import { createVerbs, type Verbs } from "./verbs.ts";
+
+/** How a test cluster is made. */
+export interface TestClusterOptions {
+  /**
+   * `fake`: time stands still until it is told to move. `auto`: it moves by itself while somebody waits for what a watch
+   * on `api` shows, so that `await` on something that takes minutes takes none.
+   *
+   * @default {"fake"}
+   */
+  time?: "fake" | "auto";
+  /** What the clock shows at first. Default: 2026-01-01T00:00:00Z for `fake`, the present for `auto`. */
+  start?: Date;
+  /** How far time moves by itself after a request, in milliseconds. @default {3600000} */
+  autoLimitMs?: number;
+  /** Namespaces that exist; the first one is that of objects which name none. @default {["default"]} */
+  namespaces?: [string, ...string[]];
+  /** What becomes of Pods that nothing is planned for. */
+  pods?: Pick<PodFate, "startMs" | "readyMs">;
+  /** Settings of the hooks, as on their command line. */
+  settings?: Partial<HookSettings>;
+  /** Hooks of your own, in place of those of these names. */
+  hooks?: Record<string, () => HookCalls>;
+  /** Decides what goes wrong with requests on `api`; those of the cluster's own parts are not asked about. */
+  fault?: ApiFault;
+}
+
+/** A cluster in memory. */
+export interface TestCluster extends Verbs, AsyncDisposable {
+  /** The API: whatever talks to an API server through `kube/api.ts` runs on it. */
+  api: Api;
+  /** Its time; `advance` moves it on by milliseconds, `step` to whatever is due next. */
+  clock: FakeClock;
+  pods: PodControls;
+  /** What went wrong inside of hooks and keeper, in one line each: exceptions, and answers that the guard refused. */
+  faults(): string[];
+  /** Returns the distinct statuses of an object, oldest first. Namespace: the first of the cluster's, by default. */
+  history(kind: string, name: string, namespace?: string): PastStatus[];
+  /** Ends one hook and starts it again, as a new process would: it has forgotten everything. */
+  restartHook(name: string): void;
+  /** Ends all watches on `api`, as a server that closes connections; with an error, as if the network broke. */
+  endWatches(error?: Error): void;
+  /** Ends everything, open watches too. */
+  stop(): Promise<void>;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Starts a cluster: some milliseconds. Stop it, or make it with `await using`. */
+export async function createTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
+  const { time = "fake", autoLimitMs: limitMs = HOUR_MS, namespaces = ["default"], fault } = options;
+  const clock = createFakeClock(options.start?.getTime() ?? (time === "auto" ? Date.now() : undefined));
+  const server = await createMemoryServer({ clock });
+  const { store } = server;
+  const book = createStatusBook();
+  server.onChange((change) => book.record(change, clock.now()));
+  for (const name of namespaces) await store.put({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  const hooks = startHooks({ clock, settings: options.settings ?? {}, replacements: options.hooks ?? {} });
+  const pods = await startPods(store, options.pods ?? {});
+  const keeper = await startKeeper(server.connect(), clock);
+  const engine = startEngine({ store, fetch: hooks.fetch });
+  const settle = async () => {
+    for (let before = ""; before !== store.version();) {
+      before = store.version();
+      await engine.idle();
+      await setImmediate();
+    }
+  };
+  const auto = createAutoTime({ clock, idle: settle, isAwaited: () => api.isAwaited(), limitMs });
+  const onAwaited = time === "auto" ? auto.awaited : () => {};
+  const api = server.connect({
+    onAwaited,
+    fault(request) {
+      auto.touched();
+      return fault?.(request);
+    },
+  });
+  await settle();
+  const stop = async () => {
+    auto.stop();
+    api.endWatches();
+    await keeper.stop();
+    await engine.stop();
+  };
+  return {
+    api,
+    clock,
+    pods,
+    ...createVerbs({ api: server.connect(), store, settle, namespace: namespaces[0] }),
+    faults: () => [...hooks.faults, ...keeper.faults],
+    history: (kind, name, namespace = namespaces[0]) => book.of(kind, name, namespace),
+    restartHook: hooks.restart,
+    endWatches: api.endWatches,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}

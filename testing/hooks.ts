@@ -1,0 +1,66 @@
+/** The hooks in this process, as an engine calls them, and as they can be started anew with empty memories. @module */
+import type { Clock } from "../lib/clock.ts";
+import type { HookCalls } from "../lib/hook.ts";
+import { type HookSettings, readSettings } from "../lib/runhook.ts";
+import { hookNames, makeHooks } from "../tools/serve/hooks.ts";
+
+export interface RunningHooks {
+  /** Answers at once; an engine takes it for `fetch`. */
+  fetch(url: string, init: RequestInit): Response;
+  /** Ends one hook and starts it again: it has forgotten everything. */
+  restart(name: string): void;
+  /** What went wrong inside of hooks: refusals of the guard, and exceptions. */
+  faults: string[];
+}
+
+export interface HooksOptions {
+  clock: Clock;
+  /** On top of the defaults of the command line. */
+  settings?: Partial<HookSettings>;
+  /** In place of the hooks of these names. */
+  replacements?: Record<string, () => HookCalls>;
+  /** Share of the children that an answer may delete without a reason. @default {0} so that every deletion needs one */
+  share?: number;
+}
+
+/** Starts all hooks. */
+export function startHooks({ clock, settings, replacements = {}, share = 0 }: HooksOptions): RunningHooks {
+  const all = { ...readSettings([]).settings, ...settings };
+  const start = (name: string) => replacements[name]?.() ?? makeHooks([name], all)[0] as HookCalls;
+  const hooks = new Map(hookNames.map((name) => [name, start(name)]));
+  const faults: string[] = [];
+  return {
+    faults,
+    restart: (name) => void hooks.set(name, start(name)),
+    fetch(url, init) {
+      const { hostname, pathname } = new URL(url);
+      const hook = hooks.get(hostname.split(".")[0] ?? "");
+      return answerOf({ hook, path: pathname, now: new Date(clock.now()), share }, String(init.body), faults);
+    },
+  };
+}
+
+interface Call {
+  hook: HookCalls | undefined;
+  path: string;
+  now: Date;
+  share: number;
+}
+
+function answerOf({ hook, path, now, share }: Call, body: string, faults: string[]): Response {
+  try {
+    if (path === "/customize") return response(200, JSON.stringify(hook?.customize?.(JSON.parse(body))));
+    const outcome = hook?.sync(JSON.parse(body), now, share);
+    if (outcome && "answer" in outcome) return response(200, JSON.stringify(outcome.answer));
+    faults.push(`${hook?.name} was refused: ${outcome?.refusal.message}`);
+    return response(429, "", { "retry-after": "30" });
+  } catch (error) {
+    faults.push(`${hook?.name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    return response(500, "");
+  }
+}
+
+/** As much of a Response as the engine reads: a real one takes its time to give its text. */
+export function response(status: number, text: string, headers: Record<string, string> = {}): Response {
+  return { status, headers: new Headers(headers), text: () => Promise.resolve(text) } as Response;
+}

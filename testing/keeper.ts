@@ -1,0 +1,43 @@
+/** The keeper in this process, with the cluster's clock: all of its duties; of Events and metrics none. @module */
+import { DEFAULT_LABEL_DOMAINS } from "../claims/podmetadata.ts";
+import { buildPod } from "../hooks/sandbox/pod.ts";
+import { buildPVCs } from "../hooks/sandbox/pvcs.ts";
+import { buildService } from "../hooks/sandbox/service.ts";
+import { policyName } from "../hooks/sandboxtemplate/networkpolicy.ts";
+import { keep } from "../keeper/keep.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { MemoryApi } from "./api/memoryapi.ts";
+
+const builders = { buildPod, buildPVCs, buildService, policyName };
+
+export interface RunningKeeper {
+  /** What went wrong, in one line each. */
+  faults: string[];
+  stop(): Promise<void>;
+}
+
+/** Starts it; resolves when it has seen everything. @param api its own: stopping ends the watches on it */
+export async function startKeeper(api: MemoryApi, clock: Clock): Promise<RunningKeeper> {
+  const faults: string[] = [];
+  const ending = new AbortController();
+  const listed = Promise.withResolvers<void>();
+  const kept = keep(api, {
+    builders,
+    labelDomains: DEFAULT_LABEL_DOMAINS,
+    clock,
+    log(level, message, { error } = {}) {
+      if (level === "error" || level === "warn") faults.push(`keeper: ${message}${error ? `: ${error}` : ""}`);
+    },
+    reportFor: () => () => {},
+    onListed: listed.resolve,
+  }, ending.signal);
+  await listed.promise;
+  return {
+    faults,
+    async stop() {
+      ending.abort();
+      api.endWatches();
+      await kept;
+    },
+  };
+}
