@@ -1,6 +1,7 @@
 /** What keeps a pool from its size, from the conditions of its members: the truest cause there is. @module */
 import type { PoolProgressingReason } from "../../api/sandboxwarmpool.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
+import { SANDBOX_CAUSES, sandboxCause, unscheduled } from "../../diagnosis/sandboxcause.ts";
 import { findCondition, type Verdict } from "../../lib/conditions.ts";
 import { isReady } from "./memberstate.ts";
 import type { WarmPoolConfig } from "./config.ts";
@@ -11,17 +12,7 @@ type Progressing = Verdict<"Progressing", PoolProgressingReason>;
 type Cause = { reason: PoolProgressingReason; detail: string };
 
 /** Causes in order: the first that some member has is the pool's. */
-const CAUSES: PoolProgressingReason[] = [
-  "InvalidConfiguration",
-  "QuotaExceeded",
-  "ChildrenRefused",
-  "ImagePullFailed",
-  "ContainersFailing",
-  "SchedulingGated",
-  "Unschedulable",
-  "PodsFinished",
-  "NotReadyInTime",
-];
+const CAUSES: PoolProgressingReason[] = [...SANDBOX_CAUSES, "NotReadyInTime"];
 
 /**
  * Decides Progressing.
@@ -59,33 +50,12 @@ function waitVerdict(view: View, config: WarmPoolConfig, reason: PoolProgressing
   return verdict("False", reason, `${counts} ${grace}; ${consequence}`);
 }
 
+/** The conditions' own word, else that it has had its time. */
 function causeOf(member: Sandbox, config: WarmPoolConfig, now: Date): Cause | undefined {
-  const conditions = member.status?.conditions;
-  const ready = findCondition(conditions, "Ready");
-  const failing = findCondition(conditions, "ContainersFailing");
-  const finished = findCondition(conditions, "Finished");
-  const waiting = unscheduled(member);
-  const scheduled = findCondition(conditions, "PodScheduled");
-  if (ready?.reason === "InvalidConfiguration") return cause("InvalidConfiguration", ready.message);
-  if (ready?.reason === "ReconcilerError") {
-    return cause(ready.message.includes("exceeded quota") ? "QuotaExceeded" : "ChildrenRefused", ready.message);
-  }
-  if (failing) {
-    return cause(failing.reason === "ImagePullFailed" ? "ImagePullFailed" : "ContainersFailing", failing.message);
-  }
-  if (waiting) return cause(waiting, scheduled?.message || "no node takes it");
-  if (finished?.status === "True") return cause("PodsFinished", finished.message);
-  return isOverdue(member, config, now) ? cause("NotReadyInTime", ready?.message ?? "it has no status") : undefined;
-}
-
-function unscheduled({ status }: Sandbox): "Unschedulable" | "SchedulingGated" | undefined {
-  const scheduled = findCondition(status?.conditions, "PodScheduled");
-  if (scheduled?.status !== "False") return undefined;
-  return (["Unschedulable", "SchedulingGated"] as const).find((reason) => reason === scheduled.reason);
-}
-
-function cause(reason: PoolProgressingReason, detail: string): Cause {
-  return { reason, detail };
+  const found = sandboxCause(member);
+  if (found || !isOverdue(member, config, now)) return found;
+  const ready = findCondition(member.status?.conditions, "Ready");
+  return { reason: "NotReadyInTime", detail: ready?.message ?? "it has no status" };
 }
 
 function verdict(status: "True" | "False", reason: PoolProgressingReason, message: string): Progressing {

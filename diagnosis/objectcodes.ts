@@ -1,0 +1,123 @@
+/** Codes about our objects, what the API server refuses, and hookbox itself. @module */
+import { type Entry, final, passing } from "./entry.ts";
+
+export const OBJECT_CODES = {
+  // The object itself.
+  Ready: passing("All is well.", "Nothing is to be done."),
+  NotFound: final(
+    "The object asked about does not exist.",
+    "Check name and namespace: kubectl get sandboxclaims,sandboxes,sandboxwarmpools -A.",
+  ),
+  BeingDeleted: passing(
+    "The object is being deleted.",
+    "Wait until it is gone, and create it anew if it is still wanted.",
+  ),
+  Suspended: final(
+    "The Sandbox is suspended: its Pod is gone, its volumes stay.",
+    "Resume it: set spec.operatingMode to Running.",
+  ),
+  Expired: final(
+    "Its time was up: spec.shutdownTime or ttlSecondsAfterFinished has passed.",
+    "Create it anew, with a later shutdownTime.",
+  ),
+  Starting: passing("Nothing is wrong so far; it is on its way.", "Wait."),
+  NotReady: passing(
+    "It is not Ready and nothing that could be read says why.",
+    "Look at the evidence, and at the logs of the Pod and of hookbox.",
+  ),
+  // Claims and what they refer to.
+  WarmPoolNotFound: final(
+    "The claim's pool does not exist.",
+    "Create the SandboxWarmPool, or name another one in spec.warmPoolRef.",
+  ),
+  TemplateNotFound: final(
+    "The pool's template does not exist.",
+    "Create the SandboxTemplate, or name another one in spec.sandboxTemplateRef of the pool.",
+  ),
+  InvalidMetadata: final(
+    "The claim asks for labels or annotations that it may not set.",
+    "Change spec.additionalPodMetadata of a new claim.",
+  ),
+  EnvVarsInjectionRejected: final(
+    "The claim sets variables that its template does not let it set.",
+    "Leave out spec.env of the claim, or set spec.envVarsInjectionPolicy of the template.",
+  ),
+  VolumeClaimTemplatesError: final(
+    "The claim brings volumes that its template does not let it bring.",
+    "Leave out spec.volumeClaimTemplates of the claim, or set spec.volumeClaimTemplatesPolicy of the template.",
+  ),
+  ClaimRejected: final("The claim asks for what its template cannot give.", "Change the claim as the evidence says."),
+  SandboxNameTaken: final(
+    "A cold start needs a Sandbox of the claim's name, and somebody else has one.",
+    "Create the claim under another name, or delete that Sandbox.",
+  ),
+  SandboxLost: passing(
+    "The claim's Sandbox was deleted; the pool gives it another one.",
+    "Wait for the next one; find out who deletes Sandboxes of claims.",
+  ),
+  // What the API server refuses.
+  QuotaExceeded: final(
+    "A ResourceQuota leaves no room.",
+    "Raise spec.hard of the ResourceQuota, or delete what uses it up.",
+  ),
+  QuotaNeedsResources: final(
+    "A ResourceQuota wants requests or limits that the Pod does not state.",
+    "State the requests and limits that it names in the containers' resources.",
+  ),
+  LimitRangeViolation: final(
+    "A LimitRange forbids the containers' requests or limits.",
+    "Change the containers' resources, or the LimitRange: kubectl describe limitrange.",
+  ),
+  PodSecurityViolation: final(
+    "The namespace's Pod Security level forbids the Pod.",
+    "Set the securityContext fields that the evidence names, or lower the namespace's label pod-security.kubernetes.io/enforce.",
+  ),
+  AdmissionPolicyDenied: final(
+    "A ValidatingAdmissionPolicy forbids it.",
+    "Change the spec as the policy's message says, or the policy.",
+  ),
+  AdmissionWebhookDenied: final("An admission webhook forbids it.", "Change the spec as the webhook's message says."),
+  AdmissionWebhookUnreachable: passing(
+    "An admission webhook does not answer, so nothing can be created.",
+    "Mend the webhook, or delete its configuration: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations.",
+  ),
+  ServiceAccountNotFound: final(
+    "The Pod's ServiceAccount does not exist.",
+    "Create the ServiceAccount, or change serviceAccountName in the Pod's spec.",
+  ),
+  RuntimeClassNotFound: final(
+    "The Pod's RuntimeClass does not exist.",
+    "Create the RuntimeClass, or change runtimeClassName in the Pod's spec.",
+  ),
+  PriorityClassNotFound: final(
+    "The Pod's PriorityClass does not exist.",
+    "Create the PriorityClass, or change priorityClassName in the Pod's spec.",
+  ),
+  NamespaceTerminating: final("The namespace is being deleted.", "Use another namespace."),
+  ControllerForbidden: final(
+    "hookbox itself lacks the right to create it.",
+    "Grant it to Metacontroller's ServiceAccount: the ClusterRole of the installation.",
+  ),
+  InvalidConfiguration: final(
+    "The spec is such that the API server refuses a child of it for good.",
+    "Change the field that the evidence names.",
+  ),
+  ChildRefused: final("The API server refuses a child, for a reason of its own.", "Do as the evidence says."),
+  NameTaken: final(
+    "A Pod, Service or PersistentVolumeClaim of the Sandbox's name belongs to somebody else.",
+    "Delete that object, label it agents.x-k8s.io/adoptable=true, or use another name.",
+  ),
+  MultiplePods: final(
+    "More than one Pod belongs to the Sandbox, and it will not choose.",
+    "Delete all but one of them: kubectl delete pod.",
+  ),
+  // hookbox itself.
+  HookFailing: passing(
+    "Metacontroller reaches the hook in vain, or the hook fails.",
+    "Look at the hook's log, and see that its Deployment runs.",
+  ),
+  ControllerSilent: passing(
+    "Nothing of hookbox has looked at the object for a while.",
+    "See that Metacontroller and the hooks run, and look in the hooks' logs for refused answers (429).",
+  ),
+} as const satisfies Record<string, Entry>;

@@ -1,0 +1,121 @@
+/** Codes about a Pod that exists: where it is to run, and what becomes of its containers. @module */
+import { type Entry, final, passing } from "./entry.ts";
+
+export const POD_CODES = {
+  // Scheduling.
+  SchedulingGated: passing(
+    "A scheduling gate holds the Pod back.",
+    "Ask whoever is to lift the gate, or take it out of schedulingGates in the Pod's spec.",
+  ),
+  NoNodes: passing("The cluster has no nodes.", "Add a node."),
+  InsufficientResources: passing(
+    "No node has enough free cpu, memory or other resources.",
+    "Lower the containers' resources.requests, or add nodes.",
+  ),
+  UntoleratedTaint: passing(
+    "The nodes that would do have taints that the Pod does not tolerate.",
+    "Add tolerations to the Pod's spec, or remove the taints: kubectl taint node.",
+  ),
+  NodeSelectorMismatch: passing(
+    "No node has the labels that nodeSelector or node affinity asks for.",
+    "Change nodeSelector or affinity in the Pod's spec, or label a node: kubectl label node.",
+  ),
+  PodAffinityUnsatisfied: passing(
+    "Rules on where Pods stand to each other leave no node.",
+    "Change affinity or topologySpreadConstraints in the Pod's spec.",
+  ),
+  VolumeNodeConflict: final(
+    "Its volume is bound to a node or zone where the Pod cannot run.",
+    "Let the Pod run where its volume is, or use volumeBindingMode WaitForFirstConsumer.",
+  ),
+  Unschedulable: passing("No node takes the Pod.", "Do as the scheduler's message says."),
+  SchedulerSilent: passing(
+    "No scheduler has looked at the Pod.",
+    "See that the scheduler runs, and that schedulerName in the Pod's spec is its name.",
+  ),
+  NodeNotReady: passing("The Pod's node is not Ready.", "Mend the node: kubectl describe node."),
+  // Volumes and what the Pod refers to.
+  StorageClassNotFound: final(
+    "A volume wants a StorageClass that does not exist.",
+    "Create the StorageClass, or name another one in volumeClaimTemplates of a new Sandbox.",
+  ),
+  NoDefaultStorageClass: final(
+    "A volume names no StorageClass, and none is the default.",
+    "Make one the default: annotate it storageclass.kubernetes.io/is-default-class=true.",
+  ),
+  VolumeProvisioningFailed: passing(
+    "The storage system could not make a volume.",
+    "Do as the provisioner's message says.",
+  ),
+  VolumePending: passing(
+    "A volume has not been bound.",
+    "Create a PersistentVolume that fits, or name a StorageClass that makes them.",
+  ),
+  VolumeClaimNotFound: final(
+    "The Pod names a PersistentVolumeClaim that does not exist.",
+    "Create the PersistentVolumeClaim, or change volumes in the Pod's spec.",
+  ),
+  VolumeMountFailed: passing("A volume cannot be mounted.", "Do as the kubelet's message says."),
+  SecretNotFound: final("The Pod needs a Secret that does not exist.", "Create the Secret."),
+  ConfigMapNotFound: final("The Pod needs a ConfigMap that does not exist.", "Create the ConfigMap."),
+  KeyNotFound: final(
+    "A Secret or ConfigMap lacks a key that the Pod needs.",
+    "Add the key, or mark it optional in the Pod's spec.",
+  ),
+  // Images and containers.
+  InvalidImageName: final("The image's name is none.", "Correct image in the Pod's spec."),
+  ImageNotFound: final("The registry does not have the image.", "Correct image in the Pod's spec, or push the image."),
+  ImageUnauthorized: final(
+    "The registry does not let the node have the image.",
+    "Name valid credentials in imagePullSecrets of the Pod's spec, and check the image's name.",
+  ),
+  ImageNotPresent: final(
+    "The node lacks the image and is told never to pull it.",
+    "Bring the image to the node, or change imagePullPolicy in the Pod's spec.",
+  ),
+  ImagePullFailed: passing(
+    "The image cannot be pulled: the registry or the way to it fails.",
+    "See that nodes reach the registry, and check the image's name.",
+  ),
+  RunAsNonRoot: final(
+    "The container must not run as root, and its image does.",
+    "Set securityContext.runAsUser in the Pod's spec, or use an image with a numeric user.",
+  ),
+  ContainerConfigInvalid: final(
+    "The kubelet cannot make a container from its spec.",
+    "Change the container's spec as the kubelet's message says.",
+  ),
+  ContainerStartFailed: final(
+    "The container's command cannot be started.",
+    "Correct command, args or workingDir of the container.",
+  ),
+  PodSandboxFailed: passing(
+    "The node cannot set up the Pod: network or container runtime fail.",
+    "Look at the node's network plugin and container runtime.",
+  ),
+  OutOfMemory: final(
+    "The container was killed: it used more memory than its limit.",
+    "Raise resources.limits.memory of the container.",
+  ),
+  CrashLoop: final("The container ends again and again.", "Look at its last words: kubectl logs --previous."),
+  ProbeFailing: passing(
+    "A container runs, and its probe fails.",
+    "Mend what the probe asks, or change the probe in the Pod's spec.",
+  ),
+  ReadinessGateWaiting: passing(
+    "A readiness gate of the Pod is not True.",
+    "Ask whoever sets that condition on the Pod.",
+  ),
+  PodFailed: final(
+    "The Pod has failed and does not start again.",
+    "Look at its logs; suspend and resume the Sandbox for a new Pod.",
+  ),
+  PodSucceeded: final(
+    "The Pod has finished its work.",
+    "Nothing is wrong; suspend and resume the Sandbox for a new Pod.",
+  ),
+  PodEvicted: final(
+    "The node evicted the Pod.",
+    "Suspend and resume the Sandbox for a new Pod; state requests that fit its use.",
+  ),
+} as const satisfies Record<string, Entry>;

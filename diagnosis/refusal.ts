@@ -1,0 +1,62 @@
+/** What the API server's words say when it refuses an object: which code, and who is behind it. Pure. @module */
+import type { Code } from "./catalogue.ts";
+import type { ObjectRef } from "./finding.ts";
+
+/** A refusal that was understood. */
+export interface Refusal {
+  code: Code;
+  /** What stands behind it; undefined: nothing that has a name. */
+  object?: ObjectRef;
+}
+
+interface Pattern {
+  code: Code;
+  words: RegExp;
+  /** Kind of what the first group of `words` names; `namespace`: the namespace itself. */
+  kind?: string;
+  isScoped?: boolean;
+}
+
+/** The first that fits decides. Source: k8s.io/kubernetes plugin/pkg/admission and apiserver's admission plugins, 1.36. */
+const PATTERNS: Pattern[] = [
+  { code: "NamespaceTerminating", words: /because it is being terminated/, kind: "Namespace" },
+  { code: "QuotaExceeded", words: /exceeded quota: "?([^\s,"]+)/, kind: "ResourceQuota", isScoped: true },
+  { code: "QuotaNeedsResources", words: /failed quota: "?([^\s,:"]+)/, kind: "ResourceQuota", isScoped: true },
+  { code: "PodSecurityViolation", words: /violates PodSecurity/, kind: "Namespace" },
+  {
+    code: "AdmissionPolicyDenied",
+    words: /ValidatingAdmissionPolicy '([^']+)'.*denied request/s,
+    kind: "ValidatingAdmissionPolicy",
+  },
+  { code: "AdmissionWebhookUnreachable", words: /failed calling webhook/ },
+  { code: "AdmissionWebhookDenied", words: /admission webhook "[^"]+" denied the request/ },
+  { code: "RuntimeClassNotFound", words: /RuntimeClass "([^"]+)" not found/, kind: "RuntimeClass" },
+  {
+    code: "ServiceAccountNotFound",
+    words: /service account [^\s]+: serviceaccount "([^"]+)" not found/,
+    kind: "ServiceAccount",
+    isScoped: true,
+  },
+  { code: "PriorityClassNotFound", words: /no PriorityClass with name (\S+) was found/, kind: "PriorityClass" },
+  { code: "LimitRangeViolation", words: /(?:maximum|minimum) \S+ usage per |max limit to request ratio/ },
+  { code: "ControllerForbidden", words: /is forbidden: User "/ },
+  { code: "NameTaken", words: /cannot adopt|is owned by |(?:exists and is|it is|is) not controlled by / },
+  { code: "InvalidConfiguration", words: /is invalid: / },
+];
+
+/** Reads a refusal; undefined if the words are none that are known. */
+export function readRefusal(text: string, namespace: string | undefined): Refusal | undefined {
+  for (const { code, words, kind, isScoped } of PATTERNS) {
+    const match = words.exec(text);
+    if (!match) continue;
+    const name = kind === "Namespace" ? namespace : match[1];
+    if (kind === undefined || name === undefined) return { code };
+    return { code, object: { kind, ...(isScoped && namespace !== undefined ? { namespace } : {}), name } };
+  }
+  return undefined;
+}
+
+/** Tells whether a quota is the reason of a refusal. */
+export function isQuotaExceeded(text: string): boolean {
+  return text.includes("exceeded quota");
+}

@@ -1,0 +1,31 @@
+/** Sentences that say what to do about a Sandbox's Pod, with the object and field that have to change. Pure. @module */
+import { named, type ObjectRef } from "./finding.ts";
+import type { Scene } from "./scene.ts";
+
+type Edited = Pick<Scene, "at" | "blueprint" | "facts" | "pod">;
+
+/** Names a field of the Pod's spec where it is to be edited. */
+export function fieldOf({ blueprint }: Pick<Scene, "blueprint">, field: string): string {
+  return `spec.podTemplate.spec.${field} of ${named(blueprint)}`;
+}
+
+/**
+ * Says to change a field of the Pod's spec, and what it takes for the change to have an effect: a live Pod's spec is
+ * never changed, and a Sandbox that a pool has made is a copy of the template.
+ *
+ * @param what such as `Correct`
+ */
+export function change(scene: Edited, what: string, field: string): string {
+  return `${what} ${fieldOf(scene, field)}${sequel(scene)}.`;
+}
+
+/** Writes a kubectl command about an object, with its namespace. */
+export function kubectl(verb: string, { kind, namespace, name }: ObjectRef): string {
+  return `kubectl ${verb} ${kind.toLowerCase()} ${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
+}
+
+function sequel({ blueprint, facts: { subject }, at, pod }: Edited): string {
+  if (blueprint.kind === "Sandbox") return pod ? `, then ${kubectl("delete pod", at).replace(" sandbox ", " ")}` : "";
+  if (subject.kind === "SandboxWarmPool") return "";
+  return subject.kind === "SandboxClaim" ? ", then create the claim anew" : ", then create the sandbox anew";
+}

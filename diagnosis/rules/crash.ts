@@ -1,0 +1,109 @@
+/** Containers that end again and again, or cannot even be started: what their last end says. @module */
+import { type Container, containersOf, waitingEvidence } from "../containers.ts";
+import { type Cause, cause, type Evidence } from "../finding.ts";
+import type { ContainerStateFact } from "../podfact.ts";
+import { change } from "../remedy.ts";
+import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
+
+type End = NonNullable<ContainerStateFact["terminated"]>;
+
+/** A container that has begun so often and is not ready is no victim of chance. */
+const MANY_RESTARTS = 3;
+/** What the kubelet calls a container that never ran. */
+const NEVER_RAN = ["StartError", "ContainerCannotRun"];
+
+/** A container crashes, was killed for its memory or by a probe, or cannot be started. */
+export function crash(scene: PodScene): Cause | undefined {
+  for (const container of containersOf(scene)) {
+    const found = startCause(scene, container) ?? crashCause(scene, container);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function startCause(scene: PodScene, container: Container): Cause | undefined {
+  const { reason, message, title, field } = container;
+  const end = lastEnd(container);
+  const isWaiting = reason === "CreateContainerError" || reason === "RunContainerError";
+  if (!isWaiting && !NEVER_RAN.includes(end?.reason ?? "")) return undefined;
+  const words = (isWaiting ? message : end?.message ?? "").trim();
+  return cause("ContainerStartFailed", {
+    object: scene.podRef,
+    summary: `The ${title} cannot be started: ${lastWords(words)}`,
+    evidence: [
+      ...(reason === "" ? [] : [waitingEvidence(scene, container)]),
+      ...(end ? [endEvidence(scene, container, end)] : []),
+    ],
+    since: end?.finishedAt ?? scene.pod.metadata.creationTimestamp,
+    remedy: change(scene, "Correct", `${field}.command`),
+  });
+}
+
+function crashCause(scene: PodScene, container: Container): Cause | undefined {
+  const { reason, title, field, status } = container;
+  const end = lastEnd(container);
+  const restarts = status.restartCount ?? 0;
+  const isCrashing = reason === "CrashLoopBackOff" ||
+    (!status.ready && end !== undefined && restarts >= MANY_RESTARTS) ||
+    (status.state?.terminated !== undefined && end?.exitCode !== 0 && !status.ready);
+  if (!isCrashing) return undefined;
+  const base = {
+    object: scene.podRef,
+    evidence: [
+      ...(end ? [endEvidence(scene, container, end)] : []),
+      ...(reason === "" ? [] : [waitingEvidence(scene, container)]),
+    ],
+    since: end?.finishedAt,
+  };
+  if (base.evidence.length === 0) return undefined;
+  const often = `${restarts} ${restarts === 1 ? "restart" : "restarts"} so far`;
+  if (end?.reason === "OOMKilled") {
+    return cause("OutOfMemory", {
+      ...base,
+      summary: `The ${title} was killed because it used more memory than its limit (${often}).`,
+      remedy: change(scene, "Raise", `${field}.resources.limits.memory`),
+    });
+  }
+  return probeKill(scene, container, base.evidence) ?? cause("CrashLoop", {
+    ...base,
+    summary: `The ${title} ends with exit code ${
+      end?.exitCode ?? "unknown"
+    }, and does again when restarted (${often}).`,
+    remedy: `Read its last words: kubectl logs ${scene.podRef.name} -n ${scene.podRef.namespace} ` +
+      `-c ${status.name} --previous; ${change(scene, "then correct", `${field}`)}`,
+  });
+}
+
+/** A liveness or startup probe that fails has the container killed: the probe is the cause, not its exit code. */
+function probeKill(scene: PodScene, { title, field }: Container, evidence: Evidence[]): Cause | undefined {
+  const events = eventsOf(scene.facts, scene.podRef, scene.pod.metadata.uid);
+  const killing = events.find(({ reason, message }) =>
+    reason === "Killing" && /failed (liveness|startup) probe/.test(message)
+  );
+  if (!killing) return undefined;
+  const kind = killing.message.includes("startup") ? "startupProbe" : "livenessProbe";
+  const unhealthy = events.find(({ reason, message }) => reason === "Unhealthy" && !message.startsWith("Readiness"));
+  return cause("ProbeFailing", {
+    object: scene.podRef,
+    summary: `The ${title} is killed again and again because its ${kind} fails.`,
+    evidence: [...(unhealthy ? [eventEvidence(unhealthy)] : []), eventEvidence(killing), ...evidence],
+    since: unhealthy?.first ?? killing.first,
+    remedy: change(scene, "Mend what it asks, or change", `${field}.${kind}`),
+  });
+}
+
+function lastEnd({ status }: Container): End | undefined {
+  return status.state?.terminated ?? status.lastState?.terminated;
+}
+
+function endEvidence({ podRef }: PodScene, { status }: Container, end: End): Evidence {
+  const { exitCode, reason, message } = end;
+  const words = [`exit code ${exitCode ?? "unknown"}`, reason, message?.trim()].filter(Boolean).join(", ");
+  return { object: podRef, where: `status.containerStatuses[${status.name}].lastState.terminated`, text: words };
+}
+
+/** The runtime wraps the reason in its own layers: the last one says it. */
+function lastWords(text: string): string {
+  const parts = text.split(/: (?=[a-z"])/);
+  return parts.slice(-3).join(": ") || text;
+}

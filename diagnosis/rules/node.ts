@@ -1,0 +1,40 @@
+/** The node that a Pod was given: not Ready, gone, or unable to set the Pod up. @module */
+import { containersOf } from "../containers.ts";
+import { type Cause, cause, type ObjectRef } from "../finding.ts";
+import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
+
+/** The Pod's node does not answer or is gone. */
+export function nodeNotReady({ pod, podRef, facts }: PodScene): Cause | undefined {
+  const name = pod.spec?.nodeName;
+  if (!name || !facts.nodes) return undefined;
+  const object: ObjectRef = { kind: "Node", name };
+  const node = facts.nodes.find(({ metadata }) => metadata.name === name);
+  const ready = node?.status?.conditions?.find(({ type }) => type === "Ready");
+  if (node && (!ready || ready.status === "True")) return undefined;
+  return cause("NodeNotReady", {
+    object,
+    summary: `Node "${name}", where Pod "${podRef.name}" is, ${node ? "is not Ready" : "does not exist any more"}.`,
+    evidence: [
+      ready
+        ? { object, where: "status.conditions[Ready]", text: `${ready.status}: ${ready.message ?? ""}` }
+        : { object: podRef, where: "spec.nodeName", text: name },
+    ],
+    since: ready?.lastTransitionTime,
+    remedy: `Mend the node (kubectl describe node ${name}), or delete the Pod: kubectl delete pod ${podRef.name} ` +
+      `-n ${podRef.namespace} --force.`,
+  });
+}
+
+/** The node's network plugin or container runtime cannot set the Pod up. */
+export function podSandbox(scene: PodScene): Cause | undefined {
+  const { pod, podRef, facts } = scene;
+  const isRunning = containersOf(scene).some(({ status }) => status.state?.running);
+  const event = eventsOf(facts, podRef, pod.metadata.uid).find(({ reason }) => reason === "FailedCreatePodSandBox");
+  if (isRunning || !event) return undefined;
+  return cause("PodSandboxFailed", {
+    object: podRef,
+    summary: `The node cannot set up Pod "${podRef.name}": ${event.message}`,
+    evidence: [eventEvidence(event)],
+    since: event.first,
+  });
+}

@@ -1,0 +1,116 @@
+/** The root cause of a pool's state, and of a claim that waits for one: the template, the pool's hook, the worst member. @module */
+import type { SandboxClaim } from "../../api/sandboxclaim.ts";
+import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
+import { findCondition } from "../../lib/conditions.ts";
+import type { Facts } from "../facts.ts";
+import { type Cause, cause, named, type ObjectRef } from "../finding.ts";
+import { worstMember } from "../sandboxcause.ts";
+import { evidenceOf, refOf, secondsSince } from "../scene.ts";
+import { creationRefused } from "./refused.ts";
+import { sandboxFinding } from "./sandbox.ts";
+import { hookFailing, silent } from "./silence.ts";
+
+/** A claim that nothing is in the way of has its Sandbox long before. */
+const CLAIM_SECONDS = 15;
+
+/** Finds the cause; there is always one. */
+export function poolFinding(facts: Facts, pool: SandboxWarmPool, now: Date): Cause {
+  const at = refOf("SandboxWarmPool", pool.metadata);
+  return going(pool, at) ?? full(pool, at) ?? withoutTemplate(facts, pool, at) ?? unable(facts, pool, at, now) ??
+    memberCause(facts, pool, at, now) ?? filling(pool, at);
+}
+
+/** Why a claim that has no Sandbox yet waits for its pool. */
+export function poolWaits(facts: Facts, claim: SandboxClaim, now: Date): Cause {
+  const { pool } = facts;
+  const at = refOf("SandboxClaim", claim.metadata);
+  const poolRef = pool ? refOf("SandboxWarmPool", pool.metadata) : undefined;
+  const found = pool && poolRef ? unable(facts, pool, poolRef, now) : undefined;
+  if (found) return found;
+  const { creationTimestamp: since } = claim.metadata;
+  const told = [
+    ...evidenceOf(at, claim.status?.conditions, "Ready"),
+    ...(pool && poolRef ? evidenceOf(poolRef, pool.status?.conditions, "Progressing") : []),
+  ];
+  const evidence = told.length > 0 ? told : [{ object: at, where: "status", text: "it has no conditions" }];
+  const isLong = secondsSince(since, now) >= CLAIM_SECONDS;
+  const words = isLong ? "has no Sandbox, and nothing that could be read says why" : "waits for a Sandbox of its pool";
+  const summary = `SandboxClaim "${at.name}" ${words}.`;
+  return cause(isLong ? "NotReady" : "Starting", { object: at, summary, evidence, since, isGuess: true });
+}
+
+function going({ metadata: { deletionTimestamp: since } }: SandboxWarmPool, at: ObjectRef): Cause | undefined {
+  if (since === undefined) return undefined;
+  return cause("BeingDeleted", {
+    object: at,
+    summary: `SandboxWarmPool "${at.name}" is being deleted.`,
+    evidence: [{ object: at, where: "metadata.deletionTimestamp", text: since }],
+    since,
+  });
+}
+
+function full({ spec, status, metadata }: SandboxWarmPool, at: ObjectRef): Cause | undefined {
+  const { readyReplicas = 0, observedGeneration = metadata.generation, conditions } = status ?? {};
+  if (!status || readyReplicas < spec.replicas || (observedGeneration ?? 0) < (metadata.generation ?? 0)) {
+    return undefined;
+  }
+  return cause("Ready", {
+    object: at,
+    summary: `SandboxWarmPool "${at.name}" is full: ${readyReplicas} of ${spec.replicas} sandboxes are Ready.`,
+    evidence: evidenceOf(at, conditions, "Progressing"),
+    since: findCondition(conditions, "Ready")?.lastTransitionTime,
+  });
+}
+
+function withoutTemplate({ template }: Facts, pool: SandboxWarmPool, at: ObjectRef): Cause | undefined {
+  const progressing = findCondition(pool.status?.conditions, "Progressing");
+  const isSaid = progressing?.reason === "TemplateNotFound";
+  if (template !== null && !(template === undefined && isSaid)) return undefined;
+  const found = templateNotFound(at, pool.spec.sandboxTemplateRef.name);
+  return {
+    ...found,
+    evidence: [...found.evidence, ...(isSaid ? evidenceOf(at, pool.status?.conditions, "Progressing") : [])],
+    ...(isSaid ? { since: progressing.lastTransitionTime } : {}),
+  };
+}
+
+/** The template of a pool does not exist. */
+export function templateNotFound(poolRef: ObjectRef, name: string): Cause {
+  const object = { ...poolRef, kind: "SandboxTemplate", name };
+  return cause("TemplateNotFound", {
+    object,
+    summary: `${named(object)}, which ${named(poolRef)} is made from, does not exist.`,
+    evidence: [{ object: poolRef, where: "spec.sandboxTemplateRef.name", text: name }],
+    remedy: `Create it in namespace "${poolRef.namespace}", or name another in spec.sandboxTemplateRef of ${
+      named(poolRef)
+    }.`,
+  });
+}
+
+/** The pool cannot make Sandboxes at all. */
+function unable(facts: Facts, pool: SandboxWarmPool, at: ObjectRef, now: Date): Cause | undefined {
+  const blueprint = { ...at, kind: "SandboxTemplate", name: pool.spec.sandboxTemplateRef.name };
+  const changed = findCondition(pool.status?.conditions, "Progressing")?.lastTransitionTime;
+  return creationRefused({ at, blueprint, facts, pod: undefined }, pool.metadata.uid, changed) ??
+    hookFailing(pool, at, facts) ?? silent(pool, at, now);
+}
+
+function memberCause(facts: Facts, pool: SandboxWarmPool, at: ObjectRef, now: Date): Cause | undefined {
+  const { members = [] } = facts;
+  const member = facts.sandbox ?? worstMember(members);
+  if (!member) return undefined;
+  const found = sandboxFinding(facts, member, now);
+  if (found.code === "Ready") return undefined;
+  return { ...found, evidence: [...found.evidence, ...evidenceOf(at, pool.status?.conditions, "Progressing")] };
+}
+
+function filling({ metadata, status, spec }: SandboxWarmPool, at: ObjectRef): Cause {
+  const told = evidenceOf(at, status?.conditions, "Progressing");
+  return cause("Starting", {
+    object: at,
+    summary: `SandboxWarmPool "${at.name}" is filling: ${status?.readyReplicas ?? 0} of ${spec.replicas} are Ready.`,
+    evidence: told.length > 0 ? told : [{ object: at, where: "status", text: "it has no conditions" }],
+    since: findCondition(status?.conditions, "Ready")?.lastTransitionTime ?? metadata.creationTimestamp,
+    isGuess: true,
+  });
+}

@@ -1,0 +1,179 @@
+/** Children of a Sandbox that the API server refuses, or that belong to somebody else: in the API server's words. @module */
+import { readUnresolved } from "../../api/unresolved.ts";
+import { findCondition } from "../../lib/conditions.ts";
+import { NAME_HASH_LABEL } from "../../lib/keys.ts";
+import { controllerOf } from "../../lib/objects.ts";
+import type { QuotaFact } from "../facts.ts";
+import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
+import { readRefusal, type Refusal } from "../refusal.ts";
+import { change, fieldOf, kubectl } from "../remedy.ts";
+import { conditionEvidence, eventEvidence, eventsOf, refOf, type Scene, timeOf } from "../scene.ts";
+
+/** A child is refused: as the keeper found out, as Ready says, or as Metacontroller's last Event says. */
+export function refused(scene: Scene): Cause | undefined {
+  const told = tellings(scene).find(({ text }) => readRefusal(text, scene.at.namespace) !== undefined);
+  const text = told?.text ?? "";
+  const refusal = readRefusal(text, scene.at.namespace);
+  if (told && refusal) return refusalCause(scene, refusal, told);
+  const ready = findCondition(scene.sandbox.status?.conditions, "Ready");
+  if (ready?.reason === "InvalidConfiguration") {
+    return refusalCause(scene, { code: "InvalidConfiguration" }, readyTelling(scene.at, ready));
+  }
+  if (ready?.reason !== "ReconcilerError") return undefined;
+  return refusalCause(scene, { code: "ChildRefused" }, readyTelling(scene.at, ready));
+}
+
+interface Telling {
+  text: string;
+  evidence: Evidence;
+  since?: string | undefined;
+}
+
+type Ready = Parameters<typeof conditionEvidence>[1];
+
+function readyTelling(at: ObjectRef, ready: Ready): Telling {
+  const text = ready.message.replace(/^Error seen: /, "");
+  return { text, evidence: conditionEvidence(at, ready), since: ready.lastTransitionTime };
+}
+
+/** Who tells of a refusal, the most reliable first. */
+function tellings({ sandbox, at, facts }: Scene): Telling[] {
+  const { metadata, status } = sandbox;
+  const unresolved = readUnresolved(metadata);
+  const isCurrent = unresolved?.generation === metadata.generation;
+  const ready = findCondition(status?.conditions, "Ready");
+  const isError = ready?.reason === "ReconcilerError" || ready?.reason === "InvalidConfiguration";
+  const problems = (unresolved?.problems ?? []).filter(({ state }) => isCurrent || state === "taken");
+  const where = "metadata.annotations[agents.x-k8s.io/unresolved]";
+  const [event] = eventsOf(facts, at, metadata.uid).filter(({ reason }) => reason === "SyncError");
+  // An Event of before the last change of Ready tells of what is over.
+  const isNews = event && ready?.status !== "True" && timeOf(event.last) >= timeOf(ready?.lastTransitionTime);
+  return [
+    ...problems.map(({ message }) => ({
+      text: message,
+      evidence: { object: at, where, text: message },
+      since: isError ? ready.lastTransitionTime : undefined,
+    })),
+    ...(ready && isError ? [readyTelling(at, ready)] : []),
+    ...(event && isNews ? [{ text: event.message, evidence: eventEvidence(event), since: event.first }] : []),
+  ];
+}
+
+/** What a refusal is judged by: a Sandbox, or a pool whose Sandboxes are refused. */
+export type Ground = Pick<Scene, "at" | "blueprint" | "facts" | "pod">;
+
+/** Metacontroller's last Event about an object says that the API server refuses what it wants to create. */
+export function creationRefused(
+  ground: Ground,
+  uid: string | undefined,
+  newerThan: string | undefined,
+): Cause | undefined {
+  const [event] = eventsOf(ground.facts, ground.at, uid).filter(({ reason }) => reason === "SyncError");
+  const refusal = event && readRefusal(event.message, ground.at.namespace);
+  if (!refusal || timeOf(event.last) < timeOf(newerThan)) return undefined;
+  return refusalCause(ground, refusal, { text: event.message, evidence: eventEvidence(event), since: event.first });
+}
+
+function refusalCause(scene: Ground, { code, object }: Refusal, { text, evidence, since }: Telling): Cause {
+  const { at } = scene;
+  const culprit = code === "NameTaken" ? takenRef(at, text) : object ?? at;
+  const words = text.replace(/^Sync error: /, "");
+  const quota = code === "QuotaExceeded" ? quotaEvidence(culprit, scene.facts.quotas) : [];
+  const summaries: Partial<Record<typeof code, string>> = {
+    QuotaExceeded: `${named(culprit)} leaves no room: ${figures(words)}.`,
+    QuotaNeedsResources: `${named(culprit)} wants the containers to state requests or limits, and they do not.`,
+    PodSecurityViolation: `The Pod Security level of namespace "${at.namespace}" forbids the Pod: ${
+      after(words, "violates ")
+    }.`,
+    AdmissionPolicyDenied: `${named(culprit)} forbids it: ${after(words, "denied request: ")}.`,
+    ServiceAccountNotFound: `${named(culprit)}, which the Pod is to run as, does not exist.`,
+    RuntimeClassNotFound: `${named(culprit)}, which the Pod asks for, does not exist.`,
+    PriorityClassNotFound: `${named(culprit)}, which the Pod asks for, does not exist.`,
+    NamespaceTerminating: `Namespace "${at.namespace}" is being deleted.`,
+    NameTaken: `${named(culprit)} exists and is not this Sandbox's.`,
+  };
+  return cause(code, {
+    object: culprit,
+    summary: summaries[code] ?? `The API server refuses a child of Sandbox "${at.name}": ${words}`,
+    evidence: [evidence, ...quota],
+    since,
+    ...remedyOf(scene, code, culprit),
+  });
+}
+
+function remedyOf(scene: Ground, code: Refusal["code"], culprit: ObjectRef): { remedy?: string } {
+  const { name, namespace } = culprit;
+  switch (code) {
+    case "QuotaExceeded":
+      return { remedy: `Raise spec.hard (${kubectl("edit", culprit)}), or delete what uses it up.` };
+    case "QuotaNeedsResources":
+      return { remedy: change(scene, "State requests and limits in", "containers[].resources") };
+    case "PodSecurityViolation":
+      return {
+        remedy:
+          `Set the fields that it names in ${fieldOf(scene, "securityContext")} and of its containers, or lower ` +
+          `the label: kubectl label namespace ${name} pod-security.kubernetes.io/enforce=baseline --overwrite.`,
+      };
+    case "LimitRangeViolation":
+      return { remedy: change(scene, "Keep to the LimitRange in", "containers[].resources") };
+    case "ServiceAccountNotFound":
+      return {
+        remedy: `Create it (kubectl create serviceaccount ${name} -n ${namespace}), or change ${
+          fieldOf(scene, "serviceAccountName")
+        }.`,
+      };
+    case "RuntimeClassNotFound":
+      return { remedy: `Create the RuntimeClass "${name}", or change ${fieldOf(scene, "runtimeClassName")}.` };
+    case "PriorityClassNotFound":
+      return { remedy: `Create the PriorityClass "${name}", or change ${fieldOf(scene, "priorityClassName")}.` };
+    case "NameTaken":
+      return {
+        remedy: `Delete it (${kubectl("delete", culprit)}), let the Sandbox have it (${kubectl("label", culprit)} ` +
+          `agents.x-k8s.io/adoptable=true), or use another name.`,
+      };
+    default:
+      return {};
+  }
+}
+
+/** Finds which object a message speaks of: `pod "x"`, `PVC "x"`, `service "x"`. */
+function takenRef(at: ObjectRef, text: string): ObjectRef {
+  const [, noun = "pod", name = at.name] = /\b(pod|service|PVC) "([^"]+)"/.exec(text) ?? [];
+  const kinds: Record<string, string> = { pod: "Pod", service: "Service", PVC: "PersistentVolumeClaim" };
+  return { ...at, kind: kinds[noun] ?? "Pod", name };
+}
+
+/** A foreign Pod of the Sandbox's name, seen before the keeper has told of it. */
+export function podTaken(scene: Scene): Cause | undefined {
+  const { sandbox, facts: { pod } } = scene;
+  if (!pod || pod.metadata.deletionTimestamp !== undefined) return undefined;
+  const owner = controllerOf(pod.metadata);
+  if (owner?.uid === sandbox.metadata.uid || (!owner && pod.metadata.labels?.[NAME_HASH_LABEL] !== undefined)) {
+    return undefined;
+  }
+  const object = refOf("Pod", pod.metadata);
+  const whose = owner ? `${owner.kind} "${owner.name}" controls it` : "nobody controls it";
+  return cause("NameTaken", {
+    object,
+    summary: `${named(object)} exists and is not this Sandbox's: ${whose}.`,
+    evidence: [{ object, where: "metadata.ownerReferences", text: whose }],
+    since: pod.metadata.creationTimestamp,
+    ...remedyOf(scene, "NameTaken", object),
+  });
+}
+
+function quotaEvidence(quota: ObjectRef, quotas: QuotaFact[] = []): Evidence[] {
+  const found = quotas.find(({ metadata }) => metadata.name === quota.name);
+  const { hard = {}, used = {} } = found?.status ?? {};
+  const text = Object.keys(hard).map((key) => `${key}: ${used[key] ?? "0"} of ${hard[key]}`).join(", ");
+  return text === "" ? [] : [{ object: quota, where: "status.used", text }];
+}
+
+function figures(text: string): string {
+  return /requested: .*/.exec(text)?.[0] ?? text;
+}
+
+function after(text: string, mark: string): string {
+  const index = text.indexOf(mark);
+  return (index < 0 ? text : text.slice(index + mark.length)).replace(/\.$/, "");
+}

@@ -1,0 +1,151 @@
+/** Why no node takes a Pod: the scheduler's words, and where nodes could be read, which of them would do. @module */
+import type { Code } from "../catalogue.ts";
+import { type Cause, cause, type Evidence } from "../finding.ts";
+import { biggest, matchingNodes, requestOf, toleratedNodes } from "../nodefit.ts";
+import type { PodConditionFact } from "../podfact.ts";
+import { change } from "../remedy.ts";
+import { eventEvidence, eventsOf, type PodScene, secondsSince } from "../scene.ts";
+
+/** A Pod that no scheduler has looked at for so many seconds is nobody's. */
+const SILENCE_SECONDS = 15;
+
+/** A scheduling gate holds the Pod back. */
+export function gated(scene: PodScene): Cause | undefined {
+  const { pod, podRef } = scene;
+  const gates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name);
+  if (gates.length === 0) return undefined;
+  const scheduled = scheduledCondition(scene);
+  return cause("SchedulingGated", {
+    object: podRef,
+    summary: `Pod "${podRef.name}" is held back by ${gates.length > 1 ? "the gates" : "the gate"} ${gates.join(", ")}.`,
+    evidence: [
+      { object: podRef, where: "spec.schedulingGates", text: gates.join(", ") },
+      ...(scheduled ? [conditionEvidence(scene, scheduled)] : []),
+    ],
+    since: scheduled?.lastTransitionTime ?? pod.metadata.creationTimestamp,
+    remedy: `See why the controller that owns ${gates.join(", ")} does not lift it; ${
+      change(scene, "or leave it out of", "schedulingGates")
+    }`,
+  });
+}
+
+/** What the scheduler says of nodes, and what it means; of several the first is the nearest to success. */
+const REASONS: [Code, RegExp][] = [
+  ["InsufficientResources", /^Insufficient |^Too many pods/],
+  ["PodAffinityUnsatisfied", /anti-affinity|pod affinity|topology spread/],
+  ["VolumeNodeConflict", /volume node affinity conflict|no available volume zone/],
+  ["UntoleratedTaint", /taint|were unschedulable/],
+  ["NodeSelectorMismatch", /didn't match Pod's node affinity/],
+];
+
+/** The scheduler has found no node. */
+export function unschedulable(scene: PodScene): Cause | undefined {
+  const { pod, podRef, facts, now } = scene;
+  const scheduled = scheduledCondition(scene);
+  if (pod.spec?.nodeName || scheduled?.status === "True") return undefined;
+  if (!scheduled) return schedulerSilent(scene);
+  const message = scheduled.message ?? "";
+  const code = codeOf(scene, message);
+  const isComing = eventsOf(facts, podRef, pod.metadata.uid).find(({ reason }) =>
+    reason === "TriggeredScaleUp" || reason === "Nominated"
+  );
+  // What no node has room for even when empty does not fit later either, unless somebody adds another kind of node.
+  const tooBig = code === "InsufficientResources" ? excessOf(scene) : [];
+  const isPatient = isComing !== undefined || secondsSince(scheduled.lastTransitionTime, now) < 60;
+  return cause(code, {
+    object: podRef,
+    summary: summaryOf(scene, code, message, tooBig),
+    evidence: [
+      conditionEvidence(scene, scheduled),
+      ...tooBig.map((text): Evidence => ({ object: podRef, where: "spec.containers[].resources.requests", text })),
+      ...(isComing ? [eventEvidence(isComing)] : []),
+    ],
+    since: scheduled.lastTransitionTime,
+    isGuess: code === "Unschedulable" || (facts.nodes === undefined && /taint|affinity/i.test(message)),
+    hopeless: code === "VolumeNodeConflict" || (tooBig.length > 0 && !isPatient),
+    ...remedyOf(scene, code),
+  });
+}
+
+function schedulerSilent(scene: PodScene): Cause | undefined {
+  const { pod, podRef, now } = scene;
+  const { creationTimestamp: since } = pod.metadata;
+  if (secondsSince(since, now) < SILENCE_SECONDS) return undefined;
+  const scheduler = pod.spec?.schedulerName ?? "default-scheduler";
+  return cause("SchedulerSilent", {
+    object: podRef,
+    summary: `Scheduler "${scheduler}" has not looked at Pod "${podRef.name}".`,
+    evidence: [{ object: podRef, where: "status.conditions", text: "there is no PodScheduled" }],
+    since,
+    remedy: `See that a scheduler named "${scheduler}" runs; ${change(scene, "or change", "schedulerName")}`,
+  });
+}
+
+/** The message says how many nodes fail for what; with nodes at hand, what the Pod asks of them is looked up. */
+function codeOf({ pod, facts: { nodes } }: PodScene, message: string): Code {
+  if (message.includes("no nodes available") || nodes?.length === 0) return "NoNodes";
+  const [told = ""] = message.split(/\. ?preemption:/);
+  const reasons = told.replace(/^\d+\/\d+ nodes are available: /, "").split(/, (?=\d)/)
+    .map((part) => part.replace(/^\d+ /, ""));
+  const [code] = REASONS.find(([, words]) => reasons.some((reason) => words.test(reason))) ??
+    ["Unschedulable" as const];
+  if (!nodes || (code !== "UntoleratedTaint" && code !== "NodeSelectorMismatch")) return code;
+  const matching = matchingNodes(pod.spec ?? {}, nodes);
+  if (matching.length === 0) return "NodeSelectorMismatch";
+  return toleratedNodes(pod.spec ?? {}, matching).length === 0 ? "UntoleratedTaint" : code;
+}
+
+function summaryOf({ pod, podRef, facts }: PodScene, code: Code, message: string, tooBig: string[]): string {
+  const who = `Pod "${podRef.name}"`;
+  const { nodeSelector } = pod.spec ?? {};
+  switch (code) {
+    case "NoNodes":
+      return "The cluster has no nodes.";
+    case "InsufficientResources":
+      return tooBig.length > 0
+        ? `No node is big enough for ${who}: ${tooBig.join("; ")}.`
+        : `No node has room for ${who}: ${message}`;
+    case "UntoleratedTaint": {
+      const nodes = matchingNodes(pod.spec ?? {}, facts.nodes ?? []);
+      const taints = nodes.flatMap(({ spec }) => (spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`));
+      const which = taints.length > 0 ? ` (${[...new Set(taints)].join(", ")})` : "";
+      return `The nodes that ${who} could run on have taints that it does not tolerate${which}.`;
+    }
+    case "NodeSelectorMismatch": {
+      const labels = Object.entries(nodeSelector ?? {}).map(([key, value]) => `${key}=${value}`).join(", ");
+      return `No node has the labels that ${who} asks for${labels === "" ? "" : `: ${labels}`}.`;
+    }
+    default:
+      return `No node takes ${who}: ${message}`;
+  }
+}
+
+function remedyOf(scene: PodScene, code: Code): { remedy?: string } {
+  switch (code) {
+    case "InsufficientResources":
+      return { remedy: change(scene, "Add nodes, or lower", "containers[].resources.requests") };
+    case "UntoleratedTaint":
+      return { remedy: change(scene, "Add the tolerations to", "tolerations") };
+    case "NodeSelectorMismatch":
+      return { remedy: change(scene, "Label a node (kubectl label node), or change", "nodeSelector or affinity") };
+    default:
+      return {};
+  }
+}
+
+/** Lists what the Pod asks more of than the biggest node has; empty where nodes could not be read. */
+function excessOf({ pod, facts: { nodes = [] } }: PodScene): string[] {
+  const candidates = toleratedNodes(pod.spec ?? {}, matchingNodes(pod.spec ?? {}, nodes));
+  return Object.entries(requestOf(pod.spec ?? {})).flatMap(([resource, { text, amount }]) => {
+    const most = biggest(candidates, resource);
+    return most && amount > most.amount ? [`it requests ${resource} ${text}, the biggest node has ${most.text}`] : [];
+  });
+}
+
+function scheduledCondition({ pod }: PodScene): PodConditionFact | undefined {
+  return pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+}
+
+function conditionEvidence({ podRef }: PodScene, { status, reason = "", message = "" }: PodConditionFact): Evidence {
+  return { object: podRef, where: "status.conditions[PodScheduled]", text: `${status} ${reason}: ${message}` };
+}

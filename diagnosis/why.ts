@@ -1,0 +1,66 @@
+/** `why`: the root cause of a claim's, pool's or Sandbox's state, from whatever facts there are. Pure; reads nothing. @module */
+import type { Facts } from "./facts.ts";
+import { type Cause, cause, type Evidence, type Finding, isSame, named, type ObjectRef } from "./finding.ts";
+import { claimFinding } from "./rules/claim.ts";
+import { poolFinding } from "./rules/pool.ts";
+import { sandboxFinding } from "./rules/sandbox.ts";
+import { kubectl } from "./remedy.ts";
+
+/**
+ * Finds the root cause: the culprit, not the symptom. Never throws on facts that are incomplete.
+ *
+ * | subject | walks |
+ * |---|---|
+ * | claim | itself, pool, template, its Sandbox, that one's Pod and what the Pod needs |
+ * | pool | itself, template, its worst member as a Sandbox |
+ * | Sandbox | itself, its children, its Pod and what the Pod needs |
+ */
+export function why(facts: Facts, now: Date): Finding {
+  const { path, isGuess, ...found } = causeOf(facts, now);
+  const evidence = isGuess ? [...found.evidence, ...unreadEvidence(facts)] : found.evidence;
+  const isOk = found.code === "Ready";
+  return { ...found, evidence, isOk, chain: chainOf(facts.subject, path, found.object) };
+}
+
+function causeOf(facts: Facts, now: Date): Cause {
+  const { subject, claim, pool, sandbox } = facts;
+  if (subject.kind === "SandboxClaim" && claim) return claimFinding(facts, claim, now);
+  if (subject.kind === "SandboxWarmPool" && pool) return poolFinding(facts, pool, now);
+  if (subject.kind === "Sandbox" && sandbox) return sandboxFinding(facts, sandbox, now);
+  const read = { SandboxClaim: claim, SandboxWarmPool: pool, Sandbox: sandbox }[subject.kind];
+  return read === null ? notFound(subject) : unread(subject, facts);
+}
+
+function notFound(subject: ObjectRef): Cause {
+  const { namespace } = subject;
+  return cause("NotFound", {
+    object: subject,
+    summary: `${named(subject)} does not exist in namespace "${namespace}".`,
+    evidence: [{ object: subject, where: "metadata.name", text: "the API server knows no such object" }],
+    remedy: `Check name and namespace: ${
+      kubectl("get", { ...subject, kind: `${subject.kind}s`, name: "-A" }).split(" -n ")[0]
+    }.`,
+  });
+}
+
+function unread(subject: ObjectRef, facts: Facts): Cause {
+  const told = unreadEvidence(facts);
+  return cause("NotReady", {
+    object: subject,
+    summary: `${named(subject)} could not be read.`,
+    evidence: told.length > 0 ? told : [{ object: subject, where: "metadata.name", text: "nobody has read it" }],
+    remedy: `Ask for the right to get ${subject.kind}s in namespace "${subject.namespace}".`,
+  });
+}
+
+function unreadEvidence({ unreadable = [], subject }: Facts): Evidence[] {
+  return unreadable.map(({ what, message }) => ({ object: subject, where: `cannot read ${what}`, text: message }));
+}
+
+/** The subject, the way, the culprit; each once. */
+function chainOf(subject: ObjectRef, path: ObjectRef[], culprit: ObjectRef): ObjectRef[] {
+  const { kind, namespace, name } = subject;
+  const chain: ObjectRef[] = [{ kind, ...(namespace === undefined ? {} : { namespace }), name }];
+  for (const ref of [...path, culprit]) if (!chain.some((known) => isSame(known, ref))) chain.push(ref);
+  return chain;
+}
