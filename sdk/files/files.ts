@@ -1,0 +1,123 @@
+/** `sandbox.files`: the files of a sandbox, from outside. Holds no state but the way in. @module */
+import type { Inside } from "../inside/inside.ts";
+import type { Disk, Entry } from "./entry.ts";
+import { type CallOptions, describe, exists, listFolder, makeDir, readDisk, remove, rename } from "./manage.ts";
+import { type Bytes, readFile, type ReadFormat, type ReadOptions } from "./read.ts";
+import { type FileData, type FileToWrite, writeAll, writeFile, type WriteOptions } from "./write.ts";
+
+/**
+ * The files of a sandbox.
+ *
+ * Paths are relative to the sandbox's root, the folder that its runtime serves. A leading slash means that root, too:
+ * `/a` is `a`. An absolute path within the root (`/workspace/a` where the root is `/workspace`) is that very file,
+ * unless the root has a folder `workspace` of its own. Nothing leads out of the root.
+ *
+ * Every call throws a {@link SandboxError} that names the sandbox and the path: {@link FileNotFoundError} if nothing is
+ * there, {@link AuthorizationError} if the path leads out of the root or the system forbids it,
+ * {@link NotEnoughSpaceError} if the disk is full, {@link ConnectionError} if nobody answers. A `signal` that is aborted
+ * ends the call with its reason.
+ */
+export interface Files {
+  /**
+   * Reads a file: as text (UTF-8), as bytes, as a `Blob`, or as a stream that takes bytes only as fast as it is read.
+   *
+   * Where the connection breaks it goes on at that byte, if the file is still the same. An offset behind the end gives
+   * nothing.
+   *
+   * ```ts
+   * const text = await sandbox.files.read("notes/today.txt");
+   * const head = await sandbox.files.read("image.png", { format: "bytes", length: 8 });
+   * ```
+   *
+   * @throws {FileNotFoundError}
+   * @throws {InvalidArgumentError} for a folder
+   * @throws {ConflictError} if the file was changed while it was read, and the connection broke
+   */
+  read(path: string, options?: ReadOptions & { format?: "text" | undefined }): Promise<string>;
+  read(path: string, options: ReadOptions & { format: "bytes" }): Promise<Bytes>;
+  read(path: string, options: ReadOptions & { format: "blob" }): Promise<Blob>;
+  read(path: string, options: ReadOptions & { format: "stream" }): Promise<ReadableStream<Bytes>>;
+
+  /**
+   * Writes a file, or several. Folders above are made. Each is written whole or not at all: readers see the old file or
+   * the new one. A symlink is written through.
+   *
+   * What is no stream is sent again if its connection breaks. Of several files some are sent at once; after a failure no
+   * more are begun, and those before it stay.
+   *
+   * ```ts
+   * await sandbox.files.write("run.sh", "#!/bin/sh\necho hello\n", { mode: 0o755 });
+   * await sandbox.files.write([{ path: "a.txt", data: "a" }, { path: "b.bin", data: new Uint8Array([1, 2]) }]);
+   * ```
+   *
+   * @throws {InvalidArgumentError} if a folder is there, or something that is no folder above it
+   * @throws {NotEnoughSpaceError} if the disk is full, or the file larger than the runtime takes
+   */
+  write(path: string, data: FileData, options?: WriteOptions): Promise<void>;
+  write(files: FileToWrite[], options?: WriteOptions): Promise<void>;
+
+  /**
+   * Lists a folder by name; symlinks are shown themselves. With a `depth` above 1 (`Infinity` for all) also what is in
+   * its folders, each right behind its folder, symlinks not followed.
+   *
+   * @throws {FileNotFoundError}
+   * @throws {InvalidArgumentError} if it is no folder
+   */
+  list(path: string, options?: CallOptions & { depth?: number | undefined }): Promise<Entry[]>;
+
+  /** Describes what is at a path; a symlink itself. Its `path` is the one from the root on. @throws {FileNotFoundError} */
+  stat(path: string, options?: CallOptions): Promise<Entry>;
+
+  /** Tells whether anything is at a path, were it a symlink that leads nowhere. */
+  exists(path: string, options?: CallOptions): Promise<boolean>;
+
+  /**
+   * Makes a folder and those above it.
+   *
+   * @returns whether it is new; false also where this call made it, its answer was lost and it was asked for again
+   * @throws {ConflictError} if something that is no folder is there or above
+   */
+  makeDir(path: string, options?: CallOptions & { mode?: number | undefined }): Promise<boolean>;
+
+  /**
+   * Moves a file, folder or symlink; folders above `to` are made.
+   *
+   * @param options `replace`: what is at `to` is replaced in the same instant, a folder only if it is empty
+   * @throws {FileNotFoundError}
+   * @throws {ConflictError} if something is at `to`
+   */
+  rename(from: string, to: string, options?: CallOptions & { replace?: boolean | undefined }): Promise<void>;
+
+  /**
+   * Removes a file, a symlink or an empty folder; with `recursive` a folder and all that is in it. Of the root (".")
+   * only what is in it.
+   *
+   * @throws {FileNotFoundError}
+   * @throws {ConflictError} if a folder is not empty
+   */
+  remove(path: string, options?: CallOptions & { recursive?: boolean | undefined }): Promise<void>;
+
+  /** Says how full the disk of the root is. */
+  disk(options?: CallOptions): Promise<Disk>;
+}
+
+/** Makes the files of one sandbox. */
+export function createFiles(inside: Inside): Files {
+  return {
+    read:
+      ((path: string, options: ReadOptions & { format?: ReadFormat } = {}) => readFile(inside, path, options)) as Files[
+        "read"
+      ],
+    write: async (to: string | FileToWrite[], ...[second, third = {}]: [unknown?, WriteOptions?]) => {
+      if (typeof to === "string") return await writeFile(inside, to, second as FileData, third);
+      await writeAll(inside, to, (second ?? {}) as WriteOptions);
+    },
+    list: (path, options = {}) => listFolder(inside, path, options),
+    stat: (path, options = {}) => describe(inside, path, options),
+    exists: (path, options = {}) => exists(inside, path, options),
+    makeDir: (path, options = {}) => makeDir(inside, path, options),
+    rename: (from, to, options = {}) => rename(inside, from, to, options),
+    remove: (path, options = {}) => remove(inside, path, options),
+    disk: (options = {}) => readDisk(inside, options),
+  };
+}

@@ -1,0 +1,140 @@
+/** Reads files of a sandbox; where a connection breaks it goes on at that byte, if the file is still the same. @module */
+import { ConflictError, ConnectionError, InvalidArgumentError, SandboxError, UnsupportedError } from "../errors.ts";
+import type { Inside } from "../inside/inside.ts";
+import { chunksOf, streamOf } from "../inside/streams.ts";
+import { endpointPath } from "./paths.ts";
+
+/** Which part of a file to read. */
+export interface ReadOptions {
+  /** Bytes to leave out at the beginning. @default {0} */
+  offset?: number | undefined;
+  /** Most bytes to read; without, all. There may be fewer. */
+  length?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** How a file is given. */
+export type ReadFormat = "text" | "bytes" | "blob" | "stream";
+
+/** Bytes as files have them. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Breaks without a byte in between after which reading gives up. */
+const MOST_BREAKS = 3;
+
+/** Reads a file in any of the formats. @throws as `Files.read` */
+export async function readFile(
+  inside: Inside,
+  path: string,
+  { format = "text", signal, ...part }: ReadOptions & { format?: ReadFormat | undefined },
+): Promise<string | Bytes | Blob | ReadableStream<Bytes>> {
+  if (format === "stream") return await openStream(inside, path, { ...part, signal });
+  const parts: Bytes[] = [];
+  for await (const chunk of readChunks(inside, path, { ...part, signal })) parts.push(chunk);
+  const blob = new Blob(parts);
+  if (format === "blob") return blob;
+  return format === "text" ? await blob.text() : new Uint8Array(await blob.arrayBuffer());
+}
+
+/** Waits for the first bytes, so that a missing file is told before anybody reads. */
+async function openStream(inside: Inside, path: string, { signal, ...part }: ReadOptions) {
+  const leaving = new AbortController();
+  const signals = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
+  const chunks = readChunks(inside, path, { ...part, signal: signals });
+  const first = await chunks.next();
+  async function* all(): AsyncGenerator<Bytes> {
+    if (first.done) return;
+    yield first.value;
+    yield* chunks;
+  }
+  return streamOf(all(), { onCancel: () => leaving.abort() });
+}
+
+/** Yields a file as it arrives. @throws as `Files.read`, also on the way */
+export async function* readChunks(inside: Inside, path: string, options: ReadOptions): AsyncGenerator<Bytes> {
+  const { offset = 0, length = Infinity, signal } = options;
+  checkPart(path, offset, length);
+  const end = offset + length;
+  let tag: string | undefined;
+  for (let at = offset, breaks = 0; at < end || breaks === 0;) {
+    const answer = await ask(inside, path, { at, end, tag, signal });
+    if (answer === undefined) return;
+    tag ??= answer.headers.get("ETag") ?? undefined;
+    const before = at;
+    try {
+      for await (const chunk of bodyOf(answer)) {
+        at += chunk.length;
+        yield chunk;
+      }
+      return;
+    } catch (error) {
+      signal?.throwIfAborted();
+      breaks = at > before ? 1 : breaks + 1;
+      if (breaks > MOST_BREAKS || tag === undefined) throw broken(inside, path, error);
+    }
+  }
+}
+
+interface Asked {
+  at: number;
+  end: number;
+  tag: string | undefined;
+  signal: AbortSignal | undefined;
+}
+
+/** Asks for the bytes from `at` on; undefined if there are none. Repeated as needed: reading changes nothing. */
+async function ask(inside: Inside, path: string, { at, end, tag, signal }: Asked): Promise<Response | undefined> {
+  const action = `read ${JSON.stringify(path)}`;
+  const isWhole = at === 0 && end === Infinity;
+  const headers: Record<string, string> = {
+    ...isWhole ? {} : { Range: `bytes=${at}-${end === Infinity ? "" : Math.max(at, end - 1)}` },
+    ...tag === undefined ? {} : { "If-Range": tag },
+  };
+  const request = { headers, signal, action, repeatable: true };
+  const answer = await inside.request(endpointPath("files", path), request).catch((error) => {
+    if (error instanceof SandboxError && error.reason === "OUT_OF_RANGE") return undefined;
+    throw error;
+  });
+  if (answer === undefined) return undefined;
+  const why = refusal(inside, answer, action, { isWhole, isMore: tag !== undefined, isNone: at === end });
+  if (why === undefined) return answer;
+  await answer.body?.cancel();
+  if (why === "nothing") return undefined;
+  throw why;
+}
+
+function refusal(
+  { object }: Inside,
+  { status, headers }: Response,
+  action: string,
+  { isWhole, isMore, isNone }: { isWhole: boolean; isMore: boolean; isNone: boolean },
+): SandboxError | "nothing" | undefined {
+  if (headers.get("Content-Type") !== "application/octet-stream") {
+    return new InvalidArgumentError(`Cannot ${action}: it is a folder`, { object, reason: "IS_A_FOLDER" });
+  }
+  if (isNone) return "nothing";
+  if (status === 206 || isWhole) return undefined;
+  if (isMore) {
+    return new ConflictError(`Cannot ${action} to its end: the connection broke, and it is another file now`, {
+      object,
+    });
+  }
+  return new UnsupportedError(`Cannot ${action}: the runtime sends no parts of files`, { object });
+}
+
+async function* bodyOf({ body }: Response): AsyncGenerator<Bytes> {
+  if (body) yield* chunksOf(body) as AsyncGenerator<Bytes>;
+}
+
+function checkPart(path: string, offset: number, length: number): void {
+  const isFine = Number.isInteger(offset) && offset >= 0 && (Number.isInteger(length) || length === Infinity) &&
+    length >= 0;
+  if (isFine) return;
+  throw new InvalidArgumentError(
+    `Cannot read ${JSON.stringify(path)}: offset ${offset} and length ${length} must be whole and not below 0`,
+  );
+}
+
+function broken({ object }: Inside, path: string, cause: unknown): ConnectionError {
+  return new ConnectionError(`Cannot read ${JSON.stringify(path)} to its end: the connection broke`, { object, cause });
+}

@@ -1,0 +1,38 @@
+/** A way to a runtime on loopback, and a sandbox of one folder behind it. @module */
+import { onTestFinished } from "vitest";
+import { createInside, type Inside } from "../../sdk/inside/inside.ts";
+import { ConnectionError } from "../../sdk/errors.ts";
+import type { Route, RouteRequest } from "../../sdk/route/route.ts";
+import { makeRoot, type TestRoot } from "../runtime/folders.ts";
+import { startTestRuntime } from "../runtime/servers.ts";
+
+/** The sandbox that tests speak of. */
+export const OBJECT = { kind: "Sandbox", namespace: "default", name: "test" };
+
+/** A route that takes every port for this one. */
+export function localRoute(port: number): Route {
+  return {
+    kind: "direct",
+    fetch: async (_, path, { signal, ...request }: RouteRequest = {}) => {
+      const init = { ...request, signal: signal ?? null, duplex: "half" } as RequestInit;
+      return await fetch(`http://127.0.0.1:${port}${path}`, init).catch((cause) => {
+        signal?.throwIfAborted();
+        throw new ConnectionError("Cannot reach the sandbox", { object: OBJECT, cause });
+      });
+    },
+    address: (port) => Promise.resolve(new URL(`http://127.0.0.1:${port}`)),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** A sandbox whose root has these files; it goes when the test ends. */
+export async function aSandbox(
+  files: Record<string, string> = {},
+  ...args: string[]
+): Promise<TestRoot & { inside: Inside; port: number; stop(): Promise<void> }> {
+  const made = await makeRoot(files);
+  const runtime = await startTestRuntime(made.root.path, ...args);
+  onTestFinished(() => runtime.stop());
+  const inside = createInside(localRoute(runtime.restPort), OBJECT, undefined);
+  return { ...made, inside, port: runtime.restPort, stop: () => runtime.stop() };
+}
