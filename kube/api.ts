@@ -1,12 +1,14 @@
 /** What hookbox needs of an API server, and how its answers are read. Holds no connection: see connection.ts. @module */
 
-/** One request. `path` begins with `/api` or `/apis`; a PATCH is a JSON merge patch. */
+/** One request. `path` begins with `/api` or `/apis`. */
 export interface ApiRequest {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
   query?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
+  /** What a PATCH is: a JSON merge patch, or a whole object to be applied by the server. @default {"merge"} */
+  patch?: "merge" | "apply";
   /** Gives the request up. */
   signal?: AbortSignal | undefined;
 }

@@ -18,6 +18,8 @@ export interface ConnectionOptions {
   onAnswer?: (method: string, status: number) => void;
 }
 
+const PATCH_TYPES = { merge: "application/merge-patch+json", apply: "application/apply-patch+yaml" } as const;
+
 type Open = (request: ApiRequest, signal: AbortSignal) => Promise<IncomingMessage>;
 
 /** Makes the connection; the first request opens it. */
@@ -50,12 +52,12 @@ export function connect(credentials: Credentials, options: ConnectionOptions): A
 
 function createOpen(credentials: Credentials, userAgent: string): Open {
   const agentFor = createAgents();
-  return async ({ method, path, query = {}, body }, signal) => {
+  return async ({ method, path, query = {}, body, patch = "merge" }, signal) => {
     const pass = await credentials.current();
     const parameters = new URLSearchParams(query).toString();
     const url = `${credentials.server}${path}${parameters && `?${parameters}`}`;
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    const type = method === "PATCH" ? PATCH_TYPES[patch] : "application/json";
     const options: RequestOptions = {
       method,
       signal,

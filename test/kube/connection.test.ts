@@ -55,13 +55,15 @@ describe("send()", () => {
       body: { message: "ä" },
     });
     expect((await api.send({ method: "PATCH", path: "/b", body: { x: "ö" } })).status).toBe(409);
+    expect((await api.send({ method: "PATCH", path: "/b", patch: "apply", body: {} })).status).toBe(409);
     expect((await api.send({ method: "DELETE", path: "/c", body: {} })).status).toBe(409);
     expect(asked).toEqual([
       ["GET", "/a?limit=5", "Bearer t", undefined, ""],
       ["PATCH", "/b", "Bearer t", "application/merge-patch+json", '{"x":"ö"}'],
+      ["PATCH", "/b", "Bearer t", "application/apply-patch+yaml", "{}"],
       ["DELETE", "/c", "Bearer t", "application/json", "{}"],
     ]);
-    expect(answers).toEqual(["GET 200", "PATCH 409", "DELETE 409"]);
+    expect(answers).toEqual(["GET 200", "PATCH 409", "PATCH 409", "DELETE 409"]);
   });
 
   test("uses one connection for one request after the other", async () => {
