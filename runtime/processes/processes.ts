@@ -24,6 +24,8 @@ export interface Process {
   command: Command;
   /** The caller's name for it; may be empty. */
   name: string;
+  /** The request that it was started for; empty if that had no id. */
+  requestId: string;
   startedAt: Date;
   /** Absent while it runs. */
   end: End | undefined;
@@ -48,6 +50,7 @@ export interface ProcessOptions {
   /** Holds a detached process up rather than lose output that nobody has read yet. @default {false} */
   lossless?: boolean;
   name?: string;
+  requestId?: string;
   /** Milliseconds until it is killed. */
   timeoutMs?: number | undefined;
   /** Kills it when it aborts. */
@@ -138,6 +141,7 @@ function follow(command: Command, running: Running, more: ProcessOptions, log: O
     running,
     command,
     name: more.name ?? "",
+    requestId: more.requestId ?? "",
     startedAt: new Date(),
     end: undefined,
     log,

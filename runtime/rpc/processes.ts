@@ -29,7 +29,7 @@ export function createProcessesService(options: ProcessesServiceOptions): Servic
     run: async function* (request, context) {
       const { processId } = await once(request.requestId, () => startDetached(options, request));
       yield { event: { case: "started" as const, value: { processId } } };
-      yield* attach(processes, { processId, offset: 0n, noFollow: false }, context);
+      yield* attach(processes, { processId, offset: 0n, noFollow: false, requestId: "" }, context);
     },
     attach: (request, context) => attach(processes, request, context),
     acknowledge: ({ processId, offset }) => {
@@ -71,16 +71,19 @@ function metricsOf(metrics: Metrics) {
 async function startDetached({ root, processes }: ProcessesServiceOptions, request: StartDetachedRequest) {
   const command = await commandOf(root, request.config);
   const timeoutMs = request.timeoutMs === undefined ? undefined : Number(request.timeoutMs);
-  const { name, stdin, lossless } = request;
-  const more = { detached: true, lossless, size: sizeOf(request.pty), name, stdin, timeoutMs };
+  const { name, stdin, lossless, requestId } = request;
+  const more = { detached: true, lossless, requestId, size: sizeOf(request.pty), name, stdin, timeoutMs };
   const entry = await coded(processes.start(command, more));
   return { processId: entry.running.pid };
 }
 
-type From = Pick<AttachRequest, "processId" | "offset" | "noFollow">;
+type From = Pick<AttachRequest, "processId" | "offset" | "noFollow" | "requestId">;
 
 async function* attach(processes: Processes, request: From, { signal }: HandlerContext) {
   const entry = findProcess(processes, request.processId);
+  if (request.requestId !== "" && entry.requestId !== request.requestId) {
+    throw new ConnectError(`Cannot find process ${request.processId} of that request: there is another`, Code.NotFound);
+  }
   const log = logOf(entry);
   const offset = Number(request.offset);
   if (offset > log.size()) {

@@ -191,3 +191,10 @@ test("Run starts and streams in one, and again the same for the same request", a
   expect(first).toEqual(["started", expect.stringMatching(/^0:\d+\n$/), "exit:0"]);
   expect(await words(client.run(request))).toEqual(first);
 });
+
+test("Attach with the id of a request finds the process of that request alone", async () => {
+  const { client } = await clients();
+  const { processId } = await client.startDetached({ config: shell("echo a"), requestId: "a" });
+  expect(await words(client.attach({ processId, requestId: "a" }))).toEqual(["0:a\n", "exit:0"]);
+  await expect(words(client.attach({ processId, requestId: "b" }))).rejects.toMatchObject({ code: Code.NotFound });
+});

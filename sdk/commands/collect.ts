@@ -1,0 +1,95 @@
+/** From the events of a process to its result. Asks nobody. @module */
+import { CommandExitError } from "./exiterror.ts";
+import { type ObjectRef, TimeoutError } from "../errors.ts";
+import type { ProcessEvent } from "./events.ts";
+import type { CommandOutput, CommandResult, RunOptions } from "./types.ts";
+
+const MOST_CHARACTERS = 16 << 20;
+
+type Ended = Extract<ProcessEvent, { type: "end" }>;
+
+/** Yields output as text: a character that comes in two pieces is whole. Returns how the process ended. */
+export async function* textOf(
+  events: AsyncIterable<ProcessEvent>,
+): AsyncGenerator<CommandOutput | { stream: "lost" }, Ended> {
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  for await (const event of events) {
+    if (event.type === "output") {
+      const text = decoders[event.stream].decode(event.bytes, { stream: true });
+      if (text !== "") yield { stream: event.stream, text };
+    } else if (event.type === "lost") yield { stream: "lost" };
+    else if (event.type === "end") {
+      for (const stream of ["stdout", "stderr"] as const) {
+        const text = decoders[stream].decode();
+        if (text !== "") yield { stream, text };
+      }
+      return event;
+    }
+  }
+  throw new TypeError("Cannot read a process: its events have no end");
+}
+
+/** What the result is for: words for errors, and what the caller wants of it. */
+export interface Collecting
+  extends Pick<RunOptions, "onStdout" | "onStderr" | "check" | "maxOutputLength" | "timeoutMs"> {
+  action: string;
+  object: ObjectRef;
+}
+
+/** Reads to the end. @throws {TimeoutError | CommandExitError} */
+export async function collect(events: AsyncIterable<ProcessEvent>, collecting: Collecting): Promise<CommandResult> {
+  const { onStdout, onStderr, maxOutputLength = MOST_CHARACTERS } = collecting;
+  const kept = { stdout: createKeeper(maxOutputLength), stderr: createKeeper(maxOutputLength) };
+  let lost = false;
+  const texts = textOf(events);
+  for (;;) {
+    const { done, value } = await texts.next();
+    if (done) return resultOf(value, kept.stdout, kept.stderr, lost, collecting);
+    if (value.stream === "lost") lost = true;
+    else {
+      kept[value.stream].add(value.text);
+      await (value.stream === "stdout" ? onStdout : onStderr)?.(value.text);
+    }
+  }
+}
+
+interface Keeper {
+  add(text: string): void;
+  text(): string;
+  isFull(): boolean;
+}
+
+function createKeeper(most: number): Keeper {
+  const texts: string[] = [];
+  let left = most;
+  let full = false;
+  return {
+    add(text) {
+      full ||= text.length > left;
+      if (left > 0) texts.push(text.slice(0, left));
+      left -= text.length;
+    },
+    text: () => texts.join(""),
+    isFull: () => full,
+  };
+}
+
+function resultOf(end: Ended, stdout: Keeper, stderr: Keeper, lost: boolean, collecting: Collecting): CommandResult {
+  const { action, object, timeoutMs, check } = collecting;
+  const result: CommandResult = {
+    exitCode: end.exitCode,
+    signal: end.signal || undefined,
+    stdout: stdout.text(),
+    stderr: stderr.text(),
+    truncated: lost || stdout.isFull() || stderr.isFull(),
+  };
+  if (end.timedOut) {
+    const limit = timeoutMs === undefined ? "its time limit" : `${timeoutMs} ms`;
+    throw new TimeoutError(`Cannot ${action}: it was killed after ${limit}`, {
+      object,
+      remedy: "Raise `timeoutMs`, or run it in the background.",
+    });
+  }
+  if (check && end.exitCode !== 0) throw new CommandExitError(action, result, object);
+  return result;
+}

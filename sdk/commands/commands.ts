@@ -1,0 +1,146 @@
+/** `sandbox.commands`: runs commands in a sandbox by hookbox's runtime. @module */
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { createClient } from "@connectrpc/connect";
+import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
+import { InvalidArgumentError, NotFoundError } from "../errors.ts";
+import { errorOfConnect } from "../inside/connecterrors.ts";
+import type { Inside } from "../inside/inside.ts";
+import { repeating } from "../inside/repeat.ts";
+import { collect } from "./collect.ts";
+import { type Control, controlOf } from "./control.ts";
+import { eventsOf, type ProcessEvent } from "./events.ts";
+import { handleOf } from "./handle.ts";
+import type { CommandHandle, CommandInfo, CommandOptions, CommandResult, Commands, RunOptions } from "./types.ts";
+
+/** Makes them. */
+export function createCommands(inside: Inside): Commands {
+  async function run(command: string | string[], options: RunOptions & { background: true }): Promise<CommandHandle>;
+  async function run(command: string | string[], options?: RunOptions & { background?: false }): Promise<CommandResult>;
+  async function run(
+    command: string | string[],
+    { background, ...options }: RunOptions & { background?: boolean } = {},
+  ) {
+    return background ? await runBehind(inside, command, options) : await runThrough(inside, command, options);
+  }
+  const asking = async <T>(action: string, ask: (client: ReturnType<typeof clientOf>) => Promise<T>): Promise<T> =>
+    await repeating(async () => {
+      try {
+        return await ask(clientOf(inside));
+      } catch (error) {
+        throw errorOfConnect(error, action, inside.object);
+      }
+    }, { repeatable: true });
+  const list = async () => (await asking("list commands", (client) => client.list({}))).processes.map(infoOf);
+  return {
+    run,
+    list,
+    kill: (processId) => controlOf(inside, processId).kill(),
+    async connect(processId) {
+      const found = (await list()).find((one) => one.processId === processId);
+      if (found) return handleOf(inside, processId, `run ${wordsFor(found.command)}`);
+      throw new NotFoundError(`Cannot connect to process ${processId}: there is none`, { object: inside.object });
+    },
+  };
+}
+
+const clientOf = ({ transport }: Inside) => createClient(ProcessesService, transport);
+
+/** Runs it to its end; a call that gives up kills it. */
+async function runThrough(inside: Inside, command: string | string[], options: RunOptions): Promise<CommandResult> {
+  const { signal, stdin, timeoutMs } = options;
+  const action = `run ${wordsFor(command)}`;
+  const start = { ...requestOf(command, options), lossless: true };
+  let process: Control | undefined;
+  async function* events(): AsyncGenerator<ProcessEvent> {
+    for await (const event of eventsOf(inside, { start }, action, signal)) {
+      if (event.type === "started") {
+        process = controlOf(inside, event.processId);
+        if (stdin !== undefined && stdin !== true) feed(process, stdin).catch(() => {});
+      } else yield event;
+      if (event.type === "end") process = undefined;
+    }
+  }
+  try {
+    const limit = timeoutMs === undefined ? {} : { timeoutMs };
+    return await collect(events(), { ...options, ...limit, action, object: inside.object });
+  } catch (error) {
+    // A handler that throws, or a caller that gives up, leaves nothing running.
+    await process?.kill().catch(() => {});
+    throw error;
+  }
+}
+
+async function runBehind(inside: Inside, command: string | string[], options: RunOptions): Promise<CommandHandle> {
+  const action = `run ${wordsFor(command)}`;
+  const processId = await started(inside, requestOf(command, options), action, options.signal);
+  const handle = handleOf(inside, processId, action);
+  const { stdin, onStdout, onStderr } = options;
+  if (stdin !== undefined && stdin !== true) feed(controlOf(inside, processId), stdin).catch(() => {});
+  if (onStdout || onStderr) tell(handle, options).catch(() => {});
+  return handle;
+}
+
+async function tell(handle: CommandHandle, { onStdout, onStderr }: RunOptions): Promise<void> {
+  for await (const { stream, text } of handle) await (stream === "stdout" ? onStdout : onStderr)?.(text);
+}
+
+/** Starts it, once. */
+async function started(
+  inside: Inside,
+  request: ReturnType<typeof requestOf>,
+  action: string,
+  signal: AbortSignal | undefined,
+) {
+  return await repeating(async () => {
+    try {
+      return (await clientOf(inside).startDetached(request, signal ? { signal } : {})).processId;
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw errorOfConnect(error, action, inside.object);
+    }
+    // The same id starts nothing twice.
+  }, { repeatable: true, signal });
+}
+
+/** Makes the request; its id is what lets it be sent again. @throws {InvalidArgumentError} if the command is empty */
+export function requestOf(
+  command: string | string[],
+  { cwd, env = {}, timeoutMs, stdin }: CommandOptions & Pick<RunOptions, "stdin">,
+) {
+  const argv = typeof command === "string" ? ["/bin/sh", "-c", command] : command;
+  if (argv.length === 0 || command === "") throw new InvalidArgumentError("Cannot run a command: it is empty");
+  if (timeoutMs !== undefined && !(timeoutMs > 0)) {
+    throw new InvalidArgumentError(`Cannot run ${wordsFor(command)}: timeoutMs ${timeoutMs} is not above 0`);
+  }
+  return {
+    config: { command: argv, envVars: env, ...cwd === undefined ? {} : { cwd } },
+    requestId: crypto.randomUUID(),
+    stdin: stdin !== undefined,
+    ...timeoutMs === undefined ? {} : { timeoutMs: BigInt(Math.ceil(timeoutMs)) },
+  };
+}
+
+/** Sends input whole, and ends it; a command that does not read it to its end is no failure. */
+async function feed(process: Control, stdin: string | Uint8Array | ReadableStream<Uint8Array>): Promise<void> {
+  if (stdin instanceof ReadableStream) { for await (const chunk of stdin) await process.write(chunk); }
+  else await process.write(stdin);
+  await process.closeStdin();
+}
+
+/** Names a command for errors: its first words. */
+function wordsFor(command: string | string[]): string {
+  const text = typeof command === "string" ? command : command.join(" ");
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}…` : text);
+}
+
+function infoOf(info: Awaited<ReturnType<ReturnType<typeof clientOf>["list"]>>["processes"][number]): CommandInfo {
+  const { processId, command, cwd, terminal, startedAt, end } = info;
+  return {
+    processId,
+    command,
+    cwd,
+    terminal,
+    startedAt: startedAt ? timestampDate(startedAt) : new Date(0),
+    exitCode: end?.exitCode,
+  };
+}
