@@ -62,6 +62,10 @@ const GROUP_VERSIONS = {
   leases: "/apis/coordination.k8s.io/v1",
   namespaces: "/api/v1",
   networkpolicies: "/apis/networking.k8s.io/v1",
+  events: "/api/v1",
+  resourcequotas: "/api/v1",
+  nodes: "/api/v1",
+  storageclasses: "/apis/storage.k8s.io/v1",
 } as const;
 
 /** Returns the URL path of an object or a collection. */
