@@ -59,7 +59,11 @@ function imports(file: string): { specifier: string; typeOnly: boolean }[] {
   });
 }
 
-const files = globSync(["{lib,api,claims,kube,keeper,replay}/*.ts", "hooks/*/*.ts", "{router,runtime}/**/*.ts"], {
+const files = globSync([
+  "{lib,api,claims,kube,keeper,replay}/*.ts",
+  "hooks/*/*.ts",
+  "{diagnosis,router,runtime}/**/*.ts",
+], {
   cwd: ROOT,
 })
   .sort();
