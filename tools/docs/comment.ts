@@ -10,7 +10,7 @@ export interface Comment {
   returns?: string;
   throws: { type: string; text: string }[];
   examples: { title: string; body: string }[];
-  /** The value that holds where none is given. */
+  /** The value that holds where none is given: as code where it stood in braces. */
   default?: string;
   deprecated?: string;
   isInternal: boolean;
@@ -66,7 +66,7 @@ function add(comment: Comment, tag: string, body: string): void {
   if (tag === "param") comment.params.push({ name, text: afterName });
   else if (tag === "return" || tag === "returns") comment.returns = afterType;
   else if (tag === "throws") comment.throws.push({ type, text: afterType });
-  else if (tag === "default") comment.default = type || body;
+  else if (tag === "default") comment.default = type ? `\`${type}\`` : body;
   else if (tag === "deprecated") comment.deprecated = body;
   else if (tag === "internal") comment.isInternal = true;
   else if (tag === "see") comment.text += `\n\nSee ${body}`;

@@ -53,7 +53,8 @@ export function propertyTable(properties: Member[], links: Links): string {
     const { text, default: fallback, throws } = parseComment(member.jsDoc);
     const name = `${member.isStatic ? "static " : ""}${member.name}${member.optional ? "?" : ""}`;
     const errors = throws.length === 0 ? "" : `Throws ${throws.map((each) => thrown(each, links)).join("; ")}.`;
-    const about = [text, fallback === undefined ? "" : `Default ${code(fallback)}.`, errors].filter(Boolean).join(" ");
+    const about = [text, fallback === undefined ? "" : `Default: ${links.text(fallback)}.`, errors].filter(Boolean)
+      .join(" ");
     return `| ${code(name)} | ${links.cell(links.type(member.tsType))} | ${links.cell(about)} |`;
   });
   return ["| name | type | meaning |", "| --- | --- | --- |", ...rows].join("\n");

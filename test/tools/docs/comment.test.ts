@@ -18,7 +18,7 @@ test.for([
       ...none,
       text: "Reads.",
       throws: [{ type: "TypeError | RangeError", text: "if it cannot" }],
-      default: "3",
+      default: "`3`",
     },
   },
   { name: "an address is no tag", doc: "Ask a@param.org", want: { ...none, text: "Ask a@param.org" } },
@@ -28,7 +28,7 @@ test.for([
     want: { ...none, text: "Says `@throws x`\n```ts\n@default\n```" },
   },
   { name: "a tag after code", doc: "Says `a`. @internal", want: { ...none, text: "Says `a`.", isInternal: true } },
-  { name: "a default without braces", doc: "@default 1 s", want: { ...none, default: "1 s" } },
+  { name: "a default without braces", doc: "@default the `x` of y", want: { ...none, default: "the `x` of y" } },
 ])("parseComment(): $name", ({ doc, want }) => {
   expect(parseComment({ doc })).toEqual(want);
 });
@@ -40,7 +40,7 @@ test("parseComment() reads tags that deno has cut off as it reads others", () =>
     text: "Does.",
     params: [{ name: "a", text: "one" }],
     throws: [{ type: "Error", text: "never" }],
-    default: "2",
+    default: "`2`",
   });
 });
 
