@@ -20,7 +20,7 @@ export interface ConnectionOptions {
 
 const PATCH_TYPES = { merge: "application/merge-patch+json", apply: "application/apply-patch+yaml" } as const;
 
-type Open = (request: ApiRequest, signal: AbortSignal) => Promise<IncomingMessage>;
+type Open = (request: ApiRequest, signal: AbortSignal, accept?: string) => Promise<IncomingMessage>;
 
 /** Makes the connection; the first request opens it. */
 export function connect(credentials: Credentials, options: ConnectionOptions): Api {
@@ -50,9 +50,27 @@ export function connect(credentials: Credentials, options: ConnectionOptions): A
   };
 }
 
+/**
+ * Opens an answer that is text and may never end, such as a container's log.
+ *
+ * @returns `chunks` is empty unless `status` is 200
+ * @throws only if no answer comes; `chunks` throws if it breaks off
+ */
+export async function openText(
+  credentials: Credentials,
+  { path, query = {} }: Pick<ApiRequest, "path" | "query">,
+  { signal, userAgent }: Pick<ConnectionOptions, "signal" | "userAgent">,
+): Promise<Answer & { chunks: AsyncIterable<Uint8Array> }> {
+  const response = await createOpen(credentials, userAgent)({ method: "GET", path, query }, signal, "*/*");
+  if (response.statusCode === 200) return { status: 200, body: null, chunks: response };
+  return { ...await answerOf(response), chunks: nothing() };
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
 function createOpen(credentials: Credentials, userAgent: string): Open {
   const agentFor = createAgents();
-  return async ({ method, path, query = {}, body, patch = "merge" }, signal) => {
+  return async ({ method, path, query = {}, body, patch = "merge" }, signal, accept = "application/json") => {
     const pass = await credentials.current();
     const parameters = new URLSearchParams(query).toString();
     const url = `${credentials.server}${path}${parameters && `?${parameters}`}`;
@@ -64,7 +82,7 @@ function createOpen(credentials: Credentials, userAgent: string): Open {
       agent: pass.agent ?? agentFor(url, pass),
       headers: {
         ...pass.headers,
-        Accept: "application/json",
+        Accept: accept,
         "User-Agent": userAgent,
         ...(text === undefined ? {} : { "Content-Type": type, "Content-Length": Buffer.byteLength(text) }),
       },

@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
-import { connect } from "../../kube/connection.ts";
+import { connect, openText } from "../../kube/connection.ts";
 
 const open: Server[] = [];
 const end = new AbortController();
@@ -27,20 +27,33 @@ async function connected(listener: RequestListener, options: { timeoutMs?: numbe
   const pass = { headers: { Authorization: "Bearer t" }, tls: {} };
   const answers: string[] = [];
   const stop = new AbortController();
-  const api = connect(
-    { server: url, namespace: undefined, current: () => Promise.resolve(pass) },
-    {
-      ...options,
-      userAgent: "hookbox-test",
-      signal: AbortSignal.any([end.signal, stop.signal]),
-      onAnswer: (...answer) => answers.push(answer.join(" ")),
-    },
-  );
-  return { api, url, server, stop, answers };
+  const credentials = { server: url, namespace: undefined, current: () => Promise.resolve(pass) };
+  const api = connect(credentials, {
+    ...options,
+    userAgent: "hookbox-test",
+    signal: AbortSignal.any([end.signal, stop.signal]),
+    onAnswer: (...answer) => answers.push(answer.join(" ")),
+  });
+  return { api, url, server, stop, answers, credentials };
 }
 
 const json = (response: ServerResponse, status: number, body: unknown) =>
   response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+
+test("openText() hands text on as it comes, whatever its type; a refusal is an answer", async () => {
+  const { credentials } = await connected((request, response) => {
+    if (request.url === "/no") return json(response, 403, { message: "you may not" });
+    response.writeHead(200, { "Content-Type": "text/plain" }).write("one ");
+    setTimeout(() => response.end(request.headers.accept), 20);
+  });
+  const options = { signal: new AbortController().signal, userAgent: "test" };
+  const { chunks } = await openText(credentials, { path: "/log" }, options);
+  expect((await Array.fromAsync(chunks, (chunk) => new TextDecoder().decode(chunk))).join("")).toBe("one */*");
+  expect(await openText(credentials, { path: "/no" }, options)).toMatchObject({
+    status: 403,
+    body: { message: "you may not" },
+  });
+});
 
 describe("send()", () => {
   test("sends JSON with credentials, and returns any answer", async () => {
