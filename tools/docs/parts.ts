@@ -15,7 +15,7 @@ export function remarks(comment: Comment, links: Links, def?: Partial<FunctionDe
   return [
     ...(deprecated === undefined ? [] : [`**Deprecated**: ${links.text(deprecated)}`]),
     ...params(comment, links, def),
-    ...(returns === undefined ? [] : [`Returns ${links.text(returns).replace(/[.]?$/, ".")}`]),
+    ...(returns === undefined ? [] : [`Result: ${links.text(returns).replace(/[.]?$/, ".")}`]),
     ...(throws.length === 0 ? [] : [`Throws\n\n${throws.map((each) => `- ${thrown(each, links)}`).join("\n")}`]),
     ...examples.map(({ title, body }) => `${title ? `${links.text(title)}:\n\n` : ""}${body.trim()}`),
   ];

@@ -24,8 +24,8 @@ export function renderReference(): { page: string; missing: string[] } {
   const files = MODULES.map(({ file }) => fileURLToPath(new URL(file, ROOT)));
   const parts = readParts(files.map((file, at) => ({ file, specifier: MODULES[at]?.specifier ?? "" })));
   const short = (filename: string) => relative(fileURLToPath(ROOT), fileURLToPath(filename));
-  const missing = new Set(parts.flatMap(({ symbols }) => complaints(symbols, short)));
-  return { page: formatted(renderPage(TITLE, NOTE, parts)), missing: [...missing] };
+  const missing = complaints(parts.map(({ symbols }) => symbols), short);
+  return { page: formatted(renderPage(TITLE, NOTE, parts)), missing };
 }
 
 /** Reads the modules that a page describes. @param modules files as absolute paths */

@@ -14,5 +14,5 @@ test("renderPage() describes every shape of export", async () => {
 
 test("complaints() finds nothing where all is described", () => {
   const [part] = readParts([{ specifier: "lamp", file }]);
-  expect(complaints(part?.symbols ?? [], () => "lamp.ts")).toEqual([]);
+  expect(complaints([part?.symbols ?? []], () => "lamp.ts")).toEqual([]);
 });
