@@ -1,0 +1,148 @@
+/** sandbox.commands, against a real runtime. @module */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createCommands } from "../../../sdk/commands/commands.ts";
+import { CommandExitError } from "../../../sdk/commands/exiterror.ts";
+import { InvalidArgumentError, NotFoundError, TimeoutError } from "../../../sdk/errors.ts";
+import { createInside } from "../../../sdk/inside/inside.ts";
+import { eventually } from "../../runtime/eventually.ts";
+import { breakingProxy } from "../breakingproxy.ts";
+import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
+
+async function commandsOf(files: Record<string, string> = {}) {
+  const sandbox = await aSandbox(files);
+  return { ...sandbox, commands: createCommands(sandbox.inside) };
+}
+
+test("run() returns output and exit code, whatever the code is", async () => {
+  const { commands } = await commandsOf();
+  expect(await commands.run("echo out; echo err >&2; exit 3")).toEqual({
+    exitCode: 3,
+    signal: undefined,
+    stdout: "out\n",
+    stderr: "err\n",
+    truncated: false,
+  });
+  expect(await commands.run(["printf", "%s|", "a b", "$HOME"])).toMatchObject({ stdout: "a b|$HOME|" });
+  expect(await commands.run("kill -9 $$")).toMatchObject({ exitCode: -1, signal: "SIGKILL" });
+});
+
+test("run() takes folder, environment and input", async () => {
+  const { commands } = await commandsOf({ "sub/file": "x" });
+  const result = await commands.run("ls; echo $COLOUR; cat", { cwd: "sub", env: { COLOUR: "grün" }, stdin: "héllo" });
+  expect(result.stdout).toBe("file\ngrün\nhéllo");
+  const stream = new Blob(["a".repeat(700_000)]).stream();
+  expect(await commands.run("wc -c", { stdin: stream })).toMatchObject({ stdout: "700000\n" });
+  expect(await commands.run("cat"), "without input it is empty").toMatchObject({ stdout: "", exitCode: 0 });
+});
+
+test("run() with check throws an error that is the result", async () => {
+  const { commands } = await commandsOf();
+  const error = await commands.run("echo out; echo why >&2; exit 7", { check: true }).catch((error) => error);
+  expect(error).toBeInstanceOf(CommandExitError);
+  expect(error).toMatchObject({ code: "COMMAND_FAILED", exitCode: 7, stdout: "out\n", stderr: "why\n" });
+  expect(error.message).toMatch(/exit code 7: why$/);
+});
+
+test("run() tells of output as it comes, characters whole, and holds the command up meanwhile", async () => {
+  const { commands } = await commandsOf();
+  const told: string[] = [];
+  const script = String.raw`printf 'a\303'; sleep 0.3; printf '\244b'; echo e >&2`;
+  const onStdout = (text: string) => void told.push(text);
+  await commands.run(script, { onStdout, onStderr: (text) => void told.push(`!${text}`) });
+  expect(told.join("")).toBe("aäb!e\n");
+  expect(told[0]).toBe("a");
+});
+
+test("run() refuses what makes no sense, and says what is missing", async () => {
+  const { commands } = await commandsOf();
+  await expect(commands.run([])).rejects.toBeInstanceOf(InvalidArgumentError);
+  await expect(commands.run("true", { timeoutMs: -1 })).rejects.toBeInstanceOf(InvalidArgumentError);
+  await expect(commands.run(["no-such-program"])).rejects.toThrow(NotFoundError);
+  await expect(commands.run(["no-such-program"])).rejects.toThrow(/no-such-program.*not found/);
+});
+
+test("timeoutMs kills the command with all it has started", async () => {
+  const { commands, root } = await commandsOf();
+  const late = commands.run("(sleep 1; echo late > late) & sleep 600", { timeoutMs: 300 });
+  await expect(late).rejects.toBeInstanceOf(TimeoutError);
+  await commands.run("sleep 1.2");
+  expect(existsSync(join(root.path, "late"))).toBe(false);
+});
+
+test("who gives up kills the command, and gets the signal's reason", async () => {
+  const { commands } = await commandsOf();
+  const stop = new AbortController();
+  const onStdout = () => stop.abort(new Error("enough"));
+  await expect(commands.run("echo; sleep 600", { signal: stop.signal, onStdout })).rejects.toThrow("enough");
+  await eventually(async () => expect((await commands.list()).filter((one) => one.exitCode === undefined)).toEqual([]));
+});
+
+test("a handler that throws ends the command", async () => {
+  const { commands } = await commandsOf();
+  const onStdout = () => {
+    throw new Error("mine");
+  };
+  await expect(commands.run("echo; sleep 600", { onStdout })).rejects.toThrow("mine");
+  await eventually(async () => expect((await commands.list()).filter((one) => one.exitCode === undefined)).toEqual([]));
+});
+
+test("a result holds so much; callbacks get all", async () => {
+  const { commands } = await commandsOf();
+  let length = 0;
+  const onStdout = (text: string) => void (length += text.length);
+  const result = await commands.run("head -c 9000000 /dev/zero | tr '\\0' x", { onStdout, maxOutputLength: 1000 });
+  expect([result.stdout.length, result.truncated, length]).toEqual([1000, true, 9_000_000]);
+});
+
+test("a background command: output by iteration, streams and wait, input, kill", async () => {
+  const { commands } = await commandsOf();
+  const handle = await commands.run("echo ready; read line; echo got $line >&2; exec sleep 600", {
+    background: true,
+    stdin: true,
+  });
+  const seen: string[] = [];
+  for await (const { stream, text } of handle) {
+    seen.push(`${stream}:${text}`);
+    if (text.includes("ready")) await handle.write("it\n");
+    if (stream === "stderr") break;
+  }
+  expect(seen).toEqual(["stdout:ready\n", "stderr:got it\n"]);
+  const reader = handle.stdout.getReader();
+  expect(await reader.read()).toEqual({ done: false, value: "ready\n" });
+  await reader.cancel();
+  const again = await commands.connect(handle.processId);
+  expect(await again.kill("SIGTERM")).toBe(true);
+  expect(await handle.wait()).toMatchObject({ exitCode: -1, signal: "SIGTERM", stdout: "ready\n", stderr: "got it\n" });
+  expect(await again.kill()).toBe(false);
+  await expect(commands.connect(999_999)).rejects.toBeInstanceOf(NotFoundError);
+});
+
+test("a command runs once and loses nothing, though every connection breaks", async () => {
+  const { root, port } = await commandsOf();
+  const proxy = await breakingProxy(port);
+  proxy.cutAfter(150_000);
+  const commands = createCommands(createInside(localRoute(proxy.port), OBJECT, undefined));
+  writeFileSync(
+    join(root.path, "lines.sh"),
+    "echo run >> runs; i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done",
+  );
+  const { stdout, exitCode, truncated } = await commands.run(["sh", "lines.sh"]);
+  const lines = Array.from({ length: 20_000 }, (_, index) => `line ${index}\n`).join("");
+  expect([exitCode, truncated, stdout === lines]).toEqual([0, false, true]);
+  expect(proxy.count()).toBeGreaterThan(1);
+  expect(readFileSync(join(root.path, "runs"), "utf8")).toBe("run\n");
+});
+
+test("a start whose answer is lost starts nothing twice", async () => {
+  const { root, port } = await commandsOf();
+  const proxy = await breakingProxy(port);
+  proxy.cutAfter(0);
+  const commands = createCommands(createInside(localRoute(proxy.port), OBJECT, undefined));
+  const handle = commands.run("echo run >> runs", { background: true });
+  await eventually(() => expect(existsSync(join(root.path, "runs"))).toBe(true));
+  proxy.cutAfter(undefined);
+  expect(await (await handle).wait()).toMatchObject({ exitCode: 0 });
+  expect(readFileSync(join(root.path, "runs"), "utf8")).toBe("run\n");
+});

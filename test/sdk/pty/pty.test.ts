@@ -1,0 +1,39 @@
+/** sandbox.pty, against a real runtime. @module */
+import { expect, test } from "vitest";
+import { createPTY } from "../../../sdk/pty/pty.ts";
+import { eventually } from "../../runtime/eventually.ts";
+import { aSandbox } from "../localroute.ts";
+
+test("a terminal: what is typed, what it shows, its size, its end", async () => {
+  const { inside } = await aSandbox();
+  let shown = "";
+  const decoder = new TextDecoder();
+  const terminal = await createPTY(inside).create({
+    cols: 81,
+    rows: 25,
+    command: ["/bin/sh"],
+    env: { PS1: "> " },
+    onData: (bytes) => void (shown += decoder.decode(bytes, { stream: true })),
+  });
+  await terminal.write("stty size\n");
+  await eventually(() => expect(shown).toContain("25 81"));
+  await terminal.resize({ cols: 100, rows: 30 });
+  await terminal.write("stty size; exit 5\n");
+  expect(await terminal.wait()).toEqual({ exitCode: 5 });
+  expect(shown).toContain("30 100");
+  expect(await terminal.kill()).toBe(false);
+});
+
+test("Ctrl-C ends what runs in it, also in a flood", async () => {
+  const { inside } = await aSandbox();
+  let bytes = 0;
+  const terminal = await createPTY(inside).create({
+    cols: 80,
+    rows: 24,
+    command: "yes; echo no more",
+    onData: (data) => void (bytes += data.length),
+  });
+  await eventually(() => expect(bytes).toBeGreaterThan(100_000));
+  await terminal.write("\x03");
+  expect((await terminal.wait()).exitCode).not.toBe(0);
+});
