@@ -66,6 +66,7 @@ function crashCause(scene: PodScene, container: Container): Cause | undefined {
   }
   return probeKill(scene, container, base.evidence) ?? cause("CrashLoop", {
     ...base,
+    hopeless: restarts >= MANY_RESTARTS,
     summary: `The ${title} ends with exit code ${
       end?.exitCode ?? "unknown"
     }, and does again when restarted (${often}).`,

@@ -1,0 +1,37 @@
+/** What `hookbox why` does: finds the subject, reads the facts, and gives the finding. Prints nothing. @module */
+import type { Subject } from "../diagnosis/facts.ts";
+import type { Finding } from "../diagnosis/finding.ts";
+import { why } from "../diagnosis/why.ts";
+import type { Api } from "../kube/api.ts";
+import { readFacts } from "../sdk/facts.ts";
+
+/** Words for the kinds, as kubectl and people write them; a bare name is tried in the order of {@link ANY}. */
+const KINDS: Record<string, Subject["kind"]> = Object.fromEntries([
+  ...["claim", "claims", "sandboxclaim", "sandboxclaims", "sbxc"].map((word) => [word, "SandboxClaim"]),
+  ...["sandbox", "sandboxes", "sbx"].map((word) => [word, "Sandbox"]),
+  ...["pool", "pools", "sandboxwarmpool", "sandboxwarmpools", "swp"].map((word) => [word, "SandboxWarmPool"]),
+]);
+const ANY: Subject["kind"][] = ["SandboxClaim", "Sandbox", "SandboxWarmPool"];
+
+/**
+ * Finds out why an object is as it is. Of a bare name the claim is asked about, else the Sandbox, else the pool.
+ *
+ * @param name such as `claim/demo`, or without a kind
+ * @throws {RangeError} if the kind is none of ours
+ */
+export async function runWhy(api: Api, name: string, namespace: string, signal?: AbortSignal): Promise<Finding> {
+  const [first = "", second] = name.split("/");
+  const kind = second === undefined ? undefined : KINDS[first.toLowerCase()];
+  if (second !== undefined && !kind) {
+    throw new RangeError(`Cannot explain "${name}": kinds are claim, sandbox and pool`);
+  }
+  let finding: Finding | undefined;
+  for (const candidate of kind ? [kind] : ANY) {
+    const subject: Subject = { kind: candidate, namespace, name: second ?? first };
+    const found = why(await readFacts(api, subject, signal), new Date());
+    if (found.code !== "NotFound") return found;
+    finding ??= found;
+  }
+  if (!finding) throw new RangeError(`Cannot explain "${name}": it names nothing`);
+  return finding;
+}
