@@ -57,7 +57,7 @@ export async function follow<T extends Observed>(
     const startedAt = Date.now();
     try {
       cursor.version ??= await list(api, checked, sink);
-      await watch(api, checked, sink, cursor);
+      await watch(api, checked, sink, { cursor, signal });
     } catch (error) {
       if (signal.aborted) return;
       log("warn", "Watch interrupted", { path: collection.path, ...errorFields(error), stack: undefined });
@@ -95,14 +95,15 @@ async function watch<T extends Observed>(
   api: Api,
   { path, query, parse }: Collection<T>,
   sink: Sink<T>,
-  cursor: Cursor,
+  { cursor, signal }: { cursor: Cursor; signal: AbortSignal },
 ): Promise<void> {
-  const answer = await api.watch(path, {
+  const wanted = {
     ...query,
     resourceVersion: cursor.version ?? "",
     allowWatchBookmarks: "true",
     timeoutSeconds: String(Math.round(WATCH_SECONDS.least + Math.random() * WATCH_SECONDS.spread)),
-  });
+  };
+  const answer = await api.watch(path, wanted, signal);
   if (answer.status !== 200) throw interrupted(path, answer, cursor);
   for await (const { type, object } of answer.events) {
     if (type === "ERROR") throw interrupted(path, statusOf(object), cursor);
