@@ -44,6 +44,10 @@ export interface TestClusterOptions {
 export interface TestCluster extends Verbs, AsyncDisposable {
   /** The API: whatever talks to an API server through `kube/api.ts` runs on it. */
   api: Api;
+  /** How its time passes. */
+  time: "fake" | "auto";
+  /** The first of its namespaces. */
+  namespace: string;
   /** Its time; `advance` moves it on by milliseconds, `step` to whatever is due next. */
   clock: FakeClock;
   pods: PodControls;
@@ -99,6 +103,8 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   };
   return {
     api,
+    time,
+    namespace: namespaces[0],
     clock,
     pods,
     ...createVerbs({ api: server.connect(), store, settle, namespace: namespaces[0] }),

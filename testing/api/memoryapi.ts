@@ -10,7 +10,7 @@ import { objectMatcher } from "./selectors.ts";
 import { notServed, refusal } from "./status.ts";
 import type { Stream } from "./stream.ts";
 import { openWatch, type Watching, type WatchSource } from "./watch.ts";
-import { create, patch, remove, removeAll, type Write } from "./writes.ts";
+import { apply, create, patch, remove, removeAll, type Write } from "./writes.ts";
 
 /** The API, and what only a test can do to it. */
 export interface MemoryApi extends Api {
@@ -97,7 +97,10 @@ function servedAt(store: MemoryStore, { apiVersion, plural, subresource }: Reque
   return isServed ? found : undefined;
 }
 
-async function answer(store: MemoryStore, request: Required<Omit<ApiRequest, "signal">>): Promise<Answer> {
+/** A request with everything that decides the answer. */
+type Answerable = Required<Pick<ApiRequest, "method" | "path" | "query" | "body">> & Pick<ApiRequest, "patch">;
+
+async function answer(store: MemoryStore, request: Answerable): Promise<Answer> {
   const { method, path, query, body } = request;
   const at = parsePath(path);
   const resource = at && servedAt(store, at);
@@ -113,7 +116,7 @@ async function answer(store: MemoryStore, request: Required<Omit<ApiRequest, "si
       case "POST collection":
         return await create(store, write);
       case "PATCH object":
-        return await patch(store, write);
+        return await (request.patch === "apply" ? apply : patch)(store, write);
       case "DELETE object":
         return await remove(store, write);
       case "DELETE collection":

@@ -46,6 +46,21 @@ export async function create(store: MemoryStore, { resource, namespace, query, b
   return { status: 201, body: structuredClone(await writing(store, query).create(resource, object)) };
 }
 
+/**
+ * Applies an object: creates it, or merges it into the one that exists. Lists are replaced whole, and nobody owns fields:
+ * what an earlier apply has set and this one leaves out stays.
+ *
+ * @throws {StoreError}
+ */
+export async function apply(store: MemoryStore, write: Write): Promise<Answer> {
+  const { resource, namespace, name, body } = write;
+  const exists = await store.get(resource, namespace, name).catch(() => undefined);
+  const { metadata, ...rest } = body as { metadata?: object };
+  return exists
+    ? await patch(store, write)
+    : await create(store, { ...write, body: { ...rest, metadata: { ...metadata, name } } });
+}
+
 /** Merges a patch into an object, or into its status. @throws {StoreError} */
 export async function patch(store: MemoryStore, write: Write): Promise<Answer> {
   const { resource, namespace, name, part, query, body } = write;

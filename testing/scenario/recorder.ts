@@ -1,0 +1,77 @@
+/** Follows all objects of a namespace by watches, and keeps what their conditions were, step by step. Decides nothing. @module */
+import { type Api, type ObjectPath, pathOf } from "../../kube/api.ts";
+import { follow } from "../../kube/watch.ts";
+import { type KubeObject, kubeObjectSchema } from "../../lib/objects.ts";
+import { conditionWords } from "./digest.ts";
+import { type Kind, KINDS } from "./kinds.ts";
+
+/** What the conditions of an object were one after the other, by type. */
+export type Passing = Record<string, string[]>;
+
+export interface Recorder {
+  /** Everything that exists, as far as the watches have shown. */
+  objects(kind: Kind): KubeObject[];
+  /** Counts what has been shown: the same number twice means that nothing happened in between. */
+  events(): number;
+  /** What each object, by `<kind>/<name>`, was like since the last `turn`; begins with what it was like then. */
+  passing(): ReadonlyMap<string, Passing>;
+  /** Begins anew: the next step. */
+  turn(): void;
+  /** What each object was like since the beginning. */
+  all(): ReadonlyMap<string, Passing>;
+}
+
+/** Begins to follow; resolves when what exists has been seen. */
+export async function startRecorder(api: Api, namespace: string, signal: AbortSignal): Promise<Recorder> {
+  const objects = new Map<string, KubeObject>();
+  const all = new Map<string, Passing>();
+  let passing = new Map<string, Passing>();
+  let events = 0;
+
+  function observe(kind: Kind, object: KubeObject): void {
+    events++;
+    objects.set(object.metadata.uid ?? "", { ...object, kind });
+    const key = `${kind}/${object.metadata.name}`;
+    for (const [type, words] of Object.entries(conditionWords(object))) {
+      for (const book of [all, passing]) note(book, key, type, words);
+    }
+  }
+
+  const kinds = Object.entries(KINDS) as [Kind, ObjectPath["resource"]][];
+  await Promise.all(kinds.map(([kind, resource]) => {
+    const listed = Promise.withResolvers<void>();
+    const path = pathOf({ resource, namespace });
+    const sink = {
+      observe: (object: KubeObject) => observe(kind, object),
+      gone(uid: string) {
+        events++;
+        objects.delete(uid);
+      },
+      listed: () => listed.resolve(),
+    };
+    // A list of built-in kinds does not say the kind of its items.
+    const parse = (object: unknown) => kubeObjectSchema.safeParse({ apiVersion: "v1", kind, ...object as object }).data;
+    void follow(api, { path, parse }, sink, { log: () => {}, signal });
+    return listed.promise;
+  }));
+  return {
+    objects: (kind) => [...objects.values()].filter((object) => object.kind === kind),
+    events: () => events,
+    passing: () => passing,
+    all: () => all,
+    turn() {
+      passing = new Map();
+      for (const { kind, metadata, ...rest } of objects.values()) {
+        const words = conditionWords({ kind, metadata, ...rest });
+        const tracks = Object.entries(words).map(([type, word]) => [type, [word]]);
+        passing.set(`${kind}/${metadata.name}`, Object.fromEntries(tracks));
+      }
+    },
+  };
+}
+
+function note(book: Map<string, Passing>, key: string, type: string, words: string): void {
+  const tracks = book.get(key) ?? {};
+  const track = tracks[type] ?? [];
+  if (track.at(-1) !== words) book.set(key, { ...tracks, [type]: [...track, words] });
+}
