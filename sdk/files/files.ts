@@ -1,7 +1,8 @@
 /** `sandbox.files`: the files of a sandbox, from outside. Holds no state but the way in. @module */
+import type { CallOptions } from "../inside/calloptions.ts";
 import type { Inside } from "../inside/inside.ts";
 import type { Disk, Entry } from "./entry.ts";
-import { type CallOptions, describe, exists, listFolder, makeDir, readDisk, remove, rename } from "./manage.ts";
+import { describe, exists, listFolder, makeDir, readDisk, remove, rename } from "./manage.ts";
 import { type Bytes, readFile, type ReadFormat, type ReadOptions } from "./read.ts";
 import { type FileData, type FileToWrite, writeAll, writeFile, type WriteOptions } from "./write.ts";
 

@@ -1,16 +1,11 @@
 /** Looks at, makes, moves and removes files and folders of a sandbox; opens none. @module */
 import { FileNotFoundError, InvalidArgumentError } from "../errors.ts";
+import type { CallOptions } from "../inside/calloptions.ts";
 import type { Inside } from "../inside/inside.ts";
 import { parsed } from "../inside/parsed.ts";
 import { type Disk, diskOf, diskSchema, entriesOf, type Entry, entryOf, listingSchema, statSchema } from "./entry.ts";
 import { endpointPath } from "./paths.ts";
 import { modeText } from "./write.ts";
-
-/** What every call takes. */
-export interface CallOptions {
-  /** Ends the call: it throws the signal's reason. */
-  signal?: AbortSignal | undefined;
-}
 
 /** Folders that are listed at once. */
 const AT_ONCE = 8;

@@ -1,0 +1,75 @@
+/** `sandbox.runCode` and its contexts: Python and JavaScript whose state is kept between calls. @module */
+import type { CallOptions } from "../inside/calloptions.ts";
+import type { Inside } from "../inside/inside.ts";
+import {
+  type CodeContext,
+  type CreateCodeContextOptions,
+  createContext,
+  interruptContext,
+  listContexts,
+  removeContext,
+  restartContext,
+} from "./contexts.ts";
+import type { Execution } from "./execution.ts";
+import { runCode, type RunCodeOptions } from "./run.ts";
+
+/**
+ * Code in a sandbox.
+ *
+ * Every call throws a {@link SandboxError} that names the sandbox: {@link ConnectionError} if nobody answers or a
+ * connection breaks. No code is ever run twice: after such an error it may have run, or run still.
+ */
+export interface Code {
+  /**
+   * Runs a piece of code after what runs in its context already; variables, imports and functions stay for the next
+   * piece. An exception in the code is not thrown: it is in `error`.
+   *
+   * ```ts
+   * await sandbox.runCode("x = 20");
+   * const { text } = await sandbox.runCode("x + 1", { onStdout: (piece) => process.stdout.write(piece) });
+   * // text === "21"
+   * ```
+   *
+   * @throws {NotFoundError} if there is no such context
+   * @throws {ConflictError} if the context's interpreter has ended: restart it
+   * @throws {InvalidArgumentError} if the runtime does not know the language
+   * @throws {TimeoutError} at `timeoutMs`; its `cause` is the {@link Execution} so far
+   */
+  runCode(code: string, options?: RunCodeOptions): Promise<Execution>;
+
+  /**
+   * Starts an interpreter of its own.
+   *
+   * ```ts
+   * const context = await sandbox.createCodeContext({ language: "javascript", cwd: "project", env: { DEBUG: "1" } });
+   * await sandbox.runCode("process.env.DEBUG", { context });
+   * ```
+   *
+   * @throws {NotFoundError} if there is no such folder, or no such interpreter in the sandbox
+   */
+  createCodeContext(options?: CreateCodeContextOptions): Promise<CodeContext>;
+
+  /** Lists contexts, the default ones of their languages among them. */
+  listCodeContexts(options?: CallOptions): Promise<CodeContext[]>;
+
+  /** Ends a context's interpreter and forgets the context. @throws {NotFoundError} */
+  removeCodeContext(context: CodeContext | string, options?: CallOptions): Promise<void>;
+
+  /** Gives a context a new interpreter, in the same folder with the same variables; its state is gone. @throws {NotFoundError} */
+  restartCodeContext(context: CodeContext | string, options?: CallOptions): Promise<CodeContext>;
+
+  /** Breaks off what runs in a context, if anything does; its state stays. @throws {NotFoundError} */
+  interruptCodeContext(context: CodeContext | string, options?: CallOptions): Promise<void>;
+}
+
+/** Makes the code of one sandbox. */
+export function createCode(inside: Inside): Code {
+  return {
+    runCode: (code, options = {}) => runCode(inside, code, options),
+    createCodeContext: (options = {}) => createContext(inside, options),
+    listCodeContexts: (options = {}) => listContexts(inside, options),
+    removeCodeContext: (context, options = {}) => removeContext(inside, context, options),
+    restartCodeContext: (context, options = {}) => restartContext(inside, context, options),
+    interruptCodeContext: (context, options = {}) => interruptContext(inside, context, options),
+  };
+}

@@ -1,0 +1,102 @@
+/** Contexts of code: interpreters in the sandbox whose state is kept between calls. Runs no code. @module */
+import { createClient } from "@connectrpc/connect";
+import { type Context, ContextsService } from "../../runtime/gen/hookbox/runtime/v1/contexts_pb.ts";
+import type { CallOptions } from "../inside/calloptions.ts";
+import { errorOfConnect } from "../inside/connecterrors.ts";
+import type { Inside } from "../inside/inside.ts";
+import { repeating } from "../inside/repeat.ts";
+
+/** Languages of hookbox's runtime; another runtime may know more. */
+export type CodeLanguage = "python" | "javascript" | "typescript" | (string & Record<never, never>);
+
+/** An interpreter whose state is kept. */
+export interface CodeContext {
+  id: string;
+  language: string;
+  /** Its working folder, an absolute path in the sandbox. */
+  cwd: string;
+  /** False: its interpreter has ended, and its state with it; restart or remove it. As of this answer. */
+  isAlive: boolean;
+  /** Code runs in it. As of this answer. */
+  isBusy: boolean;
+}
+
+/** What a new context is like. */
+export interface CreateCodeContextOptions extends CallOptions {
+  /** @default {"python"} */
+  language?: CodeLanguage | undefined;
+  /** Working folder, as paths of `files`. Without: the root. */
+  cwd?: string | undefined;
+  /** Environment variables of the interpreter, beside the sandbox's own. */
+  env?: Record<string, string> | undefined;
+}
+
+/** Makes a context. Sent once: a second time there would be two. @throws as `Code.createCodeContext` */
+export async function createContext(inside: Inside, options: CreateCodeContextOptions): Promise<CodeContext> {
+  const { language = "", cwd, env = {}, signal } = options;
+  const request = { language, envVars: env, ...cwd === undefined ? {} : { cwd } };
+  const action = `make a context${language && ` of ${language}`}`;
+  const { context } = await calling(inside, action, signal, (client, call) => client.createContext(request, call));
+  return contextOf(context);
+}
+
+/** Lists them. Repeated as needed: it changes nothing. */
+export async function listContexts(inside: Inside, { signal }: CallOptions): Promise<CodeContext[]> {
+  const list = () => calling(inside, "list contexts", signal, (client, call) => client.listContexts({}, call));
+  return (await repeating(list, { repeatable: true, signal })).contexts.map(contextOf);
+}
+
+/** Ends the interpreter and forgets the context. Sent once: a second time there would be none. */
+export async function removeContext(inside: Inside, context: CodeContext | string, { signal }: CallOptions) {
+  const contextId = idOf(context);
+  await calling(
+    inside,
+    `remove context ${contextId}`,
+    signal,
+    (client, call) => client.removeContext({ contextId }, call),
+  );
+}
+
+/** Gives it a new interpreter. Sent once: a second time what ran in it meanwhile would be lost. */
+export async function restartContext(
+  inside: Inside,
+  context: CodeContext | string,
+  { signal }: CallOptions,
+): Promise<CodeContext> {
+  const contextId = idOf(context);
+  const action = `restart context ${contextId}`;
+  return contextOf(
+    (await calling(inside, action, signal, (client, call) => client.restartContext({ contextId }, call))).context,
+  );
+}
+
+/** Breaks off what runs in it. Sent once: a second time it might meet the next piece of code. */
+export async function interruptContext(inside: Inside, context: CodeContext | string, { signal }: CallOptions) {
+  const contextId = idOf(context);
+  const action = `interrupt context ${contextId}`;
+  await calling(inside, action, signal, (client, call) => client.interruptContext({ contextId }, call));
+}
+
+type ContextsClient = ReturnType<typeof createClient<typeof ContextsService>>;
+
+async function calling<T>(
+  { transport, object }: Inside,
+  action: string,
+  signal: AbortSignal | undefined,
+  call: (client: ContextsClient, options: { signal?: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  signal?.throwIfAborted();
+  return await call(createClient(ContextsService, transport), signal ? { signal } : {}).catch((error) => {
+    signal?.throwIfAborted();
+    throw errorOfConnect(error, action, object);
+  });
+}
+
+function idOf(context: CodeContext | string): string {
+  return typeof context === "string" ? context : context.id;
+}
+
+function contextOf(context: Context | undefined): CodeContext {
+  const { contextId: id = "", language = "", cwd = "", alive: isAlive = false, busy: isBusy = false } = context ?? {};
+  return { id, language, cwd, isAlive, isBusy };
+}
