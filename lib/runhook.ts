@@ -40,7 +40,8 @@ const OPTIONS = {
   help: { type: "boolean", default: false },
 } as const;
 
-const HELP = `Options:
+/** What the help of every hook says of its options. */
+export const HOOK_OPTIONS = `Options:
   --port N             port to listen on (default 8080; 0 takes a free one)
   --host H             address to listen on (default 0.0.0.0)
   --cluster-domain D   DNS domain of the cluster (default cluster.local)
@@ -132,7 +133,7 @@ export async function main(
 ): Promise<void> {
   try {
     const read = readSettings(commandLine());
-    if (read.help) return print(`Usage: ${usage}\n\n${HELP}`.trimEnd());
+    if (read.help) return print(`Usage: ${usage}\n\n${HOOK_OPTIONS}`.trimEnd());
     const server = await start(read);
     stopOnSignal(() => server.stop());
   } catch (error) {
