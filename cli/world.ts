@@ -1,6 +1,6 @@
 /** What commands know of the world around them: streams, environment, clock, cluster. Types only; tests bring their own. @module */
 import type { Readable } from "node:stream";
-import type { Api } from "../kube/api.ts";
+import type { Answer, Api } from "../kube/api.ts";
 
 /** Where a command writes. */
 export interface Output {
@@ -31,6 +31,12 @@ export interface Where {
 /** A cluster that a command talks to. */
 export interface Cluster {
   api: Api;
+  /** Opens an answer that is text and may never end. */
+  read(
+    path: string,
+    query: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<Answer & { chunks: AsyncIterable<Uint8Array> }>;
   /** The one that was asked for, else the context's, else `default`. */
   namespace: string;
   /** URL of the API server. */

@@ -1,10 +1,11 @@
 /** Connects a command to its cluster. The first request opens the connection. @module */
-import { connect } from "../../kube/connection.ts";
+import { connect, openText } from "../../kube/connection.ts";
 import { clusterCredentials } from "../../kube/credentials.ts";
 import { Failure } from "../failure.ts";
 import type { Cluster, Where } from "../world.ts";
 import { findKubeconfig } from "./kubeconfig.ts";
 
+/** As audit logs of API servers show our requests. */
 const USER_AGENT = "hookbox-cli";
 
 /** Finds the credentials and makes the connection. @throws {Failure} if there are none */
@@ -17,6 +18,7 @@ export async function reachCluster(where: Where, env: Record<string, string | un
   const never = new AbortController().signal;
   return {
     api: connect(credentials, { signal: never, userAgent: USER_AGENT }),
+    read: (path, query, signal) => openText(credentials, { path, query }, { signal, userAgent: USER_AGENT }),
     namespace: where.namespace ?? credentials.namespace ?? "default",
     server: credentials.server,
     source: chosen

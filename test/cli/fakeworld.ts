@@ -33,7 +33,12 @@ export function fakeWorld({ api, isTTY = false, input = "", ...set }: Setting = 
   });
   const cluster = (namespace: string | undefined): Promise<Cluster> => {
     if (!api) return Promise.reject(new Error("Cannot reach a cluster: the test has none"));
-    return Promise.resolve({ api, namespace: namespace ?? "default", server: "https://fake", source: "the test" });
+    const read: Cluster["read"] = async (path, query) => {
+      const answer = await api.send({ method: "GET", path, query });
+      return { ...answer, chunks: answer.status === 200 ? chunksOf(String(answer.body)) : nothing() };
+    };
+    const place = { namespace: namespace ?? "default", server: "https://fake", source: "the test" };
+    return Promise.resolve({ api, read, ...place });
   };
   const world: World = {
     program: "hookbox",
@@ -72,6 +77,12 @@ export function fakeApi(answers: Record<string, unknown>): Api & { requests: Api
 }
 
 async function* nothing(): AsyncGenerator<never> {}
+
+/** A few bytes at a time, as a connection may bring them. */
+async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  for (let at = 0; at < bytes.length; at += 5) yield bytes.subarray(at, at + 5);
+}
 
 function isAnswer(value: unknown): value is Answer {
   return typeof (value as Answer).status === "number" && "body" in (value as Answer);

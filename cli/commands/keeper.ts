@@ -1,0 +1,14 @@
+/** `hookbox keeper`: the keeper. Takes the arguments of keeper/main.ts. @module */
+import type { Command } from "commander";
+import { becoming } from "../become.ts";
+import type { World } from "../world.ts";
+
+export function keeperCommand(world: World): Command {
+  return becoming(world, {
+    name: "keeper",
+    description: "Run the keeper: expiry, Events, metrics",
+    usage: "[options]",
+    help: async () => (await import("../../keeper/options.ts")).HELP,
+    load: () => import("../../keeper/main.ts"),
+  });
+}

@@ -1,0 +1,34 @@
+/** `hookbox logs`: what a sandbox's containers print. Reads only. @module */
+import { Command } from "commander";
+import { optionsOf, withCluster } from "../clusteroptions.ts";
+import type { World } from "../world.ts";
+
+interface LogsOptions {
+  follow?: boolean;
+  container?: string;
+  previous?: boolean;
+  tail?: string;
+  since?: string;
+  timestamps?: boolean;
+}
+
+const MORE = `
+What commands of "hookbox exec" and "hookbox run" print is not here: it goes to who started them.`;
+
+export function logsCommand(world: World): Command {
+  const command = new Command("logs")
+    .description("Print what the containers of a sandbox print")
+    .argument("<sandbox>", "name of a claim or a Sandbox")
+    .option("-f, --follow", "go on as more comes")
+    .option("-c, --container <name>", "which container (default: the first)")
+    .option("-p, --previous", "of the container before this one, after a crash")
+    .option("--tail <lines>", "only the last lines")
+    .option("--since <time>", "only from the last 30s, 5m, 1h")
+    .option("--timestamps", "begin lines with the time")
+    .addHelpText("after", MORE)
+    .action(async (name: string) => {
+      const { runLogs } = await import("../logs.ts");
+      await runLogs(world, name, optionsOf<LogsOptions>(command));
+    });
+  return withCluster(command);
+}

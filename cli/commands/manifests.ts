@@ -1,0 +1,33 @@
+/** `hookbox manifests`: prints CRDs, controllers and admission policies. Asks no cluster. @module */
+import { Command } from "commander";
+import type { World } from "../world.ts";
+
+interface ManifestOptions {
+  hooksUrl?: string;
+  policies: boolean;
+}
+
+const MORE = `
+Example:
+  hookbox manifests --hooks-url http://10.0.0.5:8080 | kubectl apply --server-side -f -`;
+
+export function manifestsCommand(world: World): Command {
+  const command = new Command("manifests")
+    .description("Print CRDs, controllers and admission policies as YAML")
+    .addHelpText("after", MORE);
+  return withManifestOptions(command).action(async ({ hooksUrl, policies }: ManifestOptions) => {
+    const { renderManifests } = await import("../../tools/manifests/render.ts");
+    world.stdout.write(renderManifests(hooksUrl, policies));
+  });
+}
+
+/** Adds the options that say what the manifests hold. */
+export function withManifestOptions(command: Command): Command {
+  return command
+    .option(
+      "--hooks-url <url>",
+      "where the hooks listen, as Metacontroller reaches them: hook H is called at URL/H/sync " +
+        "(default: Services in hookbox-system)",
+    )
+    .option("--no-policies", "leave out the admission policies, for Kubernetes before 1.36: all works, but slower");
+}

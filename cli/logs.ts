@@ -1,0 +1,46 @@
+/** Prints what a container prints, as it comes. Reads only. @module */
+import { isOk, pathOf } from "../kube/api.ts";
+import { find } from "../sdk/control/find.ts";
+import { errorOfKube } from "../sdk/control/kube.ts";
+import { sandboxNameOf } from "../sdk/control/standing.ts";
+import { Failure } from "./failure.ts";
+import { durationMs, wholeNumber } from "./values.ts";
+import type { Where, World } from "./world.ts";
+
+/** What of it, as the command line says it. */
+export interface LogsRequest extends Where {
+  follow?: boolean;
+  container?: string;
+  previous?: boolean;
+  tail?: string;
+  since?: string;
+  timestamps?: boolean;
+}
+
+/** Prints it. @throws {SandboxError} if there is no such sandbox, or no Pod of it */
+export async function runLogs(world: World, name: string, request: LogsRequest): Promise<void> {
+  const query = queryOf(request);
+  const { api, namespace, read } = await world.reach(request);
+  const { holding } = await find(api, namespace, name, world.signal);
+  const sandbox = sandboxNameOf(holding);
+  if (sandbox === undefined) {
+    throw new Failure(`Cannot print logs of ${name}: it has no sandbox yet`, `Ask why: ${world.program} why ${name}`);
+  }
+  const answer = await read(`${pathOf({ resource: "pods", namespace, name: sandbox })}/log`, query, world.signal);
+  if (!isOk(answer)) {
+    const object = { kind: "Pod", namespace, name: sandbox };
+    throw errorOfKube(answer, { action: `print logs of ${name}`, object });
+  }
+  for await (const chunk of answer.chunks) world.stdout.write(chunk);
+}
+
+function queryOf({ follow, container, previous, tail, since, timestamps }: LogsRequest): Record<string, string> {
+  return {
+    ...follow ? { follow: "true" } : {},
+    ...container === undefined ? {} : { container },
+    ...previous ? { previous: "true" } : {},
+    ...tail === undefined ? {} : { tailLines: String(wholeNumber("--tail", tail)) },
+    ...since === undefined ? {} : { sinceSeconds: String(Math.ceil(durationMs("--since", since) / 1000)) },
+    ...timestamps ? { timestamps: "true" } : {},
+  };
+}

@@ -1,0 +1,76 @@
+/** Tables of pools for people. Pure. @module */
+import { ageOf, humanDuration } from "../output/age.ts";
+import { renderTable } from "../output/table.ts";
+import type { PoolOutcome } from "./simulate.ts";
+import type { PoolRow } from "./status.ts";
+import type { PoolStudy } from "./study.ts";
+
+const NONE = "<none>";
+
+/** Renders pools as `kubectl get` would. @param withNamespace for pools of all namespaces */
+export function renderPoolTable(
+  rows: readonly PoolRow[],
+  { now, withNamespace = false }: { now: Date; withNamespace?: boolean },
+): string {
+  const headers = ["NAME", "READY", "DESIRED", "WAITING", "SERVED (1H)", "COLD", "HIT RATE", "AGE", "WHY NOT FULL"];
+  const cells = rows.map(({ name, ready, desired, waiting, served, hitRate, createdAt, notFull }) => [
+    name,
+    String(ready),
+    String(desired),
+    String(waiting),
+    String(served.warm + served.cold + served.unknown),
+    String(served.cold),
+    hitRate === undefined ? NONE : percent(hitRate),
+    ageOf(createdAt, now),
+    notFull ?? NONE,
+  ]);
+  if (!withNamespace) return renderTable(headers, cells);
+  return renderTable(["NAMESPACE", ...headers], cells.map((row, index) => [rows[index]?.namespace ?? "", ...row]));
+}
+
+/** Renders a simulation: what it rests on, a line for each size, and which size is good enough. */
+export function renderSimulation(study: PoolStudy): string {
+  const { outcomes, smallest, target, pool } = study;
+  const headers = ["REPLICAS", "HIT RATE", "AT ONCE", "WAITED", "COLD", "P50", "P95", "P99", "IDLE", "NOTE"];
+  const table = renderTable(headers, outcomes.map((outcome) => cellsOf(outcome, study)));
+  const now = pool ? `, it has ${pool.replicas}` : "";
+  return `${restsOn(study)}\n\n${table}\nSmallest pool for a hit rate of ${percent(target)}: ${smallest}${now}\n`;
+}
+
+function restsOn({ pool, demand: { source, claims, spanSeconds }, refill, start }: PoolStudy): string {
+  const subject = pool ? `Pool ${pool.namespace}/${pool.name}` : "A pool";
+  const sources = { claims: "those that still exist", rate: "at random times", trace: "of the trace" };
+  const per = ({ seconds, measured }: PoolStudy["refill"]) =>
+    `${lengthOf(seconds)} (${measured > 0 ? `mean of ${measured}` : "given"})`;
+  const span = humanDuration(spanSeconds * 1000);
+  return `${subject}: ${claims.toLocaleString("en-US")} claims in ${span}, ${sources[source]}\n` +
+    `A member is replaced within ${per(refill)}, a cold start takes ${per(start)}`;
+}
+
+function cellsOf(outcome: PoolOutcome, { smallest, pool, demand: { spanSeconds } }: PoolStudy): string[] {
+  const { replicas, hitRate, ready, waited, cold, wait, idleSeconds } = outcome;
+  const notes = [replicas === pool?.replicas ? "now" : "", replicas === smallest ? "enough" : ""].filter(Boolean);
+  return [
+    String(replicas),
+    percent(hitRate),
+    String(ready),
+    String(waited),
+    String(cold),
+    lengthOf(wait.p50),
+    lengthOf(wait.p95),
+    lengthOf(wait.p99),
+    // Unused members on average: what the pool costs beside what its claims use.
+    spanSeconds > 0 ? (idleSeconds / spanSeconds).toFixed(1) : NONE,
+    notes.join(", "),
+  ];
+}
+
+/** Never rounds up to 100 %. */
+function percent(share: number): string {
+  return `${(Math.floor(share * 1000 + 1e-9) / 10).toFixed(1)}%`;
+}
+
+function lengthOf(seconds: number): string {
+  if (seconds === 0) return "0s";
+  return seconds < 10 ? `${Number(seconds.toFixed(1))}s` : humanDuration(seconds * 1000);
+}

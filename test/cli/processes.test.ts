@@ -1,0 +1,44 @@
+/** The command as a process: its start-up, the processes that it becomes, signals and pipes. @module */
+import { spawnSync } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { run } from "./fakeworld.ts";
+
+const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const NODE = fileURLToPath(new URL("../../node_modules/.bin/node", import.meta.url));
+
+function hookbox(args: string[], env: Record<string, string> = {}) {
+  const { status, stdout, stderr } = spawnSync(NODE, [MAIN, ...args], {
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], HOME: "/nowhere", ...env },
+  });
+  return { code: status, stdout, stderr };
+}
+
+test("without a cluster it says so in two lines", () => {
+  expect(hookbox(["get"])).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "Cannot find a cluster: there is no /nowhere/.kube/config\n" +
+      "Name a kubeconfig with --kubeconfig or KUBECONFIG.\n",
+  });
+});
+
+test.for(["serve", "keeper", "router", "runtime"])(
+  "%s --help is the process' own, under the command's name",
+  async (name) => {
+    for (const flag of ["--help", "-h"]) {
+      const { code, stdout, stderr } = await run([name, flag]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toMatch(new RegExp(`^Usage: hookbox ${name} .*\n\n`));
+      expect(stdout).toMatch(/--log-level L/);
+    }
+  },
+);
+
+test.for(["serve", "keeper", "router", "runtime"])("%s hands its arguments on", (name) => {
+  const { code, stdout, stderr } = hookbox([name, "--log-level", "loud"]);
+  expect(code).toBe(1);
+  expect(stdout + stderr).toMatch(/Cannot .*level.* "loud"/);
+});
