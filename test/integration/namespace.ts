@@ -27,13 +27,20 @@ export interface Namespace {
   untilReason(sandbox: string, reason: string, seconds?: number): Promise<Loose>;
 }
 
-/** Makes a namespace that is deleted (without waiting) when the test ends, in the suite's cluster or another one. */
-export async function makeNamespace(cluster: Kubectl = suiteCluster()): Promise<Namespace> {
+/**
+ * Makes a namespace that is deleted (without waiting) when the test ends, in the suite's cluster or another one.
+ *
+ * @param atEnd takes note of what is to be done when the test is over; to be given outside of a test
+ */
+export async function makeNamespace(
+  cluster: Kubectl = suiteCluster(),
+  atEnd: (end: () => Promise<void>) => void = onTestFinished,
+): Promise<Namespace> {
   const name = `t-${randomBytes(4).toString("hex")}`;
   await run(cluster, ["create", "namespace", name]);
   // Pods need it, and the controller that makes it may lag behind.
   await until(() => readsOf(cluster, name).get("serviceaccount", "default"), (account) => account !== undefined);
-  onTestFinished(() => run(cluster, ["delete", "namespace", name, "--wait=false"]).then(() => {}));
+  atEnd(() => run(cluster, ["delete", "namespace", name, "--wait=false"]).then(() => {}));
   return verbs(name, cluster);
 }
 
