@@ -4,15 +4,15 @@ import type { Digest } from "./digest.ts";
 import type { Kind } from "./kinds.ts";
 import type { Passing } from "./recorder.ts";
 
-/** What one step led to. */
+/** What some steps led to, the last of which waited. */
 export interface Segment {
   /** Such as `patch Sandbox/box`. */
-  step: string;
-  /** By `<kind>/<name>`: objects that the scenario names, at rest after the step. An object that is not there does not exist. */
+  steps: string[];
+  /** By `<kind>/<name>`: objects that the scenario names, at rest after the steps. An object that is not there does not exist. */
   named: Record<string, Digest>;
   /** All other objects at rest, by kind: how many there are of each digest, which is given as JSON. */
   others: Partial<Record<Kind, Record<string, number>>>;
-  /** Of named objects: what their conditions were between the last rest and this one, both included. */
+  /** Of named objects of ours: what their conditions were from the last segment's end to this one's, both included. */
   passing: Record<string, Passing>;
 }
 
@@ -27,19 +27,19 @@ export interface ScenarioHistory {
  * | compared | same means |
  * |---|---|
  * | steps | the same, in the same order |
- * | objects that the scenario names, at rest after each step | the same digests: conditions with status and reason, mode, counts, owner, whether there is an address |
+ * | objects that the scenario names, at rest after each segment | the same digests: conditions with status and reason, mode, counts, owner, whether there is an address |
  * | all other objects, at rest | as many of each kind and digest, whatever they are called |
- * | conditions of named objects between two rests | `seen` shows nothing that `reference` does not show, in its order; it may skip what lay between its first and its last |
+ * | conditions of named objects within a segment | `seen` shows nothing that `reference` does not show, in its order; it may skip what lay between its first and its last |
  *
  * The last rule is for API servers: an engine that syncs twice in a row may never write what the first sync decided. The
  * reference is therefore the run in memory, where every change is synced by itself before the next one comes.
  */
 export function compareHistories(reference: ScenarioHistory, seen: ScenarioHistory): string[] {
-  const steps = (history: ScenarioHistory) => history.segments.map(({ step }) => step);
+  const steps = (history: ScenarioHistory) => history.segments.map(({ steps }) => steps);
   if (canonicalJson(steps(reference)) !== canonicalJson(steps(seen))) return ["the steps are not the same"];
   return reference.segments.flatMap((segment, index) => {
     const other = seen.segments[index] ?? segment;
-    const at = `after step ${index + 1}, ${segment.step}`;
+    const at = `after ${segment.steps.join(", ")}`;
     return [
       ...differences(segment.named, other.named).map((text) => `${at}: ${text}`),
       ...differences(segment.others, other.others).map((text) => `${at}: other ${text}`),

@@ -1,6 +1,6 @@
 /** What of an object a history shows: what hooks have decided, without times, addresses, uids and made-up names. Pure. @module */
 import type { Condition } from "../../lib/conditions.ts";
-import { controllerOf, type KubeObject } from "../../lib/objects.ts";
+import { controllerOf, groupOf, type KubeObject } from "../../lib/objects.ts";
 
 /** An object at rest, in words that are the same wherever it lives. Absent fields: it says nothing of that. */
 export interface Digest {
@@ -32,15 +32,14 @@ interface Status {
 export function digestOf(object: KubeObject): Digest {
   const status = (object["status"] ?? {}) as Status;
   const { operatingMode } = (object["spec"] ?? {}) as { operatingMode?: string };
-  const isOurs = object.apiVersion.includes("agents.x-k8s.io/");
   const owner = controllerOf(object.metadata)?.kind;
   const { phase, service, sandbox } = status;
   return {
     ...(owner && { owner }),
     ...(operatingMode && { operatingMode }),
     ...(object.metadata.deletionTimestamp && { isBeingDeleted: true as const }),
-    ...(isOurs && conditionsIn(status)),
-    ...(isOurs && countsIn(status)),
+    ...conditionsIn(object),
+    ...(isOurs(object.apiVersion) && countsIn(status)),
     ...(sandbox?.name && { sandbox: sandbox.podIPs?.length ? "given, with address" as const : "given" as const }),
     ...(service && { service }),
     ...(phase && { phase }),
@@ -48,21 +47,25 @@ export function digestOf(object: KubeObject): Digest {
   };
 }
 
-/** Returns `<status> <reason>` for each condition, by type. */
-export function conditionWords(object: KubeObject): Record<string, string> {
-  const { conditions = [] } = (object["status"] ?? {}) as Status;
+/** Returns `<status> <reason>` for each condition of an object of ours, by type; of others nothing: they are not decided here. */
+export function conditionWords({ apiVersion, status }: KubeObject): Record<string, string> {
+  const { conditions = [] } = isOurs(apiVersion) ? (status ?? {}) as Status : {};
   return Object.fromEntries(conditions.map(({ type, status, reason }) => [type, `${status} ${reason}`]).sort());
 }
 
-function conditionsIn(status: Status): Pick<Digest, "conditions"> {
-  const conditions = conditionWords({ status } as unknown as KubeObject);
+function conditionsIn(object: KubeObject): Pick<Digest, "conditions"> {
+  const conditions = conditionWords(object);
   return Object.keys(conditions).length > 0 ? { conditions } : {};
 }
 
-/** Generations count writes of the spec, which the engine's own may add to. */
+function isOurs(apiVersion: string): boolean {
+  return groupOf(apiVersion).endsWith("agents.x-k8s.io");
+}
+
+/** Numbers that are told by how often, or when, something was written. */
+const NO_COUNTS = ["observedGeneration", "sequence"];
+
 function countsIn(status: object): Pick<Digest, "counts"> {
-  const counts = Object.entries(status).filter(([key, value]) =>
-    typeof value === "number" && key !== "observedGeneration"
-  );
+  const counts = Object.entries(status).filter(([key, value]) => typeof value === "number" && !NO_COUNTS.includes(key));
   return counts.length > 0 ? { counts: Object.fromEntries(counts.sort()) as Record<string, number> } : {};
 }

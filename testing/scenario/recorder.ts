@@ -13,7 +13,7 @@ export interface Recorder {
   objects(kind: Kind): KubeObject[];
   /** Counts what has been shown: the same number twice means that nothing happened in between. */
   events(): number;
-  /** What each object, by `<kind>/<name>`, was like since the last `turn`; begins with what it was like then. */
+  /** What each object of ours, by `<kind>/<name>`, was like since the last `turn`; begins with what it was like then. */
   passing(): ReadonlyMap<string, Passing>;
   /** Begins anew: the next step. */
   turn(): void;
@@ -61,10 +61,9 @@ export async function startRecorder(api: Api, namespace: string, signal: AbortSi
     all: () => all,
     turn() {
       passing = new Map();
-      for (const { kind, metadata, ...rest } of objects.values()) {
-        const words = conditionWords({ kind, metadata, ...rest });
-        const tracks = Object.entries(words).map(([type, word]) => [type, [word]]);
-        passing.set(`${kind}/${metadata.name}`, Object.fromEntries(tracks));
+      for (const object of objects.values()) {
+        const tracks = Object.entries(conditionWords(object)).map(([type, words]) => [type, [words]]);
+        if (tracks.length > 0) passing.set(`${object.kind}/${object.metadata.name}`, Object.fromEntries(tracks));
       }
     },
   };

@@ -40,8 +40,8 @@ const LOOK_MS = 10;
 const UNREST_MS = 120_000;
 
 /**
- * Runs a scenario step by step; after each step it waits for rest: a time in which nothing changes. What it has made
- * stays.
+ * Runs a scenario step by step; after each step it waits for rest: a time in which nothing changes. A segment of the
+ * history ends with the rest after a `wait` or an `advance`. What a scenario has made stays.
  *
  * @param scenario the file, or what `readScenario` made of it
  * @throws {Error} if a request is refused, a `wait` takes too long, or an `expect` does not hold: the listed states have
@@ -65,11 +65,14 @@ export async function runScenario(
     const run: Run = { api, namespace, recorder, now, pass, quietMs };
     const names = namesIn(steps);
     const segments: Segment[] = [];
-    for (const step of steps) {
-      recorder.turn();
+    const titles: string[] = [];
+    for (const [index, step] of steps.entries()) {
+      titles.push(titleOf(step));
       await perform(run, step);
-      await rest(run);
-      segments.push(segmentOf(recorder, titleOf(step), names));
+      if (step.step !== "expect") await rest(run);
+      if (step.step !== "wait" && step.step !== "advance" && index < steps.length - 1) continue;
+      segments.push(segmentOf(recorder, titles.splice(0), names));
+      recorder.turn();
     }
     return { segments };
   } finally {
@@ -132,7 +135,7 @@ async function rest({ recorder, now, pass, quietMs }: Run): Promise<void> {
   }
 }
 
-function segmentOf(recorder: Recorder, step: string, names: ReadonlySet<string>): Segment {
+function segmentOf(recorder: Recorder, steps: string[], names: ReadonlySet<string>): Segment {
   const isNamed = ({ kind, metadata }: KubeObject) => names.has(keyOf({ kind: kind as Kind, name: metadata.name }));
   const all = (Object.keys(KINDS) as Kind[]).flatMap((kind) => recorder.objects(kind));
   const named = all.filter(isNamed).map((object) => [`${object.kind}/${object.metadata.name}`, digestOf(object)]);
@@ -143,7 +146,7 @@ function segmentOf(recorder: Recorder, step: string, names: ReadonlySet<string>)
     counts[text] = (counts[text] ?? 0) + 1;
   }
   const passing = [...recorder.passing()].filter(([key]) => names.has(key)).sort();
-  return { step, named: Object.fromEntries(named.sort()), others, passing: Object.fromEntries(passing) };
+  return { steps, named: Object.fromEntries(named.sort()), others, passing: Object.fromEntries(passing) };
 }
 
 /** A claim that starts cold has a Sandbox, and that a Pod, of its own name. */

@@ -1,0 +1,30 @@
+/** The scenario files on the cluster and in memory: the same histories. @module */
+import { readdirSync } from "node:fs";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { connect } from "../../kube/connection.ts";
+import { kubeconfigCredentials } from "../../kube/credentials.ts";
+import { compareHistories, createTestCluster, runScenario, type ScenarioHistory } from "../../testing/mod.ts";
+import { makeNamespace } from "./namespace.ts";
+
+const FOLDER = new URL("../../testing/scenarios/", import.meta.url);
+
+async function onCluster(file: URL): Promise<ScenarioHistory> {
+  const ending = new AbortController();
+  onTestFinished(() => ending.abort());
+  const { name: namespace } = await makeNamespace();
+  const credentials = await kubeconfigCredentials(inject("kubeconfig"));
+  const api = connect(credentials, { signal: ending.signal, userAgent: "hookbox-test" });
+  return await runScenario(file, { api, namespace });
+}
+
+async function inMemory(file: URL): Promise<ScenarioHistory> {
+  await using cluster = await createTestCluster();
+  return await runScenario(file, cluster);
+}
+
+test.for(readdirSync(FOLDER))("%s has the same history on the cluster as in memory", async (name) => {
+  const file = new URL(name, FOLDER);
+  const seen = await onCluster(file);
+  expect(compareHistories(await inMemory(file), seen)).toEqual([]);
+  expect(seen.segments.length).toBeGreaterThan(1);
+});
