@@ -63,6 +63,8 @@ export interface CreateOptions extends WaitOptions {
   volumes?: VolumeOptions[];
   /** What runs in it, with `image` only. @default the image's own */
   command?: string[];
+  /** Leaves what does not become Ready where it is, to be looked into. @default {false} */
+  keepFailed?: boolean;
 }
 
 /** Which sandboxes to list. */

@@ -10,43 +10,83 @@ export interface PodPlace {
   ip: string;
 }
 
+/** Whether a suspended Sandbox is woken, and who may give up. */
+export interface PodWishes {
+  wake: boolean;
+  signal?: AbortSignal | undefined;
+}
+
 /** Ways to a Pod's ports. */
 export interface PodAccess {
   kind: "direct" | "forward";
-  /** Finds the Pod; wakes the Sandbox where it is suspended. */
-  find(signal: AbortSignal | undefined): Promise<PodPlace>;
+  /** Finds the Pod of a Sandbox that is Ready, or becomes so. */
+  find(wishes: PodWishes): Promise<PodPlace>;
   /** Returns where a port of the Pod is reached from here. */
   reach(pod: PodPlace, port: number): Promise<URL>;
   close(): Promise<void>;
 }
 
+/** Header of requests that wake no sandbox. */
+export const WAKE_HEADER = "x-sandbox-wake";
+/** An address that was not used for so long may be another Pod's by now, in milliseconds. */
+const TRUSTED_MS = 10_000;
+
 /** Makes it for a Sandbox. */
-export function createPodRoute({ kind, find, reach, close }: PodAccess, namespace: string, name: string): Route {
+export function createPodRoute(access: PodAccess, namespace: string, name: string): Route {
+  const { kind, reach, close } = access;
   const object: ObjectRef = { kind: "Sandbox", namespace, name };
-  let pod: Promise<PodPlace> | undefined;
-  const place = (signal?: AbortSignal) => {
-    pod ??= find(signal);
-    pod.catch(() => pod = undefined);
-    return pod;
-  };
+  const place = remembered(access);
   return {
     kind,
     async fetch(port, path, request = {}) {
+      const wake = new Headers(request.headers).get(WAKE_HEADER) !== "false";
       for (let again = true;; again = false) {
-        const base = await reach(await place(request.signal), port);
+        const base = await reach(await place.find({ wake, signal: request.signal }), port);
         try {
-          return await send(new URL(base.origin + path), request, object);
+          const answer = await send(new URL(base.origin + path), request, object);
+          place.used();
+          return answer;
         } catch (error) {
           if (!(error instanceof ConnectionError)) throw error;
           // It may have been suspended, or got another Pod.
-          pod = undefined;
+          place.forget();
           if (!again || error.mayHaveArrived || request.body instanceof ReadableStream) throw error;
         }
       }
     },
-    address: async (port) => await reach(await place(), port),
+    address: async (port) => await reach(await place.find({ wake: true }), port),
     close,
   };
+}
+
+/** Finds the Pod once for all who ask; again when it was not used for a while, or cannot be reached. */
+function remembered({ find }: PodAccess) {
+  let known: { place: Promise<PodPlace>; wake: boolean } | undefined;
+  let usedAt = 0;
+  const used = () => usedAt = performance.now();
+  return {
+    used,
+    forget: () => known = undefined,
+    async find({ wake, signal }: PodWishes): Promise<PodPlace> {
+      const isTrusted = known && performance.now() - usedAt < TRUSTED_MS && (known.wake || !wake);
+      if (!known || !isTrusted) {
+        used();
+        const mine = known = { place: find({ wake }), wake };
+        mine.place.then(used, () => known === mine && (known = undefined));
+      }
+      return await orAborted(known.place, signal);
+    },
+  };
+}
+
+/** Waits no longer than the caller: what others wait for, too, goes on. */
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return await promise;
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  return await Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", stop));
 }
 
 /** Returns the origin of a port of a Pod that this machine has a route to. */

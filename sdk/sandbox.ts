@@ -1,0 +1,200 @@
+/** The handle of one sandbox, and the calls that make or find one. @module */
+import type { Finding } from "../diagnosis/finding.ts";
+import { type Code, createCode } from "./code/code.ts";
+import { createCommands } from "./commands/commands.ts";
+import type { Commands } from "./commands/types.ts";
+import { extendTimeoutOf, remove, setMode, setTimeoutOf, untilSuspended } from "./control/change.ts";
+import { readIfAny, readSandbox } from "./control/find.ts";
+import { untilReady } from "./control/ready.ts";
+import { type Holding, infoOf } from "./control/standing.ts";
+import { refOf, type Target, wordsFor } from "./control/target.ts";
+import { InvalidArgumentError, SandboxNotFoundError } from "./errors.ts";
+import { createFiles, type Files } from "./files/files.ts";
+import { createInside } from "./inside/inside.ts";
+import type { SandboxInfo, WaitOptions } from "./options.ts";
+import { createPTY, type PTY } from "./pty/pty.ts";
+import type { Route } from "./route/route.ts";
+import { signGrant } from "./route/sign.ts";
+import type { Surroundings } from "./setup/surroundings.ts";
+
+/** What a handle is made of. */
+export interface HandleParts {
+  around: Surroundings;
+  target: Target;
+  /** Of the object when it was created or found; undefined: whichever has the name. */
+  uid: string | undefined;
+  sandboxName: string;
+  route: Route;
+}
+
+/**
+ * One sandbox that is there.
+ *
+ * Requests to what runs inside wake it where it is suspended. With `await using` it is deleted at the end of the block.
+ */
+export class SandboxHandle implements AsyncDisposable {
+  /** The name that `connect` and the other calls take: that of the claim, or of a Sandbox of its own. */
+  readonly name: string;
+  readonly namespace: string;
+  /** Name of the Sandbox, which a pool has given its own. */
+  readonly sandboxName: string;
+  /** Runs commands. */
+  readonly commands: Commands;
+  /** Its files. */
+  readonly files: Files;
+  /** Terminals. */
+  readonly pty: PTY;
+  /** Runs Python and JavaScript whose state is kept between calls. */
+  readonly runCode: Code["runCode"];
+  /** Contexts of `runCode`. */
+  readonly code: Code;
+  readonly #parts: HandleParts;
+
+  constructor(parts: HandleParts) {
+    const { target, sandboxName, route, around } = parts;
+    this.#parts = parts;
+    this.name = target.name;
+    this.namespace = target.namespace;
+    this.sandboxName = sandboxName;
+    const object = { kind: "Sandbox", namespace: target.namespace, name: sandboxName };
+    const inside = createInside(route, object, around.options.runtimeToken);
+    this.commands = createCommands(inside);
+    this.files = createFiles(inside);
+    this.pty = createPTY(inside);
+    this.code = createCode(inside);
+    this.runCode = this.code.runCode;
+  }
+
+  /** Reads how it is. @throws {SandboxNotFoundError} if it is gone */
+  async getInfo({ signal }: { signal?: AbortSignal } = {}): Promise<SandboxInfo> {
+    const { around, target } = this.#parts;
+    const holding = await readIfAny<Holding>(await around.api(), target, signal);
+    if (holding) return infoOf(holding);
+    throw new SandboxNotFoundError(`Cannot read ${wordsFor(target)}: it does not exist`, { object: refOf(target) });
+  }
+
+  /** Finds out why it is as it is: the root cause, the evidence, and what to do. */
+  async why({ signal }: { signal?: AbortSignal } = {}): Promise<Finding> {
+    const { around, target } = this.#parts;
+    return await around.why(target, signal);
+  }
+
+  /** Deletes it with all it has; false if it was gone. Waits for no Pod to end. */
+  async kill({ signal }: { signal?: AbortSignal } = {}): Promise<boolean> {
+    const { around, target, uid, route } = this.#parts;
+    await route.close();
+    return await remove(await around.api(), target, uid, signal);
+  }
+
+  /** Ends its Pod and keeps the rest: name, volumes, addresses of its Service. Resolves when the Pod is gone. */
+  async suspend({ signal = new AbortController().signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    const { around } = this.#parts;
+    const api = await around.api();
+    await untilSuspended(api, this.#own, await setMode(api, this.#own, "Suspended", signal), signal);
+  }
+
+  /** Gives it a Pod again; resolves when it is Ready. */
+  async resume(options: WaitOptions = {}): Promise<void> {
+    const { around } = this.#parts;
+    const api = await around.api();
+    const known = await setMode(api, this.#own, "Running", options.signal);
+    await untilReady(api, this.#own, { ...options, known, diagnose: around.why });
+  }
+
+  /** Lets it live so many milliseconds from now, and be deleted then; null: for ever. Returns when it will end. */
+  async setTimeout(ms: number | null, { signal }: { signal?: AbortSignal } = {}): Promise<Date | undefined> {
+    const { around, target } = this.#parts;
+    return await setTimeoutOf(await around.api(), target, ms, new Date(), signal);
+  }
+
+  /** Adds to the time it has left. Returns when it will end. @throws {InvalidArgumentError} if it has no end */
+  async extendTimeout(ms: number, { signal }: { signal?: AbortSignal } = {}): Promise<Date> {
+    const { around, target } = this.#parts;
+    return await extendTimeoutOf(await around.api(), target, ms, signal);
+  }
+
+  /** Returns `host:port` at which programs on this machine reach a port of it. */
+  async getHost(port: number): Promise<string> {
+    const { host, port: number, protocol } = await this.#address(port);
+    return number ? host : `${host}:${protocol === "https:" ? 443 : 80}`;
+  }
+
+  /**
+   * Returns the address of a port of it, without a slash at the end.
+   *
+   * @param signedForMs how long the address itself lets in whoever has it, by a token in its query; needs a router and its
+   * secret. @default never
+   */
+  async getUrl(port: number, { signedForMs }: { signedForMs?: number } = {}): Promise<string> {
+    const { around, route } = this.#parts;
+    const address = await this.#address(port);
+    if (signedForMs === undefined) return address.href.replace(/\/$/, "");
+    if (route.kind !== "router") {
+      throw new InvalidArgumentError("Cannot sign an address: only a router checks signatures", {
+        remedy: "Give the client a `routerUrl`.",
+      });
+    }
+    const grant = {
+      namespace: this.namespace,
+      name: this.sandboxName,
+      port,
+      expiresAt: new Date(Date.now() + signedForMs),
+    };
+    address.searchParams.set("token", await signGrant(around.signingSecret(), grant));
+    return address.href;
+  }
+
+  /** Closes what it has opened on this machine; the sandbox goes on. */
+  async disconnect(): Promise<void> {
+    await this.#parts.route.close();
+  }
+
+  /** Deletes it, as {@link SandboxHandle.kill} does. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+
+  async #address(port: number): Promise<URL> {
+    if (!Number.isInteger(port) || port < 1 || port > 65535) {
+      throw new InvalidArgumentError(`Cannot make an address of port ${port}: it is none from 1 to 65535`);
+    }
+    return await this.#parts.route.address(port);
+  }
+
+  /** The Sandbox itself: mode and Pod are its. */
+  get #own(): Target {
+    return { kind: "Sandbox", namespace: this.namespace, name: this.sandboxName };
+  }
+}
+
+/** Makes the handle of something that is Ready, or that requests will wake. */
+export async function openHandle(
+  around: Surroundings,
+  target: Target,
+  sandboxName: string,
+  uid: string | undefined,
+): Promise<SandboxHandle> {
+  const route = await around.routeTo(target.namespace, sandboxName);
+  return new SandboxHandle({ around, target, uid, sandboxName, route });
+}
+
+/** Wakes the Sandbox of a target that is there, and waits until it is Ready; returns its name. */
+export async function wake(
+  around: Surroundings,
+  target: Target,
+  holding: Holding,
+  options: WaitOptions,
+): Promise<string> {
+  const api = await around.api();
+  const diagnose = around.why;
+  const info = infoOf(holding);
+  if (info.state !== "Suspended" || info.sandboxName === undefined) {
+    const ready = await untilReady(api, target, { ...options, diagnose, known: holding });
+    return ready.sandboxName;
+  }
+  const own: Target = { kind: "Sandbox", namespace: target.namespace, name: info.sandboxName };
+  const { spec } = await readSandbox(api, own.namespace, own.name, options.signal);
+  const known = spec.operatingMode === "Suspended" ? { known: await setMode(api, own, "Running", options.signal) } : {};
+  await untilReady(api, own, { ...options, ...known, diagnose });
+  return own.name;
+}

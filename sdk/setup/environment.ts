@@ -1,0 +1,12 @@
+/** Environment variables, on runtimes that have them. @module */
+
+/** Returns a variable; undefined if it is not set, is empty, may not be read, or there are none here. */
+export function variable(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  try {
+    return process?.env?.[name] || undefined;
+  } catch {
+    // Deno without leave to read it.
+    return undefined;
+  }
+}

@@ -1,0 +1,33 @@
+/** How a client of the SDK reaches the cluster and its sandboxes. No behaviour. @module */
+import type { Api } from "../../kube/api.ts";
+
+/** Where the cluster is, who we are there, and the way to sandboxes. Everything has a default. */
+export interface ClientOptions {
+  /** A file. @default those of KUBECONFIG, the Pod's own ServiceAccount, or `~/.kube/config` */
+  kubeconfig?: string;
+  /** A context of that file. @default its current one */
+  context?: string;
+  /** Namespace of sandboxes. @default HOOKBOX_NAMESPACE, the context's, the Pod's, or `default` */
+  namespace?: string;
+  /**
+   * Which way requests take to what runs inside. `router`: through hookbox's router, which also wakes and counts use.
+   * `direct`: to the Pod's address, from another Pod. `forward`: by port-forward through the API server.
+   *
+   * @default `router` where there is a `routerUrl`; else `direct` in a Pod and `forward` with a kubeconfig
+   */
+  connection?: "router" | "direct" | "forward";
+  /** Address of the router. @default HOOKBOX_ROUTER_URL */
+  routerUrl?: string;
+  /** The router's `--domain`, for addresses of ports. @default HOOKBOX_ROUTER_DOMAIN */
+  routerDomain?: string;
+  /** The router's `--path-routing-prefix`, for the same. @default HOOKBOX_ROUTER_PATH_PREFIX */
+  routerPathPrefix?: string;
+  /** Bearer token for the router; a function is asked before each request. @default HOOKBOX_TOKEN, or none */
+  token?: string | (() => string | Promise<string>);
+  /** Token of the runtime in the sandbox, where one is mounted. Does not pass through a router. */
+  runtimeToken?: string;
+  /** Secret of the router by which addresses are signed, 32 bytes or more. @default HOOKBOX_SIGNING_SECRET */
+  signingSecret?: string | Uint8Array;
+  /** An API server in place of all of these, such as that of `hookbox/testing`. */
+  api?: Api;
+}

@@ -1,0 +1,119 @@
+/** What all calls of one client share: the cluster, the namespace, and the ways to sandboxes. Asks for nothing early. @module */
+import { why } from "../../diagnosis/why.ts";
+import type { Finding } from "../../diagnosis/finding.ts";
+import type { Subject } from "../../diagnosis/facts.ts";
+import type { Api } from "../../kube/api.ts";
+import { InvalidArgumentError } from "../errors.ts";
+import { readFacts } from "../facts.ts";
+import { createPodRoute, type PodAccess, podOrigin } from "../route/direct.ts";
+import { findPod } from "../control/pod.ts";
+import { createRouterRoute, type RouterAccess } from "../route/router.ts";
+import type { Route } from "../route/route.ts";
+import type { Cluster } from "./cluster.ts";
+import { variable } from "./environment.ts";
+import type { ClientOptions } from "./options.ts";
+
+/** Name under which the API server's audit log shows the SDK. */
+const USER_AGENT = "hookbox-sdk";
+
+/** What a client is made of. */
+export interface Surroundings {
+  options: ClientOptions;
+  api(): Promise<Api>;
+  /** Returns the namespace to use where a call names none. */
+  namespace(): Promise<string>;
+  /** Tells whether there is a router, and no cluster to ask: names are then taken for those of Sandboxes. */
+  isRouterAlone(): Promise<boolean>;
+  /** Makes the way to a Sandbox; nothing is opened yet. */
+  routeTo(namespace: string, sandboxName: string): Promise<Route>;
+  /** Finds the root cause of how something is. */
+  why(subject: Subject, signal?: AbortSignal): Promise<Finding>;
+  /** Secret for signed addresses. @throws {InvalidArgumentError} if there is none */
+  signingSecret(): Uint8Array<ArrayBuffer>;
+}
+
+/** Makes them. */
+export function createSurroundings(options: ClientOptions): Surroundings {
+  let finding: Promise<Cluster> | undefined;
+  const cluster = (): Promise<Cluster> => {
+    finding ??= findOrTake(options);
+    finding.catch(() => finding = undefined);
+    return finding;
+  };
+  const api = async () => (await cluster()).api;
+  const router = routerOf(options);
+  const isRouterAlone = async () => router !== undefined && await cluster().then(() => false, () => true);
+  return {
+    options,
+    api,
+    isRouterAlone,
+    async namespace() {
+      const named = options.namespace ?? variable("HOOKBOX_NAMESPACE");
+      if (named !== undefined || await isRouterAlone()) return named ?? "default";
+      return (await cluster()).namespace ?? "default";
+    },
+    async routeTo(namespace, name) {
+      const kind = options.connection ??
+        (router ? "router" : (await cluster()).credentials && !(await cluster()).isInside ? "forward" : "direct");
+      if (kind !== "router") {
+        return createPodRoute(await podAccess(kind, await cluster(), namespace, name), namespace, name);
+      }
+      if (router) return createRouterRoute(router, namespace, name);
+      throw new InvalidArgumentError("Cannot connect by a router: there is no routerUrl", {
+        remedy: "Give it, or set HOOKBOX_ROUTER_URL.",
+      });
+    },
+    why: async (subject, signal) => why(await readFacts(await api(), subject, signal), new Date()),
+    signingSecret() {
+      const secret = options.signingSecret ?? variable("HOOKBOX_SIGNING_SECRET");
+      if (secret !== undefined) {
+        return new Uint8Array(typeof secret === "string" ? new TextEncoder().encode(secret) : secret);
+      }
+      const remedy = "Give the option `signingSecret`, one of the router's --authz-scoped-token-secret-file.";
+      throw new InvalidArgumentError("Cannot sign an address: there is no secret", { remedy });
+    },
+  };
+}
+
+async function findOrTake(options: ClientOptions): Promise<Cluster> {
+  const { api } = options;
+  if (api) return { api, credentials: undefined, namespace: undefined, isInside: false };
+  // What needs a disk and certificates stays out of browsers.
+  const { findCluster } = await import("./cluster.ts");
+  return await findCluster(options, USER_AGENT);
+}
+
+async function podAccess(
+  kind: "direct" | "forward",
+  { api, credentials }: Cluster,
+  namespace: string,
+  name: string,
+): Promise<PodAccess> {
+  const find: PodAccess["find"] = (wishes) => findPod(api, namespace, name, wishes);
+  if (kind === "direct") {
+    return {
+      kind,
+      find,
+      reach: (pod, port) => Promise.resolve(podOrigin(pod, port)),
+      close: async () => {},
+    };
+  }
+  if (!credentials) {
+    throw new InvalidArgumentError("Cannot forward ports: the client was given an API, and no kubeconfig");
+  }
+  const { createForward } = await import("../route/forward.ts");
+  return createForward(credentials, find);
+}
+
+function routerOf(options: ClientOptions): RouterAccess | undefined {
+  const url = options.routerUrl ?? variable("HOOKBOX_ROUTER_URL");
+  if (url === undefined) return undefined;
+  if (!URL.canParse(url)) throw new InvalidArgumentError(`Cannot use router "${url}": it is no URL`);
+  const token = options.token ?? variable("HOOKBOX_TOKEN");
+  return {
+    url: url.replace(/\/+$/, ""),
+    token: typeof token === "string" ? () => token : token,
+    domain: options.routerDomain ?? variable("HOOKBOX_ROUTER_DOMAIN"),
+    pathPrefix: options.routerPathPrefix ?? variable("HOOKBOX_ROUTER_PATH_PREFIX"),
+  };
+}
