@@ -95,7 +95,7 @@ export const OBJECT_CODES = {
   ),
   NamespaceTerminating: final("The namespace is being deleted.", "Use another namespace."),
   ControllerForbidden: final(
-    "hookbox itself lacks the right to create it.",
+    "The installation itself lacks the right to create it.",
     "Grant it to Metacontroller's ServiceAccount: the ClusterRole of the installation.",
   ),
   InvalidConfiguration: final(

@@ -61,6 +61,12 @@ export function timeOf(text: string | undefined): number {
   return Number.isNaN(time) ? 0 : time;
 }
 
+/** Tells when somebody last wrote to an object, but for its status; undefined where `managedFields` are not shown. */
+export function specChanged(metadata: ObjectMeta): string | undefined {
+  const fields = (metadata["managedFields"] ?? []) as { subresource?: string; time?: string }[];
+  return fields.filter(({ subresource }) => !subresource).map(({ time }) => time ?? "").sort().at(-1) || undefined;
+}
+
 /** Tells for how many seconds something has lasted; 0 if nobody knows. */
 export function secondsSince(text: string | undefined, now: Date): number {
   const time = timeOf(text);

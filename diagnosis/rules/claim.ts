@@ -20,7 +20,7 @@ import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
 
 /** Until then an unbound claim may simply not have been looked at. */
-const PATIENCE_SECONDS = 5;
+const PATIENCE_SECONDS = 10;
 
 /** What the rules about a claim look at. */
 interface Ground {
@@ -184,23 +184,25 @@ function isMadeFor({ metadata }: Sandbox, { metadata: { uid } }: SandboxClaim): 
     [annotations[FOR_CLAIM_ANNOTATION], labels[CLAIM_UID_LABEL], controllerOf(metadata)?.uid].includes(uid);
 }
 
-function nameTaken({ facts: { sandbox }, claim, at, now }: Ground): Cause | undefined {
+function nameTaken(ground: Ground): Cause | undefined {
+  const { facts: { sandbox }, claim, at, now } = ground;
   const { creationTimestamp: since } = claim.metadata;
   if (!sandbox || sandbox.metadata.name !== at.name || secondsSince(since, now) < PATIENCE_SECONDS) return undefined;
   const object = refOf("Sandbox", sandbox.metadata);
   const owner = controllerOf(sandbox.metadata);
   const whose = owner ? `${owner.kind} "${owner.name}" controls it` : "nobody controls it";
-  return cause("SandboxNameTaken", {
+  const found = cause("SandboxNameTaken", {
     object,
     summary: `The pool has no Sandbox for the claim and cannot make one: ${named(object)} is somebody else's.`,
     evidence: [{ object, where: "metadata.ownerReferences", text: whose }],
     since,
     remedy: `Create the claim under another name, or delete that Sandbox: ${kubectl("delete", object)}.`,
   });
+  return through(ground, found);
 }
 
 function failing({ claim, at, facts, now }: Ground): Cause | undefined {
-  return hookFailing(claim, at, facts) ?? silent(claim, at, now);
+  return hookFailing(claim, at, facts, now) ?? silent(claim, at, now);
 }
 
 /** The way to a claim's Sandbox leads through its pool, if that is known to exist. */

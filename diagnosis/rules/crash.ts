@@ -71,7 +71,7 @@ function crashCause(scene: PodScene, container: Container): Cause | undefined {
       end?.exitCode ?? "unknown"
     }, and does again when restarted (${often}).`,
     remedy: `Read its last words: kubectl logs ${scene.podRef.name} -n ${scene.podRef.namespace} ` +
-      `-c ${status.name} --previous; ${change(scene, "then correct", `${field}`)}`,
+      `-c ${status.name} --previous, and ${change(scene, "correct", field)}`,
   });
 }
 

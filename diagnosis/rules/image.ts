@@ -72,7 +72,7 @@ function imageCause(scene: PodScene, container: Container): Cause | undefined {
         ...base,
         evidence,
         summary: `The image "${name}" of ${title} cannot be pulled: ${shortened(container.message || reason)}`,
-        remedy: `See that nodes reach the registry; ${change(scene, "or correct", `${field}.image`)}`,
+        remedy: `See that nodes reach the registry, ${change(scene, "or correct", `${field}.image`)}`,
       });
   }
 }

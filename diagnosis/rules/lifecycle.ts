@@ -98,7 +98,7 @@ export function ended(scene: Scene): Cause | undefined {
     ...(phase === "Succeeded" || isEvicted ? {} : {
       remedy:
         `Read kubectl logs ${at.name} -n ${at.namespace}, mend it, and suspend and resume the Sandbox for a new ` +
-        `Pod; ${change(scene, "or set", "restartPolicy").slice(0, -1)} to Always.`,
+        `Pod, ${change(scene, "or set", "restartPolicy").slice(0, -1)} to Always.`,
     }),
   });
 }

@@ -11,13 +11,18 @@ import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
 
 /** A claim that nothing is in the way of has its Sandbox long before. */
-const CLAIM_SECONDS = 15;
+const CLAIM_SECONDS = 30;
+/** Metacontroller tries again and again; what it was refused longer ago may be over. */
+const RECENT_MS = 300_000;
 
 /** Finds the cause; there is always one. */
 export function poolFinding(facts: Facts, pool: SandboxWarmPool, now: Date): Cause {
   const at = refOf("SandboxWarmPool", pool.metadata);
-  return going(pool, at) ?? full(pool, at) ?? withoutTemplate(facts, pool, at) ?? unable(facts, pool, at, now) ??
-    memberCause(facts, pool, at, now) ?? filling(pool, at);
+  const member = memberCause(facts, pool, at, now);
+  // What ails a member is more than that others cannot be made.
+  const definite = member && !member.isGuess ? member : undefined;
+  return going(pool, at) ?? full(pool, at) ?? withoutTemplate(facts, pool, at) ?? definite ??
+    unable(facts, pool, at, now) ?? member ?? filling(pool, at);
 }
 
 /** Why a claim that has no Sandbox yet waits for its pool. */
@@ -90,9 +95,9 @@ export function templateNotFound(poolRef: ObjectRef, name: string): Cause {
 /** The pool cannot make Sandboxes at all. */
 function unable(facts: Facts, pool: SandboxWarmPool, at: ObjectRef, now: Date): Cause | undefined {
   const blueprint = { ...at, kind: "SandboxTemplate", name: pool.spec.sandboxTemplateRef.name };
-  const changed = findCondition(pool.status?.conditions, "Progressing")?.lastTransitionTime;
-  return creationRefused({ at, blueprint, facts, pod: undefined }, pool.metadata.uid, changed) ??
-    hookFailing(pool, at, facts) ?? silent(pool, at, now);
+  const recent = new Date(now.getTime() - RECENT_MS).toISOString();
+  return creationRefused({ at, blueprint, facts, pod: undefined }, pool.metadata.uid, recent) ??
+    hookFailing(pool, at, facts, now) ?? silent(pool, at, now);
 }
 
 function memberCause(facts: Facts, pool: SandboxWarmPool, at: ObjectRef, now: Date): Cause | undefined {

@@ -45,7 +45,7 @@ export function readinessGate({ pod, podRef, ...scene }: PodScene): Cause | unde
     summary: `Pod "${podRef.name}" waits for its readiness gate ${gate}.`,
     evidence: [{ object: podRef, where: `status.conditions[${gate}]`, text: ready?.message ?? "not True" }],
     since: ready?.lastTransitionTime,
-    remedy: `See why nobody sets the condition ${gate} on the Pod; ${
+    remedy: `See why nobody sets the condition ${gate} on the Pod, ${
       change({ ...scene, pod }, "or leave it out of", "readinessGates")
     }`,
   });

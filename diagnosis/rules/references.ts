@@ -63,7 +63,7 @@ function missingCause(scene: PodScene, message: string, evidence: Evidence, othe
       ...base,
       object,
       summary: `${named(object)}, which Pod "${podRef.name}" needs, does not exist.`,
-      remedy: `Create it (${create} -n ${podRef.namespace} …); ${otherwise}`,
+      remedy: `Create it (${create} -n ${podRef.namespace} …), ${otherwise}`,
     });
   }
   const [found, key = "", kind = "", owner = "", volumeKey] = KEY.exec(message) ?? [];
@@ -78,7 +78,7 @@ function missingCause(scene: PodScene, message: string, evidence: Evidence, othe
     summary: owner === ""
       ? `A volume of Pod "${podRef.name}" is made from the key "${which}", which does not exist.`
       : `${named(object)} lacks the key "${which}", which Pod "${podRef.name}" needs.`,
-    remedy: `Add the key "${which}"; ${otherwise}`,
+    remedy: `Add the key "${which}", ${otherwise}`,
   });
 }
 

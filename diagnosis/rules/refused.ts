@@ -7,7 +7,7 @@ import type { QuotaFact } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
 import { readRefusal, type Refusal } from "../refusal.ts";
 import { change, fieldOf, kubectl } from "../remedy.ts";
-import { conditionEvidence, eventEvidence, eventsOf, refOf, type Scene, timeOf } from "../scene.ts";
+import { conditionEvidence, eventEvidence, eventsOf, refOf, type Scene, specChanged, timeOf } from "../scene.ts";
 
 /** A child is refused: as the keeper found out, as Ready says, or as Metacontroller's last Event says. */
 export function refused(scene: Scene): Cause | undefined {
@@ -37,7 +37,7 @@ function readyTelling(at: ObjectRef, ready: Ready): Telling {
 }
 
 /** Who tells of a refusal, the most reliable first. */
-function tellings({ sandbox, at, facts }: Scene): Telling[] {
+function tellings({ sandbox, at, facts, pod }: Scene): Telling[] {
   const { metadata, status } = sandbox;
   const unresolved = readUnresolved(metadata);
   const isCurrent = unresolved?.generation === metadata.generation;
@@ -46,8 +46,9 @@ function tellings({ sandbox, at, facts }: Scene): Telling[] {
   const problems = (unresolved?.problems ?? []).filter(({ state }) => isCurrent || state === "taken");
   const where = "metadata.annotations[agents.x-k8s.io/unresolved]";
   const [event] = eventsOf(facts, at, metadata.uid).filter(({ reason }) => reason === "SyncError");
-  // An Event of before the last change of Ready tells of what is over.
-  const isNews = event && ready?.status !== "True" && timeOf(event.last) >= timeOf(ready?.lastTransitionTime);
+  // What was refused of an older spec, or before the Pod came into being, is over.
+  const since = pod ? pod.metadata.creationTimestamp : specChanged(metadata);
+  const isNews = event && timeOf(event.last) >= timeOf(since);
   return [
     ...problems.map(({ message }) => ({
       text: message,
@@ -77,7 +78,7 @@ export function creationRefused(
 function refusalCause(scene: Ground, { code, object }: Refusal, { text, evidence, since }: Telling): Cause {
   const { at } = scene;
   const culprit = code === "NameTaken" ? takenRef(at, text) : object ?? at;
-  const words = text.replace(/^Sync error: /, "");
+  const words = text.replace(/^Sync error: (?:can't reconcile children for [^:]*: )?/, "");
   const quota = code === "QuotaExceeded" ? quotaEvidence(culprit, scene.facts.quotas) : [];
   const summaries: Partial<Record<typeof code, string>> = {
     QuotaExceeded: `${named(culprit)} leaves no room: ${figures(words)}.`,
@@ -94,7 +95,7 @@ function refusalCause(scene: Ground, { code, object }: Refusal, { text, evidence
   };
   return cause(code, {
     object: culprit,
-    summary: summaries[code] ?? `The API server refuses a child of Sandbox "${at.name}": ${words}`,
+    summary: summaries[code] ?? `The API server refuses a child of ${named(at)}: ${words}`,
     evidence: [evidence, ...quota],
     since,
     ...remedyOf(scene, code, culprit),

@@ -89,12 +89,13 @@ function ready({ sandbox, at, facts: { subject } }: Scene): Cause | undefined {
   });
 }
 
-function failing({ sandbox, at, facts }: Scene): Cause | undefined {
-  return hookFailing(sandbox, at, facts);
+function failing({ sandbox, at, facts, now }: Scene): Cause | undefined {
+  return hookFailing(sandbox, at, facts, now);
 }
 
-function unseen({ sandbox, at, now }: Scene): Cause | undefined {
-  return silent(sandbox, at, now);
+/** A hook has nothing to say of a young Sandbox; its Pod shows that it has been looked at. */
+function unseen({ sandbox, at, pod, now }: Scene): Cause | undefined {
+  return pod && !sandbox.status?.conditions ? undefined : silent(sandbox, at, now);
 }
 
 function notReady(scene: Scene): Cause | undefined {

@@ -7,7 +7,7 @@ import { change } from "../remedy.ts";
 import { eventEvidence, eventsOf, type PodScene, secondsSince } from "../scene.ts";
 
 /** A Pod that no scheduler has looked at for so many seconds is nobody's. */
-const SILENCE_SECONDS = 15;
+const SILENCE_SECONDS = 30;
 
 /** A scheduling gate holds the Pod back. */
 export function gated(scene: PodScene): Cause | undefined {
@@ -23,7 +23,7 @@ export function gated(scene: PodScene): Cause | undefined {
       ...(scheduled ? [conditionEvidence(scene, scheduled)] : []),
     ],
     since: scheduled?.lastTransitionTime ?? pod.metadata.creationTimestamp,
-    remedy: `See why the controller that owns ${gates.join(", ")} does not lift it; ${
+    remedy: `See why the controller that owns ${gates.join(", ")} does not lift it, ${
       change(scene, "or leave it out of", "schedulingGates")
     }`,
   });
@@ -45,6 +45,9 @@ export function unschedulable(scene: PodScene): Cause | undefined {
   if (pod.spec?.nodeName || scheduled?.status === "True") return undefined;
   if (!scheduled) return schedulerSilent(scene);
   const message = scheduled.message ?? "";
+  // The volume itself will say what it lacks.
+  const isYoung = secondsSince(scheduled.lastTransitionTime, now) < SILENCE_SECONDS;
+  if (isYoung && /persistentvolumeclaim/i.test(message)) return undefined;
   const code = codeOf(scene, message);
   const isComing = eventsOf(facts, podRef, pod.metadata.uid).find(({ reason }) =>
     reason === "TriggeredScaleUp" || reason === "Nominated"
@@ -77,7 +80,7 @@ function schedulerSilent(scene: PodScene): Cause | undefined {
     summary: `Scheduler "${scheduler}" has not looked at Pod "${podRef.name}".`,
     evidence: [{ object: podRef, where: "status.conditions", text: "there is no PodScheduled" }],
     since,
-    remedy: `See that a scheduler named "${scheduler}" runs; ${change(scene, "or change", "schedulerName")}`,
+    remedy: `See that a scheduler named "${scheduler}" runs, ${change(scene, "or change", "schedulerName")}`,
   });
 }
 

@@ -4,10 +4,14 @@ import type { ObjectMeta } from "../../lib/objects.ts";
 import type { Facts } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
 import { readRefusal } from "../refusal.ts";
-import { eventEvidence, eventsOf, secondsSince, timeOf } from "../scene.ts";
+import { eventEvidence, eventsOf, secondsSince, specChanged, timeOf } from "../scene.ts";
 
-/** Looking and writing takes hundreds of milliseconds; under a burst, seconds. */
-const PATIENCE_SECONDS = 10;
+/** Looking and writing takes hundreds of milliseconds; on a machine that is overrun, many seconds. */
+const PATIENCE_SECONDS = 30;
+/** One failure is retried; what fails for so many seconds is broken. */
+const FAILING_SECONDS = 10;
+/** Metacontroller tries again within this. */
+const RECENT_SECONDS = 120;
 
 /** What silence is judged by. */
 export interface Watched {
@@ -16,10 +20,12 @@ export interface Watched {
 }
 
 /** Metacontroller's last Event about an object says that its hook does not answer, and nothing has come of it since. */
-export function hookFailing({ metadata, status }: Watched, at: ObjectRef, facts: Facts): Cause | undefined {
+export function hookFailing({ metadata, status }: Watched, at: ObjectRef, facts: Facts, now: Date): Cause | undefined {
   const [event] = eventsOf(facts, at, metadata.uid).filter(({ reason }) => reason === "SyncError");
   if (!event || readRefusal(event.message, at.namespace)) return undefined;
   if (!/hook|http error|unsupported status code/i.test(event.message)) return undefined;
+  const lasted = (timeOf(event.last) - timeOf(event.first)) / 1000;
+  if (lasted < FAILING_SECONDS || secondsSince(event.last, now) > RECENT_SECONDS) return undefined;
   const isOld = (status?.conditions ?? []).some(({ lastTransitionTime }) =>
     timeOf(lastTransitionTime) > timeOf(event.last)
   );
@@ -51,10 +57,4 @@ export function silent({ metadata, status }: Watched, at: ObjectRef, now: Date):
     since,
     isGuess: true,
   });
-}
-
-/** When somebody last wrote to the object, but for its status; absent where managedFields are. */
-function specChanged(metadata: ObjectMeta): string | undefined {
-  const fields = (metadata["managedFields"] ?? []) as { subresource?: string; time?: string }[];
-  return fields.filter(({ subresource }) => !subresource).map(({ time }) => time ?? "").sort().at(-1) || undefined;
 }

@@ -32,7 +32,7 @@ function missing(scene: PodScene, object: ObjectRef): Cause | undefined {
     summary: `${named(object)}, which Pod "${podRef.name}" mounts, does not exist.`,
     evidence: [{ object: podRef, where: "spec.volumes[].persistentVolumeClaim.claimName", text: object.name }],
     since,
-    remedy: `Create it; ${change(scene, "or change", "volumes")}`,
+    remedy: `Create it, ${change(scene, "or change", "volumes")}`,
   });
 }
 

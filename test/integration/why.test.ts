@@ -1,0 +1,81 @@
+/** The root cause of faults on a real cluster: the first answer that is not "still starting" has to be the right one. @module */
+import { setTimeout as sleep } from "node:timers/promises";
+import process from "node:process";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { renderFinding } from "../../cli/why.ts";
+import { runWhy } from "../../cli/whycommand.ts";
+import type { Finding } from "../../diagnosis/finding.ts";
+import type { Api } from "../../kube/api.ts";
+import { connect } from "../../kube/connection.ts";
+import { kubeconfigCredentials } from "../../kube/credentials.ts";
+import { makeNamespace, type Namespace } from "./namespace.ts";
+import { CLAIM_FAULTS } from "./whyfaults/claims.ts";
+import { CONTAINER_FAULTS } from "./whyfaults/containers.ts";
+import type { Fault } from "./whyfaults/fault.ts";
+import { REFUSALS } from "./whyfaults/refusals.ts";
+import { SCHEDULING_FAULTS } from "./whyfaults/scheduling.ts";
+import { STATES } from "./whyfaults/states.ts";
+
+const isReal = inject("nodes") === "real";
+const faults = [...CLAIM_FAULTS, ...REFUSALS, ...SCHEDULING_FAULTS, ...CONTAINER_FAULTS, ...STATES]
+  .filter(({ needs }) => needs === undefined || isReal);
+const ends: (() => Promise<void>)[] = [];
+const atEnd = (end: () => Promise<void>) => void ends.push(end);
+const found = new Map<Fault, Promise<Answer>>();
+
+interface Answer {
+  namespace: string;
+  /** The first that is not Starting. */
+  first: Finding;
+  /** The one of a moment later. */
+  second: Finding;
+  seconds: number;
+}
+
+beforeAll(async () => {
+  const credentials = await kubeconfigCredentials(inject("kubeconfig"));
+  const end = new AbortController();
+  const api = connect(credentials, { signal: end.signal, userAgent: "hookbox-test" });
+  const shared = await makeNamespace(undefined, atEnd);
+  for (const fault of faults) {
+    const answer = explain(fault, api, shared);
+    answer.catch(() => {});
+    found.set(fault, answer);
+  }
+  await Promise.allSettled(found.values());
+  ends.push(() => Promise.resolve(end.abort()));
+}, 180_000);
+
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+async function explain(fault: Fault, api: Api, shared: Namespace): Promise<Answer> {
+  const ns = fault.isAlone ? await makeNamespace(undefined, atEnd) : shared;
+  await fault.make(ns, atEnd);
+  const begun = performance.now();
+  let first = await runWhy(api, fault.subject, ns.name);
+  while (first.code === "Starting") {
+    if (performance.now() - begun > 100_000) break;
+    await sleep(500);
+    first = await runWhy(api, fault.subject, ns.name);
+  }
+  const seconds = Math.round((performance.now() - begun) / 100) / 10;
+  await sleep(3000);
+  return { namespace: ns.name, first, second: await runWhy(api, fault.subject, ns.name), seconds };
+}
+
+test.for(faults)("$name: $code", async (fault) => {
+  const answer = await found.get(fault);
+  if (!answer) throw new Error(`Cannot judge ${fault.name}: it was not made`);
+  const { namespace, first, second, seconds } = answer;
+  process.stdout.write(`\n--- ${fault.name}, after ${seconds} s\n${renderFinding(first, { color: false })}`);
+  const culprit = fault.culprit.replace("@", namespace);
+  const seen = ({ code, object: { kind, name } }: Finding) => [code, `${kind}/${name}`];
+  expect({ first: seen(first), second: seen(second) }).toEqual({
+    first: [fault.code, culprit],
+    second: [fault.code, culprit],
+  });
+  expect(first.isOk).toBe(fault.code === "Ready");
+  expect(first.chain.at(-1)).toEqual(first.object);
+});

@@ -1,0 +1,63 @@
+/** Faults that only a kubelet can show: images, configuration, crashes, probes. @module */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Namespace, sleeper } from "../namespace.ts";
+import { container, type Fault, podFault } from "./fault.ts";
+
+const onKubelet = (name: string, code: Fault["code"], culprit: string, podSpec: object): Fault =>
+  podFault(name, code, culprit, podSpec, { needs: "kubelet" });
+const env = (valueFrom: object) => container({ env: [{ name: "A", valueFrom }] });
+const runs = (script: string, more: object = {}) => container({ command: ["sh", "-c", script], ...more });
+
+/** A registry that answers every question about an image in the same way. */
+function registryFault(name: string, code: Fault["code"], status: number): Fault {
+  const make = async (ns: Namespace, atEnd: (end: () => Promise<void>) => void) => {
+    const server = createServer((request, response) => {
+      const isVersion = request.url === "/v2/";
+      response.writeHead(isVersion ? 200 : status, { "Content-Type": "application/json" });
+      response.end(isVersion ? "{}" : JSON.stringify({ errors: [{ code: "UNKNOWN" }] }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    atEnd(() => new Promise((resolve) => server.close(() => resolve())));
+    const image = `127.0.0.1:${(server.address() as AddressInfo).port}/team/tool:1`;
+    await ns.apply(sleeper(name, {}, container({ image })));
+  };
+  return { name, subject: `sandbox/${name}`, code, culprit: `Pod/${name}`, needs: "kubelet", make };
+}
+
+export const CONTAINER_FAULTS: Fault[] = [
+  onKubelet("bad-name", "InvalidImageName", "Pod/bad-name", container({ image: "BAD::NAME" })),
+  onKubelet("no-registry", "ImagePullFailed", "Pod/no-registry", container({ image: "127.0.0.1:1/team/tool:1" })),
+  registryFault("not-there", "ImageNotFound", 404),
+  registryFault("not-mine", "ImageUnauthorized", 401),
+  onKubelet("never", "ImageNotPresent", "Pod/never", container({ image: "tool:1", imagePullPolicy: "Never" })),
+  onKubelet("no-secret", "SecretNotFound", "Secret/keys", env({ secretKeyRef: { name: "keys", key: "a" } })),
+  onKubelet("no-map", "ConfigMapNotFound", "ConfigMap/settings", {
+    ...container({ volumeMounts: [{ name: "v", mountPath: "/v" }] }),
+    volumes: [{ name: "v", configMap: { name: "settings" } }],
+  }),
+  onKubelet(
+    "no-key",
+    "KeyNotFound",
+    "ConfigMap/kube-root-ca.crt",
+    env({ configMapKeyRef: { name: "kube-root-ca.crt", key: "absent" } }),
+  ),
+  onKubelet("root", "RunAsNonRoot", "Pod/root", container({ securityContext: { runAsNonRoot: true } })),
+  onKubelet("crash", "CrashLoop", "Pod/crash", runs("echo no config; exit 3")),
+  onKubelet("no-command", "ContainerStartFailed", "Pod/no-command", container({ command: ["/nowhere"] })),
+  onKubelet("unready", "ProbeFailing", "Pod/unready", {
+    ...runs("sleep 86400", { readinessProbe: { exec: { command: ["false"] }, periodSeconds: 1 } }),
+  }),
+  onKubelet("unwell", "ProbeFailing", "Pod/unwell", {
+    ...runs("sleep 86400", {
+      livenessProbe: { exec: { command: ["false"] }, periodSeconds: 1, failureThreshold: 1 },
+      readinessProbe: { exec: { command: ["false"] }, periodSeconds: 1 },
+    }),
+  }),
+  onKubelet("setup", "CrashLoop", "Pod/setup", {
+    initContainers: [{ name: "setup", image: "busybox:1.37", command: ["sh", "-c", "exit 4"] }],
+  }),
+  onKubelet("done", "PodSucceeded", "Pod/done", { ...runs("exit 0"), restartPolicy: "Never" }),
+  onKubelet("failed", "PodFailed", "Pod/failed", { ...runs("exit 3"), restartPolicy: "Never" }),
+  onKubelet("gate", "ReadinessGateWaiting", "Pod/gate", { readinessGates: [{ conditionType: "example.com/lb" }] }),
+];
