@@ -30,9 +30,10 @@ export function complaints(modules: readonly (readonly Symbols[])[], relative: (
   return [...new Set(found)];
 }
 
-/** A declaration without its private members. */
+/** A declaration without its private members, and without constructors that nobody describes: no user calls those. */
 function visible({ def }: Declaration): unknown {
-  return { ...def, properties: publicMembers(def.properties), methods: publicMembers(def.methods) };
+  const constructors = def.constructors?.filter(({ jsDoc }) => says(jsDoc));
+  return { ...def, constructors, properties: publicMembers(def.properties), methods: publicMembers(def.methods) };
 }
 
 /** Lists the types of this package that a declaration names. */

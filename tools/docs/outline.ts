@@ -1,4 +1,5 @@
 /** Sorts exports into the groups of a page. Knows no Markdown. @module */
+import { parseComment } from "./comment.ts";
 import type { Declaration, Member, Symbols } from "./denodoc.ts";
 import { publicMembers } from "./signature.ts";
 
@@ -10,21 +11,32 @@ export interface Entry {
   group: Group;
 }
 
-export const GROUPS = ["Handles", "Functions", "Constants", "Errors", "Types"] as const;
+/** What has calls comes first: one looks for those. */
+export const GROUPS = ["Objects", "Functions", "Constants", "Errors", "Types"] as const;
 export type Group = typeof GROUPS[number];
 
-const GROUP_OF: Record<string, Group> = { class: "Handles", function: "Functions", variable: "Constants" };
+const GROUP_OF: Record<string, Group> = { class: "Objects", function: "Functions", variable: "Constants" };
 
 /** Lists exports in the order of the groups, and inside them of the source. Implementations of overloads are left out. */
 export function outline(symbols: readonly Symbols[]): Entry[] {
   const entries = symbols.flatMap(({ name, declarations }) => {
-    const exported = overloads(declarations.filter(({ declarationKind }) => declarationKind === "export"));
-    const [first, ...others] = exported;
-    if (!first) return [];
-    const group = isError(name, symbols) ? "Errors" : GROUP_OF[first.kind] ?? "Types";
-    return [{ name, declarations: [first, ...others], group } satisfies Entry];
+    const exported = declarations.filter((each) => each.declarationKind === "export" && !isInternal(each));
+    const [first, ...others] = overloads(exported);
+    return first
+      ? [{ name, declarations: [first, ...others], group: groupOf(name, first, symbols) } satisfies Entry]
+      : [];
   });
   return GROUPS.flatMap((group) => entries.filter((entry) => entry.group === group));
+}
+
+function groupOf(name: string, first: Declaration, symbols: readonly Symbols[]): Group {
+  if (isError(name, symbols)) return "Errors";
+  const hasCalls = first.kind === "interface" && methodsOf(first).length > 0;
+  return hasCalls ? "Objects" : GROUP_OF[first.kind] ?? "Types";
+}
+
+function isInternal({ jsDoc }: Pick<Member, "jsDoc">): boolean {
+  return parseComment(jsDoc).isInternal;
 }
 
 function overloads(declarations: Declaration[]): Declaration[] {
@@ -46,12 +58,12 @@ export function propertiesOf({ def, kind }: Declaration): Member[] {
     return { ...member, ...(type && { tsType: type }), readonly: !isSet };
   });
   const properties = publicMembers(def.properties).filter((member) => !(kind === "class" && member.isOverride));
-  return [...properties, ...accessors];
+  return [...properties, ...accessors].filter((member) => !isInternal(member));
 }
 
 /** Lists what one calls: for each name all its overloads. */
 export function methodsOf({ def }: Declaration): Member[][] {
-  const methods = publicMembers(def.methods).filter(({ kind }) => kind === "method");
+  const methods = publicMembers(def.methods).filter((member) => member.kind === "method" && !isInternal(member));
   const byName = Map.groupBy(methods, ({ name, isStatic = false }) => `${isStatic} ${name}`);
   return [...byName.values()].map((members) => {
     const signatures = members.filter(({ functionDef }) => !functionDef?.hasBody);

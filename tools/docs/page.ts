@@ -1,6 +1,6 @@
 /** Renders a page of reference from what modules export. Pure; the Markdown is not formatted yet. @module */
 import { type Comment, parseComment } from "./comment.ts";
-import type { Member, Symbols } from "./denodoc.ts";
+import type { Declaration, Definition, FunctionDef, JSDoc, Member, Symbols } from "./denodoc.ts";
 import { anchor, createLinks, type Links } from "./links.ts";
 import { type Entry, GROUPS, methodsOf, outline, propertiesOf } from "./outline.ts";
 import { propertyTable, remarks, signatureBlock } from "./parts.ts";
@@ -22,12 +22,31 @@ export function renderPage(title: string, note: string, parts: readonly Part[]):
     for (const { name } of fresh) seen.add(name);
     return { part, entries: fresh };
   });
-  const entries = outlines.flatMap((each) => each.entries);
-  const links = createLinks(
-    new Map(entries.map((entry) => [entry.name, isRow(entry) ? "errors" : anchor(entry.name)])),
-  );
+  const anchors = outlines.flatMap(({ part, entries }) => entries.flatMap((entry) => anchorsOf(entry, part)));
+  const links = createLinks(new Map(anchors));
   const sections = outlines.map(({ part, entries }) => partText(part, entries, links));
   return [`# ${title}`, note, ...sections].join("\n\n");
+}
+
+/** Where an export and its calls are described: `Sandbox.kill` may be linked to, too. */
+function anchorsOf(entry: Entry, part: Part): [string, string][] {
+  if (isRow(entry)) return [[entry.name, anchor(errorsHeading(part))]];
+  const calls = methodsOf(entry.declarations[0]).map(([method]): [string, string] => [
+    `${entry.name}.${method?.name}`,
+    anchor(callHeading(entry.name, method)),
+  ]);
+  return [[entry.name, anchor(entry.name)], ...calls];
+}
+
+function errorsHeading({ specifier }: Part): string {
+  return `Errors of ${specifier}`;
+}
+
+/** `Sandbox.create()` of a class, `sandbox.kill()` of its objects. */
+function callHeading(owner: string, method: Member | undefined): string {
+  const instance = owner.replace(/^([A-Z]+)(?=[A-Z][a-z]|$)|^[A-Z]/, (first) => first.toLowerCase());
+  const { name = "", isStatic = false } = method ?? {};
+  return `${isStatic ? owner : instance}${name.startsWith("[") ? "" : "."}${name}()`;
 }
 
 /** An error that has nothing of its own is a row of a table. */
@@ -35,7 +54,8 @@ function isRow({ group, declarations: [first] }: Entry): boolean {
   return group === "Errors" && propertiesOf(first).length === 0 && methodsOf(first).length === 0;
 }
 
-function partText({ specifier, comment }: Part, entries: Entry[], links: Links): string {
+function partText(part: Part, entries: Entry[], links: Links): string {
+  const { specifier, comment } = part;
   const sections = entries.filter((entry) => !isRow(entry)).map((entry) => entryText(entry, links));
   const errors = entries.filter(isRow);
   return [
@@ -44,7 +64,7 @@ function partText({ specifier, comment }: Part, entries: Entry[], links: Links):
     ...remarks(comment, links),
     contents(entries, links),
     ...sections,
-    ...(errors.length > 0 ? [`### Errors`, errorTable(errors, links)] : []),
+    ...(errors.length > 0 ? [`### ${errorsHeading(part)}`, errorTable(errors, links)] : []),
   ].join("\n\n");
 }
 
@@ -53,7 +73,7 @@ function contents(entries: Entry[], links: Links): string {
   return groups.filter(({ found }) => found.length > 0).map(({ group, found }) => {
     const names = found.map(({ name }) => links.name(name));
     const lines = found.map((entry, at) => `- ${names[at]}: ${firstSentence(entry, links)}`);
-    return `**${group}**\n\n${group === "Types" ? names.join(", ") : lines.join("\n")}`;
+    return `**${group}**\n\n${group === "Types" || group === "Errors" ? names.join(", ") : lines.join("\n")}`;
   }).join("\n\n");
 }
 
@@ -70,55 +90,74 @@ function errorTable(entries: Entry[], links: Links): string {
   return ["| error | is a | when |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
-function entryText(entry: Entry, links: Links): string {
-  const { name, declarations } = entry;
+function entryText({ name, declarations }: Entry, links: Links): string {
   const [first] = declarations;
-  const comment = parseComment(declarations.find(({ jsDoc }) => jsDoc)?.jsDoc);
-  const signatures = declarations.map((each) => declarationText(name, each)).filter((text) =>
-    text !== `interface ${name}`
-  );
+  const { kind, def } = first;
+  if (kind === "function") {
+    return [`### ${name}`, ...callTexts(declarations.map(callOf(`function ${name}`)), links)].join("\n\n");
+  }
+  const comment = parseComment(first.jsDoc);
+  const signature = declarationText(name, first);
+  const isPlain = signature === `${kind} ${name}`;
   return [
     `### ${name}`,
+    ...(isPlain ? [] : [signatureBlock([signature])]),
     links.text(comment.text),
-    ...(signatures.length > 0 ? [signatureBlock(signatures)] : []),
-    ...remarks(comment, links, first.def),
-    ...membersText(entry, links),
+    ...inherited(def.extends, links),
+    ...remarks(comment, links),
+    ...(kind === "class" || kind === "interface" ? membersText(name, first, links) : []),
   ].join("\n\n");
 }
 
-function membersText({ name, declarations: [first] }: Entry, links: Links): string[] {
-  if (first.kind !== "class" && first.kind !== "interface") return [];
-  const properties = propertiesOf(first);
-  const constructors = first.kind === "class" ? constructorText(name, first.def.constructors, links) : [];
-  const instance = name.charAt(0).toLowerCase() + name.slice(1);
+/** What it has from a parent stands there. */
+function inherited(parents: Definition["extends"], links: Links): string[] {
+  const names = typeof parents === "string" ? [parents] : (parents ?? []).map(({ value }) => String(value?.typeName));
+  const known = names.filter((name) => links.has(name)).map((name) => links.name(name));
+  return known.length === 0 ? [] : [`Has all of ${known.join(" and of ")}, too.`];
+}
+
+function membersText(name: string, declaration: Declaration, links: Links): string[] {
+  const properties = propertiesOf(declaration);
+  // A constructor that nobody describes is nobody's to call.
+  const constructors = (declaration.def.constructors ?? []).filter(({ jsDoc }) => jsDoc);
+  const made = constructors.map(({ jsDoc, params }) => ({ jsDoc, def: { params }, prefix: `new ${name}` }));
   return [
     ...(properties.length > 0 ? [propertyTable(properties, links)] : []),
-    ...constructors,
-    ...methodsOf(first).map((methods) => methodText(methods[0]?.isStatic ? name : instance, methods, links)),
+    ...(made.length > 0 ? [`#### new ${name}()`, ...callTexts(made, links)] : []),
+    ...methodsOf(declaration).flatMap((methods) => [
+      `#### ${callHeading(name, methods[0])}`,
+      ...callTexts(methods.map((method) => callOf(methodPrefix(method))(method)), links),
+    ]),
   ];
 }
 
-/** A constructor is described where somebody has: the others are nobody's to call. */
-function constructorText(name: string, constructors: Entry["declarations"][0]["def"]["constructors"], links: Links) {
-  return (constructors ?? []).filter(({ jsDoc }) => jsDoc).map(({ jsDoc, params }) => {
-    const comment = parseComment(jsDoc);
-    const signature = signatureBlock([functionText(`new ${name}`, { params })]);
-    return [`#### new ${name}()`, links.text(comment.text), signature, ...remarks(comment, links, { params })].join(
-      "\n\n",
-    );
+interface Call {
+  prefix: string;
+  jsDoc: JSDoc | undefined;
+  def: FunctionDef;
+}
+
+function callOf(prefix: string): (from: Member | Declaration) => Call {
+  return (from) => ({
+    prefix,
+    jsDoc: from.jsDoc,
+    def: "functionDef" in from && from.functionDef
+      ? from.functionDef
+      : { params: [], ...("def" in from ? from.def : from) },
   });
 }
 
-function methodText(owner: string, methods: Member[], links: Links): string {
-  const [first] = methods;
-  const name = first?.name ?? "";
-  const comment = parseComment(methods.find(({ jsDoc }) => jsDoc)?.jsDoc);
-  const functions = methods.map((method) => ({ method, def: method.functionDef ?? { params: [], ...method } }));
-  const heading = name.startsWith("[") ? `${owner}${name}()` : `${owner}.${name}()`;
-  return [
-    `#### ${heading}`,
-    links.text(comment.text),
-    signatureBlock(functions.map(({ method, def }) => functionText(methodPrefix(method), def))),
-    ...remarks(comment, links, functions[0]?.def),
-  ].join("\n\n");
+/** Overloads without a comment share that of the one before; the first one, of the next. */
+function callTexts(calls: readonly Call[], links: Links): string[] {
+  const blocks: Call[][] = [];
+  for (const call of calls) {
+    const last = blocks.at(-1);
+    if (last && !(call.jsDoc && last.some(({ jsDoc }) => jsDoc))) last.push(call);
+    else blocks.push([call]);
+  }
+  return blocks.flatMap((block) => {
+    const comment = parseComment(block.find(({ jsDoc }) => jsDoc)?.jsDoc);
+    const signatures = block.map(({ prefix, def }) => functionText(prefix, def));
+    return [signatureBlock(signatures), links.text(comment.text), ...remarks(comment, links, block[0]?.def)];
+  });
 }

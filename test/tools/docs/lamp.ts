@@ -41,6 +41,17 @@ export interface Types<T> {
 /** What is wrong with a lamp, in one word. */
 export type Fault = "a bulb that has burnt out" | "a cable that is loose" | "a switch that sticks" | "nobody at home";
 
+/** Lights without a bulb: {@link LED.blink}. */
+export interface LED extends Iterable<Lamp> {
+  /** Blinks once. */
+  blink(): void;
+  blink(times: 1): void;
+  /** Blinks several times. @throws {BulbError} if it has none */
+  blink(times: number): Promise<void>;
+  /** @internal */
+  test(): void;
+}
+
 /** The brightest there is. */
 export const LIMIT = 10;
 
