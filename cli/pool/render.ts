@@ -31,10 +31,12 @@ export function renderPoolTable(
 /** Renders a simulation: what it rests on, a line for each size, and which size is good enough. */
 export function renderSimulation(study: PoolStudy): string {
   const { outcomes, smallest, target, pool } = study;
-  const headers = ["REPLICAS", "HIT RATE", "AT ONCE", "WAITED", "COLD", "P50", "P95", "P99", "IDLE", "NOTE"];
+  const headers = ["REPLICAS", "HIT RATE", "AT ONCE", "WAITED", "COLD", "WAIT P50", "P95", "P99", "IDLE", "NOTE"];
   const table = renderTable(headers, outcomes.map((outcome) => cellsOf(outcome, study)));
   const now = pool ? `, it has ${pool.replicas}` : "";
-  return `${restsOn(study)}\n\n${table}\nSmallest pool for a hit rate of ${percent(target)}: ${smallest}${now}\n`;
+  return `${restsOn(study)}\n\n${table.replaceAll(/ +$/gm, "")}\nSmallest pool for a hit rate of ${
+    percent(target)
+  }: ${smallest}${now}\n`;
 }
 
 function restsOn({ pool, demand: { source, claims, spanSeconds }, refill, start }: PoolStudy): string {
