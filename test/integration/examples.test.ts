@@ -15,6 +15,7 @@ test("every example is one of those that are tried here", () => {
     "agent.yaml",
     "claim.yaml",
     "pool.yaml",
+    "python.yaml",
     "sandbox.yaml",
     "template.yaml",
   ]);
@@ -52,3 +53,10 @@ test(
     expect(await ns.get("pvc", "work-agent")).toMatchObject({ metadata: { name: "work-agent" } });
   },
 );
+
+test("the pool with the runtime fills", { timeout: 600_000 }, async () => {
+  if (inject("nodes") === "real") await needsRuntime();
+  const ns = await makeNamespace();
+  await ns.apply(...read("python.yaml"));
+  await untilFull(ns, "python");
+});
