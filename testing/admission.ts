@@ -12,7 +12,7 @@ import { groupOf, type KubeObject } from "../lib/objects.ts";
 /** Holds a Pod that is asked to go until the kubelet has ended it; a real API server needs none for that. */
 export const KUBELET_FINALIZER = "testing.hookbox/kubelet";
 
-const SCHEMAS: Record<string, z.ZodType> = {
+const SCHEMAS: Record<string, z.ZodObject> = {
   Sandbox: sandboxSchema,
   SandboxClaim: sandboxClaimSchema,
   SandboxTemplate: sandboxTemplateSchema,
@@ -40,11 +40,17 @@ export function admit(
   const schema = SCHEMAS[object.kind];
   if (!old) checkName(object);
   if (!schema) return old ? object : withFirstStatus(object);
-  const { data, error } = schema.safeParse(object);
+  const { data, error } = schema.safeParse(old ? object : withPresetStatus(object, schema));
   if (error) throw invalid(object, error.issues.map((issue) => causeOf(issue, object)));
   const admitted = data as KubeObject;
   if (old && object.kind === "Sandbox") checkVolumes(admitted, old);
   return object.kind === "SandboxClaim" && isLabelled(admitted) ? labelled(admitted) : admitted;
+}
+
+/** What a CRD gives as default for the whole of a status. */
+function withPresetStatus(object: KubeObject, { shape }: z.ZodObject): KubeObject {
+  const { default: status } = (shape["status"] as z.ZodType | undefined)?.meta() ?? {};
+  return status === undefined ? object : { ...object, status };
 }
 
 function withFirstStatus(object: KubeObject): KubeObject {

@@ -4,7 +4,7 @@ export { createTestCluster, type TestCluster, type TestClusterOptions } from "./
 export type { PastStatus } from "./history.ts";
 export type { PodFate, PodFault, PodMatch } from "./podfaults.ts";
 export type { PodControls } from "./pods.ts";
-export { compareHistories, type ScenarioHistory, type Segment } from "./scenario/compare.ts";
+export { compareHistories, PACES, type ScenarioHistory, type Segment } from "./scenario/compare.ts";
 export type { Digest } from "./scenario/digest.ts";
 export { readScenario, type Scenario } from "./scenario/format.ts";
 export { runScenario, type ScenarioOptions, type ScenarioWorld } from "./scenario/run.ts";

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { connect } from "../../kube/connection.ts";
 import { kubeconfigCredentials } from "../../kube/credentials.ts";
-import { compareHistories, createTestCluster, runScenario, type ScenarioHistory } from "../../testing/mod.ts";
+import { compareHistories, createTestCluster, PACES, runScenario, type ScenarioHistory } from "../../testing/mod.ts";
 import { makeNamespace } from "./namespace.ts";
 
 const FOLDER = new URL("../../testing/scenarios/", import.meta.url);
@@ -17,9 +17,11 @@ async function onCluster(file: URL): Promise<ScenarioHistory> {
   return await runScenario(file, { api, namespace });
 }
 
-async function inMemory(file: URL): Promise<ScenarioHistory> {
-  await using cluster = await createTestCluster();
-  return await runScenario(file, cluster);
+async function inMemory(file: URL): Promise<ScenarioHistory[]> {
+  return await Promise.all(PACES.map(async (pods) => {
+    await using cluster = await createTestCluster({ pods });
+    return await runScenario(file, cluster);
+  }));
 }
 
 test.for(readdirSync(FOLDER))("%s has the same history on the cluster as in memory", async (name) => {

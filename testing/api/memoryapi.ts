@@ -1,7 +1,7 @@
 /** The Kubernetes API over a store in memory: what `kube/connection.ts` is over HTTP. Opens no port. @module */
 import type { ServedResource } from "../../dev/metacontroller/memory-kinds.ts";
 import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
-import type { Answer, Api, ApiRequest } from "../../kube/api.ts";
+import type { Answer, Api, ApiRequest, WatchEvent } from "../../kube/api.ts";
 import type { Changes } from "./changes.ts";
 import { answerDiscovery } from "./discovery.ts";
 import { answerList, matching } from "./lists.ts";
@@ -37,7 +37,7 @@ const NO_EVENTS = (async function* () {})();
 /** Makes the API. @param changes is told of all that happens in the store */
 export function createMemoryApi(store: MemoryStore, changes: Changes, options: MemoryApiOptions = {}): MemoryApi {
   const { fault = () => undefined, onAwaited = () => {} } = options;
-  const open = new Set<Stream<unknown>>();
+  const open = new Set<Stream<WatchEvent>>();
   const source: WatchSource = {
     changes,
     clock: store.clock,
@@ -64,8 +64,7 @@ export function createMemoryApi(store: MemoryStore, changes: Changes, options: M
       if (!at || !resource) return { ...notServed(), events: NO_EVENTS };
       try {
         const watching = watchingOf(resource, at, query);
-        const stream = openWatch(source, watching, { onEnd: () => open.delete(stream), onAwaited });
-        open.add(stream);
+        const stream = openWatch(source, watching, { open, onAwaited });
         signal?.addEventListener("abort", () => stream.end(signal.reason));
         return { status: 200, body: null, events: stream };
       } catch (error) {

@@ -19,9 +19,11 @@ export interface Watching {
   query: Record<string, string>;
 }
 
-/** Who wants to know of a watch; see {@link createStream}. */
+/** Who wants to know of watches. */
 export interface WatchListener {
-  onEnd(): void;
+  /** Those that are open. */
+  open: Set<Stream<WatchEvent>>;
+  /** Called whenever somebody begins to wait for what one shows. */
   onAwaited(): void;
 }
 
@@ -53,7 +55,7 @@ export interface WatchSource {
 export function openWatch(
   source: WatchSource,
   watching: Watching,
-  { onEnd, onAwaited }: WatchListener,
+  { open, onAwaited }: WatchListener,
 ): Stream<WatchEvent> {
   const { query } = watching;
   const from = Number(query["resourceVersion"] || 0);
@@ -61,7 +63,11 @@ export function openWatch(
     throw new StoreError(504, "Timeout", `Too large resource version: ${from}, current: ${source.version()}`);
   }
   const ends: (() => void)[] = [];
-  const stream = createStream<WatchEvent>(() => [...ends, onEnd].forEach((end) => end()), onAwaited);
+  const stream = createStream<WatchEvent>(() => {
+    open.delete(stream);
+    ends.forEach((end) => end());
+  }, onAwaited);
+  open.add(stream);
   const show = (change: Change) => {
     const event = eventOf(watching, change);
     if (event) stream.push(event);

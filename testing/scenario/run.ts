@@ -44,8 +44,8 @@ const UNREST_MS = 120_000;
  * history ends with the rest after a `wait` or an `advance`. What a scenario has made stays.
  *
  * @param scenario the file, or what `readScenario` made of it
- * @throws {Error} if a request is refused, a `wait` takes too long, or an `expect` does not hold: the listed states have
- * to have been seen in this order, from the very first to the last; others may lie in between
+ * @throws {Error} if a request is refused, a `wait` takes too long, or an `expect` does not hold: what was seen
+ * so far has to be what is listed, in that order and up to the last; any other state may have been skipped
  */
 export async function runScenario(
   scenario: URL | Scenario,
