@@ -41,5 +41,6 @@ export function withAllNamespaces(command: Command): Command {
 
 /** Reads all options of a command; those before its name count, too. */
 export function optionsOf<T extends object = object>(command: Command): T & ClusterOptions {
-  return { ...command.parent?.opts(), ...command.opts() } as T & ClusterOptions;
+  const before = command.parent ? optionsOf(command.parent) : {};
+  return { ...before, ...command.opts() } as T & ClusterOptions;
 }

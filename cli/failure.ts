@@ -52,12 +52,17 @@ export function verdictOf(error: unknown): Verdict {
   if (error instanceof Ended || error instanceof Interruption) return { code: error.code, lines: [] };
   // Commander has printed the help, or its complaint.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : EXIT.usage, lines: [] };
-  if (error instanceof UsageError) return { code: EXIT.usage, lines: [error.message] };
+  if (error instanceof UsageError || isUsage(error)) return { code: EXIT.usage, lines: [error.message] };
   if (error instanceof SandboxError) {
     return { code: codeOf(error), lines: [withoutTail(error.message, error.remedy), ...linesOf(error.remedy)] };
   }
   if (error instanceof Failure) return { code: EXIT.failure, lines: [error.message, ...linesOf(error.remedy)] };
   return { code: EXIT.failure, lines: [error instanceof Error ? error.message : String(error)] };
+}
+
+/** What modules below throw where a value makes no sense; RangeErrors of the language do not begin so. */
+function isUsage(error: unknown): error is RangeError {
+  return error instanceof RangeError && error.message.startsWith("Cannot ");
 }
 
 function codeOf({ code }: SandboxError): number {

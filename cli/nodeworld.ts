@@ -27,6 +27,7 @@ export function nodeWorld(): NodeWorld {
     get signal() {
       return interrupt.signal();
     },
+    fetch: globalThis.fetch,
     reach: async (where) => (await import("./cluster/reach.ts")).reachCluster(where, process.env),
     flush: async () => {
       for (const stream of [process.stdout, process.stderr]) await flushed(stream);

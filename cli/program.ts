@@ -1,22 +1,25 @@
 /** The whole command line: a table of contents over commands/. Starts nothing. @module */
 import { Command } from "commander";
 import { withCluster } from "./clusteroptions.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { getCommand } from "./commands/get.ts";
 import { installCommand } from "./commands/install.ts";
 import { keeperCommand } from "./commands/keeper.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { manifestsCommand } from "./commands/manifests.ts";
+import { poolCommand } from "./commands/pool.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { routerCommand } from "./commands/router.ts";
 import { runtimeCommand } from "./commands/runtime.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { whyCommand } from "./commands/why.ts";
 import type { World } from "./world.ts";
 
 /** Makes one command; what it needs beyond this is imported when it runs. */
 export type MakeCommand = (world: World) => Command;
 
 const GROUPS: [heading: string, commands: MakeCommand[]][] = [
-  ["Look:", [getCommand, logsCommand]],
+  ["Look:", [getCommand, whyCommand, logsCommand, poolCommand]],
   ["Run hookbox:", [
     installCommand,
     manifestsCommand,
@@ -25,6 +28,7 @@ const GROUPS: [heading: string, commands: MakeCommand[]][] = [
     routerCommand,
     runtimeCommand,
     replayCommand,
+    doctorCommand,
   ]],
 ];
 
@@ -56,6 +60,7 @@ KUBECONFIG, by ~/.kube/config, or in a Pod by its ServiceAccount.`;
 
 /** What Commander has to say goes to the world, and where it would end the process it throws. */
 function throughWorld(command: Command, world: World): Command {
+  for (const inner of command.commands) throughWorld(inner, world);
   return command.exitOverride().configureOutput({
     writeOut: (text) => world.stdout.write(text),
     writeErr: (text) => world.stderr.write(text),

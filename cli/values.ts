@@ -10,6 +10,13 @@ export function wholeNumber(option: string, text: string, least = 0, most = Numb
   throw new UsageError(`Cannot use ${option} "${text}": it is not a whole number ${range}`);
 }
 
+/** Reads a number above 0. @throws {UsageError} */
+export function aboveZero(option: string, text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isFinite(value) && value > 0) return value;
+  throw new UsageError(`Cannot use ${option} "${text}": it is not a number above 0`);
+}
+
 /** Reads a length of time into milliseconds: `30s`, `5m`, `1h30m`, or seconds. @throws {UsageError} */
 export function durationMs(option: string, text: string): number {
   const ms = parseDuration(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text);

@@ -58,5 +58,6 @@ export interface World {
   now(): Date;
   /** Fires at Ctrl-C; its reason is an {@link Interruption}. Commands then clear away what they have made. */
   signal: AbortSignal;
+  fetch: typeof fetch;
   reach(where: Where): Promise<Cluster>;
 }

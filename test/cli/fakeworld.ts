@@ -26,11 +26,14 @@ export function fakeWorld({ api, isTTY = false, input = "", ...set }: Setting = 
   written: { stdout: string; stderr: string };
 } {
   const written = { stdout: "", stderr: "" };
-  const output = (key: keyof typeof written): Output => ({
-    isTTY,
-    columns: isTTY ? 100 : undefined,
-    write: (data) => void (written[key] += typeof data === "string" ? data : new TextDecoder().decode(data)),
-  });
+  const output = (key: keyof typeof written): Output => {
+    const decoder = new TextDecoder();
+    return {
+      isTTY,
+      columns: isTTY ? 100 : undefined,
+      write: (data) => void (written[key] += typeof data === "string" ? data : decoder.decode(data, { stream: true })),
+    };
+  };
   const cluster = (namespace: string | undefined): Promise<Cluster> => {
     if (!api) return Promise.reject(new Error("Cannot reach a cluster: the test has none"));
     const read: Cluster["read"] = async (path, query) => {
@@ -48,6 +51,7 @@ export function fakeWorld({ api, isTTY = false, input = "", ...set }: Setting = 
     stderr: output("stderr"),
     now: () => NOW,
     signal: new AbortController().signal,
+    fetch: () => Promise.reject(new Error("Cannot fetch: the test has nothing to fetch")),
     reach: ({ namespace }) => cluster(namespace),
     ...set,
   };

@@ -1,0 +1,98 @@
+/** `hookbox pool`: how pools stand, how well they serve, and how large they should be. Changes nothing. @module */
+import { Command } from "commander";
+import { optionsOf, withAllNamespaces, withCluster } from "../clusteroptions.ts";
+import { UsageError } from "../failure.ts";
+import { formatOf, serialize } from "../output/print.ts";
+import { aboveZero, durationMs } from "../values.ts";
+import type { World } from "../world.ts";
+
+export function poolCommand(world: World): Command {
+  return new Command("pool")
+    .description("Show how pools serve claims, and simulate other sizes")
+    .usage("status|simulate [options] [name]")
+    .addCommand(statusCommand(world), { isDefault: true })
+    .addCommand(simulateCommand(world));
+}
+
+function statusCommand(world: World): Command {
+  const command = new Command("status")
+    .description("Show members, claims of the last hour and how many of them found a member (the default)")
+    .argument("[name]", "one pool (default: all)")
+    .option("-o, --output <format>", "json or yaml");
+  withAllNamespaces(command).action(async (name: string | undefined) => {
+    const options = optionsOf<{ output?: string }>(command);
+    const format = formatOf(options.output, ["json", "yaml"]);
+    if (name !== undefined && options.allNamespaces) {
+      throw new UsageError("Cannot show one pool of all namespaces: leave out the name or -A");
+    }
+    const { poolStatus } = await import("../pool/status.ts");
+    const { renderPoolTable } = await import("../pool/render.ts");
+    const { api, namespace } = await world.reach(options);
+    const now = world.now();
+    const rows = await poolStatus(api, options.allNamespaces ? undefined : namespace, name, now);
+    if (format === "json" || format === "yaml") return world.stdout.write(await serialize(rows, format));
+    if (rows.length === 0) return world.stderr.write(`No pools found in ${namespace} namespace.\n`);
+    world.stdout.write(renderPoolTable(rows, { now, withNamespace: options.allNamespaces ?? false }));
+  });
+  return withCluster(command);
+}
+
+interface SimulateOptions {
+  target?: string;
+  rate?: string;
+  trace?: string;
+  for?: string;
+  refill?: string;
+  start?: string;
+  output?: string;
+}
+
+const MORE = `
+Examples:
+  hookbox pool simulate python                       with the claims that have come to this pool
+  hookbox pool simulate python --rate 2 --for 1h     if two claims per second came at random
+  hookbox pool simulate --rate 2 --refill 4s         for a pool that is not there yet`;
+
+/** A pool that is not there yet is simulated without asking anybody. */
+const NO_CLUSTER = {
+  api: { send: () => Promise.reject(new Error()), watch: () => Promise.reject(new Error()) },
+  namespace: "default",
+};
+
+function simulateCommand(world: World): Command {
+  const command = new Command("simulate")
+    .description("Say how large a pool has to be")
+    .argument("[name]", "the pool; without one --refill and --rate or --trace are needed")
+    .option("--target <share>", "wanted share of claims that find a member (default: 0.99)")
+    .option("--rate <n>", "claims per second, in place of those that have come")
+    .option("--for <time>", "how long they come at that rate (default: 1h)")
+    .option("--trace <file>", "when claims come: seconds or times, one in each line")
+    .option("--refill <time>", "how long a new member takes, in place of what is measured")
+    .option("--start <time>", "how long a claim takes that finds no member, in place of what is measured")
+    .option("-o, --output <format>", "json or yaml")
+    .addHelpText("after", MORE)
+    .action(async (name: string | undefined) => {
+      const options = optionsOf<SimulateOptions>(command);
+      const format = formatOf(options.output, ["json", "yaml"]);
+      const { parseTrace, poolSimulation } = await import("../pool/study.ts");
+      const { renderSimulation } = await import("../pool/render.ts");
+      const { readFile } = await import("node:fs/promises");
+      const number = (option: string, text?: string) => text === undefined ? undefined : aboveZero(option, text);
+      const seconds = (option: string, text?: string) =>
+        text === undefined ? undefined : durationMs(option, text) / 1000;
+      const study = {
+        name,
+        target: number("--target", options.target),
+        rate: number("--rate", options.rate),
+        spanSeconds: seconds("--for", options.for),
+        refillSeconds: seconds("--refill", options.refill),
+        startSeconds: seconds("--start", options.start),
+        trace: options.trace === undefined ? undefined : parseTrace(await readFile(options.trace, "utf8")),
+      };
+      const { api, namespace } = name === undefined ? NO_CLUSTER : await world.reach(options);
+      const found = await poolSimulation(api, { ...study, namespace });
+      const text = format === "json" || format === "yaml" ? await serialize(found, format) : renderSimulation(found);
+      world.stdout.write(text);
+    });
+  return withCluster(command);
+}

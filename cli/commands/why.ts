@@ -1,0 +1,36 @@
+/** `hookbox why`: the root cause of a claim's, pool's or Sandbox's state, and what to do. Changes nothing. @module */
+import { Command } from "commander";
+import { optionsOf, withCluster } from "../clusteroptions.ts";
+import { Ended } from "../failure.ts";
+import { formatOf, serialize } from "../output/print.ts";
+import { hasColor } from "../terminal/paint.ts";
+import type { World } from "../world.ts";
+
+const MORE = `
+A bare name is that of a claim, else of a Sandbox, else of a pool. The exit code is 1 if there is nothing of that name.
+
+Examples:
+  hookbox why session
+  hookbox why pool/python`;
+
+export function whyCommand(world: World): Command {
+  const command = new Command("why")
+    .description("Say why a claim, Sandbox or pool is not ready, and what to do")
+    .argument("<name>", "its name, or claim/name, sandbox/name, pool/name")
+    .option("-o, --output <format>", "json or yaml")
+    .addHelpText("after", MORE)
+    .action(async (name: string) => {
+      const options = optionsOf<{ output?: string }>(command);
+      const format = formatOf(options.output, ["json", "yaml"]);
+      const { runWhy } = await import("../whycommand.ts");
+      const { renderFinding } = await import("../why.ts");
+      const { api, namespace } = await world.reach(options);
+      const finding = await runWhy(api, name, namespace, world.signal);
+      const text = format === "json" || format === "yaml"
+        ? await serialize(finding, format)
+        : renderFinding(finding, { color: hasColor(world.stdout, world) });
+      world.stdout.write(text);
+      if (finding.code === "NotFound") throw new Ended(1);
+    });
+  return withCluster(command);
+}

@@ -1,0 +1,165 @@
+/** `hookbox doctor` against API servers of the test's: a sound one, one without anything, one that says nothing. @module */
+import { parse } from "yaml";
+import { expect, test } from "vitest";
+import { covers } from "../../cli/doctor/server.ts";
+import type { Api } from "../../kube/api.ts";
+import { readCRDs } from "../../tools/manifests/render.ts";
+import { fakeApi, listOf, NOW, run } from "./fakeworld.ts";
+
+type Answers = Record<string, unknown>;
+const METACONTROLLER = "/apis/metacontroller.k8s.io/v1alpha1";
+const hook = (url: string) => ({ metadata: { name: "h" }, spec: { hooks: { sync: { webhook: { url } } } } });
+const engine = (...args: string[]) => ({
+  metadata: { name: "metacontroller-0" },
+  spec: { containers: [{ image: "metacontroller:v4.17.2", args }] },
+  status: { phase: "Running" },
+});
+
+function sound(): Answers {
+  const crds = readCRDs().map((text) => parse(text) as { metadata: { name: string } });
+  return {
+    "GET /version": { gitVersion: "v1.36.3", minor: "36" },
+    ...Object.fromEntries(crds.map((crd) => [
+      `GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd.metadata.name}`,
+      { ...crd, status: {} },
+    ])),
+    "GET /apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies": listOf("v1", "P", {
+      metadata: { name: "hookbox-sandboxclaim" },
+    }),
+    "GET /api/v1/pods": listOf("v1", "Pod", engine("--client-go-qps=1000", "--workers=20")),
+    [`GET ${METACONTROLLER}/compositecontrollers/sandbox`]: hook("http://hooks.test:8080/sandbox/sync"),
+    [`GET ${METACONTROLLER}/compositecontrollers/sandboxwarmpool`]: hook("http://hooks.test.svc/x/sync"),
+    [`GET ${METACONTROLLER}/decoratorcontrollers/sandboxclaim`]: hook("http://10.0.0.1:8080/x/sync"),
+    [`GET ${METACONTROLLER}/decoratorcontrollers/sandboxtemplate`]: hook("http://hooks.test:8080/x/sync"),
+    "GET /api/v1/namespaces/test/services/hooks:8080/proxy/healthz": { status: 200, body: "ok" },
+    "GET /api/v1/namespaces/test/services/hooks:80/proxy/healthz": { status: 200, body: "ok" },
+    "GET /apis/coordination.k8s.io/v1/leases": listOf("v1", "Lease", {
+      metadata: { name: "hookbox-keeper", namespace: "hookbox-system" },
+      spec: { holderIdentity: "k1", renewTime: new Date(NOW.getTime() - 2000).toISOString(), leaseDurationSeconds: 15 },
+    }),
+    "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews": { status: 201, body: { status: { allowed: true } } },
+    "GET /apis/node.k8s.io/v1/runtimeclasses": listOf("v1", "RuntimeClass", { metadata: { name: "gvisor" } }),
+    "GET /apis/storage.k8s.io/v1/storageclasses": listOf("v1", "StorageClass", {
+      metadata: { name: "fast", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
+    }),
+  };
+}
+
+const fetch = () => Promise.resolve(new Response("ok"));
+const examine = (answers: Answers, line = "doctor --router http://r") => run(line, { api: fakeApi(answers), fetch });
+const marks = (stdout: string) =>
+  stdout.split("\n").filter((text) => /^[✓!✗]/.test(text)).map((text) => text[0]).join("");
+
+test("a sound cluster has nothing but ✓, and code 0", async () => {
+  const { code, stdout, stderr } = await examine(sound());
+  expect(stdout).toMatchInlineSnapshot(`
+    "✓ API server               v1.36.3 at https://fake (the test)
+    ✓ CRD sandboxes            v1beta1
+    ✓ CRD sandboxclaims        v1beta1
+    ✓ CRD sandboxtemplates     v1beta1
+    ✓ CRD sandboxwarmpools     v1beta1
+    ✓ Policy                   claims are labelled with their pool
+    ✓ Metacontroller           metacontroller:v4.17.2, 1 Pod
+    ✓ Controllers              sandbox, sandboxwarmpool, sandboxclaim, sandboxtemplate
+    ✓ Hook sandbox             answers at hooks.test:8080
+    ✓ Hook sandboxwarmpool     answers at hooks.test.svc
+    ✓ Hook sandboxclaim        answers at 10.0.0.1:8080
+    ✓ Hook sandboxtemplate     answers at hooks.test:8080
+    ✓ Keeper                   k1 holds Lease hookbox-system/hookbox-keeper
+    ✓ Router                   answers at http://r
+    ✓ Your rights              all that SDK and command need in namespace default
+    ✓ RuntimeClasses           gvisor
+    ✓ StorageClass             fast is the default
+    "
+  `);
+  expect({ code, stderr, marks: marks(stdout) }).toEqual({ code: 0, stderr: "", marks: "✓".repeat(17) });
+});
+
+test("each thing that is wrong has its mark and its remedy", async () => {
+  const bad: [string, unknown, RegExp][] = [
+    ["GET /apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies", undefined, /! Policy .*before 1.36/],
+    ["GET /api/v1/pods", listOf("v1", "Pod", engine("--workers=20")), /! Metacontroller .*5 requests per second\n +→ /],
+    [
+      "GET /api/v1/pods",
+      listOf("v1", "Pod", engine("--apply-strategy", "server-side-apply")),
+      /✗ Metacontroller .*server-side/,
+    ],
+    ["GET /api/v1/pods", listOf("v1", "Pod"), /! Metacontroller +no Pod of it is seen\n +→ Install Metacontroller/],
+    [`GET ${METACONTROLLER}/compositecontrollers/sandbox`, undefined, /✗ Controllers +missing: sandbox\n +→ /],
+    [
+      "GET /api/v1/namespaces/test/services/hooks:80/proxy/healthz",
+      undefined,
+      /✗ Hook sandboxwarmpool +does not answer/,
+    ],
+    ["GET /apis/coordination.k8s.io/v1/leases", listOf("v1", "Lease"), /✗ Keeper +there is no Lease hookbox-keeper/],
+    [
+      "GET /apis/coordination.k8s.io/v1/leases",
+      listOf("v1", "Lease", {
+        metadata: { name: "hookbox-keeper", namespace: "a" },
+        spec: { holderIdentity: "k1", renewTime: "2026-11-21T11:58:00Z", leaseDurationSeconds: 15 },
+      }),
+      /✗ Keeper +nobody has renewed Lease a\/hookbox-keeper for 2m/,
+    ],
+    [
+      "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+      { status: 201, body: { status: { allowed: false } } },
+      /✗ Your rights +in namespace default you may not create sandboxclaims, /,
+    ],
+    ["GET /apis/node.k8s.io/v1/runtimeclasses", listOf("v1", "R"), /! RuntimeClasses +none/],
+    [
+      "GET /apis/storage.k8s.io/v1/storageclasses",
+      listOf("v1", "S"),
+      /! StorageClass +no default \(there is none at all\)/,
+    ],
+  ];
+  // Several at once, but one answer for each request.
+  for (let left = bad; left.length > 0;) {
+    const now = left.filter(([request], i) => left.findIndex(([other]) => other === request) === i);
+    left = left.filter((one) => !now.includes(one));
+    const { code, stdout } = await examine({ ...sound(), ...Object.fromEntries(now) });
+    for (const [, , words] of now) expect(stdout).toMatch(words);
+    expect(code).toBe(now.some(([, , { source }]) => source.startsWith("✗")) ? 1 : 0);
+  }
+});
+
+test("a CRD of another version is said to be stale, one that is missing fails", async () => {
+  const request = "GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions/sandboxes.agents.x-k8s.io";
+  const answers = sound();
+  const stale = structuredClone(answers[request]) as { spec: { versions: { schema?: unknown }[] } };
+  for (const version of stale.spec.versions) version.schema = { openAPIV3Schema: { type: "object" } };
+  expect((await examine({ ...answers, [request]: stale })).stdout).toMatch(/! CRD sandboxes +.*not as this version/);
+  const missing = await examine({ ...answers, [request]: undefined });
+  expect(missing).toMatchObject({ code: 1, stdout: expect.stringMatching(/✗ CRD sandboxes .*\n +→ Install them/) });
+});
+
+test("nothing else is asked of an API server that is too old", async () => {
+  const { code, stdout } = await examine({ "GET /version": { gitVersion: "v1.27.1", minor: "27+" } });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^✗ API server +v1.27.1 at .*\n +→ Use Kubernetes 1.29 or later.\n$/);
+});
+
+test("without an API server the first line says all", async () => {
+  const api: Api = { ...fakeApi({}), send: () => Promise.reject(new Error("Cannot reach https://fake: refused")) };
+  const { code, stdout } = await run("doctor", { api });
+  expect({ code, stdout }).toEqual({
+    code: 1,
+    stdout: "✗ API server               Cannot reach https://fake: refused\n" +
+      "                           → Check --kubeconfig, --context and whether the cluster runs.\n",
+  });
+});
+
+test("-o json is a list; colours come on a terminal only, and not with NO_COLOR", async () => {
+  const list = JSON.parse((await examine(sound(), "doctor --router http://r -o json")).stdout);
+  expect(list[0]).toMatchObject({ mark: "ok", what: "API server" });
+  const setting = { api: fakeApi(sound()), fetch, isTTY: true };
+  expect((await run("doctor", setting)).stdout).toContain("\x1b[32m✓\x1b[0m");
+  expect((await run("doctor", { ...setting, env: { NO_COLOR: "1" } })).stdout).not.toContain("\x1b");
+});
+
+test("covers() takes defaults that the API server has added, and nothing that is missing", () => {
+  expect(covers({ a: 1, b: [{ c: 1, d: 2 }] }, { a: 1, b: [{ c: 1 }] })).toBe(true);
+  expect(covers({ a: 1 }, { a: 1, b: undefined })).toBe(true);
+  expect(covers({ a: 1 }, { a: 2 })).toBe(false);
+  expect(covers({ b: [1] }, { b: [1, 2] })).toBe(false);
+  expect(covers(null, {})).toBe(false);
+});
