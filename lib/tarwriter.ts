@@ -15,8 +15,8 @@ export interface TarWriter {
   putFile(header: TarHeader & { size: number }, chunks: AsyncIterable<Uint8Array>): Promise<void>;
   /** No more entries come: the tar ends after the last one. */
   end(): void;
-  /** Fails the tar: its reader gets the error. */
-  fail(error: Error): void;
+  /** Fails the tar: its reader gets the error. Without an error nobody wants the rest, and it just ends. */
+  fail(error?: Error): void;
   /** The reader has left, or the tar has failed: nobody wants more. */
   isOver(): boolean;
   /** The tar itself, once. Leaving it ends the writer. */
@@ -27,6 +27,8 @@ export interface TarWriter {
 export function createTarWriter(): TarWriter {
   const tar = pack();
   const { room, chunks } = pace(tar);
+  // Its reader learns of an error by reading; one that has not begun must not end the process.
+  tar.on("error", () => {});
   return {
     put: async (header) => {
       await room();

@@ -4,6 +4,7 @@ import type { Inside } from "../inside/inside.ts";
 import type { Disk, Entry } from "./entry.ts";
 import { describe, exists, listFolder, makeDir, readDisk, remove, rename } from "./manage.ts";
 import { type Bytes, readFile, type ReadFormat, type ReadOptions } from "./read.ts";
+import { download, type TransferOptions, type Transferred, upload } from "./transfer.ts";
 import { type FileData, type FileToWrite, writeAll, writeFile, type WriteOptions } from "./write.ts";
 
 /**
@@ -98,6 +99,43 @@ export interface Files {
    */
   remove(path: string, options?: CallOptions & { recursive?: boolean | undefined }): Promise<void>;
 
+  /**
+   * Sends a file or a folder of this machine up, as one stream: modes, times and symlinks are kept, owners are not.
+   * Not in browsers.
+   *
+   * `remotePath` is what it becomes: a file of that name, or a folder into which the contents go beside what is there.
+   * A file goes *into* a path that ends with a slash. Files that are there are replaced, each whole or not at all; if it
+   * fails on the way those before stay. It is not repeated.
+   *
+   * ```ts
+   * await sandbox.files.upload("./project", "project", { filter: (path) => path !== "node_modules" });
+   * ```
+   *
+   * @throws {Error} of Node for what fails on this machine, with its `code`, such as `ENOENT`
+   * @throws {InvalidArgumentError | ConflictError} if something else is where a file or folder belongs
+   */
+  upload(localPath: string, remotePath: string, options?: TransferOptions): Promise<Transferred>;
+
+  /**
+   * Brings a file or a folder down to this machine, with modes, times and symlinks. Not in browsers.
+   *
+   * `localPath` is what it becomes, as with `upload`. Whatever the sandbox sends, nothing is written outside of
+   * `localPath`: names that lead out end the download, symlinks that lead out are skipped, and so is what is neither file, folder
+   * nor symlink. Files that are there are replaced, each whole or not at all; if it fails on the way those before stay.
+   *
+   * A single file goes on where a broken connection ended; a folder does not.
+   *
+   * ```ts
+   * const { files, skipped } = await sandbox.files.download("project/dist", "./dist");
+   * ```
+   *
+   * @throws {FileNotFoundError}
+   * @throws {ConflictError} if on this machine something that is no folder, were it a symlink to one, is where a folder
+   * belongs, or a folder where a file does
+   * @throws {Error} of Node for what fails on this machine, with its `code`, such as `ENOSPC`
+   */
+  download(remotePath: string, localPath: string, options?: TransferOptions): Promise<Transferred>;
+
   /** Says how full the disk of the root is. */
   disk(options?: CallOptions): Promise<Disk>;
 }
@@ -119,6 +157,8 @@ export function createFiles(inside: Inside): Files {
     makeDir: (path, options = {}) => makeDir(inside, path, options),
     rename: (from, to, options = {}) => rename(inside, from, to, options),
     remove: (path, options = {}) => remove(inside, path, options),
+    upload: (localPath, remotePath, options = {}) => upload(inside, localPath, remotePath, options),
+    download: (remotePath, localPath, options = {}) => download(inside, remotePath, localPath, options),
     disk: (options = {}) => readDisk(inside, options),
   };
 }

@@ -10,8 +10,8 @@ export interface Proxy {
   connections(): number;
   /** Breaks what is open now. */
   breakOff(): void;
-  /** The next connection breaks once it has brought so many bytes of an answer. */
-  breakAfter(...bytes: number[]): void;
+  /** After so many bytes of answers, over all connections, the one that brought the last of them breaks; then after the next number. */
+  breakAfter(first: number, ...more: number[]): void;
   /** Breaks what is open, and new connections at once, until this is called with false. */
   refuse(yes: boolean): void;
 }
@@ -20,13 +20,13 @@ export interface Proxy {
 export async function aProxy(target: number): Promise<Proxy> {
   const open = new Set<Socket>();
   const limits: number[] = [];
+  let left = Infinity;
   let connections = 0;
   let refusing = false;
   const server = createServer((client) => {
     if (refusing) return void client.destroy();
     connections++;
     const behind = connect(target, "127.0.0.1");
-    let left = limits.shift() ?? Infinity;
     for (const socket of [client, behind]) {
       open.add(socket);
       socket.on("error", () => {});
@@ -38,9 +38,14 @@ export async function aProxy(target: number): Promise<Proxy> {
     }
     client.pipe(behind);
     behind.on("data", (chunk) => {
-      client.write(chunk.subarray(0, left), () => left <= 0 && client.destroy());
-      left -= chunk.length;
-      if (left <= 0) behind.pause();
+      if (chunk.length < left) {
+        left -= chunk.length;
+        return void client.write(chunk);
+      }
+      behind.pause();
+      client.write(chunk.subarray(0, left), () => client.destroy());
+      left = limits.shift() ?? Infinity;
+      return undefined;
     });
     return undefined;
   });
@@ -55,7 +60,10 @@ export async function aProxy(target: number): Promise<Proxy> {
     port: (server.address() as AddressInfo).port,
     connections: () => connections,
     breakOff,
-    breakAfter: (...bytes) => void limits.push(...bytes),
+    breakAfter: (first, ...more) => {
+      left = first;
+      limits.splice(0, Infinity, ...more);
+    },
     refuse: (yes) => {
       refusing = yes;
       if (yes) breakOff();

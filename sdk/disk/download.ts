@@ -1,0 +1,92 @@
+/** Brings a file or folder of a sandbox to the caller's disk. @module */
+import { mkdir, realpath } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { AuthorizationError, ConnectionError, InvalidArgumentError, SandboxError } from "../errors.ts";
+import type { Entry } from "../files/entry.ts";
+import { describe } from "../files/manage.ts";
+import { endpointPath } from "../files/paths.ts";
+import { readChunks } from "../files/read.ts";
+import type { TransferOptions, Transferred } from "../files/transfer.ts";
+import type { Inside } from "../inside/inside.ts";
+import { chunksOf } from "../inside/streams.ts";
+import { writeWhole } from "./place.ts";
+import { createTally } from "./tally.ts";
+import { BadTarError, unpackInto } from "./unpack.ts";
+
+/** Brings it. @throws as `Files.download` */
+export async function downloadPath(
+  inside: Inside,
+  remotePath: string,
+  localPath: string,
+  options: TransferOptions,
+): Promise<Transferred> {
+  const entry = await followed(inside, remotePath, options);
+  if (entry.type === "directory") return await downloadFolder(inside, entry.path, localPath, options);
+  if (entry.type === "file") return await downloadFile(inside, entry, localPath, options);
+  throw new InvalidArgumentError(`Cannot download ${JSON.stringify(remotePath)}: it is neither a file nor a folder`, {
+    object: inside.object,
+  });
+}
+
+async function followed(inside: Inside, path: string, options: TransferOptions): Promise<Entry> {
+  const entry = await describe(inside, path, options);
+  if (entry.type !== "symlink") return entry;
+  if (entry.target !== undefined) return await describe(inside, entry.target, options);
+  throw new AuthorizationError(`Cannot download ${JSON.stringify(path)}: it leads out of the root`, {
+    object: inside.object,
+  });
+}
+
+/** Through the endpoint of files, which a broken connection does not end. */
+async function downloadFile(
+  inside: Inside,
+  { path, size, mode, modifiedAt }: Entry,
+  localPath: string,
+  { onProgress, signal }: TransferOptions,
+): Promise<Transferred> {
+  const tally = createTally(onProgress, size);
+  // "to/" is a folder to put it into, under its own name.
+  const target = /[/\\]$/.test(localPath) ? join(localPath, basename(path)) : localPath;
+  await mkdir(dirname(target), { recursive: true });
+  await writeWhole(target, tally.watch(readChunks(inside, path, { signal })), { mode, modifiedAt });
+  tally.file();
+  return tally.done;
+}
+
+async function downloadFolder(
+  inside: Inside,
+  path: string,
+  localPath: string,
+  { onProgress, filter, signal }: TransferOptions,
+): Promise<Transferred> {
+  const tally = createTally(onProgress, undefined);
+  const action = `download ${JSON.stringify(path)}`;
+  const answer = await inside.request(endpointPath("archive", path), { signal, action, repeatable: true });
+  try {
+    await mkdir(localPath, { recursive: true });
+    await unpackInto(bodyOf(answer, inside, action, signal), { folder: await realpath(localPath), filter, tally });
+  } catch (error) {
+    if (!(error instanceof BadTarError)) throw error;
+    throw new SandboxError("INTERNAL", `Cannot ${action}: ${error.message}`, {
+      object: inside.object,
+      reason: "BAD_ARCHIVE",
+      cause: error,
+    });
+  }
+  return tally.done;
+}
+
+async function* bodyOf(
+  { body }: Response,
+  { object }: Inside,
+  action: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  if (!body) return;
+  try {
+    yield* chunksOf(body);
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new ConnectionError(`Cannot ${action} to its end: the connection broke`, { object, cause });
+  }
+}

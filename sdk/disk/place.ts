@@ -1,0 +1,120 @@
+/** Puts files, folders and links below one folder of the caller's disk; nothing that it is told leads out of there. @module */
+import { randomUUID } from "node:crypto";
+import { chmod, lstat, mkdir, open, rename, symlink, unlink, utimes } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { ConflictError } from "../errors.ts";
+
+/** A name or a link that would lead out of the folder. */
+export class LeadsOutError extends Error {
+  override name = "LeadsOutError";
+}
+
+/** What a file is to be like. */
+export interface Dress {
+  /** Permission bits. */
+  mode: number;
+  modifiedAt: Date;
+}
+
+/** A folder to put things below. Paths are parts, from {@link partsOf}. */
+export interface Place {
+  /** Makes a folder and those above it. @throws {ConflictError} if one of them is something else, were it a symlink to a folder */
+  folder(parts: string[]): Promise<void>;
+  /** Writes a file whole or not at all; what is there is replaced, a symlink itself. */
+  file(parts: string[], content: AsyncIterable<Uint8Array>, dress: Dress): Promise<void>;
+  /** Makes a symlink. @throws {LeadsOutError} if it leads out of the folder, or might */
+  link(parts: string[], linkname: string): Promise<void>;
+  /** Sets modes and times of a folder, after everything in it is written. */
+  dress(parts: string[], dress: Dress): Promise<void>;
+}
+
+/** Takes the name of an entry apart. @throws {LeadsOutError} if it is absolute, has "..", or what this system takes for such */
+export function partsOf(name: string): string[] {
+  const parts = name.split("/").filter((part) => part !== "" && part !== ".");
+  const isForeign = sep === "\\" && /[\\:]/.test(name);
+  if (name.startsWith("/") || parts.includes("..") || name.includes("\0") || isForeign) {
+    throw new LeadsOutError(`${JSON.stringify(name)} leads out of the folder`);
+  }
+  return parts;
+}
+
+/** Makes a place of a folder that is there. @param top its real path, without symlinks */
+export function createPlace(top: string): Place {
+  const at = (parts: string[]) => join(top, ...parts);
+  // Folders that were seen to be real ones: nothing here ever replaces a folder.
+  const known = new Set([""]);
+  const folder = async (parts: string[]) => {
+    for (let depth = 1; depth <= parts.length; depth++) {
+      const path = parts.slice(0, depth).join("/");
+      if (known.has(path)) continue;
+      await makeRealFolder(at(parts.slice(0, depth)));
+      known.add(path);
+    }
+  };
+  return {
+    folder,
+    file: async (parts, content, dress) => {
+      await folder(parts.slice(0, -1));
+      await writeWhole(at(parts), content, dress);
+    },
+    link: async (parts, linkname) => {
+      checkLink(parts, linkname);
+      await folder(parts.slice(0, -1));
+      await putInPlace(at(parts), (beside) => symlink(linkname, beside));
+    },
+    dress: async (parts, { mode, modifiedAt }) => {
+      await utimes(at(parts), modifiedAt, modifiedAt);
+      await chmod(at(parts), mode);
+    },
+  };
+}
+
+/**
+ * Only "..", "..", then names: a ".." behind a name that is a symlink itself goes up from where that one leads, which may
+ * be higher up than it looks.
+ */
+function checkLink(parts: string[], linkname: string): void {
+  const steps = linkname.split("/").filter((step) => step !== "" && step !== ".");
+  const ups = steps.findIndex((step) => step !== "..");
+  const up = ups === -1 ? steps.length : ups;
+  const isForeign = sep === "\\" && /[\\:]/.test(linkname);
+  if (linkname.startsWith("/") || isForeign || up > parts.length - 1 || steps.slice(up).includes("..")) {
+    throw new LeadsOutError(`it leads out of the folder, to ${JSON.stringify(linkname)}`);
+  }
+}
+
+async function makeRealFolder(path: string): Promise<void> {
+  await mkdir(path).catch(async (error) => {
+    if (error.code !== "EEXIST") throw error;
+    if ((await lstat(path)).isDirectory()) return;
+    throw new ConflictError(`Cannot make folder ${JSON.stringify(path)}: something that is no folder is there`);
+  });
+}
+
+/** Writes a file beside its place and then puts it there. */
+export async function writeWhole(path: string, content: AsyncIterable<Uint8Array>, dress: Dress): Promise<void> {
+  await putInPlace(path, async (beside) => {
+    const handle = await open(beside, "wx", 0o600);
+    try {
+      for await (const chunk of content) await handle.writeFile(chunk);
+      await handle.utimes(dress.modifiedAt, dress.modifiedAt);
+      await handle.chmod(dress.mode);
+    } finally {
+      await handle.close();
+    }
+  });
+}
+
+async function putInPlace(path: string, make: (beside: string) => Promise<void>): Promise<void> {
+  const beside = join(path, "..", `.hookbox-download-${randomUUID()}`);
+  try {
+    await make(beside);
+    await rename(beside, path);
+  } catch (error) {
+    await unlink(beside).catch(() => {});
+    const isFolder = await lstat(path).then((stats) => stats.isDirectory(), () => false);
+    const isTaken = ["EISDIR", "ENOTEMPTY", "EEXIST", "EPERM"].includes((error as { code: string }).code);
+    if (!isFolder || !isTaken) throw error;
+    throw new ConflictError(`Cannot write ${JSON.stringify(path)}: a folder is there`);
+  }
+}

@@ -1,0 +1,115 @@
+/** Unpacks a tar from a sandbox, which may be hostile, into a folder of the caller's disk. @module */
+import { pipeline } from "node:stream/promises";
+import { extract, type Header } from "tar-stream";
+import type { TransferOptions } from "../files/transfer.ts";
+import { createPlace, type Dress, LeadsOutError, partsOf, type Place } from "./place.ts";
+import type { Tally } from "./tally.ts";
+
+/** A tar that is none, is cut off, or wants to write elsewhere. */
+export class BadTarError extends Error {
+  override name = "BadTarError";
+}
+
+/** How to unpack. */
+export interface UnpackOptions {
+  /** Real path of the folder to unpack into. */
+  folder: string;
+  filter: TransferOptions["filter"];
+  tally: Tally;
+}
+
+interface Unpacking extends UnpackOptions {
+  place: Place;
+  /** Modes of folders wait for the end: one without the right to write would keep its own files out. */
+  folders: { parts: string[]; dress: Dress }[];
+  /** Folder that is left out with all that is in it. */
+  left?: string;
+}
+
+type TarEntry = AsyncIterable<unknown> & { header: Header };
+
+/**
+ * Unpacks it, file by file as it arrives; what came before a failure stays.
+ *
+ * @throws {BadTarError | ConflictError} or whatever the source or the disk failed of
+ */
+export async function unpackInto(source: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<void> {
+  const unpacking: Unpacking = { ...options, place: createPlace(options.folder), folders: [] };
+  let broken: unknown;
+  const tar = extract();
+  const reading = pipeline(recording(source, (error) => broken = error), tar);
+  reading.catch(() => {});
+  try {
+    for await (const entry of tar) {
+      await unpackEntry(unpacking, entry);
+      entry.resume();
+    }
+    await reading;
+  } catch (error) {
+    throw broken ?? whatFailed(error, await reading.then(() => undefined, (why) => why));
+  }
+  for (const { parts, dress } of unpacking.folders.reverse()) await unpacking.place.dress(parts, dress);
+}
+
+async function* recording(source: AsyncIterable<Uint8Array>, onError: (error: unknown) => void) {
+  try {
+    yield* source;
+  } catch (error) {
+    onError(error);
+    throw error;
+  }
+}
+
+async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void> {
+  const { place, tally } = unpacking;
+  const { name, type, mode, mtime = new Date(0), linkname } = entry.header;
+  const parts = safeParts(name);
+  if (parts.length === 0 || isLeftOut(unpacking, parts.join("/"), type)) return;
+  const dress = { mode: (mode ?? (type === "directory" ? 0o755 : 0o644)) & 0o777, modifiedAt: mtime };
+  if (type === "directory") {
+    await place.folder(parts);
+    unpacking.folders.push({ parts, dress });
+    tally.done.directories++;
+  } else if (type === "file" || type === "contiguous-file") {
+    await place.file(parts, tally.watch(entry as AsyncIterable<Uint8Array>), dress);
+    tally.file();
+  } else if (type === "symlink") {
+    await makeLink(unpacking, parts, linkname ?? "");
+  } else {
+    tally.skip(name, `it is a ${type}`);
+  }
+}
+
+function safeParts(name: string): string[] {
+  try {
+    return partsOf(name);
+  } catch (error) {
+    if (!(error instanceof LeadsOutError)) throw error;
+    throw new BadTarError(`the sandbox sent the name ${JSON.stringify(name)}, which leads out of the folder`);
+  }
+}
+
+function isLeftOut(unpacking: Unpacking, path: string, type: Header["type"]): boolean {
+  if (unpacking.left !== undefined && path.startsWith(unpacking.left)) return true;
+  const known = type === "directory" || type === "symlink" ? type : "file";
+  if (unpacking.filter?.(path, known) !== false) return false;
+  if (type === "directory") unpacking.left = `${path}/`;
+  return true;
+}
+
+async function makeLink({ place, tally }: Unpacking, parts: string[], linkname: string): Promise<void> {
+  try {
+    await place.link(parts, linkname);
+    tally.done.links++;
+  } catch (error) {
+    if (!(error instanceof LeadsOutError)) throw error;
+    tally.skip(parts.join("/"), error.message);
+  }
+}
+
+/** tar-stream only says that it was destroyed; what was wrong with the tar is what ended the pipeline. */
+function whatFailed(error: unknown, why: unknown): unknown {
+  const cause = (error as { code?: string }).code === "STREAM_DESTROYED" ? why ?? error : error;
+  const isParser = cause instanceof Error && /tar header|Invalid header|Unexpected end|exceeds max/.test(cause.message);
+  return isParser ? new BadTarError("the sandbox sent no whole tar") : cause;
+}
