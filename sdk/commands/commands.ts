@@ -9,6 +9,7 @@ import { repeating } from "../inside/repeat.ts";
 import { collect } from "./collect.ts";
 import { type Control, controlOf } from "./control.ts";
 import { eventsOf, type ProcessEvent } from "./events.ts";
+import { eventsOfExec, lacksRuntime, startByExec } from "./exec.ts";
 import { handleOf } from "./handle.ts";
 import type { CommandHandle, CommandInfo, CommandOptions, CommandResult, Commands, RunOptions } from "./types.ts";
 
@@ -45,8 +46,32 @@ export function createCommands(inside: Inside): Commands {
 
 const clientOf = ({ transport }: Inside) => createClient(ProcessesService, transport);
 
-/** Runs it to its end; a call that gives up kills it. */
 async function runThrough(inside: Inside, command: string | string[], options: RunOptions): Promise<CommandResult> {
+  if (inside.known.runtime === false) return await runByExec(inside, command, options);
+  try {
+    return await runByRuntime(inside, command, options);
+  } catch (error) {
+    if (await lacksRuntime(inside, error)) return await runByExec(inside, command, options);
+    throw error;
+  }
+}
+
+/** Runs it without a runtime; a call that gives up leaves it to itself. */
+async function runByExec(inside: Inside, command: string | string[], options: RunOptions): Promise<CommandResult> {
+  const { stdin, timeoutMs, signal } = options;
+  const action = `run ${wordsFor(command)}`;
+  const session = await startByExec(inside.route, command, { ...options, stdin: stdin !== undefined });
+  if (stdin !== undefined && stdin !== true) feed(session, stdin).catch(() => {});
+  try {
+    return await collect(eventsOfExec(session, action, timeoutMs), { ...options, action, object: inside.object });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+/** Runs it to its end; a call that gives up kills it. */
+async function runByRuntime(inside: Inside, command: string | string[], options: RunOptions): Promise<CommandResult> {
   const { signal, stdin, timeoutMs } = options;
   const action = `run ${wordsFor(command)}`;
   const start = { ...requestOf(command, options), lossless: true };
@@ -121,9 +146,12 @@ export function requestOf(
 }
 
 /** Sends input whole, and ends it; a command that does not read it to its end is no failure. */
-async function feed(process: Control, stdin: string | Uint8Array | ReadableStream<Uint8Array>): Promise<void> {
+async function feed(
+  process: { write(data: Uint8Array): Promise<void>; closeStdin(): Promise<void> },
+  stdin: string | Uint8Array | ReadableStream<Uint8Array>,
+): Promise<void> {
   if (stdin instanceof ReadableStream) { for await (const chunk of stdin) await process.write(chunk); }
-  else await process.write(stdin);
+  else await process.write(typeof stdin === "string" ? new TextEncoder().encode(stdin) : stdin);
   await process.closeStdin();
 }
 

@@ -27,6 +27,8 @@ export type Source =
 
 /** Waits before it is tried to go on, in milliseconds; events begin them anew. */
 const WAITS_MS = [0, 100, 400, 1600, 3000, 5000];
+/** The same, where nothing inside has ever answered. */
+const FIRST_WAITS_MS = [0, 100, 400];
 /** How much is received before that is said: well under what may be on its way. */
 const ACKNOWLEDGE_BYTES = 256 * 1024;
 /** What goes on with a command wakes nobody: if the sandbox was suspended, the command is gone. */
@@ -58,7 +60,7 @@ export async function* eventsOf(
       signal?.throwIfAborted();
       const error = errorOfConnect(thrown, action, inside.object);
       if (error instanceof NotFoundError && follower.hasStarted()) throw restarted(inside, action, error);
-      const wait = WAITS_MS[failures++];
+      const wait = (inside.known.runtime ? WAITS_MS : FIRST_WAITS_MS)[failures++];
       if (!(error instanceof ConnectionError) || wait === undefined) throw error;
       await pause(wait, signal);
     }

@@ -72,7 +72,12 @@ export interface CommandInfo {
   exitCode: number | undefined;
 }
 
-/** Commands of one sandbox. */
+/**
+ * Commands of one sandbox.
+ *
+ * In a sandbox without hookbox's runtime, and with the API server at hand, commands that are waited for run as those of
+ * `kubectl exec` do: in the first container, and who gives up leaves them running.
+ */
 export interface Commands {
   /** Runs a command in the background: returns once it has started. */
   run(command: string | string[], options: RunOptions & { background: true }): Promise<CommandHandle>;

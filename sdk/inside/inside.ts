@@ -26,6 +26,8 @@ export interface Inside {
   /** Speaks Connect to the services on that port; calls are sent once. */
   transport: Transport;
   route: Route;
+  /** What is known by now: whether hookbox's runtime is inside; undefined: nobody has asked, or it has not answered. */
+  known: { runtime: boolean | undefined };
 }
 
 /**
@@ -35,13 +37,16 @@ export interface Inside {
  */
 export function createInside(route: Route, object: ObjectRef, token: string | undefined): Inside {
   const authorization: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const known: Inside["known"] = { runtime: undefined };
   return {
     object,
     route,
+    known,
     async request(path, { repeatable = false, action, headers, ...request }) {
       const send = () => route.fetch(RUNTIME_PORT, path, { ...request, headers: { ...authorization, ...headers } });
       const isStream = request.body instanceof ReadableStream;
       const answer = isStream ? await send() : await repeating(send, { repeatable, signal: request.signal });
+      if (answer.ok) known.runtime = true;
       if (answer.ok) return answer;
       throw await errorOfAnswer(answer, action, object);
     },
@@ -57,6 +62,7 @@ export function createInside(route: Route, object: ObjectRef, token: string | un
           body: init?.body as RouteRequest["body"],
           signal: init?.signal ?? undefined,
         });
+        if (answer.ok) known.runtime = true;
         return answer.ok ? answer : await errorOfService(answer, object);
       },
     }),

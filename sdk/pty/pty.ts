@@ -2,9 +2,9 @@
 import { collect } from "../commands/collect.ts";
 import { requestOf } from "../commands/commands.ts";
 import { controlOf } from "../commands/control.ts";
-import { eventsOf } from "../commands/events.ts";
+import { eventsOf, type ProcessEvent } from "../commands/events.ts";
+import { eventsOfExec, lacksRuntime, startByExec } from "../commands/exec.ts";
 import type { CommandOptions } from "../commands/types.ts";
-import { errorOfConnect } from "../inside/connecterrors.ts";
 import type { Inside } from "../inside/inside.ts";
 
 /** Size of a terminal, in characters; each from 1 to 65535. */
@@ -23,11 +23,12 @@ export interface PTYOptions extends CommandOptions, TerminalSize {
 
 /** A terminal. */
 export interface Terminal {
-  processId: number;
+  /** Undefined in a sandbox without hookbox's runtime. */
+  processId: number | undefined;
   /** Types, once. */
   write(data: string | Uint8Array): Promise<void>;
   resize(size: TerminalSize): Promise<void>;
-  /** Ends the program and all it has started; false if it has ended. */
+  /** Ends the program and all it has started; false if it has ended. Without the runtime: hangs up. */
   kill(): Promise<boolean>;
   /** Resolves when the program has ended; -1 where a signal ended it. */
   wait(): Promise<{ exitCode: number }>;
@@ -35,34 +36,77 @@ export interface Terminal {
 
 /** Terminals of one sandbox. */
 export interface PTY {
-  /** Opens a terminal and starts a program on it. Its output goes on through broken connections. */
+  /**
+   * Opens a terminal and starts a program on it. With hookbox's runtime inside its output goes on through broken
+   * connections; without, where the API server is at hand, it is a terminal as `kubectl exec -it` opens it.
+   *
+   * ```ts
+   * const terminal = await sandbox.pty.create({ cols: 80, rows: 24, onData: (bytes) => process.stdout.write(bytes) });
+   * await terminal.write("ls -l\n");
+   * ```
+   */
   create(options: PTYOptions): Promise<Terminal>;
 }
 
 const SHELL = ["/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash -l; else exec sh -l; fi"];
+const ACTION = "open a terminal";
 
 /** Makes them. */
 export function createPTY(inside: Inside): PTY {
   return {
-    async create({ cols, rows, command = SHELL, onData = () => {}, signal, ...options }) {
-      const action = "open a terminal";
-      const start = { ...requestOf(command, options), pty: { cols, rows }, stdin: true, lossless: true };
-      const events = eventsOf(inside, { start }, action, signal);
-      const first = await events.next().catch((error) => {
-        signal?.throwIfAborted();
-        throw errorOfConnect(error, action, inside.object);
-      });
-      const processId = first.value?.type === "started" ? first.value.processId : 0;
-      const { write, resize, kill } = controlOf(inside, processId);
-      const ended = collect(told(events, onData), { action, object: inside.object, maxOutputLength: 0 });
-      // Who gives up, or stops listening, leaves nothing running; who does not wait is told of no failure.
-      ended.catch(() => kill().catch(() => {}));
-      return { processId, write, resize, kill: () => kill(), wait: async () => ({ exitCode: (await ended).exitCode }) };
+    async create(options) {
+      if (inside.known.runtime === false) return await openByExec(inside, options);
+      try {
+        return await openByRuntime(inside, options);
+      } catch (error) {
+        if (await lacksRuntime(inside, error)) return await openByExec(inside, options);
+        throw error;
+      }
     },
   };
 }
 
-async function* told(events: ReturnType<typeof eventsOf>, onData: (bytes: Uint8Array) => void | Promise<void>) {
+async function openByRuntime(inside: Inside, options: PTYOptions): Promise<Terminal> {
+  const { cols, rows, command = SHELL, onData, signal, ...more } = options;
+  const start = { ...requestOf(command, more), pty: { cols, rows }, stdin: true, lossless: true };
+  const events = eventsOf(inside, { start }, ACTION, signal);
+  const first = await events.next();
+  const processId = first.value?.type === "started" ? first.value.processId : 0;
+  const { write, resize, kill } = controlOf(inside, processId);
+  const wait = follow(inside, events, onData, kill);
+  return { processId, write, resize, kill: () => kill(), wait };
+}
+
+async function openByExec(inside: Inside, options: PTYOptions): Promise<Terminal> {
+  const { cols, rows, command = SHELL, onData, timeoutMs } = options;
+  const session = await startByExec(inside.route, command, { ...options, stdin: true, size: { cols, rows } });
+  let isOpen = true;
+  const kill = () => {
+    const was = isOpen;
+    session.close();
+    return Promise.resolve(was);
+  };
+  const wait = follow(inside, eventsOfExec(session, ACTION, timeoutMs), onData, kill);
+  wait().then(() => isOpen = false, () => isOpen = false);
+  const write: Terminal["write"] = (data) =>
+    session.write(typeof data === "string" ? new TextEncoder().encode(data) : data);
+  return { processId: undefined, write, resize: session.resize, kill, wait };
+}
+
+/** Shows what comes, to its end. Who gives up, or stops listening, leaves nothing running. */
+function follow(
+  { object }: Inside,
+  events: AsyncIterable<ProcessEvent>,
+  onData: PTYOptions["onData"] = () => {},
+  kill: () => Promise<boolean>,
+): Terminal["wait"] {
+  const ended = collect(told(events, onData), { action: ACTION, object, maxOutputLength: 0 });
+  // Who does not wait is told of no failure.
+  ended.catch(() => kill().catch(() => {}));
+  return async () => ({ exitCode: (await ended).exitCode });
+}
+
+async function* told(events: AsyncIterable<ProcessEvent>, onData: NonNullable<PTYOptions["onData"]>) {
   for await (const event of events) {
     if (event.type === "output") await onData(event.bytes);
     yield event;

@@ -1,6 +1,6 @@
 /** Straight to the Pod, or through what leads there: looks for it once, and again when it has moved. @module */
 import { ConnectionError, type ObjectRef } from "../errors.ts";
-import type { Route } from "./route.ts";
+import type { ExecRequest, ExecSession, Route } from "./route.ts";
 import { send } from "./send.ts";
 
 /** Where the Sandbox's Pod is. */
@@ -23,6 +23,8 @@ export interface PodAccess {
   find(wishes: PodWishes): Promise<PodPlace>;
   /** Returns where a port of the Pod is reached from here. */
   reach(pod: PodPlace, port: number): Promise<URL>;
+  /** Runs a command in the Pod; absent: not on this way. */
+  exec?(pod: PodPlace, request: ExecRequest): Promise<ExecSession>;
   close(): Promise<void>;
 }
 
@@ -33,7 +35,7 @@ const TRUSTED_MS = 10_000;
 
 /** Makes it for a Sandbox. */
 export function createPodRoute(access: PodAccess, namespace: string, name: string): Route {
-  const { kind, reach, close } = access;
+  const { kind, reach, exec, close } = access;
   const object: ObjectRef = { kind: "Sandbox", namespace, name };
   const place = remembered(access);
   return {
@@ -54,6 +56,9 @@ export function createPodRoute(access: PodAccess, namespace: string, name: strin
         }
       }
     },
+    ...exec
+      ? { exec: async (request) => await exec(await place.find({ wake: true, signal: request.signal }), request) }
+      : {},
     address: async (port) => await reach(await place.find({ wake: true }), port),
     close,
   };

@@ -1,18 +1,16 @@
 /** Forwards ports of Pods to this machine through the API server, as `kubectl port-forward` does. Node and Deno. @module */
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import { createServer, type Server, type Socket } from "node:net";
-import { WebSocket } from "ws";
 import type { Credentials } from "../../kube/credentials.ts";
 import { listenOn } from "../../lib/ports.ts";
+import { type Channels, openChannels } from "./channels.ts";
 import type { PodAccess, PodPlace } from "./direct.ts";
 
 /** Each message begins with its channel: of the first port these are data and errors. */
 const DATA = 0;
 const ERROR = 1;
-/** The first message of a channel is the port's number, two bytes. */
-const PORT_BYTES = 3;
-/** How much may be on its way to the API server before the local side has to wait. */
-const HIGH_WATER_BYTES = 1 << 20;
+/** The first message of a channel is the port's number. */
+const PORT_BYTES = 2;
 
 /**
  * Makes it. A listener on loopback for each port of each Pod, and a WebSocket for each connection to it.
@@ -57,45 +55,28 @@ async function forward(
   port: number,
   socket: Socket,
 ): Promise<void> {
-  const { headers, tls, agent } = await credentials.current();
   const path = `/api/v1/namespaces/${namespace}/pods/${name}/portforward?ports=${port}`;
-  const url = credentials.server.replace(/^http/, "ws") + path;
-  const web = new WebSocket(url, "v4.channel.k8s.io", {
-    headers,
-    ...tls,
-    ...agent ? { agent } : {},
-    perMessageDeflate: false,
-  });
-  web.binaryType = "nodebuffer";
-  web.on("error", () => socket.destroy());
-  web.on("close", () => socket.destroy());
-  socket.once("close", () => web.close());
-  web.on("open", () => {
-    socket.on("data", (chunk: Buffer) => {
-      web.send(Buffer.concat([Buffer.of(DATA), chunk]), () => {
-        if (socket.isPaused() && web.bufferedAmount < HIGH_WATER_BYTES) socket.resume();
-      });
-      if (web.bufferedAmount >= HIGH_WATER_BYTES) socket.pause();
-    });
-    socket.resume();
-  });
-  web.on("message", createReceiver(web, socket));
-}
-
-/** Passes on what comes: the port's data to the socket; an error ends it. */
-function createReceiver(web: WebSocket, socket: Socket): (message: Buffer) => void {
   const begun = new Set<number>();
-  return (message) => {
-    const channel = message[0] ?? ERROR;
-    if (!begun.has(channel)) {
+  // What comes may come before this is known.
+  const opened: { channels?: Channels } = {};
+  const channels = opened.channels = await openChannels(credentials, path, ["v4.channel.k8s.io"], {
+    closed: () => socket.destroySoon(),
+    message(channel, bytes) {
+      const isFirst = !begun.has(channel);
       begun.add(channel);
-      if (message.length === PORT_BYTES) return;
-    }
-    const bytes = message.subarray(1);
-    if (channel === ERROR) return void (bytes.length > 0 && socket.destroy());
-    if (bytes.length > 0 && !socket.write(bytes)) {
-      web.pause();
-      socket.once("drain", () => web.resume());
-    }
-  };
+      if ((isFirst && bytes.length === PORT_BYTES) || bytes.length === 0) return;
+      if (channel === ERROR) return void socket.destroy();
+      if (socket.write(bytes)) return;
+      opened.channels?.pause();
+      socket.once("drain", () => opened.channels?.resume());
+    },
+  });
+  if (socket.destroyed) return channels.close();
+  const { send, close } = channels;
+  socket.once("close", close);
+  socket.on("data", (chunk: Buffer) => {
+    socket.pause();
+    send(DATA, chunk).then(() => socket.resume());
+  });
+  socket.resume();
 }

@@ -8,6 +8,28 @@ export interface RouteRequest {
   signal?: AbortSignal | undefined;
 }
 
+/** A command for the API server to run. */
+export interface ExecRequest {
+  command: string[];
+  /** Leaves standard input open. */
+  stdin: boolean;
+  /** Gives it a terminal of this size. */
+  size?: { cols: number; rows: number };
+  signal?: AbortSignal | undefined;
+}
+
+/** A command that the API server runs. It cannot be found again, and its end is not that of this session. */
+export interface ExecSession {
+  /** Ends with the command. @throws {ConnectionError} if the connection breaks before */
+  events: AsyncIterable<
+    { type: "output"; stream: "stdout" | "stderr"; bytes: Uint8Array } | { type: "end"; exitCode: number }
+  >;
+  write(data: Uint8Array): Promise<void>;
+  closeStdin(): Promise<void>;
+  resize(size: { cols: number; rows: number }): Promise<void>;
+  close(): void;
+}
+
 /** A way to the ports of one sandbox. */
 export interface Route {
   /** Which way it is: through a router, straight to the Pod, or by port-forward through the API server. */
@@ -21,6 +43,11 @@ export interface Route {
    * @throws {ConnectionError} if no answer comes; it says whether the request can have arrived
    */
   fetch(port: number, path: string, request?: RouteRequest): Promise<Response>;
+  /**
+   * Runs a command in the Pod's first container by the API server, as `kubectl exec` does: for sandboxes that have no
+   * runtime. Absent: not on this way.
+   */
+  exec?(request: ExecRequest): Promise<ExecSession>;
   /** Returns where programs on this machine reach a port, without a slash at the end. */
   address(port: number): Promise<URL>;
   /** Closes what it has opened; the sandbox goes on. */

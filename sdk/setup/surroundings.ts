@@ -3,6 +3,7 @@ import { why } from "../../diagnosis/why.ts";
 import type { Finding } from "../../diagnosis/finding.ts";
 import type { Subject } from "../../diagnosis/facts.ts";
 import type { Api } from "../../kube/api.ts";
+import type { Credentials } from "../../kube/credentials.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { readFacts } from "../facts.ts";
 import { createPodRoute, type PodAccess, podOrigin } from "../route/direct.ts";
@@ -91,18 +92,24 @@ async function podAccess(
 ): Promise<PodAccess> {
   const find: PodAccess["find"] = (wishes) => findPod(api, namespace, name, wishes);
   if (kind === "direct") {
-    return {
+    const direct: PodAccess = {
       kind,
       find,
       reach: (pod, port) => Promise.resolve(podOrigin(pod, port)),
       close: async () => {},
     };
+    return credentials ? { ...direct, exec: await execOf(credentials) } : direct;
   }
   if (!credentials) {
     throw new InvalidArgumentError("Cannot forward ports: the client was given an API, and no kubeconfig");
   }
   const { createForward } = await import("../route/forward.ts");
-  return createForward(credentials, find);
+  return { ...createForward(credentials, find), exec: await execOf(credentials) };
+}
+
+async function execOf(credentials: Credentials): Promise<NonNullable<PodAccess["exec"]>> {
+  const { execInPod } = await import("../route/exec.ts");
+  return (pod, request) => execInPod(credentials, pod, request);
 }
 
 function routerOf(options: ClientOptions): RouterAccess | undefined {

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, inject, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { Sandbox, SandboxClient, SandboxFailedError, SandboxNotFoundError, TemplateError } from "../../sdk/mod.ts";
 import { makeNamespace, type Namespace, sleeper } from "./namespace.ts";
+import { until } from "./kubectl.ts";
 import { untilFull } from "./pools.ts";
 import { startRouter } from "./router.ts";
 import { needsRuntime } from "./runtimepods.ts";
@@ -97,10 +98,31 @@ test("what cannot succeed fails at once, with the true cause, and nothing is lef
   await expect(client.create({ pool: "missing" })).rejects.toBeInstanceOf(TemplateError);
   const broken = client.create({ image: "Not An Image" });
   await expect(broken).rejects.toBeInstanceOf(SandboxFailedError);
-  await expect(broken).rejects.toMatchObject({ reason: "ImageNameInvalid", object: { kind: "Pod" } });
+  await expect(broken).rejects.toMatchObject({ reason: "InvalidImageName", object: { kind: "Pod" } });
   expect(
     [...await ns.list("sandboxclaims"), ...await ns.list("sandboxes")].filter((one) => !one.metadata.deletionTimestamp),
   ).toEqual([]);
+});
+
+test.runIf(inject("nodes") === "real")("a sandbox without the runtime runs commands as kubectl exec does", async () => {
+  const ns = await makeNamespace();
+  await ns.apply(sleeper("plain"));
+  const sandbox = await clientOf(ns).connect("plain");
+  const result = await sandbox.commands.run("echo $COLOUR; pwd; cat; exit 3", {
+    env: { COLOUR: "blue" },
+    cwd: "/tmp",
+    stdin: "typed",
+  });
+  expect(result).toMatchObject({ exitCode: 3, stdout: "blue\n/tmp\ntyped", stderr: "" });
+  let length = 0;
+  await sandbox.commands.run("head -c 5000000 /dev/zero", { onStdout: (text) => void (length += text.length) });
+  expect(length).toBe(5_000_000);
+  let shown = "";
+  const onData = (bytes: Uint8Array) => void (shown += new TextDecoder().decode(bytes));
+  const terminal = await sandbox.pty.create({ cols: 90, rows: 20, command: ["sh"], onData });
+  await terminal.write("stty size; exit 4\n");
+  expect(await terminal.wait()).toEqual({ exitCode: 4 });
+  expect(shown).toContain("20 90");
 });
 
 test("a Sandbox that kubectl made is listed, suspended, resumed, given an end and killed", async () => {
@@ -116,6 +138,7 @@ test("a Sandbox that kubectl made is listed, suspended, resumed, given an end an
   const end = await client.setTimeout("bare", 60_000);
   expect((await client.extendTimeout("bare", 60_000)).getTime()).toBe((end?.getTime() ?? 0) + 60_000);
   expect(await client.setTimeout("bare", null)).toBeUndefined();
-  expect(await client.why("bare")).toMatchObject({ isOk: true, code: "Ready" });
+  await ns.untilReason("bare", "DependenciesReady");
+  await until(() => client.why("bare"), ({ code }) => code === "Ready");
   expect(await client.kill("bare")).toBe(true);
 });

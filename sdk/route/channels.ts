@@ -1,0 +1,88 @@
+/** WebSockets to the API server whose messages begin with a channel: port-forward and exec. Node and Deno. @module */
+import { Buffer } from "node:buffer";
+import { WebSocket } from "ws";
+import type { Credentials } from "../../kube/credentials.ts";
+
+/** How much may be on its way to the API server before the sender has to wait. */
+const HIGH_WATER_BYTES = 1 << 20;
+
+/** An open connection. */
+export interface Channels {
+  /** Resolves once there is room for more. Sends nothing on a connection that is closed. */
+  send(channel: number, bytes: Uint8Array): Promise<void>;
+  /** Stops what comes, and lets it come again. */
+  pause(): void;
+  resume(): void;
+  close(): void;
+}
+
+/** Told of what comes. */
+export interface ChannelSink {
+  message(channel: number, bytes: Buffer): void;
+  /** The connection is over; absent: it was closed as it should be. */
+  closed(error?: Error): void;
+}
+
+/**
+ * Opens it; resolves once it is open.
+ *
+ * @param protocols subprotocols, the best first. Source: Kubernetes, `k8s.io/apimachinery/pkg/util/remotecommand`
+ * @throws {Error} with the API server's words if it refuses
+ */
+export async function openChannels(
+  credentials: Credentials,
+  path: string,
+  protocols: string[],
+  sink: ChannelSink,
+): Promise<Channels> {
+  const { headers, tls, agent } = await credentials.current();
+  const url = credentials.server.replace(/^http/, "ws") + path;
+  const socket = new WebSocket(url, protocols, {
+    headers,
+    ...tls,
+    ...agent ? { agent } : {},
+    perMessageDeflate: false,
+  });
+  socket.binaryType = "nodebuffer";
+  // Before it is open: the first messages may come with the answer.
+  socket.on("message", (message: Buffer) => sink.message(message[0] ?? 0, message.subarray(1)));
+  await opened(socket);
+  let failure: Error | undefined;
+  socket.on("error", (error) => failure = error);
+  socket.on("close", () => sink.closed(failure));
+  return {
+    send: (channel, bytes) =>
+      new Promise((resolve) => {
+        const done = () => resolve();
+        if (socket.readyState !== WebSocket.OPEN) return done();
+        const isFull = socket.bufferedAmount >= HIGH_WATER_BYTES;
+        socket.send(Buffer.concat([Buffer.of(channel), bytes]), done);
+        if (!isFull) done();
+      }),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+    close: () => socket.close(),
+  };
+}
+
+async function opened(socket: WebSocket): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    socket.once("open", resolve).on("error", reject);
+    socket.once("unexpected-response", (request, answer) => {
+      const chunks: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk)).on("end", () => {
+        request.destroy();
+        const text = Buffer.concat(chunks).toString().trim();
+        reject(new Error(wordsOf(text) || `status ${answer.statusCode}`));
+      });
+    });
+  });
+}
+
+function wordsOf(text: string): string {
+  try {
+    return (JSON.parse(text) as { message?: string }).message ?? text;
+  } catch {
+    return text.slice(0, 500);
+  }
+}

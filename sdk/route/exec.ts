@@ -1,0 +1,125 @@
+/** Runs commands in Pods through the API server, as `kubectl exec` does. Node and Deno. @module */
+import type { Buffer } from "node:buffer";
+import type { Credentials } from "../../kube/credentials.ts";
+import { ConnectionError, type ObjectRef } from "../errors.ts";
+import { type Channels, openChannels } from "./channels.ts";
+import type { PodPlace } from "./direct.ts";
+import type { ExecRequest, ExecSession } from "./route.ts";
+
+/** Channels of the protocol. Source: Kubernetes, `k8s.io/apimachinery/pkg/util/remotecommand`, version 5. */
+const [STDIN, STDOUT, STDERR, STATUS, RESIZE, CLOSE] = [0, 1, 2, 3, 4, 255] as const;
+/** Five can end the input, which four cannot. */
+const PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
+
+type Event = ExecSession["events"] extends AsyncIterable<infer T> ? T : never;
+
+/** Starts it. @throws {ConnectionError} if the API server or the node refuses; the command did not run then */
+export async function execInPod(credentials: Credentials, pod: PodPlace, request: ExecRequest): Promise<ExecSession> {
+  const object: ObjectRef = { kind: "Pod", namespace: pod.namespace, name: pod.name };
+  const queue = createQueue();
+  let channels: Channels | undefined;
+  let ended = false;
+  const end = (error?: ConnectionError) => {
+    ended = true;
+    queue.end(error);
+  };
+  const message = (channel: number, bytes: Buffer) => {
+    if (channel === STDOUT || channel === STDERR) {
+      if (bytes.length > 0) queue.add({ type: "output", stream: channel === STDOUT ? "stdout" : "stderr", bytes });
+      if (queue.isFull()) channels?.pause();
+    } else if (channel === STATUS) finish(bytes, object, queue.add, end);
+  };
+  const closed = (error?: Error) => {
+    if (!ended) end(broken(object, error?.message ?? "the connection ended early"));
+  };
+  try {
+    channels = await openChannels(credentials, pathOf(pod, request), PROTOCOLS, { message, closed });
+  } catch (error) {
+    throw new ConnectionError(`Cannot run a command in Pod ${pod.name}: ${(error as Error).message}`, {
+      object,
+      cause: error,
+      mayHaveArrived: false,
+    });
+  }
+  const { send, close, resume } = channels;
+  const text = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+  const resize: ExecSession["resize"] = ({ cols, rows }) => send(RESIZE, text({ Width: cols, Height: rows }));
+  if (request.size) await resize(request.size);
+  request.signal?.addEventListener("abort", close, { once: true });
+  return {
+    events: queue.read(resume),
+    write: (data) => send(STDIN, data),
+    closeStdin: () => send(CLOSE, Uint8Array.of(STDIN)),
+    resize,
+    close,
+  };
+}
+
+function pathOf({ namespace, name }: PodPlace, { command, stdin, size }: ExecRequest): string {
+  const query = new URLSearchParams(command.map((word) => ["command", word]));
+  for (const [key, wanted] of Object.entries({ stdin, stdout: true, stderr: !size, tty: size !== undefined })) {
+    query.set(key, String(wanted));
+  }
+  return `/api/v1/namespaces/${namespace}/pods/${name}/exec?${query}`;
+}
+
+/** Reads the Status that ends a command: its exit code, or why it did not run. */
+function finish(
+  bytes: Buffer,
+  object: ObjectRef,
+  add: (event: Event) => void,
+  end: (error?: ConnectionError) => void,
+): void {
+  const status = JSON.parse(bytes.toString()) as {
+    status?: string;
+    message?: string;
+    details?: { causes?: { reason?: string; message?: string }[] };
+  };
+  const code = status.details?.causes?.find(({ reason }) => reason === "ExitCode")?.message;
+  if (status.status !== "Success" && code === undefined) {
+    return end(broken(object, status.message ?? "no reason was given"));
+  }
+  add({ type: "end", exitCode: code === undefined ? 0 : Number(code) });
+  end();
+}
+
+function broken(object: ObjectRef, why: string): ConnectionError {
+  return new ConnectionError(`Cannot run a command in Pod ${object.name}: ${why}`, { object });
+}
+
+/** How much waits for a slow reader before the API server is held up. */
+const HIGH_WATER_BYTES = 1 << 20;
+
+/** Events between who brings and who reads them. */
+function createQueue() {
+  const events: Event[] = [];
+  let bytes = 0;
+  let over: { error: ConnectionError | undefined } | undefined;
+  let wake = () => {};
+  const sizeOf = (event: Event) => event.type === "output" ? event.bytes.length : 0;
+  return {
+    isFull: () => bytes >= HIGH_WATER_BYTES,
+    add(event: Event) {
+      events.push(event);
+      bytes += sizeOf(event);
+      wake();
+    },
+    end(error?: ConnectionError) {
+      over ??= { error };
+      wake();
+    },
+    async *read(resume: () => void): AsyncGenerator<Event> {
+      for (;;) {
+        const event = events.shift();
+        if (event) {
+          bytes -= sizeOf(event);
+          if (bytes < HIGH_WATER_BYTES) resume();
+          yield event;
+        } else if (over) {
+          if (over.error) throw over.error;
+          return;
+        } else await new Promise<void>((resolve) => wake = resolve);
+      }
+    },
+  };
+}
