@@ -32,7 +32,13 @@ export interface PodSpecFact {
   nodeSelector?: Record<string, string>;
   affinity?: { nodeAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: NodeSelectorFact } };
   tolerations?: { key?: string; operator?: string; value?: string; effect?: string }[];
-  containers?: { name: string; image?: string; resources?: { requests?: Record<string, string> } }[];
+  containers?: {
+    name: string;
+    image?: string;
+    resources?: { requests?: Record<string, string> };
+    livenessProbe?: object;
+    startupProbe?: object;
+  }[];
   volumes?: {
     name: string;
     persistentVolumeClaim?: { claimName: string };

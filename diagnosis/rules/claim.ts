@@ -15,12 +15,14 @@ import type { Facts } from "../facts.ts";
 import { type Cause, cause, named, type ObjectRef } from "../finding.ts";
 import { kubectl } from "../remedy.ts";
 import { conditionEvidence, evidenceOf, refOf, secondsSince } from "../scene.ts";
-import { poolWaits, templateNotFound } from "./pool.ts";
+import { poolUnable, templateNotFound } from "./pool.ts";
 import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
 
 /** Until then an unbound claim may simply not have been looked at. */
 const PATIENCE_SECONDS = 10;
+/** A claim that nothing is in the way of is Ready long before. */
+const WAITING_SECONDS = 30;
 
 /** What the rules about a claim look at. */
 interface Ground {
@@ -39,11 +41,11 @@ export function claimFinding(facts: Facts, claim: SandboxClaim, now: Date): Caus
   const poolRef = { ...at, kind: "SandboxWarmPool", name: claim.spec.warmPoolRef.name };
   const isBound = claim.metadata.labels?.[CLAIM_BOUND_LABEL] !== undefined || Boolean(claim.status?.sandbox?.name);
   const ground: Ground = { facts, claim, at, poolRef, isBound, now };
-  for (const rule of [going, expired, ready, missing, rejected, given, nameTaken, failing]) {
+  for (const rule of [going, expired, ready, missing, rejected, given, nameTaken, unserved, failing]) {
     const found = rule(ground);
     if (found) return found;
   }
-  return through(ground, poolWaits(facts, claim, now));
+  return waits(ground);
 }
 
 function going({ claim, at }: Ground): Cause | undefined {
@@ -165,7 +167,10 @@ function requestProblem({ spec }: SandboxClaim, { spec: limits }: SandboxTemplat
 function given(ground: Ground): Cause | undefined {
   const { facts, claim, at, isBound, now } = ground;
   const { sandbox } = facts;
-  if (sandbox && (isBound || isMadeFor(sandbox, claim))) return through(ground, sandboxFinding(facts, sandbox, now));
+  if (sandbox && (isBound || isMadeFor(sandbox, claim))) {
+    const found = sandboxFinding(facts, sandbox, now);
+    return found.code === "Ready" ? undefined : through(ground, found);
+  }
   if (!isBound || sandbox !== null) return undefined;
   const name = claim.status?.sandbox?.name ?? "";
   return cause("SandboxLost", {
@@ -203,6 +208,28 @@ function nameTaken(ground: Ground): Cause | undefined {
 
 function failing({ claim, at, facts, now }: Ground): Cause | undefined {
   return hookFailing(claim, at, facts, now) ?? silent(claim, at, now);
+}
+
+/** Its pool cannot make it a Sandbox. */
+function unserved({ facts, isBound, poolRef, now }: Ground): Cause | undefined {
+  return facts.pool && !isBound ? poolUnable(facts, facts.pool, poolRef, now) : undefined;
+}
+
+function waits({ facts: { pool }, claim, at, poolRef, isBound, now }: Ground): Cause {
+  const { creationTimestamp: since } = claim.metadata;
+  const told = [
+    ...evidenceOf(at, claim.status?.conditions, "Ready"),
+    ...(pool ? evidenceOf(poolRef, pool.status?.conditions, "Progressing") : []),
+  ];
+  const isLong = secondsSince(since, now) >= WAITING_SECONDS;
+  const what = isBound ? "does not show yet that its Sandbox is Ready" : "waits for a Sandbox of its pool";
+  return cause(isLong ? "NotReady" : "Starting", {
+    object: at,
+    summary: `SandboxClaim "${at.name}" ${what}${isLong ? ", and nothing that could be read says why" : ""}.`,
+    evidence: told.length > 0 ? told : [{ object: at, where: "status", text: "it has no conditions" }],
+    since,
+    isGuess: true,
+  });
 }
 
 /** The way to a claim's Sandbox leads through its pool, if that is known to exist. */

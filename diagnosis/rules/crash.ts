@@ -11,6 +11,9 @@ type End = NonNullable<ContainerStateFact["terminated"]>;
 const MANY_RESTARTS = 3;
 /** What the kubelet calls a container that never ran. */
 const NEVER_RAN = ["StartError", "ContainerCannotRun"];
+const KILLED = /failed (?:liveness|startup) probe/;
+/** Exit codes of SIGKILL and SIGTERM. */
+const SIGNALLED = [137, 143];
 
 /** A container crashes, was killed for its memory or by a probe, or cannot be started. */
 export function crash(scene: PodScene): Cause | undefined {
@@ -75,21 +78,28 @@ function crashCause(scene: PodScene, container: Container): Cause | undefined {
   });
 }
 
-/** A liveness or startup probe that fails has the container killed: the probe is the cause, not its exit code. */
-function probeKill(scene: PodScene, { title, field }: Container, evidence: Evidence[]): Cause | undefined {
+/**
+ * A liveness or startup probe that fails has the container killed: the probe is the cause, not its exit code. Where the
+ * Events are late or lost, the signal tells: nobody else sends it, and memory would be named.
+ */
+function probeKill(scene: PodScene, container: Container, evidence: Evidence[]): Cause | undefined {
+  const { title, field, status } = container;
   const events = eventsOf(scene.facts, scene.podRef, scene.pod.metadata.uid);
-  const killing = events.find(({ reason, message }) =>
-    reason === "Killing" && /failed (liveness|startup) probe/.test(message)
-  );
-  if (!killing) return undefined;
-  const kind = killing.message.includes("startup") ? "startupProbe" : "livenessProbe";
+  const killing = events.find(({ reason, message }) => reason === "Killing" && KILLED.test(message));
   const unhealthy = events.find(({ reason, message }) => reason === "Unhealthy" && !message.startsWith("Readiness"));
+  const spec = scene.pod.spec?.containers?.find(({ name }) => name === status.name);
+  const probes = (["startupProbe", "livenessProbe"] as const).filter((probe) => spec?.[probe] !== undefined);
+  const isSignalled = SIGNALLED.includes(lastEnd(container)?.exitCode ?? 0) && probes.length > 0;
+  if (!killing && !isSignalled) return undefined;
+  const told = `${killing?.message ?? ""} ${unhealthy?.message ?? ""}`.toLowerCase();
+  const kind = told.includes("startup") ? "startupProbe" : told.includes("liveness") ? "livenessProbe" : probes.at(-1);
   return cause("ProbeFailing", {
     object: scene.podRef,
     summary: `The ${title} is killed again and again because its ${kind} fails.`,
-    evidence: [...(unhealthy ? [eventEvidence(unhealthy)] : []), eventEvidence(killing), ...evidence],
-    since: unhealthy?.first ?? killing.first,
+    evidence: [...[unhealthy, killing].filter((event) => event !== undefined).map(eventEvidence), ...evidence],
+    since: unhealthy?.first ?? killing?.first,
     remedy: change(scene, "Mend what it asks, or change", `${field}.${kind}`),
+    isGuess: !killing,
   });
 }
 

@@ -1,7 +1,7 @@
 /** States that a Sandbox is meant to be in, or has come to by itself: going, expired, suspended, ended. @module */
 import { findCondition } from "../../lib/conditions.ts";
 import { type Cause, cause } from "../finding.ts";
-import { change, kubectl } from "../remedy.ts";
+import { fieldOf, kubectl } from "../remedy.ts";
 import { conditionEvidence, evidenceOf, type Scene } from "../scene.ts";
 
 /** The Sandbox is being deleted. */
@@ -98,7 +98,7 @@ export function ended(scene: Scene): Cause | undefined {
     ...(phase === "Succeeded" || isEvicted ? {} : {
       remedy:
         `Read kubectl logs ${at.name} -n ${at.namespace}, mend it, and suspend and resume the Sandbox for a new ` +
-        `Pod, ${change(scene, "or set", "restartPolicy").slice(0, -1)} to Always.`,
+        `Pod, or let it restart: set ${fieldOf(scene, "restartPolicy")} to Always.`,
     }),
   });
 }

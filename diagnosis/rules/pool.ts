@@ -1,17 +1,14 @@
-/** The root cause of a pool's state, and of a claim that waits for one: the template, the pool's hook, the worst member. @module */
-import type { SandboxClaim } from "../../api/sandboxclaim.ts";
+/** The root cause of a pool's state: its template, its worst member, its hook. @module */
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import { findCondition } from "../../lib/conditions.ts";
 import type { Facts } from "../facts.ts";
 import { type Cause, cause, named, type ObjectRef } from "../finding.ts";
 import { worstMember } from "../sandboxcause.ts";
-import { evidenceOf, refOf, secondsSince } from "../scene.ts";
+import { evidenceOf, refOf } from "../scene.ts";
 import { creationRefused } from "./refused.ts";
 import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
 
-/** A claim that nothing is in the way of has its Sandbox long before. */
-const CLAIM_SECONDS = 30;
 /** Metacontroller tries again and again; what it was refused longer ago may be over. */
 const RECENT_MS = 300_000;
 
@@ -22,26 +19,7 @@ export function poolFinding(facts: Facts, pool: SandboxWarmPool, now: Date): Cau
   // What ails a member is more than that others cannot be made.
   const definite = member && !member.isGuess ? member : undefined;
   return going(pool, at) ?? full(pool, at) ?? withoutTemplate(facts, pool, at) ?? definite ??
-    unable(facts, pool, at, now) ?? member ?? filling(pool, at);
-}
-
-/** Why a claim that has no Sandbox yet waits for its pool. */
-export function poolWaits(facts: Facts, claim: SandboxClaim, now: Date): Cause {
-  const { pool } = facts;
-  const at = refOf("SandboxClaim", claim.metadata);
-  const poolRef = pool ? refOf("SandboxWarmPool", pool.metadata) : undefined;
-  const found = pool && poolRef ? unable(facts, pool, poolRef, now) : undefined;
-  if (found) return found;
-  const { creationTimestamp: since } = claim.metadata;
-  const told = [
-    ...evidenceOf(at, claim.status?.conditions, "Ready"),
-    ...(pool && poolRef ? evidenceOf(poolRef, pool.status?.conditions, "Progressing") : []),
-  ];
-  const evidence = told.length > 0 ? told : [{ object: at, where: "status", text: "it has no conditions" }];
-  const isLong = secondsSince(since, now) >= CLAIM_SECONDS;
-  const words = isLong ? "has no Sandbox, and nothing that could be read says why" : "waits for a Sandbox of its pool";
-  const summary = `SandboxClaim "${at.name}" ${words}.`;
-  return cause(isLong ? "NotReady" : "Starting", { object: at, summary, evidence, since, isGuess: true });
+    poolUnable(facts, pool, at, now) ?? member ?? filling(pool, at);
 }
 
 function going({ metadata: { deletionTimestamp: since } }: SandboxWarmPool, at: ObjectRef): Cause | undefined {
@@ -92,8 +70,8 @@ export function templateNotFound(poolRef: ObjectRef, name: string): Cause {
   });
 }
 
-/** The pool cannot make Sandboxes at all. */
-function unable(facts: Facts, pool: SandboxWarmPool, at: ObjectRef, now: Date): Cause | undefined {
+/** The pool cannot make Sandboxes at all; undefined: nothing says so. */
+export function poolUnable(facts: Facts, pool: SandboxWarmPool, at: ObjectRef, now: Date): Cause | undefined {
   const blueprint = { ...at, kind: "SandboxTemplate", name: pool.spec.sandboxTemplateRef.name };
   const recent = new Date(now.getTime() - RECENT_MS).toISOString();
   return creationRefused({ at, blueprint, facts, pod: undefined }, pool.metadata.uid, recent) ??

@@ -33,6 +33,7 @@ export function mounts(scene: PodScene): Cause | undefined {
   const { pod, podRef, facts } = scene;
   const waits = containersOf(scene).some(({ reason }) => /^(ContainerCreating|PodInitializing)$/.test(reason));
   const event = eventsOf(facts, podRef, pod.metadata.uid)
+    .filter(({ message }) => !PASSING.test(message))
     .find(({ reason }) => reason === "FailedMount" || reason === "FailedAttachVolume");
   if (!waits || !event) return undefined;
   const missing = missingCause(scene, event.message, eventEvidence(event), change(scene, "or change", "volumes"));
@@ -44,6 +45,9 @@ export function mounts(scene: PodScene): Cause | undefined {
     since: event.first,
   });
 }
+
+/** A kubelet that has much to do says so and tries again. */
+const PASSING = /failed to sync (?:secret|configmap) cache/;
 
 /** Reads whose absence the kubelet complains of. Source: k8s.io/kubernetes pkg/kubelet and pkg/volume, 1.36. */
 const MISSING = /\b(secret|configmap) "([^"]+)" not found/i;

@@ -41,7 +41,8 @@ const AFTER_THE_POD = [byConditions, failing, unseen, notReady];
 /** Finds the cause; there is always one, if only that it is starting. */
 export function sandboxFinding(facts: Facts, sandbox: Sandbox, now: Date): Cause {
   const scene = sceneOf(facts, sandbox, now);
-  return first(BEFORE_THE_POD, scene) ?? podCause(scene) ?? first(AFTER_THE_POD, scene) ?? starting(scene);
+  const found = first(BEFORE_THE_POD, scene) ?? podCause(scene) ?? first(AFTER_THE_POD, scene) ?? starting(scene);
+  return { ...found, path: [scene.at, ...found.path] };
 }
 
 function podCause(scene: Scene): Cause | undefined {

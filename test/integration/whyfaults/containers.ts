@@ -7,7 +7,9 @@ import { container, type Fault, podFault } from "./fault.ts";
 const onKubelet = (name: string, code: Fault["code"], culprit: string, podSpec: object): Fault =>
   podFault(name, code, culprit, podSpec, { needs: "kubelet" });
 const env = (valueFrom: object) => container({ env: [{ name: "A", valueFrom }] });
-const runs = (script: string, more: object = {}) => container({ command: ["sh", "-c", script], ...more });
+/** Never Ready, not even for the moment before the script ends. */
+const NOT_YET = { readinessProbe: { exec: { command: ["false"] }, initialDelaySeconds: 600 } };
+const runs = (script: string, more: object = NOT_YET) => container({ command: ["sh", "-c", script], ...more });
 
 /** A registry that answers every question about an image in the same way. */
 function registryFault(name: string, code: Fault["code"], status: number): Fault {
@@ -45,15 +47,21 @@ export const CONTAINER_FAULTS: Fault[] = [
   onKubelet("root", "RunAsNonRoot", "Pod/root", container({ securityContext: { runAsNonRoot: true } })),
   onKubelet("crash", "CrashLoop", "Pod/crash", runs("echo no config; exit 3")),
   onKubelet("no-command", "ContainerStartFailed", "Pod/no-command", container({ command: ["/nowhere"] })),
-  onKubelet("unready", "ProbeFailing", "Pod/unready", {
-    ...runs("sleep 86400", { readinessProbe: { exec: { command: ["false"] }, periodSeconds: 1 } }),
-  }),
-  onKubelet("unwell", "ProbeFailing", "Pod/unwell", {
-    ...runs("sleep 86400", {
+  onKubelet(
+    "unready",
+    "ProbeFailing",
+    "Pod/unready",
+    runs("sleep 86400", { readinessProbe: { exec: { command: ["false"] }, periodSeconds: 1 } }),
+  ),
+  onKubelet(
+    "unwell",
+    "ProbeFailing",
+    "Pod/unwell",
+    runs("sleep 86400", {
+      ...NOT_YET,
       livenessProbe: { exec: { command: ["false"] }, periodSeconds: 1, failureThreshold: 1 },
-      readinessProbe: { exec: { command: ["false"] }, periodSeconds: 1 },
     }),
-  }),
+  ),
   onKubelet("setup", "CrashLoop", "Pod/setup", {
     initContainers: [{ name: "setup", image: "busybox:1.37", command: ["sh", "-c", "exit 4"] }],
   }),

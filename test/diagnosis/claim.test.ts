@@ -1,0 +1,193 @@
+/** Why a claim is as it is: what it refers to, what it asks for, and its Sandbox. @module */
+import { expect, test } from "vitest";
+import type { Facts } from "../../diagnosis/facts.ts";
+import { why } from "../../diagnosis/why.ts";
+import { aClaim, aPool, type Over } from "../pools.ts";
+import { aTemplate } from "../templates.ts";
+import { aCondition, ago, anEvent, aPod, aWaitingSandbox, type Case, expectCause, NOW, waiting } from "./facts.ts";
+
+const KEY = (name: string) => `agents.x-k8s.io/${name}`;
+const SUBJECT = { kind: "SandboxClaim", namespace: "team-a", name: "job" } as const;
+const of = (claim: Over, more: Partial<Facts> = {}): Facts => ({
+  subject: SUBJECT,
+  claim: aClaim("job", claim),
+  pool: aPool({ status: { observedGeneration: 1, conditions: [aCondition("Progressing", "True", "Filling")] } }),
+  template: aTemplate(),
+  sandbox: null,
+  pod: null,
+  ...more,
+});
+const says = (reason: string, message = reason) => ({ conditions: [aCondition("Ready", "False", reason, message)] });
+const BOUND = { sandbox: { name: "demo" }, ...says("DependenciesNotReady") };
+const old = { metadata: { creationTimestamp: ago(60) } };
+const word = (reason: string, message: string) => ({
+  metadata: { annotations: { [KEY("unresolved")]: JSON.stringify({ generation: 1, reason, message }) } },
+});
+const forClaim = aWaitingSandbox({
+  metadata: { annotations: { [KEY("for-claim")]: "uid-job", [KEY("sandbox-template-ref")]: "python" } },
+});
+const badImage = aPod({ containerStatuses: [waiting("InvalidImageName")] });
+
+const cases: Case[] = [
+  {
+    name: "nothing",
+    facts: of({}, { claim: null }),
+    want: ["NotFound", "SandboxClaim/job", true],
+    says: "does not exist",
+  },
+  {
+    name: "no pool",
+    facts: of({}, { pool: null }),
+    want: ["WarmPoolNotFound", "SandboxWarmPool/warm", true],
+    says: '"warm"',
+  },
+  {
+    name: "no pool, by the condition alone",
+    facts: { subject: SUBJECT, claim: aClaim("job", { status: says("WarmPoolNotFound") }) },
+    want: ["WarmPoolNotFound", "SandboxWarmPool/warm", true],
+    says: '"warm"',
+  },
+  {
+    name: "no template",
+    facts: of({}, { template: null }),
+    want: ["TemplateNotFound", "SandboxTemplate/python", true],
+    says: '"python"',
+  },
+  {
+    name: "no template, by the condition alone",
+    facts: {
+      subject: SUBJECT,
+      claim: aClaim("job", { status: says("TemplateNotFound", 'SandboxTemplate "py" not found') }),
+    },
+    want: ["TemplateNotFound", "SandboxTemplate/py", true],
+    says: '"py"',
+  },
+  {
+    name: "bad metadata",
+    facts: of({ status: says("InvalidMetadata", "invalid additionalPodMetadata: x") }),
+    want: ["InvalidMetadata", "SandboxClaim/job", true],
+    says: "invalid additionalPodMetadata",
+  },
+  {
+    name: "variables, before anybody has said so",
+    facts: of({ spec: { env: [{ name: "A", value: "1" }] } }),
+    want: ["EnvVarsInjectionRejected", "SandboxClaim/job", true],
+    says: "not allowed by the template policy",
+  },
+  {
+    name: "volumes, by the keeper's word",
+    facts: of(word("VolumeClaimTemplatesError", "volumes are not allowed"), { template: aTemplate() }),
+    want: ["VolumeClaimTemplatesError", "SandboxClaim/job", true],
+    says: "volumes are not allowed",
+  },
+  {
+    name: "a container that the template lacks",
+    facts: of({ status: says("ReconcilerError", 'Error seen: target container "x" not found') }),
+    want: ["ClaimRejected", "SandboxClaim/job", true],
+    says: 'target container "x"',
+  },
+  {
+    name: "its time is up",
+    facts: of({ spec: { lifecycle: { shutdownTime: ago(5), shutdownPolicy: "Retain" } }, status: BOUND }, {
+      sandbox: forClaim,
+    }),
+    want: ["Expired", "SandboxClaim/job", true],
+    says: ago(5),
+  },
+  {
+    name: "it is being deleted",
+    facts: of({ metadata: { deletionTimestamp: ago(5) } }),
+    want: ["BeingDeleted", "SandboxClaim/job", false],
+    says: "being deleted",
+  },
+  {
+    name: "its Sandbox is gone",
+    facts: of({ status: BOUND }),
+    want: ["SandboxLost", "Sandbox/demo", false],
+    says: '"demo"',
+  },
+  {
+    name: "its Sandbox's Pod",
+    facts: of({ status: BOUND }, { sandbox: aWaitingSandbox(), pod: badImage }),
+    want: ["InvalidImageName", "Pod/demo", true],
+    says: "no image name",
+  },
+  {
+    name: "the Pod of the Sandbox that is made for it",
+    facts: of({}, { sandbox: forClaim, pod: badImage }),
+    want: ["InvalidImageName", "Pod/demo", true],
+    says: "no image name",
+  },
+  {
+    name: "a Sandbox of its name that is somebody's",
+    facts: of(old, { sandbox: aWaitingSandbox({ metadata: { name: "job" } }) }),
+    want: ["SandboxNameTaken", "Sandbox/job", true],
+    says: "somebody else's",
+  },
+  {
+    name: "a pool that may make no Sandboxes",
+    facts: of(old, {
+      events: [
+        anEvent(
+          "SyncError",
+          "Sync error: can't reconcile: exceeded quota: q, requested: a=1",
+          "SandboxWarmPool",
+          "warm",
+        ),
+      ],
+    }),
+    want: ["QuotaExceeded", "ResourceQuota/q", true],
+    says: "requested: a=1",
+  },
+  {
+    name: "a hook that does not answer",
+    facts: of(old, {
+      events: [anEvent("SyncError", "Sync error: http error: connection refused", "SandboxWarmPool", "warm")],
+    }),
+    want: ["HookFailing", "SandboxWarmPool/warm", false],
+    says: "connection refused",
+  },
+  {
+    name: "nobody has looked at it",
+    facts: of(old, { pool: aPool({ status: { readyReplicas: 0, observedGeneration: 1, conditions: [] } }) }),
+    want: ["ControllerSilent", "SandboxClaim/job", false],
+    says: "yet",
+  },
+  {
+    name: "it is young",
+    facts: of({ status: says("SandboxMissing") }),
+    want: ["Starting", "SandboxClaim/job", false],
+    says: "waits for a Sandbox",
+  },
+  {
+    name: "it waits for long",
+    facts: of({ ...old, status: says("SandboxMissing") }),
+    want: ["NotReady", "SandboxClaim/job", false],
+    says: "nothing that could be read says why",
+  },
+];
+
+test.for(cases)("$name: $want.0", expectCause);
+
+test("a claim that is Ready is well, whatever has become of its pool", () => {
+  const ready = { sandbox: { name: "demo" }, conditions: [aCondition("Ready", "True", "DependenciesReady")] };
+  expect(why(of({ status: ready }, { pool: null }), NOW)).toMatchObject({
+    code: "Ready",
+    isOk: true,
+    object: SUBJECT,
+    chain: [SUBJECT],
+  });
+});
+
+test("the chain leads through the pool to the Pod, and the remedy to the template", () => {
+  const { chain, remedy } = why(of({}, { sandbox: forClaim, pod: badImage }), NOW);
+  expect(chain.map(({ kind, name }) => `${kind}/${name}`)).toEqual([
+    "SandboxClaim/job",
+    "SandboxWarmPool/warm",
+    "Sandbox/demo",
+    "Pod/demo",
+  ]);
+  expect(remedy).toBe(
+    'Correct spec.podTemplate.spec.containers[].image of SandboxTemplate "python", then create the claim anew.',
+  );
+});

@@ -1,0 +1,233 @@
+/** Why a Sandbox is as it is: what somebody wanted, what the API server refuses, its volumes, and who is silent. @module */
+import { expect, test } from "vitest";
+import type { Facts } from "../../diagnosis/facts.ts";
+import { why } from "../../diagnosis/why.ts";
+import {
+  aCondition,
+  ago,
+  anEvent,
+  aPod,
+  aWaitingSandbox,
+  type Case,
+  expectCause,
+  NOW,
+  podFacts,
+  SUBJECT,
+} from "./facts.ts";
+
+const KEY = (name: string) => `agents.x-k8s.io/${name}`;
+const of = (over: Parameters<typeof aWaitingSandbox>[0], more: Partial<Facts> = {}): Facts => ({
+  subject: SUBJECT,
+  sandbox: aWaitingSandbox(over),
+  pod: null,
+  ...more,
+});
+const ready = (reason: string, message = reason) => ({ conditions: [aCondition("Ready", "False", reason, message)] });
+const problem = (state: string, message: string, generation = 1) => ({
+  metadata: {
+    annotations: {
+      [KEY("unresolved")]: JSON.stringify({ generation, problems: [{ kind: "Pod", name: "demo", state, message }] }),
+    },
+  },
+});
+const QUOTA = 'pods "demo" is forbidden: exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4';
+const syncError = (message: string) => anEvent("SyncError", `Sync error: ${message}`, "Sandbox");
+
+const cases: Case[] = [
+  {
+    name: "nothing",
+    facts: of({}, { sandbox: null }),
+    want: ["NotFound", "Sandbox/demo", true],
+    says: "does not exist",
+  },
+  {
+    name: "it may not be read",
+    facts: { subject: SUBJECT, unreadable: [{ what: "sandboxes", message: "forbidden" }] },
+    want: ["NotReady", "Sandbox/demo", false],
+    says: "could not be read",
+  },
+  {
+    name: "suspended",
+    facts: of({ spec: { operatingMode: "Suspended" } }),
+    want: ["Suspended", "Sandbox/demo", true],
+    says: "suspended",
+  },
+  {
+    name: "expired",
+    facts: of({ spec: { shutdownTime: ago(1) } }),
+    want: ["Expired", "Sandbox/demo", true],
+    says: ago(1),
+  },
+  {
+    name: "expired, by its status",
+    facts: of({ status: ready("SandboxExpired") }),
+    want: ["Expired", "Sandbox/demo", true],
+    says: "expired",
+  },
+  {
+    name: "two Pods",
+    facts: of({ status: ready("MultiplePods") }),
+    want: ["MultiplePods", "Sandbox/demo", true],
+    says: "More than one Pod",
+  },
+  {
+    name: "a Pod that has failed",
+    facts: podFacts(
+      aPod({
+        phase: "Failed",
+        containerStatuses: [{ name: "main", state: { terminated: { exitCode: 3, reason: "Error" } } }],
+      }),
+    ),
+    want: ["PodFailed", "Pod/demo", true],
+    says: "exit code 3",
+  },
+  {
+    name: "a Pod that was evicted",
+    facts: podFacts(aPod({ phase: "Failed", reason: "Evicted", message: "The node was low on memory." })),
+    want: ["PodEvicted", "Pod/demo", true],
+    says: "low on memory",
+  },
+  {
+    name: "a Pod that has ended, by the condition alone",
+    facts: of({ status: { conditions: [aCondition("Finished", "True", "PodSucceeded")] } }),
+    want: ["PodSucceeded", "Pod/demo", true],
+    says: "finished its work",
+  },
+  {
+    name: "a quota, by the keeper's word",
+    facts: of(problem("refused", QUOTA)),
+    want: ["QuotaExceeded", "ResourceQuota/small", true],
+    says: "used: pods=4",
+  },
+  {
+    name: "a quota, by Ready",
+    facts: of({ status: ready("ReconcilerError", `Error seen: ${QUOTA}`) }),
+    want: ["QuotaExceeded", "ResourceQuota/small", true],
+    says: "pods=4",
+  },
+  {
+    name: "a quota, by an Event",
+    facts: of({}, { events: [syncError(QUOTA)] }),
+    want: ["QuotaExceeded", "ResourceQuota/small", true],
+    says: "pods=4",
+  },
+  {
+    name: "a refusal of an older spec",
+    facts: of(problem("invalid", 'Pod "demo" is invalid: spec.x', 0)),
+    want: ["Starting", "Sandbox/demo", false],
+    says: "starting",
+  },
+  {
+    name: "an Event of before the spec changed",
+    facts: of({ metadata: { managedFields: [{ time: ago(1) }] } }, { events: [syncError(QUOTA)] }),
+    want: ["Starting", "Sandbox/demo", false],
+    says: "starting",
+  },
+  {
+    name: "a bad spec in words of our own",
+    facts: of({ status: ready("InvalidConfiguration", "Error seen: odd") }),
+    want: ["InvalidConfiguration", "Sandbox/demo", true],
+    says: "odd",
+  },
+  {
+    name: "an error in words of our own",
+    facts: of({ status: ready("ReconcilerError", "Error seen: odd") }),
+    want: ["ChildRefused", "Sandbox/demo", true],
+    says: "odd",
+  },
+  {
+    name: "a name that is taken",
+    facts: of(problem("taken", 'cannot adopt unowned pod "demo": missing', 0)),
+    want: ["NameTaken", "Pod/demo", true],
+    says: "not this Sandbox's",
+  },
+  {
+    name: "a volume's name that is taken",
+    facts: of({ status: ready("ReconcilerError", 'Error seen: PVC "v-demo" is not controlled by this Sandbox') }),
+    want: ["NameTaken", "PersistentVolumeClaim/v-demo", true],
+    says: '"v-demo"',
+  },
+  {
+    name: "a foreign Pod, before the keeper has told",
+    facts: of({}, { pod: { ...aPod(), metadata: { name: "demo", namespace: "team-a" } } }),
+    want: ["NameTaken", "Pod/demo", true],
+    says: "nobody controls it",
+  },
+  {
+    name: "an image, by the condition alone",
+    facts: {
+      subject: SUBJECT,
+      sandbox: aWaitingSandbox({
+        status: { conditions: [aCondition("ContainersFailing", "True", "ImagePullFailed", "x: not found")] },
+      }),
+    },
+    want: ["ImageNotFound", "Pod/demo", true],
+    says: "not found",
+  },
+  {
+    name: "no node, by the condition alone",
+    facts: {
+      subject: SUBJECT,
+      sandbox: aWaitingSandbox({
+        status: { conditions: [aCondition("PodScheduled", "False", "Unschedulable", "0/3 nodes")] },
+      }),
+    },
+    want: ["Unschedulable", "Pod/demo", false],
+    says: "0/3 nodes",
+  },
+  {
+    name: "nobody has looked at it",
+    facts: of({ status: { conditions: [] } }),
+    want: ["ControllerSilent", "Sandbox/demo", false],
+    says: "yet",
+  },
+  {
+    name: "nobody has looked at its new spec",
+    facts: of({
+      metadata: { generation: 2, managedFields: [{ time: ago(35) }, { time: ago(1), subresource: "status" }] },
+      status: { observedGeneration: 1 },
+    }),
+    want: ["ControllerSilent", "Sandbox/demo", false],
+    says: "since its spec changed",
+  },
+  {
+    name: "a hook that does not answer",
+    facts: of({ status: { conditions: [] } }, { events: [syncError("sync hook failed: http error: no such host")] }),
+    want: ["HookFailing", "Sandbox/demo", false],
+    says: "no such host",
+  },
+  {
+    name: "nothing says why",
+    facts: of({
+      status: {
+        conditions: [{ ...aCondition("Ready", "False", "DependenciesNotReady"), lastTransitionTime: ago(90) }],
+      },
+    }),
+    want: ["NotReady", "Sandbox/demo", false],
+    says: "nothing that could be read",
+  },
+];
+
+test.for(cases)("$name: $want.0", expectCause);
+
+test("a Sandbox that is Ready is well; one whose spec has changed since is not called so", () => {
+  const status = { observedGeneration: 1, conditions: [aCondition("Ready", "True", "DependenciesReady")] };
+  expect(why(of({ status }), NOW)).toMatchObject({ code: "Ready", isOk: true, object: SUBJECT, chain: [SUBJECT] });
+  expect(why(of({ status, metadata: { generation: 2 } }), NOW).code).not.toBe("Ready");
+});
+
+test("what could not be read is told where the cause is a guess, and nowhere else", () => {
+  const unreadable = [{ what: "events", message: "events is forbidden" }];
+  const told = { object: SUBJECT, where: "cannot read events", text: "events is forbidden" };
+  expect(why(of({}, { unreadable }), NOW).evidence).toContainEqual(told);
+  expect(why(of(problem("refused", QUOTA), { unreadable }), NOW).evidence).not.toContainEqual(told);
+});
+
+test("a quota's own figures are evidence", () => {
+  const quotas = [{ metadata: { name: "small" }, status: { hard: { pods: "4" }, used: { pods: "4" } } }];
+  expect(why(of(problem("refused", QUOTA), { quotas }), NOW).evidence.at(-1)).toEqual({
+    object: { kind: "ResourceQuota", namespace: "team-a", name: "small" },
+    where: "status.used",
+    text: "pods: 4 of 4",
+  });
+});
