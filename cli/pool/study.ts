@@ -52,7 +52,10 @@ export async function poolSimulation(api: Api, options: StudyOptions): Promise<P
   const [objects] = name === undefined ? [] : await readPools(api, namespace, name);
   const { source, arrivals, spanSeconds } = demandOf(options, objects);
   const refill = speedOf(options.refillSeconds, objects, "warm");
-  if (!refill) throw new RangeError(`Cannot simulate ${title(name)}: no sandbox of it shows how long a refill takes`);
+  if (!refill) {
+    const lack = objects ? "no sandbox of it shows" : "nothing says";
+    throw new RangeError(`Cannot simulate ${title(name)}: ${lack} how long a refill takes`);
+  }
   const start = speedOf(options.startSeconds, objects, "cold") ?? refill;
   const demand: Demand = { arrivals, refillSeconds: refill.seconds, startSeconds: start.seconds, spanSeconds };
   const replicas = objects?.pool.spec.replicas;
