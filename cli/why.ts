@@ -17,7 +17,7 @@ export function renderFinding(finding: Finding, { color }: FindingStyle): string
     "",
     `${head("Object:")}${path(object)}${object.namespace === undefined ? "" : ` in namespace ${object.namespace}`}`,
     ...(since === undefined ? [] : [`${head("Since:")}${since}`]),
-    ...(evidence.length === 0 ? [] : [head("Evidence:").trimEnd()]),
+    ...(evidence.length === 0 ? [] : [paint(1, "Evidence:")]),
     ...evidence.flatMap(({ object, where, text }) => [`  ${path(object)} ${where}`, `    ${flat(text)}`]),
     ...(isOk ? [] : [`${head("Do:")}${remedy}`, `${head("Waiting:")}${hopeless ? "does not help" : "may help"}`]),
     ...(chain.length > 1 ? [`${head("Chain:")}${chain.map(path).join(" → ")}`] : []),

@@ -1,0 +1,188 @@
+/** What a diagnosis reads: as little as it can, in as few rounds as it can, and nothing that is forbidden fails it. @module */
+import { expect, test } from "vitest";
+import type { Subject } from "../../diagnosis/facts.ts";
+import { why } from "../../diagnosis/why.ts";
+import type { Answer, Api, ApiRequest } from "../../kube/api.ts";
+import { readFacts } from "../../sdk/facts.ts";
+import { aCondition, ago, aPod, aWaitingSandbox, NOW, SUBJECT } from "../diagnosis/facts.ts";
+import { aClaim, aMember, aPool } from "../pools.ts";
+import { aTemplate } from "../templates.ts";
+
+const CLAIM: Subject = { kind: "SandboxClaim", namespace: "team-a", name: "job" };
+const POOL: Subject = { kind: "SandboxWarmPool", namespace: "team-a", name: "warm" };
+
+/** An API server that has what it is given, by the end of the path; `null`: forbidden. */
+function serving(objects: Record<string, object | null>) {
+  const requests: ApiRequest[] = [];
+  const answerTo = ({ path, query }: ApiRequest): Answer => {
+    const tail = path.split("/").slice(path.includes("/namespaces/") ? -2 : -1).join("/");
+    const selector = query?.["fieldSelector"] ?? query?.["labelSelector"];
+    const key = [tail.replace(/^team-a\//, ""), `${tail.replace(/^team-a\//, "")}?${selector}`].find((key) =>
+      key in objects
+    );
+    if (key === undefined) {
+      const name = path.split("/").at(-1);
+      const isList = /(pods|events|sandboxes|quotas|claims|classes|nodes)$/.test(path);
+      return isList ? { status: 200, body: { items: [] } } : { status: 404, body: { details: { name } } };
+    }
+    const body = objects[key];
+    return body === null ? { status: 403, body: { message: `${tail} is forbidden` } } : { status: 200, body };
+  };
+  const api: Api = {
+    send: (request) => {
+      requests.push(request);
+      return Promise.resolve(answerTo(request));
+    },
+    watch: () => Promise.reject(new Error("Cannot watch: nobody is to")),
+  };
+  const paths = () =>
+    requests.map(({ path, query }) => {
+      const selector = query?.["fieldSelector"] ?? query?.["labelSelector"];
+      return path.replace(/^.*\/(namespaces\/team-a|v1)\//, "") + (selector ? `?${selector}` : "");
+    });
+  return { api, requests, paths };
+}
+
+const isReady = { conditions: [aCondition("Ready", "True", "DependenciesReady")] };
+const EVENT = {
+  metadata: {},
+  involvedObject: { kind: "Pod", namespace: "team-a", name: "demo", uid: "uid-pod" },
+  reason: "FailedMount",
+  message: 'secret "s" not found',
+  firstTimestamp: ago(9),
+  lastTimestamp: null,
+  series: { lastObservedTime: ago(1) },
+};
+
+test("what is Ready, or does not exist, costs one request", async () => {
+  const { api, paths } = serving({ "sandboxclaims/job": aClaim("job", { status: isReady }) });
+  expect(why(await readFacts(api, CLAIM), NOW).code).toBe("Ready");
+  expect(why(await readFacts(api, SUBJECT), NOW).code).toBe("NotFound");
+  expect(paths()).toEqual(["sandboxclaims/job", "sandboxes/demo"]);
+});
+
+test("a claim that was given a Sandbox: itself, then pool, Sandbox, Pod and Events at once, then the node", async () => {
+  const status = { sandbox: { name: "demo" }, conditions: [aCondition("Ready", "False", "DependenciesNotReady")] };
+  const { api, paths } = serving({
+    "sandboxclaims/job": aClaim("job", { status }),
+    "sandboxwarmpools/warm": aPool(),
+    "sandboxes/demo": aWaitingSandbox(),
+    "pods/demo": aPod(),
+    "events?involvedObject.name=demo": { items: [EVENT] },
+    nodes: { items: [] },
+  });
+  const facts = await readFacts(api, CLAIM);
+  expect(paths()).toEqual([
+    "sandboxclaims/job",
+    "sandboxwarmpools/warm",
+    "sandboxes/demo",
+    "pods/demo",
+    "events?involvedObject.name=demo",
+    "nodes/node-1",
+  ]);
+  expect(facts.events).toEqual([{
+    uid: "uid-pod",
+    object: { kind: "Pod", namespace: "team-a", name: "demo" },
+    reason: "FailedMount",
+    message: 'secret "s" not found',
+    first: ago(9),
+    last: ago(1),
+  }]);
+  expect(facts.nodes).toEqual([]);
+  expect(facts.unreadable).toBeUndefined();
+});
+
+test("a claim without a Sandbox: its pool's Events and template, too", async () => {
+  const { api, paths } = serving({ "sandboxclaims/job": aClaim("job"), "sandboxwarmpools/warm": aPool() });
+  const facts = await readFacts(api, CLAIM);
+  expect(paths()).toEqual([
+    "sandboxclaims/job",
+    "sandboxwarmpools/warm",
+    "events?involvedObject.name=warm",
+    "sandboxes/job",
+    "pods/job",
+    "events?involvedObject.name=job",
+    "sandboxtemplates/python",
+  ]);
+  expect(facts).toMatchObject({ template: null, sandbox: null, pod: null });
+  expect(why(facts, NOW).code).toBe("TemplateNotFound");
+});
+
+test("a pool: its template, its members, and the Pod of the worst of them", async () => {
+  const members = [aMember(1), aMember(2, { state: "overQuota" })];
+  const { api, paths } = serving({
+    "sandboxwarmpools/warm": aPool({ status: { conditions: [aCondition("Progressing", "True", "Filling")] } }),
+    "sandboxtemplates/python": aTemplate(),
+    sandboxes: { items: members },
+  });
+  const facts = await readFacts(api, POOL);
+  const worst = members[1]?.metadata.name;
+  expect(paths().map((path) => path.replace(/=[0-9a-f]{8}$/, "=HASH"))).toEqual([
+    "sandboxwarmpools/warm",
+    "sandboxes?agents.x-k8s.io/warm-pool-sandbox=HASH",
+    "events?involvedObject.name=warm",
+    "sandboxtemplates/python",
+    `pods/${worst}`,
+    `events?involvedObject.name=${worst}`,
+    "resourcequotas",
+  ]);
+  expect(facts.sandbox?.metadata.name).toBe(worst);
+});
+
+test("a Pod that no node takes: nodes, and the volumes that it wants", async () => {
+  const pod = aPod({}, { nodeName: "", volumes: [{ name: "v", persistentVolumeClaim: { claimName: "v-demo" } }] });
+  const { api, paths } = serving({ "sandboxes/demo": aWaitingSandbox(), "pods/demo": pod });
+  const facts = await readFacts(api, SUBJECT);
+  expect(paths().slice(3)).toEqual([
+    "nodes",
+    "persistentvolumeclaims",
+    "storageclasses",
+    "events?involvedObject.name=v-demo",
+  ]);
+  expect(facts).toMatchObject({ nodes: [], volumeClaims: [], storageClasses: [] });
+});
+
+test("what is forbidden is noted, once, and the rest is read", async () => {
+  const { api } = serving({
+    "sandboxes/demo": aWaitingSandbox(),
+    "pods/demo": null,
+    "events?involvedObject.name=demo": null,
+  });
+  const facts = await readFacts(api, SUBJECT);
+  expect(facts.pod).toBeUndefined();
+  expect(facts.unreadable).toEqual([
+    { what: "pods", message: "pods/demo is forbidden" },
+    { what: "events", message: "team-a/events is forbidden" },
+  ]);
+  const { evidence } = why(facts, NOW);
+  expect(evidence.map(({ where }) => where)).toEqual(
+    expect.arrayContaining(["cannot read pods", "cannot read events"]),
+  );
+});
+
+test("a kind that the cluster does not have is not an object that does not exist", async () => {
+  const api: Api = {
+    send: () => Promise.resolve({ status: 404, body: { message: "the server could not find the requested resource" } }),
+    watch: () => Promise.reject(new Error("Cannot watch: nobody is to")),
+  };
+  const finding = why(await readFacts(api, SUBJECT), NOW);
+  expect(finding.code).toBe("NotReady");
+  expect(finding.evidence[0]?.text).toBe("the server could not find the requested resource");
+});
+
+test("an object that is not as the API says is told, not trusted", async () => {
+  const { api } = serving({ "sandboxes/demo": { kind: "Sandbox", metadata: { name: "demo" } } });
+  const facts = await readFacts(api, SUBJECT);
+  expect(facts.sandbox).toBeUndefined();
+  expect(facts.unreadable).toEqual([{ what: "sandboxes", message: "it is not as the API describes it" }]);
+});
+
+test("a signal goes along with every request; an API server that does not answer is an error", async () => {
+  const { api, requests } = serving({ "sandboxes/demo": aWaitingSandbox() });
+  const { signal } = new AbortController();
+  await readFacts(api, SUBJECT, signal);
+  expect(requests.length).toBeGreaterThan(2);
+  expect(requests.filter((request) => request.signal !== signal)).toEqual([]);
+  const down: Api = { ...api, send: () => Promise.reject(new Error("Cannot reach it")) };
+  await expect(readFacts(down, SUBJECT)).rejects.toThrow("Cannot reach it");
+});
