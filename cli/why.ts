@@ -1,4 +1,5 @@
 /** A finding as a person reads it: the cause first, then how that is known, and what to do. Writes nothing. @module */
+import { styleText } from "node:util";
 import type { Finding, ObjectRef } from "../diagnosis/finding.ts";
 
 /** How it is to look. */
@@ -10,14 +11,15 @@ export interface FindingStyle {
 /** Writes a finding as lines, the last one ended too. */
 export function renderFinding(finding: Finding, { color }: FindingStyle): string {
   const { isOk, hopeless, code, summary, object, since, evidence, remedy, chain } = finding;
-  const paint = (style: number, text: string) => color ? `\u001b[${style}m${text}\u001b[0m` : text;
-  const head = (text: string) => paint(1, text.padEnd(10));
+  const paint = (style: "bold" | "green" | "red" | "yellow", text: string) =>
+    color ? styleText(style, text, { validateStream: false }) : text;
+  const head = (text: string) => paint("bold", text.padEnd(10));
   const lines = [
-    `${paint(isOk ? 32 : hopeless ? 31 : 33, code)}: ${flat(summary)}`,
+    `${paint(isOk ? "green" : hopeless ? "red" : "yellow", code)}: ${flat(summary)}`,
     "",
     `${head("Object:")}${path(object)}${object.namespace === undefined ? "" : ` in namespace ${object.namespace}`}`,
     ...(since === undefined ? [] : [`${head("Since:")}${since}`]),
-    ...(evidence.length === 0 ? [] : [paint(1, "Evidence:")]),
+    ...(evidence.length === 0 ? [] : [paint("bold", "Evidence:")]),
     ...evidence.flatMap(({ object, where, text }) => [`  ${path(object)} ${where}`, `    ${flat(text)}`]),
     ...(isOk ? [] : [`${head("Do:")}${remedy}`, `${head("Waiting:")}${hopeless ? "does not help" : "may help"}`]),
     ...(chain.length > 1 ? [`${head("Chain:")}${chain.map(path).join(" → ")}`] : []),

@@ -1,5 +1,6 @@
 /** What the API server's answer to a dry run says about a child that does not exist. Pure. @module */
 import type { Problem } from "../api/unresolved.ts";
+import { readRefusal } from "../diagnosis/refusal.ts";
 import { type Answer, messageOf } from "../kube/api.ts";
 import type { Child } from "./children.ts";
 
@@ -8,10 +9,6 @@ export type DryRunVerdict = Problem | "fine" | "unknown";
 
 /** Longest message in characters: it goes into an annotation and a condition. */
 const LONGEST_MESSAGE = 2000;
-/** Whatever lives in the namespace is about to go, so there is nobody left to tell. */
-const NAMESPACE_GOES = "because it is being terminated";
-/** The keeper itself may not create it; admission's refusals name the object, not the user. */
-const OWN_RIGHTS = /^\S+ is forbidden: User "/;
 
 /**
  * Reads the answer to a dry-run create.
@@ -29,13 +26,16 @@ const OWN_RIGHTS = /^\S+ is forbidden: User "/;
 export function dryRunVerdict({ kind, name }: Pick<Child, "kind" | "name">, answer: Answer): DryRunVerdict {
   const { status } = answer;
   const message = messageOf(answer).slice(0, LONGEST_MESSAGE);
+  const cause = readRefusal(message, undefined)?.code;
   const problem = (state: Problem["state"]): Problem => ({ kind, name, state, message });
   if (status < 300 || status === 409 || status === 404) return "fine";
-  if (status === 403 && message.includes(NAMESPACE_GOES)) return "fine";
+  // There is nobody left to tell.
+  if (status === 403 && cause === "NamespaceTerminating") return "fine";
   if (status === 400 && message.includes("does not support dry run")) return "unknown";
   if (status === 422 || status === 400 || status === 413) return problem("invalid");
   if (status === 401 || status === 408 || status === 429) return "unknown";
-  if (status === 403 && OWN_RIGHTS.test(message)) return "unknown";
-  if (status >= 500) return message.includes("failed calling webhook") ? problem("refused") : "unknown";
+  // It is the keeper itself that may not create it.
+  if (status === 403 && cause === "ControllerForbidden") return "unknown";
+  if (status >= 500) return cause === "AdmissionWebhookUnreachable" ? problem("refused") : "unknown";
   return problem("refused");
 }

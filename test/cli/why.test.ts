@@ -48,7 +48,7 @@ test("colours are only where they are asked for, and change no word", () => {
   const coloured = renderFinding(finding, { color: true });
   // deno-lint-ignore no-control-regex -- that is what colours are made of
   expect(coloured.replace(/\u001b\[\d+m/g, "")).toBe(renderFinding(finding, { color: false }));
-  expect(coloured).toContain("\u001b[31mQuotaExceeded\u001b[0m");
+  expect(coloured).toContain("\u001b[31mQuotaExceeded\u001b[39m");
 });
 
 /** Has nothing, and notes what it is asked for. */
