@@ -35,15 +35,44 @@ export function examplesOf(file: string, markdown: string): Example[] {
   );
 }
 
+/** What a reader of the page knows: what an example may use without saying where it comes from. */
+export interface Known {
+  /** For each name that the package exports, how users import it. */
+  exports: ReadonlyMap<string, string>;
+  /** Types of what other examples have made: `{sandbox: "Sandbox"}`. */
+  values: Readonly<Record<string, string>>;
+}
+
 /**
- * Returns its code as a module of the checkout: what users import from the package comes from the sources.
+ * Returns its code as a module of the checkout: what users import from the package comes from the sources, and what a
+ * reader knows is there.
  *
  * @param entries file of each specifier, relative to where the module will be: `{"hookbox": "../sdk/mod.ts"}`
  */
-export function moduleOf({ code }: Example, entries: Record<string, string>): string {
-  const imported = code.replace(/(\bfrom\s+|\bimport\s*\(?\s*)"([^"]+)"/g, (all, before, specifier) => {
+export function moduleOf({ code }: Example, entries: Readonly<Record<string, string>>, known: Known): string {
+  const text = prelude(code, known) + code;
+  const imported = text.replace(/(\bfrom\s+|\bimport\s*\(?\s*)"([^"]+)"/g, (all, before, specifier) => {
     const entry = Object.hasOwn(entries, specifier) ? entries[specifier] : undefined;
     return entry === undefined ? all : `${before}"${entry}"`;
   });
   return `${imported}\nexport {};\n`;
+}
+
+/** Declares what the code uses and does not declare. In one line, so that lines are counted easily. */
+function prelude(code: string, { exports, values }: Known): string {
+  const declared = new Set([
+    ...[...code.matchAll(/\b(?:const|let|function|class|using|type|interface)\s+(\w+)/g)].map(([, name = ""]) => name),
+    ...[...code.matchAll(/\b(?:import|const)\s+(?:type\s+)?\{([^}]*)\}/g)].flatMap(([, names = ""]) =>
+      names.match(/\w+/g) ?? []
+    ),
+  ]);
+  const used = new Set((code.match(/(?<![.\w])[A-Za-z]\w*/g) ?? []).filter((name) => !declared.has(name)));
+  const given = [...used].filter((name) => Object.hasOwn(values, name));
+  const types = given.flatMap((name) => values[name]?.match(/\w+/g) ?? []).filter((name) => !declared.has(name));
+  const imports = [...new Set([...used, ...types])].filter((name) => exports.has(name));
+  const lines = [
+    ...imports.map((name) => `import { ${name} } from "${exports.get(name)}";`),
+    ...given.map((name) => `declare const ${name}: ${values[name]};`),
+  ];
+  return lines.length === 0 ? "" : `${lines.join(" ")}\n`;
 }

@@ -14,7 +14,8 @@ export const PAGE_FILE = new URL("docs/sdk.md", ROOT);
 
 const TITLE = "TypeScript SDK";
 const NOTE = "<!-- Made from the comments in the code by `npm run docs`: change those. -->";
-const MODULES = [
+/** What users import, and where it is in the checkout. */
+export const MODULES = [
   { specifier: "hookbox", file: "sdk/mod.ts" },
   { specifier: "hookbox/testing", file: "testing/mod.ts" },
 ];

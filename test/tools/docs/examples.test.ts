@@ -48,9 +48,32 @@ test("examplesOf() refuses a mark that it does not know: a slip would switch an 
   );
 });
 
+const entries = { hookbox: "../sdk/mod.ts", "hookbox/testing": "../testing/mod.ts" };
+const known = {
+  exports: new Map([["a", "hookbox"], ["Sandbox", "hookbox"], ["createTestCluster", "hookbox/testing"]]),
+  values: { sandbox: "Sandbox" },
+};
+
 test("moduleOf() takes from the sources what users take from the package", () => {
   const [first, , third] = examplesOf("a.md", PAGE);
-  const entries = { hookbox: "../sdk/mod.ts", "hookbox/testing": "../testing/mod.ts" };
-  expect(first && moduleOf(first, entries)).toBe('import { a } from "../sdk/mod.ts";\n\nexport {};\n');
-  expect(third && moduleOf(third, entries)).toContain('  await import("../testing/mod.ts");');
+  expect(first && moduleOf(first, entries, known)).toBe('import { a } from "../sdk/mod.ts";\n\nexport {};\n');
+  expect(third && moduleOf(third, entries, known)).toContain('  await import("../testing/mod.ts");');
+});
+
+test.for([
+  {
+    name: "what is exported is imported",
+    code: "await createTestCluster();",
+    want: 'import { createTestCluster } from "../testing/mod.ts";\n',
+  },
+  {
+    name: "what other examples have made is declared",
+    code: "await sandbox.kill();",
+    want: 'import { Sandbox } from "../sdk/mod.ts"; declare const sandbox: Sandbox;\n',
+  },
+  { name: "what the code declares is left to it", code: "const sandbox = 1;\nconst { a } = {};", want: "" },
+  { name: "a property is no name", code: "x.sandbox.a;", want: "" },
+])("moduleOf() knows what a reader knows: $name", ({ code, want }) => {
+  const example = { file: "a.md", line: 1, treatment: "check", code } as const;
+  expect(moduleOf(example, entries, known)).toBe(`${want}${code}\nexport {};\n`);
 });
