@@ -63,8 +63,7 @@ export function createVerbs({ api, store, settle, namespace: first }: VerbsOptio
     await settle();
     return bodyOf(action, answer);
   };
-  const pathTo = (kind: string, name: string | undefined, namespace = first, apiVersion?: string) =>
-    pathOf(resourceOf(store, kind, apiVersion), namespace, name);
+  const pathTo = (kind: string, name: string, namespace = first) => pathOf(resourceOf(store, kind), namespace, name);
   return {
     settle,
     get,
@@ -74,8 +73,9 @@ export function createVerbs({ api, store, settle, namespace: first }: VerbsOptio
       for (const object of what.flatMap(objectsIn)) {
         const { apiVersion, kind, metadata } = object;
         const { name, namespace } = metadata;
+        const resource = resourceOf(store, kind, apiVersion);
         const exists = name !== undefined && get(kind, name, namespace) !== undefined;
-        const path = pathTo(kind, exists ? name : undefined, namespace, apiVersion);
+        const path = pathOf(resource, namespace ?? first, exists ? name : undefined);
         const action = `apply ${kind} ${name ?? metadata["generateName"]}`;
         applied.push(await send(action, { method: exists ? "PATCH" : "POST", path, body: object }));
       }

@@ -3,7 +3,15 @@ import { readdirSync } from "node:fs";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { connect } from "../../kube/connection.ts";
 import { kubeconfigCredentials } from "../../kube/credentials.ts";
-import { compareHistories, createTestCluster, PACES, runScenario, type ScenarioHistory } from "../../testing/mod.ts";
+import {
+  compareHistories,
+  createTestCluster,
+  PACES,
+  runScenario,
+  type ScenarioHistory,
+  type TestClusterOptions,
+} from "../../testing/mod.ts";
+import { changedHook } from "../testing/changedhook.ts";
 import { makeNamespace } from "./namespace.ts";
 
 const FOLDER = new URL("../../testing/scenarios/", import.meta.url);
@@ -17,9 +25,9 @@ async function onCluster(file: URL): Promise<ScenarioHistory> {
   return await runScenario(file, { api, namespace });
 }
 
-async function inMemory(file: URL): Promise<ScenarioHistory[]> {
+async function inMemory(file: URL, options: TestClusterOptions = {}): Promise<ScenarioHistory[]> {
   return await Promise.all(PACES.map(async (pods) => {
-    await using cluster = await createTestCluster({ pods });
+    await using cluster = await createTestCluster({ ...options, pods });
     return await runScenario(file, cluster);
   }));
 }
@@ -29,4 +37,10 @@ test.for(readdirSync(FOLDER))("%s has the same history on the cluster as in memo
   const seen = await onCluster(file);
   expect(compareHistories(await inMemory(file), seen)).toEqual([]);
   expect(seen.segments.length).toBeGreaterThan(1);
+});
+
+test("a hook that decided otherwise in memory would have another history than the cluster", async () => {
+  const file = new URL("claim-cold.yaml", FOLDER);
+  const hooks = changedHook("sandbox", '"reason":"NotSuspended"', '"reason":"Awake"');
+  expect(compareHistories(await inMemory(file, { hooks }), await onCluster(file))).not.toEqual([]);
 });

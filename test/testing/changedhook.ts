@@ -1,0 +1,12 @@
+/** A hook that decides otherwise, to see whether that is noticed. @module */
+import type { HookCalls } from "../../lib/hook.ts";
+import { readSettings } from "../../lib/runhook.ts";
+import { makeHooks } from "../../tools/serve/hooks.ts";
+
+/** Returns the hooks of a test cluster, one of which has `to` in its answers where ours has `from`, as JSON. */
+export function changedHook(name: string, from: string, to: string): Record<string, () => HookCalls> {
+  const [hook] = makeHooks([name], readSettings([]).settings);
+  if (!hook) throw new RangeError(`Cannot change hook ${name}: there is none`);
+  const sync: typeof hook.sync = (...call) => JSON.parse(JSON.stringify(hook.sync(...call)).replaceAll(from, to));
+  return { [name]: () => ({ ...hook, sync }) };
+}
