@@ -1,4 +1,5 @@
 /** The handle of one sandbox, and the calls that make or find one. @module */
+import type { Sandbox } from "../api/sandbox.ts";
 import type { Finding } from "../diagnosis/finding.ts";
 import { type Code, createCode } from "./code/code.ts";
 import { createCommands } from "./commands/commands.ts";
@@ -95,10 +96,9 @@ export class SandboxHandle implements AsyncDisposable {
 
   /** Gives it a Pod again; resolves when it is Ready. */
   async resume(options: WaitOptions = {}): Promise<void> {
-    const { around } = this.#parts;
+    const { around, target } = this.#parts;
     const api = await around.api();
-    const known = await setMode(api, this.#own, "Running", options.signal);
-    await untilReady(api, this.#own, { ...options, known, diagnose: around.why });
+    await untilAwake(around, target, await setMode(api, this.#own, "Running", options.signal), options);
   }
 
   /** Lets it live so many milliseconds from now, and be deleted then; null: for ever. Returns when it will end. */
@@ -193,8 +193,16 @@ export async function wake(
     return ready.sandboxName;
   }
   const own: Target = { kind: "Sandbox", namespace: target.namespace, name: info.sandboxName };
-  const { spec } = await readSandbox(api, own.namespace, own.name, options.signal);
-  const known = spec.operatingMode === "Suspended" ? { known: await setMode(api, own, "Running", options.signal) } : {};
-  await untilReady(api, own, { ...options, ...known, diagnose });
+  const sandbox = await readSandbox(api, own.namespace, own.name, options.signal);
+  const isAsleep = sandbox.spec.operatingMode === "Suspended";
+  await untilAwake(around, target, isAsleep ? await setMode(api, own, "Running", options.signal) : sandbox, options);
   return own.name;
+}
+
+/** Waits for the Sandbox, which knows first, and for the claim that has it, which is what others look at. */
+async function untilAwake(around: Surroundings, target: Target, sandbox: Sandbox, options: WaitOptions): Promise<void> {
+  const api = await around.api();
+  const own: Target = { kind: "Sandbox", namespace: target.namespace, name: sandbox.metadata.name };
+  await untilReady(api, own, { ...options, known: sandbox, diagnose: around.why });
+  if (target.kind === "SandboxClaim") await untilReady(api, target, { ...options, diagnose: around.why });
 }

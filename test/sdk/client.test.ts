@@ -1,0 +1,265 @@
+/** SandboxClient on a cluster in memory: what it asks for, and what becomes of it. @module */
+import { describe, expect, test } from "vitest";
+import {
+  ConflictError,
+  InvalidArgumentError,
+  SandboxFailedError,
+  SandboxNotFoundError,
+  TemplateError,
+  TimeoutError,
+} from "../../sdk/errors.ts";
+import type { CreateOptions } from "../../sdk/options.ts";
+import { aClient, POOL } from "./testclient.ts";
+
+describe("create()", () => {
+  test("a claim on a pool: one request, one watch", async () => {
+    const { client, cluster, asked } = await aClient();
+    await cluster.apply(POOL);
+    await cluster.settle();
+    const sandbox = await client.create({
+      pool: "python",
+      name: "mine",
+      labels: { team: "a" },
+      metadata: { job: "7" },
+      podLabels: { "sandbox.users.io/user": "ada" },
+    });
+    expect(asked()).toEqual(["POST sandboxclaims", "WATCH sandboxclaims"]);
+    expect(await sandbox.getInfo()).toMatchObject({
+      name: "mine",
+      kind: "SandboxClaim",
+      state: "Ready",
+      pool: "python",
+      sandboxName: sandbox.sandboxName,
+      labels: { team: "a", "agents.x-k8s.io/created-by": "typescript-client" },
+      metadata: { job: "7" },
+      expiresAt: undefined,
+    });
+    expect(sandbox.sandboxName).toMatch(/^python-/);
+  });
+
+  test("a template: its pool, or an empty one that is made for it, once", async () => {
+    const { client, cluster } = await aClient();
+    await cluster.apply(POOL);
+    expect((await (await client.create({ template: "python" })).getInfo()).pool).toBe("python");
+    await cluster.apply(POOL.replaceAll("python", "node").split("---")[0] ?? "");
+    const cold = await Promise.all([1, 2].map(() => client.create({ template: "node" })));
+    expect(await Promise.all(cold.map(async (one) => (await one.getInfo()).pool))).toEqual(["node-cold", "node-cold"]);
+    expect((await cluster.objects("SandboxWarmPool")).map(({ metadata }) => metadata.name).sort()).toEqual([
+      "node-cold",
+      "python",
+    ]);
+  });
+
+  test("an image: a Sandbox of its own, with all that was asked for", async () => {
+    const { client, cluster } = await aClient();
+    const sandbox = await client.create({
+      image: "node:24",
+      command: ["node", "server.js"],
+      env: { A: "1" },
+      ports: [3000],
+      volumes: [{ name: "work", size: "1Gi", path: "/work" }],
+      timeoutMs: 60_000,
+      idleMs: 90_500,
+      podAnnotations: { note: "x" },
+    });
+    const [object] = await cluster.objects("Sandbox");
+    expect(object?.metadata).toMatchObject({
+      name: sandbox.name,
+      annotations: { "router.agents.x-k8s.io/idle-seconds": "91" },
+    });
+    expect(object?.["spec"]).toMatchObject({
+      shutdownPolicy: "Delete",
+      podTemplate: {
+        metadata: { annotations: { note: "x" } },
+        spec: {
+          automountServiceAccountToken: false,
+          containers: [{
+            image: "node:24",
+            command: ["node", "server.js"],
+            env: [{ name: "A", value: "1" }],
+            ports: [{ containerPort: 3000 }],
+            volumeMounts: [{ name: "work", mountPath: "/work" }],
+          }],
+        },
+      },
+      volumeClaimTemplates: [{ metadata: { name: "work" }, spec: { resources: { requests: { storage: "1Gi" } } } }],
+    });
+  });
+
+  test.for<{ options: CreateOptions; words: RegExp }>([
+    { options: {}, words: /exactly one of pool, template and image is needed, and none is given/ },
+    { options: { pool: "a", image: "b" }, words: /pool and image are given/ },
+    { options: { pool: "a", name: "Not_A_Name" }, words: /"Not_A_Name": that is no name/ },
+    { options: { pool: "a", timeoutMs: 0 }, words: /timeoutMs 0 is not above 0/ },
+    { options: { pool: "a", ports: [1] }, words: /ports are its template's/ },
+    { options: { pool: "a", volumes: [{ name: "v", size: "1Gi", path: "/v" }] }, words: /mounted is its template's/ },
+  ])("refuses what makes no sense: $words", async ({ options, words }) => {
+    const { client, asked } = await aClient();
+    const error = await client.create(options).catch((error) => error);
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(error.message).toMatch(words);
+    expect(asked()).toEqual([]);
+  });
+
+  test("an answer that is lost makes nothing twice", async () => {
+    const { client, cluster, loseAnswer } = await aClient();
+    await cluster.apply(POOL);
+    loseAnswer(({ method }) => method === "POST");
+    const sandbox = await client.create({ pool: "python", name: "mine" });
+    expect((await cluster.objects("SandboxClaim")).map(({ metadata }) => metadata.name)).toEqual(["mine"]);
+    expect((await sandbox.getInfo()).state).toBe("Ready");
+  });
+
+  test("a name that is taken is a conflict, also where the answer is lost", async () => {
+    const { client, cluster, loseAnswer } = await aClient();
+    await cluster.apply(POOL);
+    await client.create({ pool: "python", name: "mine" });
+    await expect(client.create({ pool: "python", name: "mine" })).rejects.toBeInstanceOf(ConflictError);
+    loseAnswer(({ method }) => method === "POST");
+    await expect(client.create({ pool: "python", name: "mine" })).rejects.toBeInstanceOf(ConflictError);
+    expect((await cluster.objects("SandboxClaim")).length).toBe(1);
+  });
+});
+
+describe("what cannot succeed", () => {
+  test.for<{ name: string; options: CreateOptions; error: unknown; reason: string; fault?: "image" | "config" }>([
+    { name: "no pool", options: { pool: "none" }, error: TemplateError, reason: "WarmPoolNotFound" },
+    { name: "no template", options: { template: "none" }, error: TemplateError, reason: "TemplateNotFound" },
+    {
+      name: "env that the template refuses",
+      options: { pool: "python", env: { A: "1" } },
+      error: TemplateError,
+      reason: "EnvVarsInjectionRejected",
+    },
+  ])("$name: fails with the cause, and leaves nothing", async ({ options, error, reason }) => {
+    const { client, cluster } = await aClient();
+    await cluster.apply(POOL);
+    const thrown = await client.create(options).catch((thrown) => thrown);
+    expect(thrown).toBeInstanceOf(error);
+    expect(thrown).toMatchObject({
+      code: "FAILED",
+      reason,
+      remedy: expect.any(String),
+      object: { name: expect.any(String) },
+    });
+    expect(await cluster.objects("SandboxClaim")).toEqual([]);
+  });
+
+  test("a Pod that will never run, as soon as that is looked into", async () => {
+    const { client, cluster } = await aClient();
+    cluster.pods.plan("*", { fault: "config" });
+    const thrown = await client.create({ image: "x", keepFailed: true }).catch((thrown) => thrown);
+    expect(thrown).toBeInstanceOf(SandboxFailedError);
+    expect(thrown).toMatchObject({ object: { kind: "Secret", name: "absent" } });
+    expect((await cluster.objects("Sandbox")).length).toBe(1);
+  });
+
+  test("the time is over: with what it waited for", async () => {
+    const { client, cluster } = await aClient();
+    cluster.pods.plan("*", { fault: "unschedulable" });
+    const thrown = await client.create({ image: "x", readyTimeoutMs: 300 }).catch((thrown) => thrown);
+    expect(thrown).toBeInstanceOf(TimeoutError);
+    expect(thrown.message).toMatch(/not Ready after 0.3 s: .*Insufficient cpu/);
+    expect(await cluster.objects("Sandbox")).toEqual([]);
+  });
+
+  test("who gives up leaves nothing", async () => {
+    const { client, cluster } = await aClient();
+    cluster.pods.plan("*", { fault: "hangs" });
+    const stop = new AbortController();
+    const creating = client.create({
+      image: "x",
+      signal: stop.signal,
+      onProgress: () => stop.abort(new Error("enough")),
+    });
+    await expect(creating).rejects.toThrow("enough");
+    expect(await cluster.objects("Sandbox")).toEqual([]);
+  });
+});
+
+describe("a sandbox that is there", () => {
+  test("suspend, resume, connect", async () => {
+    const { client, cluster } = await aClient();
+    await cluster.apply(POOL);
+    const sandbox = await client.create({ pool: "python", name: "mine" });
+    await sandbox.suspend();
+    expect((await sandbox.getInfo()).state).toBe("Suspended");
+    expect((await cluster.objects("Pod")).map(({ metadata }) => metadata.name)).not.toContain(sandbox.sandboxName);
+    await client.resume("mine");
+    expect((await sandbox.getInfo()).state).toBe("Ready");
+    await client.suspend("mine");
+    const again = await client.connect("mine");
+    expect([again.sandboxName, (await again.getInfo()).state]).toEqual([sandbox.sandboxName, "Ready"]);
+    await expect(client.connect("other")).rejects.toBeInstanceOf(SandboxNotFoundError);
+  });
+
+  test("its end: set, extended by each who asks, also where an answer is lost, and taken away", async () => {
+    const { client, cluster, loseAnswer } = await aClient();
+    await cluster.apply(POOL);
+    const sandbox = await client.create({ pool: "python", timeoutMs: 600_000 });
+    const { expiresAt } = await sandbox.getInfo();
+    await expect(sandbox.setTimeout(0)).rejects.toBeInstanceOf(InvalidArgumentError);
+    await Promise.all([sandbox.extendTimeout(1000), sandbox.extendTimeout(2000)]);
+    loseAnswer(({ method }) => method === "PATCH");
+    await sandbox.extendTimeout(4000);
+    expect((await sandbox.getInfo()).expiresAt?.getTime()).toBe((expiresAt?.getTime() ?? 0) + 7000);
+    expect(await sandbox.setTimeout(null)).toBeUndefined();
+    expect((await sandbox.getInfo()).expiresAt).toBeUndefined();
+    await expect(sandbox.extendTimeout(1000)).rejects.toThrow(/it has none/);
+  });
+
+  test("kill deletes what it was made from, and nothing else of its name", async () => {
+    const { client, cluster } = await aClient();
+    await cluster.apply(POOL);
+    const old = await client.create({ pool: "python", name: "mine" });
+    expect(await client.kill("mine")).toBe(true);
+    const next = await client.create({ pool: "python", name: "mine" });
+    expect(await old.kill()).toBe(false);
+    expect((await next.getInfo()).state).toBe("Ready");
+    await using block = next;
+    expect(block.name).toBe("mine");
+    expect(await client.kill("none")).toBe(false);
+  });
+
+  test("lists claims and Sandboxes of their own, page by page", async () => {
+    const { client, cluster } = await aClient({ namespaces: ["default", "other"] });
+    await cluster.apply(POOL);
+    for (const name of ["a", "b", "c"]) {
+      await client.create({ pool: "python", name, labels: { odd: String(name !== "b") } });
+    }
+    await client.create({ image: "x", name: "d" });
+    await client.create({ image: "x", name: "e", namespace: "other" });
+    const names = async (options: object) => {
+      const all: string[] = [];
+      for await (const { name } of client.list(options)) all.push(name);
+      return all;
+    };
+    expect(await names({})).toEqual(["a", "b", "c", "d"]);
+    expect(await names({ namespace: "*" })).toEqual(["a", "b", "c", "d", "e"]);
+    expect(await names({ labelSelector: "odd=true" })).toEqual(["a", "c"]);
+    const first = await client.list().page({ limit: 2 });
+    expect(first.items.map(({ name }) => name)).toEqual(["a", "b"]);
+    const second = await client.list().page({ limit: 2, cursor: first.cursor ?? "" });
+    expect(second.items.map(({ name }) => name)).toEqual(["c"]);
+  });
+
+  test("getOrCreate makes one, once", async () => {
+    const { client, cluster } = await aClient();
+    await cluster.apply(POOL);
+    const both = await Promise.all([1, 2].map(() => client.getOrCreate("mine", { pool: "python" })));
+    expect(both[0]?.sandboxName).toBe(both[1]?.sandboxName);
+    expect((await cluster.objects("SandboxClaim")).length).toBe(1);
+  });
+
+  test("a watch that breaks is opened again", async () => {
+    const { client, cluster, asked } = await aClient();
+    cluster.pods.plan("*", { fault: "unschedulable" });
+    const creating = client.create({ image: "x" });
+    const watches = () => asked().filter((one) => one === "WATCH sandboxes").length;
+    await expect.poll(watches).toBe(1);
+    cluster.endWatches(new Error("cut"));
+    await expect.poll(watches).toBe(1);
+    await cluster.pods.recover("*");
+    expect((await (await creating).getInfo()).state).toBe("Ready");
+  });
+});

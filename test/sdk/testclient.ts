@@ -1,0 +1,54 @@
+/** A client on a cluster in memory, and answers that get lost on the way to it. @module */
+import { onTestFinished } from "vitest";
+import type { Api, ApiRequest } from "../../kube/api.ts";
+import { SandboxClient } from "../../sdk/client.ts";
+import { createTestCluster, type TestClusterOptions } from "../../testing/mod.ts";
+
+/** A pool of two, as YAML. */
+export const POOL = `
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxTemplate
+metadata: { name: python }
+spec: { podTemplate: { spec: { containers: [{ name: main, image: python }] } } }
+---
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxWarmPool
+metadata: { name: python }
+spec: { replicas: 2, sandboxTemplateRef: { name: python } }
+`;
+
+/** Starts a cluster whose time passes by itself, and a client on it. */
+export async function aClient(options: TestClusterOptions = {}) {
+  const cluster = await createTestCluster({ time: "auto", ...options });
+  onTestFinished(() => cluster.stop());
+  const asked: string[] = [];
+  let losing: (request: ApiRequest) => boolean = () => false;
+  const words = (method: string, path: string) =>
+    `${method} ${path.split("/").at(method === "GET" || method === "POST" || method === "WATCH" ? -1 : -2)}`;
+  const api: Api = {
+    async send(request) {
+      asked.push(words(request.method, request.path));
+      const answer = await cluster.api.send(request);
+      if (losing(request)) throw new Error("socket hang up");
+      return answer;
+    },
+    async watch(path, query, signal) {
+      asked.push(words("WATCH", path));
+      return await cluster.api.watch(path, query, signal);
+    },
+  };
+  return {
+    cluster,
+    client: new SandboxClient({ api, namespace: "default" }),
+    /** What was asked of the API server since the last call. */
+    asked: () => asked.splice(0),
+    /** Loses the answer to the next request that this is true of: it is carried out all the same. */
+    loseAnswer(of: (request: ApiRequest) => boolean) {
+      losing = (request) => {
+        if (!of(request)) return false;
+        losing = () => false;
+        return true;
+      };
+    },
+  };
+}
