@@ -37,6 +37,15 @@ test("run() takes folder, environment and input", async () => {
   expect(await commands.run("cat"), "without input it is empty").toMatchObject({ stdout: "", exitCode: 0 });
 });
 
+test("run() tells bytes as they are, of each stream", async () => {
+  const { commands } = await commandsOf();
+  const told = { stdout: [] as number[], stderr: [] as number[] };
+  await commands.run("printf '\\377\\000\\303'; printf '\\200' >&2", {
+    onData: (bytes, stream) => void told[stream].push(...bytes),
+  });
+  expect(told).toEqual({ stdout: [255, 0, 195], stderr: [128] });
+});
+
 test("run() with check throws an error that is the result", async () => {
   const { commands } = await commandsOf();
   const error = await commands.run("echo out; echo why >&2; exit 7", { check: true }).catch((error) => error);

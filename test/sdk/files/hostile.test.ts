@@ -1,0 +1,119 @@
+/** download() from a sandbox that wants to write elsewhere: everything around the target stays as it was. @module */
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Header, pack } from "tar-stream";
+import { expect, test } from "vitest";
+import { SandboxError } from "../../../sdk/errors.ts";
+import { createFiles } from "../../../sdk/files/files.ts";
+import { createInside } from "../../../sdk/inside/inside.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
+import { localRoute, OBJECT } from "../localroute.ts";
+
+type TarEntry = Partial<Header> & { name: string; content?: string };
+
+async function tarOf(entries: TarEntry[]): Promise<Uint8Array<ArrayBuffer>> {
+  const tar = pack();
+  for (const { content = "", ...header } of entries) tar.entry(header, content);
+  tar.finalize();
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for await (const part of tar as AsyncIterable<Uint8Array<ArrayBuffer>>) parts.push(part);
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}
+
+/** Files of a sandbox that answers every stat with a folder, and every download with this. */
+function filesThatSend(tar: BodyInit) {
+  const folder = {
+    name: "d",
+    path: "d",
+    type: "directory",
+    size: 0,
+    mode: "0755",
+    modified_at: "2026-01-01T00:00:00Z",
+  };
+  const fetch = (_: number, path: string) =>
+    Promise.resolve(path.startsWith("/v1/stat/") ? Response.json(folder) : new Response(tar));
+  return createFiles(createInside({ ...localRoute(0), fetch }, OBJECT, undefined));
+}
+
+/** A target beside a folder that must not be touched; in the target is a symlink to it, of the user's own. */
+function aTarget() {
+  const around = makeTempFolder();
+  mkdirSync(join(around, "beside"));
+  mkdirSync(join(around, "to"));
+  writeFileSync(join(around, "beside/kept"), "kept");
+  symlinkSync("../beside", join(around, "to/own"));
+  const isUntouched = () => {
+    expect(readdirSync(around).sort()).toEqual(["beside", "to"]);
+    expect(readdirSync(join(around, "beside"))).toEqual(["kept"]);
+    expect(readFileSync(join(around, "beside/kept"), "utf8")).toBe("kept");
+  };
+  return { around, to: join(around, "to"), isUntouched };
+}
+
+const link = (name: string, linkname: string): TarEntry => ({ name, type: "symlink", linkname });
+const planted = (name: string): TarEntry => ({ name, content: "planted" });
+
+test.for<[string, TarEntry[]]>([
+  ["a name with ..", [planted("../beside/kept")]],
+  ["a name with .. within", [planted("a/../../beside/kept")]],
+  ["a folder's name with ..", [{ name: "../beside/new/", type: "directory" }]],
+  ["an absolute name", [planted("/tmp/hookbox-planted")]],
+  ["a file through the user's own link", [planted("own/kept")]],
+  ["a folder through the user's own link", [{ name: "own/new/", type: "directory" }]],
+  ["a link through the user's own link", [link("own/new", "kept")]],
+  ["a folder in the place of a link", [link("a", "."), { name: "a/", type: "directory" }, planted("a/f")]],
+  ["a file through a link of its own", [{ name: "real/", type: "directory" }, link("l", "real"), planted("l/f")]],
+])("%s ends the download", async ([, entries]) => {
+  const { to, isUntouched } = aTarget();
+  const tar = await tarOf([planted("before"), ...entries, planted("after")]);
+  const error = await filesThatSend(tar).download("d", to).catch((error) => error);
+  expect(error).toBeInstanceOf(SandboxError);
+  expect(["BAD_ARCHIVE", undefined]).toContain(error.reason);
+  expect(readFileSync(join(to, "before"), "utf8")).toBe("planted");
+  expect(readdirSync(to)).not.toContain("after");
+  isUntouched();
+});
+
+test.for<[string, TarEntry[]]>([
+  ["a link to ..", [link("l", ".."), planted("x")]],
+  ["an absolute link", [link("l", "/etc")]],
+  ["a link that leads out through another", [
+    { name: "s/t/", type: "directory" },
+    link("s/t/up", "../.."),
+    link("l", "s/t/up/../beside"),
+  ]],
+  ["a link with .. behind a name", [link("l", "a/../../beside")]],
+  ["a hard link", [{ name: "l", type: "link", linkname: "../beside/kept" }]],
+  ["a device", [{ name: "l", type: "character-device" }]],
+  ["a pipe", [{ name: "l", type: "fifo" }]],
+])("%s is skipped and told of", async ([, entries]) => {
+  const { to, isUntouched } = aTarget();
+  const { skipped } = await filesThatSend(await tarOf([...entries, planted("after")])).download("d", to);
+  expect(skipped).toEqual([{ path: "l", reason: expect.stringMatching(/^it (leads out of the folder|is a )/) }]);
+  expect(readdirSync(to)).not.toContain("l");
+  expect(readFileSync(join(to, "after"), "utf8")).toBe("planted");
+  isUntouched();
+});
+
+test("links within the folder are kept; a file that takes a link's place does not go through it", async () => {
+  const { to, isUntouched } = aTarget();
+  const entries = [link("a/b/l", "../../own"), planted("own"), link("a/b/l", "../c"), {
+    ...planted("s"),
+    mode: 0o4755,
+  }];
+  const { links, files } = await filesThatSend(await tarOf(entries)).download("d", to);
+  expect([links, files, readlinkSync(join(to, "a/b/l"))]).toEqual([2, 2, "../c"]);
+  expect(readFileSync(join(to, "own"), "utf8")).toBe("planted");
+  isUntouched();
+});
+
+test("half a tar, or none, is told; the file that was being written is not there", async () => {
+  const whole = await tarOf([{ name: "f", content: "x".repeat(5000) }]);
+  for (const bytes of [whole.slice(0, 3000), new Uint8Array(2048).fill(65)]) {
+    const { to, isUntouched } = aTarget();
+    const failed = filesThatSend(bytes).download("d", to);
+    await expect(failed).rejects.toThrow('Cannot download "d": the sandbox sent no whole tar');
+    expect(readdirSync(to)).toEqual(["own"]);
+    isUntouched();
+  }
+});

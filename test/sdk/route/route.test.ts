@@ -1,0 +1,132 @@
+/** Ways to a sandbox's ports: what goes where, what is tried again, and who may be let in by an address. @module */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { openToken } from "../../../router/access/scopedtoken.ts";
+import { ConnectionError, UnsupportedError } from "../../../sdk/errors.ts";
+import { createPodRoute, type PodPlace } from "../../../sdk/route/direct.ts";
+import { createRouterRoute } from "../../../sdk/route/router.ts";
+import { signGrant } from "../../../sdk/route/sign.ts";
+import { breakingProxy } from "../breakingproxy.ts";
+
+/** A server that answers with what it was asked. */
+async function echo(): Promise<URL> {
+  const server = createServer((request, response) => {
+    const { method, url, headers } = request;
+    response.end(JSON.stringify({ method, url, headers }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+/** An origin where nobody listens. */
+async function nowhere(): Promise<URL> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return new URL(`http://127.0.0.1:${port}`);
+}
+
+const PLACE: PodPlace = { namespace: "team-a", name: "demo", ip: "10.0.0.1" };
+
+function podRoute(reach: () => Promise<URL>, find = vi.fn(() => Promise.resolve(PLACE))) {
+  return { find, route: createPodRoute({ kind: "direct", find, reach, close: async () => {} }, "team-a", "demo") };
+}
+
+test("a router is told sandbox, port and who asks", async () => {
+  const url = (await echo()).origin;
+  const route = createRouterRoute({ url, token: () => Promise.resolve("secret") }, "team-a", "demo");
+  const asked = await (await route.fetch(3000, "/a%20b?c=d", { headers: { "X-Own": "1" } })).json();
+  expect(asked).toMatchObject({
+    url: "/a%20b?c=d",
+    headers: {
+      "x-sandbox-id": "demo",
+      "x-sandbox-namespace": "team-a",
+      "x-sandbox-port": "3000",
+      authorization: "Bearer secret",
+      "x-own": "1",
+    },
+  });
+});
+
+test.for([
+  { access: { url: "https://r.example", domain: "box.example" }, want: "https://3000-demo-team-a.box.example/" },
+  {
+    access: { url: "http://r.example:8080", domain: "box.example" },
+    want: "http://3000-demo-team-a.box.example:8080/",
+  },
+  { access: { url: "https://r.example", pathPrefix: "/s" }, want: "https://r.example/s/team-a/demo/3000" },
+])("the address of a port behind a router: $want", async ({ access, want }) => {
+  expect((await createRouterRoute(access, "team-a", "demo").address(3000)).href).toBe(want);
+});
+
+test("a router that finds sandboxes by headers alone gives no addresses", async () => {
+  await expect(createRouterRoute({ url: "http://r" }, "a", "b").address(80)).rejects.toBeInstanceOf(UnsupportedError);
+});
+
+test("a signed address is one that the router lets in, for that port and until that time", async () => {
+  const secret = new Uint8Array(32).fill(7);
+  const expiresAt = new Date("2026-05-01T00:00:00Z");
+  const token = await signGrant(secret, { namespace: "team-a", name: "dämo", port: 3000, expiresAt });
+  expect(openToken([secret], token, expiresAt.getTime() - 1)).toEqual({
+    ns: "team-a",
+    name: "dämo",
+    port: 3000,
+    exp: expiresAt.getTime() / 1000,
+  });
+  expect(openToken([secret], token, expiresAt.getTime())).toBeUndefined();
+});
+
+test("nobody listens: known not to have arrived", async () => {
+  const { route } = podRoute(nowhere);
+  const error = await route.fetch(80, "/").catch((error) => error);
+  expect(error).toBeInstanceOf(ConnectionError);
+  expect(error).toMatchObject({ mayHaveArrived: false, object: { name: "demo" } });
+});
+
+test("a connection that breaks may have arrived", async () => {
+  const proxy = await breakingProxy(Number((await echo()).port));
+  proxy.cutAfter(0);
+  const { route } = podRoute(() => Promise.resolve(new URL(`http://127.0.0.1:${proxy.port}`)));
+  await expect(route.fetch(80, "/", { method: "POST", body: "x" })).rejects.toMatchObject({ mayHaveArrived: true });
+});
+
+test("who gives up gets the signal's reason", async () => {
+  const { route } = podRoute(echo);
+  await expect(route.fetch(80, "/", { signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow("enough");
+});
+
+test("a Pod that has moved is looked for again, once, and the request sent there", async () => {
+  const there = await echo();
+  const places = [await nowhere(), there];
+  const { route, find } = podRoute(() => Promise.resolve(places.shift() ?? there));
+  expect((await route.fetch(80, "/x", { method: "POST", body: "data" })).status).toBe(200);
+  expect(find).toHaveBeenCalledTimes(2);
+  await (await route.fetch(80, "/y")).text();
+  expect(find).toHaveBeenCalledTimes(2);
+});
+
+test("an address that was not used for a while is asked for again: it may be another's by now", async () => {
+  const there = await echo();
+  const { route, find } = podRoute(() => Promise.resolve(there));
+  const now = vi.spyOn(performance, "now").mockReturnValue(1_000_000);
+  onTestFinished(() => now.mockRestore());
+  await (await route.fetch(80, "/")).text();
+  now.mockReturnValue(1_009_999);
+  await (await route.fetch(80, "/")).text();
+  expect(find).toHaveBeenCalledTimes(1);
+  now.mockReturnValue(1_019_999);
+  await (await route.fetch(80, "/")).text();
+  expect(find).toHaveBeenCalledTimes(2);
+});
+
+test("what only follows a command wakes nothing", async () => {
+  const there = await echo();
+  const { route, find } = podRoute(() => Promise.resolve(there));
+  await (await route.fetch(80, "/", { headers: { "X-Sandbox-Wake": "false" } })).text();
+  expect(find).toHaveBeenLastCalledWith({ wake: false });
+  await (await route.fetch(80, "/")).text();
+  expect(find).toHaveBeenLastCalledWith({ wake: true });
+});
