@@ -1,0 +1,41 @@
+/** A sandbox as tools and resources show it. Pure. @module */
+import * as z from "zod";
+import type { Seen } from "../session.ts";
+
+/** Schema of a sandbox. */
+export const SEEN = {
+  name: z.string(),
+  state: z.enum(["Ready", "Starting", "Suspended", "Failed", "Terminating"]),
+  reason: z.string().describe("One word on the state; may be empty"),
+  message: z.string(),
+  pool: z.string().optional(),
+  createdAt: z.string().describe("RFC 3339"),
+  expiresAt: z.string().optional().describe("When it will be deleted, RFC 3339; absent: never by itself"),
+  isOwn: z.boolean().describe("This session has made it"),
+};
+
+/** Shows one. */
+export function shown({ name, state, reason, message, pool, createdAt, expiresAt, isOwn }: Seen) {
+  return {
+    name,
+    state,
+    reason,
+    message,
+    ...pool === undefined ? {} : { pool },
+    createdAt: createdAt.toISOString(),
+    ...expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() },
+    isOwn,
+  };
+}
+
+/** Says it in one line. */
+export function lineOf({ name, state, reason, message, pool, expiresAt, isOwn }: Seen): string {
+  const why = state === "Ready" ? "" : [reason, message].filter(Boolean).join(": ");
+  const parts = [
+    `${name}: ${state}${why && ` (${why})`}`,
+    ...pool === undefined ? [] : [`from pool ${pool}`],
+    ...expiresAt === undefined ? [] : [`deleted at ${expiresAt.toISOString()}`],
+    ...isOwn ? [] : ["not made by this session"],
+  ];
+  return parts.join(", ");
+}

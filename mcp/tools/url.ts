@@ -1,0 +1,23 @@
+/** The tool that says where a port of a sandbox is reached. @module */
+import * as z from "zod";
+import { defineTool, READS, SANDBOX, text, type Tool } from "../tool.ts";
+
+export const getURL: Tool = defineTool({
+  name: "get_url",
+  title: "Get the URL of a port",
+  description:
+    "Returns the address at which a program that listens in a sandbox is reached from outside, such as a web " +
+    "server of start_command. With signedForMs the address itself lets in whoever has it, for that long.",
+  input: {
+    sandbox: SANDBOX,
+    port: z.int().min(1).max(65_535),
+    signedForMs: z.int().min(1000).max(604_800_000).optional().describe("Needs a router and its signing secret"),
+  },
+  output: { url: z.string() },
+  hints: { ...READS, idempotentHint: false },
+  async run({ sandbox, port, signedForMs }, { session, signal }) {
+    const handle = await session.open(sandbox, signal);
+    const url = await handle.getUrl(port, signedForMs === undefined ? {} : { signedForMs });
+    return { data: { url }, content: [text(url)] };
+  },
+});

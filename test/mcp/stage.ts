@@ -1,0 +1,89 @@
+/** A cluster in memory whose sandboxes are all one real runtime on loopback, and agents that talk to its MCP server. @module */
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { onTestFinished } from "vitest";
+import { SandboxClient } from "../../sdk/client.ts";
+import { createTestCluster, type TestCluster } from "../../testing/mod.ts";
+import { listPools } from "../../mcp/pools.ts";
+import { DEFAULT_SCOPE, type Scope } from "../../mcp/scope.ts";
+import { createSessionServer, type SessionServer } from "../../mcp/server.ts";
+import { makeRoot, type TestRoot } from "../runtime/folders.ts";
+import { startTestRuntime } from "../runtime/servers.ts";
+
+/** A template, and a pool of two by the name of `python`. */
+export const POOL = `
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxTemplate
+metadata: { name: python }
+spec: { podTemplate: { spec: { containers: [{ name: main, image: python }] } } }
+---
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxWarmPool
+metadata: { name: python }
+spec: { replicas: 2, sandboxTemplateRef: { name: python } }
+`;
+
+/** What tests work with. */
+export interface Stage extends TestRoot {
+  cluster: TestCluster;
+  client: SandboxClient;
+}
+
+/** Starts both; they go when the test ends. Time passes by itself where somebody waits. */
+export async function makeStage(files: Record<string, string> = {}): Promise<Stage> {
+  const made = await makeRoot(files);
+  const runtime = await startTestRuntime(made.root.path);
+  const cluster = await createTestCluster({ time: "auto" });
+  onTestFinished(async () => {
+    await cluster.stop();
+    await runtime.stop();
+  });
+  await cluster.apply(POOL);
+  // The runtime is taken for a router: it does not look at the headers that name a sandbox.
+  const routerUrl = `http://127.0.0.1:${runtime.restPort}`;
+  const client = new SandboxClient({ api: cluster.api, namespace: "default", routerUrl, routerPathPrefix: "/s" });
+  return { ...made, cluster, client };
+}
+
+/** An agent with a session of its own. */
+export interface Agent extends SessionServer {
+  client: Client;
+  call(name: string, input?: Record<string, unknown>, options?: CallOptions): Promise<CallToolResult>;
+}
+
+/** How an agent calls. */
+export interface CallOptions {
+  signal?: AbortSignal;
+  onprogress?: (progress: { message?: string }) => void;
+}
+
+/** What sessions on this stage may do. */
+export function scopeOf({ cluster }: Stage, scope: Partial<Scope> = {}): Scope {
+  return { ...DEFAULT_SCOPE, findPools: (signal) => listPools(cluster.api, "default", signal), ...scope };
+}
+
+/** Connects an agent to a server of its own. */
+export async function makeAgent(stage: Stage, scope: Partial<Scope> = {}): Promise<Agent> {
+  const made = createSessionServer(stage.client, scopeOf(stage, scope));
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  await made.server.connect(far);
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(near);
+  onTestFinished(async () => {
+    await client.close();
+    await made.session.end();
+  });
+  return { ...made, client, call: callerOf(client) };
+}
+
+/** Makes the short way to call tools. */
+export function callerOf(client: Client): Agent["call"] {
+  return async (name, input = {}, options = {}) =>
+    await client.callTool({ name, arguments: input }, undefined, options) as CallToolResult;
+}
+
+/** The text that the model reads. */
+export function textOf({ content }: CallToolResult): string {
+  return content.map((block) => block.type === "text" ? block.text : `<${block.type}>`).join("\n");
+}
