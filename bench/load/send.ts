@@ -1,6 +1,6 @@
 /** Sends requests when they are due, whatever became of earlier ones; a burst goes through a few clients. @module */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Arrivals, dueTimes } from "./arrivals.ts";
+import { type Arrivals, dueTimes } from "../../cli/pool/arrivals.ts";
 
 /**
  * Calls `ask` for 0, 1, … `count` - 1; resolves when every call has.

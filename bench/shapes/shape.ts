@@ -1,5 +1,5 @@
 /** What a shape is: which objects are asked for, how, and what stands around them. No behaviour. @module */
-import type { Arrivals } from "../load/arrivals.ts";
+import type { Arrivals } from "../../cli/pool/arrivals.ts";
 
 /** One shape of load. */
 export interface Shape {

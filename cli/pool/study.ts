@@ -1,5 +1,5 @@
 /** Simulates a pool with claims as they came, as a file has them, or at a rate: reads the cluster, changes nothing. @module */
-import { dueTimes } from "../../bench/load/arrivals.ts";
+import { dueTimes } from "./arrivals.ts";
 import type { Api } from "../../kube/api.ts";
 import { arrivalsOf, type PoolObjects, startTimes } from "./measure.ts";
 import type { Demand } from "./simulate.ts";

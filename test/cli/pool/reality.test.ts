@@ -1,6 +1,6 @@
 /** The simulation against the real hooks: the same claims, on a cluster in memory, with pools of several sizes. @module */
 import { expect, test } from "vitest";
-import { dueTimes } from "../../../bench/load/arrivals.ts";
+import { dueTimes } from "../../../cli/pool/arrivals.ts";
 import { poolStatus } from "../../../cli/pool/status.ts";
 import { poolSimulation } from "../../../cli/pool/study.ts";
 import { createTestCluster } from "../../../testing/mod.ts";

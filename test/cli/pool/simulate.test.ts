@@ -1,7 +1,7 @@
 /** The simulation against cases worked out by hand, a law of queues, and what must hold for any demand. @module */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { dueTimes } from "../../../bench/load/arrivals.ts";
+import { dueTimes } from "../../../cli/pool/arrivals.ts";
 import { type Demand, simulatePool } from "../../../cli/pool/simulate.ts";
 import { poolCurve, smallestPool } from "../../../cli/pool/sizes.ts";
 

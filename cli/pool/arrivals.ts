@@ -1,4 +1,4 @@
-/** When the load asks for its objects: all at once, at a steady rate, or at random times of a steady mean. Pure. @module */
+/** When a load asks for its objects: all at once, at a steady rate, or at random times of a steady mean. Pure. @module */
 
 /** How objects are asked for. Rates are per second. */
 export type Arrivals =
