@@ -11,10 +11,12 @@ type Ended = Extract<ProcessEvent, { type: "end" }>;
 /** Yields output as text: a character that comes in two pieces is whole. Returns how the process ended. */
 export async function* textOf(
   events: AsyncIterable<ProcessEvent>,
+  onData: RunOptions["onData"] = () => {},
 ): AsyncGenerator<CommandOutput | { stream: "lost" }, Ended> {
   const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
   for await (const event of events) {
     if (event.type === "output") {
+      await onData(event.bytes, event.stream);
       const text = decoders[event.stream].decode(event.bytes, { stream: true });
       if (text !== "") yield { stream: event.stream, text };
     } else if (event.type === "lost") yield { stream: "lost" };
@@ -31,17 +33,17 @@ export async function* textOf(
 
 /** What the result is for: words for errors, and what the caller wants of it. */
 export interface Collecting
-  extends Pick<RunOptions, "onStdout" | "onStderr" | "check" | "maxOutputLength" | "timeoutMs"> {
+  extends Pick<RunOptions, "onData" | "onStdout" | "onStderr" | "check" | "maxOutputLength" | "timeoutMs"> {
   action: string;
   object: ObjectRef;
 }
 
 /** Reads to the end. @throws {TimeoutError | CommandExitError} */
 export async function collect(events: AsyncIterable<ProcessEvent>, collecting: Collecting): Promise<CommandResult> {
-  const { onStdout, onStderr, maxOutputLength = MOST_CHARACTERS } = collecting;
+  const { onData, onStdout, onStderr, maxOutputLength = MOST_CHARACTERS } = collecting;
   const kept = { stdout: createKeeper(maxOutputLength), stderr: createKeeper(maxOutputLength) };
   let lost = false;
-  const texts = textOf(events);
+  const texts = textOf(events, onData);
   for (;;) {
     const { done, value } = await texts.next();
     if (done) return resultOf(value, kept.stdout, kept.stderr, lost, collecting);

@@ -19,6 +19,8 @@ export interface RunOptions extends CommandOptions {
   /** Told of each piece of output, in order; while a promise of it is pending the command is held up. */
   onStdout?: (text: string) => void | Promise<void>;
   onStderr?: (text: string) => void | Promise<void>;
+  /** Told the same as bytes, before they are text: for output that is none. Not of commands in the background. */
+  onData?: (bytes: Uint8Array, stream: "stdout" | "stderr") => void | Promise<void>;
   /** Throws {@link CommandExitError} when it ends with another code than 0. @default {false} */
   check?: boolean;
   /** Characters of each stream that the result holds; callbacks get all. @default {16777216} */
