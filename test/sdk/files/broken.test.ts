@@ -12,7 +12,8 @@ import { aProxy } from "../proxy.ts";
 async function through(files: Record<string, string> = {}) {
   const { port, at } = await aSandbox(files);
   const proxy = await aProxy(port);
-  return { at, proxy, direct: createFiles(await localInside(port)), ...createFiles(await localInside(proxy.port)) };
+  const filesAt = (port: number) => createFiles(createInside(localRoute(port), OBJECT, undefined));
+  return { at, proxy, direct: filesAt(port), ...filesAt(proxy.port) };
 }
 
 const MB = 1024 * 1024;
