@@ -18,7 +18,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Inside the checkout, so that packages are found; ignored by git. */
 const COPY = join(ROOT, ".hookbox/demo");
 const LOGS = join(ROOT, ".hookbox/demo-logs");
-const COPIED = ["api", "claims", "lib", "hooks", "package.json", "tsconfig.json", "deno.json"];
+const COPIED = ["api", "claims", "diagnosis", "lib", "hooks", "package.json", "tsconfig.json", "deno.json"];
 
 /** The running parts, by name, and how to end them. */
 export interface Stage {
