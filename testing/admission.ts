@@ -26,21 +26,27 @@ const NAME_RULE =
 const LONGEST_NAME = 253;
 const LONGEST_LABEL = 63;
 
+export interface AdmissionOptions {
+  /** Whether a claim is given the label of its pool, as the admission policy does. @default {() => true} */
+  isLabelled?: ((claim: KubeObject) => boolean) | undefined;
+  /** Whether the CRDs give objects a first status. @default {true} */
+  isPreset?: boolean | undefined;
+}
+
 /**
  * Completes an object that is about to be stored, or refuses it.
  *
- * @param isLabelled whether a claim is given the label of its pool, as the admission policy does
  * @throws {StoreError} 422
  */
 export function admit(
   object: KubeObject,
   old: KubeObject | undefined,
-  isLabelled: (claim: KubeObject) => boolean = () => true,
+  { isLabelled = () => true, isPreset = true }: AdmissionOptions = {},
 ): KubeObject {
   const schema = SCHEMAS[object.kind];
   if (!old) checkName(object);
   if (!schema) return old ? object : withFirstStatus(object);
-  const { data, error } = schema.safeParse(old ? object : withPresetStatus(object, schema));
+  const { data, error } = schema.safeParse(old || !isPreset ? object : withPresetStatus(object, schema));
   if (error) throw invalid(object, error.issues.map((issue) => causeOf(issue, object)));
   const admitted = data as KubeObject;
   if (old && object.kind === "Sandbox") checkVolumes(admitted, old);

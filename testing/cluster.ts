@@ -24,7 +24,7 @@ export interface TestClusterOptions {
    * @default {"fake"}
    */
   time?: "fake" | "auto";
-  /** What the clock shows at first. Default: 2026-01-01T00:00:00Z for `fake`, the present for `auto`. */
+  /** What the clock shows at first. @default the present, in whole seconds: clients say times by the real clock */
   start?: Date;
   /** How far time moves by itself after a request, in milliseconds. @default {3600000} */
   autoLimitMs?: number;
@@ -68,7 +68,7 @@ const HOUR_MS = 3_600_000;
 /** Starts a cluster: some milliseconds. Stop it, or make it with `await using`. */
 export async function createTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
   const { time = "fake", autoLimitMs: limitMs = HOUR_MS, namespaces = ["default"], fault } = options;
-  const clock = createFakeClock(options.start?.getTime() ?? (time === "auto" ? Date.now() : undefined));
+  const clock = createFakeClock(options.start?.getTime() ?? Math.floor(Date.now() / 1000) * 1000);
   const server = await createMemoryServer({ clock });
   const { store } = server;
   const book = createStatusBook();

@@ -1,19 +1,22 @@
 /** A store in memory that serves our kinds as the API server does, and the API over it. Runs nothing. @module */
-import { parseAllDocuments } from "yaml";
+import { parse } from "yaml";
+import type { CustomResource } from "../api/crd.ts";
+import { sandboxCRD } from "../api/sandbox.ts";
+import { sandboxClaimCRD } from "../api/sandboxclaim.ts";
+import { sandboxTemplateCRD } from "../api/sandboxtemplate.ts";
+import { sandboxWarmPoolCRD } from "../api/sandboxwarmpool.ts";
 import type { FakeClock } from "../dev/metacontroller/fake-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../dev/metacontroller/store-memory.ts";
 import type { KubeObject } from "../lib/objects.ts";
-import { renderManifests } from "../tools/manifests/render.ts";
-import { admit } from "./admission.ts";
+import { readControllers } from "../tools/manifests/render.ts";
+import { type AdmissionOptions, admit } from "./admission.ts";
 import { type Change, type Changes, createChanges } from "./api/changes.ts";
 import { createMemoryApi, type MemoryApi, type MemoryApiOptions } from "./api/memoryapi.ts";
 
-export interface MemoryServerOptions {
+export interface MemoryServerOptions extends AdmissionOptions {
   clock?: FakeClock;
   /** Milliseconds by which the engine's watches learn late of an object. */
   watchDelay?: (object: KubeObject) => number;
-  /** Whether a claim is given the label of its pool as it is created. @default {() => true} */
-  isLabelled?: (claim: KubeObject) => boolean;
   /** How many changes watches may go back. @default {10000} */
   window?: number;
 }
@@ -27,18 +30,17 @@ export interface MemoryServer {
 }
 
 const DEFAULT_WINDOW = 10_000;
-const installed = parseAllDocuments(renderManifests(undefined, false)).map((document) =>
-  light(document.toJS() as KubeObject)
-);
+const KINDS: CustomResource[] = [sandboxCRD, sandboxClaimCRD, sandboxTemplateCRD, sandboxWarmPoolCRD];
+const installed = [...KINDS.map(definitionOf), ...readControllers().map((text) => parse(text) as KubeObject)];
 
 /** Makes a server with our CRDs and controllers in it. */
 export async function createMemoryServer(options: MemoryServerOptions = {}): Promise<MemoryServer> {
-  const { clock, watchDelay, isLabelled, window = DEFAULT_WINDOW } = options;
+  const { clock, watchDelay, window = DEFAULT_WINDOW } = options;
   const changes: Changes = createChanges(window);
   const store = createMemoryStore({
     ...(clock && { clock }),
     watchDelay,
-    admit: (object, old) => admit(object, old, isLabelled),
+    admit: (object, old) => admit(object, old, options),
     onChange: changes.record,
   });
   for (const object of installed) await store.put(object);
@@ -49,9 +51,13 @@ export async function createMemoryServer(options: MemoryServerOptions = {}): Pro
   };
 }
 
-/** A CRD without its schemas, which nobody reads here. */
-function light(object: KubeObject): KubeObject {
-  if (object.kind !== "CustomResourceDefinition") return object;
-  const spec = object["spec"] as { versions: Record<string, unknown>[] };
-  return { ...object, spec: { ...spec, versions: spec.versions.map(({ schema: _, ...version }) => version) } };
+/** A CRD without its schemas, which nobody reads here: as YAML they take seconds. */
+function definitionOf({ group, version, kind, plural, status }: CustomResource): KubeObject {
+  const versions = [{ name: version, served: true, storage: true, subresources: status ? { status: {} } : {} }];
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: { group, scope: "Namespaced", names: { kind, plural }, versions },
+  };
 }

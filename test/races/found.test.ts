@@ -78,6 +78,9 @@ const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
 ];
 
 test.for(cases)("$name: $reason", async ({ scenario }) => {
-  const { violations, atRest, faults } = await run({ replicas: 1, acts: [], fates: [], forecast: CALM, ...scenario });
-  expect({ violations, atRest, faults }).toEqual({ violations: [], atRest: [], faults: [] });
+  for (const isPreset of [true, false]) {
+    const whole = { replicas: 1, acts: [], fates: [], forecast: CALM, isPreset, ...scenario };
+    const { violations, atRest, faults } = await run(whole);
+    expect({ isPreset, violations, atRest, faults }).toEqual({ isPreset, violations: [], atRest: [], faults: [] });
+  }
 });

@@ -38,7 +38,7 @@ test("a warm claim costs one write of the Sandbox, one status and one label; its
 test("a pool that has forgotten what it gave gives a second one: the claim shows the first, and the second goes", async () => {
   const acts: Scenario["acts"] = [
     { act: "claim", claim: 0, wait: 1 },
-    { act: "restartHook", hook: "sandboxwarmpool", wait: 207 },
+    { act: "restartHook", hook: "sandboxwarmpool", wait: 175 },
   ];
   const { writes, store } = await story({
     replicas: 2,

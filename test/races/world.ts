@@ -19,6 +19,8 @@ export interface Scenario {
   acts: (Act & { wait: number })[];
   fates: Fate[];
   forecast: Forecast;
+  /** Whether our CRDs are installed, which give objects a first status; others do not. @default {true} */
+  isPreset?: boolean;
 }
 
 export interface Outcome {
@@ -43,10 +45,10 @@ const REST_MS = 30_000;
 const isLabelled = ({ metadata }: KubeObject) => !/[02468]$/.test(metadata.name);
 
 /** Runs a scenario. */
-export async function run({ replicas, acts, fates, forecast }: Scenario): Promise<Outcome> {
+export async function run({ replicas, acts, fates, forecast, isPreset }: Scenario): Promise<Outcome> {
   const start = Date.parse("2026-01-01T00:00:00Z");
   const weather = createWeather(forecast, () => store.clock.now() - start);
-  const server = await createMemoryServer({ watchDelay: weather.lagOf, isLabelled });
+  const server = await createMemoryServer({ watchDelay: weather.lagOf, isLabelled, isPreset });
   const { store } = server;
   const { clock } = store;
   const history = createHistory(store);

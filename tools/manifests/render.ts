@@ -16,10 +16,15 @@ const POLICY_FOLDER = "mutatingadmissionpolicies/";
  */
 export function renderManifests(hooksURL: string | ((hook: string) => string) | undefined, policies = true): string {
   const base = typeof hooksURL === "string" ? () => hooksURL : hooksURL;
-  const controllers = CONTROLLER_FOLDERS.flatMap(filesOf).map((file) => pointed(readFileSync(file, "utf8"), base));
+  const controllers = readControllers().map((text) => pointed(text, base));
   const admission = policies ? filesOf(POLICY_FOLDER).map((file) => readFileSync(file, "utf8")) : [];
   return [...readCRDs(), ...controllers, ...admission].map((text) => text.startsWith("---") ? text : `---\n${text}`)
     .join("");
+}
+
+/** Reads the controllers of hookbox as their files have them, one text each. */
+export function readControllers(): string[] {
+  return CONTROLLER_FOLDERS.flatMap(filesOf).map((file) => readFileSync(file, "utf8"));
 }
 
 /** Reads the CRDs of hookbox, one text each. */
