@@ -20,7 +20,10 @@ const GROUP_OF: Record<string, Group> = { class: "Objects", function: "Functions
 /** Lists exports in the order of the groups, and inside them of the source. Implementations of overloads are left out. */
 export function outline(symbols: readonly Symbols[]): Entry[] {
   const entries = symbols.flatMap(({ name, declarations }) => {
-    const exported = declarations.filter((each) => each.declarationKind === "export" && !isInternal(each));
+    // What an earlier module exports, too, is a reference in a later one.
+    const exported = declarations.filter((each) =>
+      each.declarationKind === "export" && each.kind !== "reference" && !isInternal(each)
+    );
     const [first, ...others] = overloads(exported);
     return first
       ? [{ name, declarations: [first, ...others], group: groupOf(name, first, symbols) } satisfies Entry]
