@@ -5,6 +5,14 @@ import type { Disk, Entry } from "./entry.ts";
 import { describe, exists, listFolder, makeDir, readDisk, remove, rename } from "./manage.ts";
 import { type Bytes, readFile, type ReadFormat, type ReadOptions } from "./read.ts";
 import { download, type TransferOptions, type Transferred, upload } from "./transfer.ts";
+import {
+  watchDir,
+  type WatchDirOptions,
+  type WatchEvent,
+  watchFolder,
+  type WatchHandle,
+  type WatchOptions,
+} from "./watch.ts";
 import { type FileData, type FileToWrite, writeAll, writeFile, type WriteOptions } from "./write.ts";
 
 /**
@@ -100,6 +108,30 @@ export interface Files {
   remove(path: string, options?: CallOptions & { recursive?: boolean | undefined }): Promise<void>;
 
   /**
+   * Tells what happens in a folder, from the first event `ready` on, until the loop is left or the folder is gone.
+   *
+   * Where the connection breaks it connects again and tells a `gap`: what happened meanwhile is not known.
+   *
+   * ```ts
+   * for await (const event of sandbox.files.watch("src", { recursive: true })) {
+   *   if (event.type === "modified") await build(event.path);
+   * }
+   * ```
+   *
+   * @throws {FileNotFoundError} also for a file
+   * @throws {ConnectionError} if nobody answers for a quarter of a minute
+   */
+  watch(path: string, options?: WatchOptions): AsyncGenerator<WatchEvent>;
+
+  /**
+   * The same with a callback, called from `ready` on, one event after another; a promise that it returns is waited for.
+   * What it throws ends the watch.
+   *
+   * @returns once nothing is missed any more
+   */
+  watchDir(path: string, callback: (event: WatchEvent) => unknown, options?: WatchDirOptions): Promise<WatchHandle>;
+
+  /**
    * Sends a file or a folder of this machine up, as one stream: modes, times and symlinks are kept, owners are not.
    * Not in browsers.
    *
@@ -157,6 +189,8 @@ export function createFiles(inside: Inside): Files {
     makeDir: (path, options = {}) => makeDir(inside, path, options),
     rename: (from, to, options = {}) => rename(inside, from, to, options),
     remove: (path, options = {}) => remove(inside, path, options),
+    watch: (path, options = {}) => watchFolder(inside, path, options),
+    watchDir: (path, callback, options = {}) => watchDir(inside, path, callback, options),
     upload: (localPath, remotePath, options = {}) => upload(inside, localPath, remotePath, options),
     download: (remotePath, localPath, options = {}) => download(inside, remotePath, localPath, options),
     disk: (options = {}) => readDisk(inside, options),

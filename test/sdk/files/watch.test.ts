@@ -1,0 +1,112 @@
+/** watch() and watchDir() on a real runtime: events, gaps, and how a watch ends. @module */
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { ConnectionError, FileNotFoundError } from "../../../sdk/errors.ts";
+import { createFiles } from "../../../sdk/files/files.ts";
+import { type WatchEvent, watchFolder } from "../../../sdk/files/watch.ts";
+import { createInside } from "../../../sdk/inside/inside.ts";
+import { eventually } from "../../runtime/eventually.ts";
+import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
+import { aProxy } from "../proxy.ts";
+
+async function through() {
+  const { port, at } = await aSandbox({ "d/old": "", "d/sub/f": "" });
+  const proxy = await aProxy(port);
+  const inside = createInside(localRoute(proxy.port), OBJECT, undefined);
+  return { at, proxy, inside, ...createFiles(inside) };
+}
+
+/** Takes events until one is as wanted; returns all of them. */
+async function until(
+  events: AsyncIterator<WatchEvent>,
+  wanted: Partial<Record<string, string>>,
+): Promise<WatchEvent[]> {
+  const seen: WatchEvent[] = [];
+  while (true) {
+    const { done, value } = await events.next();
+    if (done) throw new Error(`ended after ${JSON.stringify(seen)}`);
+    seen.push(value);
+    if (Object.entries(wanted).every(([key, text]) => (value as Record<string, string>)[key] === text)) return seen;
+  }
+}
+
+test("watch() begins with ready; paths are those that other calls take", async () => {
+  const { at, watch, read } = await through();
+  const events = watch("/d/", { recursive: true });
+  expect(await until(events, { type: "ready" })).toEqual([{ type: "ready" }]);
+  writeFileSync(at("d/sub/new"), "1");
+  const created = (await until(events, { type: "created" })).at(-1);
+  expect(created).toEqual({ type: "created", path: "/d/sub/new", kind: "file" });
+  expect(await read("/d/sub/new")).toBe("1");
+  rmSync(at("d/old"));
+  expect((await until(events, { type: "removed" })).at(-1)).toEqual({ type: "removed", path: "/d/old" });
+  await events.return(undefined);
+});
+
+test("watch() ends with the folder, and with its signal", async () => {
+  const { at, watch } = await through();
+  const events = watch("d/sub");
+  await events.next();
+  rmSync(at("d/sub"), { recursive: true });
+  expect((await until(events, { path: "d/sub" })).at(-1)).toEqual({ type: "removed", path: "d/sub" });
+  expect(await events.next()).toEqual({ done: true, value: undefined });
+  const leaving = new AbortController();
+  const other = watch("d", { signal: leaving.signal });
+  await other.next();
+  const next = other.next();
+  leaving.abort(new Error("enough"));
+  await expect(next).rejects.toThrow("enough");
+  for (const path of ["none", "d/old"]) await expect(watch(path).next()).rejects.toThrow(FileNotFoundError);
+});
+
+test("a broken connection is a gap, after which events come again", async () => {
+  const { at, watch, proxy } = await through();
+  const events = watch("d");
+  await events.next();
+  proxy.breakOff();
+  expect(await until(events, { type: "gap" })).toEqual([{ type: "gap", reason: "reconnected" }]);
+  writeFileSync(at("d/new"), "");
+  expect((await until(events, { type: "created" })).at(-1)).toMatchObject({ path: "d/new" });
+  proxy.breakOff();
+  rmSync(at("d"), { recursive: true });
+  expect((await until(events, { path: "d" })).at(-1)).toEqual({ type: "removed", path: "d" });
+});
+
+test("a connection on which nothing comes for too long is broken; without reconnecting that ends the watch", async () => {
+  const { inside, proxy } = await through();
+  const events = watchFolder(inside, "d", {}, 200);
+  await events.next();
+  expect((await events.next()).value).toEqual({ type: "gap", reason: "reconnected" });
+  await events.return(undefined);
+  const once = watchFolder(inside, "d", { reconnect: false });
+  await once.next();
+  const next = once.next();
+  proxy.breakOff();
+  await expect(next).rejects.toThrow(ConnectionError);
+});
+
+test("watch() gives up where nobody answers any more", async () => {
+  const { watch, proxy } = await through();
+  const events = watch("d");
+  await events.next();
+  proxy.refuse(true);
+  await expect(events.next()).rejects.toThrow(ConnectionError);
+});
+
+test("watchDir() calls back until it is stopped, and tells how it ended", async () => {
+  const { at, watchDir } = await through();
+  const seen: WatchEvent[] = [];
+  const ends: unknown[] = [];
+  const onExit = (error?: unknown) => ends.push(error);
+  const handle = await watchDir("d", (event) => seen.push(event), { onExit });
+  writeFileSync(at("d/new"), "");
+  await eventually(() => seen[0]).toEqual({ type: "created", path: "d/new", kind: "file" });
+  await handle.stop();
+  mkdirSync(at("d/after"));
+  const failing = await watchDir("d", () => Promise.reject(new RangeError("mine")), { onExit });
+  writeFileSync(at("d/newer"), "");
+  await expect(failing.closed).rejects.toThrow("mine");
+  expect(ends).toEqual([undefined, new RangeError("mine")]);
+  expect(JSON.stringify(seen)).not.toContain("after");
+  await expect(watchDir("none", () => {})).rejects.toThrow(FileNotFoundError);
+});
