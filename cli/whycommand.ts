@@ -1,4 +1,5 @@
 /** What `hookbox why` does: finds the subject, reads the facts, and gives the finding. Prints nothing. @module */
+import { CATALOGUE } from "../diagnosis/catalogue.ts";
 import type { Subject } from "../diagnosis/facts.ts";
 import type { Finding } from "../diagnosis/finding.ts";
 import { why } from "../diagnosis/why.ts";
@@ -25,13 +26,14 @@ export async function runWhy(api: Api, name: string, namespace: string, signal?:
   if (second !== undefined && !kind) {
     throw new RangeError(`Cannot explain "${name}": kinds are claim, sandbox and pool`);
   }
-  let finding: Finding | undefined;
+  let found: Finding | undefined;
   for (const candidate of kind ? [kind] : ANY) {
     const subject: Subject = { kind: candidate, namespace, name: second ?? first };
-    const found = why(await readFacts(api, subject, signal), new Date());
-    if (found.code !== "NotFound") return found;
-    finding ??= found;
+    const finding = why(await readFacts(api, subject, signal), new Date());
+    if (kind || finding.code !== "NotFound") return finding;
+    found ??= finding;
   }
-  if (!finding) throw new RangeError(`Cannot explain "${name}": it names nothing`);
-  return finding;
+  if (!found) throw new RangeError(`Cannot explain "${name}": it names nothing`);
+  const summary = `There is no claim, Sandbox or pool "${name}" in namespace "${namespace}".`;
+  return { ...found, summary, remedy: CATALOGUE.NotFound.remedy };
 }

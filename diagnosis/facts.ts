@@ -30,7 +30,6 @@ export interface Facts {
   /** Of the namespace. */
   volumeClaims?: VolumeClaimFact[];
   quotas?: QuotaFact[];
-  limitRanges?: NamedFact[];
   storageClasses?: NamedFact[];
   nodes?: NodeFact[];
   /** What could not be read, and in whose words: `pods`, `forbidden: …`. */

@@ -114,6 +114,10 @@ export const POD_CODES = {
     "The Pod has finished its work.",
     "Nothing is wrong; suspend and resume the Sandbox for a new Pod.",
   ),
+  PodTerminating: passing(
+    "The former Pod is still terminating; another one follows.",
+    "Wait; if it stays, look at its finalizers and at its node.",
+  ),
   PodEvicted: final(
     "The node evicted the Pod.",
     "Suspend and resume the Sandbox for a new Pod; state requests that fit its use.",

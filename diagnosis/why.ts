@@ -1,10 +1,9 @@
 /** `why`: the root cause of a claim's, pool's or Sandbox's state, from whatever facts there are. Pure; reads nothing. @module */
-import type { Facts } from "./facts.ts";
+import type { Facts, Subject } from "./facts.ts";
 import { type Cause, cause, type Evidence, type Finding, isSame, named, type ObjectRef } from "./finding.ts";
 import { claimFinding } from "./rules/claim.ts";
 import { poolFinding } from "./rules/pool.ts";
 import { sandboxFinding } from "./rules/sandbox.ts";
-import { kubectl } from "./remedy.ts";
 
 /**
  * Finds the root cause: the culprit, not the symptom. Never throws on facts that are incomplete.
@@ -31,25 +30,25 @@ function causeOf(facts: Facts, now: Date): Cause {
   return read === null ? notFound(subject) : unread(subject, facts);
 }
 
-function notFound(subject: ObjectRef): Cause {
+const PLURALS = { Sandbox: "sandboxes", SandboxClaim: "sandboxclaims", SandboxWarmPool: "sandboxwarmpools" } as const;
+
+function notFound(subject: Subject): Cause {
   const { namespace } = subject;
   return cause("NotFound", {
     object: subject,
     summary: `${named(subject)} does not exist in namespace "${namespace}".`,
     evidence: [{ object: subject, where: "metadata.name", text: "the API server knows no such object" }],
-    remedy: `Check name and namespace: ${
-      kubectl("get", { ...subject, kind: `${subject.kind}s`, name: "-A" }).split(" -n ")[0]
-    }.`,
+    remedy: `Check name and namespace: kubectl get ${PLURALS[subject.kind]} -A.`,
   });
 }
 
-function unread(subject: ObjectRef, facts: Facts): Cause {
+function unread(subject: Subject, facts: Facts): Cause {
   const told = unreadEvidence(facts);
   return cause("NotReady", {
     object: subject,
     summary: `${named(subject)} could not be read.`,
     evidence: told.length > 0 ? told : [{ object: subject, where: "metadata.name", text: "nobody has read it" }],
-    remedy: `Ask for the right to get ${subject.kind}s in namespace "${subject.namespace}".`,
+    remedy: `Ask for the right to get ${PLURALS[subject.kind]} in namespace "${subject.namespace}".`,
   });
 }
 

@@ -211,8 +211,10 @@ function failing({ claim, at, facts, now }: Ground): Cause | undefined {
 }
 
 /** Its pool cannot make it a Sandbox. */
-function unserved({ facts, isBound, poolRef, now }: Ground): Cause | undefined {
-  return facts.pool && !isBound ? poolUnable(facts, facts.pool, poolRef, now) : undefined;
+function unserved(ground: Ground): Cause | undefined {
+  const { facts, isBound, poolRef, now } = ground;
+  const found = facts.pool && !isBound ? poolUnable(facts, facts.pool, poolRef, now) : undefined;
+  return found && through(ground, found);
 }
 
 function waits({ facts: { pool }, claim, at, poolRef, isBound, now }: Ground): Cause {

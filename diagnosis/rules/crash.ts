@@ -60,6 +60,7 @@ function crashCause(scene: PodScene, container: Container): Cause | undefined {
   };
   if (base.evidence.length === 0) return undefined;
   const often = `${restarts} ${restarts === 1 ? "restart" : "restarts"} so far`;
+  const again = restarts === 0 ? "and is started again" : `and does again when restarted (${often})`;
   if (end?.reason === "OOMKilled") {
     return cause("OutOfMemory", {
       ...base,
@@ -70,9 +71,7 @@ function crashCause(scene: PodScene, container: Container): Cause | undefined {
   return probeKill(scene, container, base.evidence) ?? cause("CrashLoop", {
     ...base,
     hopeless: restarts >= MANY_RESTARTS,
-    summary: `The ${title} ends with exit code ${
-      end?.exitCode ?? "unknown"
-    }, and does again when restarted (${often}).`,
+    summary: `The ${title} ends with exit code ${end?.exitCode ?? "unknown"}, ${again}.`,
     remedy: `Read its last words: kubectl logs ${scene.podRef.name} -n ${scene.podRef.namespace} ` +
       `-c ${status.name} --previous, and ${change(scene, "correct", field)}`,
   });

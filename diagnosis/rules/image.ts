@@ -29,49 +29,45 @@ export function imageCode(words: string): Code {
 }
 
 function imageCause(scene: PodScene, container: Container): Cause | undefined {
-  const { podRef, pod } = scene;
-  const { reason, title, field, status } = container;
-  const name = status.image ?? "";
-  const base = { object: podRef, evidence: [waitingEvidence(scene, container)], since: sinceOf(scene) };
-  const correct = change(scene, "Correct", `${field}.image`);
+  const { reason, title, field, status: { image: name = "" } } = container;
+  const base = { object: scene.podRef, evidence: [waitingEvidence(scene, container)], since: sinceOf(scene) };
   if (reason === "InvalidImageName") {
-    return cause("InvalidImageName", {
-      ...base,
-      summary: `"${name}", of ${title}, is no image name.`,
-      remedy: correct,
-    });
+    const remedy = change(scene, "Correct", `${field}.image`);
+    return cause("InvalidImageName", { ...base, summary: `"${name}", of ${title}, is no image name.`, remedy });
   }
   if (reason === "ErrImageNeverPull") {
     const summary = `The node does not have the image "${name}" of ${title}, whose imagePullPolicy is Never.`;
     return cause("ImageNotPresent", { ...base, summary, remedy: change(scene, "Change", `${field}.imagePullPolicy`) });
   }
-  if (!PULLING.includes(reason)) return undefined;
-  const failed = eventsOf(scene.facts, podRef, pod.metadata.uid)
-    .find(({ reason, message }) => reason === "Failed" && message.includes("ailed to pull"));
+  return PULLING.includes(reason) ? pullCause(scene, container, base) : undefined;
+}
+
+/** The kubelet tells the registry's words in turns with its own; Events and the Sandbox's condition remember them. */
+function pullCause(scene: PodScene, container: Container, base: Pick<Cause, "object" | "evidence">): Cause {
+  const { message, reason, title, field, status: { image: name = "" } } = container;
+  const failed = eventsOf(scene.facts, scene.podRef, scene.pod.metadata.uid)
+    .find((event) => event.reason === "Failed" && event.message.includes("ailed to pull"));
   const before = findCondition(scene.sandbox.status?.conditions, "ContainersFailing")?.message ?? "";
-  const words = [container.message, failed?.message ?? "", before].join("\n");
-  const code = imageCode(words);
-  const evidence = [...base.evidence, ...(failed ? [eventEvidence(failed)] : [])];
+  const told = { ...base, evidence: [...base.evidence, ...(failed ? [eventEvidence(failed)] : [])] };
+  const code = imageCode([message, failed?.message ?? "", before].join("\n"));
+  const image = `the image "${name}" of ${title}`;
   switch (code) {
     case "ImageNotFound":
       return cause(code, {
-        ...base,
-        evidence,
-        summary: `The registry does not have the image "${name}" of ${title}.`,
-        remedy: correct.replace("Correct", "Push the image, or correct"),
+        ...told,
+        summary: `The registry does not have ${image}.`,
+        remedy: change(scene, "Push the image, or correct", `${field}.image`),
       });
     case "ImageUnauthorized":
       return cause(code, {
-        ...base,
-        evidence,
-        summary: `The registry refuses the node the image "${name}" of ${title}.`,
+        ...told,
+        summary: `The registry refuses the node ${image}.`,
         remedy: change(scene, "Name valid credentials in", "imagePullSecrets"),
       });
     default:
       return cause(code, {
-        ...base,
-        evidence,
-        summary: `The image "${name}" of ${title} cannot be pulled: ${shortened(container.message || reason)}`,
+        ...told,
+        summary: `T${image.slice(1)} cannot be pulled: ${shortened(message || failed?.message || reason)}`,
         remedy: `See that nodes reach the registry, ${change(scene, "or correct", `${field}.image`)}`,
       });
   }

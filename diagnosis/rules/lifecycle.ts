@@ -73,8 +73,9 @@ export function multiplePods({ sandbox, at }: Scene): Cause | undefined {
 export function ended(scene: Scene): Cause | undefined {
   const { sandbox, at, pod } = scene;
   const finished = findCondition(sandbox.status?.conditions, "Finished");
-  const isGoing = pod?.metadata.deletionTimestamp !== undefined;
-  const phase = pod && !isGoing ? pod.status?.phase : finished?.status === "True" ? finished.reason.slice(3) : "";
+  // One that is being deleted has not ended by itself: another one follows.
+  if (pod?.metadata.deletionTimestamp !== undefined) return undefined;
+  const phase = pod ? pod.status?.phase : finished?.status === "True" ? finished.reason.slice("Pod".length) : "";
   if (phase !== "Succeeded" && phase !== "Failed") return undefined;
   const podRef = { ...at, kind: "Pod" };
   const told = [pod?.status?.reason, pod?.status?.message].filter(Boolean).join(": ");

@@ -25,6 +25,21 @@ export function nodeNotReady({ pod, podRef, facts }: PodScene): Cause | undefine
   });
 }
 
+/** The Sandbox's former Pod is on its way out, and no other can be made before it is gone. */
+export function terminating(scene: PodScene): Cause | undefined {
+  const { pod, podRef } = scene;
+  const { deletionTimestamp: since } = pod.metadata;
+  if (since === undefined) return undefined;
+  const finalizers = (pod.metadata["finalizers"] as string[] | undefined) ?? [];
+  const waits = finalizers.length > 0 ? `, and waits for the finalizers ${finalizers.join(", ")}` : "";
+  return nodeNotReady(scene) ?? cause("PodTerminating", {
+    object: podRef,
+    summary: `The former Pod "${podRef.name}" is still terminating${waits}; another one follows.`,
+    evidence: [{ object: podRef, where: "metadata.deletionTimestamp", text: since }],
+    since,
+  });
+}
+
 /** The node's network plugin or container runtime cannot set the Pod up. */
 export function podSandbox(scene: PodScene): Cause | undefined {
   const { pod, podRef, facts } = scene;

@@ -6,8 +6,8 @@ import { controllerOf } from "../../lib/objects.ts";
 import type { QuotaFact } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
 import { readRefusal, type Refusal } from "../refusal.ts";
-import { change, fieldOf, kubectl } from "../remedy.ts";
 import { conditionEvidence, eventEvidence, eventsOf, refOf, type Scene, specChanged, timeOf } from "../scene.ts";
+import { type Ground, remedyOf } from "./refusalremedy.ts";
 
 /** A child is refused: as the keeper found out, as Ready says, or as Metacontroller's last Event says. */
 export function refused(scene: Scene): Cause | undefined {
@@ -60,9 +60,6 @@ function tellings({ sandbox, at, facts, pod }: Scene): Telling[] {
   ];
 }
 
-/** What a refusal is judged by: a Sandbox, or a pool whose Sandboxes are refused. */
-export type Ground = Pick<Scene, "at" | "blueprint" | "facts" | "pod">;
-
 /** Metacontroller's last Event about an object says that the API server refuses what it wants to create. */
 export function creationRefused(
   ground: Ground,
@@ -98,43 +95,9 @@ function refusalCause(scene: Ground, { code, object }: Refusal, { text, evidence
     summary: summaries[code] ?? `The API server refuses a child of ${named(at)}: ${words}`,
     evidence: [evidence, ...quota],
     since,
-    ...remedyOf(scene, code, culprit),
+    ...remedyOf(scene, code, culprit, words),
+    ...(code === "NameTaken" && isGoing(scene, culprit, words) ? GOING : {}),
   });
-}
-
-function remedyOf(scene: Ground, code: Refusal["code"], culprit: ObjectRef): { remedy?: string } {
-  const { name, namespace } = culprit;
-  switch (code) {
-    case "QuotaExceeded":
-      return { remedy: `Raise spec.hard (${kubectl("edit", culprit)}), or delete what uses it up.` };
-    case "QuotaNeedsResources":
-      return { remedy: change(scene, "State requests and limits in", "containers[].resources") };
-    case "PodSecurityViolation":
-      return {
-        remedy:
-          `Set the fields that it names in ${fieldOf(scene, "securityContext")} and of its containers, or lower ` +
-          `the label: kubectl label namespace ${name} pod-security.kubernetes.io/enforce=baseline --overwrite.`,
-      };
-    case "LimitRangeViolation":
-      return { remedy: change(scene, "Keep to the LimitRange in", "containers[].resources") };
-    case "ServiceAccountNotFound":
-      return {
-        remedy: `Create it (kubectl create serviceaccount ${name} -n ${namespace}), or change ${
-          fieldOf(scene, "serviceAccountName")
-        }.`,
-      };
-    case "RuntimeClassNotFound":
-      return { remedy: `Create the RuntimeClass "${name}", or change ${fieldOf(scene, "runtimeClassName")}.` };
-    case "PriorityClassNotFound":
-      return { remedy: `Create the PriorityClass "${name}", or change ${fieldOf(scene, "priorityClassName")}.` };
-    case "NameTaken":
-      return {
-        remedy: `Delete it (${kubectl("delete", culprit)}), let the Sandbox have it (${kubectl("label", culprit)} ` +
-          `agents.x-k8s.io/adoptable=true), or use another name.`,
-      };
-    default:
-      return {};
-  }
 }
 
 /** Finds which object a message speaks of: `pod "x"`, `PVC "x"`, `service "x"`. */
@@ -159,8 +122,18 @@ export function podTaken(scene: Scene): Cause | undefined {
     summary: `${named(object)} exists and is not this Sandbox's: ${whose}.`,
     evidence: [{ object, where: "metadata.ownerReferences", text: whose }],
     since: pod.metadata.creationTimestamp,
-    ...remedyOf(scene, "NameTaken", object),
+    ...remedyOf(scene, "NameTaken", object, ""),
+    ...(owner?.kind === "Sandbox" && owner.name === scene.at.name ? GOING : {}),
   });
+}
+
+/** What is on its way out gives the name free by itself. */
+const GOING = { hopeless: false, remedy: "Wait until it is gone: it is being deleted, or was left by an earlier one." };
+
+/** It is being deleted, or it was a Sandbox's of the same name, and goes as that one has. */
+function isGoing({ at, facts: { pod } }: Ground, culprit: ObjectRef, words: string): boolean {
+  const isDeleted = culprit.kind === "Pod" && pod?.metadata.deletionTimestamp !== undefined;
+  return isDeleted || words.includes(`is owned by Sandbox/${at.name} (`);
 }
 
 function quotaEvidence(quota: ObjectRef, quotas: QuotaFact[] = []): Evidence[] {

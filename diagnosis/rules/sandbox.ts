@@ -11,7 +11,7 @@ import { byConditions } from "./conditions.ts";
 import { crash } from "./crash.ts";
 import { image } from "./image.ts";
 import { beingDeleted, ended, expired, multiplePods, suspended } from "./lifecycle.ts";
-import { nodeNotReady, podSandbox } from "./node.ts";
+import { nodeNotReady, podSandbox, terminating } from "./node.ts";
 import { probe, readinessGate } from "./probe.ts";
 import { containerConfig, mounts } from "./references.ts";
 import { podTaken, refused } from "./refused.ts";
@@ -24,6 +24,7 @@ const STARTING_SECONDS = 60;
 
 const BEFORE_THE_POD = [beingDeleted, expired, suspended, ready, multiplePods, ended, refused, podTaken];
 const OF_THE_POD = [
+  terminating,
   gated,
   volumes,
   unschedulable,

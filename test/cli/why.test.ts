@@ -78,6 +78,12 @@ test.for(
   expect(asked).toEqual(requests);
 });
 
+test("a bare name that nothing has is said to name none of the three", async () => {
+  const { summary, remedy } = await runWhy(empty().api, "job", "team-a");
+  expect(summary).toBe('There is no claim, Sandbox or pool "job" in namespace "team-a".');
+  expect(remedy).toContain("kubectl get sandboxclaims,sandboxes,sandboxwarmpools -A");
+});
+
 test("a kind that is none of ours is said to be none", async () => {
   await expect(runWhy(empty().api, "pod/x", "team-a")).rejects.toThrow(
     'Cannot explain "pod/x": kinds are claim, sandbox and pool',

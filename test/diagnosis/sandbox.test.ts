@@ -35,6 +35,15 @@ const syncError = (message: string) => anEvent("SyncError", `Sync error: ${messa
 
 const cases: Case[] = [
   {
+    name: "its former Pod, whatever became of that",
+    facts: podFacts({
+      ...aPod({ phase: "Failed" }),
+      metadata: { ...aPod().metadata, deletionTimestamp: ago(2) },
+    }),
+    want: ["PodTerminating", "Pod/demo", false],
+    says: "another one follows",
+  },
+  {
     name: "nothing",
     facts: of({}, { sandbox: null }),
     want: ["NotFound", "Sandbox/demo", true],
@@ -92,66 +101,6 @@ const cases: Case[] = [
     facts: of({ status: { conditions: [aCondition("Finished", "True", "PodSucceeded")] } }),
     want: ["PodSucceeded", "Pod/demo", true],
     says: "finished its work",
-  },
-  {
-    name: "a quota, by the keeper's word",
-    facts: of(problem("refused", QUOTA)),
-    want: ["QuotaExceeded", "ResourceQuota/small", true],
-    says: "used: pods=4",
-  },
-  {
-    name: "a quota, by Ready",
-    facts: of({ status: ready("ReconcilerError", `Error seen: ${QUOTA}`) }),
-    want: ["QuotaExceeded", "ResourceQuota/small", true],
-    says: "pods=4",
-  },
-  {
-    name: "a quota, by an Event",
-    facts: of({}, { events: [syncError(QUOTA)] }),
-    want: ["QuotaExceeded", "ResourceQuota/small", true],
-    says: "pods=4",
-  },
-  {
-    name: "a refusal of an older spec",
-    facts: of(problem("invalid", 'Pod "demo" is invalid: spec.x', 0)),
-    want: ["Starting", "Sandbox/demo", false],
-    says: "starting",
-  },
-  {
-    name: "an Event of before the spec changed",
-    facts: of({ metadata: { managedFields: [{ time: ago(1) }] } }, { events: [syncError(QUOTA)] }),
-    want: ["Starting", "Sandbox/demo", false],
-    says: "starting",
-  },
-  {
-    name: "a bad spec in words of our own",
-    facts: of({ status: ready("InvalidConfiguration", "Error seen: odd") }),
-    want: ["InvalidConfiguration", "Sandbox/demo", true],
-    says: "odd",
-  },
-  {
-    name: "an error in words of our own",
-    facts: of({ status: ready("ReconcilerError", "Error seen: odd") }),
-    want: ["ChildRefused", "Sandbox/demo", true],
-    says: "odd",
-  },
-  {
-    name: "a name that is taken",
-    facts: of(problem("taken", 'cannot adopt unowned pod "demo": missing', 0)),
-    want: ["NameTaken", "Pod/demo", true],
-    says: "not this Sandbox's",
-  },
-  {
-    name: "a volume's name that is taken",
-    facts: of({ status: ready("ReconcilerError", 'Error seen: PVC "v-demo" is not controlled by this Sandbox') }),
-    want: ["NameTaken", "PersistentVolumeClaim/v-demo", true],
-    says: '"v-demo"',
-  },
-  {
-    name: "a foreign Pod, before the keeper has told",
-    facts: of({}, { pod: { ...aPod(), metadata: { name: "demo", namespace: "team-a" } } }),
-    want: ["NameTaken", "Pod/demo", true],
-    says: "nobody controls it",
   },
   {
     name: "an image, by the condition alone",
@@ -221,13 +170,4 @@ test("what could not be read is told where the cause is a guess, and nowhere els
   const told = { object: SUBJECT, where: "cannot read events", text: "events is forbidden" };
   expect(why(of({}, { unreadable }), NOW).evidence).toContainEqual(told);
   expect(why(of(problem("refused", QUOTA), { unreadable }), NOW).evidence).not.toContainEqual(told);
-});
-
-test("a quota's own figures are evidence", () => {
-  const quotas = [{ metadata: { name: "small" }, status: { hard: { pods: "4" }, used: { pods: "4" } } }];
-  expect(why(of(problem("refused", QUOTA), { quotas }), NOW).evidence.at(-1)).toEqual({
-    object: { kind: "ResourceQuota", namespace: "team-a", name: "small" },
-    where: "status.used",
-    text: "pods: 4 of 4",
-  });
 });

@@ -1,0 +1,57 @@
+/** What to do about what the API server refuses, with the object and the field. Pure. @module */
+import { named, type ObjectRef } from "../finding.ts";
+import type { Refusal } from "../refusal.ts";
+import { change, fieldOf, kubectl } from "../remedy.ts";
+import type { Scene } from "../scene.ts";
+
+/** What a refusal is judged by: a Sandbox, or a pool whose Sandboxes are refused. */
+export type Ground = Pick<Scene, "at" | "blueprint" | "facts" | "pod">;
+
+/** Says what to do about a refusal; empty: what the catalogue says. @param words the API server's */
+export function remedyOf(scene: Ground, code: Refusal["code"], culprit: ObjectRef, words: string): { remedy?: string } {
+  const { name, namespace } = culprit;
+  switch (code) {
+    case "QuotaExceeded":
+      return { remedy: `Raise spec.hard (${kubectl("edit", culprit)}), or delete what uses it up.` };
+    case "QuotaNeedsResources":
+      return { remedy: change(scene, "State requests and limits in", "containers[].resources") };
+    case "PodSecurityViolation":
+      return {
+        remedy:
+          `Set the fields that it names in ${fieldOf(scene, "securityContext")} and of its containers, or lower ` +
+          `the label: kubectl label namespace ${name} pod-security.kubernetes.io/enforce=baseline --overwrite.`,
+      };
+    case "LimitRangeViolation":
+      return { remedy: change(scene, "Keep to the LimitRange in", "containers[].resources") };
+    case "ServiceAccountNotFound":
+      return {
+        remedy: `Create it (kubectl create serviceaccount ${name} -n ${namespace}), or change ${
+          fieldOf(scene, "serviceAccountName")
+        }.`,
+      };
+    case "RuntimeClassNotFound":
+      return { remedy: `Create the RuntimeClass "${name}", or change ${fieldOf(scene, "runtimeClassName")}.` };
+    case "PriorityClassNotFound":
+      return { remedy: `Create the PriorityClass "${name}", or change ${fieldOf(scene, "priorityClassName")}.` };
+    case "NameTaken":
+      return { remedy: takenRemedy(culprit) };
+    case "InvalidConfiguration":
+      return { remedy: invalidRemedy(scene, words) };
+    default:
+      return {};
+  }
+}
+
+function takenRemedy(culprit: ObjectRef): string {
+  const adopt = `let the Sandbox have it (${kubectl("label", culprit)} agents.x-k8s.io/adoptable=true)`;
+  // Nobody is told to delete somebody's data.
+  const isVolume = culprit.kind === "PersistentVolumeClaim";
+  const text = `${isVolume ? "" : `delete it (${kubectl("delete", culprit)}), `}${adopt}, or use another name.`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+function invalidRemedy({ blueprint }: Ground, words: string): string {
+  const [, field] = /Pod "[^"]+" is invalid: \[?(spec\.[^:\s]+): /.exec(words) ?? [];
+  const where = field === undefined ? "what the evidence names in" : `spec.podTemplate.${field} of`;
+  return `Correct ${where} ${named(blueprint)}.`;
+}
