@@ -7,7 +7,8 @@ import { badRequest, checkedTarget, type Target } from "./target.ts";
 const UID = /^[0-9A-Za-z-]{1,128}$/;
 
 /**
- * Reads X-Sandbox-ID, -Namespace, -Port, -UID and -Pod-IP. Source: Agent Sandbox API, section 7.1, with its texts.
+ * Reads X-Sandbox-ID, -Namespace, -Port, -UID and -Pod-IP, and our own -Wake. Source: Agent Sandbox API, section 7.1, with
+ * its texts.
  *
  * @param headers as node:http joins them: a header that comes twice fits no format
  */
@@ -27,6 +28,7 @@ export function targetFromHeaders(headers: IncomingHttpHeaders, allowLoopback: b
     if (podIP === undefined || !isPodAddress(podIP, allowLoopback)) return badRequest("Invalid target IP address.");
     target.podIP = podIP;
   }
+  if (textOf(headers["x-sandbox-wake"]) === "false") target.wakes = false;
   return target;
 }
 

@@ -10,6 +10,8 @@ export interface Target {
   uid?: string;
   /** An address as the client gave it, in its canonical form. */
   podIP?: string;
+  /** The request is not worth waking a suspended sandbox for. */
+  wakes?: false;
 }
 
 export const DEFAULT_NAMESPACE = "default";

@@ -103,9 +103,9 @@ function suspendedAgain({ namespace, name }: Target): Refusal {
 }
 
 async function wakeOnce({ index, wake, wakes, mayWake }: HoldParts, target: Target): Promise<Refusal | undefined> {
-  const { namespace, name } = target;
+  const { namespace, name, wakes: isWorthIt = true } = target;
   const { sandbox } = index.find(namespace, name) ?? {};
-  if (!mayWake || sandbox?.annotations[WAKE_ANNOTATION] === "false") {
+  if (!mayWake || !isWorthIt || sandbox?.annotations[WAKE_ANNOTATION] === "false") {
     return { status: 503, detail: `Sandbox ${namespace}/${name} is suspended, and requests do not wake it.` };
   }
   return await wake(namespace, name, () => refusalOfBudget(namespace, wakes));

@@ -128,7 +128,8 @@ describe("a request for a suspended sandbox", () => {
     putSandbox(api, "other", { spec: suspended });
     const [some, none] = [await startRouter(api), await startRouter(api, { mayWake: false })];
     const ask = (port: number, name: string) => fetchFrom(port, { headers: naming(1, name) });
-    for (const reply of [await ask(some.port, "demo"), await ask(none.port, "other")]) {
+    const quietly = fetchFrom(some.port, { headers: { ...naming(1, "other"), "X-Sandbox-Wake": "false" } });
+    for (const reply of [await ask(some.port, "demo"), await ask(none.port, "other"), await quietly]) {
       expect(reply).toMatchObject({
         status: 503,
         text: expect.stringContaining("is suspended, and requests do not wake it"),
