@@ -78,7 +78,8 @@ function contents(entries: Entry[], links: Links): string {
 }
 
 function firstSentence({ declarations: [first] }: Entry, links: Links): string {
-  const [sentence = ""] = links.line(parseComment(first.jsDoc).text).split(/(?<=[.:])\s(?=[A-Z`])/);
+  const [paragraph = ""] = parseComment(first.jsDoc).text.split(/\n\n/);
+  const [sentence = ""] = links.line(paragraph).split(/(?<=[.:])\s(?=[A-Z`])/);
   return sentence;
 }
 
