@@ -1,6 +1,7 @@
 /** A cluster in memory whose sandboxes are all one real runtime on loopback, and agents that talk to its MCP server. @module */
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import type { RequestOptions } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { onTestFinished } from "vitest";
 import { SandboxClient } from "../../sdk/client.ts";
@@ -49,13 +50,7 @@ export async function makeStage(files: Record<string, string> = {}): Promise<Sta
 /** An agent with a session of its own. */
 export interface Agent extends SessionServer {
   client: Client;
-  call(name: string, input?: Record<string, unknown>, options?: CallOptions): Promise<CallToolResult>;
-}
-
-/** How an agent calls. */
-export interface CallOptions {
-  signal?: AbortSignal;
-  onprogress?: (progress: { message?: string }) => void;
+  call(name: string, input?: Record<string, unknown>, options?: RequestOptions): Promise<CallToolResult>;
 }
 
 /** What sessions on this stage may do. */
