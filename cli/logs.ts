@@ -31,7 +31,10 @@ export async function runLogs(world: World, name: string, request: LogsRequest):
     const object = { kind: "Pod", namespace, name: sandbox };
     throw errorOfKube(answer, { action: `print logs of ${name}`, object });
   }
-  for await (const chunk of answer.chunks) world.stdout.write(chunk);
+  for await (const chunk of answer.chunks) {
+    world.stdout.write(chunk);
+    await world.stdout.drained();
+  }
 }
 
 function queryOf({ follow, container, previous, tail, since, timestamps }: LogsRequest): Record<string, string> {

@@ -20,7 +20,9 @@ export function nodeWorld(): NodeWorld {
     args: process.argv.slice(2),
     program: called === "kubectl-hookbox" ? "kubectl hookbox" : "hookbox",
     env: process.env,
-    stdin: process.stdin,
+    get stdin() {
+      return process.stdin;
+    },
     stdout: outputOf(process.stdout),
     stderr: outputOf(process.stderr),
     now: () => new Date(),
@@ -29,20 +31,38 @@ export function nodeWorld(): NodeWorld {
     },
     fetch: globalThis.fetch,
     reach: async (where) => (await import("./cluster/reach.ts")).reachCluster(where, process.env),
+    enter: async (where) => (await import("./cluster/enter.ts")).enterSandboxes(where, process.env),
+    browse: async (url) => await (await import("./terminal/browser.ts")).openBrowser(url, process.env),
     flush: async () => {
       for (const stream of [process.stdout, process.stderr]) await flushed(stream);
     },
   };
 }
 
-function outputOf(stream: Writable & { isTTY?: boolean; columns?: number }): Output {
+function outputOf(stream: Writable & { isTTY?: boolean; columns?: number; rows?: number }): Output {
   return {
+    stream,
     write: (data) => void stream.write(data),
+    drained: () => drainOf(stream),
     isTTY: stream.isTTY === true,
     get columns() {
       return stream.columns;
     },
+    get rows() {
+      return stream.rows;
+    },
   };
+}
+
+async function drainOf(stream: Writable): Promise<void> {
+  if (!stream.writableNeedDrain || stream.destroyed) return;
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      for (const event of ["drain", "close", "error"]) stream.off(event, end);
+      resolve();
+    };
+    for (const event of ["drain", "close", "error"]) stream.once(event, end);
+  });
 }
 
 /** Who reads no further (`… | head`) ends the command as SIGPIPE would; it still clears away what it has made. */

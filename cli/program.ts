@@ -1,12 +1,24 @@
 /** The whole command line: a table of contents over commands/. Starts nothing. @module */
 import { Command } from "commander";
 import { withCluster } from "./clusteroptions.ts";
+import { createCommand } from "./commands/create.ts";
+import { runCommand } from "./commands/run.ts";
+import { suspendCommand } from "./commands/suspend.ts";
+import { resumeCommand } from "./commands/resume.ts";
+import { rmCommand } from "./commands/rm.ts";
+import { execCommand } from "./commands/exec.ts";
+import { cpCommand } from "./commands/cp.ts";
+import { lsCommand } from "./commands/ls.ts";
+import { topCommand } from "./commands/top.ts";
+import { urlCommand } from "./commands/url.ts";
+import { openCommand } from "./commands/open.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { getCommand } from "./commands/get.ts";
 import { installCommand } from "./commands/install.ts";
 import { keeperCommand } from "./commands/keeper.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { manifestsCommand } from "./commands/manifests.ts";
+import { mcpCommand } from "./commands/mcp.ts";
 import { poolCommand } from "./commands/pool.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { routerCommand } from "./commands/router.ts";
@@ -19,7 +31,9 @@ import type { World } from "./world.ts";
 export type MakeCommand = (world: World) => Command;
 
 const GROUPS: [heading: string, commands: MakeCommand[]][] = [
-  ["Look:", [getCommand, whyCommand, logsCommand, poolCommand]],
+  ["Make:", [createCommand, runCommand, suspendCommand, resumeCommand, rmCommand]],
+  ["Work inside:", [execCommand, cpCommand, lsCommand, urlCommand, openCommand, mcpCommand]],
+  ["Look:", [getCommand, whyCommand, logsCommand, topCommand, poolCommand]],
   ["Run hookbox:", [
     installCommand,
     manifestsCommand,
@@ -38,6 +52,7 @@ export function buildProgram(world: World): Command {
     .description("Sandboxes for AI agents on Kubernetes: make them, work in them, find out why they do not start.")
     .usage("<command> [options]")
     .enablePositionalOptions()
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .addHelpCommand(
       new Command("help").description("Show help for a command").argument("[command]").helpGroup("This command:"),
     )

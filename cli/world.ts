@@ -1,13 +1,20 @@
 /** What commands know of the world around them: streams, environment, clock, cluster. Types only; tests bring their own. @module */
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import type { Answer, Api } from "../kube/api.ts";
+import type { SandboxClient } from "../sdk/client.ts";
+import type { Route } from "../sdk/route/route.ts";
 
 /** Where a command writes. */
 export interface Output {
   write(data: string | Uint8Array): void;
+  /** Resolves when there is room for more: at once, unless who reads is slow. */
+  drained(): Promise<void>;
   isTTY: boolean;
-  /** Width of the terminal; undefined if it is none. */
+  /** Size of the terminal, in characters; undefined if it is none. */
   columns: number | undefined;
+  rows: number | undefined;
+  /** Of a process: for what draws. */
+  stream?: Writable;
 }
 
 /** Where a command reads. */
@@ -26,6 +33,15 @@ export interface Where {
   router?: string | undefined;
   /** Bearer token for the router. */
   token?: string | undefined;
+}
+
+/** The SDK, bound to the cluster, and the way that it takes into sandboxes. */
+export interface Door {
+  client: SandboxClient;
+  /** Addresses of `forward` last only as long as the process. */
+  way: "router" | "direct" | "forward";
+  /** The way to one Sandbox, for questions that the client does not ask. */
+  routeTo(namespace: string, sandboxName: string): Promise<Route>;
 }
 
 /** A cluster that a command talks to. */
@@ -60,4 +76,7 @@ export interface World {
   signal: AbortSignal;
   fetch: typeof fetch;
   reach(where: Where): Promise<Cluster>;
+  enter(where: Where): Promise<Door>;
+  /** Opens an address in a browser; false if there is none. */
+  browse(url: string): Promise<boolean>;
 }

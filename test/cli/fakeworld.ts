@@ -31,6 +31,8 @@ export function fakeWorld({ api, isTTY = false, input = "", ...set }: Setting = 
     return {
       isTTY,
       columns: isTTY ? 100 : undefined,
+      rows: isTTY ? 30 : undefined,
+      drained: () => Promise.resolve(),
       write: (data) => void (written[key] += typeof data === "string" ? data : decoder.decode(data, { stream: true })),
     };
   };
@@ -53,6 +55,8 @@ export function fakeWorld({ api, isTTY = false, input = "", ...set }: Setting = 
     signal: new AbortController().signal,
     fetch: () => Promise.reject(new Error("Cannot fetch: the test has nothing to fetch")),
     reach: ({ namespace }) => cluster(namespace),
+    enter: () => Promise.reject(new Error("Cannot enter: the test has no sandboxes")),
+    browse: () => Promise.resolve(false),
     ...set,
   };
   return { world, written };

@@ -1,0 +1,35 @@
+/** Binds the SDK to what a command line says of cluster, router and token. Asks nobody yet. @module */
+import { SandboxClient } from "../../sdk/client.ts";
+import type { ClientOptions } from "../../sdk/setup/options.ts";
+import { createSurroundings } from "../../sdk/setup/surroundings.ts";
+import type { Door, Where } from "../world.ts";
+import { findKubeconfig } from "./kubeconfig.ts";
+
+/** Makes the client. @throws {Failure} if there is neither a cluster nor a router */
+export function enterSandboxes(where: Where, env: Record<string, string | undefined>): Door {
+  const { namespace, token } = where;
+  const routerUrl = where.router ?? env["HOOKBOX_ROUTER_URL"];
+  const chosen = clusterIfAny(where, env, routerUrl !== undefined);
+  const options: ClientOptions = {
+    ...chosen ? { kubeconfig: chosen.path } : {},
+    ...chosen?.context === undefined ? {} : { context: chosen.context },
+    ...namespace === undefined ? {} : { namespace },
+    ...routerUrl === undefined ? {} : { routerUrl },
+    ...token === undefined ? {} : { token },
+  };
+  return {
+    client: new SandboxClient(options),
+    way: routerUrl !== undefined ? "router" : chosen ? "forward" : "direct",
+    routeTo: async (namespace, name) => await createSurroundings(options).routeTo(namespace, name),
+  };
+}
+
+/** A router alone will do for what is inside a sandbox. */
+function clusterIfAny(where: Where, env: Record<string, string | undefined>, hasRouter: boolean) {
+  try {
+    return findKubeconfig(where, env);
+  } catch (error) {
+    if (hasRouter) return undefined;
+    throw error;
+  }
+}

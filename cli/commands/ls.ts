@@ -1,0 +1,34 @@
+/** `hookbox ls`: the files of a sandbox. Changes nothing, but wakes a suspended sandbox. @module */
+import { Command } from "commander";
+import { optionsOf, withRouter } from "../clusteroptions.ts";
+import { formatOf } from "../output/print.ts";
+import { sandboxPlace } from "../place.ts";
+import type { World } from "../world.ts";
+
+interface LsOptions {
+  long?: boolean;
+  all?: boolean;
+  output?: string;
+}
+
+export function lsCommand(world: World): Command {
+  const command = new Command("ls")
+    .description("List files in a sandbox")
+    .argument("<sandbox[:path]>", "of which sandbox, and which folder or file (default: its root)")
+    .option("-l, --long", "with mode, size and time")
+    .option("-a, --all", "also those that begin with a dot")
+    .option("-o, --output <format>", "json or yaml")
+    .action(async (text: string) => {
+      const options = optionsOf<LsOptions>(command);
+      const format = formatOf(options.output, ["json", "yaml"]);
+      const place = sandboxPlace(text);
+      const { runLs } = await import("../ls.ts");
+      const { long = false, all = false } = options;
+      await runLs(world, { ...options, ...place.namespace ? { namespace: place.namespace } : {} }, place, {
+        long,
+        all,
+        format,
+      });
+    });
+  return withRouter(command);
+}

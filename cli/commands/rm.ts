@@ -1,0 +1,49 @@
+/** `hookbox rm`: deletes sandboxes with all they have. @module */
+import { Command } from "commander";
+import { optionsOf, withCluster } from "../clusteroptions.ts";
+import { Ended, UsageError } from "../failure.ts";
+import type { World } from "../world.ts";
+
+interface RmOptions {
+  all?: boolean;
+  selector?: string;
+  ignoreNotFound?: boolean;
+}
+
+const MORE = `
+Volumes go, too. What waits in pools stays: scale the pool for that.`;
+
+export function rmCommand(world: World): Command {
+  const command = new Command("rm")
+    .description("Delete sandboxes, with all they have")
+    .argument("[sandboxes...]", "names of claims or Sandboxes")
+    .option("--all", "all of this namespace")
+    .option("-l, --selector <labels>", "those with these labels")
+    .option("--ignore-not-found", "what is not there is no failure")
+    .addHelpText("after", MORE)
+    .action(async (names: string[]) => {
+      const options = optionsOf<RmOptions>(command);
+      const { all = false, selector: labelSelector, ignoreNotFound = false } = options;
+      if ([names.length > 0, all, labelSelector !== undefined].filter(Boolean).length !== 1) {
+        throw new UsageError("Cannot delete: say names, --all or -l, and one of them only");
+      }
+      const { client } = await world.enter(options);
+      const { signal } = world;
+      const wanted = [...names];
+      if (names.length === 0) {
+        const list = client.list({ signal, ...labelSelector === undefined ? {} : { labelSelector } });
+        for await (const { name, state } of list) if (state !== "Terminating") wanted.push(name);
+        if (wanted.length === 0) return world.stderr.write("No sandboxes found.\n");
+      }
+      let isMissing = false;
+      for (const name of wanted) {
+        if (await client.kill(name, { signal })) world.stdout.write(`${name} deleted\n`);
+        else if (names.length > 0 && !ignoreNotFound) {
+          isMissing = true;
+          world.stderr.write(`Cannot delete ${name}: there is neither a claim nor a Sandbox of that name\n`);
+        }
+      }
+      if (isMissing) throw new Ended(1);
+    });
+  return withCluster(command);
+}

@@ -1,0 +1,32 @@
+/** `hookbox url`: the address of a port of a sandbox. @module */
+import { Command } from "commander";
+import { optionsOf, withRouter } from "../clusteroptions.ts";
+import { durationMs, wholeNumber } from "../values.ts";
+import type { World } from "../world.ts";
+
+const MORE = `
+With a router it prints an address and ends; the router has to know sandboxes by host or path ($HOOKBOX_ROUTER_DOMAIN or
+$HOOKBOX_ROUTER_PATH_PREFIX, as its --domain or --path-routing-prefix). Without one the port is forwarded to this machine
+until Ctrl-C.
+
+Examples:
+  hookbox url session 3000
+  hookbox url session 3000 --signed-for 1h     lets in whoever has the address ($HOOKBOX_SIGNING_SECRET)`;
+
+export function urlCommand(world: World): Command {
+  const command = new Command("url")
+    .description("Print the address of a port of a sandbox")
+    .argument("<sandbox>", "name of a claim or a Sandbox")
+    .argument("<port>", "which port")
+    .option("--signed-for <time>", "the address itself lets in whoever has it, for so long")
+    .addHelpText("after", MORE)
+    .action(async (name: string, port: string) => {
+      const options = optionsOf<{ signedFor?: string }>(command);
+      const { signedFor } = options;
+      const number = wholeNumber("port", port, 1, 65535);
+      const signedForMs = signedFor === undefined ? undefined : durationMs("--signed-for", signedFor);
+      const { runURL } = await import("../url.ts");
+      await runURL(world, options, { name, port: number, path: "", signedForMs, browse: false });
+    });
+  return withRouter(command);
+}

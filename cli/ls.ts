@@ -1,0 +1,62 @@
+/** Lists a folder of a sandbox as `ls` does, or describes one file. Reads only. @module */
+import type { Entry } from "../sdk/files/entry.ts";
+import { openSandbox } from "./create.ts";
+import { type Format, serialize } from "./output/print.ts";
+import { renderTable } from "./output/table.ts";
+import type { RemotePlace } from "./place.ts";
+import type { Where, World } from "./world.ts";
+
+/** How. */
+export interface LsRequest {
+  long: boolean;
+  /** Those whose names begin with a dot, too. */
+  all: boolean;
+  format: Format | undefined;
+}
+
+/** Lists it. @throws {FileNotFoundError} if there is nothing */
+export async function runLs(
+  world: World,
+  where: Where,
+  { sandbox: name, path }: RemotePlace,
+  { long, all, format }: LsRequest,
+): Promise<void> {
+  const sandbox = await openSandbox(world, await world.enter(where), name);
+  try {
+    const at = path === "" ? "/" : path;
+    const { signal } = world;
+    const found = await sandbox.files.stat(at, { signal });
+    const isFolder = found.type === "directory" || at.endsWith("/");
+    const entries = isFolder ? await sandbox.files.list(at, { signal }) : [found];
+    const shown = entries.filter((entry) => all || format !== undefined || !entry.name.startsWith("."));
+    if (format === "json" || format === "yaml") return world.stdout.write(await serialize(entries, format));
+    world.stdout.write(long ? renderLong(shown) : shown.map((entry) => `${nameOf(entry)}\n`).join(""));
+  } finally {
+    await sandbox.disconnect();
+  }
+}
+
+function renderLong(entries: readonly Entry[]): string {
+  return renderTable(
+    ["MODE", "SIZE", "MODIFIED", "NAME"],
+    entries.map((entry) => [
+      modeOf(entry),
+      String(entry.size),
+      entry.modifiedAt.toISOString().slice(0, 19).replace("T", " "),
+      entry.target === undefined ? nameOf(entry) : `${entry.name} -> ${entry.target}`,
+    ]),
+  );
+}
+
+function nameOf({ name, type }: Entry): string {
+  return type === "directory" ? `${name}/` : name;
+}
+
+const LETTERS = { directory: "d", symlink: "l", file: "-", other: "?" } as const;
+
+/** As ls writes it: drwxr-xr-x. */
+function modeOf({ type, mode }: Entry): string {
+  const bits = ["r", "w", "x"];
+  const rights = Array.from({ length: 9 }, (_, i) => mode & (1 << (8 - i)) ? bits[i % 3] : "-").join("");
+  return LETTERS[type] + rights;
+}

@@ -1,0 +1,91 @@
+/** Runs one command in a sandbox, its streams bound to this process', with or without a terminal. @module */
+import { constants } from "node:os";
+import { Readable } from "node:stream";
+import type { CommandOptions, RunOptions } from "../sdk/commands/types.ts";
+import type { SandboxHandle } from "../sdk/sandbox.ts";
+import { Interruption } from "./failure.ts";
+import { withRawMode } from "./terminal/rawmode.ts";
+import type { World } from "./world.ts";
+
+/** How to run it. */
+export interface ProcessRequest {
+  /** Empty: a shell, with a terminal. */
+  command: string[];
+  /** This process' input goes to it. */
+  stdin: boolean;
+  tty: boolean;
+  cwd?: string | undefined;
+  env?: Record<string, string> | undefined;
+  timeoutMs?: number | undefined;
+}
+
+/** Runs it to its end; returns its exit code, 128 and the number of the signal that ended it. */
+export async function runProcess(world: World, sandbox: SandboxHandle, request: ProcessRequest): Promise<number> {
+  const { cwd, env, timeoutMs } = request;
+  const options: CommandOptions = {
+    signal: world.signal,
+    ...cwd === undefined ? {} : { cwd },
+    ...env === undefined ? {} : { env },
+    ...timeoutMs === undefined ? {} : { timeoutMs },
+  };
+  return await (request.tty ? onTerminal(world, sandbox, request, options) : plain(world, sandbox, request, options));
+}
+
+async function plain(
+  { stdin, stdout, stderr }: World,
+  { commands }: SandboxHandle,
+  request: ProcessRequest,
+  options: CommandOptions,
+): Promise<number> {
+  const run: RunOptions = {
+    ...options,
+    ...request.stdin ? { stdin: Readable.toWeb(stdin) as ReadableStream<Uint8Array> } : {},
+    onData: async (bytes, stream) => {
+      const output = stream === "stdout" ? stdout : stderr;
+      output.write(bytes);
+      await output.drained();
+    },
+    // It goes by: nothing is kept.
+    maxOutputLength: 0,
+  };
+  const { exitCode, signal } = await commands.run(request.command, run);
+  return signal === undefined ? exitCode : 128 + (constants.signals[signal as NodeJS.Signals] ?? 0);
+}
+
+async function onTerminal(
+  world: World,
+  { pty }: SandboxHandle,
+  { command, env }: ProcessRequest,
+  options: CommandOptions,
+): Promise<number> {
+  const { stdin, stdout } = world;
+  const size = () => ({ cols: stdout.columns ?? 80, rows: stdout.rows ?? 24 });
+  const terminal = await pty.create({
+    ...options,
+    ...size(),
+    env: { TERM: world.env["TERM"] ?? "xterm-256color", ...env },
+    ...command.length > 0 ? { command } : {},
+    onData: async (bytes) => {
+      stdout.write(bytes);
+      await stdout.drained();
+    },
+  });
+  return await withRawMode(stdin, async () => {
+    let typing = Promise.resolve();
+    const ignore = () => {};
+    const onKey = (bytes: Uint8Array) => void (typing = typing.then(() => terminal.write(bytes)).catch(ignore));
+    const onResize = () => void terminal.resize(size()).catch(ignore);
+    stdin.on("data", onKey);
+    stdout.stream?.on("resize", onResize);
+    try {
+      const { exitCode } = await terminal.wait();
+      // A shell that a signal has ended.
+      if (exitCode < 0) throw new Interruption(137);
+      return exitCode;
+    } finally {
+      stdin.off("data", onKey);
+      stdout.stream?.off("resize", onResize);
+      stdin.pause();
+    }
+  });
+}

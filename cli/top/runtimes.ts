@@ -1,0 +1,61 @@
+/** Asks the runtimes in sandboxes what they use: twice, a second apart, for what goes by. Wakes nobody. @module */
+import { createClient } from "@connectrpc/connect";
+import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
+import { errorOfConnect } from "../../sdk/inside/connecterrors.ts";
+import { createInside } from "../../sdk/inside/inside.ts";
+import type { SandboxInfo } from "../../sdk/options.ts";
+import { pause } from "../../sdk/inside/repeat.ts";
+import type { Route } from "../../sdk/route/route.ts";
+import type { Where, World } from "../world.ts";
+import type { Usage } from "./usage.ts";
+
+const APART_MS = 1000;
+/** Of each of the two questions. */
+const PATIENCE_MS = 10_000;
+/** Asking is no use that would keep a sandbox awake. */
+const NO_WAKE = { "X-Sandbox-Wake": "false" };
+
+/** Asks them, all at once; what does not answer says so. */
+export async function usageOfRuntimes(world: World, where: Where, sandboxes: SandboxInfo[]): Promise<Usage[]> {
+  const { routeTo } = await world.enter(where);
+  return await Promise.all(sandboxes.map(async ({ name, namespace, sandboxName = "" }): Promise<Usage> => {
+    const ours = { name, namespace, sandbox: sandboxName };
+    try {
+      return { ...ours, ...await usageOf(await routeTo(namespace, sandboxName), namespace, sandboxName, world.signal) };
+    } catch (error) {
+      world.signal.throwIfAborted();
+      const problem = error instanceof Error ? error.message : String(error);
+      return { ...ours, cores: undefined, memoryBytes: undefined, memoryLimitBytes: undefined, problem };
+    }
+  }));
+}
+
+type Numbers = Pick<Usage, "cores" | "memoryBytes" | "memoryLimitBytes">;
+
+async function usageOf(route: Route, namespace: string, name: string, signal: AbortSignal): Promise<Numbers> {
+  const object = { kind: "Sandbox", namespace, name };
+  const client = createClient(ProcessesService, createInside(route, object, undefined).transport);
+  const ask = async () => {
+    try {
+      const { sandbox } = await client.getMetrics({}, { signal, timeoutMs: PATIENCE_MS, headers: NO_WAKE });
+      return { sandbox, at: performance.now() };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw errorOfConnect(error, "ask for metrics", object);
+    }
+  };
+  try {
+    const before = await ask();
+    await pause(APART_MS, signal);
+    const after = await ask();
+    const seconds = (after.at - before.at) / 1000;
+    const limit = after.sandbox?.memoryLimitBytes;
+    return {
+      cores: Math.max(0, ((after.sandbox?.cpuSeconds ?? 0) - (before.sandbox?.cpuSeconds ?? 0)) / seconds),
+      memoryBytes: Number(after.sandbox?.memoryBytes ?? 0n),
+      memoryLimitBytes: limit === undefined ? undefined : Number(limit),
+    };
+  } finally {
+    await route.close();
+  }
+}

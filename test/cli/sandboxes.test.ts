@@ -1,0 +1,115 @@
+/** Commands that make sandboxes and end them, on a cluster in memory. @module */
+import { expect, test } from "vitest";
+import { Interruption } from "../../cli/failure.ts";
+import { run } from "./fakeworld.ts";
+import { someSandboxes } from "./sandboxworld.ts";
+
+test("create prints the name and nothing else, and says what was asked for", async () => {
+  const { setting, cluster } = await someSandboxes();
+  const line = "create --pool python --name mine --label team=a --annotation job=7=x --timeout 1h --idle 10m";
+  expect(await run(line, setting)).toEqual({ code: 0, stdout: "mine\n", stderr: "" });
+  const claim = cluster.get("SandboxClaim", "mine");
+  expect(claim).toMatchObject({
+    metadata: { labels: { team: "a" }, annotations: { job: "7=x" } },
+    spec: { warmPoolRef: { name: "python" }, lifecycle: { shutdownTime: expect.any(String) } },
+  });
+  expect(cluster.get("Sandbox", claim?.status.sandbox.name)?.metadata.annotations).toMatchObject({
+    "router.agents.x-k8s.io/idle-seconds": "600",
+  });
+  expect((await run("create --pool python -o name", setting)).stdout).toMatch(
+    /^sandboxclaim.extensions.agents.x-k8s.io\/sandbox-\w{8}\n$/,
+  );
+  expect(await run("create --pool python --name mine", setting)).toMatchObject({ code: 1, stdout: "" });
+});
+
+test("create from an image takes ports, volumes and a command; --no-wait returns at once", async () => {
+  const { setting, cluster } = await someSandboxes();
+  const line = "create --image box --name own --port 80 --port 81 --volume work:1Gi:/work -e A=1 --no-wait -o json";
+  const ran = await run([...line.split(" "), "--", "sleep", "-x"], setting);
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(JSON.parse(ran.stdout)).toMatchObject({ kind: "Sandbox", metadata: { name: "own" } });
+  const [container] = cluster.get("Sandbox", "own")?.spec.podTemplate.spec.containers ?? [];
+  expect(container).toMatchObject({
+    command: ["sleep", "-x"],
+    ports: [{ containerPort: 80 }, { containerPort: 81 }],
+    volumeMounts: [{ name: "work", mountPath: "/work" }],
+    env: [{ name: "A", value: "1" }],
+  });
+});
+
+test("create of what cannot be tells the cause and the remedy, and leaves nothing", async () => {
+  const { setting, claims } = await someSandboxes();
+  const { code, stdout, stderr } = await run("create --pool none --name lost", setting);
+  expect({ code, stdout, claims: claims() }).toEqual({ code: 1, stdout: "", claims: [] });
+  expect(stderr).toMatch(/^Cannot .*none.*\n.+\n$/);
+  await run("create --pool none --name kept --keep-failed", setting);
+  expect(claims()).toEqual(["kept"]);
+});
+
+test.for([
+  ["create", /exactly one of --pool, --template and --image/],
+  ["create --pool a --image b", /exactly one of --pool, --template and --image/],
+  ["create --pool a --timeout soon", /--timeout "soon": it is no length of time/],
+  ["create --pool a --label team", /--label "team": it is not KEY=VALUE/],
+  ["create --image a --volume work", /--volume "work": it is not NAME:SIZE/],
+  ["create --image a --port 99999", /--port "99999": it is not a whole number from 1 to 65535/],
+  ["create --pool a --port 80", /ports are its template's to say/],
+  ["create --pool a --name A_b", /no name of Kubernetes/],
+  ["create --pool a --idle 5m --no-wait", /--idle with --no-wait/],
+  ["run --pool a", /put a command after --/],
+  ["run --pool a --idle 5m -- ls", /--idle without --keep/],
+  ["rm", /say names, --all or -l/],
+  ["rm a --all", /say names, --all or -l/],
+  ["top --source guess", /it is metrics or runtime/],
+  ["url a http", /port "http"/],
+  ["cp a b", /neither is SANDBOX:PATH/],
+  ["cp box:a box:b", /between sandboxes/],
+  ["ls ./here", /it is not SANDBOX or SANDBOX:PATH/],
+] as [string, RegExp][])("%s: code 2", async ([line, words]) => {
+  const { setting } = await someSandboxes();
+  const { code, stdout, stderr } = await run(line, setting);
+  expect(stderr).toMatch(words);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+});
+
+test("rm deletes by name, by label or all, and says what is not there", async () => {
+  const { setting, claims } = await someSandboxes();
+  for (const name of ["a", "b", "c"]) {
+    await run(`create --pool python --name ${name} --label of=${name === "c" ? "x" : "y"}`, setting);
+  }
+  expect(await run("rm a none", setting)).toEqual({
+    code: 1,
+    stdout: "a deleted\n",
+    stderr: "Cannot delete none: there is neither a claim nor a Sandbox of that name\n",
+  });
+  expect(await run("rm none --ignore-not-found", setting)).toEqual({ code: 0, stdout: "", stderr: "" });
+  expect((await run("rm -l of=x", setting)).stdout).toBe("c deleted\n");
+  expect(claims()).toEqual(["b"]);
+  expect((await run("rm --all", setting)).stdout).toBe("b deleted\n");
+  expect(await run("rm --all", setting)).toEqual({ code: 0, stdout: "", stderr: "No sandboxes found.\n" });
+});
+
+test("suspend and resume change the mode, and wait for what comes of it", async () => {
+  const { setting, cluster } = await someSandboxes();
+  await run("create --image box --name own", setting);
+  expect(await run("suspend own", setting)).toEqual({ code: 0, stdout: "own suspended\n", stderr: "" });
+  expect(cluster.get("Pod", "own")).toBeUndefined();
+  expect(await run("resume own", setting)).toEqual({ code: 0, stdout: "own resumed\n", stderr: "" });
+  expect(cluster.get("Pod", "own")?.status.phase).toBe("Running");
+  expect(await run("suspend none", setting)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/neither a claim nor a Sandbox/),
+  });
+});
+
+test("what is not ready in time ends with 124, an interruption with its own code and without a word", async () => {
+  const { setting, cluster, claims } = await someSandboxes();
+  cluster.pods.plan(() => true, { startMs: 1e9 });
+  const late = await run("create --image slow --name slow --ready-timeout 50ms", setting);
+  expect(late).toMatchObject({ code: 124, stdout: "" });
+  const stop = new AbortController();
+  const creating = run("create --image slow --name slower", { ...setting, signal: stop.signal });
+  setTimeout(() => stop.abort(new Interruption()), 100);
+  expect(await creating).toEqual({ code: 130, stdout: "", stderr: "" });
+  expect(claims()).toEqual([]);
+});

@@ -1,0 +1,42 @@
+/** A cluster in memory with a pool, and one real runtime that every sandbox of it leads to. @module */
+import { onTestFinished } from "vitest";
+import { SandboxClient } from "../../sdk/client.ts";
+import { aSandbox, localRoute } from "../sdk/localroute.ts";
+import { POOL } from "../sdk/testclient.ts";
+import { createTestCluster, type TestCluster } from "../../testing/mod.ts";
+import type { Setting } from "./fakeworld.ts";
+
+/** Sandboxes to work in. */
+export interface Sandboxes {
+  cluster: TestCluster;
+  /** Folder on this machine that is the root of every sandbox. */
+  root: string;
+  setting: Setting;
+  /** Names of the claims that there are. */
+  claims(): string[];
+}
+
+/** Starts them; they go when the test ends. */
+export async function someSandboxes(files: Record<string, string> = {}): Promise<Sandboxes> {
+  const cluster = await createTestCluster({ time: "auto" });
+  onTestFinished(() => cluster.stop());
+  await cluster.apply(POOL);
+  await cluster.settle();
+  const { port, root } = await aSandbox(files);
+  const { api } = cluster;
+  const routerUrl = `http://127.0.0.1:${port}`;
+  return {
+    cluster,
+    root: root.path,
+    claims: () => cluster.objects("SandboxClaim").map(({ metadata }) => metadata.name),
+    setting: {
+      api,
+      enter: ({ namespace = "default" }) =>
+        Promise.resolve({
+          client: new SandboxClient({ api, namespace, routerUrl }),
+          way: "router" as const,
+          routeTo: () => Promise.resolve(localRoute(port)),
+        }),
+    },
+  };
+}
