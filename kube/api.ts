@@ -27,6 +27,7 @@ export interface WatchEvent {
 
 /** An API server. Both functions throw only if no answer comes; an answer of any status is returned. */
 export interface Api {
+  /** Sends a request and reads its answer whole. */
   send(request: ApiRequest): Promise<Answer>;
   /**
    * Opens a watch. `events` ends when the server closes it, and throws if the connection breaks or goes silent.

@@ -38,7 +38,9 @@ export interface DecoratorHook<Parent, Status> extends HookBasics<Parent> {
 /** One call of a hook, prepared: takes the parsed JSON body, gives the answer's JSON value or why it must not be sent. */
 export interface HookCalls {
   name: string;
+  /** Decides. `share` is the part of the observed children, 0 to 1, that may go without a reason. */
   sync(body: unknown, now: Date, share: number): { answer: object } | { refusal: Refusal };
+  /** Names what a parent wants to see beside its children; absent: nothing. */
   customize?(body: unknown): object;
 }
 

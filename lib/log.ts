@@ -1,5 +1,6 @@
 /** One JSON line per event, to standard error; nothing else in hookbox writes logs. @module */
 
+/** From which level on there are lines. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** Writes one line: `{"time","level","message",…fields}`. */

@@ -35,6 +35,7 @@ export const kubeObjectSchema = z.looseObject({
   kind: z.string(),
   metadata: objectMetaSchema,
 });
+/** An object of any kind, whatever it has beside its metadata. */
 export type KubeObject = z.infer<typeof kubeObjectSchema>;
 
 /** `metadata` of a desired object: only what a hook may decide. */

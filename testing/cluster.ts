@@ -65,7 +65,20 @@ export interface TestCluster extends Verbs, AsyncDisposable {
 
 const HOUR_MS = 3_600_000;
 
-/** Starts a cluster: some milliseconds. Stop it, or make it with `await using`. */
+/**
+ * Starts a cluster: some milliseconds. Stop it, or make it with `await using`.
+ *
+ * ```ts run
+ * import { SandboxClient } from "hookbox";
+ * import { createTestCluster } from "hookbox/testing";
+ *
+ * await using cluster = await createTestCluster({ time: "auto" });
+ * const client = new SandboxClient({ api: cluster.api });
+ * const sandbox = await client.create({ image: "busybox" });
+ * await sandbox.suspend();
+ * await cluster.until("Pod", sandbox.name, (pod) => pod === undefined);
+ * ```
+ */
 export async function createTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
   const { time = "fake", autoLimitMs: limitMs = HOUR_MS, namespaces = ["default"], fault } = options;
   const clock = createFakeClock(options.start?.getTime() ?? Math.floor(Date.now() / 1000) * 1000);

@@ -2,6 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "./store.ts";
 
+/** A clock for tests: what waits on it waits until it is moved. */
 export interface FakeClock extends Clock {
   /** Moves on by milliseconds; runs what falls due in order and lets each finish what needs no time. */
   advance(milliseconds: number): Promise<void>;

@@ -15,6 +15,7 @@ export interface Resource {
   hasStatus: boolean;
 }
 
+/** What must hold for an object to be deleted, else it is a conflict; and what becomes of those that it owns. */
 export interface DeleteOptions {
   uid?: string;
   resourceVersion?: string;

@@ -13,6 +13,7 @@ export const KINDS = {
   NetworkPolicy: "networkpolicies",
 } as const satisfies Record<string, ObjectPath["resource"]>;
 
+/** A kind that scenarios know. */
 export type Kind = keyof typeof KINDS;
 
 /** Whether scenarios know a kind. */
