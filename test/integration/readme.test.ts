@@ -1,0 +1,47 @@
+/** The README's script, as somebody who has installed the package runs it: on Node and on Deno. @module */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, inject, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { makeNamespace } from "./namespace.ts";
+import { BIN, packedProject, type Project } from "./packed.ts";
+import { untilFull } from "./pools.ts";
+import { needsRuntime } from "./runtimepods.ts";
+
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
+const [, SCRIPT = ""] = /## From TypeScript[\s\S]*?```ts\n([\s\S]*?)```/.exec(read("README.md")) ?? [];
+
+describe.runIf(inject("nodes") === "real")("the README's script", () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    await needsRuntime();
+    project = await packedProject();
+    writeFileSync(join(project.folder, "readme.ts"), SCRIPT);
+  }, 600_000);
+
+  test.for([
+    { runtime: "Node", command: "node", args: ["readme.ts"] },
+    { runtime: "Deno", command: "deno", args: ["run", "-A", "readme.ts"] },
+  ])("runs on $runtime", { timeout: 300_000 }, async ({ command, args }) => {
+    const ns = await makeNamespace();
+    await ns.apply(...parseAllDocuments(read("examples/python.yaml")).map((document) => document.toJS()));
+    await untilFull(ns, "python");
+    const env = { KUBECONFIG: inject("kubeconfig"), HOOKBOX_NAMESPACE: ns.name };
+    const output = await project.run(join(BIN, command), args, env);
+    expect(output.replace(/sandbox-[a-z0-9]{8}/, "NAME").trim().split("\n")).toEqual([
+      "NAME says 42",
+      "stream: step 1",
+      "stream: step 2",
+      "stream: step 3",
+      "read: <h1>kept</h1>",
+      "port: <h1>kept</h1>",
+      "after a rest: <h1>kept</h1>",
+    ]);
+    expect(await ns.list("sandboxclaims")).toEqual([]);
+  });
+
+  test("is short", () => {
+    expect(SCRIPT.trim().split("\n").length).toBeLessThanOrEqual(25);
+  });
+});
