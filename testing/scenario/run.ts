@@ -40,8 +40,8 @@ const LOOK_MS = 10;
 const UNREST_MS = 120_000;
 
 /**
- * Runs a scenario step by step; after each step it waits for rest: a time in which nothing changes. A segment of the
- * history ends with the rest after a `wait` or an `advance`. What a scenario has made stays.
+ * Runs a scenario step by step. After each step, but before a `wait`, it lets things come to rest: to a time in which
+ * nothing changes. A segment of the history ends with the rest after a `wait` or an `advance`. What a scenario has made stays.
  *
  * @param scenario the file, or what `readScenario` made of it
  * @throws {Error} if a request is refused, a `wait` takes too long, or an `expect` does not hold: what was seen
@@ -69,7 +69,7 @@ export async function runScenario(
     for (const [index, step] of steps.entries()) {
       titles.push(titleOf(step));
       await perform(run, step);
-      if (step.step !== "expect") await rest(run);
+      if (step.step !== "expect" && steps[index + 1]?.step !== "wait") await rest(run);
       if (step.step !== "wait" && step.step !== "advance" && index < steps.length - 1) continue;
       segments.push(segmentOf(recorder, titles.splice(0), names));
       recorder.turn();
