@@ -100,7 +100,7 @@ test("hookbox serve answers for all hooks", async () => {
   const program = join(installed, "dist/cli/main.js");
   const server = spawn(process.execPath, [program, "serve", "--host", "127.0.0.1", "--port", "0"], { cwd: project });
   try {
-    const [line] = await once(server.stdout, "data");
+    const [line] = await once(server.stderr, "data", { signal: AbortSignal.timeout(60_000) });
     const { port } = JSON.parse(String(line).split("\n")[0] ?? "");
     for (const hook of ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool"]) {
       const answer = await fetch(`http://127.0.0.1:${port}/${hook}/sync`, { method: "POST", body: "{}" });
