@@ -28,7 +28,8 @@ export function examplesOf(file: string, markdown: string): Example[] {
     ({ index, 0: block, 1: indent = "", 2: mark = "check", 3: body = "" }) => {
       if (mark === "ignore") return [];
       const line = markdown.slice(0, index + block.indexOf("\n")).split("\n").length + 1;
-      const treatment = TREATMENTS[mark];
+      // The name of a file: a test of its own takes it from there, and runs it.
+      const treatment = mark.endsWith(".ts") ? "check" : TREATMENTS[mark];
       if (!treatment) throw new SyntaxError(`Cannot treat the example in ${file}:${line}: its mark is "${mark}"`);
       return [{ file, line, treatment, code: body.replaceAll(new RegExp(`^${indent}`, "gm"), "") }];
     },

@@ -42,6 +42,11 @@ test("examplesOf() lists blocks with their lines, without those that are to be l
   ]);
 });
 
+test("examplesOf() leaves it to others to run what names a file", () => {
+  const [example] = examplesOf("a.md", "```ts a.test.ts\n1;\n```\n");
+  expect(example).toMatchObject({ treatment: "check", code: "1;\n" });
+});
+
 test("examplesOf() refuses a mark that it does not know: a slip would switch an example off", () => {
   expect(() => examplesOf("a.md", "```ts runs\n1;\n```\n")).toThrow(
     'Cannot treat the example in a.md:2: its mark is "runs"',
