@@ -66,8 +66,11 @@ test("what is packed is what runs: built code and the files that it reads, and n
 });
 
 test("a project compiles against its types, those of its dependencies included", async () => {
-  const tsc = join(BIN, "tsc");
-  await expect(run(process.execPath, tsc, "-p", "tsconfig.json")).resolves.toBe("");
+  await expect(run(process.execPath, join(BIN, "tsc"), "-p", "tsconfig.json")).resolves.toBe("");
+});
+
+test("it compiles for Deno", async () => {
+  await expect(run(join(BIN, "deno"), "check", "--quiet", "consumer.ts")).resolves.toBe("");
 });
 
 test.for([
