@@ -3,7 +3,7 @@ import { realpath, stat } from "node:fs/promises";
 import { systemClock } from "../lib/clock.ts";
 import { parseAddress } from "../mcp/http/address.ts";
 import { anybody, type Authenticate, tokensIn } from "../mcp/http/access.ts";
-import { serveHTTP } from "../mcp/http.ts";
+import { type HTTPOptions, serveHTTP } from "../mcp/http.ts";
 import { listPools } from "../mcp/pools.ts";
 import type { Scope } from "../mcp/scope.ts";
 import { createSessionServer, type SessionServer } from "../mcp/server.ts";
@@ -26,13 +26,14 @@ const NEEDS_HTTP = [
 export async function runMCP(world: World, options: MCPOptions & Where): Promise<void> {
   const limits = limitsOf(options);
   const localRoot = await folderOf(options.localRoot);
+  const door = options.http === undefined ? undefined : await doorOf(options.http, options);
   const { api, namespace: found } = await world.reach(options);
   const namespace = options.namespace ?? (world.env["HOOKBOX_NAMESPACE"] || found);
   const { client } = await world.enter({ ...options, namespace });
   const scope: Scope = { ...limits, localRoot, findPools: (signal) => listPools(api, namespace, signal) };
   const makeServer = () => createSessionServer(client, scope);
-  if (options.http === undefined) await overStdio(world, makeServer());
-  else await overHTTP(world, makeServer, options.http, options);
+  if (door) await overHTTP(world, makeServer, door);
+  else await overStdio(world, makeServer());
 }
 
 /** Reads what sessions may do. @throws {UsageError} */
@@ -44,7 +45,7 @@ function limitsOf(options: MCPOptions): Omit<Scope, "findPools" | "localRoot"> {
   if (http !== undefined && localRoot !== undefined) {
     throw new UsageError("Cannot use --local-root with --http: those who connect would read files of this machine");
   }
-  const maxLifetimeMs = durationMs("--max-lifetime", options.maxLifetime);
+  const maxLifetimeMs = durationMs("--max-lifetime", options.maxLifetime ?? "24h");
   const labels = selector?.split(",").map((part) => part.trim().replace("==", "=")) ?? [];
   if (labels.some((label) => label.includes("!="))) {
     throw new UsageError(`Cannot use --selector "${selector}": only KEY=VALUE selects, and all must match`);
@@ -53,8 +54,8 @@ function limitsOf(options: MCPOptions): Omit<Scope, "findPools" | "localRoot"> {
     pools,
     allowImages,
     maxLifetimeMs,
-    lifetimeMs: Math.min(durationMs("--lifetime", options.lifetime), maxLifetimeMs),
-    maxSandboxes: wholeNumber("--max-sandboxes", options.maxSandboxes, 1),
+    lifetimeMs: Math.min(durationMs("--lifetime", options.lifetime ?? "1h"), maxLifetimeMs),
+    maxSandboxes: wholeNumber("--max-sandboxes", options.maxSandboxes ?? "10", 1),
     selector: pairs("--selector", labels),
     deleteOnExit: options.deleteOnExit ?? http === undefined,
   };
@@ -73,27 +74,25 @@ async function overStdio({ stdin, stdout, stderr, signal }: World, made: Session
   if (deleted.length > 0) stderr.write(`Deleted ${deleted.join(", ")}.\n`);
 }
 
-async function overHTTP(
-  { stderr, signal }: World,
-  makeServer: () => SessionServer,
-  http: string,
-  options: MCPOptions,
-): Promise<void> {
+type Door = Omit<HTTPOptions, "makeServer" | "note" | "clock">;
+
+/** Reads where to listen, and to whom. @throws {UsageError} */
+async function doorOf(http: string, options: MCPOptions): Promise<Door> {
   const address = parseAddress(http);
-  const authenticate = await authenticationOf(options, address.isLoopback);
-  const note = (line: string) => stderr.write(`${line}\n`);
-  const server = await serveHTTP({
+  return {
     address,
-    authenticate,
-    makeServer,
-    note,
-    clock: systemClock,
+    authenticate: await authenticationOf(options, address.isLoopback),
     sources: { hosts: options.allowedHost ?? [], origins: options.allowedOrigin ?? [] },
     limits: {
       most: wholeNumber("--max-sessions", options.maxSessions ?? "64", 1),
       idleMs: durationMs("--session-idle", options.sessionIdle ?? "30m"),
     },
-  });
+  };
+}
+
+async function overHTTP({ stderr, signal }: World, makeServer: () => SessionServer, door: Door): Promise<void> {
+  const note = (line: string) => stderr.write(`${line}\n`);
+  const server = await serveHTTP({ ...door, makeServer, note, clock: systemClock });
   note(`listening at ${server.url}`);
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   await server.stop();

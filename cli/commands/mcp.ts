@@ -9,9 +9,9 @@ export interface MCPOptions {
   pool?: string[];
   allowImages?: boolean;
   selector?: string;
-  lifetime: string;
-  maxLifetime: string;
-  maxSandboxes: string;
+  lifetime?: string;
+  maxLifetime?: string;
+  maxSandboxes?: string;
   deleteOnExit?: boolean;
   localRoot?: string;
   http?: string;
@@ -25,7 +25,8 @@ export interface MCPOptions {
 
 const MORE = `
 Without --http it speaks over standard input and output, for an agent on this machine that starts it. A session can use
-only sandboxes that it has made, and those of --selector; all are in one namespace. Sandboxes do not outlive --lifetime.
+only sandboxes that it has made, and those of --selector; all are in one namespace. What it has made is deleted when its
+lifetime is over, whatever becomes of the session.
 
 Over HTTP every request needs a token of --token-file (one in each line, 16 characters or more, read anew each time) as
 "Authorization: Bearer TOKEN". Without tokens it listens on loopback only, and only with --allow-anonymous. Traffic is
@@ -41,9 +42,9 @@ export function mcpCommand(world: World): Command {
     .option("--pool <name>", "only from this pool; again for more, the first is the default (default: any)", collect)
     .option("--allow-images", "let agents start container images of their choice, too")
     .option("-l, --selector <labels>", "let sessions use sandboxes with all these labels, too: KEY=VALUE,…")
-    .option("--lifetime <time>", "how long a sandbox lives unless the agent says otherwise", "1h")
-    .option("--max-lifetime <time>", "how long it may live at most, counted from the last word on it", "24h")
-    .option("--max-sandboxes <n>", "sandboxes that a session may have", "10")
+    .option("--lifetime <time>", "how long a sandbox lives unless the agent says otherwise (default: 1h)")
+    .option("--max-lifetime <time>", "how long it may live at most, from when that was said (default: 24h)")
+    .option("--max-sandboxes <n>", "sandboxes that a session may have (default: 10)")
     .option("--delete-on-exit", "delete a session's sandboxes when it ends (the default without --http)")
     .option("--no-delete-on-exit", "leave them until their lifetime is over (the default with --http)")
     .option("--local-root <dir>", "let the agent copy files from and to this folder; not with --http")
