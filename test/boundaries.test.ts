@@ -14,6 +14,10 @@ const KUBE = [/^lib\//, /^kube\//, /^(zod|yaml)$/, /^node:/];
 const KEEPER = [...KUBE, /^api\//, /^claims\//, /^diagnosis\//, /^keeper\//, ...HTTP];
 /** What runs in every sandbox, and what everything passes through, stay small: no client-node, no kinds they need not know. */
 const STREAMS = [/^(zod|hono|prom-client|ws|tar-stream)(\/|$)/, /^@hono\/node-server$/, /^lib\//, /^node:/];
+const SDK = [
+  ...[/^(sdk|api|kube|lib|diagnosis)\//, /^runtime\/gen\//],
+  ...[/^(zod|tar-stream)$/, /^@(bufbuild|connectrpc)\/(?!connect-node)/],
+];
 const RULES: Rule[] = [
   { files: "lib/*.ts", values: [/^lib\//, /^zod$/] },
   { files: "lib/{app,health,metrics}.ts", values: [/^lib\//, /^zod$/, ...HTTP] },
@@ -49,6 +53,9 @@ const RULES: Rule[] = [
       ...[/^tools\/(manifests\/render|serve\/hooks)\.ts$/, /^node:(fs|timers)\/promises$/],
     ],
   },
+  { files: "sdk/**/*.ts", values: SDK },
+  // What needs Node's own modules is loaded when it is asked for: see the last test.
+  { files: "sdk/{disk/*,setup/cluster,route/{channels,exec,forward}}.ts", values: [...SDK, /^node:/, /^(ws|yaml)$/] },
   { files: "router/**/*.ts", values: [...STREAMS, /^router\//, /^kube\//, /^api\//] },
 ];
 const ROOT = new URL("../", import.meta.url).pathname;
@@ -59,19 +66,25 @@ function ruleOf(file: string): Rule | undefined {
   return RULES.findLast(({ files }) => globSync(files, { cwd: ROOT }).includes(file));
 }
 
-function imports(file: string): { specifier: string; typeOnly: boolean }[] {
+interface Import {
+  specifier: string;
+  typeOnly: boolean;
+  isDynamic: boolean;
+}
+
+function imports(file: string): Import[] {
   const text = readFileSync(join(ROOT, file), "utf8");
   return [...text.matchAll(IMPORT)].map(([, type, from, dynamic]) => {
     const specifier = from ?? dynamic ?? "";
     const resolved = specifier.startsWith(".") ? normalize(join(dirname(file), specifier)) : specifier;
-    return { specifier: resolved, typeOnly: type !== undefined };
+    return { specifier: resolved, typeOnly: type !== undefined, isDynamic: dynamic !== undefined };
   });
 }
 
 const files = globSync([
   "{lib,api,claims,kube,keeper,replay}/*.ts",
   "hooks/*/*.ts",
-  "{diagnosis,router,runtime,testing}/**/*.ts",
+  "{diagnosis,router,runtime,sdk,testing}/**/*.ts",
 ], {
   cwd: ROOT,
 })
@@ -94,8 +107,29 @@ test("only the runtime's edge names Deno or process", () => {
 });
 
 test("no file of ours is over 250 lines", () => {
-  const folders = "{api,bench,claims,diagnosis,lib,hooks,keeper,kube,replay,router,runtime,testing,tools,dev,test}";
+  const folders = "{api,bench,claims,diagnosis,lib,hooks,keeper,kube,replay,router,runtime,sdk,testing,tools,dev,test}";
   const all = globSync([`${folders}/**/*.ts`, "*.ts"], { cwd: ROOT, exclude: ["runtime/gen/**"] });
   const long = all.filter((file) => readFileSync(join(ROOT, file), "utf8").split("\n").length - 1 > 250);
   expect(long).toEqual([]);
 });
+
+/** Packages that a browser can load, too. */
+const ANYWHERE = /^(zod|@bufbuild\/protobuf(\/\w+)?|@connectrpc\/connect(-web)?)$/;
+
+/** What is loaded with a file: packages and built-in modules, each with the files that lead to it. */
+function loadedWith(file: string, way: string[] = [], seen = new Set<string>()): string[] {
+  if (seen.has(file)) return [];
+  seen.add(file);
+  const loaded = imports(file).filter(({ typeOnly, isDynamic }) => !typeOnly && !isDynamic);
+  return loaded.flatMap(({ specifier }) => {
+    if (specifier.endsWith(".ts")) return loadedWith(specifier, [...way, file], seen);
+    return ANYWHERE.test(specifier) ? [] : [[...way, file, specifier].join(" > ")];
+  });
+}
+
+test.for(globSync(["sdk/mod.ts", "sdk/{files,code,inside}/*.ts", "sdk/route/{route,direct,router}.ts"], { cwd: ROOT }))(
+  "%s loads nothing that only Node has",
+  (file) => {
+    expect(loadedWith(file)).toEqual([]);
+  },
+);

@@ -119,7 +119,7 @@ export interface Files {
    * ```
    *
    * @throws {FileNotFoundError} also for a file
-   * @throws {ConnectionError} if nobody answers for a quarter of a minute
+   * @throws {ConnectionError} if nobody answers for some ten seconds
    */
   watch(path: string, options?: WatchOptions): AsyncGenerator<WatchEvent>;
 

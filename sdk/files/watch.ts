@@ -38,7 +38,7 @@ export interface WatchOptions extends CallOptions {
 }
 
 /** Waits before another connection, in milliseconds; after the last one watching gives up. */
-const WAITS_MS = [100, 400, 1600, 3200, 6400];
+const WAITS_MS = [100, 400, 1600];
 /** The runtime says something every 15 s. */
 const SILENCE_MS = 45_000;
 
