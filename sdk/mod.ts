@@ -106,7 +106,17 @@ export type {
 export { CommandExitError } from "./commands/exiterror.ts";
 export type { PTY, PTYOptions, Terminal, TerminalSize } from "./pty/pty.ts";
 export type { Files } from "./files/files.ts";
+export type { Disk, Entry } from "./files/entry.ts";
+export type { Bytes, ReadOptions } from "./files/read.ts";
+export type { TransferOptions, TransferProgress, Transferred } from "./files/transfer.ts";
+export type { WatchDirOptions, WatchEvent, WatchHandle, WatchOptions } from "./files/watch.ts";
+export type { FileData, FileToWrite, WriteOptions } from "./files/write.ts";
 export type { Code } from "./code/code.ts";
+export type { CodeContext, CodeLanguage, CreateCodeContextOptions } from "./code/contexts.ts";
+export type { Execution, ExecutionError, Result, ResultForm } from "./code/execution.ts";
+export type { CodeCallback, RunCodeOptions } from "./code/run.ts";
+export type { CallOptions } from "./inside/calloptions.ts";
+export type { Answer, Api, ApiRequest } from "../kube/api.ts";
 export type { Evidence, Finding } from "../diagnosis/finding.ts";
 export {
   AuthenticationError,

@@ -41,7 +41,7 @@ export interface Code {
    * Starts an interpreter of its own.
    *
    * ```ts
-   * const context = await sandbox.createCodeContext({ language: "javascript", cwd: "project", env: { DEBUG: "1" } });
+   * const context = await sandbox.code.createCodeContext({ language: "javascript", cwd: "project", env: { DEBUG: "1" } });
    * await sandbox.runCode("process.env.DEBUG", { context });
    * ```
    *

@@ -27,6 +27,7 @@ export interface Terminal {
   processId: number | undefined;
   /** Types, once. */
   write(data: string | Uint8Array): Promise<void>;
+  /** Gives it another size, and tells its program. */
   resize(size: TerminalSize): Promise<void>;
   /** Ends the program and all it has started; false if it has ended. Without the runtime: hangs up. */
   kill(): Promise<boolean>;
@@ -41,7 +42,7 @@ export interface PTY {
    * connections; without, where the API server is at hand, it is a terminal as `kubectl exec -it` opens it.
    *
    * ```ts
-   * const terminal = await sandbox.pty.create({ cols: 80, rows: 24, onData: (bytes) => process.stdout.write(bytes) });
+   * const terminal = await sandbox.pty.create({ cols: 80, rows: 24, onData: (bytes) => void process.stdout.write(bytes) });
    * await terminal.write("ls -l\n");
    * ```
    */
