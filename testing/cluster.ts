@@ -26,7 +26,7 @@ export interface TestClusterOptions {
   time?: "fake" | "auto";
   /** What the clock shows at first. @default the present, in whole seconds: clients say times by the real clock */
   start?: Date;
-  /** How far time moves by itself after a request, in milliseconds. @default {3600000} */
+  /** How far time moves by itself after a request at most, in milliseconds. @default {60000} */
   autoLimitMs?: number;
   /** Namespaces that exist; the first one is that of objects which name none. @default {["default"]} */
   namespaces?: [string, ...string[]];
@@ -63,7 +63,7 @@ export interface TestCluster extends Verbs, AsyncDisposable {
   stop(): Promise<void>;
 }
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 
 /**
  * Starts a cluster: some milliseconds. Stop it, or make it with `await using`.
@@ -80,7 +80,7 @@ const HOUR_MS = 3_600_000;
  * ```
  */
 export async function createTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
-  const { time = "fake", autoLimitMs: limitMs = HOUR_MS, namespaces = ["default"], fault } = options;
+  const { time = "fake", autoLimitMs: limitMs = MINUTE_MS, namespaces = ["default"], fault } = options;
   const clock = createFakeClock(options.start?.getTime() ?? Math.floor(Date.now() / 1000) * 1000);
   const server = await createMemoryServer({ clock });
   const { store } = server;
