@@ -114,7 +114,7 @@ export interface Files {
    *
    * ```ts
    * for await (const event of sandbox.files.watch("src", { recursive: true })) {
-   *   if (event.type === "modified") await build(event.path);
+   *   if (event.type === "modified") await sandbox.commands.run("npm run build");
    * }
    * ```
    *
