@@ -27,7 +27,7 @@ function client(): SandboxClient {
  * {@link ClientOptions} for its variables, and {@link SandboxClient} for other clusters.
  */
 export class Sandbox extends SandboxHandle {
-  /** Every handle is a Sandbox, whichever client has made it. */
+  /** Every handle is a Sandbox, whichever client has made it. @internal */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return value instanceof SandboxHandle;
   }
