@@ -17,7 +17,7 @@ export function nodeWorld(): NodeWorld {
   const interrupt = createInterrupt();
   for (const stream of [process.stdout, process.stderr]) stream.on("error", onBroken(interrupt.fire));
   return {
-    args: process.argv.slice(2),
+    args: [...called === "kubectl_complete-hookbox" ? ["complete", "--"] : [], ...process.argv.slice(2)],
     program: called === "kubectl-hookbox" ? "kubectl hookbox" : "hookbox",
     env: process.env,
     get stdin() {

@@ -1,29 +1,30 @@
 /** The whole command line: a table of contents over commands/. Starts nothing. @module */
 import { Command } from "commander";
 import { withCluster } from "./clusteroptions.ts";
-import { createCommand } from "./commands/create.ts";
-import { runCommand } from "./commands/run.ts";
-import { suspendCommand } from "./commands/suspend.ts";
-import { resumeCommand } from "./commands/resume.ts";
-import { rmCommand } from "./commands/rm.ts";
-import { execCommand } from "./commands/exec.ts";
+import { completeCommand, completionCommand } from "./commands/completion.ts";
 import { cpCommand } from "./commands/cp.ts";
-import { lsCommand } from "./commands/ls.ts";
-import { topCommand } from "./commands/top.ts";
-import { urlCommand } from "./commands/url.ts";
-import { openCommand } from "./commands/open.ts";
+import { createCommand } from "./commands/create.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { execCommand } from "./commands/exec.ts";
 import { getCommand } from "./commands/get.ts";
 import { installCommand } from "./commands/install.ts";
 import { keeperCommand } from "./commands/keeper.ts";
 import { logsCommand } from "./commands/logs.ts";
+import { lsCommand } from "./commands/ls.ts";
 import { manifestsCommand } from "./commands/manifests.ts";
 import { mcpCommand } from "./commands/mcp.ts";
+import { openCommand } from "./commands/open.ts";
 import { poolCommand } from "./commands/pool.ts";
 import { replayCommand } from "./commands/replay.ts";
+import { resumeCommand } from "./commands/resume.ts";
+import { rmCommand } from "./commands/rm.ts";
 import { routerCommand } from "./commands/router.ts";
+import { runCommand } from "./commands/run.ts";
 import { runtimeCommand } from "./commands/runtime.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { suspendCommand } from "./commands/suspend.ts";
+import { topCommand } from "./commands/top.ts";
+import { urlCommand } from "./commands/url.ts";
 import { whyCommand } from "./commands/why.ts";
 import type { World } from "./world.ts";
 
@@ -46,8 +47,12 @@ const GROUPS: [heading: string, commands: MakeCommand[]][] = [
   ]],
 ];
 
-/** Builds the program; its output goes to the world's streams, and it throws where Commander would end the process. */
-export function buildProgram(world: World): Command {
+/**
+ * Builds the program; its output goes to the world's streams, and it throws where Commander would end the process.
+ *
+ * @param completes false leaves out what completion is made by, which brings that along itself
+ */
+export function buildProgram(world: World, completes = true): Command {
   const program = new Command(world.program)
     .description("Sandboxes for AI agents on Kubernetes: make them, work in them, find out why they do not start.")
     .usage("<command> [options]")
@@ -57,13 +62,13 @@ export function buildProgram(world: World): Command {
       new Command("help").description("Show help for a command").argument("[command]").helpGroup("This command:"),
     )
     .addHelpText("after", moreOf(world));
-  for (const [heading, commands] of GROUPS) {
-    for (const make of commands) {
-      const command = make(world).helpGroup(heading);
-      command.showHelpAfterError(`See "${world.program} ${command.name()} --help".`);
-      program.addCommand(throughWorld(command, world));
-    }
-  }
+  const add = (make: MakeCommand, heading: string) => {
+    const command = make(world).helpGroup(heading);
+    command.showHelpAfterError(`See "${world.program} ${command.name()} --help".`);
+    program.addCommand(throughWorld(command, world), { hidden: make === completeCommand });
+  };
+  for (const [heading, commands] of GROUPS) for (const make of commands) add(make, heading);
+  if (completes) { for (const make of [completionCommand, completeCommand]) add(make, "This command:"); }
   return throughWorld(hidden(withCluster(program)), world);
 }
 

@@ -1,0 +1,26 @@
+/** What the command loads before it knows what to do: people wait for that each time. @module */
+import { spawnSync } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const COUNT = `import { registerHooks } from "node:module";
+const urls = [];
+registerHooks({ load: (url, context, next) => { if (!url.startsWith("node:")) urls.push(url); return next(url, context); } });
+process.on("exit", () => process.stderr.write(JSON.stringify(urls)));`;
+
+function loadedBy(...args: string[]): string[] {
+  const hooks = `data:text/javascript,${encodeURIComponent(COUNT)}`;
+  const { stderr } = spawnSync(process.execPath, ["--import", hooks, MAIN, ...args], { encoding: "utf8" });
+  return JSON.parse(stderr.slice(stderr.lastIndexOf("["))) as string[];
+}
+
+test("--help loads the commands and Commander, and no more", () => {
+  const loaded = loadedBy("--help");
+  const heavy = loaded.filter((url) =>
+    /node_modules\/(?!commander\/)|\/(api|kube|hooks|keeper|router|runtime)\//.test(url)
+  );
+  expect(heavy).toEqual([]);
+  expect(loaded.length).toBeLessThan(80);
+});
