@@ -37,7 +37,8 @@ function implementationsOf(options: BenchOptions): Implementation[] {
       return openLocal({
         checkout,
         layout,
-        nodes: shape.asks === "commands" ? "real" : "simulated",
+        nodes: shape.asks === "commands" || shape.asks === "sdk" ? "real" : "simulated",
+        runtime: shape.asks === "sdk",
         pods: podsOf(shape),
         profiles,
         say,

@@ -7,6 +7,7 @@ import { runClaims } from "./shapes/claims.ts";
 import { runCommands } from "./shapes/commands.ts";
 import { runMembers } from "./shapes/members.ts";
 import { runSandboxes } from "./shapes/sandboxes.ts";
+import { runSDK } from "./shapes/sdk.ts";
 import { parametersOf, type Shape } from "./shapes/shape.ts";
 import type { Stage } from "./stage/stage.ts";
 
@@ -15,6 +16,7 @@ const RUNS: Record<Shape["asks"], (arena: Arena, shape: Shape) => Promise<Outcom
   commands: runCommands,
   members: runMembers,
   sandboxes: runSandboxes,
+  sdk: runSDK,
 };
 
 /** Who ran, and in which round. */
@@ -38,6 +40,7 @@ export async function runShape(
     signal: AbortSignal.any([signal, ending.signal]),
     say,
     ...(stage.command ? { command: stage.command } : {}),
+    ...(stage.sdk ? { sdk: stage.sdk } : {}),
     async measure(run) {
       const { value, usage } = await withUsage(stage, shape.followsMemory ? 10_000 : 500, run);
       used.resolve(usage);

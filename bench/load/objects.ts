@@ -1,4 +1,5 @@
 /** The objects that the load asks for: the smallest that any implementation of v1beta1 takes. Pure. @module */
+import { RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
 import { SHARD_LABEL } from "../../lib/keys.ts";
 
 const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
@@ -23,6 +24,18 @@ export function aSandbox(name: string) {
 
 export function aTemplate(name: string) {
   return { apiVersion: EXTENSIONS, kind: "SandboxTemplate", metadata: { name }, spec: { podTemplate: POD_TEMPLATE } };
+}
+
+/** Makes a template with hookbox's runtime in it. */
+export function aRuntimeTemplate(name: string) {
+  const container = {
+    name: "main",
+    image: RUNTIME_IMAGE,
+    imagePullPolicy: "IfNotPresent",
+    readinessProbe: { httpGet: { path: "/v1/health", port: 8080 }, periodSeconds: 1 },
+  };
+  const podTemplate = { spec: { ...POD_TEMPLATE.spec, containers: [container] } };
+  return { apiVersion: EXTENSIONS, kind: "SandboxTemplate", metadata: { name }, spec: { podTemplate } };
 }
 
 /** Makes a pool; `shard`: which of several engines looks after it, where that is asked for. */

@@ -1,6 +1,7 @@
 /** What a run works with, and what it hands back. No behaviour. @module */
 import type { Api } from "../../kube/api.ts";
 import type { Command } from "../load/command.ts";
+import type { SandboxClient } from "../../sdk/client.ts";
 import type { Result } from "../result.ts";
 
 export interface Arena {
@@ -11,6 +12,8 @@ export interface Arena {
   measure<T>(run: (begun: number) => Promise<T>): Promise<T>;
   /** Runs a command in a Pod; undefined where nodes run no containers. */
   command?: Command;
+  /** The SDK, on the same cluster; undefined where nodes run no runtime. */
+  sdk?: SandboxClient;
   say(line: string): void;
 }
 

@@ -1,7 +1,7 @@
 /** What stands before a shape begins: namespaces, templates, pools and idle Sandboxes. @module */
 import { create, createAll } from "../load/ask.ts";
 import { type Follower, followReady } from "../load/follower.ts";
-import { aClaim, aPool, aSandbox, aTemplate } from "../load/objects.ts";
+import { aClaim, aPool, aRuntimeTemplate, aSandbox, aTemplate } from "../load/objects.ts";
 import type { Arena } from "./arena.ts";
 import { SHARDS } from "../stage/layout.ts";
 import { poolCount, type Shape } from "./shape.ts";
@@ -28,7 +28,8 @@ export async function prepareGround({ api, signal, say }: Arena, shape: Shape): 
     const namespace = namespaceOf(shape, index);
     await create(api, { resource: "namespaces" }, { kind: "Namespace", metadata: { name: namespace } });
     if (shape.asks !== "sandboxes") {
-      await create(api, { resource: "sandboxtemplates", namespace }, aTemplate("template"));
+      const template = shape.asks === "sdk" ? aRuntimeTemplate("template") : aTemplate("template");
+      await create(api, { resource: "sandboxtemplates", namespace }, template);
     }
   }
   if (shape.standing === 0) return;

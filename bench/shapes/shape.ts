@@ -7,10 +7,10 @@ export interface Shape {
   /** One line for `--help` and for the reader of the report. */
   about: string;
   /**
-   * `claims` on warm pools, claims and `commands` in what they get, bare `sandboxes`, or the `members` of pools as they
-   * fill for the first time.
+   * `claims` on warm pools, claims and `commands` in what they get, the same by the `sdk`, bare `sandboxes`, or the
+   * `members` of pools as they fill for the first time.
    */
-  asks: "claims" | "commands" | "sandboxes" | "members";
+  asks: "claims" | "commands" | "sdk" | "sandboxes" | "members";
   /** How many; of members: `pools` × `replicas`. */
   count: number;
   arrivals: Arrivals;

@@ -6,6 +6,7 @@ const rate = (perSecond: number) => ({ kind: "rate", perSecond }) as const;
 const ONE = { namespaces: 1, pools: 1, replicas: 0, standing: 0 };
 const CLAIMS = { ...ONE, asks: "claims", count: 300, replicas: 300, arrivals: rate(20) } as const;
 /** On a real node: containers of this machine. */
+const SDK = { ...ONE, asks: "sdk", count: 20, replicas: 20 } as const;
 const COMMANDS = { ...ONE, asks: "commands", count: 20, replicas: 20 } as const;
 /** The same arrivals in every run. */
 const SEED = 20_260_101;
@@ -101,6 +102,26 @@ export const SHAPES: readonly Shape[] = [
     ...COMMANDS,
     name: "command-cold",
     about: "claims on an empty pool, one after the other, a first command in each",
+    replicas: 0,
+    arrivals: { kind: "burst", clients: 1 },
+  },
+  {
+    ...SDK,
+    name: "sdk-sequential",
+    about: "SDK: create, first command, kill; one after the other",
+    arrivals: { kind: "burst", clients: 1 },
+  },
+  { ...SDK, name: "sdk-staggered", about: "SDK: create, first command, kill; every 200 ms", arrivals: rate(5) },
+  {
+    ...SDK,
+    name: "sdk-burst",
+    about: "SDK: 20 creations at once, a first command in each",
+    arrivals: { kind: "burst", clients: 20 },
+  },
+  {
+    ...SDK,
+    name: "sdk-cold",
+    about: "SDK: creations on an empty pool, one after the other, a first command in each",
     replicas: 0,
     arrivals: { kind: "burst", clients: 1 },
   },

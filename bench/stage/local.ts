@@ -5,12 +5,14 @@ import { join } from "node:path";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
 import { PODS_PER_NODE } from "../../dev/cluster/kwokconfig.ts";
 import { endGently, type ProcessRecord } from "../../dev/cluster/processes.ts";
+import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { readRecord } from "../../dev/cluster/state.ts";
 import type { StartedMetacontroller } from "../../dev/metacontroller/start.ts";
 import { commandRunner } from "../load/command.ts";
 import { prepareAudit } from "../measure/audit.ts";
 import { startProfiler } from "../measure/profiles.ts";
 import { connectLoad, loadProcess } from "../load/connection.ts";
+import { SandboxClient } from "../../sdk/client.ts";
 import { startEngines } from "./engines.ts";
 import { partOf, startHooks, startKeeper } from "./hooks.ts";
 import type { Layout } from "./layout.ts";
@@ -21,6 +23,8 @@ export interface LocalOptions {
   checkout: string;
   layout: Layout;
   nodes: "simulated" | "real";
+  /** Brings the runtime's image onto the real node. */
+  runtime: boolean;
   /** Pods that have to find room on simulated nodes. */
   pods: number;
   /** Folder that takes CPU profiles of the measured part; undefined: none are taken. */
@@ -56,6 +60,7 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
       signal,
     });
     stops.push(() => cluster.stop());
+    if (options.runtime) await importRuntimeImage(cluster.stateDir, { progress: say, signal });
     // Gently: a process that is killed writes no profile.
     stops.push(() => Promise.all(started.map(endGently)));
     const api = await connectLoad(cluster.kubeconfig, AbortSignal.any([signal, ending.signal]));
@@ -79,6 +84,7 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
       ],
       engine,
       ...(nodes === "real" ? { command: commandRunner(cluster.kubeconfig) } : {}),
+      ...(options.runtime ? { sdk: new SandboxClient({ kubeconfig: cluster.kubeconfig }) } : {}),
       ...(profiler ? { profile: () => profiler.take(cluster) } : {}),
       close,
     };

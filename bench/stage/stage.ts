@@ -1,6 +1,7 @@
 /** What a run is performed on: an API server and, where they are known, the processes behind the API. No behaviour. @module */
 import type { Api } from "../../kube/api.ts";
 import type { Command } from "../load/command.ts";
+import type { SandboxClient } from "../../sdk/client.ts";
 import type { Watched } from "../measure/processes.ts";
 import type { RequestLog } from "../measure/requestlog.ts";
 
@@ -15,6 +16,8 @@ export interface Stage {
   engine?: string;
   /** Runs a command in a Pod; undefined where nodes run no containers. */
   command?: Command;
+  /** The SDK, by port-forward; undefined where nodes run no runtime. */
+  sdk?: SandboxClient;
   /** Takes CPU profiles from now on, for as long as one lasts; undefined unless asked for. */
   profile?: () => Promise<void>;
   close(): Promise<void>;
