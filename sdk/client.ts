@@ -69,11 +69,15 @@ export class SandboxClient {
     const around = this.#around;
     const namespace = options.namespace ?? await around.namespace();
     if (await around.isRouterAlone()) {
-      return await openHandle(around, { kind: "Sandbox", namespace, name }, name, undefined);
+      return await openHandle(
+        around,
+        { kind: "Sandbox", namespace, name },
+        { sandboxName: name, podIPs: [] },
+        undefined,
+      );
     }
     const { target, holding } = await find(await around.api(), namespace, name, options.signal);
-    const sandboxName = await wake(around, target, holding, options);
-    return await openHandle(around, target, sandboxName, holding.metadata.uid);
+    return await openHandle(around, target, await wake(around, target, holding, options), holding.metadata.uid);
   }
 
   /** Opens the sandbox of a name as {@link SandboxClient.connect} does, and makes it if there is none. */
@@ -156,7 +160,7 @@ export class SandboxClient {
       const own = { kind: "Sandbox", namespace, name: ready.sandboxName } as const;
       await annotate(api, own, { [IDLE_ANNOTATION]: secondsOf(options.idleMs) }, options.signal);
     }
-    return await openHandle(around, target, ready.sandboxName, holding.metadata.uid);
+    return await openHandle(around, target, ready, holding.metadata.uid);
   }
 
   async #find(name: string, options: NameOptions): Promise<Awaited<ReturnType<typeof find>>>;
@@ -169,6 +173,6 @@ export class SandboxClient {
   async #handle(name: string, options: NameOptions): Promise<SandboxHandle> {
     const { target, holding } = await this.#find(name, options);
     const sandboxName = holding.kind === "Sandbox" ? name : holding.status?.sandbox?.name ?? name;
-    return await openHandle(this.#around, target, sandboxName, holding.metadata.uid);
+    return await openHandle(this.#around, target, { sandboxName, podIPs: [] }, holding.metadata.uid);
   }
 }

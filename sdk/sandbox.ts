@@ -6,7 +6,7 @@ import { createCommands } from "./commands/commands.ts";
 import type { Commands } from "./commands/types.ts";
 import { extendTimeoutOf, remove, setMode, setTimeoutOf, untilSuspended } from "./control/change.ts";
 import { readIfAny, readSandbox } from "./control/find.ts";
-import { untilReady } from "./control/ready.ts";
+import { type Ready, untilReady } from "./control/ready.ts";
 import { type Holding, infoOf } from "./control/standing.ts";
 import { refOf, type Target, wordsFor } from "./control/target.ts";
 import { InvalidArgumentError, SandboxNotFoundError } from "./errors.ts";
@@ -167,42 +167,50 @@ export class SandboxHandle implements AsyncDisposable {
   }
 }
 
-/** Makes the handle of something that is Ready, or that requests will wake. */
+/**
+ * Makes the handle of something that is Ready, or that requests will wake.
+ *
+ * @param place its Sandbox, and the addresses of its Pod a moment ago; none: nobody knows
+ */
 export async function openHandle(
   around: Surroundings,
   target: Target,
-  sandboxName: string,
+  { sandboxName, podIPs }: { sandboxName: string; podIPs: string[] },
   uid: string | undefined,
 ): Promise<SandboxHandle> {
-  const route = await around.routeTo(target.namespace, sandboxName);
+  const route = await around.routeTo(target.namespace, sandboxName, podIPs[0]);
   return new SandboxHandle({ around, target, uid, sandboxName, route });
 }
 
-/** Wakes the Sandbox of a target that is there, and waits until it is Ready; returns its name. */
+/** Wakes the Sandbox of a target that is there, and waits until it is Ready. */
 export async function wake(
   around: Surroundings,
   target: Target,
   holding: Holding,
   options: WaitOptions,
-): Promise<string> {
+): Promise<Ready> {
   const api = await around.api();
   const diagnose = around.why;
   const info = infoOf(holding);
   if (info.state !== "Suspended" || info.sandboxName === undefined) {
-    const ready = await untilReady(api, target, { ...options, diagnose, known: holding });
-    return ready.sandboxName;
+    return await untilReady(api, target, { ...options, diagnose, known: holding });
   }
   const own: Target = { kind: "Sandbox", namespace: target.namespace, name: info.sandboxName };
   const sandbox = await readSandbox(api, own.namespace, own.name, options.signal);
   const isAsleep = sandbox.spec.operatingMode === "Suspended";
-  await untilAwake(around, target, isAsleep ? await setMode(api, own, "Running", options.signal) : sandbox, options);
-  return own.name;
+  const known = isAsleep ? await setMode(api, own, "Running", options.signal) : sandbox;
+  return await untilAwake(around, target, known, options);
 }
 
 /** Waits for the Sandbox, which knows first, and for the claim that has it, which is what others look at. */
-async function untilAwake(around: Surroundings, target: Target, sandbox: Sandbox, options: WaitOptions): Promise<void> {
+async function untilAwake(
+  around: Surroundings,
+  target: Target,
+  sandbox: Sandbox,
+  options: WaitOptions,
+): Promise<Ready> {
   const api = await around.api();
   const own: Target = { kind: "Sandbox", namespace: target.namespace, name: sandbox.metadata.name };
-  await untilReady(api, own, { ...options, known: sandbox, diagnose: around.why });
-  if (target.kind === "SandboxClaim") await untilReady(api, target, { ...options, diagnose: around.why });
+  const ready = await untilReady(api, own, { ...options, known: sandbox, diagnose: around.why });
+  return target.kind === "Sandbox" ? ready : await untilReady(api, target, { ...options, diagnose: around.why });
 }

@@ -33,11 +33,11 @@ export const WAKE_HEADER = "x-sandbox-wake";
 /** An address that was not used for so long may be another Pod's by now, in milliseconds. */
 const TRUSTED_MS = 10_000;
 
-/** Makes it for a Sandbox. */
-export function createPodRoute(access: PodAccess, namespace: string, name: string): Route {
+/** Makes it for a Sandbox. @param hint where its Pod was a moment ago; undefined: nobody knows */
+export function createPodRoute(access: PodAccess, namespace: string, name: string, hint?: PodPlace): Route {
   const { kind, reach, exec, close } = access;
   const object: ObjectRef = { kind: "Sandbox", namespace, name };
-  const place = remembered(access);
+  const place = remembered(access, hint);
   return {
     kind,
     async fetch(port, path, request = {}) {
@@ -65,9 +65,10 @@ export function createPodRoute(access: PodAccess, namespace: string, name: strin
 }
 
 /** Finds the Pod once for all who ask; again when it was not used for a while, or cannot be reached. */
-function remembered({ find }: PodAccess) {
-  let known: { place: Promise<PodPlace>; wake: boolean } | undefined;
-  let usedAt = 0;
+function remembered({ find }: PodAccess, hint: PodPlace | undefined) {
+  let known: { place: Promise<PodPlace>; wake: boolean } | undefined = hint &&
+    { place: Promise.resolve(hint), wake: true };
+  let usedAt = performance.now();
   const used = () => usedAt = performance.now();
   return {
     used,

@@ -25,8 +25,12 @@ export interface Surroundings {
   namespace(): Promise<string>;
   /** Tells whether there is a router, and no cluster to ask: names are then taken for those of Sandboxes. */
   isRouterAlone(): Promise<boolean>;
-  /** Makes the way to a Sandbox; nothing is opened yet. */
-  routeTo(namespace: string, sandboxName: string): Promise<Route>;
+  /**
+   * Makes the way to a Sandbox; nothing is opened yet.
+   *
+   * @param podIP of its Pod a moment ago, which spares looking for it; undefined: nobody knows
+   */
+  routeTo(namespace: string, sandboxName: string, podIP?: string): Promise<Route>;
   /** Finds the root cause of how something is. */
   why(subject: Subject, signal?: AbortSignal): Promise<Finding>;
   /** Secret for signed addresses. @throws {InvalidArgumentError} if there is none */
@@ -53,11 +57,13 @@ export function createSurroundings(options: ClientOptions): Surroundings {
       if (named !== undefined || await isRouterAlone()) return named ?? "default";
       return (await cluster()).namespace ?? "default";
     },
-    async routeTo(namespace, name) {
+    async routeTo(namespace, name, podIP) {
       const kind = options.connection ??
         (router ? "router" : (await cluster()).credentials && !(await cluster()).isInside ? "forward" : "direct");
       if (kind !== "router") {
-        return createPodRoute(await podAccess(kind, await cluster(), namespace, name), namespace, name);
+        // Its Pod is called like it, but for pools of controllers before 1.0: those are found at the second try.
+        const hint = podIP === undefined ? undefined : { namespace, name, ip: podIP };
+        return createPodRoute(await podAccess(kind, await cluster(), namespace, name), namespace, name, hint);
       }
       if (router) return createRouterRoute(router, namespace, name);
       throw new InvalidArgumentError("Cannot connect by a router: there is no routerUrl", {

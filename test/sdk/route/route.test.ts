@@ -31,8 +31,12 @@ async function nowhere(): Promise<URL> {
 
 const PLACE: PodPlace = { namespace: "team-a", name: "demo", ip: "10.0.0.1" };
 
-function podRoute(reach: () => Promise<URL>, find = vi.fn(() => Promise.resolve(PLACE))) {
-  return { find, route: createPodRoute({ kind: "direct", find, reach, close: async () => {} }, "team-a", "demo") };
+function podRoute(reach: () => Promise<URL>, hint?: PodPlace) {
+  const find = vi.fn(() => Promise.resolve(PLACE));
+  return {
+    find,
+    route: createPodRoute({ kind: "direct", find, reach, close: async () => {} }, "team-a", "demo", hint),
+  };
 }
 
 test("a router is told sandbox, port and who asks", async () => {
@@ -91,6 +95,7 @@ test("a connection that breaks may have arrived", async () => {
   proxy.cutAfter(0);
   const { route } = podRoute(() => Promise.resolve(new URL(`http://127.0.0.1:${proxy.port}`)));
   await expect(route.fetch(80, "/", { method: "POST", body: "x" })).rejects.toMatchObject({ mayHaveArrived: true });
+  expect(proxy.count(), "it is not sent again").toBe(1);
 });
 
 test("who gives up gets the signal's reason", async () => {
@@ -106,6 +111,16 @@ test("a Pod that has moved is looked for again, once, and the request sent there
   expect(find).toHaveBeenCalledTimes(2);
   await (await route.fetch(80, "/y")).text();
   expect(find).toHaveBeenCalledTimes(2);
+});
+
+test("where it was a moment ago is tried before anybody is asked", async () => {
+  const there = await echo();
+  const places = [there, await nowhere()];
+  const { route, find } = podRoute(() => Promise.resolve(places.shift() ?? there), PLACE);
+  await (await route.fetch(80, "/x")).text();
+  expect(find).not.toHaveBeenCalled();
+  await (await route.fetch(80, "/y")).text();
+  expect(find).toHaveBeenCalledTimes(1);
 });
 
 test("an address that was not used for a while is asked for again: it may be another's by now", async () => {
