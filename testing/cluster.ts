@@ -40,9 +40,9 @@ export interface TestClusterOptions {
   fault?: ApiFault;
 }
 
-/** A cluster in memory. */
+/** A cluster in memory: verbs for a test, controls of what is usually nobody's to decide, and the API for what is tested. */
 export interface TestCluster extends Verbs, AsyncDisposable {
-  /** The API: whatever talks to an API server through `kube/api.ts` runs on it. */
+  /** The API, in place of connections to an API server: what `new SandboxClient({ api })` takes. */
   api: Api;
   /** How its time passes. */
   time: "fake" | "auto";
@@ -50,6 +50,7 @@ export interface TestCluster extends Verbs, AsyncDisposable {
   namespace: string;
   /** Its time; `advance` moves it on by milliseconds, `step` to whatever is due next. */
   clock: FakeClock;
+  /** What becomes of Pods. */
   pods: PodControls;
   /** What went wrong inside of hooks and keeper, in one line each: exceptions, and answers that the guard refused. */
   faults(): string[];
@@ -66,7 +67,7 @@ export interface TestCluster extends Verbs, AsyncDisposable {
 const MINUTE_MS = 60_000;
 
 /**
- * Starts a cluster: some milliseconds. Stop it, or make it with `await using`.
+ * Starts a cluster; it takes some milliseconds. Stop it, or make it with `await using`.
  *
  * ```ts run
  * import { SandboxClient } from "hookbox";

@@ -5,7 +5,7 @@ import { type Kubelet, stageOf, startKubelet } from "./kubelet.ts";
 import { objectsOf } from "./objects.ts";
 import { faultWords, type PodFate, type PodFault, type PodMatch, podMatcher } from "./podfaults.ts";
 
-/** Controls of Pods. */
+/** What a test decides about Pods, in place of nodes, registries and the programs in containers. */
 export interface PodControls {
   /**
    * Says what becomes of Pods that are created from now on; of several plans for a Pod the last one counts.

@@ -11,7 +11,10 @@ import { objectsOf, resourceOf } from "./objects.ts";
 // deno-lint-ignore no-explicit-any -- assertions say what is expected of the shape
 export type LooseObject = KubeObject & { spec?: any; status?: any };
 
-/** Verbs; a namespace that is not named is the first of the cluster's. They wait for no time to pass but `until`. */
+/**
+ * What a test does to a cluster, and reads of it. A namespace that is not named is the first of the cluster's. No verb lets
+ * time pass but `until`.
+ */
 export interface Verbs {
   /**
    * Creates objects, or merges them into those that exist; YAML may hold several documents.

@@ -13,11 +13,13 @@ import { type Recorder, startRecorder } from "./recorder.ts";
 
 /** Where a scenario runs: a TestCluster with fake time, or an API server on which hookbox is installed. */
 export interface ScenarioWorld {
+  /** The API server. */
   api: Api;
   /** Absent: the real time. */
   clock?: { now(): number; advance(milliseconds: number): Promise<void> };
   /** Where the objects go; it exists and is empty. @default {"default"} */
   namespace?: string;
+  /** How time passes; a scenario does not run where it passes by itself. */
   time?: "fake" | "auto";
 }
 
