@@ -33,7 +33,7 @@ const ROOMS = [
     "runtime",
     "sdk",
   ],
-  ...["testing", "tools"],
+  ...["mcp", "testing", "tools"],
   ...["compositecontrollers", "crds", "decoratorcontrollers", "mutatingadmissionpolicies"],
 ];
 const SUFFIXES = ["", ".css", ".d.ts", ".js", ".json", ".map", ".md", ".mjs", ".py", ".svg", ".yaml"];
