@@ -1,6 +1,6 @@
 /** A sandbox as tools and resources show it. Pure. @module */
 import * as z from "zod";
-import type { Seen } from "../session.ts";
+import type { Seen } from "../sight.ts";
 
 /** Schema of a sandbox. */
 export const SEEN = {

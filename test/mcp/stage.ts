@@ -11,19 +11,7 @@ import { DEFAULT_SCOPE, type Scope } from "../../mcp/scope.ts";
 import { createSessionServer, type SessionServer } from "../../mcp/server.ts";
 import { makeRoot, type TestRoot } from "../runtime/folders.ts";
 import { startTestRuntime } from "../runtime/servers.ts";
-
-/** A template, and a pool of two by the name of `python`. */
-export const POOL = `
-apiVersion: extensions.agents.x-k8s.io/v1beta1
-kind: SandboxTemplate
-metadata: { name: python }
-spec: { podTemplate: { spec: { containers: [{ name: main, image: python }] } } }
----
-apiVersion: extensions.agents.x-k8s.io/v1beta1
-kind: SandboxWarmPool
-metadata: { name: python }
-spec: { replicas: 2, sandboxTemplateRef: { name: python } }
-`;
+import { POOL } from "./pool.ts";
 
 /** What tests work with. */
 export interface Stage extends TestRoot {

@@ -1,0 +1,34 @@
+/** `hookbox mcp` on a cluster in memory, as a process of its own: its streams are those of the agent. @module */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { nodeWorld } from "../../cli/nodeworld.ts";
+import { runCLI } from "../../cli/runcli.ts";
+import { SandboxClient } from "../../sdk/client.ts";
+import { createTestCluster } from "../../testing/mod.ts";
+import { readOptions } from "../../runtime/options.ts";
+import { startRuntime } from "../../runtime/start.ts";
+import { POOL } from "./pool.ts";
+
+const root = await mkdtemp(join(tmpdir(), "mcp-"));
+const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--shutdown-timeout", "5s"];
+const runtime = await startRuntime(readOptions(["--root", root, "--host", "127.0.0.1", ...ports], {}), () => {});
+const cluster = await createTestCluster({ time: "auto" });
+await cluster.apply(POOL);
+const { api } = cluster;
+const world = nodeWorld();
+const client = new SandboxClient({ api, namespace: "default", routerUrl: `http://127.0.0.1:${runtime.restPort}` });
+const code = await runCLI(["mcp", ...world.args], {
+  ...world,
+  // A spread takes the getters' values, and looking at the signal is what makes the process listen.
+  signal: world.signal,
+  reach: () => Promise.resolve({ api, namespace: "default", server: "", source: "", read: () => Promise.reject() }),
+  enter: () => Promise.resolve({ client, way: "router", routeTo: () => Promise.reject() }),
+});
+const left = cluster.objects("SandboxClaim").map(({ metadata }) => metadata.name);
+process.stderr.write(`left: ${JSON.stringify(left)}\n`);
+await runtime.stop();
+await rm(root, { recursive: true });
+await world.flush();
+process.exit(code);
