@@ -5,24 +5,10 @@ import { renderManifests } from "../../tools/manifests/render.ts";
 import { POOL_CHAPTERS } from "./poolchapters.ts";
 import { ROUTER_CHAPTERS } from "./routerchapters.ts";
 import { elapsed, held, note, output, same, typed } from "./screen.ts";
-import type { Shell } from "./shell.ts";
-import type { Stage } from "./stage.ts";
+import { type Chapter, READY, type Story, SUSPENDED } from "./story.ts";
+import { TYPESCRIPT_CHAPTERS } from "./typescriptchapters.ts";
 
-const READY = '.status.conditions[?(@.type=="Ready")].status';
 const READY_REASON = '.status.conditions[?(@.type=="Ready")].reason';
-const SUSPENDED = '.status.conditions[?(@.type=="Suspended")].status';
-
-/** What the story knows as it goes on. */
-export interface Story {
-  stage: Stage;
-  shell: Shell;
-}
-
-/** One chapter: its headline and what happens in it. */
-export interface Chapter {
-  title: string;
-  play(story: Story): Promise<void>;
-}
 
 export const CHAPTERS: Chapter[] = [
   { title: "Install: CRDs, functions, Metacontroller, the keeper", play: install },
@@ -34,6 +20,7 @@ export const CHAPTERS: Chapter[] = [
   { title: "Expire", play: expire },
   ...POOL_CHAPTERS,
   ...ROUTER_CHAPTERS,
+  ...TYPESCRIPT_CHAPTERS,
 ];
 
 async function install({ stage, shell }: Story): Promise<void> {

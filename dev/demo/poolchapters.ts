@@ -1,8 +1,7 @@
 /** The second half of the demo's story: a pool, claims on it, warm and cold, and the end of one. @module */
-import type { Chapter, Story } from "./chapters.ts";
 import { elapsed, held, note, same } from "./screen.ts";
+import { type Chapter, READY, type Story } from "./story.ts";
 
-const READY = '.status.conditions[?(@.type=="Ready")].status';
 const SANDBOX = ".status.sandbox.name";
 const annotation = (key: string) => `.metadata.annotations.agents\\.x-k8s\\.io/${key}`;
 

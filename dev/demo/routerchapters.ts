@@ -1,21 +1,15 @@
-/** The last part of the demo's story: the runtime inside, the router in front, and a sandbox that sleeps and wakes. @module */
-import type { Chapter, Story } from "./chapters.ts";
-import { elapsed, held, note, output, typed } from "./screen.ts";
+/** The third part of the demo's story: the runtime inside, the router in front, and a sandbox that sleeps and wakes. @module */
+import { elapsed, held, output, typed } from "./screen.ts";
+import { quoted } from "./shell.ts";
+import { type Chapter, onRealNodes, READY, type Story, SUSPENDED } from "./story.ts";
 
-const READY = '.status.conditions[?(@.type=="Ready")].status';
-const SUSPENDED = '.status.conditions[?(@.type=="Suspended")].status';
 const WHY_SUSPENDED = ".metadata.annotations.router\\.agents\\.x-k8s\\.io/suspended";
-const SIMULATED = "The nodes are simulated: there is no container that could answer a request.";
 
 export const ROUTER_CHAPTERS: Chapter[] = [
   { title: "A runtime inside, a router in front", play: onRealNodes(serve) },
   { title: "Idle: nobody uses it, and it is suspended", play: onRealNodes(fallAsleep) },
   { title: "Wake on connect: a request brings it back", play: onRealNodes(wake) },
 ];
-
-function onRealNodes(play: Chapter["play"]): Chapter["play"] {
-  return async (story) => story.stage.cluster.nodes === "real" ? await play(story) : note(SIMULATED);
-}
 
 async function serve(story: Story): Promise<void> {
   const { stage, shell } = story;
@@ -56,11 +50,7 @@ async function wake(story: Story): Promise<void> {
 /** Runs a command in the sandbox through the router, as the published clients do. */
 async function execute({ stage }: Story, command: string): Promise<{ stdout: string; timing: string }> {
   const body = JSON.stringify({ command });
-  typed(
-    `curl -H 'X-Sandbox-ID: agent' -H 'Content-Type: application/json' -d '${
-      body.replaceAll("'", `'\\''`)
-    }' $ROUTER/execute`,
-  );
+  typed(`curl -H 'X-Sandbox-ID: agent' -H 'Content-Type: application/json' -d ${quoted(body)} $ROUTER/execute`);
   const headers = { "X-Sandbox-ID": "agent", "Content-Type": "application/json" };
   const answer = await fetch(`${stage.routerURL}/execute`, { method: "POST", headers, body });
   const text = await answer.text();

@@ -64,6 +64,7 @@ export function makeShell(kubectl: string, kubeconfig: string, signal: AbortSign
   };
 }
 
-function quoted(word: string): string {
+/** Writes a word as a shell reads it. */
+export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
