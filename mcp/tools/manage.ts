@@ -1,6 +1,6 @@
 /** Tools that look after sandboxes: list, delete, suspend, resume, lifetime, why. @module */
 import * as z from "zod";
-import type { Finding } from "../../diagnosis/finding.ts";
+import type { Finding } from "../../sdk/mod.ts";
 import type { Scope } from "../scope.ts";
 import { ADDS, defineTool, READS, REPLACES, SANDBOX, text, type Tool } from "../tool.ts";
 import { lineOf, SEEN, shown } from "./seen.ts";
