@@ -148,6 +148,22 @@ const cases: Case[] = [
     says: "connection refused",
   },
   {
+    name: "a hook that failed once",
+    facts: of({ status: says("SandboxMissing") }, {
+      events: [{ ...anEvent("SyncError", "http error: connection refused", "SandboxWarmPool", "warm"), first: ago(6) }],
+    }),
+    want: ["Starting", "SandboxClaim/job", false],
+    says: "waits for a Sandbox",
+  },
+  {
+    name: "its Sandbox is Ready, and it does not say so yet",
+    facts: of({ status: BOUND }, {
+      sandbox: aWaitingSandbox({ status: { conditions: [aCondition("Ready", "True", "DependenciesReady")] } }),
+    }),
+    want: ["Starting", "SandboxClaim/job", false],
+    says: "does not show yet",
+  },
+  {
     name: "nobody has looked at it",
     facts: of(old, { pool: aPool({ status: { readyReplicas: 0, observedGeneration: 1, conditions: [] } }) }),
     want: ["ControllerSilent", "SandboxClaim/job", false],

@@ -92,6 +92,38 @@ const cases: Case[] = [
     says: "exit code 3",
   },
   {
+    name: "a first crash",
+    facts: stuck("CrashLoopBackOff", "back-off", { ...ended(3, "Error"), restartCount: 1 }),
+    want: ["CrashLoop", "Pod/demo", false],
+    says: "1 restart so far",
+  },
+  {
+    name: "a signal where there is a liveness probe, and no Event",
+    facts: of({ containerStatuses: [waiting("CrashLoopBackOff", "back-off", ended(137, "Error"))] }, {
+      containers: [{ name: "main", livenessProbe: {} }],
+    }),
+    want: ["ProbeFailing", "Pod/demo", false],
+    says: "its livenessProbe fails",
+  },
+  {
+    name: "a signal where there is none",
+    facts: stuck("CrashLoopBackOff", "back-off", ended(137, "Error")),
+    want: ["CrashLoop", "Pod/demo", true],
+    says: "exit code 137",
+  },
+  {
+    name: "a kubelet that is busy",
+    facts: creating('MountVolume.SetUp failed for volume "v" : failed to sync configmap cache: timed out'),
+    want: ["Starting", "Sandbox/demo", false],
+    says: "starting",
+  },
+  {
+    name: "an Event of an earlier Pod of the name",
+    facts: of({}, {}, { events: [{ ...anEvent("FailedMount", 'secret "s" not found'), uid: "uid-earlier" }] }),
+    want: ["Starting", "Sandbox/demo", false],
+    says: "starting",
+  },
+  {
     name: "too much memory",
     facts: stuck("CrashLoopBackOff", "back-off", ended(137, "OOMKilled")),
     want: ["OutOfMemory", "Pod/demo", true],

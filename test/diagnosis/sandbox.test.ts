@@ -146,6 +146,20 @@ const cases: Case[] = [
     says: "no such host",
   },
   {
+    name: "a hook that has answered since",
+    facts: of({}, {
+      events: [{ ...syncError("sync hook failed: http error: no such host"), first: ago(60), last: ago(35) }],
+    }),
+    want: ["Starting", "Sandbox/demo", false],
+    says: "starting",
+  },
+  {
+    name: "a hook that had nothing to say beyond making the Pod",
+    facts: podFacts(aPod(), { sandbox: { ...aWaitingSandbox(), status: {} } }),
+    want: ["Starting", "Sandbox/demo", false],
+    says: "it has no status yet",
+  },
+  {
     name: "nothing says why",
     facts: of({
       status: {

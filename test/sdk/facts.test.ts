@@ -59,6 +59,9 @@ test("what is Ready, or does not exist, costs one request", async () => {
   expect(why(await readFacts(api, CLAIM), NOW).code).toBe("Ready");
   expect(why(await readFacts(api, SUBJECT), NOW).code).toBe("NotFound");
   expect(paths()).toEqual(["sandboxclaims/job", "sandboxes/demo"]);
+  const ready = serving({ "sandboxes/demo": aWaitingSandbox({ status: isReady }) });
+  expect(why(await readFacts(ready.api, SUBJECT), NOW).code).toBe("Ready");
+  expect(ready.paths()).toEqual(["sandboxes/demo"]);
 });
 
 test("a claim that was given a Sandbox: itself, then pool, Sandbox, Pod and Events at once, then the node", async () => {
