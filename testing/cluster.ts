@@ -1,7 +1,8 @@
 /** A cluster for tests: API, hooks, engine, keeper and kubelet in this process, on a clock that moves when told to. @module */
 import { setImmediate } from "node:timers/promises";
 import { createFakeClock, type FakeClock } from "../dev/metacontroller/fake-clock.ts";
-import { startEngine } from "../dev/metacontroller/engine.ts";
+import { type Engine, startEngine } from "../dev/metacontroller/engine.ts";
+import type { MemoryStore } from "../dev/metacontroller/store-memory.ts";
 import type { Api } from "../kube/api.ts";
 import type { HookCalls } from "../lib/hook.ts";
 import type { HookSettings } from "../lib/runhook.ts";
@@ -85,6 +86,7 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   const clock = createFakeClock(options.start?.getTime() ?? Math.floor(Date.now() / 1000) * 1000);
   const server = await createMemoryServer({ clock });
   const { store } = server;
+  const [namespace] = namespaces;
   const book = createStatusBook();
   server.onChange((change) => book.record(change, clock.now()));
   for (const name of namespaces) await store.put({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
@@ -92,41 +94,40 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   const pods = await startPods(store, options.pods ?? {});
   const keeper = await startKeeper(server.connect(), clock);
   const engine = startEngine({ store, fetch: hooks.fetch });
-  const settle = async () => {
-    for (let before = ""; before !== store.version();) {
-      before = store.version();
-      await engine.idle();
-      await setImmediate();
-    }
-  };
+  const settle = () => settled(store, engine);
   const auto = createAutoTime({ clock, idle: settle, isAwaited: () => api.isAwaited(), limitMs });
-  const onAwaited = time === "auto" ? auto.awaited : () => {};
-  const api = server.connect({
-    onAwaited,
-    fault(request) {
-      auto.touched();
-      return fault?.(request);
-    },
-  });
+  const watched: ApiFault = (request) => {
+    auto.touched();
+    return fault?.(request);
+  };
+  const api = server.connect({ fault: watched, ...(time === "auto" && { onAwaited: auto.awaited }) });
   await settle();
   const stop = async () => {
-    auto.stop();
-    api.endWatches();
+    [auto.stop, api.endWatches].forEach((end) => end());
     await keeper.stop();
     await engine.stop();
   };
   return {
     api,
     time,
-    namespace: namespaces[0],
+    namespace,
     clock,
     pods,
-    ...createVerbs({ api: server.connect(), store, settle, namespace: namespaces[0] }),
+    ...createVerbs({ api: server.connect(), store, settle, namespace }),
     faults: () => [...hooks.faults, ...keeper.faults],
-    history: (kind, name, namespace = namespaces[0]) => book.of(kind, name, namespace),
+    history: (kind, name, where = namespace) => book.of(kind, name, where),
     restartHook: hooks.restart,
     endWatches: api.endWatches,
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** Resolves when nobody changes anything any more without time passing. */
+async function settled({ version }: MemoryStore, engine: Engine): Promise<void> {
+  for (let before = ""; before !== version();) {
+    before = version();
+    await engine.idle();
+    await setImmediate();
+  }
 }

@@ -19,50 +19,54 @@ export interface PodFacts {
 }
 
 /** Returns the status of a Pod at a stage. */
-export function podStatus(pod: KubeObject, stage: PodStage, { ip, hostIP, now }: PodFacts): object {
+export function podStatus(pod: KubeObject, stage: PodStage, facts: PodFacts): object {
+  const { ip, hostIP, now } = facts;
   const addresses = { podIP: ip, podIPs: [{ ip }], hostIP, startTime: now };
-  const conditions = (scheduled: object, ready: boolean) => [
-    { type: "PodScheduled", lastTransitionTime: now, ...scheduled },
-    { type: "Ready", status: ready ? "True" : "False", lastTransitionTime: now },
-  ];
-  const on = { status: "True" };
+  const conditions = conditionsAt(stage, now);
   switch (stage.stage) {
+    case "unschedulable":
+      return { phase: "Pending", conditions };
     case "scheduled":
-      return { phase: "Pending", conditions: conditions(on, false), hostIP, startTime: now };
-    case "unschedulable": {
-      const { message } = stage;
-      const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message };
-      return { phase: "Pending", conditions: [{ ...condition, lastTransitionTime: now }] };
-    }
+      return { phase: "Pending", conditions, hostIP, startTime: now };
     case "waiting": {
       const { reason, message, restarts = 0, exitCode } = stage;
       const lastState = exitCode === undefined ? {} : { terminated: { exitCode, reason: "Error", finishedAt: now } };
       const containerStatuses = containers(pod, false, { waiting: { reason, message } }, restarts, lastState);
-      const isRestarting = restarts > 0;
-      return {
-        phase: isRestarting ? "Running" : "Pending",
-        conditions: conditions(on, false),
-        ...addresses,
-        containerStatuses,
-      };
+      return { phase: restarts > 0 ? "Running" : "Pending", conditions, ...addresses, containerStatuses };
     }
     case "started":
     case "ready": {
-      const ready = stage.stage === "ready";
-      const containerStatuses = containers(pod, ready, { running: { startedAt: now } }, 0, {});
-      return { phase: "Running", conditions: conditions(on, ready), ...addresses, containerStatuses };
+      const containerStatuses = containers(pod, stage.stage === "ready", { running: { startedAt: now } });
+      return { phase: "Running", conditions, ...addresses, containerStatuses };
     }
     case "ended": {
       const { phase, exitCode = phase === "Failed" ? 1 : 0, reason, message } = stage;
       const terminated = { exitCode, reason: phase === "Failed" ? "Error" : "Completed", finishedAt: now };
-      const containerStatuses = containers(pod, false, { terminated }, 0, {});
       const words = { ...(reason && { reason }), ...(message && { message }) };
-      return { phase, ...words, conditions: conditions(on, false), ...addresses, containerStatuses };
+      return { phase, ...words, conditions, ...addresses, containerStatuses: containers(pod, false, { terminated }) };
     }
   }
 }
 
-function containers(pod: KubeObject, ready: boolean, state: object, restartCount: number, lastState: object): object[] {
+function conditionsAt(stage: PodStage, lastTransitionTime: string): object[] {
+  const isReady = stage.stage === "ready" ? "True" : "False";
+  if (stage.stage === "unschedulable") {
+    const { message } = stage;
+    return [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message, lastTransitionTime }];
+  }
+  return [
+    { type: "PodScheduled", status: "True", lastTransitionTime },
+    { type: "Ready", status: isReady, lastTransitionTime },
+  ];
+}
+
+function containers(
+  pod: KubeObject,
+  ready: boolean,
+  state: object,
+  restartCount = 0,
+  lastState: object = {},
+): object[] {
   const { containers = [] } = (pod["spec"] ?? {}) as { containers?: { name: string; image?: string }[] };
   return containers.map(({ name, image = "" }) => ({
     name,

@@ -90,15 +90,19 @@ export function createVerbs({ api, store, settle, namespace: first }: VerbsOptio
       const body = { preconditions, ...(propagation && { propagationPolicy: propagation }) };
       await send(`delete ${kind} ${name}`, { method: "DELETE", path: pathTo(kind, name, namespace), body });
     },
-    async until(kind, name, holds, limitMs = MINUTE_MS) {
-      const end = store.clock.now() + limitMs;
-      for (;;) {
-        await settle();
-        const object = get(kind, name);
-        if (holds(object)) return object;
-        if (!await store.clock.step(end - store.clock.now())) throw late(kind, name, object, limitMs);
-      }
-    },
+    until: createUntil(store.clock, settle, get),
+  };
+}
+
+function createUntil(clock: FakeClock, settle: Verbs["settle"], get: Verbs["get"]): Verbs["until"] {
+  return async (kind, name, holds, limitMs = MINUTE_MS) => {
+    const end = clock.now() + limitMs;
+    for (;;) {
+      await settle();
+      const object = get(kind, name);
+      if (holds(object)) return object;
+      if (!await clock.step(end - clock.now())) throw late(kind, name, object, limitMs);
+    }
   };
 }
 

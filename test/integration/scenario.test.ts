@@ -16,16 +16,13 @@ import { makeNamespace } from "./namespace.ts";
 
 const FOLDER = new URL("../../testing/scenarios/", import.meta.url);
 
-/** Longer than an engine on a busy machine takes from one write to the next. */
-const QUIET_MS = 1500;
-
 async function onCluster(file: URL): Promise<ScenarioHistory> {
   const ending = new AbortController();
   onTestFinished(() => ending.abort());
   const { name: namespace } = await makeNamespace();
   const credentials = await kubeconfigCredentials(inject("kubeconfig"));
   const api = connect(credentials, { signal: ending.signal, userAgent: "hookbox-test" });
-  return await runScenario(file, { api, namespace }, { quietMs: QUIET_MS });
+  return await runScenario(file, { api, namespace });
 }
 
 async function inMemory(file: URL, options: TestClusterOptions = {}): Promise<ScenarioHistory[]> {

@@ -11,8 +11,8 @@ export type Passing = Record<string, string[]>;
 export interface Recorder {
   /** Everything that exists, as far as the watches have shown. */
   objects(kind: Kind): KubeObject[];
-  /** Counts what has been shown: the same number twice means that nothing happened in between. */
-  events(): number;
+  /** When something was shown last, by the clock; when following began if nothing was. */
+  lastAt(): number;
   /** What each object of ours, by `<kind>/<name>`, was like since the last `turn`; begins with what it was like then. */
   passing(): ReadonlyMap<string, Passing>;
   /** Begins anew: the next step. */
@@ -22,14 +22,18 @@ export interface Recorder {
 }
 
 /** Begins to follow; resolves when what exists has been seen. */
-export async function startRecorder(api: Api, namespace: string, signal: AbortSignal): Promise<Recorder> {
+export async function startRecorder(
+  api: Api,
+  namespace: string,
+  { signal, now }: { signal: AbortSignal; now: () => number },
+): Promise<Recorder> {
   const objects = new Map<string, KubeObject>();
   const all = new Map<string, Passing>();
   let passing = new Map<string, Passing>();
-  let events = 0;
+  let lastAt = now();
 
   function observe(kind: Kind, object: KubeObject): void {
-    events++;
+    lastAt = now();
     objects.set(object.metadata.uid ?? "", { ...object, kind });
     const key = `${kind}/${object.metadata.name}`;
     for (const [type, words] of Object.entries(conditionWords(object))) {
@@ -37,26 +41,16 @@ export async function startRecorder(api: Api, namespace: string, signal: AbortSi
     }
   }
 
-  const kinds = Object.entries(KINDS) as [Kind, ObjectPath["resource"]][];
-  await Promise.all(kinds.map(([kind, resource]) => {
-    const listed = Promise.withResolvers<void>();
-    const path = pathOf({ resource, namespace });
-    const sink = {
-      observe: (object: KubeObject) => observe(kind, object),
-      gone(uid: string) {
-        events++;
-        objects.delete(uid);
-      },
-      listed: () => listed.resolve(),
-    };
-    // A list of built-in kinds does not say the kind of its items.
-    const parse = (object: unknown) => kubeObjectSchema.safeParse({ apiVersion: "v1", kind, ...object as object }).data;
-    void follow(api, { path, parse }, sink, { log: () => {}, signal });
-    return listed.promise;
-  }));
+  await followAll(api, namespace, signal, {
+    observe,
+    gone(uid) {
+      lastAt = now();
+      objects.delete(uid);
+    },
+  });
   return {
     objects: (kind) => [...objects.values()].filter((object) => object.kind === kind),
-    events: () => events,
+    lastAt: () => lastAt,
     passing: () => passing,
     all: () => all,
     turn() {
@@ -67,6 +61,24 @@ export async function startRecorder(api: Api, namespace: string, signal: AbortSi
       }
     },
   };
+}
+
+interface Observer {
+  observe(kind: Kind, object: KubeObject): void;
+  gone(uid: string): void;
+}
+
+/** Follows the objects of all kinds; resolves when all that exist have been seen. */
+async function followAll(api: Api, namespace: string, signal: AbortSignal, { observe, gone }: Observer): Promise<void> {
+  const kinds = Object.entries(KINDS) as [Kind, ObjectPath["resource"]][];
+  await Promise.all(kinds.map(([kind, resource]) => {
+    const listed = Promise.withResolvers<void>();
+    const sink = { observe: (object: KubeObject) => observe(kind, object), gone, listed: () => listed.resolve() };
+    // A list of built-in kinds does not say the kind of its items.
+    const parse = (object: unknown) => kubeObjectSchema.safeParse({ apiVersion: "v1", kind, ...object as object }).data;
+    void follow(api, { path: pathOf({ resource, namespace }), parse }, sink, { log: () => {}, signal });
+    return listed.promise;
+  }));
 }
 
 function note(book: Map<string, Passing>, key: string, type: string, words: string): void {

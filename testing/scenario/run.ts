@@ -25,7 +25,10 @@ export interface ScenarioWorld {
 
 /** Options of {@link runScenario}. */
 export interface ScenarioOptions {
-  /** How long nothing has to happen for the world to be at rest, in milliseconds. @default {1000} */
+  /**
+   * How long nothing has to happen for the world to be at rest, in milliseconds: longer than an engine takes from one
+   * write to the next, and a Pod from one stage to the next. Default: 3000 of a clock that can be moved, 1500 of real time.
+   */
   quietMs?: number;
 }
 
@@ -42,8 +45,9 @@ const LOOK_MS = 10;
 const UNREST_MS = 120_000;
 
 /**
- * Runs a scenario step by step. After each step, but before a `wait`, it lets things come to rest: to a time in which
- * nothing changes. A segment of the history ends with the rest after a `wait` or an `advance`. What a scenario has made stays.
+ * Runs a scenario step by step. After each step things come to rest: to a time in which nothing changes, so that no `wait`
+ * is content with how things were before. A segment of the history ends with the rest after a `wait` or an `advance`.
+ * What a scenario has made stays.
  *
  * @param scenario the file, or what `readScenario` made of it
  * @throws {Error} if a request is refused, a `wait` takes too long, or an `expect` does not hold: what was seen
@@ -52,17 +56,18 @@ const UNREST_MS = 120_000;
 export async function runScenario(
   scenario: URL | Scenario,
   world: ScenarioWorld,
-  { quietMs = 1000 }: ScenarioOptions = {},
+  options: ScenarioOptions = {},
 ): Promise<ScenarioHistory> {
   if (world.time === "auto") {
     throw new RangeError('Cannot run a scenario: the time of the cluster is "auto", not "fake"');
   }
   const { steps } = scenario instanceof URL ? readScenario(await readFile(scenario, "utf8")) : scenario;
   const { api, clock, namespace = "default" } = world;
+  const { quietMs = clock ? 3000 : 1500 } = options;
   const ending = new AbortController();
   try {
-    const recorder = await startRecorder(api, namespace, ending.signal);
     const now = clock ? clock.now : Date.now;
+    const recorder = await startRecorder(api, namespace, { signal: ending.signal, now });
     const pass = clock ? clock.advance : (milliseconds: number) => sleep(milliseconds);
     const run: Run = { api, namespace, recorder, now, pass, quietMs };
     const names = namesIn(steps);
@@ -71,7 +76,7 @@ export async function runScenario(
     for (const [index, step] of steps.entries()) {
       titles.push(titleOf(step));
       await perform(run, step);
-      if (step.step !== "expect" && steps[index + 1]?.step !== "wait") await rest(run);
+      await rest(run, step.step === "wait" || step.step === "expect" ? 0 : now());
       if (step.step !== "wait" && step.step !== "advance" && index < steps.length - 1) continue;
       segments.push(segmentOf(recorder, titles.splice(0), names));
       recorder.turn();
@@ -127,13 +132,14 @@ function done(step: Step, answer: Answer): void {
   if (!isOk(answer)) throw answerError(titleOf(step), answer);
 }
 
-/** Waits until nothing has been seen for a while. */
-async function rest({ recorder, now, pass, quietMs }: Run): Promise<void> {
+/** Waits until nothing has been seen for a while. @param since when something was done that has to show first */
+async function rest({ recorder, now, pass, quietMs }: Run, since: number): Promise<void> {
   const late = now() + UNREST_MS;
-  for (let before = -1; before !== recorder.events();) {
+  for (;;) {
+    const left = Math.max(since, recorder.lastAt()) + quietMs - now();
+    if (left <= 0) return;
     if (now() > late) throw new Error(`Cannot go on: the world is not at rest after ${UNREST_MS / 1000} s`);
-    before = recorder.events();
-    await pass(quietMs);
+    await pass(left);
   }
 }
 
