@@ -14,13 +14,28 @@ export async function send(
       method,
       headers,
       redirect: "manual",
-      ...body === undefined ? {} : { body },
-      // A stream goes out while the answer comes in.
-      ...body instanceof ReadableStream ? { duplex: "half" } : {},
+      ...bodyOf(method, body),
       ...signal ? { signal } : {},
     } as RequestInit);
   } catch (error) {
     signal?.throwIfAborted();
     throw connectionError(error, url.origin, object);
   }
+}
+
+/** What may be sent twice: it changes nothing, or the same again. */
+const REPEATABLE = new Set(["GET", "HEAD", "PUT"]);
+
+/**
+ * Deno's `fetch` sends a request again by itself when its connection breaks before the answer, a POST too: but not one
+ * whose body is a stream.
+ */
+function bodyOf(method: string, body: RouteRequest["body"]) {
+  const mustBeStream = "Deno" in globalThis && !REPEATABLE.has(method);
+  const sent = mustBeStream && !(body instanceof ReadableStream)
+    ? new Blob(body === undefined ? [] : [body]).stream()
+    : body;
+  if (sent === undefined) return {};
+  // A stream goes out while the answer comes in.
+  return sent instanceof ReadableStream ? { body: sent, duplex: "half" } : { body: sent };
 }
