@@ -1,8 +1,8 @@
 /** A way to a runtime on loopback, and a sandbox of one folder behind it. @module */
 import { onTestFinished } from "vitest";
 import { createInside, type Inside } from "../../sdk/inside/inside.ts";
-import { ConnectionError } from "../../sdk/errors.ts";
-import type { Route, RouteRequest } from "../../sdk/route/route.ts";
+import type { Route } from "../../sdk/route/route.ts";
+import { send } from "../../sdk/route/send.ts";
 import { makeRoot, type TestRoot } from "../runtime/folders.ts";
 import { startTestRuntime } from "../runtime/servers.ts";
 
@@ -13,13 +13,7 @@ export const OBJECT = { kind: "Sandbox", namespace: "default", name: "test" };
 export function localRoute(port: number): Route {
   return {
     kind: "direct",
-    fetch: async (_, path, { signal, ...request }: RouteRequest = {}) => {
-      const init = { ...request, signal: signal ?? null, duplex: "half" } as RequestInit;
-      return await fetch(`http://127.0.0.1:${port}${path}`, init).catch((cause) => {
-        signal?.throwIfAborted();
-        throw new ConnectionError("Cannot reach the sandbox", { object: OBJECT, cause });
-      });
-    },
+    fetch: async (_, path, request = {}) => await send(new URL(path, `http://127.0.0.1:${port}`), request, OBJECT),
     address: (port) => Promise.resolve(new URL(`http://127.0.0.1:${port}`)),
     close: () => Promise.resolve(),
   };
