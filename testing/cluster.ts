@@ -84,12 +84,11 @@ const MINUTE_MS = 60_000;
 export async function createTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
   const { time = "fake", autoLimitMs: limitMs = MINUTE_MS, namespaces = ["default"], fault } = options;
   const clock = createFakeClock(options.start?.getTime() ?? Math.floor(Date.now() / 1000) * 1000);
-  const server = await createMemoryServer({ clock });
+  const server = await createMemoryServer({ clock, namespaces });
   const { store } = server;
   const [namespace] = namespaces;
   const book = createStatusBook();
   server.onChange((change) => book.record(change, clock.now()));
-  for (const name of namespaces) await store.put({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   const hooks = startHooks({ clock, settings: options.settings ?? {}, replacements: options.hooks ?? {} });
   const pods = await startPods(store, options.pods ?? {});
   const keeper = await startKeeper(server.connect(), clock);

@@ -17,6 +17,8 @@ export interface MemoryServerOptions extends AdmissionOptions {
   clock?: FakeClock;
   /** Milliseconds by which the engine's watches learn late of an object. */
   watchDelay?: (object: KubeObject) => number;
+  /** Namespaces that exist. @default {[]} */
+  namespaces?: readonly string[];
   /** How many changes watches may go back. @default {10000} */
   window?: number;
 }
@@ -35,7 +37,7 @@ const installed = [...KINDS.map(definitionOf), ...readControllers().map((text) =
 
 /** Makes a server with our CRDs and controllers in it. */
 export async function createMemoryServer(options: MemoryServerOptions = {}): Promise<MemoryServer> {
-  const { clock, watchDelay, window = DEFAULT_WINDOW } = options;
+  const { clock, watchDelay, namespaces = [], window = DEFAULT_WINDOW } = options;
   const changes: Changes = createChanges(window);
   const store = createMemoryStore({
     ...(clock && { clock }),
@@ -44,6 +46,7 @@ export async function createMemoryServer(options: MemoryServerOptions = {}): Pro
     onChange: changes.record,
   });
   for (const object of installed) await store.put(object);
+  for (const name of namespaces) await store.put({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   return {
     store,
     connect: (options) => createMemoryApi(store, changes, options),

@@ -23,7 +23,8 @@ export type Act =
   | { act: "restartEngine"; overlap: boolean };
 
 const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
-const NAMESPACE = "ns";
+/** Where everything happens. */
+export const NAMESPACE = "ns";
 export const POOL = "pool";
 const TEMPLATE = "template";
 
@@ -57,11 +58,6 @@ export async function perform(store: MemoryStore, act: Act): Promise<void> {
     case "touch":
       return await touch(store, nth(objectsOf(store, act.kind), act.member));
   }
-}
-
-/** Where everything happens. */
-export function aNamespace(): KubeObject {
-  return { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } };
 }
 
 /** The template, in a version that only the image tells. */

@@ -2,7 +2,7 @@
 import { type Engine, startEngine } from "../../dev/metacontroller/engine.ts";
 import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
 import type { KubeObject } from "../../lib/objects.ts";
-import { type Act, aNamespace, aPool, aTemplate, perform } from "./acts.ts";
+import { type Act, aPool, aTemplate, NAMESPACE, perform } from "./acts.ts";
 import { startHooks } from "../../testing/hooks.ts";
 import { startKeeper } from "../../testing/keeper.ts";
 import { startKubelet } from "../../testing/kubelet.ts";
@@ -48,12 +48,11 @@ const isLabelled = ({ metadata }: KubeObject) => !/[02468]$/.test(metadata.name)
 export async function run({ replicas, acts, fates, forecast, isPreset }: Scenario): Promise<Outcome> {
   const start = Date.parse("2026-01-01T00:00:00Z");
   const weather = createWeather(forecast, () => store.clock.now() - start);
-  const server = await createMemoryServer({ watchDelay: weather.lagOf, isLabelled, isPreset });
+  const server = await createMemoryServer({ watchDelay: weather.lagOf, isLabelled, isPreset, namespaces: [NAMESPACE] });
   const { store } = server;
   const { clock } = store;
   const history = createHistory(store);
   const { fateOf, sick } = createFates(fates);
-  await store.put(aNamespace());
   await startKubelet(store, fateOf);
   const hooks = startHooks({ clock, settings: { readinessGraceSeconds: GRACE_SECONDS } });
   const fetch = weatheredFetch(hooks, clock, weather);

@@ -18,8 +18,7 @@ export const aSandbox = (name: string, more: object = {}): object => ({
 export async function serve(
   options: MemoryServerOptions & MemoryApiOptions = {},
 ): Promise<{ api: MemoryApi; server: MemoryServer }> {
-  const server = await createMemoryServer(options);
-  await server.store.put({ apiVersion: "v1", kind: "Namespace", metadata: { name: "ns" } });
+  const server = await createMemoryServer({ namespaces: ["ns"], ...options });
   return { api: server.connect(options), server };
 }
 
