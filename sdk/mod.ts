@@ -105,6 +105,7 @@ export type {
 } from "./commands/types.ts";
 export { CommandExitError } from "./commands/exiterror.ts";
 export type { PTY, PTYOptions, Terminal, TerminalSize } from "./pty/pty.ts";
+export type { SandboxFS } from "./files/fs.ts";
 export type { Files } from "./files/files.ts";
 export type { Disk, Entry } from "./files/entry.ts";
 export type { Bytes, ReadOptions } from "./files/read.ts";

@@ -11,6 +11,7 @@ import { type Holding, infoOf } from "./control/standing.ts";
 import { refOf, type Target, wordsFor } from "./control/target.ts";
 import { InvalidArgumentError, SandboxNotFoundError } from "./errors.ts";
 import { createFiles, type Files } from "./files/files.ts";
+import { createFS, type SandboxFS } from "./files/fs.ts";
 import { createInside } from "./inside/inside.ts";
 import type { SandboxInfo, WaitOptions } from "./options.ts";
 import { createPTY, type PTY } from "./pty/pty.ts";
@@ -43,11 +44,15 @@ export class SandboxHandle implements AsyncDisposable {
   readonly commands: Commands;
   /** Its files. */
   readonly files: Files;
+  /** The same files, by the names and in the shapes of `node:fs/promises`. */
+  readonly fs: SandboxFS;
   /** Terminals. */
   readonly pty: PTY;
   /** Runs Python and JavaScript whose state is kept between calls. */
   readonly runCode: Code["runCode"];
-  /** Contexts of `runCode`. */
+  /** Makes a context of its own for `runCode`. */
+  readonly createCodeContext: Code["createCodeContext"];
+  /** `runCode` and all that there is to its contexts. */
   readonly code: Code;
   readonly #parts: HandleParts;
 
@@ -61,9 +66,11 @@ export class SandboxHandle implements AsyncDisposable {
     const inside = createInside(route, object, around.options.runtimeToken);
     this.commands = createCommands(inside);
     this.files = createFiles(inside);
+    this.fs = createFS(this.files, object);
     this.pty = createPTY(inside);
     this.code = createCode(inside);
     this.runCode = this.code.runCode;
+    this.createCodeContext = this.code.createCodeContext;
   }
 
   /** Reads how it is. @throws {SandboxNotFoundError} if it is gone */

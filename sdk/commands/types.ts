@@ -17,10 +17,10 @@ export interface RunOptions extends CommandOptions {
   /** Standard input, sent whole and then closed; `true` leaves it open for a handle's `write`. @default empty */
   stdin?: string | Uint8Array | ReadableStream<Uint8Array> | true;
   /** Told of each piece of output, in order; while a promise of it is pending the command is held up. */
-  onStdout?: (text: string) => void | Promise<void>;
-  onStderr?: (text: string) => void | Promise<void>;
+  onStdout?: (text: string) => unknown;
+  onStderr?: (text: string) => unknown;
   /** Told the same as bytes, before they are text: for output that is none. Not of commands in the background. */
-  onData?: (bytes: Uint8Array, stream: "stdout" | "stderr") => void | Promise<void>;
+  onData?: (bytes: Uint8Array, stream: "stdout" | "stderr") => unknown;
   /** Throws {@link CommandExitError} when it ends with another code than 0. @default {false} */
   check?: boolean;
   /** Characters of each stream that the result holds; callbacks get all. @default {16777216} */

@@ -18,7 +18,7 @@ export interface PTYOptions extends CommandOptions, TerminalSize {
   /** What runs on it; a string is a shell's. @default a shell: bash where there is one, else sh */
   command?: string | string[];
   /** Told of what it shows, bytes as they come; while a promise of it is pending the program is held up. */
-  onData?: (bytes: Uint8Array) => void | Promise<void>;
+  onData?: (bytes: Uint8Array) => unknown;
 }
 
 /** A terminal. */

@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import type { Api } from "../../kube/api.ts";
 import { connect } from "../../kube/connection.ts";
 import { type Credentials, kubeconfigCredentials, podCredentials } from "../../kube/credentials.ts";
-import { SandboxError } from "../errors.ts";
+import { InvalidArgumentError } from "../errors.ts";
 import { variable } from "./environment.ts";
 import type { ClientOptions } from "./options.ts";
 
@@ -22,7 +22,7 @@ export interface Cluster {
 
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
-/** Finds it; sends nothing. @throws {SandboxError} if there is none, or its file cannot be read */
+/** Finds it; sends nothing. @throws {InvalidArgumentError} if there is none, or its file cannot be read */
 export async function findCluster({ kubeconfig, context }: ClientOptions, userAgent: string): Promise<Cluster> {
   const { path, isInside } = placeOf(kubeconfig);
   const credentials = await credentialsOf(path, context);
@@ -37,7 +37,7 @@ function placeOf(kubeconfig: string | undefined): { path?: string; isInside: boo
   if (variable("KUBERNETES_SERVICE_HOST") && existsSync(SERVICE_ACCOUNT_TOKEN)) return { isInside: true };
   const home = join(homedir(), ".kube", "config");
   if (existsSync(home)) return { path: home, isInside: false };
-  throw new SandboxError("INVALID_ARGUMENT", "Cannot find a cluster: there is no kubeconfig, and this is no Pod", {
+  throw new InvalidArgumentError("Cannot find a cluster: there is no kubeconfig, and this is no Pod", {
     remedy: "Give the option `kubeconfig`, or set KUBECONFIG.",
   });
 }
@@ -46,7 +46,7 @@ async function credentialsOf(path: string | undefined, context: string | undefin
   try {
     return path === undefined ? podCredentials() : await kubeconfigCredentials(path, context);
   } catch (error) {
-    throw new SandboxError("INVALID_ARGUMENT", error instanceof Error ? error.message : String(error), {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error), {
       cause: error,
     });
   }

@@ -1,11 +1,9 @@
 /** What all calls of one client share: the cluster, the namespace, and the ways to sandboxes. Asks for nothing early. @module */
-import { why } from "../../diagnosis/why.ts";
 import type { Finding } from "../../diagnosis/finding.ts";
 import type { Subject } from "../../diagnosis/facts.ts";
 import type { Api } from "../../kube/api.ts";
 import type { Credentials } from "../../kube/credentials.ts";
 import { InvalidArgumentError } from "../errors.ts";
-import { readFacts } from "../facts.ts";
 import { createPodRoute, type PodAccess, podOrigin } from "../route/direct.ts";
 import { findPod } from "../control/pod.ts";
 import { createRouterRoute, type RouterAccess } from "../route/router.ts";
@@ -70,7 +68,11 @@ export function createSurroundings(options: ClientOptions): Surroundings {
         remedy: "Give it, or set HOOKBOX_ROUTER_URL.",
       });
     },
-    why: async (subject, signal) => why(await readFacts(await api(), subject, signal), new Date()),
+    async why(subject, signal) {
+      // Most callers never ask.
+      const [{ readFacts }, { why }] = await Promise.all([import("../facts.ts"), import("../../diagnosis/why.ts")]);
+      return why(await readFacts(await api(), subject, signal), new Date());
+    },
     signingSecret() {
       const secret = options.signingSecret ?? variable("HOOKBOX_SIGNING_SECRET");
       if (secret !== undefined) {

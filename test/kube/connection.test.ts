@@ -42,13 +42,15 @@ const json = (response: ServerResponse, status: number, body: unknown) =>
 
 test("openText() hands text on as it comes, whatever its type; a refusal is an answer", async () => {
   const { credentials } = await connected((request, response) => {
-    if (request.url === "/no") return json(response, 403, { message: "you may not" });
+    if (request.url === "/no") return void json(response, 403, { message: "you may not" });
     response.writeHead(200, { "Content-Type": "text/plain" }).write("one ");
     setTimeout(() => response.end(request.headers.accept), 20);
   });
   const options = { signal: new AbortController().signal, userAgent: "test" };
   const { chunks } = await openText(credentials, { path: "/log" }, options);
-  expect((await Array.fromAsync(chunks, (chunk) => new TextDecoder().decode(chunk))).join("")).toBe("one */*");
+  let text = "";
+  for await (const chunk of chunks) text += new TextDecoder().decode(chunk);
+  expect(text).toBe("one */*");
   expect(await openText(credentials, { path: "/no" }, options)).toMatchObject({
     status: 403,
     body: { message: "you may not" },

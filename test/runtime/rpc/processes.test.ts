@@ -139,7 +139,7 @@ test("a request that is sent again starts nothing again", async () => {
   const third = await client.startDetached(request);
   expect([second.processId, third.processId]).toEqual([processId, processId]);
   const other = await client.startDetached({ ...request, requestId: "b" });
-  await client.wait(other);
+  await client.wait({ processId: other.processId });
   expect(readFileSync(join(root, "runs"), "utf8")).toBe("run\nrun\n");
 });
 
