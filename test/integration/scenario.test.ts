@@ -16,13 +16,20 @@ import { makeNamespace } from "./namespace.ts";
 
 const FOLDER = new URL("../../testing/scenarios/", import.meta.url);
 
+/** What the cluster has shown of each file. */
+const shown = new Map<string, ScenarioHistory>();
+
 async function onCluster(file: URL): Promise<ScenarioHistory> {
+  const known = shown.get(file.href);
+  if (known) return known;
   const ending = new AbortController();
   onTestFinished(() => ending.abort());
   const { name: namespace } = await makeNamespace();
   const credentials = await kubeconfigCredentials(inject("kubeconfig"));
   const api = connect(credentials, { signal: ending.signal, userAgent: "hookbox-test" });
-  return await runScenario(file, { api, namespace });
+  const history = await runScenario(file, { api, namespace });
+  shown.set(file.href, history);
+  return history;
 }
 
 async function inMemory(file: URL, options: TestClusterOptions = {}): Promise<ScenarioHistory[]> {
