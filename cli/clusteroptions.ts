@@ -13,7 +13,7 @@ const HEADING = "Cluster:";
 export function withCluster(command: Command): Command {
   const option = (flags: string, description: string) =>
     command.addOption(command.createOption(flags, description).helpGroup(HEADING));
-  option("-n, --namespace <name>", "namespace (default: the context's)");
+  option("-n, --namespace <name>", "namespace (default: $HOOKBOX_NAMESPACE, or the context's)");
   option("--context <name>", "context of the kubeconfig (default: its current one)");
   option(
     "--kubeconfig <file>",

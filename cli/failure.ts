@@ -54,7 +54,8 @@ export function verdictOf(error: unknown): Verdict {
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : EXIT.usage, lines: [] };
   if (error instanceof UsageError || isUsage(error)) return { code: EXIT.usage, lines: [error.message] };
   if (error instanceof SandboxError) {
-    return { code: codeOf(error), lines: [withoutTail(error.message, error.remedy), ...linesOf(error.remedy)] };
+    const remedy = error.remedy === undefined ? [] : [asOptions(error.remedy)];
+    return { code: codeOf(error), lines: [withoutTail(error.message, error.remedy), ...remedy] };
   }
   if (error instanceof Failure) return { code: EXIT.failure, lines: [error.message, ...linesOf(error.remedy)] };
   return { code: EXIT.failure, lines: [error instanceof Error ? error.message : String(error)] };
@@ -73,6 +74,27 @@ function codeOf({ code }: SandboxError): number {
 /** The SDK's messages end with the remedy, which has a line of its own here. */
 function withoutTail(message: string, remedy: string | undefined): string {
   return remedy !== undefined && message.endsWith(`. ${remedy}`) ? message.slice(0, -remedy.length - 2) : message;
+}
+
+/** What the SDK calls its options is an option here as well. */
+const WORDS: [RegExp, string][] = [
+  [/the option (?=`)/g, ""],
+  [/the client a (?=`)/g, ""],
+  [/`timeoutMs`/g, "--timeout"],
+  [/`readyTimeoutMs`/g, "--ready-timeout"],
+  [/`routerUrl`/g, "--router"],
+  [/`token`/g, "--token"],
+  [/`kubeconfig`/g, "--kubeconfig"],
+  [/`signingSecret`/g, "HOOKBOX_SIGNING_SECRET"],
+  [
+    /Tell the client the router's domain or path prefix: `routerDomain`, `routerPathPrefix`/g,
+    "Set HOOKBOX_ROUTER_DOMAIN or HOOKBOX_ROUTER_PATH_PREFIX, as the router has them",
+  ],
+  [/, or run it in the background/g, ""],
+];
+
+function asOptions(remedy: string): string {
+  return WORDS.reduce((text, [sdk, cli]) => text.replaceAll(sdk, cli), remedy);
 }
 
 function linesOf(remedy: string | undefined): string[] {

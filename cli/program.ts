@@ -1,4 +1,5 @@
 /** The whole command line: a table of contents over commands/. Starts nothing. @module */
+import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { withCluster } from "./clusteroptions.ts";
 import { completeCommand, completionCommand } from "./commands/completion.ts";
@@ -26,6 +27,7 @@ import { suspendCommand } from "./commands/suspend.ts";
 import { topCommand } from "./commands/top.ts";
 import { urlCommand } from "./commands/url.ts";
 import { whyCommand } from "./commands/why.ts";
+import { Ended } from "./failure.ts";
 import type { World } from "./world.ts";
 
 /** Makes one command; what it needs beyond this is imported when it runs. */
@@ -47,6 +49,9 @@ const GROUPS: [heading: string, commands: MakeCommand[]][] = [
   ]],
 ];
 
+/** What takes another command's line behind its own. */
+const RUNNING: MakeCommand[] = [createCommand, execCommand, runCommand];
+
 /**
  * Builds the program; its output goes to the world's streams, and it throws where Commander would end the process.
  *
@@ -57,6 +62,8 @@ export function buildProgram(world: World, completes = true): Command {
     .description("Sandboxes for AI agents on Kubernetes: make them, work in them, find out why they do not start.")
     .usage("<command> [options]")
     .enablePositionalOptions()
+    .option("-V, --version", "show the version")
+    .on("option:version", () => showVersion(world))
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .addHelpCommand(
       new Command("help").description("Show help for a command").argument("[command]").helpGroup("This command:"),
@@ -64,7 +71,8 @@ export function buildProgram(world: World, completes = true): Command {
     .addHelpText("after", moreOf(world));
   const add = (make: MakeCommand, heading: string) => {
     const command = make(world).helpGroup(heading);
-    command.showHelpAfterError(`See "${world.program} ${command.name()} --help".`);
+    const hint = RUNNING.includes(make) ? "Put -- before the command that is to run. " : "";
+    command.showHelpAfterError(`${hint}See "${world.program} ${command.name()} --help".`);
     program.addCommand(throughWorld(command, world), { hidden: make === completeCommand });
   };
   for (const [heading, commands] of GROUPS) for (const make of commands) add(make, heading);
@@ -90,8 +98,16 @@ function throughWorld(command: Command, world: World): Command {
   });
 }
 
+function showVersion({ stdout }: World): never {
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+    version: string;
+  };
+  stdout.write(`${version}\n`);
+  throw new Ended(0);
+}
+
 /** The shared options may stand before the command, too; help shows them where they belong. */
 function hidden(program: Command): Command {
-  for (const option of program.options) option.hideHelp();
+  for (const option of program.options) if (option.long !== "--version") option.hideHelp();
   return program;
 }

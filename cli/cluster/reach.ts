@@ -19,7 +19,7 @@ export async function reachCluster(where: Where, env: Record<string, string | un
   return {
     api: connect(credentials, { signal: never, userAgent: USER_AGENT }),
     read: (path, query, signal) => openText(credentials, { path, query }, { signal, userAgent: USER_AGENT }),
-    namespace: where.namespace ?? credentials.namespace ?? "default",
+    namespace: where.namespace ?? env["HOOKBOX_NAMESPACE"] ?? credentials.namespace ?? "default",
     server: credentials.server,
     source: chosen
       ? `${chosen.path}${chosen.context ? `, context ${chosen.context}` : ""}`

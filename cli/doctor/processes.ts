@@ -37,7 +37,7 @@ export const checkRouter: Check = async ({ router, fetch }) => {
     return [{
       mark: "warn",
       what,
-      text: "none is named: commands go through the API server, and nothing wakes suspended sandboxes but this command",
+      text: "none is named: requests go through the API server, and only those of this command wake sandboxes",
       remedy: "Name it with --router or HOOKBOX_ROUTER_URL.",
     }];
   }

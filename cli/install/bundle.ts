@@ -44,7 +44,7 @@ function readRights(name: string, namespace: string): string {
   const text = readFileSync(new URL(`../../${name}/rbac.yaml`, import.meta.url), "utf8");
   return parseAllDocuments(text).map((document) => {
     if (document.get("kind") === "Role") document.setIn(["metadata", "namespace"], namespace);
-    return document.toString({ lineWidth: 0 }).trimEnd();
+    return document.toString({ lineWidth: 0, flowCollectionPadding: false }).replace(/^---\n/, "").trimEnd();
   }).join("\n---\n");
 }
 

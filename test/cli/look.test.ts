@@ -1,7 +1,9 @@
 /** `hookbox why`, `pool`, `get` and `logs` on a cluster in memory: hooks, engine and keeper are the real ones. @module */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createTestCluster, type TestCluster } from "../../testing/mod.ts";
-import { fakeApi, run } from "./fakeworld.ts";
+import { Interruption } from "../../cli/failure.ts";
+import { runCLI } from "../../cli/runcli.ts";
+import { fakeApi, fakeWorld, run } from "./fakeworld.ts";
 
 const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
 const template = {
@@ -50,6 +52,19 @@ test("get shows what the hooks have said", async () => {
   expect(cells((await look("get templates")).stdout)).toMatch(
     /^NAME \| IMAGES \| AGE\npython \| python:3.14 \| \d+s\n$/,
   );
+});
+
+test("get -w shows what is there, then each change, in the same columns, until it is interrupted", async () => {
+  const stop = new AbortController();
+  const { world, written } = fakeWorld({ api: cluster.api, signal: stop.signal });
+  const watching = runCLI(["get", "claims", "-w"], world);
+  await vi.waitFor(() => expect(written.stdout).toMatch(/\nmine /));
+  await cluster.apply(claim("third", "python"));
+  await vi.waitFor(() => expect(written.stdout).toMatch(/\nthird +True/));
+  stop.abort(new Interruption());
+  expect(await watching).toBe(130);
+  expect(written.stdout.match(/NAME/g)).toHaveLength(1);
+  await cluster.delete("SandboxClaim", "third");
 });
 
 test("why names the cause, and what to do; the code tells whether there is something of that name", async () => {

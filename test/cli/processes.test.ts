@@ -1,8 +1,11 @@
 /** The command as a process: its start-up, the processes that it becomes, signals and pipes. @module */
 import { spawnSync } from "node:child_process";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { makeTempFolder } from "../tempfolder.ts";
 import { run } from "./fakeworld.ts";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
@@ -41,4 +44,18 @@ test.for(["serve", "keeper", "router", "runtime"])("%s hands its arguments on", 
   const { code, stdout, stderr } = hookbox([name, "--log-level", "loud"]);
   expect(code).toBe(1);
   expect(stdout + stderr).toMatch(/Cannot .*level.* "loud"/);
+});
+
+test("called as kubectl-hookbox it is kubectl's, by whatever link", () => {
+  const link = join(makeTempFolder(), "kubectl-hookbox");
+  symlinkSync(MAIN, link);
+  const { stdout } = spawnSync(NODE, [link, "get", "--help"], { encoding: "utf8" });
+  expect(stdout).toMatch(/^Usage: kubectl hookbox get /);
+  const completing = join(makeTempFolder(), "kubectl_complete-hookbox");
+  symlinkSync(MAIN, completing);
+  expect(spawnSync(NODE, [completing, "susp"], { encoding: "utf8" }).stdout).toMatch(/^suspend\t.*\n:4\n$/);
+});
+
+test("--version is the package's", async () => {
+  expect(await run("--version")).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });

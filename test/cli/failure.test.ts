@@ -1,0 +1,42 @@
+/** What becomes of errors: exit codes and lines. @module */
+import { expect, test } from "vitest";
+import { Ended, Failure, Interruption, UsageError, verdictOf } from "../../cli/failure.ts";
+import {
+  AuthenticationError,
+  ConnectionError,
+  InvalidArgumentError,
+  SandboxFailedError,
+  TimeoutError,
+} from "../../sdk/errors.ts";
+import { run } from "./fakeworld.ts";
+
+test.for([
+  [new Ended(7), 7, []],
+  [new Interruption(), 130, []],
+  [new Interruption(143), 143, []],
+  [new UsageError("Cannot x"), 2, ["Cannot x"]],
+  [new RangeError("Cannot use x"), 2, ["Cannot use x"]],
+  [new RangeError("Invalid array length"), 1, ["Invalid array length"]],
+  [new Failure("Cannot x", "Do y."), 1, ["Cannot x", "Do y."]],
+  [new Error("Cannot reach"), 1, ["Cannot reach"]],
+  [new InvalidArgumentError("Cannot a"), 2, ["Cannot a"]],
+  [new SandboxFailedError("Cannot a", { remedy: "Do b." }), 1, ["Cannot a", "Do b."]],
+  [new ConnectionError("Cannot a"), 1, ["Cannot a"]],
+  [new TimeoutError("Cannot a", { remedy: "Raise `timeoutMs`." }), 124, ["Cannot a", "Raise --timeout."]],
+  [
+    new AuthenticationError("Cannot a", { remedy: "Give the option `token`, or HOOKBOX_TOKEN." }),
+    1,
+    ["Cannot a", "Give --token, or HOOKBOX_TOKEN."],
+  ],
+  ["text", 1, ["text"]],
+] as [unknown, number, string[]][])("%s: code %i", ([error, code, lines]) => {
+  expect(verdictOf(error)).toEqual({ code, lines });
+});
+
+test("HOOKBOX_DEBUG adds the stack and its cause, nothing else does", async () => {
+  const cause = new Error("the cause");
+  const setting = { reach: () => Promise.reject(new Error("Cannot reach it", { cause })) };
+  expect(await run("get", setting)).toEqual({ code: 1, stdout: "", stderr: "Cannot reach it\n" });
+  const { stderr } = await run("get", { ...setting, env: { HOOKBOX_DEBUG: "1" } });
+  expect(stderr).toMatch(/^Cannot reach it\nError: Cannot reach it\n +at [^]*caused by Error: the cause\n/);
+});

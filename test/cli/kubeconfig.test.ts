@@ -1,0 +1,59 @@
+/** Which kubeconfig a command line means. @module */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { findKubeconfig, readContexts } from "../../cli/cluster/kubeconfig.ts";
+import { reachCluster } from "../../cli/cluster/reach.ts";
+import { Failure } from "../../cli/failure.ts";
+import { makeTempFolder } from "../tempfolder.ts";
+
+function config(current: string, ...names: string[]): string {
+  const file = join(makeTempFolder(), "config");
+  const contexts = names.map((name) => ({ name, context: { cluster: "c", user: "u", namespace: `of-${name}` } }));
+  const clusters = [{ name: "c", cluster: { server: `https://${current || "none"}.test` } }];
+  writeFileSync(
+    file,
+    JSON.stringify({ "current-context": current, contexts, clusters, users: [{ name: "u", user: { token: "t" } }] }),
+  );
+  return file;
+}
+
+test("--kubeconfig comes before KUBECONFIG, and that before the home folder", () => {
+  const [a, b] = [config("one", "one"), config("two", "two")];
+  expect(findKubeconfig({ kubeconfig: a, context: "x" }, { KUBECONFIG: b })).toEqual({ path: a, context: "x" });
+  expect(findKubeconfig({}, { KUBECONFIG: b, HOME: "/nowhere" })).toEqual({ path: b, context: undefined });
+});
+
+test("of several files the first that has the context counts; which is current says the first that says so", () => {
+  const files = ["/nowhere", config("", "none"), config("two", "two"), config("three", "three", "one")];
+  const env = { KUBECONFIG: files.join(":") };
+  expect(findKubeconfig({}, env)).toEqual({ path: files[2], context: "two" });
+  expect(findKubeconfig({ context: "one" }, env)).toEqual({ path: files[3], context: "one" });
+  expect(findKubeconfig({ context: "missing" }, env)).toEqual({ path: files[1], context: "missing" });
+});
+
+test("in a Pod its own account is meant; elsewhere there has to be a file", () => {
+  const pod = { KUBERNETES_SERVICE_HOST: "10.0.0.1", HOME: "/nowhere" };
+  expect(findKubeconfig({}, pod)).toBeUndefined();
+  expect(() => findKubeconfig({ context: "x" }, pod)).toThrow(Failure);
+  expect(() => findKubeconfig({}, { HOME: "/nowhere" })).toThrow("there is no /nowhere/.kube/config");
+  expect(() => findKubeconfig({}, { KUBECONFIG: "/a:/b" })).toThrow("there is no /a nor /b");
+});
+
+test("the namespace is that of -n, HOOKBOX_NAMESPACE, the context, in this order", async () => {
+  const kubeconfig = config("one", "one");
+  expect(await reachCluster({ kubeconfig, namespace: "n" }, { HOOKBOX_NAMESPACE: "e" })).toMatchObject({
+    namespace: "n",
+    server: "https://one.test",
+    source: kubeconfig,
+  });
+  expect(await reachCluster({ kubeconfig }, { HOOKBOX_NAMESPACE: "e" })).toMatchObject({ namespace: "e" });
+  expect(await reachCluster({ kubeconfig }, {})).toMatchObject({ namespace: "of-one" });
+});
+
+test("what cannot be read says which file", async () => {
+  const file = join(makeTempFolder(), "broken");
+  writeFileSync(file, "{");
+  expect(() => readContexts(file)).toThrow(`Cannot read kubeconfig ${file}: `);
+  await expect(reachCluster({ kubeconfig: "/nowhere/x" }, {})).rejects.toThrow("Cannot read kubeconfig /nowhere/x");
+});
