@@ -105,12 +105,14 @@ export type {
 } from "./commands/types.ts";
 export { CommandExitError } from "./commands/exiterror.ts";
 export type { PTY, PTYOptions, Terminal, TerminalSize } from "./pty/pty.ts";
-export type { SandboxFS } from "./files/fs.ts";
+export type { FSEncoding, FSWatchEvent, SandboxFS } from "./files/fs.ts";
+export type { FSCode, FSError } from "./files/fserrors.ts";
+export type { FSDirent, FSKind, FSStats } from "./files/fsstats.ts";
 export type { Files } from "./files/files.ts";
 export type { Disk, Entry } from "./files/entry.ts";
 export type { Bytes, ReadOptions } from "./files/read.ts";
 export type { TransferOptions, TransferProgress, Transferred } from "./files/transfer.ts";
-export type { WatchDirOptions, WatchEvent, WatchHandle, WatchOptions } from "./files/watch.ts";
+export type { FileEvent, WatchDirOptions, WatchHandle, WatchOptions } from "./files/watch.ts";
 export type { FileData, FileToWrite, WriteOptions } from "./files/write.ts";
 export type { Code } from "./code/code.ts";
 export type { CodeContext, CodeLanguage, CreateCodeContextOptions } from "./code/contexts.ts";

@@ -70,6 +70,6 @@ async function hookbox({ stage }: Story, ...args: string[]): Promise<string> {
   typed(`hookbox ${args.map(quoted).join(" ")}`);
   const env = { ...process.env, KUBECONFIG: stage.cluster.kubeconfig };
   const { stdout } = await promisify(execFile)(process.execPath, ["cli/main.ts", ...args], { cwd: ROOT, env });
-  output(stdout);
+  if (stdout !== "") output(stdout);
   return stdout;
 }

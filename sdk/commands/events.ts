@@ -10,6 +10,7 @@ import {
 import { ConnectionError, NotFoundError } from "../errors.ts";
 import { errorOfConnect } from "../inside/connecterrors.ts";
 import type { Inside } from "../inside/inside.ts";
+import { NO_WAKE } from "../route/route.ts";
 import { pause } from "../inside/repeat.ts";
 
 /** What happens to a process. */
@@ -31,8 +32,6 @@ const WAITS_MS = [0, 100, 400, 1600, 3000, 5000];
 const FIRST_WAITS_MS = [0, 100, 400];
 /** How much is received before that is said: well under what may be on its way. */
 const ACKNOWLEDGE_BYTES = 256 * 1024;
-/** What goes on with a command wakes nobody: if the sandbox was suspended, the command is gone. */
-const NO_WAKE = { "X-Sandbox-Wake": "false" };
 
 /**
  * Starts or follows the process; ends after its end. A process is started once: a request that may have arrived is sent
@@ -95,6 +94,7 @@ function createFollower(inside: Inside, source: Source, signal: AbortSignal | un
     open(): AsyncIterable<AttachResponse> {
       if (processId === undefined && "start" in source) return client.run(source.start, options);
       const from = { processId: processId ?? 0, offset: BigInt(offset), requestId };
+      // If the sandbox was suspended, the command is gone.
       return client.attach(from, { ...options, headers: "start" in source ? NO_WAKE : {} });
     },
     take(event: AttachResponse["event"]): ProcessEvent | undefined {

@@ -6,9 +6,9 @@ import { describe, exists, listFolder, makeDir, readDisk, remove, rename } from 
 import { type Bytes, readFile, type ReadFormat, type ReadOptions } from "./read.ts";
 import { download, type TransferOptions, type Transferred, upload } from "./transfer.ts";
 import {
+  type FileEvent,
   watchDir,
   type WatchDirOptions,
-  type WatchEvent,
   watchFolder,
   type WatchHandle,
   type WatchOptions,
@@ -121,7 +121,7 @@ export interface Files {
    * @throws {FileNotFoundError} also for a file
    * @throws {ConnectionError} if nobody answers for some ten seconds
    */
-  watch(path: string, options?: WatchOptions): AsyncGenerator<WatchEvent>;
+  watch(path: string, options?: WatchOptions): AsyncGenerator<FileEvent>;
 
   /**
    * The same with a callback, called from `ready` on, one event after another; a promise that it returns is waited for.
@@ -129,7 +129,7 @@ export interface Files {
    *
    * @returns once nothing is missed any more
    */
-  watchDir(path: string, callback: (event: WatchEvent) => unknown, options?: WatchDirOptions): Promise<WatchHandle>;
+  watchDir(path: string, callback: (event: FileEvent) => unknown, options?: WatchDirOptions): Promise<WatchHandle>;
 
   /**
    * Sends a file or a folder of this machine up, as one stream: modes, times and symlinks are kept, owners are not.

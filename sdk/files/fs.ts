@@ -1,5 +1,6 @@
 /** `sandbox.fs`: the files of a sandbox under the names of `node:fs/promises`. @module */
 import type { ObjectRef } from "../errors.ts";
+import type { CallOptions } from "../inside/calloptions.ts";
 import type { Files } from "./files.ts";
 import { changingFS } from "./fschange.ts";
 import { readingFS } from "./fsread.ts";
@@ -9,11 +10,6 @@ import type { FileData } from "./write.ts";
 
 /** Encodings that text is read in. */
 export type FSEncoding = "utf8" | "utf-8" | "base64";
-
-/** What every function takes. */
-export interface Signal {
-  signal?: AbortSignal | undefined;
-}
 
 /** What `watch` tells, as `fs.promises.watch` does. */
 export interface FSWatchEvent {
@@ -40,38 +36,44 @@ export interface FSWatchEvent {
  * ```
  */
 export interface SandboxFS {
-  readFile(path: string, options?: (Signal & { encoding?: null | undefined }) | null): Promise<Bytes>;
-  readFile(path: string, options: FSEncoding | (Signal & { encoding: FSEncoding })): Promise<string>;
+  /** Reads a file: bytes, or text of an encoding. */
+  readFile(path: string, options?: (CallOptions & { encoding?: null | undefined }) | null): Promise<Bytes>;
+  /** Reads a file as text. */
+  readFile(path: string, options: FSEncoding | (CallOptions & { encoding: FSEncoding })): Promise<string>;
   /** Flags other than `w` are refused. */
   writeFile(
     path: string,
     data: FileData,
-    options?: "utf8" | "utf-8" | (Signal & { mode?: number; encoding?: "utf8" | "utf-8"; flag?: "w" }),
+    options?: "utf8" | "utf-8" | (CallOptions & { mode?: number; encoding?: "utf8" | "utf-8"; flag?: "w" }),
   ): Promise<void>;
   /** Names by name; with `recursive` paths from the folder on, symlinks not followed. */
-  readdir(path: string, options?: Signal & { recursive?: boolean; withFileTypes?: false }): Promise<string[]>;
-  readdir(path: string, options: Signal & { recursive?: boolean; withFileTypes: true }): Promise<FSDirent[]>;
+  readdir(path: string, options?: CallOptions & { recursive?: boolean; withFileTypes?: false }): Promise<string[]>;
+  readdir(path: string, options: CallOptions & { recursive?: boolean; withFileTypes: true }): Promise<FSDirent[]>;
   /** Of what a symlink leads to. */
-  stat(path: string, options?: Signal): Promise<FSStats>;
+  stat(path: string, options?: CallOptions): Promise<FSStats>;
   /** Of a symlink itself. */
-  lstat(path: string, options?: Signal): Promise<FSStats>;
+  lstat(path: string, options?: CallOptions): Promise<FSStats>;
   /** Tells only whether something is there, whatever the mode asks. */
   access(path: string, mode?: number): Promise<void>;
-  /** @returns with `recursive` the path if it is new (Node: the first folder that was made), else undefined */
+  /** Makes a folder. @returns with `recursive` the path if it is new (Node: the first folder that was made), else undefined */
   mkdir(
     path: string,
-    options?: number | (Signal & { recursive?: boolean; mode?: number }),
+    options?: number | (CallOptions & { recursive?: boolean; mode?: number }),
   ): Promise<string | undefined>;
   /** Makes a folder of its own: the prefix and six characters. @returns its path */
-  mkdtemp(prefix: string, options?: Signal): Promise<string>;
-  rm(path: string, options?: Signal & { recursive?: boolean; force?: boolean }): Promise<void>;
-  rmdir(path: string, options?: Signal): Promise<void>;
-  unlink(path: string, options?: Signal): Promise<void>;
+  mkdtemp(prefix: string, options?: CallOptions): Promise<string>;
+  /** Removes a file, or with `recursive` whatever is there; with `force` also where nothing is. */
+  rm(path: string, options?: CallOptions & { recursive?: boolean; force?: boolean }): Promise<void>;
+  /** Removes a folder that is empty. */
+  rmdir(path: string, options?: CallOptions): Promise<void>;
+  /** Removes what is no folder. */
+  unlink(path: string, options?: CallOptions): Promise<void>;
   /** What is at `to` is replaced, a folder only if it is empty. */
-  rename(from: string, to: string, options?: Signal): Promise<void>;
+  rename(from: string, to: string, options?: CallOptions): Promise<void>;
   /** Through this machine: the runtime has no copy of its own. Keeps the mode. */
-  copyFile(from: string, to: string, options?: Signal): Promise<void>;
-  watch(path: string, options?: Signal & { recursive?: boolean }): AsyncGenerator<FSWatchEvent>;
+  copyFile(from: string, to: string, options?: CallOptions): Promise<void>;
+  /** Tells of changes, until it is left or its signal fires. */
+  watch(path: string, options?: CallOptions & { recursive?: boolean }): AsyncGenerator<FSWatchEvent>;
 }
 
 /** Makes it of the files of a sandbox. @param object the sandbox, for errors */

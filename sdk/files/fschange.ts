@@ -1,4 +1,5 @@
 /** The half of `sandbox.fs` that changes things. @module */
+import type { CallOptions } from "../inside/calloptions.ts";
 import {
   ConflictError,
   FileNotFoundError,
@@ -8,7 +9,7 @@ import {
   UnsupportedError,
 } from "../errors.ts";
 import type { Files } from "./files.ts";
-import type { SandboxFS, Signal } from "./fs.ts";
+import type { SandboxFS } from "./fs.ts";
 import { asFS, withCode } from "./fserrors.ts";
 import { folderOf } from "./paths.ts";
 import type { FileData } from "./write.ts";
@@ -79,7 +80,7 @@ async function mkdir({ files, object }: Parts, path: string, options: MakeOption
 }
 type MakeOptions = Parameters<SandboxFS["mkdir"]>[1];
 
-async function mkdtemp(files: Files, prefix: string, { signal }: Signal): Promise<string> {
+async function mkdtemp(files: Files, prefix: string, { signal }: CallOptions): Promise<string> {
   while (true) {
     const path = prefix + crypto.randomUUID().replaceAll("-", "").slice(0, 6);
     if (await files.makeDir(path, { mode: 0o700, signal })) return path;

@@ -1,12 +1,13 @@
 /** The half of `sandbox.fs` that changes nothing. @module */
+import type { CallOptions } from "../inside/calloptions.ts";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { AuthorizationError, ConflictError, NotEnoughSpaceError, type ObjectRef } from "../errors.ts";
 import type { Files } from "./files.ts";
-import type { FSEncoding, FSWatchEvent, SandboxFS, Signal } from "./fs.ts";
+import type { FSEncoding, FSWatchEvent, SandboxFS } from "./fs.ts";
 import { asFS, asFSError, withCode } from "./fserrors.ts";
 import { direntOf, type FSStats, statsOf } from "./fsstats.ts";
 import { joinPath, nameOf } from "./paths.ts";
-import type { WatchEvent } from "./watch.ts";
+import type { FileEvent } from "./watch.ts";
 
 /** Names of this half. */
 type Reading = "readFile" | "readdir" | "stat" | "lstat" | "access" | "watch";
@@ -28,8 +29,8 @@ export function readingFS(files: Files, object: ObjectRef): Pick<SandboxFS, Read
   };
 }
 
-type ReadOptions = FSEncoding | (Signal & { encoding?: FSEncoding | null }) | null | undefined;
-type ListOptions = Signal & { recursive?: boolean; withFileTypes?: boolean };
+type ReadOptions = FSEncoding | (CallOptions & { encoding?: FSEncoding | null }) | null | undefined;
+type ListOptions = CallOptions & { recursive?: boolean; withFileTypes?: boolean };
 
 async function readFile(files: Files, path: string, options: ReadOptions): Promise<string | Uint8Array> {
   const { encoding, signal } = typeof options === "string" ? { encoding: options } : options ?? {};
@@ -44,7 +45,7 @@ async function readdir(files: Files, path: string, { recursive, withFileTypes, s
   return entries.map((entry) => relativeTo(path, entry.path));
 }
 
-async function follow(files: Files, object: ObjectRef, path: string, { signal }: Signal): Promise<FSStats> {
+async function follow(files: Files, object: ObjectRef, path: string, { signal }: CallOptions): Promise<FSStats> {
   const entry = await files.stat(path, { signal });
   if (entry.type !== "symlink") return statsOf(entry);
   const action = `Cannot look at ${JSON.stringify(path)}`;
@@ -58,7 +59,7 @@ async function* watch(
   files: Files,
   object: ObjectRef,
   path: string,
-  options: Signal & { recursive?: boolean },
+  options: CallOptions & { recursive?: boolean },
 ): AsyncGenerator<FSWatchEvent> {
   try {
     for await (const event of files.watch(path, options)) {
@@ -70,7 +71,7 @@ async function* watch(
 }
 
 function watchEventOf(
-  event: Exclude<WatchEvent, { type: "ready" }>,
+  event: Exclude<FileEvent, { type: "ready" }>,
   folder: string,
   object: ObjectRef,
 ): FSWatchEvent {

@@ -6,6 +6,7 @@ import type { Inside } from "../inside/inside.ts";
 import { pause } from "../inside/repeat.ts";
 import { linesOf } from "./lines.ts";
 import type { Entry } from "./entry.ts";
+import { NO_WAKE } from "../route/route.ts";
 import { endpointPath, joinPath } from "./paths.ts";
 
 /**
@@ -20,7 +21,7 @@ import { endpointPath, joinPath } from "./paths.ts";
  * | `gap` | events are lost: list anew. The reader was too slow (`overflow`), or the connection broke (`reconnected`) |
  * | `incomplete` | more folders than can be watched: from `path` down there will be no events |
  */
-export type WatchEvent =
+export type FileEvent =
   | { type: "ready" }
   | { type: "created"; path: string; kind: Entry["type"] }
   | { type: "modified" | "removed" | "incomplete"; path: string }
@@ -31,8 +32,8 @@ export interface WatchOptions extends CallOptions {
   /** Also the folders below, those that are made later among them. @default {false} */
   recursive?: boolean | undefined;
   /**
-   * False: a broken connection ends the watch with a {@link ConnectionError}. A new connection is a request like any
-   * other: it wakes a sandbox that was suspended meanwhile. @default {true}
+   * False: a broken connection ends the watch with a {@link ConnectionError}. A new connection wakes no sandbox that was
+   * suspended meanwhile: the watch fails then. @default {true}
    */
   reconnect?: boolean | undefined;
 }
@@ -55,12 +56,12 @@ export async function* watchFolder(
   path: string,
   options: WatchOptions,
   silenceMs = SILENCE_MS,
-): AsyncGenerator<WatchEvent> {
+): AsyncGenerator<FileEvent> {
   const { reconnect = true, signal } = options;
   let isFirst = true;
   for (let breaks = 0;;) {
     try {
-      for await (const event of connection(inside, path, options, silenceMs)) {
+      for await (const event of connection(inside, path, options, isFirst ? {} : NO_WAKE, silenceMs)) {
         if (event.type !== "ready") breaks = 0;
         if (event.type === "alive") continue;
         yield eventOf(event, path, isFirst);
@@ -77,7 +78,7 @@ export async function* watchFolder(
   }
 }
 
-function eventOf(event: Exclude<WireEvent, { type: "alive" }>, folder: string, isFirst: boolean): WatchEvent {
+function eventOf(event: Exclude<WireEvent, { type: "alive" }>, folder: string, isFirst: boolean): FileEvent {
   switch (event.type) {
     case "ready":
       return isFirst ? { type: "ready" } : { type: "gap", reason: "reconnected" };
@@ -94,6 +95,7 @@ async function* connection(
   inside: Inside,
   path: string,
   { recursive = false, signal }: WatchOptions,
+  headers: Record<string, string>,
   silenceMs: number,
 ): AsyncGenerator<WireEvent> {
   const action = `watch ${JSON.stringify(path)}`;
@@ -102,7 +104,7 @@ async function* connection(
   const signals = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
   const url = endpointPath("watch", path, { recursive: recursive ? "true" : undefined });
   try {
-    const answer = await inside.request(url, { signal: signals, action, repeatable: true });
+    const answer = await inside.request(url, { signal: signals, action, headers, repeatable: true });
     for await (const line of linesOf(answer.body, silenceMs)) yield wireEvent(line, inside, action);
   } catch (cause) {
     signal?.throwIfAborted();
@@ -140,7 +142,7 @@ export interface WatchDirOptions extends WatchOptions {
 export async function watchDir(
   inside: Inside,
   path: string,
-  callback: (event: WatchEvent) => unknown,
+  callback: (event: FileEvent) => unknown,
   { onExit, signal, ...options }: WatchDirOptions,
 ): Promise<WatchHandle> {
   const leaving = new AbortController();

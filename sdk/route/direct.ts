@@ -1,6 +1,6 @@
 /** Straight to the Pod, or through what leads there: looks for it once, and again when it has moved. @module */
 import { ConnectionError, type ObjectRef } from "../errors.ts";
-import type { ExecRequest, ExecSession, Route } from "./route.ts";
+import { type ExecRequest, type ExecSession, type Route, WAKE_HEADER } from "./route.ts";
 import { send } from "./send.ts";
 
 /** Where the Sandbox's Pod is. */
@@ -28,8 +28,6 @@ export interface PodAccess {
   close(): Promise<void>;
 }
 
-/** Header of requests that wake no sandbox. */
-export const WAKE_HEADER = "x-sandbox-wake";
 /** An address that was not used for so long may be another Pod's by now, in milliseconds. */
 const TRUSTED_MS = 10_000;
 

@@ -1,4 +1,4 @@
-/** A way to the ports of one sandbox: what the parts of a handle send their requests through. No behaviour. @module */
+/** A way to the ports of one sandbox: what the parts of a handle send their requests through. Sends none. @module */
 
 /** A request to a port. `body` is sent once: a stream cannot be sent again. */
 export interface RouteRequest {
@@ -7,6 +7,10 @@ export interface RouteRequest {
   body?: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | undefined;
   signal?: AbortSignal | undefined;
 }
+
+/** Header of requests that only follow what goes on: they wake no sandbox. */
+export const WAKE_HEADER = "X-Sandbox-Wake";
+export const NO_WAKE: Record<string, string> = { [WAKE_HEADER]: "false" };
 
 /** A command for the API server to run. */
 export interface ExecRequest {

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ConnectionError, FileNotFoundError } from "../../../sdk/errors.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
-import { type WatchEvent, watchFolder } from "../../../sdk/files/watch.ts";
+import { type FileEvent, watchFolder } from "../../../sdk/files/watch.ts";
 import { createInside } from "../../../sdk/inside/inside.ts";
 import { eventually } from "../../runtime/eventually.ts";
 import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
@@ -18,10 +18,10 @@ async function through() {
 
 /** Takes events until one is as wanted; returns all of them. */
 async function until(
-  events: AsyncIterator<WatchEvent>,
+  events: AsyncIterator<FileEvent>,
   wanted: Partial<Record<string, string>>,
-): Promise<WatchEvent[]> {
-  const seen: WatchEvent[] = [];
+): Promise<FileEvent[]> {
+  const seen: FileEvent[] = [];
   while (true) {
     const { done, value } = await events.next();
     if (done) throw new Error(`ended after ${JSON.stringify(seen)}`);
@@ -95,7 +95,7 @@ test("watch() gives up where nobody answers any more", async () => {
 
 test("watchDir() calls back until it is stopped, and tells how it ended", async () => {
   const { at, watchDir } = await through();
-  const seen: WatchEvent[] = [];
+  const seen: FileEvent[] = [];
   const ends: unknown[] = [];
   const onExit = (error?: unknown) => ends.push(error);
   const handle = await watchDir("d", (event) => seen.push(event), { onExit });
