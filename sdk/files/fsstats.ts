@@ -4,8 +4,11 @@ import { folderOf } from "./paths.ts";
 
 /** What kind of thing it is. */
 export interface FSKind {
+  /** A file that has content. */
   isFile(): boolean;
+  /** A folder. */
   isDirectory(): boolean;
+  /** A symlink itself. */
   isSymbolicLink(): boolean;
 }
 
