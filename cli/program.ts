@@ -90,7 +90,7 @@ KUBECONFIG, by ~/.kube/config, or in a Pod by its ServiceAccount.`;
 function throughWorld(command: Command, world: World): Command {
   for (const inner of command.commands) throughWorld(inner, world);
   return command.exitOverride().configureOutput({
-    writeOut: (text) => world.stdout.write(text),
+    writeOut: (text) => world.stdout.write(text.replaceAll(/(?<!kubectl )\bhookbox (?=[a-z])/g, `${world.program} `)),
     writeErr: (text) => world.stderr.write(text),
     outputError: (text, write) => write(text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase())),
     getOutHelpWidth: () => world.stdout.columns ?? 100,

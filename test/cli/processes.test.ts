@@ -51,6 +51,7 @@ test("called as kubectl-hookbox it is kubectl's, by whatever link", () => {
   symlinkSync(MAIN, link);
   const { stdout } = spawnSync(NODE, [link, "get", "--help"], { encoding: "utf8" });
   expect(stdout).toMatch(/^Usage: kubectl hookbox get /);
+  expect(stdout).toMatch(/\n {2}kubectl hookbox get claims -A/);
   const completing = join(makeTempFolder(), "kubectl_complete-hookbox");
   symlinkSync(MAIN, completing);
   expect(spawnSync(NODE, [completing, "susp"], { encoding: "utf8" }).stdout).toMatch(/^suspend\t.*\n:4\n$/);

@@ -113,3 +113,22 @@ test("what is not ready in time ends with 124, an interruption with its own code
   expect(await creating).toEqual({ code: 130, stdout: "", stderr: "" });
   expect(claims()).toEqual([]);
 });
+
+test("url prints the address, signed where that is asked for; open opens it, or prints it where nothing can", async () => {
+  const { setting } = await someSandboxes();
+  await run("create --pool python --name mine", setting);
+  const url = await run("url mine 3000", setting);
+  expect(url).toMatchObject({ code: 0, stderr: "" });
+  expect(url.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/s\/default\/python-\S+\/3000\n$/);
+  expect((await run("url mine 3000 --signed-for 1h", setting)).stdout).toMatch(/\/3000\/?\?token=\S+\n$/);
+  const opened: string[] = [];
+  const browse = (address: string) => Promise.resolve(opened.push(address) > 0);
+  const open = await run("open mine --router http://r", { ...setting, browse });
+  expect(opened).toEqual([expect.stringMatching(/\/s\/default\/python-\S+\/8080\/\.hookbox\/terminal\/$/)]);
+  expect(open).toEqual({ code: 0, stdout: "", stderr: `Opened ${opened[0]}\n` });
+  expect((await run("open mine 3000", setting)).stdout).toBe(url.stdout);
+  expect(await run("open mine", setting)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/none is named\n.*hookbox exec -it mine\n$/),
+  });
+});

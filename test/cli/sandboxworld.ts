@@ -33,7 +33,13 @@ export async function someSandboxes(files: Record<string, string> = {}): Promise
       api,
       enter: ({ namespace = "default" }) =>
         Promise.resolve({
-          client: new SandboxClient({ api, namespace, routerUrl }),
+          client: new SandboxClient({
+            api,
+            namespace,
+            routerUrl,
+            routerPathPrefix: "/s",
+            signingSecret: "s".repeat(32),
+          }),
           way: "router" as const,
           routeTo: () => Promise.resolve(localRoute(port)),
         }),
