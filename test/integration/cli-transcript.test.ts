@@ -1,0 +1,79 @@
+/** The page docs/cli.md: a story on a real node, typed into a real shell. `-u` writes it anew; CI fails when it is stale. @module */
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { beforeAll, describe, expect, inject, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { makeTempFolder } from "../tempfolder.ts";
+import { makeNamespace, type Namespace } from "./namespace.ts";
+import { needsRuntime } from "./runtimepods.ts";
+import { kubeconfigOf, MAIN } from "./transcript/hookbox.ts";
+import { filled, normal, type Replacement } from "./transcript/normal.ts";
+import { type Step, STORY, TITLE } from "./transcript/story.ts";
+
+const EXAMPLE = new URL("../../examples/python.yaml", import.meta.url);
+const PAGE = "../../docs/cli.md";
+
+interface Typed {
+  code: number;
+  output: string;
+}
+
+/** Types a line into bash, where `hookbox` is this checkout's. Both outputs come as they would on a screen. */
+function typed(line: string, folder: string, kubeconfig: string): Promise<Typed> {
+  const script = `hookbox() { "${process.execPath}" "${MAIN}" "$@"; }\nexec 2>&1\n${line}`;
+  const env = { ...process.env, KUBECONFIG: kubeconfig, HOOKBOX_ROUTER_PATH_PREFIX: "/s" };
+  return new Promise((resolve, reject) => {
+    const child = spawn("bash", ["-c", script], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (part) => output += part);
+    child.once("error", reject).once("close", (code) => resolve({ code: code ?? -1, output }));
+  });
+}
+
+function writeProject(folder: string): void {
+  const project = join(folder, "project");
+  mkdirSync(project);
+  writeFileSync(join(project, "main.py"), 'open("result.txt", "w").write("42\\n")\nprint("done")\n', { mode: 0o644 });
+}
+
+async function told(
+  { prose, line, after }: Step,
+  ns: Namespace,
+  folder: string,
+  kubeconfig: string,
+  all: Replacement[],
+) {
+  await after?.(ns);
+  const { output } = await typed(line, folder, kubeconfig);
+  const block = `$ ${line}\n${normal(output, all)}`.trimEnd();
+  return { prose, block };
+}
+
+// Nothing runs on simulated nodes.
+describe.runIf(inject("nodes") === "real")("the transcript", () => {
+  beforeAll(needsRuntime, 600_000);
+
+  test("docs/cli.md is what the command prints", { timeout: 600_000 }, async () => {
+    const ns = await makeNamespace();
+    const folder = makeTempFolder();
+    const kubeconfig = await kubeconfigOf(ns, folder);
+    writeProject(folder);
+    const documents = parseAllDocuments(readFileSync(EXAMPLE, "utf8")).map((document) => document.toJS());
+    await ns.apply(...documents);
+    const all: Replacement[] = [
+      [ns.name, "agents"],
+      [kubeconfig, "~/.kube/config"],
+      [/https:\/\/127\.0\.0\.1:\d+/g, "https://cluster.example:6443"],
+      [/127\.0\.0\.1:\d+/g, "hooks.example:8080"],
+      [/\bhookbox-keeper-\S+|\S+ holds Lease/g, "keeper-0 holds Lease"],
+    ];
+    const blocks: { prose: string | undefined; block: string }[] = [];
+    for (const step of STORY) blocks.push(await told(step, ns, folder, kubeconfig, all));
+    const page = blocks.map(({ prose, block }) => {
+      return prose === undefined ? `\n${block}\n` : `\`\`\`\n\n${filled(prose)}\n\n\`\`\`console\n${block}\n`;
+    }).join("");
+    await expect(`${filled(TITLE)}\n${page.replace(/^```\n/, "")}\`\`\`\n`).toMatchFileSnapshot(PAGE);
+  });
+});
