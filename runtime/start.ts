@@ -1,22 +1,11 @@
-/** Puts the runtime together, listens on its ports and stops it; reads no command line. @module */
+/** Starts the runtime on its ports and stops it; reads no command line. @module */
 import { getRequestListener } from "@hono/node-server";
-import process from "node:process";
 import type { Log } from "../lib/log.ts";
-import { activityOf } from "./rest/activity.ts";
-import { createBinding } from "./bind.ts";
-import { createRoot } from "./confine.ts";
-import { createContexts } from "./contexts/contexts.ts";
-import { createLegacy } from "./legacy/legacy.ts";
+import { assemble } from "./assemble.ts";
 import { listenGRPC } from "./listen-grpc.ts";
 import { listen, type Listening } from "./listen.ts";
 import type { RuntimeOptions } from "./options.ts";
-import { createMetrics } from "./processes/metrics.ts";
-import { createProcesses } from "./processes/processes.ts";
-import { createRest } from "./rest/rest.ts";
-import { createRoutes } from "./rpc/routes.ts";
-import { createWebHandler } from "./rpc/web.ts";
-import { createTerminalSockets } from "./terminal/socket.ts";
-import { createTokenCheck, tokenIsMounted } from "./token.ts";
+import { tokenIsMounted } from "./token.ts";
 
 /** A runtime that listens. */
 export interface Runtime {
@@ -65,33 +54,6 @@ export async function startRuntime(options: RuntimeOptions, log: Log): Promise<R
     log("info", "Stopped");
   };
   return { port, restPort, grpcPort, stop: () => stopped ??= stop() };
-}
-
-/** Makes everything that needs no port. */
-async function assemble(options: RuntimeOptions, log: Log, signals: { stop: AbortSignal; kill: AbortSignal }) {
-  const { outputBytes, execTimeoutMs: timeoutMs, maxUploadBytes, tokenScope } = options;
-  const root = await createRoot(options.root);
-  const token = createTokenCheck(options.tokenFile, options.tokenRequired);
-  const tokenForAll = tokenScope === "all" ? token : undefined;
-  const binding = createBinding(root);
-  const processes = createProcesses({ env: binding.env });
-  const contexts = createContexts(root.path, binding.env);
-  const metrics = createMetrics({ processes, busyContexts: contexts.busy });
-  const routes = createRoutes({ root, processes, contexts, metrics, outputBytes, token: tokenForAll });
-  const shared = { root, maxUploadBytes, touch: processes.touch, log, ...signals };
-  const legacy = createLegacy({ ...shared, run: processes.run, timeoutMs, outputBytes, token: tokenForAll });
-  const metadata = { prefix: options.metadataPrefix, env: process.env };
-  const rest = createRest({
-    ...shared,
-    binding,
-    token,
-    tokenScope,
-    metadata,
-    activity: () => activityOf(metrics.read(), new Date()),
-    web: createWebHandler(routes),
-  });
-  const terminals = createTerminalSockets({ root, processes, token: tokenForAll });
-  return { apps: { legacy, rest, routes, terminals }, processes, contexts, root };
 }
 
 /** Opens one port after another; if one cannot be had the others are given back. */

@@ -48,10 +48,14 @@ const RULES: Rule[] = [
   {
     files: "testing/**/*.ts",
     values: [
-      ...[/^testing\//, /^(api|claims|keeper|kube|lib)\//, /^hooks\/[^/]+\/[^/]+\.ts$/, /^(zod|yaml)$/],
+      ...[/^testing\//, /^(api|claims|keeper|kube|lib|sdk)\//, /^hooks\/[^/]+\/[^/]+\.ts$/, /^(zod|yaml)$/],
       ...[/^dev\/metacontroller\/(engine|fake-clock|memory-\w+|selector|store|store-memory)\.ts$/],
       ...[/^tools\/(manifests\/render|serve\/hooks)\.ts$/, /^node:(fs|timers)\/promises$/],
     ],
+  },
+  {
+    files: "testing/podruntimes.ts",
+    values: [/^(lib|sdk)\//, /^runtime\/(assemble|options)\.ts$/, /^node:(fs|os|path)$/],
   },
   { files: "sdk/**/*.ts", values: SDK },
   // What needs Node's own modules is loaded when it is asked for: see the last test.

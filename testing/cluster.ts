@@ -6,14 +6,16 @@ import type { MemoryStore } from "../dev/metacontroller/store-memory.ts";
 import type { Api } from "../kube/api.ts";
 import type { HookCalls } from "../lib/hook.ts";
 import type { HookSettings } from "../lib/runhook.ts";
+import type { ClientOptions } from "../sdk/setup/options.ts";
 import type { ApiFault } from "./api/memoryapi.ts";
 import { createAutoTime } from "./autotime.ts";
 import { createStatusBook, type PastStatus } from "./history.ts";
 import { startHooks } from "./hooks.ts";
 import { startKeeper } from "./keeper.ts";
 import type { PodFate } from "./podfaults.ts";
+import type { PodRuntimes } from "./podruntimes.ts";
 import { type PodControls, startPods } from "./pods.ts";
-import { createMemoryServer } from "./server.ts";
+import { createMemoryServer, type MemoryServer } from "./server.ts";
 import { createVerbs, type Verbs } from "./verbs.ts";
 
 /** How a test cluster is made. */
@@ -37,14 +39,21 @@ export interface TestClusterOptions {
   settings?: Partial<HookSettings>;
   /** Hooks of your own, in place of those of these names. */
   hooks?: Record<string, () => HookCalls>;
+  /**
+   * `local`: inside each Pod hookbox's runtime is played by this process, in a temporary folder. Commands and code run
+   * **for real, on this machine and as you**; ports are this machine's. Absent: nothing is inside.
+   */
+  runtime?: "local";
   /** Decides what goes wrong with requests on `api`; those of the cluster's own parts are not asked about. */
   fault?: ApiFault;
 }
 
 /** A cluster in memory: verbs for a test, controls of what is usually nobody's to decide, and the API for what is tested. */
 export interface TestCluster extends Verbs, AsyncDisposable {
-  /** The API, in place of connections to an API server: what `new SandboxClient({ api })` takes. */
+  /** The API, in place of connections to an API server. */
   api: Api;
+  /** What `new SandboxClient(cluster.client)` takes: the API, the namespace, and the way to what is inside of Pods. */
+  client: Pick<ClientOptions, "api" | "namespace" | "pods">;
   /** How its time passes. */
   time: "fake" | "auto";
   /** The first of its namespaces. */
@@ -101,13 +110,16 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   };
   const api = server.connect({ fault: watched, ...(time === "auto" && { onAwaited: auto.awaited }) });
   await settle();
+  const inside = options.runtime && await playRuntimes(server);
   const stop = async () => {
     [auto.stop, api.endWatches].forEach((end) => end());
+    inside?.stop();
     await keeper.stop();
     await engine.stop();
   };
   return {
     api,
+    client: { api, namespace, ...inside && { pods: inside } },
     time,
     namespace,
     clock,
@@ -120,6 +132,14 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** Loaded where it is asked for: it brings terminals and interpreters along. */
+async function playRuntimes(server: MemoryServer): Promise<PodRuntimes> {
+  const { createPodRuntimes } = await import("./podruntimes.ts");
+  const runtimes = createPodRuntimes();
+  server.onChange(({ isGone, object }) => isGone && object.kind === "Pod" && runtimes.end(object));
+  return runtimes;
 }
 
 /** Resolves when nobody changes anything any more without time passing. */

@@ -1,6 +1,6 @@
 /** Straight to the Pod, or through what leads there: looks for it once, and again when it has moved. @module */
 import { ConnectionError, type ObjectRef } from "../errors.ts";
-import { type ExecRequest, type ExecSession, type Route, WAKE_HEADER } from "./route.ts";
+import { type ExecRequest, type ExecSession, type Route, type RouteRequest, WAKE_HEADER } from "./route.ts";
 import { send } from "./send.ts";
 
 /** Where the Sandbox's Pod is. */
@@ -16,6 +16,14 @@ export interface PodWishes {
   signal?: AbortSignal | undefined;
 }
 
+/** A way to Pods in place of the network, such as that of `hookbox/testing`. */
+export interface PodWay {
+  /** Returns where programs on this machine reach a port of a Pod. */
+  reach(pod: PodPlace, port: number): Promise<URL>;
+  /** Answers a request to a port of a Pod; `url` is what `reach` has said, and the request's path. */
+  send(pod: PodPlace, port: number, url: URL, request: RouteRequest): Promise<Response>;
+}
+
 /** Ways to a Pod's ports. */
 export interface PodAccess {
   kind: "direct" | "forward";
@@ -23,6 +31,8 @@ export interface PodAccess {
   find(wishes: PodWishes): Promise<PodPlace>;
   /** Returns where a port of the Pod is reached from here. */
   reach(pod: PodPlace, port: number): Promise<URL>;
+  /** Sends a request there. @default by `fetch` */
+  send?: PodWay["send"];
   /** Runs a command in the Pod; absent: not on this way. */
   exec?(pod: PodPlace, request: ExecRequest): Promise<ExecSession>;
   close(): Promise<void>;
@@ -41,9 +51,10 @@ export function createPodRoute(access: PodAccess, namespace: string, name: strin
     async fetch(port, path, request = {}) {
       const wake = new Headers(request.headers).get(WAKE_HEADER) !== "false";
       for (let again = true;; again = false) {
-        const base = await reach(await place.find({ wake, signal: request.signal }), port);
+        const pod = await place.find({ wake, signal: request.signal });
+        const url = new URL((await reach(pod, port)).origin + path);
         try {
-          const answer = await send(new URL(base.origin + path), request, object);
+          const answer = await (access.send ? access.send(pod, port, url, request) : send(url, request, object));
           place.used();
           return answer;
         } catch (error) {

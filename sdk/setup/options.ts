@@ -1,5 +1,6 @@
 /** How a client of the SDK reaches the cluster and its sandboxes. No behaviour. @module */
 import type { Api } from "../../kube/api.ts";
+import type { PodWay } from "../route/direct.ts";
 
 /** Where the cluster is, who we are there, and the way to sandboxes. Everything has a default. */
 export interface ClientOptions {
@@ -30,4 +31,6 @@ export interface ClientOptions {
   signingSecret?: string | Uint8Array;
   /** An API server in place of all of these, such as that of `hookbox/testing`. */
   api?: Api;
+  /** A way to Pods in place of the network, such as that of `hookbox/testing`. */
+  pods?: PodWay;
 }

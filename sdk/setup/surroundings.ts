@@ -4,7 +4,7 @@ import type { Subject } from "../../diagnosis/facts.ts";
 import type { Api } from "../../kube/api.ts";
 import type { Credentials } from "../../kube/credentials.ts";
 import { InvalidArgumentError } from "../errors.ts";
-import { createPodRoute, type PodAccess, podOrigin } from "../route/direct.ts";
+import { createPodRoute, type PodAccess, podOrigin, type PodPlace, type PodWay } from "../route/direct.ts";
 import { findPod } from "../control/pod.ts";
 import { createRouterRoute, type RouterAccess } from "../route/router.ts";
 import type { Route } from "../route/route.ts";
@@ -61,7 +61,8 @@ export function createSurroundings(options: ClientOptions): Surroundings {
       if (kind !== "router") {
         // Its Pod is called like it, but for pools of controllers before 1.0: those are found at the second try.
         const hint = podIP === undefined ? undefined : { namespace, name, ip: podIP };
-        return createPodRoute(await podAccess(kind, await cluster(), namespace, name), namespace, name, hint);
+        const access = await podAccess(kind, await cluster(), options.pods, namespace, name);
+        return createPodRoute(access, namespace, name, hint);
       }
       if (router) return createRouterRoute(router, namespace, name);
       throw new InvalidArgumentError("Cannot connect by a router: there is no routerUrl", {
@@ -95,17 +96,14 @@ async function findOrTake(options: ClientOptions): Promise<Cluster> {
 async function podAccess(
   kind: "direct" | "forward",
   { api, credentials }: Cluster,
+  way: PodWay | undefined,
   namespace: string,
   name: string,
 ): Promise<PodAccess> {
   const find: PodAccess["find"] = (wishes) => findPod(api, namespace, name, wishes);
   if (kind === "direct") {
-    const direct: PodAccess = {
-      kind,
-      find,
-      reach: (pod, port) => Promise.resolve(podOrigin(pod, port)),
-      close: async () => {},
-    };
+    const network = { reach: (pod: PodPlace, port: number) => Promise.resolve(podOrigin(pod, port)) };
+    const direct: PodAccess = { kind, find, ...way ?? network, close: async () => {} };
     return credentials ? { ...direct, exec: await execOf(credentials) } : direct;
   }
   if (!credentials) {

@@ -21,6 +21,7 @@ for (const { name, text } of files) writeFileSync(join(folder, name), text);
 vitest.test("the page has its examples", () => {
   vitest.expect(files.map(({ name }) => name)).toEqual([
     "agent.test.ts",
+    "inside.test.ts",
     "verbs.test.ts",
     "scenario.yaml",
     "scenario.test.ts",
