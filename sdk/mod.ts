@@ -93,6 +93,8 @@ export type { NameOptions, SandboxList } from "./client.ts";
 export type { SandboxPage } from "./control/list.ts";
 export type { SandboxHandle } from "./sandbox.ts";
 export type { ClientOptions } from "./setup/options.ts";
+export type { PodPlace, PodWay } from "./route/direct.ts";
+export type { RouteRequest } from "./route/route.ts";
 export type { CreateOptions, ListOptions, Progress, SandboxInfo, VolumeOptions, WaitOptions } from "./options.ts";
 export type {
   CommandHandle,
