@@ -2,7 +2,6 @@
 import tab from "@bomb.sh/tab/commander";
 import { buildProgram } from "../program.ts";
 import type { World } from "../world.ts";
-import { namesOf } from "./names.ts";
 import { needOf } from "./need.ts";
 
 /** To the shell: no file names where these are all there is, and no space after a name that goes on. */
@@ -14,6 +13,7 @@ export async function complete(world: World, words: string[]): Promise<void> {
   const program = buildProgram(world, false);
   const need = needOf(program, words);
   if (!need) return tab(program, { completionCommandName: "completion" }).parse([...words]);
+  const { namesOf } = await import("./names.ts");
   const { prefix, suffix, what } = need;
   const names = (await namesOf(world, need)).map((name) => name + suffix).filter((name) => name.startsWith(prefix));
   // Paths of this machine are candidates of cp, too.

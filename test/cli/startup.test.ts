@@ -24,3 +24,8 @@ test("--help loads the commands and Commander, and no more", () => {
   expect(heavy).toEqual([]);
   expect(loaded.length).toBeLessThan(80);
 });
+
+test("Tab on a command's name loads what completes, and nothing that talks to a cluster", () => {
+  const loaded = loadedBy("complete", "--", "exe");
+  expect(loaded.filter((url) => /node_modules\/(?!commander\/|@bomb\.sh\/)|\/(api|kube)\//.test(url))).toEqual([]);
+});
