@@ -10,6 +10,9 @@ export interface Messages {
   drained(): Promise<void>;
 }
 
+/** Bytes of a message. What is larger ends the session: it had better be more than any tool takes. */
+const MOST_BYTES = 64 << 20;
+
 /**
  * Serves until the input ends or `signal` fires; then ends the session. Nothing but messages may be written to `output`.
  *
@@ -25,8 +28,8 @@ export async function serveStdio(
   const end = () => resolve();
   for (const event of ["end", "close", "error"]) input.once(event, end);
   signal.addEventListener("abort", end, { once: true });
-  const transport = new StdioServerTransport(input, writableOf(output));
-  // It closes by itself where a message is larger than it takes.
+  const transport = new StdioServerTransport(input, writableOf(output), { maxBufferSize: MOST_BYTES });
+  // It closes by itself where a message is larger than that.
   transport.onclose = end;
   await server.connect(transport);
   if (signal.aborted || input.readableEnded) end();

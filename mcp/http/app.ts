@@ -29,8 +29,8 @@ export interface MCPApp {
 
 /** Path of the server. */
 export const MCP_PATH = "/mcp";
-/** Bytes of a request: files of 4 MiB in base64, and what is around them. */
-const MOST_BYTES = 6 << 20;
+/** Bytes of a request: 4 MiB of a file in base64, or of a text that JSON makes longer. */
+const MOST_BYTES = 16 << 20;
 const SESSION_HEADER = "mcp-session-id";
 
 interface Standing extends SessionServer {

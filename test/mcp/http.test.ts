@@ -145,7 +145,7 @@ test("what is no message and what is too large is refused, and leaves no session
   const server = await listen(await makeStage());
   expect((await post(server, "{")).status).toBe(400);
   expect((await post(server, PING)).status).toBe(400);
-  expect((await post(server, `"${"a".repeat(7 << 20)}"`)).status).toBe(413);
+  expect((await post(server, `"${"a".repeat(17 << 20)}"`)).status).toBe(413);
   expect(server.notes).toEqual([]);
 });
 

@@ -1,6 +1,11 @@
 /** What a session may use, have and leave behind. @module */
+import { setTimeout } from "node:timers/promises";
 import { ResourceListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
+import type { Api } from "../../kube/api.ts";
+import { DEFAULT_SCOPE } from "../../mcp/scope.ts";
+import { createSession } from "../../mcp/session.ts";
+import { SandboxClient } from "../../sdk/client.ts";
 import { eventually } from "../runtime/eventually.ts";
 import { makeAgent, makeStage, textOf } from "./stage.ts";
 
@@ -171,6 +176,30 @@ test("the end of a session deletes what it has made, also what is being made, an
     "others",
     "team",
   ]);
+});
+
+test("the end of a session waits for what the API server is just being asked for", async () => {
+  const { cluster: { api, objects }, routerUrl } = await makeStage();
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const slow: Api["send"] = async (request) => {
+    if (request.method === "POST") {
+      asked.resolve();
+      await answer.promise;
+    }
+    return await api.send(request);
+  };
+  const client = new SandboxClient({ api: { ...api, send: slow }, namespace: "default", routerUrl });
+  const session = createSession(client, { ...DEFAULT_SCOPE });
+  const making = session.create({ pool: "python" }, new AbortController().signal);
+  making.catch(() => {});
+  await asked.promise;
+  const ending = session.end();
+  expect(await Promise.race([ending, setTimeout(300, "waits")])).toBe("waits");
+  answer.resolve();
+  await ending;
+  expect(objects("SandboxClaim")).toEqual([]);
+  await expect(making).rejects.toThrow("the session has ended");
 });
 
 test("a session may also leave its sandboxes", async () => {

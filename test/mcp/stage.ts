@@ -17,6 +17,7 @@ import { POOL } from "./pool.ts";
 export interface Stage extends TestRoot {
   cluster: TestCluster;
   client: SandboxClient;
+  routerUrl: string;
 }
 
 /** Starts both; they go when the test ends. Time passes by itself where somebody waits. */
@@ -32,7 +33,7 @@ export async function makeStage(files: Record<string, string> = {}): Promise<Sta
   // The runtime is taken for a router: it does not look at the headers that name a sandbox.
   const routerUrl = `http://127.0.0.1:${runtime.restPort}`;
   const client = new SandboxClient({ api: cluster.api, namespace: "default", routerUrl, routerPathPrefix: "/s" });
-  return { ...made, cluster, client };
+  return { ...made, cluster, client, routerUrl };
 }
 
 /** An agent with a session of its own. */

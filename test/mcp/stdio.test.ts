@@ -39,9 +39,9 @@ test("with --no-delete-on-exit they stay", async () => {
   await eventually(stderr).toBe('left: ["job"]\n');
 });
 
-test.for(["SIGTERM", "SIGINT"] as const)(
-  "%s ends it cleanly; on standard output are messages alone",
-  async (signal) => {
+test.for(["SIGTERM", "SIGINT", "end of input"] as const)(
+  "%s ends it cleanly; it prints messages alone",
+  async (how) => {
     const child = spawn(process.execPath, [CHILD], { stdio: "pipe" });
     let [stdout, stderr] = ["", ""];
     child.stdout.on("data", (chunk) => stdout += chunk);
@@ -51,7 +51,8 @@ test.for(["SIGTERM", "SIGINT"] as const)(
     const params = { name: "create_sandbox", arguments: { name: "job" } };
     child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params })}\n`);
     await eventually(() => stdout).toContain("Created job");
-    child.kill(signal);
+    if (how === "end of input") child.stdin.end();
+    else child.kill(how);
     expect(await exited).toEqual([0, null]);
     expect(stderr).toBe("Deleted job.\nleft: []\n");
     const messages = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
