@@ -113,7 +113,7 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   const inside = options.runtime && await playRuntimes(server);
   const stop = async () => {
     [auto.stop, api.endWatches].forEach((end) => end());
-    inside?.stop();
+    await inside?.stop();
     await keeper.stop();
     await engine.stop();
   };

@@ -12,7 +12,7 @@ export interface PodRuntimes extends PodWay {
   /** Ends what runs in a Pod that is gone; its files go, unless it had a volume. */
   end(pod: KubeObject): void;
   /** Ends everything, and removes all files. */
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 /** Port of the runtime's files and services; every other port is one of this machine. */
@@ -56,8 +56,8 @@ export function createPodRuntimes(): PodRuntimes {
       void end(key);
       if (!hasVolume(pod)) rmSync(rootOf(key), { recursive: true, force: true });
     },
-    stop() {
-      for (const key of [...runtimes.keys()]) void end(key);
+    async stop() {
+      await Promise.all([...runtimes.keys()].map(end));
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -33,7 +33,7 @@ test("what runs in a sandbox ends with it, and nothing is left", async () => {
   expect(existsSync(`/proc/${pid}/cmdline`)).toBe(true);
   await sandbox.kill();
   await cluster.clock.advance(10_000);
-  await eventually(() => expect(existsSync(`/proc/${pid}/cmdline`)).toBe(false));
+  await eventually(() => existsSync(`/proc/${pid}/cmdline`)).toBe(false);
   await cluster.stop();
   expect(existsSync(folder.trim())).toBe(false);
 });
