@@ -1,4 +1,5 @@
 /** Which nodes would do for a Pod: labels, taints and size, as the scheduler filters them. Pure. @module */
+import { quantity } from "../lib/quantity.ts";
 import type { NodeFact } from "./facts.ts";
 import type { NodeSelectorFact, PodSpecFact } from "./podfact.ts";
 
@@ -48,27 +49,6 @@ export function biggest(nodes: readonly NodeFact[], resource: string): Amount | 
   const all = nodes.map(({ status }) => status?.allocatable?.[resource] ?? "0")
     .map((text) => ({ text, amount: quantity(text) }));
   return all.toSorted((a, b) => b.amount - a.amount)[0];
-}
-
-const SUFFIXES: Record<string, number> = {
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  "": 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-};
-const BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-
-/** Reads a quantity such as `500m`, `1Gi` or `1e3`; NaN if it is none. */
-export function quantity(text: string): number {
-  const [, digits = "", suffix = ""] = /^([-+]?[\d.]+(?:[eE][-+]?\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
-  const power = BINARY.indexOf(suffix);
-  return digits === "" ? NaN : Number(digits) * (power >= 0 ? 1024 ** (power + 1) : SUFFIXES[suffix] ?? NaN);
 }
 
 type Labels = Record<string, string>;

@@ -1,16 +1,8 @@
 /** `hookbox logs`: what a sandbox's containers print. Reads only. @module */
 import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
+import type { LogsRequest } from "../logs.ts";
 import type { World } from "../world.ts";
-
-interface LogsOptions {
-  follow?: boolean;
-  container?: string;
-  previous?: boolean;
-  tail?: string;
-  since?: string;
-  timestamps?: boolean;
-}
 
 const MORE = `
 What commands of "hookbox exec" and "hookbox run" print is not here: it goes to who started them.`;
@@ -28,7 +20,7 @@ export function logsCommand(world: World): Command {
     .addHelpText("after", MORE)
     .action(async (name: string) => {
       const { runLogs } = await import("../logs.ts");
-      await runLogs(world, name, optionsOf<LogsOptions>(command));
+      await runLogs(world, name, optionsOf<LogsRequest>(command));
     });
   return withCluster(command);
 }

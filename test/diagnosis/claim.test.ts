@@ -4,9 +4,8 @@ import type { Facts } from "../../diagnosis/facts.ts";
 import { why } from "../../diagnosis/why.ts";
 import { aClaim, aPool, type Over } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
-import { aCondition, ago, anEvent, aPod, aWaitingSandbox, type Case, expectCause, NOW, waiting } from "./facts.ts";
+import { aCondition, ago, anEvent, aPod, aWaitingSandbox, type Case, expectCause, KEY, NOW, waiting } from "./facts.ts";
 
-const KEY = (name: string) => `agents.x-k8s.io/${name}`;
 const SUBJECT = { kind: "SandboxClaim", namespace: "team-a", name: "job" } as const;
 const of = (claim: Over, more: Partial<Facts> = {}): Facts => ({
   subject: SUBJECT,

@@ -100,3 +100,30 @@ export function expectCause({ facts, want, says }: Case): void {
   expect(chain[0]).toEqual(facts.subject);
   expect(chain.at(-1)).toEqual(object);
 }
+
+/** A label or annotation of the contract. */
+export const KEY = (name: string) => `agents.x-k8s.io/${name}`;
+/** Facts of the Sandbox, without a Pod. */
+export const sandboxFacts = (over: Parameters<typeof aWaitingSandbox>[0], more: Partial<Facts> = {}): Facts => ({
+  subject: SUBJECT,
+  sandbox: aWaitingSandbox(over),
+  pod: null,
+  ...more,
+});
+/** A status that is not Ready for a reason. */
+export const notReady = (reason: string, message = reason) => ({
+  conditions: [aCondition("Ready", "False", reason, message)],
+});
+/** The keeper's word on what keeps a Pod from being made. */
+export const unresolved = (state: string, message: string, generation = 1) => ({
+  metadata: {
+    annotations: {
+      [KEY("unresolved")]: JSON.stringify({ generation, problems: [{ kind: "Pod", name: "demo", state, message }] }),
+    },
+  },
+});
+/** The API server's words for a quota that is used up. */
+export const QUOTA =
+  'pods "demo" is forbidden: exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4';
+/** What Metacontroller tells of a failed sync. */
+export const syncError = (message: string) => anEvent("SyncError", `Sync error: ${message}`, "Sandbox");

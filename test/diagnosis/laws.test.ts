@@ -7,9 +7,8 @@ import type { PodSpecFact } from "../../diagnosis/podfact.ts";
 import { why } from "../../diagnosis/why.ts";
 import { aClaim, aPool } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
-import { aCondition, ago, anEvent, aPod, aWaitingSandbox, NOW, waiting } from "./facts.ts";
+import { aCondition, ago, anEvent, aPod, aWaitingSandbox, KEY, NOW, waiting } from "./facts.ts";
 
-const KEY = (name: string) => `agents.x-k8s.io/${name}`;
 const words = fc.constantFrom(
   "",
   "exceeded quota: q, requested: pods=1",

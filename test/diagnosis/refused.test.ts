@@ -1,85 +1,77 @@
 /** What the API server refuses a Sandbox, and names that are taken: by the keeper's word, by Ready, by Events. @module */
 import { expect, test } from "vitest";
-import type { Facts } from "../../diagnosis/facts.ts";
 import { why } from "../../diagnosis/why.ts";
-import { aCondition, ago, anEvent, aPod, aWaitingSandbox, type Case, expectCause, NOW, SUBJECT } from "./facts.ts";
-
-const KEY = (name: string) => `agents.x-k8s.io/${name}`;
-const of = (over: Parameters<typeof aWaitingSandbox>[0], more: Partial<Facts> = {}): Facts => ({
-  subject: SUBJECT,
-  sandbox: aWaitingSandbox(over),
-  pod: null,
-  ...more,
-});
-const ready = (reason: string, message = reason) => ({ conditions: [aCondition("Ready", "False", reason, message)] });
-const problem = (state: string, message: string, generation = 1) => ({
-  metadata: {
-    annotations: {
-      [KEY("unresolved")]: JSON.stringify({ generation, problems: [{ kind: "Pod", name: "demo", state, message }] }),
-    },
-  },
-});
-const QUOTA = 'pods "demo" is forbidden: exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4';
-const syncError = (message: string) => anEvent("SyncError", `Sync error: ${message}`, "Sandbox");
+import {
+  ago,
+  aPod,
+  type Case,
+  expectCause,
+  notReady,
+  NOW,
+  QUOTA,
+  sandboxFacts,
+  syncError,
+  unresolved,
+} from "./facts.ts";
 
 const cases: Case[] = [
   {
     name: "a quota, by the keeper's word",
-    facts: of(problem("refused", QUOTA)),
+    facts: sandboxFacts(unresolved("refused", QUOTA)),
     want: ["QuotaExceeded", "ResourceQuota/small", true],
     says: "used: pods=4",
   },
   {
     name: "a quota, by Ready",
-    facts: of({ status: ready("ReconcilerError", `Error seen: ${QUOTA}`) }),
+    facts: sandboxFacts({ status: notReady("ReconcilerError", `Error seen: ${QUOTA}`) }),
     want: ["QuotaExceeded", "ResourceQuota/small", true],
     says: "pods=4",
   },
   {
     name: "a quota, by an Event",
-    facts: of({}, { events: [syncError(QUOTA)] }),
+    facts: sandboxFacts({}, { events: [syncError(QUOTA)] }),
     want: ["QuotaExceeded", "ResourceQuota/small", true],
     says: "pods=4",
   },
   {
     name: "a refusal of an older spec",
-    facts: of(problem("invalid", 'Pod "demo" is invalid: spec.x', 0)),
+    facts: sandboxFacts(unresolved("invalid", 'Pod "demo" is invalid: spec.x', 0)),
     want: ["Starting", "Sandbox/demo", false],
     says: "starting",
   },
   {
     name: "an Event of before the spec changed",
-    facts: of({ metadata: { managedFields: [{ time: ago(1) }] } }, { events: [syncError(QUOTA)] }),
+    facts: sandboxFacts({ metadata: { managedFields: [{ time: ago(1) }] } }, { events: [syncError(QUOTA)] }),
     want: ["Starting", "Sandbox/demo", false],
     says: "starting",
   },
   {
     name: "a bad spec in words of our own",
-    facts: of({ status: ready("InvalidConfiguration", "Error seen: odd") }),
+    facts: sandboxFacts({ status: notReady("InvalidConfiguration", "Error seen: odd") }),
     want: ["InvalidConfiguration", "Sandbox/demo", true],
     says: "odd",
   },
   {
     name: "an error in words of our own",
-    facts: of({ status: ready("ReconcilerError", "Error seen: odd") }),
+    facts: sandboxFacts({ status: notReady("ReconcilerError", "Error seen: odd") }),
     want: ["ChildRefused", "Sandbox/demo", true],
     says: "odd",
   },
   {
     name: "a name that is taken",
-    facts: of(problem("taken", 'cannot adopt unowned pod "demo": missing', 0)),
+    facts: sandboxFacts(unresolved("taken", 'cannot adopt unowned pod "demo": missing', 0)),
     want: ["NameTaken", "Pod/demo", true],
     says: "not this Sandbox's",
   },
   {
     name: "a name that is taken by what an earlier Sandbox has left",
-    facts: of(problem("taken", 'pod "demo" is owned by Sandbox/demo (UID: 1), not by sandbox "demo"')),
+    facts: sandboxFacts(unresolved("taken", 'pod "demo" is owned by Sandbox/demo (UID: 1), not by sandbox "demo"')),
     want: ["NameTaken", "Pod/demo", false],
     says: "not this Sandbox's",
   },
   {
     name: "a name that is taken by what is being deleted",
-    facts: of(problem("taken", 'cannot adopt unowned pod "demo": missing'), {
+    facts: sandboxFacts(unresolved("taken", 'cannot adopt unowned pod "demo": missing'), {
       pod: { metadata: { name: "demo", namespace: "team-a", deletionTimestamp: ago(2) } },
     }),
     want: ["NameTaken", "Pod/demo", false],
@@ -87,13 +79,15 @@ const cases: Case[] = [
   },
   {
     name: "a volume's name that is taken",
-    facts: of({ status: ready("ReconcilerError", 'Error seen: PVC "v-demo" is not controlled by this Sandbox') }),
+    facts: sandboxFacts({
+      status: notReady("ReconcilerError", 'Error seen: PVC "v-demo" is not controlled by this Sandbox'),
+    }),
     want: ["NameTaken", "PersistentVolumeClaim/v-demo", true],
     says: '"v-demo"',
   },
   {
     name: "a foreign Pod, before the keeper has told",
-    facts: of({}, { pod: { ...aPod(), metadata: { name: "demo", namespace: "team-a" } } }),
+    facts: sandboxFacts({}, { pod: { ...aPod(), metadata: { name: "demo", namespace: "team-a" } } }),
     want: ["NameTaken", "Pod/demo", true],
     says: "nobody controls it",
   },
@@ -103,7 +97,7 @@ test.for(cases)("$name: $want.0", expectCause);
 
 test("a quota's own figures are evidence", () => {
   const quotas = [{ metadata: { name: "small" }, status: { hard: { pods: "4" }, used: { pods: "4" } } }];
-  expect(why(of(problem("refused", QUOTA), { quotas }), NOW).evidence.at(-1)).toEqual({
+  expect(why(sandboxFacts(unresolved("refused", QUOTA), { quotas }), NOW).evidence.at(-1)).toEqual({
     object: { kind: "ResourceQuota", namespace: "team-a", name: "small" },
     where: "status.used",
     text: "pods: 4 of 4",
@@ -117,11 +111,12 @@ test.for<[message: string, remedy: string]>([
   ],
   ['Service "demo" is invalid: metadata.name: x', 'Correct what the evidence names in Sandbox "demo".'],
 ])("%s: %s", ([message, remedy]) => {
-  expect(why(of(problem("invalid", message)), NOW).remedy).toBe(remedy);
+  expect(why(sandboxFacts(unresolved("invalid", message)), NOW).remedy).toBe(remedy);
 });
 
 test("nobody is told to delete somebody's volume", () => {
-  const taken = (what: string) => why(of(problem("taken", `cannot adopt unowned ${what} "x": missing`)), NOW).remedy;
+  const taken = (what: string) =>
+    why(sandboxFacts(unresolved("taken", `cannot adopt unowned ${what} "x": missing`)), NOW).remedy;
   expect(taken("PVC")).toBe(
     "Let the Sandbox have it (kubectl label persistentvolumeclaim x -n team-a agents.x-k8s.io/adoptable=true), " +
       "or use another name.",

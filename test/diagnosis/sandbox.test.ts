@@ -1,37 +1,22 @@
 /** Why a Sandbox is as it is: what somebody wanted, what the API server refuses, its volumes, and who is silent. @module */
 import { expect, test } from "vitest";
-import type { Facts } from "../../diagnosis/facts.ts";
 import { why } from "../../diagnosis/why.ts";
 import {
   aCondition,
   ago,
-  anEvent,
   aPod,
   aWaitingSandbox,
   type Case,
   expectCause,
+  notReady,
   NOW,
   podFacts,
+  QUOTA,
+  sandboxFacts,
   SUBJECT,
+  syncError,
+  unresolved,
 } from "./facts.ts";
-
-const KEY = (name: string) => `agents.x-k8s.io/${name}`;
-const of = (over: Parameters<typeof aWaitingSandbox>[0], more: Partial<Facts> = {}): Facts => ({
-  subject: SUBJECT,
-  sandbox: aWaitingSandbox(over),
-  pod: null,
-  ...more,
-});
-const ready = (reason: string, message = reason) => ({ conditions: [aCondition("Ready", "False", reason, message)] });
-const problem = (state: string, message: string, generation = 1) => ({
-  metadata: {
-    annotations: {
-      [KEY("unresolved")]: JSON.stringify({ generation, problems: [{ kind: "Pod", name: "demo", state, message }] }),
-    },
-  },
-});
-const QUOTA = 'pods "demo" is forbidden: exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4';
-const syncError = (message: string) => anEvent("SyncError", `Sync error: ${message}`, "Sandbox");
 
 const cases: Case[] = [
   {
@@ -45,7 +30,7 @@ const cases: Case[] = [
   },
   {
     name: "nothing",
-    facts: of({}, { sandbox: null }),
+    facts: sandboxFacts({}, { sandbox: null }),
     want: ["NotFound", "Sandbox/demo", true],
     says: "does not exist",
   },
@@ -57,25 +42,25 @@ const cases: Case[] = [
   },
   {
     name: "suspended",
-    facts: of({ spec: { operatingMode: "Suspended" } }),
+    facts: sandboxFacts({ spec: { operatingMode: "Suspended" } }),
     want: ["Suspended", "Sandbox/demo", true],
     says: "suspended",
   },
   {
     name: "expired",
-    facts: of({ spec: { shutdownTime: ago(1) } }),
+    facts: sandboxFacts({ spec: { shutdownTime: ago(1) } }),
     want: ["Expired", "Sandbox/demo", true],
     says: ago(1),
   },
   {
     name: "expired, by its status",
-    facts: of({ status: ready("SandboxExpired") }),
+    facts: sandboxFacts({ status: notReady("SandboxExpired") }),
     want: ["Expired", "Sandbox/demo", true],
     says: "expired",
   },
   {
     name: "two Pods",
-    facts: of({ status: ready("MultiplePods") }),
+    facts: sandboxFacts({ status: notReady("MultiplePods") }),
     want: ["MultiplePods", "Sandbox/demo", true],
     says: "More than one Pod",
   },
@@ -98,7 +83,7 @@ const cases: Case[] = [
   },
   {
     name: "a Pod that has ended, by the condition alone",
-    facts: of({ status: { conditions: [aCondition("Finished", "True", "PodSucceeded")] } }),
+    facts: sandboxFacts({ status: { conditions: [aCondition("Finished", "True", "PodSucceeded")] } }),
     want: ["PodSucceeded", "Pod/demo", true],
     says: "finished its work",
   },
@@ -126,13 +111,13 @@ const cases: Case[] = [
   },
   {
     name: "nobody has looked at it",
-    facts: of({ status: { conditions: [] } }),
+    facts: sandboxFacts({ status: { conditions: [] } }),
     want: ["ControllerSilent", "Sandbox/demo", false],
     says: "yet",
   },
   {
     name: "nobody has looked at its new spec",
-    facts: of({
+    facts: sandboxFacts({
       metadata: { generation: 2, managedFields: [{ time: ago(35) }, { time: ago(1), subresource: "status" }] },
       status: { observedGeneration: 1 },
     }),
@@ -141,13 +126,15 @@ const cases: Case[] = [
   },
   {
     name: "a hook that does not answer",
-    facts: of({ status: { conditions: [] } }, { events: [syncError("sync hook failed: http error: no such host")] }),
+    facts: sandboxFacts({ status: { conditions: [] } }, {
+      events: [syncError("sync hook failed: http error: no such host")],
+    }),
     want: ["HookFailing", "Sandbox/demo", false],
     says: "no such host",
   },
   {
     name: "a hook that has answered since",
-    facts: of({}, {
+    facts: sandboxFacts({}, {
       events: [{ ...syncError("sync hook failed: http error: no such host"), first: ago(60), last: ago(35) }],
     }),
     want: ["Starting", "Sandbox/demo", false],
@@ -161,7 +148,7 @@ const cases: Case[] = [
   },
   {
     name: "nothing says why",
-    facts: of({
+    facts: sandboxFacts({
       status: {
         conditions: [{ ...aCondition("Ready", "False", "DependenciesNotReady"), lastTransitionTime: ago(90) }],
       },
@@ -175,13 +162,18 @@ test.for(cases)("$name: $want.0", expectCause);
 
 test("a Sandbox that is Ready is well; one whose spec has changed since is not called so", () => {
   const status = { observedGeneration: 1, conditions: [aCondition("Ready", "True", "DependenciesReady")] };
-  expect(why(of({ status }), NOW)).toMatchObject({ code: "Ready", isOk: true, object: SUBJECT, chain: [SUBJECT] });
-  expect(why(of({ status, metadata: { generation: 2 } }), NOW).code).not.toBe("Ready");
+  expect(why(sandboxFacts({ status }), NOW)).toMatchObject({
+    code: "Ready",
+    isOk: true,
+    object: SUBJECT,
+    chain: [SUBJECT],
+  });
+  expect(why(sandboxFacts({ status, metadata: { generation: 2 } }), NOW).code).not.toBe("Ready");
 });
 
 test("what could not be read is told where the cause is a guess, and nowhere else", () => {
   const unreadable = [{ what: "events", message: "events is forbidden" }];
   const told = { object: SUBJECT, where: "cannot read events", text: "events is forbidden" };
-  expect(why(of({}, { unreadable }), NOW).evidence).toContainEqual(told);
-  expect(why(of(problem("refused", QUOTA), { unreadable }), NOW).evidence).not.toContainEqual(told);
+  expect(why(sandboxFacts({}, { unreadable }), NOW).evidence).toContainEqual(told);
+  expect(why(sandboxFacts(unresolved("refused", QUOTA), { unreadable }), NOW).evidence).not.toContainEqual(told);
 });
