@@ -9,7 +9,7 @@ import { SandboxClient } from "../../sdk/client.ts";
 import { createTestCluster } from "../../testing/mod.ts";
 import { readOptions } from "../../runtime/options.ts";
 import { startRuntime } from "../../runtime/start.ts";
-import { POOL } from "./pool.ts";
+import { POOL } from "../sdk/pool.ts";
 
 const root = await mkdtemp(join(tmpdir(), "mcp-"));
 const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--shutdown-timeout", "5s"];

@@ -11,7 +11,7 @@ import { DEFAULT_SCOPE, type Scope } from "../../mcp/scope.ts";
 import { createSessionServer, type SessionServer } from "../../mcp/server.ts";
 import { makeRoot, type TestRoot } from "../runtime/folders.ts";
 import { startTestRuntime } from "../runtime/servers.ts";
-import { POOL } from "./pool.ts";
+import { POOL } from "../sdk/pool.ts";
 
 /** What tests work with. */
 export interface Stage extends TestRoot {

@@ -8,7 +8,8 @@ import {
   TimeoutError,
 } from "../../sdk/errors.ts";
 import type { CreateOptions } from "../../sdk/options.ts";
-import { aClient, POOL } from "./testclient.ts";
+import { POOL } from "./pool.ts";
+import { aClient } from "./testclient.ts";
 
 describe("create()", () => {
   test("a claim on a pool: one request, one watch", async () => {

@@ -1,7 +1,8 @@
 /** A sandbox that is there, on a cluster in memory: its mode, its end, lists, and its deletion. @module */
 import { expect, test } from "vitest";
 import { InvalidArgumentError, SandboxNotFoundError } from "../../sdk/errors.ts";
-import { aClient, POOL } from "./testclient.ts";
+import { POOL } from "./pool.ts";
+import { aClient } from "./testclient.ts";
 
 test("suspend, resume, connect", async () => {
   const { client, cluster } = await aClient();

@@ -4,19 +4,6 @@ import type { Api, ApiRequest } from "../../kube/api.ts";
 import { SandboxClient } from "../../sdk/client.ts";
 import { createTestCluster, type TestClusterOptions } from "../../testing/mod.ts";
 
-/** A pool of two, as YAML. */
-export const POOL = `
-apiVersion: extensions.agents.x-k8s.io/v1beta1
-kind: SandboxTemplate
-metadata: { name: python }
-spec: { podTemplate: { spec: { containers: [{ name: main, image: python }] } } }
----
-apiVersion: extensions.agents.x-k8s.io/v1beta1
-kind: SandboxWarmPool
-metadata: { name: python }
-spec: { replicas: 2, sandboxTemplateRef: { name: python } }
-`;
-
 /** Starts a cluster whose time passes by itself, and a client on it. */
 export async function aClient(options: TestClusterOptions = {}) {
   const cluster = await createTestCluster({ time: "auto", ...options });
