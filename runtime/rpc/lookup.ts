@@ -13,9 +13,15 @@ export async function commandOf(root: Root, config: ProcessConfig | undefined): 
   return { argv: config.command, cwd: await folderOf(root, config.cwd), env: config.envVars };
 }
 
-/** Returns the absolute path of a folder inside the root. @throws {ConnectError} */
+/** Returns the absolute path of a folder inside the root. @throws {ConnectError} that names the folder */
 export async function folderOf(root: Root, cwd: string | undefined): Promise<string> {
-  return cwd ? await coded(root.resolve(cwd)) : root.path;
+  if (!cwd) return root.path;
+  try {
+    return await coded(root.resolve(cwd));
+  } catch (error) {
+    if (!(error instanceof ConnectError) || error.code !== Code.NotFound) throw error;
+    throw new ConnectError(`Cannot start: there is no folder ${JSON.stringify(cwd)}`, Code.NotFound);
+  }
 }
 
 /** Reads a size. Absent: no terminal. */

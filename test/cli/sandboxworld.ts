@@ -2,7 +2,7 @@
 import { onTestFinished } from "vitest";
 import { SandboxClient } from "../../sdk/client.ts";
 import { aSandbox, localRoute } from "../sdk/localroute.ts";
-import { POOL } from "../sdk/testclient.ts";
+import { POOL } from "../sdk/pool.ts";
 import { createTestCluster, type TestCluster } from "../../testing/mod.ts";
 import type { Setting } from "./fakeworld.ts";
 

@@ -70,6 +70,9 @@ test("run() refuses what makes no sense, and says what is missing", async () => 
   await expect(commands.run("true", { timeoutMs: -1 })).rejects.toBeInstanceOf(InvalidArgumentError);
   await expect(commands.run(["no-such-program"])).rejects.toThrow(NotFoundError);
   await expect(commands.run(["no-such-program"])).rejects.toThrow(/no-such-program.*not found/);
+  await expect(commands.run("true", { cwd: "no/folder" })).rejects.toThrow(
+    'Cannot run "true": there is no folder "no/folder"',
+  );
 });
 
 test("timeoutMs kills the command with all it has started", async () => {
