@@ -2,15 +2,16 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
-import { InvalidArgumentError, NotFoundError } from "../errors.ts";
+import { InvalidArgumentError, NotFoundError, UnsupportedError } from "../errors.ts";
 import { errorOfConnect } from "../inside/connecterrors.ts";
 import type { Inside } from "../inside/inside.ts";
 import { repeating } from "../inside/repeat.ts";
 import { collect } from "./collect.ts";
 import { type Control, controlOf } from "./control.ts";
 import { eventsOf, type ProcessEvent } from "./events.ts";
-import { eventsOfExec, lacksRuntime, startByExec } from "./exec.ts";
+import { argvOf, eventsOfExec, lacksRuntime, startByExec } from "./exec.ts";
 import { handleOf } from "./handle.ts";
+import { eventsOfLegacy } from "./legacy.ts";
 import type { CommandHandle, CommandInfo, CommandOptions, CommandResult, Commands, RunOptions } from "./types.ts";
 
 /** Makes them. */
@@ -47,27 +48,35 @@ export function createCommands(inside: Inside): Commands {
 const clientOf = ({ transport }: Inside) => createClient(ProcessesService, transport);
 
 async function runThrough(inside: Inside, command: string | string[], options: RunOptions): Promise<CommandResult> {
-  if (inside.known.runtime === false) return await runByExec(inside, command, options);
+  if (inside.known.runtime === false) return await runWithout(inside, command, options);
   try {
     return await runByRuntime(inside, command, options);
   } catch (error) {
-    if (await lacksRuntime(inside, error)) return await runByExec(inside, command, options);
+    if (await lacksRuntime(inside, error)) return await runWithout(inside, command, options);
     throw error;
   }
 }
 
-/** Runs it without a runtime; a call that gives up leaves it to itself. */
-async function runByExec(inside: Inside, command: string | string[], options: RunOptions): Promise<CommandResult> {
-  const { stdin, timeoutMs, signal } = options;
+/** Runs it without hookbox's runtime; a call that gives up leaves it to itself. */
+async function runWithout(inside: Inside, command: string | string[], options: RunOptions): Promise<CommandResult> {
+  const { stdin, signal } = options;
   const action = `run ${wordsFor(command)}`;
-  const session = await startByExec(inside.route, command, { ...options, stdin: stdin !== undefined });
-  if (stdin !== undefined && stdin !== true) feed(session, stdin).catch(() => {});
-  try {
-    return await collect(eventsOfExec(session, action, timeoutMs), { ...options, action, object: inside.object });
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
+  if (inside.route.exec) {
+    const session = await startByExec(inside.route, command, { ...options, stdin: stdin !== undefined });
+    if (stdin !== undefined && stdin !== true) feed(session, stdin).catch(() => {});
+    const events = eventsOfExec(session, action, options.timeoutMs);
+    return await collect(events, { ...options, action, object: inside.object }).catch((error) => {
+      signal?.throwIfAborted();
+      throw error;
+    });
   }
+  if (stdin !== undefined) {
+    throw new UnsupportedError(`Cannot ${action}: the runtime in the sandbox takes no input`, {
+      object: inside.object,
+    });
+  }
+  const events = eventsOfLegacy(inside, argvOf(command, options), action, options);
+  return await collect(events, { ...options, action, object: inside.object });
 }
 
 /** Runs it to its end; a call that gives up kills it. */

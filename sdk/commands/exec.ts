@@ -9,12 +9,13 @@ import type { CommandOptions } from "./types.ts";
 const PROBE_MS = 5000;
 
 /**
- * Tells whether a call failed because nothing of ours runs inside, and the API server can run commands instead. Asks only
- * where nothing inside has ever answered.
+ * Tells whether a call failed because hookbox's runtime is not inside: something else answers there, or nothing ever has,
+ * which is asked once more.
  */
 export async function lacksRuntime({ route, known }: Inside, error: unknown): Promise<boolean> {
-  const mayLack = error instanceof ConnectionError || error instanceof UnsupportedError;
-  if (!mayLack || !route.exec || known.runtime !== undefined) return false;
+  // Runtimes of others may have files and health on the same port.
+  if (error instanceof UnsupportedError) known.runtime = false;
+  if (known.runtime !== undefined || !(error instanceof ConnectionError)) return known.runtime === false;
   const answers = await route.fetch(RUNTIME_PORT, "/v1/health", { signal: AbortSignal.timeout(PROBE_MS) })
     .then(async (answer) => (await answer.text(), answer.status !== 404), () => false);
   known.runtime = answers;
@@ -58,7 +59,7 @@ export async function* eventsOfExec(
 }
 
 /** A shell changes the folder, `env` sets variables: the API server can do neither. */
-function argvOf(command: string | string[], { cwd, env = {} }: Pick<CommandOptions, "cwd" | "env">): string[] {
+export function argvOf(command: string | string[], { cwd, env = {} }: Pick<CommandOptions, "cwd" | "env">): string[] {
   const argv = typeof command === "string" ? ["/bin/sh", "-c", command] : command;
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const withEnv = variables.length > 0 ? ["env", ...variables, ...argv] : argv;

@@ -77,8 +77,9 @@ export interface CommandInfo {
 /**
  * Commands of one sandbox.
  *
- * In a sandbox without hookbox's runtime, and with the API server at hand, commands that are waited for run as those of
- * `kubectl exec` do: in the first container, and who gives up leaves them running.
+ * In a sandbox without hookbox's runtime, commands that are waited for run as those of `kubectl exec` do, in the first
+ * container, or through a router by `POST /execute` of the contract's example runtime. Who gives up leaves them running,
+ * and nothing runs in the background.
  */
 export interface Commands {
   /** Runs a command in the background: returns once it has started. */

@@ -60,7 +60,7 @@ export function createPTY(inside: Inside): PTY {
       try {
         return await openByRuntime(inside, options);
       } catch (error) {
-        if (await lacksRuntime(inside, error)) return await openByExec(inside, options);
+        if (inside.route.exec && await lacksRuntime(inside, error)) return await openByExec(inside, options);
         throw error;
       }
     },

@@ -1,0 +1,58 @@
+/** Commands of sandboxes whose runtime takes nothing but whole commands: `POST /execute` of the contract's examples. @module */
+import * as z from "zod";
+import { SandboxError, TimeoutError, UnsupportedError } from "../errors.ts";
+import { errorOfAnswer } from "../inside/answers.ts";
+import type { Inside } from "../inside/inside.ts";
+import type { ProcessEvent } from "./events.ts";
+import type { CommandOptions } from "./types.ts";
+
+/** Source: Agent Sandbox API, section 9.1. */
+const PORT = 8888;
+const answerSchema = z.object({ stdout: z.string(), stderr: z.string(), exit_code: z.number() });
+
+/**
+ * Runs a command, once; all of its output comes at its end. At the limit it throws, and the command may go on.
+ *
+ * @throws {UnsupportedError} if nothing there takes commands
+ */
+export async function* eventsOfLegacy(
+  { route, object }: Inside,
+  argv: string[],
+  action: string,
+  { timeoutMs, signal }: Pick<CommandOptions, "timeoutMs" | "signal">,
+): AsyncGenerator<ProcessEvent> {
+  const limit = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
+  const signals = [signal, limit].filter((one) => one !== undefined);
+  const body = JSON.stringify({ command: argv.map(quoted).join(" ") });
+  const headers = { "Content-Type": "application/json" };
+  try {
+    const answer = await route.fetch(PORT, "/execute", {
+      method: "POST",
+      headers,
+      body,
+      signal: AbortSignal.any(signals),
+    });
+    if (answer.status === 404 || answer.status === 405) {
+      const remedy = "Use an image with hookbox's runtime, or a client that reaches the API server.";
+      throw new UnsupportedError(`Cannot ${action}: nothing in the sandbox takes commands`, { object, remedy });
+    }
+    if (!answer.ok) throw await errorOfAnswer(answer, action, object);
+    const { stdout, stderr, exit_code: exitCode } = answerSchema.parse(await answer.json());
+    const encoder = new TextEncoder();
+    yield { type: "output", stream: "stdout", bytes: encoder.encode(stdout) };
+    yield { type: "output", stream: "stderr", bytes: encoder.encode(stderr) };
+    yield { type: "end", exitCode, signal: "", timedOut: false };
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (limit?.aborted) {
+      throw new TimeoutError(`Cannot ${action}: it took longer than ${timeoutMs} ms`, { object, cause: error });
+    }
+    if (error instanceof SandboxError) throw error;
+    throw new SandboxError("INTERNAL", `Cannot ${action}: the answer makes no sense`, { object, cause: error });
+  }
+}
+
+/** A word as a shell reads it, which is how the other side splits the command. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,83 @@
+/** Commands in sandboxes that have another runtime inside, or none. @module */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { createCommands } from "../../../sdk/commands/commands.ts";
+import { ConnectionError, TimeoutError, UnsupportedError } from "../../../sdk/errors.ts";
+import { createInside } from "../../../sdk/inside/inside.ts";
+import type { ExecRequest, Route } from "../../../sdk/route/route.ts";
+import { makeRoot } from "../../runtime/folders.ts";
+import { startTestRuntime } from "../../runtime/servers.ts";
+import { localRoute, OBJECT } from "../localroute.ts";
+
+/** A server of nothing: 404 for everything. */
+async function empty(): Promise<number> {
+  const server = createServer((_, response) => response.writeHead(404).end("{}"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** A route whose ports are these; all others are the first. */
+function routeOf(ports: Record<number, number>, more: Partial<Route> = {}): Route {
+  const byPort = (port: number) => localRoute(ports[port] ?? 0);
+  return { ...localRoute(0), fetch: (port, path, request) => byPort(port).fetch(port, path, request), ...more };
+}
+
+test("through a router to a runtime that takes whole commands alone", async () => {
+  const { root } = await makeRoot({ "sub/a": "" });
+  const runtime = await startTestRuntime(root.path);
+  onTestFinished(() => runtime.stop());
+  const route = routeOf({ 8080: await empty(), 8888: runtime.port });
+  const commands = createCommands(createInside(route, OBJECT, undefined));
+  expect(await commands.run('echo "it\'s $COLOUR"; ls; exit 3', { env: { COLOUR: "red" }, cwd: "sub" })).toEqual({
+    exitCode: 3,
+    signal: undefined,
+    stdout: "it's red\na\n",
+    stderr: "",
+    truncated: false,
+  });
+  expect((await commands.run(["printf", "%s|", "a b", "$HOME", "'"])).stdout).toBe("a b|$HOME|'|");
+  await expect(commands.run("cat", { stdin: "x" })).rejects.toBeInstanceOf(UnsupportedError);
+  await expect(commands.run("sleep 5", { timeoutMs: 200 })).rejects.toBeInstanceOf(TimeoutError);
+  const stop = new AbortController();
+  const running = commands.run("sleep 5", { signal: stop.signal });
+  stop.abort(new Error("enough"));
+  await expect(running).rejects.toThrow("enough");
+});
+
+test("nothing takes commands", async () => {
+  const port = await empty();
+  const commands = createCommands(createInside(routeOf({ 8080: port, 8888: port }), OBJECT, undefined));
+  await expect(commands.run("true")).rejects.toThrow(/nothing in the sandbox takes commands/);
+});
+
+test("where the API server is at hand it runs them, also where nobody listens; the runtime is asked for once", async () => {
+  const asked: ExecRequest[] = [];
+  let probes = 0;
+  const exec: Route["exec"] = (request) => {
+    asked.push(request);
+    const events = (async function* () {
+      yield { type: "output" as const, stream: "stdout" as const, bytes: new TextEncoder().encode("out") };
+      yield { type: "end" as const, exitCode: 2 };
+    })();
+    return Promise.resolve({
+      events,
+      write: async () => {},
+      closeStdin: async () => {},
+      resize: async () => {},
+      close: () => {},
+    });
+  };
+  const fetch: Route["fetch"] = () => {
+    probes++;
+    return Promise.reject(new ConnectionError("Cannot reach it", { mayHaveArrived: false }));
+  };
+  const commands = createCommands(createInside(routeOf({}, { exec, fetch }), OBJECT, undefined));
+  const options = { env: { A: "1" }, cwd: "/tmp" };
+  expect(await commands.run(["id", "-u"], options)).toMatchObject({ exitCode: 2, stdout: "out" });
+  expect(asked[0]?.command).toEqual(["/bin/sh", "-c", 'cd "$0" && exec "$@"', "/tmp", "env", "A=1", "id", "-u"]);
+  const before = probes;
+  await commands.run("true");
+  expect(probes).toBe(before);
+});
