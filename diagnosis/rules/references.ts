@@ -2,12 +2,14 @@
 import type { Code } from "../catalogue.ts";
 import { containersOf, waitingEvidence } from "../containers.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
+import { isPassing } from "../passing.ts";
 import { change } from "../remedy.ts";
 import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
 
 /** A container's variables or settings cannot be made: `CreateContainerConfigError`. */
 export function containerConfig(scene: PodScene): Cause | undefined {
-  const container = containersOf(scene).find(({ reason }) => reason === "CreateContainerConfigError");
+  const container = containersOf(scene)
+    .find(({ reason, message }) => reason === "CreateContainerConfigError" && !isPassing(message));
   if (!container) return undefined;
   const { message, title, field } = container;
   const evidence = waitingEvidence(scene, container);
@@ -33,7 +35,7 @@ export function mounts(scene: PodScene): Cause | undefined {
   const { pod, podRef, facts } = scene;
   const waits = containersOf(scene).some(({ reason }) => /^(ContainerCreating|PodInitializing)$/.test(reason));
   const event = eventsOf(facts, podRef, pod.metadata.uid)
-    .filter(({ message }) => !PASSING.test(message))
+    .filter(({ message }) => !isPassing(message))
     .find(({ reason }) => reason === "FailedMount" || reason === "FailedAttachVolume");
   if (!waits || !event) return undefined;
   const missing = missingCause(scene, event.message, eventEvidence(event), change(scene, "or change", "volumes"));
@@ -45,9 +47,6 @@ export function mounts(scene: PodScene): Cause | undefined {
     since: event.first,
   });
 }
-
-/** A kubelet that has much to do says so and tries again. */
-const PASSING = /failed to sync (?:secret|configmap) cache/;
 
 /** Reads whose absence the kubelet complains of. Source: k8s.io/kubernetes pkg/kubelet and pkg/volume, 1.36. */
 const MISSING = /\b(secret|configmap) "([^"]+)" not found/i;

@@ -1,6 +1,7 @@
 /** The condition ContainersFailing of a Sandbox: what its Pod waits for, and will go on waiting for. @module */
 import type { ContainersFailingReason } from "../../api/sandbox.ts";
 import { findCondition, type Verdict } from "../../lib/conditions.ts";
+import { isPassing } from "../../diagnosis/passing.ts";
 import type { ContainerStatus } from "../../lib/pods.ts";
 import type { View } from "./view.ts";
 
@@ -34,6 +35,7 @@ export function containersFailingVerdict({ pod, sandbox }: View): Verdict<"Conta
 
 function reasonOf({ state }: ContainerStatus): ContainersFailingReason | undefined {
   const waiting = state?.waiting?.reason ?? "";
+  if (isPassing(state?.waiting?.message ?? "")) return undefined;
   const reasons = Object.keys(WAITING) as ContainersFailingReason[];
   return reasons.find((reason) => WAITING[reason].includes(waiting));
 }

@@ -99,6 +99,9 @@ test("11. after a resume podIPs are the new Pod's, no later than Ready", async (
   await ns.patch("sandbox", before.sandbox, { spec: { operatingMode: "Suspended" } });
   await ns.until("pod", before.pod, (pod) => pod === undefined);
   await untilReady(ns, before.claim, "SandboxSuspended");
+  // Suspension is said as soon as it begins; the addresses go with the Pod.
+  await ns.until("sandbox", before.sandbox, ({ status }) => status.podIPs === undefined);
+  await ns.until("sandboxclaim", before.claim, ({ status }) => status.sandbox.podIPs === undefined);
   program.goOn();
   expect(await program.next()).toEqual({ ip: null, status: ["SandboxNotReady", expect.any(String)] });
   await ns.patch("sandbox", before.sandbox, { spec: { operatingMode: "Running" } });

@@ -68,6 +68,12 @@ const cases: Case[] = [
     says: '"token"',
   },
   {
+    name: "a kubelet that has much to do",
+    facts: stuck("CreateContainerConfigError", "failed to sync configmap cache: timed out waiting for the condition"),
+    want: ["Starting", "Sandbox/demo", false],
+    says: "starting",
+  },
+  {
     name: "a ConfigMap for a volume",
     facts: creating('MountVolume.SetUp failed for volume "cfg" : configmap "cfg" not found'),
     want: ["ConfigMapNotFound", "ConfigMap/cfg", true],

@@ -42,8 +42,9 @@ describe.runIf(inject("nodes") === "real")("a router that is killed while it wak
       expect(tally(outcomes)).toEqual({ 200: SANDBOXES * EACH });
       expect(outcomes.filter(({ isSame }) => !isSame)).toEqual([]);
       expect(await other.metric("sandbox_router_wakes_total")).toBe(SANDBOXES - WOKEN);
-      for (const sandbox of await ns.list("sandbox")) {
-        expect(isReady(sandbox)).toBe(true);
+      for (const name of names) {
+        // The router sees the Pod become Ready, the Sandbox says so a moment later.
+        const sandbox = await ns.until("sandbox", name, isReady);
         expect(sandbox).toMatchObject({ metadata: { generation: 2 }, spec: { operatingMode: "Running" } });
       }
       expect(await ns.list("pod")).toHaveLength(SANDBOXES);

@@ -53,6 +53,17 @@ test.for([
   { name: "all run", statuses: [running("main")], want: undefined },
   { name: "one has ended, and is about to start again", statuses: [ended("main")], want: undefined },
   { name: "one waits, nobody says for what", statuses: [waiting("main")], want: undefined },
+  {
+    name: "the kubelet has much to do, and tries again by itself",
+    statuses: [
+      waiting(
+        "main",
+        "CreateContainerConfigError",
+        "failed to sync configmap cache: timed out waiting for the condition",
+      ),
+    ],
+    want: undefined,
+  },
   { name: "no statuses", statuses: [], want: undefined },
   {
     name: "the second of two fails",
