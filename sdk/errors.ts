@@ -33,7 +33,7 @@ export interface ErrorDetails {
 /** Any failure of the SDK. An aborted call throws its signal's reason instead. */
 export class SandboxError extends Error {
   override readonly name: string = "SandboxError";
-  readonly code: ErrorCode;
+  readonly code: ErrorCode = "INTERNAL";
   /** Why, in one word; undefined if nobody said. */
   readonly reason: string | undefined;
   /** The object that the cause lies in; undefined if it lies in none. */
@@ -41,9 +41,8 @@ export class SandboxError extends Error {
   /** What to do about it; undefined if there is nothing to say. */
   readonly remedy: string | undefined;
 
-  constructor(code: ErrorCode, message: string, { reason, object, remedy, cause }: ErrorDetails = {}) {
+  constructor(message: string, { reason, object, remedy, cause }: ErrorDetails = {}) {
     super(remedy === undefined ? message : `${message}. ${remedy}`, cause === undefined ? {} : { cause });
-    this.code = code;
     this.reason = reason;
     this.object = object;
     this.remedy = remedy;
@@ -53,17 +52,13 @@ export class SandboxError extends Error {
 /** An argument makes no sense, or does not fit the others. Nothing was sent. */
 export class InvalidArgumentError extends SandboxError {
   override readonly name: string = "InvalidArgumentError";
-  constructor(message: string, details?: ErrorDetails) {
-    super("INVALID_ARGUMENT", message, details);
-  }
+  override readonly code: ErrorCode = "INVALID_ARGUMENT";
 }
 
 /** What was asked for does not exist. */
 export class NotFoundError extends SandboxError {
   override readonly name: string = "NotFoundError";
-  constructor(message: string, details?: ErrorDetails) {
-    super("NOT_FOUND", message, details);
-  }
+  override readonly code: ErrorCode = "NOT_FOUND";
 }
 
 /** There is no sandbox of that name. */
@@ -79,37 +74,32 @@ export class FileNotFoundError extends NotFoundError {
 /** Something else is there already, or has changed meanwhile. */
 export class ConflictError extends SandboxError {
   override readonly name: string = "ConflictError";
-  constructor(message: string, details?: ErrorDetails) {
-    super("CONFLICT", message, details);
-  }
+  override readonly code: ErrorCode = "CONFLICT";
 }
 
 /** Nobody knows who asks: a token or certificate is missing or no longer good. */
 export class AuthenticationError extends SandboxError {
   override readonly name: string = "AuthenticationError";
-  constructor(message: string, details?: ErrorDetails) {
-    super("UNAUTHENTICATED", message, details);
-  }
+  override readonly code: ErrorCode = "UNAUTHENTICATED";
 }
 
 /** Who asks may not do that. */
 export class AuthorizationError extends SandboxError {
   override readonly name: string = "AuthorizationError";
-  constructor(message: string, details?: ErrorDetails) {
-    super("PERMISSION_DENIED", message, details);
-  }
+  override readonly code: ErrorCode = "PERMISSION_DENIED";
 }
 
 /** Too much was asked for at once; later it will do. */
 export class RateLimitError extends SandboxError {
   override readonly name: string = "RateLimitError";
+  override readonly code: ErrorCode = "RATE_LIMITED";
   /** How long to wait, in milliseconds; undefined if nobody said. */
   readonly retryAfterMs: number | undefined;
   constructor(
     message: string,
     { retryAfterMs, ...details }: ErrorDetails & { retryAfterMs?: number | undefined } = {},
   ) {
-    super("RATE_LIMITED", message, details);
+    super(message, details);
     this.retryAfterMs = retryAfterMs;
   }
 }
@@ -117,25 +107,19 @@ export class RateLimitError extends SandboxError {
 /** The sandbox's disk is full, or a file is larger than the runtime takes. */
 export class NotEnoughSpaceError extends SandboxError {
   override readonly name: string = "NotEnoughSpaceError";
-  constructor(message: string, details?: ErrorDetails) {
-    super("NO_SPACE", message, details);
-  }
+  override readonly code: ErrorCode = "NO_SPACE";
 }
 
 /** It took longer than the caller's limit. `reason` is what it waited for where that is known. */
 export class TimeoutError extends SandboxError {
   override readonly name: string = "TimeoutError";
-  constructor(message: string, details?: ErrorDetails) {
-    super("TIMEOUT", message, details);
-  }
+  override readonly code: ErrorCode = "TIMEOUT";
 }
 
 /** The sandbox cannot become Ready, however long one waits: `reason`, `object` and `remedy` are those of `why`. */
 export class SandboxFailedError extends SandboxError {
   override readonly name: string = "SandboxFailedError";
-  constructor(message: string, details?: ErrorDetails) {
-    super("FAILED", message, details);
-  }
+  override readonly code: ErrorCode = "FAILED";
 }
 
 /** The pool or the template is missing, or refuses what was asked for. */
@@ -146,13 +130,14 @@ export class TemplateError extends SandboxFailedError {
 /** Nobody answers, or a connection broke. */
 export class ConnectionError extends SandboxError {
   override readonly name: string = "ConnectionError";
+  override readonly code: ErrorCode = "UNAVAILABLE";
   /** Whether the request can have arrived, so that what it asked for may have happened. */
   readonly mayHaveArrived: boolean;
   constructor(
     message: string,
     { mayHaveArrived = true, ...details }: ErrorDetails & { mayHaveArrived?: boolean } = {},
   ) {
-    super("UNAVAILABLE", message, details);
+    super(message, details);
     this.mayHaveArrived = mayHaveArrived;
   }
 }
@@ -160,7 +145,5 @@ export class ConnectionError extends SandboxError {
 /** What runs inside the sandbox, or the way to it, cannot do that. */
 export class UnsupportedError extends SandboxError {
   override readonly name: string = "UnsupportedError";
-  constructor(message: string, details?: ErrorDetails) {
-    super("UNSUPPORTED", message, details);
-  }
+  override readonly code: ErrorCode = "UNSUPPORTED";
 }

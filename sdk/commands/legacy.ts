@@ -48,7 +48,7 @@ export async function* eventsOfLegacy(
       throw new TimeoutError(`Cannot ${action}: it took longer than ${timeoutMs} ms`, { object, cause: error });
     }
     if (error instanceof SandboxError) throw error;
-    throw new SandboxError("INTERNAL", `Cannot ${action}: the answer makes no sense`, { object, cause: error });
+    throw new SandboxError(`Cannot ${action}: the answer makes no sense`, { object, cause: error });
   }
 }
 

@@ -80,7 +80,7 @@ export function errorOfKube(answer: Answer, { action, object }: Pick<Asked, "act
       return new TimeoutError(message, details);
   }
   if (answer.status >= 500) return new ConnectionError(message, details);
-  return new SandboxError("INTERNAL", message, details);
+  return new SandboxError(message, details);
 }
 
 /** A 404 of a whole collection says that the CRD is missing. */

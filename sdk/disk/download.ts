@@ -67,7 +67,7 @@ async function downloadFolder(
     await unpackInto(bodyOf(answer, inside, action, signal), { folder: await realpath(localPath), filter, tally });
   } catch (error) {
     if (!(error instanceof BadTarError)) throw error;
-    throw new SandboxError("INTERNAL", `Cannot ${action}: ${error.message}`, {
+    throw new SandboxError(`Cannot ${action}: ${error.message}`, {
       object: inside.object,
       reason: "BAD_ARCHIVE",
       cause: error,

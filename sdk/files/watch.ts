@@ -120,7 +120,7 @@ function wireEvent(line: string, { object }: Inside, action: string): WireEvent 
   try {
     return wireSchema.parse(JSON.parse(line));
   } catch (cause) {
-    throw new SandboxError("INTERNAL", `Cannot ${action}: the answer is none of hookbox's runtime`, { object, cause });
+    throw new SandboxError(`Cannot ${action}: the answer is none of hookbox's runtime`, { object, cause });
   }
 }
 

@@ -47,7 +47,7 @@ export async function errorOfAnswer(answer: Response, action: string, object: Ob
     case 504:
       return new TimeoutError(message, details);
   }
-  return new SandboxError("INTERNAL", message, details);
+  return new SandboxError(message, details);
 }
 
 /** 404 without a code is the router's, or of something else that listens there. */

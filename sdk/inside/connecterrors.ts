@@ -63,7 +63,7 @@ function ofCode(code: Code, message: string, details: ErrorDetails): SandboxErro
     case Code.Unavailable:
       return new ConnectionError(message, details);
   }
-  return new SandboxError("INTERNAL", message, details);
+  return new SandboxError(message, details);
 }
 
 /** As the runtime's other answers spell it: `NOT_FOUND`. */
