@@ -1,18 +1,47 @@
-/** Adds up vitest's JSON reports into the line that closes a CI run. A step that failed without a test counts as one. @module */
+/** Closes a CI run: names what failed in vitest's JSON reports, and counts. A step that failed without a test counts as one. @module */
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import process from "node:process";
 
+interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly testResults: readonly Suite[];
+}
+
+interface Suite {
+  readonly name: string;
+  readonly status: string;
+  readonly message: string;
+  readonly assertionResults: readonly Result[];
+}
+
+interface Result {
+  readonly fullName: string;
+  readonly status: string;
+  readonly failureMessages: readonly string[];
+}
+
+const shownLines = 20;
+
 const [directory = ".", ...failedSteps] = process.argv.slice(2);
-let passed = 0;
-let failed = 0;
-for (const file of readdirSync(directory).filter((name) => name.endsWith(".json"))) {
-  const report = JSON.parse(readFileSync(join(directory, file), "utf8"));
-  passed += report.numPassedTests;
-  failed += report.numFailedTests;
+const reports = readdirSync(directory).filter((name) => name.endsWith(".json"))
+  .map((name): Report => JSON.parse(readFileSync(join(directory, name), "utf8")));
+
+for (const suite of reports.flatMap(({ testResults }) => testResults)) {
+  const file = relative(process.cwd(), suite.name);
+  const failures = suite.assertionResults.filter(({ status }) => status === "failed");
+  for (const { fullName, failureMessages } of failures) print(`${file}: ${fullName}`, failureMessages.join("\n"));
+  if (suite.status === "failed" && failures.length === 0) print(file, suite.message);
 }
 if (failedSteps.length > 0) process.stdout.write(`failed: ${failedSteps.join(", ")}\n`);
+const passed = reports.reduce((sum, { numPassedTests }) => sum + numPassedTests, 0);
 // A suite that breaks before its first test leaves no failed test behind.
-failed = Math.max(failed, failedSteps.length);
+const failed = Math.max(reports.reduce((sum, { numFailedTests }) => sum + numFailedTests, 0), failedSteps.length);
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exitCode = failed > 0 ? 1 : 0;
+
+function print(title: string, message: string): void {
+  const lines = message.split("\n").slice(0, shownLines);
+  process.stdout.write(`✗ ${title}\n${lines.map((line) => `    ${line}\n`).join("")}\n`);
+}
