@@ -1,9 +1,9 @@
 /** Reads names for completion: quickly, or not at all. Never throws. @module */
-import { delimiter } from "node:path";
 import { type Api, pathOf } from "../../kube/api.ts";
+import { readContexts } from "../../kube/kubeconfig.ts";
 import { controllerOf, type KubeObject } from "../../lib/objects.ts";
 import { CLAIM, type Kind, KINDS, SANDBOX } from "../cluster/kinds.ts";
-import { findKubeconfig, readContexts } from "../cluster/kubeconfig.ts";
+import { kubeconfigPlaces } from "../cluster/kubeconfig.ts";
 import type { World } from "../world.ts";
 import type { Need } from "./need.ts";
 
@@ -37,8 +37,7 @@ async function listed(api: Api, path: Parameters<typeof pathOf>[0], signal: Abor
 }
 
 function contextsOf({ env }: World, where: Need["where"]): string[] {
-  const named = where.kubeconfig ? [where.kubeconfig] : env["KUBECONFIG"]?.split(delimiter).filter(Boolean);
-  const files = named ?? [findKubeconfig({ kubeconfig: undefined }, env)?.path ?? ""];
+  const files = where.kubeconfig ? [where.kubeconfig] : kubeconfigPlaces(env);
   return unique(files.flatMap((file) => {
     try {
       return readContexts(file).names;

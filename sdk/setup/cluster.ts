@@ -1,10 +1,9 @@
 /** Finds the cluster: a kubeconfig, or the Pod this runs in. Node and Deno; loaded when it is first needed. @module */
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
 import type { Api } from "../../kube/api.ts";
 import { connect } from "../../kube/connection.ts";
-import { type Credentials, kubeconfigCredentials, podCredentials } from "../../kube/credentials.ts";
+import { clusterCredentials, type Credentials } from "../../kube/credentials.ts";
+import { chooseKubeconfig, type Chosen, homeKubeconfig, listedKubeconfigs } from "../../kube/kubeconfig.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { variable } from "./environment.ts";
 import type { ClientOptions } from "./options.ts";
@@ -23,31 +22,35 @@ export interface Cluster {
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 /** Finds it; sends nothing. @throws {InvalidArgumentError} if there is none, or its file cannot be read */
-export async function findCluster({ kubeconfig, context }: ClientOptions, userAgent: string): Promise<Cluster> {
-  const { path, isInside } = placeOf(kubeconfig);
-  const credentials = await credentialsOf(path, context);
+export async function findCluster(options: ClientOptions, userAgent: string): Promise<Cluster> {
+  const { credentials, isInside } = await credentialsOf(options);
   const api = connect(credentials, { userAgent, signal: new AbortController().signal });
   return { api, credentials, namespace: credentials.namespace, isInside };
 }
 
 /** As kubectl looks, but a Pod's own account comes before a file in the home folder. */
-function placeOf(kubeconfig: string | undefined): { path?: string; isInside: boolean } {
-  const named = kubeconfig ?? variable("KUBECONFIG")?.split(delimiter).find((file) => file !== "" && existsSync(file));
-  if (named !== undefined) return { path: named, isInside: false };
+function placeOf({ kubeconfig, context }: ClientOptions): { chosen?: Chosen; isInside: boolean } {
+  if (kubeconfig !== undefined) return { chosen: { path: kubeconfig, context }, isInside: false };
+  const env = { KUBECONFIG: variable("KUBECONFIG"), HOME: variable("HOME") };
+  const listed = listedKubeconfigs(env);
+  const chosen = chooseKubeconfig(listed, context);
+  if (chosen) return { chosen, isInside: false };
   if (variable("KUBERNETES_SERVICE_HOST") && existsSync(SERVICE_ACCOUNT_TOKEN)) return { isInside: true };
-  const home = join(homedir(), ".kube", "config");
-  if (existsSync(home)) return { path: home, isInside: false };
-  throw new InvalidArgumentError("Cannot find a cluster: there is no kubeconfig, and this is no Pod", {
+  const home = homeKubeconfig(env);
+  const own = listed.length > 0 ? undefined : chooseKubeconfig([home], context);
+  if (own) return { chosen: own, isInside: false };
+  const missing = (listed.length > 0 ? listed : [home]).join(" nor ");
+  throw new InvalidArgumentError(`Cannot find a cluster: there is no ${missing}, and this is no Pod`, {
     remedy: "Give the option `kubeconfig`, or set KUBECONFIG.",
   });
 }
-
-async function credentialsOf(path: string | undefined, context: string | undefined): Promise<Credentials> {
+async function credentialsOf(options: ClientOptions): Promise<{ credentials: Credentials; isInside: boolean }> {
   try {
-    return path === undefined ? podCredentials() : await kubeconfigCredentials(path, context);
+    const { chosen, isInside } = placeOf(options);
+    const credentials = await clusterCredentials({ kubeconfig: chosen?.path, context: chosen?.context });
+    return { credentials, isInside };
   } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error), {
-      cause: error,
-    });
+    if (error instanceof InvalidArgumentError) throw error;
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
