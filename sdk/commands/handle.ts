@@ -1,5 +1,6 @@
 /** The handle of a command that runs in the background. @module */
 import type { Inside } from "../inside/inside.ts";
+import { streamOf } from "../inside/streams.ts";
 import { collect, type Collecting, textOf } from "./collect.ts";
 import { controlOf } from "./control.ts";
 import { eventsOf } from "./events.ts";
@@ -9,6 +10,11 @@ import type { CommandHandle, CommandOutput } from "./types.ts";
 export function handleOf(inside: Inside, processId: number, action: string): CommandHandle {
   const { write, closeStdin, kill } = controlOf(inside, processId);
   const events = (signal?: AbortSignal) => eventsOf(inside, { processId }, action, signal);
+  const read = (stream: CommandOutput["stream"]): ReadableStream<string> => {
+    const unwanted = new AbortController();
+    const texts = textsOf(outputOf(events(unwanted.signal)), stream);
+    return streamOf(texts, { onCancel: () => unwanted.abort() });
+  };
   return {
     processId,
     write,
@@ -19,10 +25,10 @@ export function handleOf(inside: Inside, processId: number, action: string): Com
       return await collect(events(signal), collecting);
     },
     get stdout() {
-      return streamOf(outputOf(events()), "stdout");
+      return read("stdout");
     },
     get stderr() {
-      return streamOf(outputOf(events()), "stderr");
+      return read("stderr");
     },
     [Symbol.asyncIterator]: () => outputOf(events())[Symbol.asyncIterator](),
   };
@@ -32,17 +38,9 @@ async function* outputOf(events: ReturnType<typeof eventsOf>): AsyncGenerator<Co
   for await (const piece of textOf(events)) if (piece.stream !== "lost") yield piece as CommandOutput;
 }
 
-function streamOf(output: AsyncGenerator<CommandOutput>, stream: CommandOutput["stream"]): ReadableStream<string> {
-  return new ReadableStream<string>({
-    async pull(controller) {
-      for (;;) {
-        const { done, value } = await output.next();
-        if (done) return controller.close();
-        if (value.stream === stream) return controller.enqueue(value.text);
-      }
-    },
-    async cancel() {
-      await output.return(undefined);
-    },
-  });
+async function* textsOf(
+  output: AsyncIterable<CommandOutput>,
+  wanted: CommandOutput["stream"],
+): AsyncGenerator<string> {
+  for await (const { stream, text } of output) if (stream === wanted) yield text;
 }

@@ -6,6 +6,7 @@ import { createCommands } from "../../../sdk/commands/commands.ts";
 import { CommandExitError } from "../../../sdk/commands/exiterror.ts";
 import { InvalidArgumentError, NotFoundError, TimeoutError } from "../../../sdk/errors.ts";
 import { createInside } from "../../../sdk/inside/inside.ts";
+import type { Route } from "../../../sdk/route/route.ts";
 import { eventually } from "../../runtime/eventually.ts";
 import { breakingProxy } from "../breakingproxy.ts";
 import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
@@ -129,6 +130,27 @@ test("a background command: output by iteration, streams and wait, input, kill",
   expect(await handle.wait()).toMatchObject({ exitCode: -1, signal: "SIGTERM", stdout: "ready\n", stderr: "got it\n" });
   expect(await again.kill()).toBe(false);
   await expect(commands.connect(999_999)).rejects.toBeInstanceOf(NotFoundError);
+});
+
+test("who leaves a stream of a silent command ends its connection; the command goes on", async () => {
+  const { inside } = await commandsOf();
+  const signals: (AbortSignal | undefined)[] = [];
+  const route: Route = {
+    ...inside.route,
+    fetch: (port, path, request) => {
+      signals.push(request?.signal);
+      return inside.route.fetch(port, path, request);
+    },
+  };
+  const commands = createCommands(createInside(route, OBJECT, undefined));
+  const handle = await commands.run("echo ready; sleep 600", { background: true });
+  const reader = handle.stdout.getReader();
+  expect(await reader.read()).toEqual({ done: false, value: "ready\n" });
+  const rest = reader.read();
+  await reader.cancel();
+  expect(await rest).toEqual({ done: true, value: undefined });
+  expect(signals.at(-1)?.aborted).toBe(true);
+  expect(await handle.kill()).toBe(true);
 });
 
 test("a command runs once and loses nothing, though every connection breaks", async () => {
