@@ -12,6 +12,7 @@ import { refOf, type Target, wordsFor } from "./control/target.ts";
 import { InvalidArgumentError, SandboxNotFoundError } from "./errors.ts";
 import { createFiles, type Files } from "./files/files.ts";
 import { createFS, type SandboxFS } from "./files/fs.ts";
+import type { CallOptions } from "./inside/calloptions.ts";
 import { createInside } from "./inside/inside.ts";
 import type { SandboxInfo, WaitOptions } from "./options.ts";
 import { createPTY, type PTY } from "./pty/pty.ts";
@@ -74,7 +75,7 @@ export class SandboxHandle implements AsyncDisposable {
   }
 
   /** Reads how it is. @throws {SandboxNotFoundError} if it is gone */
-  async getInfo({ signal }: { signal?: AbortSignal } = {}): Promise<SandboxInfo> {
+  async getInfo({ signal }: CallOptions = {}): Promise<SandboxInfo> {
     const { around, target } = this.#parts;
     const holding = await readIfAny<Holding>(await around.api(), target, signal);
     if (holding) return infoOf(holding);
@@ -82,20 +83,20 @@ export class SandboxHandle implements AsyncDisposable {
   }
 
   /** Finds out why it is as it is: the root cause, the evidence, and what to do. */
-  async why({ signal }: { signal?: AbortSignal } = {}): Promise<Finding> {
+  async why({ signal }: CallOptions = {}): Promise<Finding> {
     const { around, target } = this.#parts;
     return await around.why(target, signal);
   }
 
   /** Deletes it with all it has; false if it was gone. Waits for no Pod to end. */
-  async kill({ signal }: { signal?: AbortSignal } = {}): Promise<boolean> {
+  async kill({ signal }: CallOptions = {}): Promise<boolean> {
     const { around, target, uid, route } = this.#parts;
     await route.close();
     return await remove(await around.api(), target, uid, signal);
   }
 
   /** Ends its Pod and keeps the rest: name, volumes, addresses of its Service. Resolves when the Pod is gone. */
-  async suspend({ signal = new AbortController().signal }: { signal?: AbortSignal } = {}): Promise<void> {
+  async suspend({ signal = new AbortController().signal }: CallOptions = {}): Promise<void> {
     const { around } = this.#parts;
     const api = await around.api();
     await untilSuspended(api, this.#own, await setMode(api, this.#own, "Suspended", signal), signal);
@@ -109,13 +110,13 @@ export class SandboxHandle implements AsyncDisposable {
   }
 
   /** Lets it live so many milliseconds from now, and be deleted then; null: for ever. Returns when it will end. */
-  async setTimeout(ms: number | null, { signal }: { signal?: AbortSignal } = {}): Promise<Date | undefined> {
+  async setTimeout(ms: number | null, { signal }: CallOptions = {}): Promise<Date | undefined> {
     const { around, target } = this.#parts;
     return await setTimeoutOf(await around.api(), target, ms, new Date(), signal);
   }
 
   /** Adds to the time it has left. Returns when it will end. @throws {InvalidArgumentError} if it has no end */
-  async extendTimeout(ms: number, { signal }: { signal?: AbortSignal } = {}): Promise<Date> {
+  async extendTimeout(ms: number, { signal }: CallOptions = {}): Promise<Date> {
     const { around, target } = this.#parts;
     return await extendTimeoutOf(await around.api(), target, ms, signal);
   }

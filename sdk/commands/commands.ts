@@ -2,17 +2,21 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
-import { InvalidArgumentError, NotFoundError, UnsupportedError } from "../errors.ts";
+import { NotFoundError, UnsupportedError } from "../errors.ts";
 import { errorOfConnect } from "../inside/connecterrors.ts";
 import type { Inside } from "../inside/inside.ts";
+import { lacksRuntime } from "../inside/presence.ts";
 import { repeating } from "../inside/repeat.ts";
+import { chunksOf } from "../inside/streams.ts";
+import { wordsFor, wrappedArgvOf } from "./argv.ts";
 import { collect } from "./collect.ts";
 import { type Control, controlOf } from "./control.ts";
 import { eventsOf, type ProcessEvent } from "./events.ts";
-import { argvOf, eventsOfExec, lacksRuntime, startByExec } from "./exec.ts";
+import { eventsOfExec, startByExec } from "./exec.ts";
 import { handleOf } from "./handle.ts";
 import { eventsOfLegacy } from "./legacy.ts";
-import type { CommandHandle, CommandInfo, CommandOptions, CommandResult, Commands, RunOptions } from "./types.ts";
+import { requestOf } from "./request.ts";
+import type { CommandHandle, CommandInfo, CommandResult, Commands, RunOptions } from "./types.ts";
 
 /** Makes them. */
 export function createCommands(inside: Inside): Commands {
@@ -75,7 +79,7 @@ async function runWithout(inside: Inside, command: string | string[], options: R
       object: inside.object,
     });
   }
-  const events = eventsOfLegacy(inside, argvOf(command, options), action, options);
+  const events = eventsOfLegacy(inside, wrappedArgvOf(command, options), action, options);
   return await collect(events, { ...options, action, object: inside.object });
 }
 
@@ -136,38 +140,14 @@ async function started(
   }, { repeatable: true, signal });
 }
 
-/** Makes the request; its id is what lets it be sent again. @throws {InvalidArgumentError} if the command is empty */
-export function requestOf(
-  command: string | string[],
-  { cwd, env = {}, timeoutMs, stdin }: CommandOptions & Pick<RunOptions, "stdin">,
-) {
-  const argv = typeof command === "string" ? ["/bin/sh", "-c", command] : command;
-  if (argv.length === 0 || command === "") throw new InvalidArgumentError("Cannot run a command: it is empty");
-  if (timeoutMs !== undefined && !(timeoutMs > 0)) {
-    throw new InvalidArgumentError(`Cannot run ${wordsFor(command)}: timeoutMs ${timeoutMs} is not above 0`);
-  }
-  return {
-    config: { command: argv, envVars: env, ...cwd === undefined ? {} : { cwd } },
-    requestId: crypto.randomUUID(),
-    stdin: stdin !== undefined,
-    ...timeoutMs === undefined ? {} : { timeoutMs: BigInt(Math.ceil(timeoutMs)) },
-  };
-}
-
 /** Sends input whole, and ends it; a command that does not read it to its end is no failure. */
 async function feed(
   process: { write(data: Uint8Array): Promise<void>; closeStdin(): Promise<void> },
   stdin: string | Uint8Array | ReadableStream<Uint8Array>,
 ): Promise<void> {
-  if (stdin instanceof ReadableStream) { for await (const chunk of stdin) await process.write(chunk); }
+  if (stdin instanceof ReadableStream) { for await (const chunk of chunksOf(stdin)) await process.write(chunk); }
   else await process.write(typeof stdin === "string" ? new TextEncoder().encode(stdin) : stdin);
   await process.closeStdin();
-}
-
-/** Names a command for errors: its first words. */
-function wordsFor(command: string | string[]): string {
-  const text = typeof command === "string" ? command : command.join(" ");
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}…` : text);
 }
 
 function infoOf(info: Awaited<ReturnType<ReturnType<typeof clientOf>["list"]>>["processes"][number]): CommandInfo {

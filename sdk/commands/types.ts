@@ -1,4 +1,5 @@
 /** Commands as callers of the SDK see them. No behaviour. @module */
+import type { CallOptions } from "../inside/calloptions.ts";
 
 /** What every command may be given. */
 export interface CommandOptions {
@@ -50,7 +51,7 @@ export interface CommandHandle extends AsyncIterable<CommandOutput> {
   /** Id of the process in the sandbox, for `commands.connect`. */
   processId: number;
   /** Waits for its end, and returns all output that is kept (4 MiB). */
-  wait(options?: { check?: boolean; signal?: AbortSignal }): Promise<CommandResult>;
+  wait(options?: CallOptions & { check?: boolean }): Promise<CommandResult>;
   /** Its output as streams of text, from the beginning. */
   readonly stdout: ReadableStream<string>;
   readonly stderr: ReadableStream<string>;

@@ -1,4 +1,5 @@
 /** Tries again what is safe to repeat. Knows no wire. @module */
+import { sleep } from "../../kube/sleep.ts";
 import { ConnectionError } from "../errors.ts";
 
 /** Waits before the second, third and fourth try, in milliseconds. */
@@ -32,16 +33,6 @@ export async function repeating<T>(act: () => Promise<T>, { repeatable, signal }
 
 /** Waits. @throws the signal's reason as soon as it fires */
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await sleep(ms, signal ?? new AbortController().signal);
   signal?.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", stop, { once: true });
-  });
 }

@@ -1,11 +1,12 @@
 /** `sandbox.pty`: programs on a terminal of their own. @module */
 import { collect } from "../commands/collect.ts";
-import { requestOf } from "../commands/commands.ts";
 import { controlOf } from "../commands/control.ts";
 import { eventsOf, type ProcessEvent } from "../commands/events.ts";
-import { eventsOfExec, lacksRuntime, startByExec } from "../commands/exec.ts";
+import { eventsOfExec, startByExec } from "../commands/exec.ts";
+import { requestOf } from "../commands/request.ts";
 import type { CommandOptions } from "../commands/types.ts";
 import type { Inside } from "../inside/inside.ts";
+import { lacksRuntime } from "../inside/presence.ts";
 
 /** Size of a terminal, in characters; each from 1 to 65535. */
 export interface TerminalSize {

@@ -46,6 +46,12 @@ export function createSurroundings(options: ClientOptions): Surroundings {
   const api = async () => (await cluster()).api;
   const router = routerOf(options);
   const isRouterAlone = async () => router !== undefined && await cluster().then(() => false, () => true);
+  const kindOfRoute = async (): Promise<Route["kind"]> => {
+    if (options.connection) return options.connection;
+    if (router) return "router";
+    const { credentials, isInside } = await cluster();
+    return credentials && !isInside ? "forward" : "direct";
+  };
   return {
     options,
     api,
@@ -56,8 +62,7 @@ export function createSurroundings(options: ClientOptions): Surroundings {
       return (await cluster()).namespace ?? "default";
     },
     async routeTo(namespace, name, podIP) {
-      const kind = options.connection ??
-        (router ? "router" : (await cluster()).credentials && !(await cluster()).isInside ? "forward" : "direct");
+      const kind = await kindOfRoute();
       if (kind !== "router") {
         // Its Pod is called like it, but for pools of controllers before 1.0: those are found at the second try.
         const hint = podIP === undefined ? undefined : { namespace, name, ip: podIP };
