@@ -15,6 +15,7 @@ import type { Facts } from "../facts.ts";
 import { type Cause, cause, named, type ObjectRef } from "../finding.ts";
 import { kubectl } from "../remedy.ts";
 import { conditionEvidence, evidenceOf, refOf, secondsSince } from "../scene.ts";
+import { beingDeleted } from "./deletion.ts";
 import { poolUnable, templateNotFound } from "./pool.ts";
 import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
@@ -49,14 +50,7 @@ export function claimFinding(facts: Facts, claim: SandboxClaim, now: Date): Caus
 }
 
 function going({ claim, at }: Ground): Cause | undefined {
-  const { deletionTimestamp: since } = claim.metadata;
-  if (since === undefined) return undefined;
-  return cause("BeingDeleted", {
-    object: at,
-    summary: `SandboxClaim "${at.name}" is being deleted.`,
-    evidence: [{ object: at, where: "metadata.deletionTimestamp", text: since }],
-    since,
-  });
+  return beingDeleted(claim.metadata, at);
 }
 
 function expired({ claim, at, now }: Ground): Cause | undefined {

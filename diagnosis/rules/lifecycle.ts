@@ -1,22 +1,8 @@
-/** States that a Sandbox is meant to be in, or has come to by itself: going, expired, suspended, ended. @module */
+/** States that a Sandbox is meant to be in, or has come to by itself: expired, suspended, ended. @module */
 import { findCondition } from "../../lib/conditions.ts";
 import { type Cause, cause } from "../finding.ts";
 import { fieldOf, kubectl } from "../remedy.ts";
 import { conditionEvidence, evidenceOf, type Scene } from "../scene.ts";
-
-/** The Sandbox is being deleted. */
-export function beingDeleted({ sandbox: { metadata }, at }: Scene): Cause | undefined {
-  const { deletionTimestamp: since } = metadata;
-  if (since === undefined) return undefined;
-  const finalizers = (metadata["finalizers"] as string[] | undefined) ?? [];
-  const waits = finalizers.length > 0 ? `, and waits for the finalizers ${finalizers.join(", ")}` : "";
-  return cause("BeingDeleted", {
-    object: at,
-    summary: `Sandbox "${at.name}" is being deleted${waits}.`,
-    evidence: [{ object: at, where: "metadata.deletionTimestamp", text: since }],
-    since,
-  });
-}
 
 /** Its `shutdownTime` has passed, or its status says so. */
 export function expired({ sandbox, at, now }: Scene): Cause | undefined {

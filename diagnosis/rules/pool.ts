@@ -5,6 +5,7 @@ import type { Facts } from "../facts.ts";
 import { type Cause, cause, named, type ObjectRef } from "../finding.ts";
 import { worstMember } from "../sandboxcause.ts";
 import { evidenceOf, refOf } from "../scene.ts";
+import { beingDeleted } from "./deletion.ts";
 import { creationRefused } from "./refused.ts";
 import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
@@ -18,18 +19,8 @@ export function poolFinding(facts: Facts, pool: SandboxWarmPool, now: Date): Cau
   const member = memberCause(facts, pool, at, now);
   // What ails a member is more than that others cannot be made.
   const definite = member && !member.isGuess ? member : undefined;
-  return going(pool, at) ?? full(pool, at) ?? withoutTemplate(facts, pool, at) ?? definite ??
+  return beingDeleted(pool.metadata, at) ?? full(pool, at) ?? withoutTemplate(facts, pool, at) ?? definite ??
     poolUnable(facts, pool, at, now) ?? member ?? filling(pool, at);
-}
-
-function going({ metadata: { deletionTimestamp: since } }: SandboxWarmPool, at: ObjectRef): Cause | undefined {
-  if (since === undefined) return undefined;
-  return cause("BeingDeleted", {
-    object: at,
-    summary: `SandboxWarmPool "${at.name}" is being deleted.`,
-    evidence: [{ object: at, where: "metadata.deletionTimestamp", text: since }],
-    since,
-  });
 }
 
 function full({ spec, status, metadata }: SandboxWarmPool, at: ObjectRef): Cause | undefined {

@@ -9,8 +9,9 @@ import type { PodFact } from "../podfact.ts";
 import { evidenceOf, refOf, type Scene, secondsSince } from "../scene.ts";
 import { byConditions } from "./conditions.ts";
 import { crash } from "./crash.ts";
+import { beingDeleted } from "./deletion.ts";
 import { image } from "./image.ts";
-import { beingDeleted, ended, expired, multiplePods, suspended } from "./lifecycle.ts";
+import { ended, expired, multiplePods, suspended } from "./lifecycle.ts";
 import { nodeNotReady, podSandbox, terminating } from "./node.ts";
 import { probe, readinessGate } from "./probe.ts";
 import { containerConfig, mounts } from "./references.ts";
@@ -22,7 +23,7 @@ import { volumes } from "./volumes.ts";
 /** From here on nobody calls it starting: it does not get Ready. */
 const STARTING_SECONDS = 60;
 
-const BEFORE_THE_POD = [beingDeleted, expired, suspended, ready, multiplePods, ended, refused, podTaken];
+const BEFORE_THE_POD = [going, expired, suspended, ready, multiplePods, ended, refused, podTaken];
 const OF_THE_POD = [
   terminating,
   gated,
@@ -76,6 +77,10 @@ function ownPod({ metadata: { uid } }: Sandbox, pod: PodFact | null | undefined)
   const owner = controllerOf(pod.metadata);
   const isOurs = owner ? owner.uid === uid : pod.metadata.labels?.[NAME_HASH_LABEL] !== undefined;
   return isOurs ? pod : undefined;
+}
+
+function going({ sandbox, at }: Scene): Cause | undefined {
+  return beingDeleted(sandbox.metadata, at);
 }
 
 function ready({ sandbox, at, facts: { subject } }: Scene): Cause | undefined {

@@ -70,9 +70,9 @@ const cases: Case[] = [
   },
   {
     name: "it is being deleted",
-    facts: of({ metadata: { deletionTimestamp: ago(3) } }),
+    facts: of({ metadata: { deletionTimestamp: ago(3), finalizers: ["example.com/hold"] } }),
     want: ["BeingDeleted", "SandboxWarmPool/warm", false],
-    says: "being deleted",
+    says: "being deleted, and waits for the finalizers example.com/hold",
   },
 ];
 
