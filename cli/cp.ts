@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { FileNotFoundError } from "../sdk/errors.ts";
 import type { TransferProgress, Transferred } from "../sdk/files/transfer.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
-import { openSandbox } from "./create.ts";
+import { openSandbox } from "./sandbox.ts";
 import { Ended, Failure } from "./failure.ts";
 import { sizeOf } from "./output/size.ts";
 import type { RemotePlace } from "./place.ts";

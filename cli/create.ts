@@ -1,28 +1,39 @@
-/** Makes a sandbox while telling how far it is. @module */
-import type { CreateOptions, Progress } from "../sdk/options.ts";
-import type { SandboxHandle } from "../sdk/sandbox.ts";
-import { humanDuration } from "./output/age.ts";
-import { spinning } from "./terminal/spinner.ts";
-import type { Door, World } from "./world.ts";
+/** Makes a sandbox for `hookbox create` and prints what there is then. @module */
+import type { KubeObject } from "../lib/objects.ts";
+import { create } from "../sdk/control/create.ts";
+import type { Target } from "../sdk/control/target.ts";
+import type { CreateOptions } from "../sdk/options.ts";
+import { CLAIM, SANDBOX } from "./cluster/kinds.ts";
+import { getObject } from "./cluster/objects.ts";
+import { createSandbox } from "./sandbox.ts";
+import { type Format, serialize } from "./output/print.ts";
+import type { Where, World } from "./world.ts";
 
-/** Makes it and waits until it is Ready. @throws {SandboxError} if it does not become Ready; it is then deleted */
-export async function createSandbox(world: World, { client }: Door, options: CreateOptions): Promise<SandboxHandle> {
-  return await spinning(world, "Creating a sandbox", async (spinner) => {
-    const onProgress = (progress: Progress) => spinner.say(wordsFor(progress));
-    return await client.create({ ...options, signal: world.signal, onProgress });
-  });
+/** How. */
+export interface CreateRequest {
+  wait: boolean;
+  format: Format | undefined;
 }
 
-/** Opens a sandbox, which wakes where it is suspended. @throws {SandboxError} if there is none, or it does not wake */
-export async function openSandbox(world: World, { client }: Door, name: string): Promise<SandboxHandle> {
-  return await spinning(world, `Connecting to ${name}`, async (spinner) => {
-    const onProgress = (progress: Progress) => spinner.say(wordsFor(progress));
-    return await client.connect(name, { signal: world.signal, onProgress });
-  });
-}
-
-/** Says how far it is. */
-export function wordsFor({ reason, message, elapsedMs }: Progress): string {
-  const why = [reason, message].filter(Boolean).join(": ");
-  return `Waiting for ${humanDuration(elapsedMs)}${why && `: ${why}`}`;
+/** Makes it. @throws {SandboxError} if it cannot be made, or does not become Ready */
+export async function runCreate(
+  world: World,
+  where: Where,
+  options: CreateOptions,
+  { wait, format }: CreateRequest,
+): Promise<void> {
+  const { api, namespace } = await world.reach(where);
+  let made: Omit<Target, "kind">;
+  if (wait) {
+    const handle = await createSandbox(world, await world.enter(where), { ...options, namespace });
+    await handle.disconnect();
+    made = handle;
+  } else {
+    made = (await create(api, namespace, { ...options, signal: world.signal }, world.now())).target;
+  }
+  const kind = options.image === undefined ? CLAIM : SANDBOX;
+  if (format === undefined) return world.stdout.write(`${made.name}\n`);
+  if (format === "name") return world.stdout.write(`${kind.qualified}/${made.name}\n`);
+  const object: KubeObject = await getObject(api, kind, namespace, made.name);
+  world.stdout.write(await serialize(object, format === "json" ? "json" : "yaml"));
 }

@@ -1,6 +1,6 @@
 /** Lists a folder of a sandbox as `ls` does, or describes one file. Reads only. @module */
 import type { Entry } from "../sdk/files/entry.ts";
-import { openSandbox } from "./create.ts";
+import { openSandbox } from "./sandbox.ts";
 import { type Format, serialize } from "./output/print.ts";
 import { renderTable } from "./output/table.ts";
 import type { RemotePlace } from "./place.ts";

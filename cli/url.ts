@@ -1,6 +1,6 @@
 /** Finds the address of a port of a sandbox, and prints or opens it. @module */
 import { once } from "node:events";
-import { openSandbox } from "./create.ts";
+import { openSandbox } from "./sandbox.ts";
 import type { Where, World } from "./world.ts";
 
 /** Which address, and what becomes of it. */

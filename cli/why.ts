@@ -1,39 +1,39 @@
-/** A finding as a person reads it: the cause first, then how that is known, and what to do. Writes nothing. @module */
-import { styleText } from "node:util";
-import type { Finding, ObjectRef } from "../diagnosis/finding.ts";
+/** What `hookbox why` does: finds the subject, reads the facts, and gives the finding. Prints nothing. @module */
+import { CATALOGUE } from "../diagnosis/catalogue.ts";
+import type { Subject } from "../diagnosis/facts.ts";
+import type { Finding } from "../diagnosis/finding.ts";
+import { why } from "../diagnosis/why.ts";
+import type { Api } from "../kube/api.ts";
+import { readFacts } from "../sdk/facts.ts";
 
-/** How it is to look. */
-export interface FindingStyle {
-  /** Terminal colours. */
-  color: boolean;
-}
+/** Words for the kinds, as kubectl and people write them; a bare name is tried in the order of {@link ANY}. */
+const KINDS: Record<string, Subject["kind"]> = Object.fromEntries([
+  ...["claim", "claims", "sandboxclaim", "sandboxclaims", "sbxc"].map((word) => [word, "SandboxClaim"]),
+  ...["sandbox", "sandboxes", "sbx"].map((word) => [word, "Sandbox"]),
+  ...["pool", "pools", "sandboxwarmpool", "sandboxwarmpools", "swp"].map((word) => [word, "SandboxWarmPool"]),
+]);
+const ANY: Subject["kind"][] = ["SandboxClaim", "Sandbox", "SandboxWarmPool"];
 
-/** Writes a finding as lines, the last one ended too. */
-export function renderFinding(finding: Finding, { color }: FindingStyle): string {
-  const { isOk, hopeless, code, summary, object, since, evidence, remedy, chain } = finding;
-  const paint = (style: "bold" | "green" | "red" | "yellow", text: string) =>
-    color ? styleText(style, text, { validateStream: false }) : text;
-  const head = (text: string) => paint("bold", text.padEnd(10));
-  const lines = [
-    `${paint(isOk ? "green" : hopeless ? "red" : "yellow", code)}: ${flat(summary)}`,
-    "",
-    `${head("Object:")}${path(object)}${object.namespace === undefined ? "" : ` in namespace ${object.namespace}`}`,
-    ...(since === undefined ? [] : [`${head("Since:")}${since}`]),
-    ...(evidence.length === 0 ? [] : [paint("bold", "Evidence:")]),
-    ...evidence.flatMap(({ object, where, text }) => [`  ${path(object)} ${where}`, `    ${flat(text)}`]),
-    ...(isOk ? [] : [`${head("Do:")}${remedy}`, `${head("Waiting:")}${hopeless ? "does not help" : "may help"}`]),
-    ...(chain.length > 1 ? [`${head("Chain:")}${chain.map(path).join(" → ")}`] : []),
-  ];
-  return `${lines.join("\n")}\n`;
-}
-
-/** As kubectl names objects: `pod/x`; our kinds by their short words. */
-function path({ kind, name }: ObjectRef): string {
-  const words: Record<string, string> = { SandboxClaim: "claim", SandboxWarmPool: "pool", SandboxTemplate: "template" };
-  return `${words[kind] ?? kind.toLowerCase()}/${name}`;
-}
-
-/** Messages of others come in several lines. */
-function flat(text: string): string {
-  return text.trim().replace(/\s*\n\s*/g, "; ");
+/**
+ * Finds out why an object is as it is. Of a bare name the claim is asked about, else the Sandbox, else the pool.
+ *
+ * @param name such as `claim/demo`, or without a kind
+ * @throws {RangeError} if the kind is none of ours
+ */
+export async function runWhy(api: Api, name: string, namespace: string, signal?: AbortSignal): Promise<Finding> {
+  const [first = "", second] = name.split("/");
+  const kind = second === undefined ? undefined : KINDS[first.toLowerCase()];
+  if (second !== undefined && !kind) {
+    throw new RangeError(`Cannot explain "${name}": kinds are claim, sandbox and pool`);
+  }
+  let found: Finding | undefined;
+  for (const candidate of kind ? [kind] : ANY) {
+    const subject: Subject = { kind: candidate, namespace, name: second ?? first };
+    const finding = why(await readFacts(api, subject, signal), new Date());
+    if (kind || finding.code !== "NotFound") return finding;
+    found ??= finding;
+  }
+  if (!found) throw new RangeError(`Cannot explain "${name}": it names nothing`);
+  const summary = `There is no claim, Sandbox or pool "${name}" in namespace "${namespace}".`;
+  return { ...found, summary, remedy: CATALOGUE.NotFound.remedy };
 }

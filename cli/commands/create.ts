@@ -41,7 +41,7 @@ export function createCommand(world: World): Command {
     if (!options.wait && options.idle !== undefined && options.image === undefined) {
       throw new UsageError("Cannot use --idle with --no-wait: it is said to the sandbox once there is one");
     }
-    const { runCreate } = await import("../runcreate.ts");
+    const { runCreate } = await import("../create.ts");
     await runCreate(world, options, wanted, { wait: options.wait, format });
   });
   return withRouter(command);

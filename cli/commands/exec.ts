@@ -26,7 +26,7 @@ export function execCommand(world: World): Command {
     .action(async (name: string, words: string[]) => {
       const options = optionsOf<ProcessOptions & { env?: string[] }>(command);
       const request = { ...processRequestOf(world, words, options), env: pairs("--env", options.env ?? []) };
-      const { openSandbox } = await import("../create.ts");
+      const { openSandbox } = await import("../sandbox.ts");
       const { runProcess } = await import("../process.ts");
       const sandbox = await openSandbox(world, await world.enter(options), name);
       try {

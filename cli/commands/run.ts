@@ -37,7 +37,7 @@ export function runCommand(world: World): Command {
     const { timeoutMs } = request;
     const lifetimeMs = timeoutMs === undefined || options.keep ? undefined : timeoutMs + GRACE_MS;
     const wanted = createOptionsOf(ofSandbox, lifetimeMs);
-    const { createSandbox } = await import("../create.ts");
+    const { createSandbox } = await import("../sandbox.ts");
     const { runProcess } = await import("../process.ts");
     const sandbox = await createSandbox(world, await world.enter(options), wanted);
     try {

@@ -22,8 +22,8 @@ export function whyCommand(world: World): Command {
     .action(async (name: string) => {
       const options = optionsOf<{ output?: string }>(command);
       const format = formatOf(options.output, ["json", "yaml"]);
-      const { runWhy } = await import("../whycommand.ts");
-      const { renderFinding } = await import("../why.ts");
+      const { runWhy } = await import("../why.ts");
+      const { renderFinding } = await import("../output/finding.ts");
       const { api, namespace } = await world.reach(options);
       const finding = await runWhy(api, name, namespace, world.signal);
       const text = format === "json" || format === "yaml"

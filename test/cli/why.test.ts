@@ -1,7 +1,7 @@
 /** A finding as people read it, and how what they type becomes a subject. @module */
 import { expect, test } from "vitest";
-import { renderFinding } from "../../cli/why.ts";
-import { runWhy } from "../../cli/whycommand.ts";
+import { renderFinding } from "../../cli/output/finding.ts";
+import { runWhy } from "../../cli/why.ts";
 import type { Finding } from "../../diagnosis/finding.ts";
 import type { Api } from "../../kube/api.ts";
 

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import process from "node:process";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { renderFinding } from "../../cli/why.ts";
-import { runWhy } from "../../cli/whycommand.ts";
+import { renderFinding } from "../../cli/output/finding.ts";
+import { runWhy } from "../../cli/why.ts";
 import type { Finding } from "../../diagnosis/finding.ts";
 import type { Api } from "../../kube/api.ts";
 import { connect } from "../../kube/connection.ts";
