@@ -11,6 +11,9 @@ export const PATIENCE = 300;
 /** How long pools have to stay full to count as settled, seconds: their status may lag behind. */
 const CALM = 1;
 
+/** Where idle Sandboxes stand that are to be apart. */
+const APART = "bench-apart";
+
 /** The namespace of the object of an index; objects are dealt out one by one. */
 export function namespaceOf({ namespaces }: Shape, index: number): string {
   return `bench-${index % namespaces}`;
@@ -33,11 +36,14 @@ export async function prepareGround({ api, signal, say }: Arena, shape: Shape): 
     }
   }
   if (shape.standing === 0) return;
+  if (shape.standsApart) {
+    await create(api, { resource: "namespaces" }, { kind: "Namespace", metadata: { name: APART } });
+  }
   say(`${shape.standing} Sandboxes to stand idle …`);
   const watching = new AbortController();
   const sandboxes = await followReady(api, "sandboxes", AbortSignal.any([signal, watching.signal]));
   await createAll(api, shape.standing, (index) => ({
-    path: { resource: "sandboxes", namespace: namespaceOf(shape, index) },
+    path: { resource: "sandboxes", namespace: shape.standsApart ? APART : namespaceOf(shape, index) },
     body: aSandbox(`standing-${index}`),
   }));
   const stand = await sandboxes.until(() => sandboxes.readyAt.size >= shape.standing, PATIENCE * 4);

@@ -22,6 +22,8 @@ export interface Shape {
   replicas: number;
   /** Bare Sandboxes that stand idle beside. */
   standing: number;
+  /** Whether those stand in a namespace of their own; absent: spread over the namespaces of the objects. */
+  standsApart?: boolean;
   /** Mean time for which a claim is kept before it is deleted, seconds, exponential; absent: to the end. */
   dwellSeconds?: number;
   /** Most requests of hookbox for each object, where the API server tells who asked; more is a violation. */

@@ -78,6 +78,14 @@ export const SHAPES: readonly Shape[] = [
   { ...CLAIMS, name: "by-standing", about: "claims at 20/s against Sandboxes standing", count: 100, replicas: 50 },
   {
     ...CLAIMS,
+    name: "by-standing-apart",
+    about: "the same, where those stand in another namespace",
+    count: 100,
+    replicas: 50,
+    standsApart: true,
+  },
+  {
+    ...CLAIMS,
     name: "by-namespaces",
     about: "claims at 20/s against namespaces with a pool each",
     count: 100,
@@ -140,6 +148,7 @@ export const SHAPES: readonly Shape[] = [
 export const SWEEPS: Readonly<Record<string, Sweep>> = {
   "by-members": { parameter: "replicas", values: [30, 100, 300, 1000] },
   "by-standing": { parameter: "standing", values: [0, 500, 2000, 10_000] },
+  "by-standing-apart": { parameter: "standing", values: [0, 3000] },
   "by-namespaces": { parameter: "namespaces", values: [1, 10, 50] },
   "by-pools": { parameter: "pools", values: [1, 10, 50] },
   "by-rate": { parameter: "perSecond", values: [5, 10, 20, 40, 80] },
