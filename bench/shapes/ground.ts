@@ -79,9 +79,11 @@ export async function untilFull(pools: Follower, shape: Shape): Promise<boolean>
     const ready = [...pools.objects.values()].filter(({ status }) => (status?.readyReplicas ?? 0) >= shape.replicas);
     return ready.length >= poolCount(shape);
   };
-  const late = performance.now() + PATIENCE * 1000;
+  // One Sandbox a second is slow, but no fault.
+  const patience = Math.max(PATIENCE, poolCount(shape) * shape.replicas);
+  const late = performance.now() + patience * 1000;
   while (performance.now() < late) {
-    if (!await pools.until(full, PATIENCE)) return false;
+    if (!await pools.until(full, patience)) return false;
     if (!await pools.until(() => !full(), CALM)) return true;
   }
   return false;
