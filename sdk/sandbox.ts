@@ -4,7 +4,7 @@ import type { Finding } from "../diagnosis/finding.ts";
 import { type Code, createCode } from "./code/code.ts";
 import { createCommands } from "./commands/commands.ts";
 import type { Commands } from "./commands/types.ts";
-import { extendTimeoutOf, remove, setMode, setTimeoutOf, untilSuspended } from "./control/change.ts";
+import { extendTimeoutOf, remove, setMode, setTimeoutOf, untilNotReady, untilSuspended } from "./control/change.ts";
 import { readIfAny, readSandbox } from "./control/find.ts";
 import { type Ready, untilReady } from "./control/ready.ts";
 import { type Holding, infoOf } from "./control/standing.ts";
@@ -95,11 +95,15 @@ export class SandboxHandle implements AsyncDisposable {
     return await remove(await around.api(), target, uid, signal);
   }
 
-  /** Ends its Pod and keeps the rest: name, volumes, addresses of its Service. Resolves when the Pod is gone. */
+  /**
+   * Ends its Pod and keeps the rest: name, volumes, addresses of its Service. Resolves when the Pod is gone, and whoever
+   * asks how it is hears so.
+   */
   async suspend({ signal = new AbortController().signal }: CallOptions = {}): Promise<void> {
-    const { around } = this.#parts;
+    const { around, target } = this.#parts;
     const api = await around.api();
     await untilSuspended(api, this.#own, await setMode(api, this.#own, "Suspended", signal), signal);
+    if (target.kind === "SandboxClaim") await untilNotReady(api, target, signal);
   }
 
   /** Gives it a Pod again; resolves when it is Ready. */

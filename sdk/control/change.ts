@@ -6,7 +6,7 @@ import { ConflictError, InvalidArgumentError, SandboxNotFoundError } from "../er
 import { lifetime } from "./bodies.ts";
 import { readIfAny } from "./find.ts";
 import { ask } from "./kube.ts";
-import type { Holding } from "./standing.ts";
+import { type Holding, standingOf } from "./standing.ts";
 import { statesOf } from "./states.ts";
 import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
 
@@ -23,19 +23,32 @@ export async function setMode(
 
 /** Waits until a Sandbox that is to be suspended has no Pod any more. */
 export async function untilSuspended(api: Api, target: Target, known: Sandbox, signal: AbortSignal): Promise<void> {
+  await untilIt<Sandbox>(api, target, { known, signal }, (sandbox) => {
+    if (!sandbox) {
+      throw new SandboxNotFoundError(`Cannot suspend ${wordsFor(target)}: it was deleted`, { object: refOf(target) });
+    }
+    const { generation = 0 } = sandbox.metadata;
+    const suspended = findCondition(sandbox.status?.conditions, "Suspended");
+    return suspended?.status === "True" && (suspended.observedGeneration ?? generation) >= generation;
+  });
+}
+
+/** Waits until a claim no longer says that it is Ready, or is gone: it learns of its Sandbox a moment later. */
+export async function untilNotReady(api: Api, target: Target, signal: AbortSignal): Promise<void> {
+  await untilIt<Holding>(api, target, { signal }, (claim) => !claim || standingOf(claim).state !== "ready");
+}
+
+async function untilIt<T extends Holding>(
+  api: Api,
+  target: Target,
+  { known, signal }: { known?: T; signal: AbortSignal },
+  holds: (state: T | undefined) => boolean,
+): Promise<void> {
   const end = new AbortController();
   const both = AbortSignal.any([signal, end.signal]);
+  const which = { path: placeOf(target), object: refOf(target), signal: both, ...known ? { known } : {} };
   try {
-    for await (
-      const sandbox of statesOf<Sandbox>(api, { path: placeOf(target), object: refOf(target), known, signal: both })
-    ) {
-      if (!sandbox) {
-        throw new SandboxNotFoundError(`Cannot suspend ${wordsFor(target)}: it was deleted`, { object: refOf(target) });
-      }
-      const { generation = 0 } = sandbox.metadata;
-      const suspended = findCondition(sandbox.status?.conditions, "Suspended");
-      if (suspended?.status === "True" && (suspended.observedGeneration ?? generation) >= generation) return;
-    }
+    for await (const state of statesOf<T>(api, which)) if (holds(state)) return;
   } finally {
     end.abort();
   }

@@ -1,5 +1,7 @@
 /** A sandbox that is there, on a cluster in memory: its mode, its end, lists, and its deletion. @module */
 import { expect, test } from "vitest";
+import type { Api } from "../../kube/api.ts";
+import { SandboxClient } from "../../sdk/client.ts";
 import { InvalidArgumentError, SandboxNotFoundError } from "../../sdk/errors.ts";
 import { POOL } from "./pool.ts";
 import { aClient } from "./testclient.ts";
@@ -17,6 +19,28 @@ test("suspend, resume, connect", async () => {
   const again = await client.connect("mine");
   expect([again.sandboxName, (await again.getInfo()).state]).toEqual([sandbox.sandboxName, "Ready"]);
   await expect(client.connect("other")).rejects.toBeInstanceOf(SandboxNotFoundError);
+});
+
+test("suspend resolves when the claim says so as well, which learns of it later", async () => {
+  const { client, cluster } = await aClient();
+  await cluster.apply(POOL);
+  await client.create({ pool: "python", name: "mine" });
+  const path = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default/sandboxclaims/mine";
+  const before = await cluster.api.send({ method: "GET", path });
+  let isLate = false;
+  const late: Api = {
+    watch: (...asked) => cluster.api.watch(...asked),
+    async send(request) {
+      const answer = await cluster.api.send(request);
+      if (request.method === "PATCH") isLate = true;
+      if (!isLate || request.method !== "GET" || request.path !== path) return answer;
+      isLate = false;
+      return before;
+    },
+  };
+  const sandbox = await new SandboxClient({ api: late, namespace: "default" }).connect("mine");
+  await sandbox.suspend();
+  expect((await sandbox.getInfo()).state).toBe("Suspended");
 });
 
 test("its end: set, extended by each who asks, also where an answer is lost, and taken away", async () => {

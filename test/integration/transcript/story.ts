@@ -28,6 +28,7 @@ run in sandboxes. \`HOOKBOX_DEBUG=1\` adds stacks to complaints.
 /** More than any node has. */
 const GREEDY = { containers: [{ name: "main", image: "busybox:1.37", resources: { requests: { memory: "900Gi" } } }] };
 const hasSandbox = (claim: Loose) => claim?.status?.sandbox?.name !== undefined;
+const isReady = (claim: Loose) => condition(claim, "Ready")?.status === "True";
 
 export const STORY: Step[] = [
   {
@@ -72,7 +73,7 @@ export const STORY: Step[] = [
     prose: "## One-off\n\n`run` makes a sandbox, runs one command, and deletes it, also after Ctrl-C:",
     line: `hookbox run --pool python -- sh -c 'echo hello from $(hostname | cut -d- -f1); exit 4'; echo "exit code $?"`,
   },
-  { line: "hookbox get claims" },
+  { line: "hookbox get claims", after: (ns) => ns.until("sandboxclaim", "session", isReady) },
   {
     prose: "## Pools\n\nHow well they have served in the last hour, and how large one has to be:",
     line: "hookbox pool",
