@@ -33,17 +33,21 @@ const PIECE_BYTES = 64 * 1024;
 const SMALL_BYTES = 4 * 1024;
 /** What a piece costs besides its bytes, so that a log of tiny ones stays within its limit too. */
 const PIECE_COST = 128;
-/** How far what writes may be ahead of what was acknowledged; less than a log keeps, so that nothing of it is dropped. */
+/** How far what writes may be ahead of what was acknowledged. */
 const AHEAD_BYTES = 1 << 20;
+/** What may still come when a writer is stopped: a piece that brings it to the limit, and one of the other stream. */
+const LATE_COST = 2 * (PIECE_BYTES + PIECE_COST);
 
 /**
  * Makes a log that keeps about the last `keepBytes` bytes.
  *
- * @param flow stops and starts what writes, so that no reader loses anything; absent: it never waits
+ * @param flow stops and starts what writes, so that no reader loses anything, for which a log has to keep some 256 KiB;
+ * absent: it never waits
  */
 export function createLog(keepBytes: number, flow?: Flow): OutputLog {
-  const store = createStore(keepBytes);
-  const hold = flow && createHold(flow, Math.min(AHEAD_BYTES, keepBytes / 2));
+  const keep = flow ? Math.max(keepBytes, 2 * LATE_COST) : keepBytes;
+  const store = createStore(keep);
+  const hold = flow && createHold(flow, Math.min(AHEAD_BYTES, keep - LATE_COST));
   let ended = false;
   let changed = Promise.withResolvers<void>();
   const tell = () => {

@@ -89,3 +89,23 @@ test("a piece is never longer than 64 KiB", async () => {
   }
   expect(lengths).toEqual([65_536, 65_536, 65_536, 3_392]);
 });
+
+test.for([1000, 100_000, 4 << 20])(
+  "a log of %d bytes that stops its writer loses nothing of what still comes",
+  async (keep) => {
+    const stopped = (before: number) => {
+      let isStopped = false;
+      const log = createLog(keep, { pause: () => isStopped = true, resume: () => {} });
+      for (let pieces = 0; pieces < before && !isStopped; pieces++) log.append("stdout", new Uint8Array(4096));
+      return { log, pieces: log.size() / 4096, isStopped };
+    };
+    const most = stopped(Infinity).pieces - 1;
+    const { log, isStopped } = stopped(most);
+    expect(isStopped).toBe(false);
+    // As much as a pipe gives at once, of either stream.
+    log.append("stdout", new Uint8Array(65_536));
+    log.append("stderr", new Uint8Array(65_536));
+    const { value } = await log.read(0, { follow: false }).next();
+    expect(value).toMatchObject({ piece: { offset: 0 } });
+  },
+);
