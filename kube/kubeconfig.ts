@@ -17,14 +17,10 @@ export interface Contexts {
   namespaces: Record<string, string | undefined>;
 }
 
-/** Returns the files that `KUBECONFIG` lists, whether they exist or not. */
-export function listedKubeconfigs(env: Record<string, string | undefined>): string[] {
-  return env["KUBECONFIG"]?.split(delimiter).filter(Boolean) ?? [];
-}
-
-/** Returns the file that counts where `KUBECONFIG` lists none; it need not exist. */
-export function homeKubeconfig(env: Record<string, string | undefined>): string {
-  return join(env["HOME"] ?? homedir(), ".kube", "config");
+/** Returns where kubeconfigs are looked for that nobody names: the files that `KUBECONFIG` lists, else `~/.kube/config`. */
+export function kubeconfigPlaces(env: Record<string, string | undefined>): string[] {
+  const listed = env["KUBECONFIG"]?.split(delimiter).filter(Boolean) ?? [];
+  return listed.length > 0 ? listed : [join(env["HOME"] ?? homedir(), ".kube", "config")];
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Which kubeconfig a command line means. @module */
-import { chooseKubeconfig, type Chosen, homeKubeconfig, listedKubeconfigs } from "../../kube/kubeconfig.ts";
+import { chooseKubeconfig, type Chosen, kubeconfigPlaces } from "../../kube/kubeconfig.ts";
 import { Failure } from "../failure.ts";
 import type { Where } from "../world.ts";
 
@@ -21,12 +21,6 @@ export function findKubeconfig(
     `Cannot find a cluster: there is no ${places.join(" nor ")}`,
     "Name a kubeconfig with --kubeconfig or KUBECONFIG.",
   );
-}
-
-/** Returns where kubeconfigs are looked for that no option names. */
-export function kubeconfigPlaces(env: Record<string, string | undefined>): string[] {
-  const listed = listedKubeconfigs(env);
-  return listed.length > 0 ? listed : [homeKubeconfig(env)];
 }
 
 function chosenOf(places: readonly string[], context: string | undefined): Chosen | undefined {

@@ -1,9 +1,8 @@
 /** Reads names for completion: quickly, or not at all. Never throws. @module */
 import { type Api, pathOf } from "../../kube/api.ts";
-import { readContexts } from "../../kube/kubeconfig.ts";
+import { kubeconfigPlaces, readContexts } from "../../kube/kubeconfig.ts";
 import { controllerOf, type KubeObject } from "../../lib/objects.ts";
 import { CLAIM, type Kind, KINDS, SANDBOX } from "../cluster/kinds.ts";
-import { kubeconfigPlaces } from "../cluster/kubeconfig.ts";
 import type { World } from "../world.ts";
 import type { Need } from "./need.ts";
 

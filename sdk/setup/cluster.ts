@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import type { Api } from "../../kube/api.ts";
 import { connect } from "../../kube/connection.ts";
 import { clusterCredentials, type Credentials } from "../../kube/credentials.ts";
-import { chooseKubeconfig, type Chosen, homeKubeconfig, listedKubeconfigs } from "../../kube/kubeconfig.ts";
+import { chooseKubeconfig, type Chosen, kubeconfigPlaces } from "../../kube/kubeconfig.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { variable } from "./environment.ts";
 import type { ClientOptions } from "./options.ts";
@@ -32,18 +32,16 @@ export async function findCluster(options: ClientOptions, userAgent: string): Pr
 function placeOf({ kubeconfig, context }: ClientOptions): { chosen?: Chosen; isInside: boolean } {
   if (kubeconfig !== undefined) return { chosen: { path: kubeconfig, context }, isInside: false };
   const env = { KUBECONFIG: variable("KUBECONFIG"), HOME: variable("HOME") };
-  const listed = listedKubeconfigs(env);
-  const chosen = chooseKubeconfig(listed, context);
-  if (chosen) return { chosen, isInside: false };
+  const places = kubeconfigPlaces(env);
+  const chosen = chooseKubeconfig(places, context);
+  if (chosen && env.KUBECONFIG !== undefined) return { chosen, isInside: false };
   if (variable("KUBERNETES_SERVICE_HOST") && existsSync(SERVICE_ACCOUNT_TOKEN)) return { isInside: true };
-  const home = homeKubeconfig(env);
-  const own = listed.length > 0 ? undefined : chooseKubeconfig([home], context);
-  if (own) return { chosen: own, isInside: false };
-  const missing = (listed.length > 0 ? listed : [home]).join(" nor ");
-  throw new InvalidArgumentError(`Cannot find a cluster: there is no ${missing}, and this is no Pod`, {
+  if (chosen) return { chosen, isInside: false };
+  throw new InvalidArgumentError(`Cannot find a cluster: there is no ${places.join(" nor ")}, and this is no Pod`, {
     remedy: "Give the option `kubeconfig`, or set KUBECONFIG.",
   });
 }
+
 async function credentialsOf(options: ClientOptions): Promise<{ credentials: Credentials; isInside: boolean }> {
   try {
     const { chosen, isInside } = placeOf(options);
