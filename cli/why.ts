@@ -5,13 +5,9 @@ import type { Finding } from "../diagnosis/finding.ts";
 import { why } from "../diagnosis/why.ts";
 import type { Api } from "../kube/api.ts";
 import { readFacts } from "../sdk/facts.ts";
+import { findKind } from "./cluster/kinds.ts";
 
-/** Words for the kinds, as kubectl and people write them; a bare name is tried in the order of {@link ANY}. */
-const KINDS: Record<string, Subject["kind"]> = Object.fromEntries([
-  ...["claim", "claims", "sandboxclaim", "sandboxclaims", "sbxc"].map((word) => [word, "SandboxClaim"]),
-  ...["sandbox", "sandboxes", "sbx"].map((word) => [word, "Sandbox"]),
-  ...["pool", "pools", "sandboxwarmpool", "sandboxwarmpools", "swp"].map((word) => [word, "SandboxWarmPool"]),
-]);
+/** A bare name is tried in this order. */
 const ANY: Subject["kind"][] = ["SandboxClaim", "Sandbox", "SandboxWarmPool"];
 
 /**
@@ -22,7 +18,7 @@ const ANY: Subject["kind"][] = ["SandboxClaim", "Sandbox", "SandboxWarmPool"];
  */
 export async function runWhy(api: Api, name: string, namespace: string, signal?: AbortSignal): Promise<Finding> {
   const [first = "", second] = name.split("/");
-  const kind = second === undefined ? undefined : KINDS[first.toLowerCase()];
+  const kind = second === undefined ? undefined : ANY.find((one) => one === findKind(first)?.kind);
   if (second !== undefined && !kind) {
     throw new RangeError(`Cannot explain "${name}": kinds are claim, sandbox and pool`);
   }
