@@ -23,7 +23,7 @@ export async function setMode(
 
 /** Waits until a Sandbox that is to be suspended has no Pod any more. */
 export async function untilSuspended(api: Api, target: Target, known: Sandbox, signal: AbortSignal): Promise<void> {
-  await untilIt<Sandbox>(api, target, { known, signal }, (sandbox) => {
+  await untilHolds<Sandbox>(api, target, { known, signal }, (sandbox) => {
     if (!sandbox) {
       throw new SandboxNotFoundError(`Cannot suspend ${wordsFor(target)}: it was deleted`, { object: refOf(target) });
     }
@@ -35,10 +35,10 @@ export async function untilSuspended(api: Api, target: Target, known: Sandbox, s
 
 /** Waits until a claim no longer says that it is Ready, or is gone: it learns of its Sandbox a moment later. */
 export async function untilNotReady(api: Api, target: Target, signal: AbortSignal): Promise<void> {
-  await untilIt<Holding>(api, target, { signal }, (claim) => !claim || standingOf(claim).state !== "ready");
+  await untilHolds<Holding>(api, target, { signal }, (claim) => !claim || standingOf(claim).state !== "ready");
 }
 
-async function untilIt<T extends Holding>(
+async function untilHolds<T extends Holding>(
   api: Api,
   target: Target,
   { known, signal }: { known?: T; signal: AbortSignal },
