@@ -20,7 +20,7 @@ export async function runURL(world: World, where: Where, request: URLRequest): P
   const { name, port, path, signedForMs, browse } = request;
   const door = await world.enter(where);
   const sandbox = await openSandbox(world, door, name);
-  const address = new URL(await sandbox.getUrl(port, signedForMs === undefined ? {} : { signedForMs }));
+  const address = new URL(await sandbox.getUrl(port, { signedForMs, signal: world.signal }));
   if (path !== "") address.pathname = address.pathname.replace(/\/$/, "") + path;
   const url = path === "" && address.pathname === "/" && address.search === "" ? address.origin : address.href;
   if (!browse || !await world.browse(url)) world.stdout.write(`${url}\n`);

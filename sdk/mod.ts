@@ -91,7 +91,7 @@ export class Sandbox extends SandboxHandle {
 export { SandboxClient } from "./client.ts";
 export type { NameOptions, SandboxList } from "./client.ts";
 export type { SandboxPage } from "./control/list.ts";
-export type { SandboxHandle } from "./sandbox.ts";
+export type { SandboxHandle, URLOptions } from "./sandbox.ts";
 export type { ClientOptions } from "./setup/options.ts";
 export type { PodPlace, PodWay } from "./route/direct.ts";
 export type { RouteRequest } from "./route/route.ts";
@@ -120,6 +120,7 @@ export type { Code } from "./code/code.ts";
 export type { CodeContext, CodeLanguage, CreateCodeContextOptions } from "./code/contexts.ts";
 export type { Execution, ExecutionError, Result, ResultForm } from "./code/execution.ts";
 export type { CodeCallback, RunCodeOptions } from "./code/run.ts";
+export type { EnvOptions } from "./env.ts";
 export type { CallOptions } from "./inside/calloptions.ts";
 export type { Answer, Api, ApiRequest } from "../kube/api.ts";
 export type { Evidence, Finding } from "../diagnosis/finding.ts";

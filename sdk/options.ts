@@ -1,4 +1,5 @@
 /** What callers of the SDK may ask for. No behaviour. @module */
+import type { EnvOptions } from "./env.ts";
 
 /** A volume of its own for a sandbox: it lasts as long as the sandbox does, through suspension too. */
 export interface VolumeOptions {
@@ -32,7 +33,7 @@ export interface WaitOptions {
 }
 
 /** What to make. Exactly one of `pool`, `template` and `image`. */
-export interface CreateOptions extends WaitOptions {
+export interface CreateOptions extends WaitOptions, EnvOptions {
   /** A SandboxWarmPool: the sandbox is there at once where the pool has one left. */
   pool?: string;
   /** A SandboxTemplate: a pool of it is used if there is one; else the sandbox starts cold, from an empty pool made for it. */
@@ -44,7 +45,7 @@ export interface CreateOptions extends WaitOptions {
   /** @default the client's */
   namespace?: string;
   /** Environment of the sandbox's commands. With a pool or template it means a cold start, and its template must allow it. */
-  env?: Record<string, string>;
+  env?: Record<string, string> | undefined;
   /** Labels of the object that is made, for `list` and `kubectl get -l`. */
   labels?: Record<string, string>;
   /** Its annotations: whatever you want to remember. */

@@ -30,6 +30,15 @@ export interface HandleParts {
   route: Route;
 }
 
+/** Which address of a port. */
+export interface URLOptions extends CallOptions {
+  /**
+   * How many milliseconds the address itself lets in whoever has it, by a token in its query; needs a router and its
+   * secret. @default never
+   */
+  signedForMs?: number | undefined;
+}
+
 /**
  * One sandbox that is there.
  *
@@ -126,20 +135,19 @@ export class SandboxHandle implements AsyncDisposable {
   }
 
   /** Returns `host:port` at which programs on this machine reach a port of it. */
-  async getHost(port: number): Promise<string> {
-    const { host, port: number, protocol } = await this.#address(port);
+  async getHost(port: number, options?: CallOptions): Promise<string> {
+    const { host, port: number, protocol } = await this.#address(port, options);
     return number ? host : `${host}:${protocol === "https:" ? 443 : 80}`;
   }
 
   /**
    * Returns the address of a port of it, without a slash at the end.
    *
-   * @param signedForMs how long the address itself lets in whoever has it, by a token in its query; needs a router and its
-   * secret. @default never
+   * @throws {InvalidArgumentError} with `signedForMs`, where the way to the sandbox is no router
    */
-  async getUrl(port: number, { signedForMs }: { signedForMs?: number } = {}): Promise<string> {
+  async getUrl(port: number, { signedForMs, signal }: URLOptions = {}): Promise<string> {
     const { around, route } = this.#parts;
-    const address = await this.#address(port);
+    const address = await this.#address(port, { signal });
     if (signedForMs === undefined) return address.href.replace(/\/$/, "");
     if (route.kind !== "router") {
       throw new InvalidArgumentError("Cannot sign an address: only a router checks signatures", {
@@ -166,11 +174,11 @@ export class SandboxHandle implements AsyncDisposable {
     await this.kill();
   }
 
-  async #address(port: number): Promise<URL> {
+  async #address(port: number, options?: CallOptions): Promise<URL> {
     if (!Number.isInteger(port) || port < 1 || port > 65535) {
       throw new InvalidArgumentError(`Cannot make an address of port ${port}: it is none from 1 to 65535`);
     }
-    return await this.#parts.route.address(port);
+    return await this.#parts.route.address(port, options);
   }
 
   /** The Sandbox itself: mode and Pod are its. */

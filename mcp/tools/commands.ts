@@ -100,7 +100,7 @@ export const stopCommand: Tool = defineTool({
   hints: REPLACES,
   async run({ sandbox, processId }, { session, signal }) {
     const { commands } = await session.open(sandbox, signal);
-    const stopped = await commands.kill(processId);
+    const stopped = await commands.kill(processId, { signal });
     return { data: { stopped }, content: [text(stopped ? `Stopped ${processId}.` : `${processId} does not run.`)] };
   },
 });

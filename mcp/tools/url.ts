@@ -17,7 +17,7 @@ export const getURL: Tool = defineTool({
   hints: { ...READS, idempotentHint: false },
   async run({ sandbox, port, signedForMs }, { session, signal }) {
     const handle = await session.open(sandbox, signal);
-    const url = await handle.getUrl(port, signedForMs === undefined ? {} : { signedForMs });
+    const url = await handle.getUrl(port, { signedForMs, signal });
     return { data: { url }, content: [text(url)] };
   },
 });

@@ -1,8 +1,9 @@
 /** Contexts of code: interpreters in the sandbox whose state is kept between calls. Runs no code. @module */
 import { createClient } from "@connectrpc/connect";
 import { type Context, ContextsService } from "../../runtime/gen/hookbox/runtime/v1/contexts_pb.ts";
+import { envOf, type EnvOptions } from "../env.ts";
+import { call } from "../inside/call.ts";
 import type { CallOptions } from "../inside/calloptions.ts";
-import { errorOfConnect } from "../inside/connecterrors.ts";
 import type { Inside } from "../inside/inside.ts";
 import { repeating } from "../inside/repeat.ts";
 
@@ -22,7 +23,7 @@ export interface CodeContext {
 }
 
 /** What a new context is like. */
-export interface CreateCodeContextOptions extends CallOptions {
+export interface CreateCodeContextOptions extends CallOptions, EnvOptions {
   /** @default {"python"} */
   language?: CodeLanguage | undefined;
   /** Working folder, as paths of `files`. Without: the root. */
@@ -33,63 +34,47 @@ export interface CreateCodeContextOptions extends CallOptions {
 
 /** Makes a context. Sent once: a second time there would be two. @throws as `Code.createCodeContext` */
 export async function createContext(inside: Inside, options: CreateCodeContextOptions): Promise<CodeContext> {
-  const { language = "", cwd, env = {}, signal } = options;
-  const request = { language, envVars: env, ...cwd === undefined ? {} : { cwd } };
+  const { language = "", cwd } = options;
+  const request = { language, envVars: envOf(options), ...cwd === undefined ? {} : { cwd } };
   const action = `make a context${language && ` of ${language}`}`;
-  const { context } = await calling(inside, action, signal, (client, call) => client.createContext(request, call));
+  const { context } = await call(inside, action, options, (sent) => clientOf(inside).createContext(request, sent));
   return contextOf(context);
 }
 
 /** Lists them. Repeated as needed: it changes nothing. */
-export async function listContexts(inside: Inside, { signal }: CallOptions): Promise<CodeContext[]> {
-  const list = () => calling(inside, "list contexts", signal, (client, call) => client.listContexts({}, call));
-  return (await repeating(list, { repeatable: true, signal })).contexts.map(contextOf);
+export async function listContexts(inside: Inside, options: CallOptions): Promise<CodeContext[]> {
+  const list = () => call(inside, "list contexts", options, (sent) => clientOf(inside).listContexts({}, sent));
+  return (await repeating(list, { repeatable: true, ...options })).contexts.map(contextOf);
 }
 
 /** Ends the interpreter and forgets the context. Sent once: a second time there would be none. */
-export async function removeContext(inside: Inside, context: CodeContext | string, { signal }: CallOptions) {
+export async function removeContext(inside: Inside, context: CodeContext | string, options: CallOptions) {
   const contextId = idOf(context);
-  await calling(
-    inside,
-    `remove context ${contextId}`,
-    signal,
-    (client, call) => client.removeContext({ contextId }, call),
-  );
+  const action = `remove context ${contextId}`;
+  await call(inside, action, options, (sent) => clientOf(inside).removeContext({ contextId }, sent));
 }
 
 /** Gives it a new interpreter. Sent once: a second time what ran in it meanwhile would be lost. */
 export async function restartContext(
   inside: Inside,
   context: CodeContext | string,
-  { signal }: CallOptions,
+  options: CallOptions,
 ): Promise<CodeContext> {
   const contextId = idOf(context);
   const action = `restart context ${contextId}`;
-  return contextOf(
-    (await calling(inside, action, signal, (client, call) => client.restartContext({ contextId }, call))).context,
-  );
+  const restart = call(inside, action, options, (sent) => clientOf(inside).restartContext({ contextId }, sent));
+  return contextOf((await restart).context);
 }
 
 /** Breaks off what runs in it. Sent once: a second time it might meet the next piece of code. */
-export async function interruptContext(inside: Inside, context: CodeContext | string, { signal }: CallOptions) {
+export async function interruptContext(inside: Inside, context: CodeContext | string, options: CallOptions) {
   const contextId = idOf(context);
   const action = `interrupt context ${contextId}`;
-  await calling(inside, action, signal, (client, call) => client.interruptContext({ contextId }, call));
+  await call(inside, action, options, (sent) => clientOf(inside).interruptContext({ contextId }, sent));
 }
 
-type ContextsClient = ReturnType<typeof createClient<typeof ContextsService>>;
-
-async function calling<T>(
-  { transport, object }: Inside,
-  action: string,
-  signal: AbortSignal | undefined,
-  call: (client: ContextsClient, options: { signal?: AbortSignal }) => Promise<T>,
-): Promise<T> {
-  signal?.throwIfAborted();
-  return await call(createClient(ContextsService, transport), signal ? { signal } : {}).catch((error) => {
-    signal?.throwIfAborted();
-    throw errorOfConnect(error, action, object);
-  });
+function clientOf({ transport }: Inside) {
+  return createClient(ContextsService, transport);
 }
 
 function idOf(context: CodeContext | string): string {

@@ -1,4 +1,5 @@
 /** A command as words: for whoever runs it, and for people. Knows no wire. @module */
+import { envOf } from "../env.ts";
 import type { CommandOptions } from "./types.ts";
 
 /** Returns the words that run it; a string is a shell's. */
@@ -9,10 +10,10 @@ export function argvOf(command: string | string[]): string[] {
 /** The same where nothing else can choose the folder or set variables: a shell does the one, `env` the other. */
 export function wrappedArgvOf(
   command: string | string[],
-  { cwd, env = {} }: Pick<CommandOptions, "cwd" | "env">,
+  { cwd, ...options }: Pick<CommandOptions, "cwd" | "env" | "envs">,
 ): string[] {
   const argv = argvOf(command);
-  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const variables = Object.entries(envOf(options)).map(([name, value]) => `${name}=${value}`);
   const withEnv = variables.length > 0 ? ["env", ...variables, ...argv] : argv;
   return cwd === undefined ? withEnv : ["/bin/sh", "-c", 'cd "$0" && exec "$@"', cwd, ...withEnv];
 }

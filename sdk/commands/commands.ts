@@ -3,7 +3,8 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
 import { NotFoundError, UnsupportedError } from "../errors.ts";
-import { errorOfConnect } from "../inside/connecterrors.ts";
+import { call } from "../inside/call.ts";
+import type { CallOptions } from "../inside/calloptions.ts";
 import type { Inside } from "../inside/inside.ts";
 import { lacksRuntime } from "../inside/presence.ts";
 import { repeating } from "../inside/repeat.ts";
@@ -28,21 +29,16 @@ export function createCommands(inside: Inside): Commands {
   ) {
     return background ? await runBehind(inside, command, options) : await runThrough(inside, command, options);
   }
-  const asking = async <T>(action: string, ask: (client: ReturnType<typeof clientOf>) => Promise<T>): Promise<T> =>
-    await repeating(async () => {
-      try {
-        return await ask(clientOf(inside));
-      } catch (error) {
-        throw errorOfConnect(error, action, inside.object);
-      }
-    }, { repeatable: true });
-  const list = async () => (await asking("list commands", (client) => client.list({}))).processes.map(infoOf);
+  const list: Commands["list"] = async (options = {}) => {
+    const ask = () => call(inside, "list commands", options, (sent) => clientOf(inside).list({}, sent));
+    return (await repeating(ask, { repeatable: true, ...options })).processes.map(infoOf);
+  };
   return {
     run,
     list,
-    kill: (processId) => controlOf(inside, processId).kill(),
-    async connect(processId) {
-      const found = (await list()).find((one) => one.processId === processId);
+    kill: (processId, options) => controlOf(inside, processId).kill("SIGKILL", options),
+    async connect(processId, options) {
+      const found = (await list(options)).find((one) => one.processId === processId);
       if (found) return handleOf(inside, processId, `run ${wordsFor(found.command)}`);
       throw new NotFoundError(`Cannot connect to process ${processId}: there is none`, { object: inside.object });
     },
@@ -110,7 +106,7 @@ async function runByRuntime(inside: Inside, command: string | string[], options:
 
 async function runBehind(inside: Inside, command: string | string[], options: RunOptions): Promise<CommandHandle> {
   const action = `run ${wordsFor(command)}`;
-  const processId = await started(inside, requestOf(command, options), action, options.signal);
+  const processId = await started(inside, requestOf(command, options), action, options);
   const handle = handleOf(inside, processId, action);
   const { stdin, onStdout, onStderr } = options;
   if (stdin !== undefined && stdin !== true) feed(controlOf(inside, processId), stdin).catch(() => {});
@@ -127,17 +123,11 @@ async function started(
   inside: Inside,
   request: ReturnType<typeof requestOf>,
   action: string,
-  signal: AbortSignal | undefined,
-) {
-  return await repeating(async () => {
-    try {
-      return (await clientOf(inside).startDetached(request, signal ? { signal } : {})).processId;
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw errorOfConnect(error, action, inside.object);
-    }
-    // The same id starts nothing twice.
-  }, { repeatable: true, signal });
+  { signal }: CallOptions,
+): Promise<number> {
+  const start = () => call(inside, action, { signal }, (sent) => clientOf(inside).startDetached(request, sent));
+  // The same id starts nothing twice.
+  return (await repeating(start, { repeatable: true, signal })).processId;
 }
 
 /** Sends input whole, and ends it; a command that does not read it to its end is no failure. */

@@ -3,17 +3,18 @@ import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService, Signal } from "../../runtime/gen/process/v1/process_pb.ts";
 import { NotFoundError } from "../errors.ts";
-import { errorOfConnect } from "../inside/connecterrors.ts";
+import { call } from "../inside/call.ts";
+import type { CallOptions } from "../inside/calloptions.ts";
 import type { Inside } from "../inside/inside.ts";
 import { repeating } from "../inside/repeat.ts";
 
 /** Controls of one process. */
 export interface Control {
-  write(data: string | Uint8Array): Promise<void>;
-  closeStdin(): Promise<void>;
-  resize(size: { cols: number; rows: number }): Promise<void>;
+  write(data: string | Uint8Array, options?: CallOptions): Promise<void>;
+  closeStdin(options?: CallOptions): Promise<void>;
+  resize(size: { cols: number; rows: number }, options?: CallOptions): Promise<void>;
   /** False if it has ended. */
-  kill(signal?: "SIGINT" | "SIGTERM" | "SIGKILL"): Promise<boolean>;
+  kill(signal?: "SIGINT" | "SIGTERM" | "SIGKILL", options?: CallOptions): Promise<boolean>;
 }
 
 /** A message of input is never longer. */
@@ -23,36 +24,39 @@ const INPUT_BYTES = 256 * 1024;
 export function controlOf(inside: Inside, processId: number): Control {
   const processes = createClient(ProcessesService, inside.transport);
   const process = createClient(ProcessService, inside.transport);
-  const doing = async <T>(action: string, act: () => Promise<T>): Promise<T> => {
-    try {
-      return await act();
-    } catch (error) {
-      throw errorOfConnect(error, `${action} process ${processId}`, inside.object);
-    }
-  };
+  const doing = async <T>(
+    action: string,
+    options: CallOptions,
+    send: Parameters<typeof call<T>>[3],
+  ): Promise<T> => await call(inside, `${action} process ${processId}`, options, send);
   return {
-    async write(data) {
+    async write(data, options = {}) {
       const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
       for (let at = 0; at < bytes.length; at += INPUT_BYTES) {
         const value = bytes.subarray(at, at + INPUT_BYTES);
-        await doing("write to", () => process.writeStdin({ processId, payload: { case: "input", value } }));
+        const request = { processId, payload: { case: "input", value } } as const;
+        await doing("write to", options, (sent) => process.writeStdin(request, sent));
       }
     },
-    closeStdin: async () =>
-      void await doing(
-        "end the input of",
-        () => process.writeStdin({ processId, payload: { case: "eof", value: {} } }),
-      ),
-    resize: async (size) => void await doing("resize", () => process.resizeTTY({ processId, ...size })),
-    async kill(signal = "SIGKILL") {
+    async closeStdin(options = {}) {
+      const request = { processId, payload: { case: "eof", value: {} } } as const;
+      await doing("end the input of", options, (sent) => process.writeStdin(request, sent));
+    },
+    async resize(size, options = {}) {
+      await doing("resize", options, (sent) => process.resizeTTY({ processId, ...size }, sent));
+    },
+    async kill(name = "SIGKILL", options = {}) {
+      const isFinal = name === "SIGKILL";
+      const request = { processId, signal: Signal[name] };
       const send = () =>
-        doing("kill", async () => {
-          if (signal === "SIGKILL") await processes.kill({ processId });
-          else await process.sendSignal({ processId, signal: Signal[signal] });
-          return true;
-        });
+        doing<unknown>(
+          "kill",
+          options,
+          (sent) => isFinal ? processes.kill({ processId }, sent) : process.sendSignal(request, sent),
+        );
       try {
-        return signal === "SIGKILL" ? await repeating(send, { repeatable: true }) : await send();
+        await (isFinal ? repeating(send, { repeatable: true, ...options }) : send());
+        return true;
       } catch (error) {
         if (error instanceof NotFoundError) return false;
         throw error;

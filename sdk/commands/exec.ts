@@ -9,7 +9,10 @@ import type { CommandOptions } from "./types.ts";
 export async function startByExec(
   route: Route,
   command: string | string[],
-  options: Pick<CommandOptions, "cwd" | "env" | "signal"> & { stdin: boolean; size?: { cols: number; rows: number } },
+  options: Pick<CommandOptions, "cwd" | "env" | "envs" | "signal"> & {
+    stdin: boolean;
+    size?: { cols: number; rows: number };
+  },
 ): Promise<ExecSession> {
   if (!route.exec) throw new UnsupportedError("Cannot run a command: this way leads to ports alone");
   const { stdin, size, signal } = options;

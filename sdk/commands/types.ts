@@ -1,12 +1,13 @@
 /** Commands as callers of the SDK see them. No behaviour. @module */
+import type { EnvOptions } from "../env.ts";
 import type { CallOptions } from "../inside/calloptions.ts";
 
 /** What every command may be given. */
-export interface CommandOptions {
+export interface CommandOptions extends EnvOptions {
   /** A folder inside the sandbox's root. @default the root */
   cwd?: string;
   /** Laid over the environment of the sandbox. */
-  env?: Record<string, string>;
+  env?: Record<string, string> | undefined;
   /** Kills the command and all it has started after so many milliseconds. @default never */
   timeoutMs?: number;
   /** Gives up: kills the command where it was waited for. */
@@ -56,11 +57,11 @@ export interface CommandHandle extends AsyncIterable<CommandOutput> {
   readonly stdout: ReadableStream<string>;
   readonly stderr: ReadableStream<string>;
   /** Writes to its standard input, which must have been left open by `stdin: true`. Sent once, whatever happens. */
-  write(data: string | Uint8Array): Promise<void>;
+  write(data: string | Uint8Array, options?: CallOptions): Promise<void>;
   /** Ends its standard input. */
-  closeStdin(): Promise<void>;
+  closeStdin(options?: CallOptions): Promise<void>;
   /** Ends it with all it has started; false if it has ended. @param signal @default {"SIGKILL"} */
-  kill(signal?: "SIGINT" | "SIGTERM" | "SIGKILL"): Promise<boolean>;
+  kill(signal?: "SIGINT" | "SIGTERM" | "SIGKILL", options?: CallOptions): Promise<boolean>;
 }
 
 /** A command that runs, or that ran in the background lately. */
@@ -95,9 +96,9 @@ export interface Commands {
    */
   run(command: string | string[], options?: RunOptions & { background?: false }): Promise<CommandResult>;
   /** Returns the handle of one that runs in the background, or did lately. @throws {NotFoundError} if there is none */
-  connect(processId: number): Promise<CommandHandle>;
+  connect(processId: number, options?: CallOptions): Promise<CommandHandle>;
   /** Lists what runs, and what ran in the background lately; oldest first. */
-  list(): Promise<CommandInfo[]>;
+  list(options?: CallOptions): Promise<CommandInfo[]>;
   /** Kills a command with all it has started; false if there is none that runs. */
-  kill(processId: number): Promise<boolean>;
+  kill(processId: number, options?: CallOptions): Promise<boolean>;
 }

@@ -1,6 +1,7 @@
 /** The objects that the SDK creates. Pure. @module */
 import type { ClaimEnvironmentVariable } from "../../api/sandboxclaim.ts";
 import { CLIENT_REQUESTED_ANNOTATION, CREATED_BY_LABEL } from "../../lib/keys.ts";
+import { envOf } from "../env.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { CreateOptions, VolumeOptions } from "../options.ts";
 
@@ -31,6 +32,7 @@ export function checkOptions(options: CreateOptions): void {
       throw new InvalidArgumentError(`Cannot create a sandbox: ${key} ${ms} is not above 0`);
     }
   }
+  envOf(options);
   if (image !== undefined) return;
   const remedy = "Say it in the SandboxTemplate, or create from an image.";
   if (options.ports) {
@@ -48,8 +50,11 @@ export function checkOptions(options: CreateOptions): void {
 
 /** Makes the body of a claim on a pool. */
 export function claimBody(options: CreateOptions, name: string, pool: string, now: Date): object {
-  const { env = {}, volumes = [], timeoutMs, podLabels, podAnnotations } = options;
-  const variables: ClaimEnvironmentVariable[] = Object.entries(env).map(([name, value]) => ({ name, value }));
+  const { volumes = [], timeoutMs, podLabels, podAnnotations } = options;
+  const variables: ClaimEnvironmentVariable[] = Object.entries(envOf(options)).map(([name, value]) => ({
+    name,
+    value,
+  }));
   return {
     apiVersion: "extensions.agents.x-k8s.io/v1beta1",
     kind: "SandboxClaim",
@@ -66,14 +71,14 @@ export function claimBody(options: CreateOptions, name: string, pool: string, no
 
 /** Makes the body of a Sandbox of an image. */
 export function sandboxBody(options: CreateOptions, name: string, now: Date): object {
-  const { image, command, env = {}, ports = [], volumes = [], timeoutMs, idleMs } = options;
+  const { image, command, ports = [], volumes = [], timeoutMs, idleMs } = options;
   const metadata = metadataOf(options, name, now);
   const idle = idleMs === undefined ? {} : { [IDLE_ANNOTATION]: secondsOf(idleMs) };
   const container = {
     name: "main",
     image,
     ...command ? { command } : {},
-    env: Object.entries(env).map(([name, value]) => ({ name, value })),
+    env: Object.entries(envOf(options)).map(([name, value]) => ({ name, value })),
     ports: ports.map((containerPort) => ({ containerPort })),
     volumeMounts: volumes.flatMap(({ name, path }) => path === undefined ? [] : [{ name, mountPath: path }]),
   };

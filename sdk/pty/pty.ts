@@ -5,6 +5,8 @@ import { eventsOf, type ProcessEvent } from "../commands/events.ts";
 import { eventsOfExec, startByExec } from "../commands/exec.ts";
 import { requestOf } from "../commands/request.ts";
 import type { CommandOptions } from "../commands/types.ts";
+import { orAborted } from "../inside/aborted.ts";
+import type { CallOptions } from "../inside/calloptions.ts";
 import type { Inside } from "../inside/inside.ts";
 import { lacksRuntime } from "../inside/presence.ts";
 
@@ -27,13 +29,13 @@ export interface Terminal {
   /** Undefined in a sandbox without hookbox's runtime. */
   processId: number | undefined;
   /** Types, once. */
-  write(data: string | Uint8Array): Promise<void>;
+  write(data: string | Uint8Array, options?: CallOptions): Promise<void>;
   /** Gives it another size, and tells its program. */
-  resize(size: TerminalSize): Promise<void>;
+  resize(size: TerminalSize, options?: CallOptions): Promise<void>;
   /** Ends the program and all it has started; false if it has ended. Without the runtime: hangs up. */
-  kill(): Promise<boolean>;
+  kill(options?: CallOptions): Promise<boolean>;
   /** Resolves when the program has ended; -1 where a signal ended it. */
-  wait(): Promise<{ exitCode: number }>;
+  wait(options?: CallOptions): Promise<{ exitCode: number }>;
 }
 
 /** Terminals of one sandbox. */
@@ -76,7 +78,7 @@ async function openByRuntime(inside: Inside, options: PTYOptions): Promise<Termi
   const processId = first.value?.type === "started" ? first.value.processId : 0;
   const { write, resize, kill } = controlOf(inside, processId);
   const wait = follow(inside, events, onData, kill);
-  return { processId, write, resize, kill: () => kill(), wait };
+  return { processId, write, resize, kill: (call) => kill("SIGKILL", call), wait };
 }
 
 async function openByExec(inside: Inside, options: PTYOptions): Promise<Terminal> {
@@ -105,7 +107,7 @@ function follow(
   const ended = collect(told(events, onData), { action: ACTION, object, maxOutputLength: 0 });
   // Who does not wait is told of no failure.
   ended.catch(() => kill().catch(() => {}));
-  return async () => ({ exitCode: (await ended).exitCode });
+  return async ({ signal } = {}) => ({ exitCode: (await orAborted(ended, signal)).exitCode });
 }
 
 async function* told(events: AsyncIterable<ProcessEvent>, onData: NonNullable<PTYOptions["onData"]>) {

@@ -1,5 +1,6 @@
 /** Straight to the Pod, or through what leads there: looks for it once, and again when it has moved. @module */
 import { ConnectionError, type ObjectRef } from "../errors.ts";
+import { orAborted } from "../inside/aborted.ts";
 import { type ExecRequest, type ExecSession, type Route, type RouteRequest, WAKE_HEADER } from "./route.ts";
 import { send } from "./send.ts";
 
@@ -68,7 +69,7 @@ export function createPodRoute(access: PodAccess, namespace: string, name: strin
     ...exec
       ? { exec: async (request) => await exec(await place.find({ wake: true, signal: request.signal }), request) }
       : {},
-    address: async (port) => await reach(await place.find({ wake: true }), port),
+    address: async (port, { signal } = {}) => await reach(await place.find({ wake: true, signal }), port),
     close,
   };
 }
@@ -92,16 +93,6 @@ function remembered({ find }: PodAccess, hint: PodPlace | undefined) {
       return await orAborted(known.place, signal);
     },
   };
-}
-
-/** Waits no longer than the caller: what others wait for, too, goes on. */
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return await promise;
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  return await Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", stop));
 }
 
 /** Returns the origin of a port of a Pod that this machine has a route to. */

@@ -53,7 +53,7 @@ export interface Route {
    */
   exec?(request: ExecRequest): Promise<ExecSession>;
   /** Returns where programs on this machine reach a port, without a slash at the end. */
-  address(port: number): Promise<URL>;
+  address(port: number, options?: { signal?: AbortSignal | undefined }): Promise<URL>;
   /** Closes what it has opened; the sandbox goes on. */
   close(): Promise<void>;
 }

@@ -91,6 +91,7 @@ describe("create()", () => {
     { options: { pool: "a", image: "b" }, words: /pool and image are given/ },
     { options: { pool: "a", name: "Not_A_Name" }, words: /"Not_A_Name": that is no name/ },
     { options: { pool: "a", timeoutMs: 0 }, words: /timeoutMs 0 is not above 0/ },
+    { options: { template: "a", env: {}, envs: {} }, words: /`env` and `envs` are the same, and both are given/ },
     { options: { pool: "a", ports: [1] }, words: /ports are its template's/ },
     { options: { pool: "a", volumes: [{ name: "v", size: "1Gi", path: "/v" }] }, words: /mounted is its template's/ },
   ])("refuses what makes no sense: $words", async ({ options, words }) => {

@@ -15,6 +15,7 @@ test("a terminal: what is typed, what it shows, its size, its end", async () => 
     env: { PS1: "> " },
     onData: (bytes) => void (shown += decoder.decode(bytes, { stream: true })),
   });
+  await expect(terminal.wait({ signal: AbortSignal.abort(new Error("left")) })).rejects.toThrow("left");
   await terminal.write("stty size\n");
   await eventually(() => shown).toContain("25 81");
   await terminal.resize({ cols: 100, rows: 30 });

@@ -1,0 +1,75 @@
+/** Every call into a sandbox is left when its signal fires, also where nobody answers. @module */
+import { expect, test } from "vitest";
+import { createCode } from "../../sdk/code/code.ts";
+import { createCommands } from "../../sdk/commands/commands.ts";
+import { handleOf } from "../../sdk/commands/handle.ts";
+import { createFiles } from "../../sdk/files/files.ts";
+import { createFS } from "../../sdk/files/fs.ts";
+import type { CallOptions } from "../../sdk/inside/calloptions.ts";
+import { createInside } from "../../sdk/inside/inside.ts";
+import { createPTY } from "../../sdk/pty/pty.ts";
+import { createPodRoute } from "../../sdk/route/direct.ts";
+import type { RouteRequest } from "../../sdk/route/route.ts";
+import { OBJECT } from "./localroute.ts";
+
+/** The request is sent, and that is all. */
+function unanswered(_port: number, _path: string, { signal }: RouteRequest = {}): Promise<Response> {
+  const { promise, reject } = Promise.withResolvers<Response>();
+  signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+  return promise;
+}
+
+const never = new Promise<never>(() => {});
+const nowhere = createPodRoute(
+  { kind: "direct", find: () => never, reach: () => never, close: () => Promise.resolve() },
+  "default",
+  "test",
+);
+const route = { ...nowhere, fetch: unanswered };
+const inside = createInside(route, OBJECT, undefined);
+const commands = createCommands(inside);
+const handle = handleOf(inside, 7, "run x");
+const files = createFiles(inside);
+const fs = createFS(files, OBJECT);
+const code = createCode(inside);
+
+const CALLS: Record<string, (options: CallOptions & { signal: AbortSignal }) => Promise<unknown>> = {
+  "commands.run": (options) => commands.run("true", options),
+  "commands.run in the background": (options) => commands.run("true", { ...options, background: true }),
+  "commands.connect": (options) => commands.connect(7, options),
+  "commands.list": (options) => commands.list(options),
+  "commands.kill": (options) => commands.kill(7, options),
+  "handle.wait": (options) => handle.wait(options),
+  "handle.write": (options) => handle.write("x", options),
+  "handle.closeStdin": (options) => handle.closeStdin(options),
+  "handle.kill": (options) => handle.kill("SIGKILL", options),
+  "handle.kill with another signal": (options) => handle.kill("SIGTERM", options),
+  "pty.create": (options) => createPTY(inside).create({ cols: 80, rows: 24, ...options }),
+  "runCode": (options) => code.runCode("1", options),
+  "createCodeContext": (options) => code.createCodeContext(options),
+  "listCodeContexts": (options) => code.listCodeContexts(options),
+  "removeCodeContext": (options) => code.removeCodeContext("a", options),
+  "restartCodeContext": (options) => code.restartCodeContext("a", options),
+  "interruptCodeContext": (options) => code.interruptCodeContext("a", options),
+  "files.read": (options) => files.read("a", options),
+  "files.write": (options) => files.write("a", "x", options),
+  "files.list": (options) => files.list("a", options),
+  "files.stat": (options) => files.stat("a", options),
+  "files.exists": (options) => files.exists("a", options),
+  "files.makeDir": (options) => files.makeDir("a", options),
+  "files.rename": (options) => files.rename("a", "b", options),
+  "files.remove": (options) => files.remove("a", options),
+  "files.watch": async (options) => await files.watch("a", options)[Symbol.asyncIterator]().next(),
+  "files.watchDir": (options) => files.watchDir("a", () => {}, options),
+  "fs.readFile": (options) => fs.readFile("a", options),
+  "the way to the Pod": (options) => nowhere.address(80, options),
+};
+
+test.for(Object.entries(CALLS))("%s", async ([, call]) => {
+  const leaving = new AbortController();
+  const reason = new Error("left");
+  const called = call({ signal: leaving.signal });
+  // Not before it is under way.
+  setTimeout(() => leaving.abort(reason), 20);
+  await expect(called).rejects.toBe(reason);
+});
