@@ -4,7 +4,7 @@ import type { Subject } from "../diagnosis/facts.ts";
 import type { Finding } from "../diagnosis/finding.ts";
 import { why } from "../diagnosis/why.ts";
 import type { Api } from "../kube/api.ts";
-import { readFacts } from "../sdk/facts.ts";
+import { readFacts } from "../sdk/control/facts.ts";
 import { findKind } from "./cluster/kinds.ts";
 
 /** A bare name is tried in this order. */

@@ -76,7 +76,10 @@ export function createSurroundings(options: ClientOptions): Surroundings {
     },
     async why(subject, signal) {
       // Most callers never ask.
-      const [{ readFacts }, { why }] = await Promise.all([import("../facts.ts"), import("../../diagnosis/why.ts")]);
+      const [{ readFacts }, { why }] = await Promise.all([
+        import("../control/facts.ts"),
+        import("../../diagnosis/why.ts"),
+      ]);
       return why(await readFacts(await api(), subject, signal), new Date());
     },
     signingSecret() {

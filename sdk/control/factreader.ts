@@ -1,6 +1,6 @@
 /** Reads for a diagnosis: what is missing or forbidden is noted, and never fails the rest. Decides nothing. @module */
-import type { EventFact } from "../diagnosis/facts.ts";
-import { type Api, isOk, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
+import type { EventFact } from "../../diagnosis/facts.ts";
+import { type Api, isOk, messageOf, type ObjectPath, pathOf } from "../../kube/api.ts";
 
 /** Turns what the API server sent into a type, or says that it is none. */
 export interface Schema<T> {

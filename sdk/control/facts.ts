@@ -1,16 +1,16 @@
 /** Reads what a diagnosis needs, and no more: in rounds, each in parallel, ending as soon as nothing is wrong. @module */
-import { type Sandbox, sandboxSchema } from "../api/sandbox.ts";
-import { sandboxClaimSchema } from "../api/sandboxclaim.ts";
-import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
-import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
-import type { Facts, NamedFact, NodeFact, QuotaFact, Subject, VolumeClaimFact } from "../diagnosis/facts.ts";
-import type { PodFact } from "../diagnosis/podfact.ts";
-import { isQuotaExceeded } from "../diagnosis/refusal.ts";
-import { worstMember } from "../diagnosis/sandboxcause.ts";
-import { why } from "../diagnosis/why.ts";
-import type { Api, ObjectPath } from "../kube/api.ts";
-import { CLAIM_BOUND_LABEL, POD_NAME_ANNOTATION, WARM_POOL_LABEL } from "../lib/keys.ts";
-import { nameHash } from "../lib/names.ts";
+import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
+import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
+import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
+import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
+import type { Facts, NamedFact, NodeFact, QuotaFact, Subject, VolumeClaimFact } from "../../diagnosis/facts.ts";
+import type { PodFact } from "../../diagnosis/podfact.ts";
+import { isQuotaExceeded } from "../../diagnosis/refusal.ts";
+import { worstMember } from "../../diagnosis/sandboxcause.ts";
+import { why } from "../../diagnosis/why.ts";
+import type { Api, ObjectPath } from "../../kube/api.ts";
+import { CLAIM_BOUND_LABEL, POD_NAME_ANNOTATION, WARM_POOL_LABEL } from "../../lib/keys.ts";
+import { nameHash } from "../../lib/names.ts";
 import { createFactReader, type FactReader } from "./factreader.ts";
 
 /**

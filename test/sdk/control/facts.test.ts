@@ -1,12 +1,12 @@
 /** What a diagnosis reads: as little as it can, in as few rounds as it can, and nothing that is forbidden fails it. @module */
 import { expect, test } from "vitest";
-import type { Subject } from "../../diagnosis/facts.ts";
-import { why } from "../../diagnosis/why.ts";
-import type { Answer, Api, ApiRequest } from "../../kube/api.ts";
-import { readFacts } from "../../sdk/facts.ts";
-import { aCondition, ago, aPod, aWaitingSandbox, NOW, SUBJECT } from "../diagnosis/facts.ts";
-import { aClaim, aMember, aPool } from "../pools.ts";
-import { aTemplate } from "../templates.ts";
+import type { Subject } from "../../../diagnosis/facts.ts";
+import { why } from "../../../diagnosis/why.ts";
+import type { Answer, Api, ApiRequest } from "../../../kube/api.ts";
+import { readFacts } from "../../../sdk/control/facts.ts";
+import { aCondition, ago, aPod, aWaitingSandbox, NOW, SUBJECT } from "../../diagnosis/facts.ts";
+import { aClaim, aMember, aPool } from "../../pools.ts";
+import { aTemplate } from "../../templates.ts";
 
 const CLAIM: Subject = { kind: "SandboxClaim", namespace: "team-a", name: "job" };
 const POOL: Subject = { kind: "SandboxWarmPool", namespace: "team-a", name: "warm" };
