@@ -22,7 +22,14 @@ export function timedOut(name: string, cause: string): Refusal {
   return { status: 504, detail: `Timed out waiting for the backend sandbox: ${name}: ${cause}` };
 }
 
+/** Header of refusals that programs tell apart: from what a sandbox answers, too. */
+const REASON_HEADER = "X-Sandbox-Reason";
+
 /** Refuses what is not there, or not for anybody to reach by name. */
 export function notFound(namespace: string, name: string, cause: string): Refusal {
-  return { status: 404, detail: `Cannot find sandbox ${namespace}/${name}: ${cause}` };
+  return {
+    status: 404,
+    detail: `Cannot find sandbox ${namespace}/${name}: ${cause}`,
+    headers: { [REASON_HEADER]: "SandboxNotFound" },
+  };
 }

@@ -5,15 +5,13 @@ import { errorOfConnect } from "../../sdk/inside/connecterrors.ts";
 import { createInside } from "../../sdk/inside/inside.ts";
 import type { SandboxInfo } from "../../sdk/options.ts";
 import { pause } from "../../sdk/inside/repeat.ts";
-import type { Route } from "../../sdk/route/route.ts";
+import { NO_WAKE, type Route } from "../../sdk/route/route.ts";
 import type { Where, World } from "../world.ts";
 import type { Usage } from "./usage.ts";
 
 const APART_MS = 1000;
 /** Of each of the two questions. */
 const PATIENCE_MS = 10_000;
-/** Asking is no use that would keep a sandbox awake. */
-const NO_WAKE = { "X-Sandbox-Wake": "false" };
 
 /** Asks them, all at once; what does not answer says so. */
 export async function usageOfRuntimes(world: World, where: Where, sandboxes: SandboxInfo[]): Promise<Usage[]> {

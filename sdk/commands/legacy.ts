@@ -32,11 +32,12 @@ export async function* eventsOfLegacy(
       body,
       signal: AbortSignal.any(signals),
     });
-    if (answer.status === 404 || answer.status === 405) {
+    if (!answer.ok) {
+      const error = await errorOfAnswer(answer, action, object);
+      if (!(error instanceof UnsupportedError)) throw error;
       const remedy = "Use an image with hookbox's runtime, or a client that reaches the API server.";
       throw new UnsupportedError(`Cannot ${action}: nothing in the sandbox takes commands`, { object, remedy });
     }
-    if (!answer.ok) throw await errorOfAnswer(answer, action, object);
     const { stdout, stderr, exit_code: exitCode } = answerSchema.parse(await answer.json());
     const encoder = new TextEncoder();
     yield { type: "output", stream: "stdout", bytes: encoder.encode(stdout) };

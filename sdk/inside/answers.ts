@@ -11,15 +11,20 @@ import {
   type ObjectRef,
   RateLimitError,
   SandboxError,
+  SandboxNotFoundError,
   TimeoutError,
   UnsupportedError,
 } from "../errors.ts";
+
+/** Header by which hookbox's router says why it refuses. */
+const REASON_HEADER = "X-Sandbox-Reason";
 
 /** Makes the error for an answer: `Cannot <action>: <their words>`. Reads the body. */
 export async function errorOfAnswer(answer: Response, action: string, object: ObjectRef): Promise<SandboxError> {
   const { code, words } = wordsOf(await answer.text().catch(() => ""), answer);
   const message = `Cannot ${action}: ${words}`;
-  const details: ErrorDetails = { object, ...code === undefined ? {} : { reason: code } };
+  const reason = code ?? answer.headers.get(REASON_HEADER) ?? undefined;
+  const details: ErrorDetails = { object, ...reason === undefined ? {} : { reason } };
   switch (answer.status) {
     case 400:
     case 416:
@@ -29,6 +34,9 @@ export async function errorOfAnswer(answer: Response, action: string, object: Ob
     case 403:
       return new AuthorizationError(message, details);
     case 404:
+      if (reason === "SandboxNotFound") {
+        return new SandboxNotFoundError(`Cannot find sandbox ${object.namespace}/${object.name}: ${words}`, details);
+      }
       return code === "NOT_FOUND" ? new FileNotFoundError(message, details) : noRuntime(message, details);
     case 405:
     case 501:

@@ -8,7 +8,7 @@ export interface RouteRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** Header of requests that only follow what goes on: they wake no sandbox. */
+/** Header of requests that only look at what goes on: they wake no sandbox, and are no use of it. */
 export const WAKE_HEADER = "X-Sandbox-Wake";
 export const NO_WAKE: Record<string, string> = { [WAKE_HEADER]: "false" };
 

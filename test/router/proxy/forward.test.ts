@@ -159,6 +159,7 @@ describe("forward()", () => {
     expect(missing).toMatchObject({
       status: 404,
       text: '{"detail":"Cannot find sandbox team-a/nobody: it does not exist"}',
+      headers: { "x-sandbox-reason": "SandboxNotFound" },
     });
   });
 

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createCommands } from "../../../sdk/commands/commands.ts";
-import { ConnectionError, TimeoutError, UnsupportedError } from "../../../sdk/errors.ts";
+import { ConnectionError, SandboxNotFoundError, TimeoutError, UnsupportedError } from "../../../sdk/errors.ts";
 import { createInside } from "../../../sdk/inside/inside.ts";
 import type { ExecRequest, Route } from "../../../sdk/route/route.ts";
 import { makeRoot } from "../../runtime/folders.ts";
@@ -50,6 +50,27 @@ test("nothing takes commands", async () => {
   const port = await empty();
   const commands = createCommands(createInside(routeOf({ 8080: port, 8888: port }), OBJECT, undefined));
   await expect(commands.run("true")).rejects.toThrow(/nothing in the sandbox takes commands/);
+});
+
+test("a router that knows no such sandbox is believed, whatever was there before", async () => {
+  const server = createServer((_, response) => {
+    response.writeHead(404, { "X-Sandbox-Reason": "SandboxNotFound" });
+    response.end('{"detail":"Cannot find sandbox default/test: it does not exist"}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const gone = (server.address() as AddressInfo).port;
+  const fresh = createInside(routeOf({ 8080: gone, 8888: gone }), OBJECT, undefined);
+  const used = createInside(routeOf({ 8080: await empty(), 8888: gone }), OBJECT, undefined);
+  for (const inside of [fresh, used]) {
+    const error = await createCommands(inside).run("true").catch((error) => error);
+    expect(error).toBeInstanceOf(SandboxNotFoundError);
+    expect(error).toMatchObject({
+      code: "NOT_FOUND",
+      reason: "SandboxNotFound",
+      message: "Cannot find sandbox default/test: it does not exist",
+    });
+  }
 });
 
 test("where the API server is at hand it runs them, also where nobody listens; the runtime is asked for once", async () => {
