@@ -8,6 +8,9 @@
  * const { stdout } = await sandbox.commands.run("python3 --version");
  * ```
  *
+ * In a browser: `connect` by a `routerUrl` of the page's own origin, with the name of a Sandbox; then everything inside it
+ * but `upload` and `download`. A stream as a file's content needs HTTP/2 there.
+ *
  * @module
  */
 import { type NameOptions, SandboxClient, type SandboxList } from "./client.ts";

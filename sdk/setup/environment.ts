@@ -1,4 +1,4 @@
-/** Environment variables, on runtimes that have them. @module */
+/** What surrounds the program, on runtimes that tell. @module */
 
 /** Returns a variable; undefined if it is not set, is empty, may not be read, or there are none here. */
 export function variable(name: string): string | undefined {
@@ -9,4 +9,9 @@ export function variable(name: string): string | undefined {
     // Deno without leave to read it.
     return undefined;
   }
+}
+
+/** Tells whether this is a process of an operating system, with files and variables; false: a browser. */
+export function hasProcess(): boolean {
+  return "process" in globalThis;
 }

@@ -3,13 +3,13 @@ import type { Finding } from "../../diagnosis/finding.ts";
 import type { Subject } from "../../diagnosis/facts.ts";
 import type { Api } from "../../kube/api.ts";
 import type { Credentials } from "../../kube/credentials.ts";
-import { InvalidArgumentError } from "../errors.ts";
+import { InvalidArgumentError, UnsupportedError } from "../errors.ts";
 import { createPodRoute, type PodAccess, podOrigin, type PodPlace, type PodWay } from "../route/direct.ts";
 import { findPod } from "../control/pod.ts";
 import { createRouterRoute, type RouterAccess } from "../route/router.ts";
 import type { Route } from "../route/route.ts";
 import type { Cluster } from "./cluster.ts";
-import { variable } from "./environment.ts";
+import { hasProcess, variable } from "./environment.ts";
 import type { ClientOptions } from "./options.ts";
 
 /** Name under which the API server's audit log shows the SDK. */
@@ -96,6 +96,11 @@ export function createSurroundings(options: ClientOptions): Surroundings {
 async function findOrTake(options: ClientOptions): Promise<Cluster> {
   const { api } = options;
   if (api) return { api, credentials: undefined, namespace: undefined, isInside: false };
+  if (!hasProcess()) {
+    throw new UnsupportedError("Cannot find a cluster: a browser has no kubeconfig", {
+      remedy: "Give the client a `routerUrl`, and `connect` to sandboxes that are there.",
+    });
+  }
   // What needs a disk and certificates stays out of browsers.
   const { findCluster } = await import("./cluster.ts");
   return await findCluster(options, USER_AGENT);

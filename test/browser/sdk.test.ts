@@ -1,0 +1,140 @@
+/** The SDK in a web page: a real browser, our router, and our runtime in a Pod. @module */
+import process from "node:process";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, inject, test } from "vitest";
+import type * as SDK from "../../sdk/mod.ts";
+import { makeNamespace, type Namespace } from "../integration/namespace.ts";
+import { startRouter } from "../integration/router.ts";
+import { aRuntime, isReady, needsRuntime } from "../integration/runtimepods.ts";
+import { bundleSDK, ROUTER, serveApp } from "./app.ts";
+import { findChromium, startChromium } from "./chromium.ts";
+
+const say = (line: string) => process.stdout.write(`browser: ${line}\n`);
+let chromium: string;
+let bundle: Map<string, string>;
+
+interface App {
+  ns: Namespace;
+  page: Page;
+  asked: string[];
+}
+
+/** Opens the app in a browser, beside a Sandbox with the runtime. */
+async function openApp(): Promise<App> {
+  const ns = await makeNamespace();
+  await ns.apply(aRuntime("box"));
+  const router = await startRouter("--path-routing-prefix", "/s");
+  const { origin, asked } = await serveApp(bundle, router.url);
+  const page = await (await startChromium(chromium)).newPage();
+  await page.goto(origin);
+  await page.waitForFunction(() => "hookbox" in globalThis);
+  await ns.until("sandbox", "box", isReady);
+  return { ns, page, asked };
+}
+
+/** Code of the app: what it does in the page with the SDK. */
+type Work<T> = (sdk: typeof SDK, client: SDK.SandboxClient) => Promise<T>;
+
+/** Does it. The function goes to the page as text: it sees nothing of this file. */
+async function inPage<T>({ page, ns }: App, work: Work<T>): Promise<T> {
+  const options = JSON.stringify({ namespace: ns.name, routerPathPrefix: "/s" });
+  return await page.evaluate(`(async () => {
+    const { hookbox } = globalThis;
+    const routerUrl = location.origin + ${JSON.stringify(ROUTER)};
+    return await (${work})(hookbox, new hookbox.SandboxClient({ ...${options}, routerUrl }));
+  })()`) as T;
+}
+
+// Nothing runs on simulated nodes.
+describe.runIf(inject("nodes") === "real")("the SDK in a browser", () => {
+  beforeAll(async () => {
+    [chromium, bundle] = await Promise.all([findChromium(say), bundleSDK()]);
+    await needsRuntime();
+  }, 900_000);
+
+  test("runs commands, tells of output, moves files, runs code, opens a terminal", async () => {
+    const app = await openApp();
+    const done = await inPage(app, async ({ FileNotFoundError, NotFoundError }, client) => {
+      const sandbox = await client.connect("box");
+      const told: string[] = [];
+      const { exitCode } = await sandbox.commands.run("echo out; echo err >&2; exit 3", {
+        onStdout: (text) => void told.push(`out:${text}`),
+        onStderr: (text) => void told.push(`err:${text}`),
+      });
+      const handle = await sandbox.commands.run("read word; echo got $word; sleep 600", {
+        background: true,
+        stdin: true,
+      });
+      await handle.write("it\n");
+      let heard = "";
+      for await (const { text } of handle) if ((heard += text).includes("got it")) break;
+      const killed = await handle.kill();
+      await sandbox.files.write("folder/a.txt", "héllo");
+      const text = await sandbox.files.read("folder/a.txt");
+      const names = (await sandbox.files.list("folder")).map(({ name }) => name);
+      const missing = await sandbox.files.read("none").catch((error) => error);
+      let shown = "";
+      const decoder = new TextDecoder();
+      const terminal = await sandbox.pty.create({
+        cols: 80,
+        rows: 24,
+        command: "stty size",
+        onData: (bytes) => void (shown += decoder.decode(bytes)),
+      });
+      await terminal.wait();
+      const { text: answer } = await sandbox.runCode("6 * 7", { language: "javascript" });
+      const noCluster = await client.create({ pool: "python" }).catch((error) => error);
+      const noSandbox = await (await client.connect("other")).commands.run("true").catch((error) => error);
+      return {
+        exitCode,
+        told: told.sort(),
+        heard,
+        killed,
+        text,
+        names,
+        missing: missing instanceof FileNotFoundError && missing instanceof NotFoundError,
+        shown: shown.trim(),
+        answer,
+        url: (await sandbox.getUrl(3000)).replace(location.origin, ""),
+        noCluster: [noCluster.name, noCluster.message],
+        noSandbox: [noSandbox.name, noSandbox.message],
+      };
+    });
+    expect(done).toEqual({
+      exitCode: 3,
+      told: ["err:err\n", "out:out\n"],
+      heard: "got it\n",
+      killed: true,
+      text: "héllo",
+      names: ["a.txt"],
+      missing: true,
+      shown: "24 80",
+      answer: "42",
+      url: `${ROUTER}/s/${app.ns.name}/box/3000`,
+      noCluster: ["UnsupportedError", expect.stringMatching(/^Cannot find a cluster: a browser has no kubeconfig/)],
+      noSandbox: ["SandboxNotFoundError", `Cannot find sandbox ${app.ns.name}/other: it does not exist`],
+    });
+    const forNode = /^(cluster|channels|dist|forward|exec|tar)/;
+    expect([...bundle.keys()].filter((file) => forNode.test(file)).length).toBeGreaterThan(0);
+    expect(app.asked.filter((file) => forNode.test(file)), "parts for Node stay away").toEqual([]);
+  });
+
+  test("wakes what is suspended, and watches a folder", async () => {
+    const app = await openApp();
+    await app.ns.patch("sandbox", "box", { spec: { operatingMode: "Suspended" } });
+    await app.ns.untilReason("box", "SandboxSuspended");
+    const events = await inPage(app, async (_, client) => {
+      const sandbox = await client.connect("box");
+      await sandbox.files.makeDir("folder");
+      const events: string[] = [];
+      for await (const event of sandbox.files.watch("folder")) {
+        events.push(event.type);
+        if (event.type === "ready") await sandbox.files.write("folder/new", "x");
+        else break;
+      }
+      return events;
+    });
+    expect(events).toEqual(["ready", "created"]);
+    expect((await app.ns.get("sandbox", "box")).spec.operatingMode).toBe("Running");
+  });
+});
