@@ -24,11 +24,8 @@ const INPUT_BYTES = 256 * 1024;
 export function controlOf(inside: Inside, processId: number): Control {
   const processes = createClient(ProcessesService, inside.transport);
   const process = createClient(ProcessService, inside.transport);
-  const doing = async <T>(
-    action: string,
-    options: CallOptions,
-    send: Parameters<typeof call<T>>[3],
-  ): Promise<T> => await call(inside, `${action} process ${processId}`, options, send);
+  const doing = (action: string, options: CallOptions, send: (options: { signal?: AbortSignal }) => Promise<unknown>) =>
+    call(inside, `${action} process ${processId}`, options, send);
   return {
     async write(data, options = {}) {
       const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
@@ -49,7 +46,7 @@ export function controlOf(inside: Inside, processId: number): Control {
       const isFinal = name === "SIGKILL";
       const request = { processId, signal: Signal[name] };
       const send = () =>
-        doing<unknown>(
+        doing(
           "kill",
           options,
           (sent) => isFinal ? processes.kill({ processId }, sent) : process.sendSignal(request, sent),

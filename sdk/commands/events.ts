@@ -7,7 +7,7 @@ import {
   ProcessesService,
   type StartDetachedRequestSchema,
 } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
-import { ConnectionError, NotFoundError } from "../errors.ts";
+import { ConnectionError, NotFoundError, SandboxNotFoundError } from "../errors.ts";
 import { errorOfConnect } from "../inside/connecterrors.ts";
 import type { Inside } from "../inside/inside.ts";
 import { NO_WAKE } from "../route/route.ts";
@@ -58,6 +58,7 @@ export async function* eventsOf(
     } catch (thrown) {
       signal?.throwIfAborted();
       const error = errorOfConnect(thrown, action, inside.object);
+      if (error instanceof SandboxNotFoundError) throw error;
       if (error instanceof NotFoundError && follower.hasStarted()) throw restarted(inside, action, error);
       const wait = (inside.known.runtime ? WAITS_MS : FIRST_WAITS_MS)[failures++];
       if (!(error instanceof ConnectionError) || wait === undefined) throw error;

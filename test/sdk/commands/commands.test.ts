@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createCommands } from "../../../sdk/commands/commands.ts";
 import { CommandExitError } from "../../../sdk/commands/exiterror.ts";
-import { InvalidArgumentError, NotFoundError, TimeoutError } from "../../../sdk/errors.ts";
+import { InvalidArgumentError, NotFoundError, SandboxNotFoundError, TimeoutError } from "../../../sdk/errors.ts";
 import { createInside } from "../../../sdk/inside/inside.ts";
 import type { Route } from "../../../sdk/route/route.ts";
 import { eventually } from "../../runtime/eventually.ts";
@@ -167,6 +167,28 @@ test("a command runs once and loses nothing, though every connection breaks", as
   expect([exitCode, truncated, stdout === lines]).toEqual([0, false, true]);
   expect(proxy.count()).toBeGreaterThan(1);
   expect(readFileSync(join(root.path, "runs"), "utf8")).toBe("run\n");
+});
+
+test("a sandbox that is deleted while its command runs is told as such", async () => {
+  const { inside } = await commandsOf();
+  let asked = 0;
+  const route: Route = {
+    ...inside.route,
+    async fetch(port, path, request) {
+      if (asked++ > 0) return new Response("{}", { status: 404, headers: { "X-Sandbox-Reason": "SandboxNotFound" } });
+      const answer = await inside.route.fetch(port, path, request);
+      const breaking = new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          controller.enqueue(chunk);
+          controller.error(new TypeError("terminated"));
+        },
+      });
+      return new Response(answer.body?.pipeThrough(breaking) ?? null, answer);
+    },
+  };
+  const commands = createCommands(createInside(route, OBJECT, undefined));
+  await expect(commands.run("sleep 600")).rejects.toBeInstanceOf(SandboxNotFoundError);
+  expect(asked).toBeGreaterThan(1);
 });
 
 test("a start whose answer is lost starts nothing twice", async () => {
