@@ -1,6 +1,7 @@
 /** A thousand requests for a hundred suspended Sandboxes, through two routers: each is woken once, and all are answered. @module */
 import process from "node:process";
 import { describe, expect, inject, test } from "vitest";
+import { until } from "./kubectl.ts";
 import { type Loose, makeNamespace } from "./namespace.ts";
 import { startRouter } from "./router.ts";
 import { isReady, routers as annotationOf } from "./runtimepods.ts";
@@ -32,9 +33,10 @@ describe.runIf(inject("nodes") === "real")("waking many at once", () => {
     expect(await sum("sandbox_router_wakes_total")).toBe(SANDBOXES);
     expect(await sum("sandbox_router_held_requests")).toBe(0);
     expect(await sum("sandbox_router_upstream_errors_total")).toBe(0);
-    const sandboxes = await ns.list("sandbox");
+    // A router looks at the Pods, which are Ready before their Sandboxes say so.
+    const sandboxes = await until(() => ns.list("sandbox"), (all) => all.every(isReady), 120);
     const isWokenOnce = (sandbox: Loose) =>
-      sandbox.metadata.generation === 2 && sandbox.spec.operatingMode === "Running" && isReady(sandbox) &&
+      sandbox.metadata.generation === 2 && sandbox.spec.operatingMode === "Running" &&
       annotationOf(sandbox, "woken-at") !== undefined;
     expect(sandboxes.filter((sandbox) => !isWokenOnce(sandbox))).toEqual([]);
     expect(await ns.list("pod")).toHaveLength(SANDBOXES);
