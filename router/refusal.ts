@@ -1,4 +1,5 @@
 /** What the router answers in place of a sandbox, and why. Sends nothing. @module */
+import { REASON_HEADER, SANDBOX_NOT_FOUND } from "../lib/routerheaders.ts";
 
 /** An answer of the router's own; `detail` goes to the client and says the true cause. */
 export interface Refusal {
@@ -22,14 +23,11 @@ export function timedOut(name: string, cause: string): Refusal {
   return { status: 504, detail: `Timed out waiting for the backend sandbox: ${name}: ${cause}` };
 }
 
-/** Header of refusals that programs tell apart: from what a sandbox answers, too. */
-const REASON_HEADER = "X-Sandbox-Reason";
-
 /** Refuses what is not there, or not for anybody to reach by name. */
 export function notFound(namespace: string, name: string, cause: string): Refusal {
   return {
     status: 404,
     detail: `Cannot find sandbox ${namespace}/${name}: ${cause}`,
-    headers: { [REASON_HEADER]: "SandboxNotFound" },
+    headers: { [REASON_HEADER]: SANDBOX_NOT_FOUND },
   };
 }

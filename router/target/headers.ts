@@ -1,5 +1,6 @@
 /** The sandbox that a request names in its headers. Pure. @module */
 import type { IncomingHttpHeaders } from "node:http";
+import { WAKE_HEADER } from "../../lib/routerheaders.ts";
 import { isRefusal, type Refusal } from "../refusal.ts";
 import { canonicalIP, isPodAddress } from "./podip.ts";
 import { badRequest, checkedTarget, type Target } from "./target.ts";
@@ -28,7 +29,7 @@ export function targetFromHeaders(headers: IncomingHttpHeaders, allowLoopback: b
     if (podIP === undefined || !isPodAddress(podIP, allowLoopback)) return badRequest("Invalid target IP address.");
     target.podIP = podIP;
   }
-  if (textOf(headers["x-sandbox-wake"]) === "false") target.wakes = false;
+  if (textOf(headers[WAKE_HEADER.toLowerCase()]) === "false") target.wakes = false;
   return target;
 }
 

@@ -1,4 +1,5 @@
 /** Turns answers that are no success, of the runtime or of the router before it, into errors. @module */
+import { REASON_HEADER, SANDBOX_NOT_FOUND } from "../../lib/routerheaders.ts";
 import {
   AuthenticationError,
   AuthorizationError,
@@ -16,9 +17,6 @@ import {
   UnsupportedError,
 } from "../errors.ts";
 
-/** Header by which hookbox's router says why it refuses. */
-const REASON_HEADER = "X-Sandbox-Reason";
-
 /** Makes the error for an answer: `Cannot <action>: <their words>`. Reads the body. */
 export async function errorOfAnswer(answer: Response, action: string, object: ObjectRef): Promise<SandboxError> {
   const { code, words } = wordsOf(await answer.text().catch(() => ""), answer);
@@ -34,7 +32,7 @@ export async function errorOfAnswer(answer: Response, action: string, object: Ob
     case 403:
       return new AuthorizationError(message, details);
     case 404:
-      if (reason === "SandboxNotFound") {
+      if (reason === SANDBOX_NOT_FOUND) {
         return new SandboxNotFoundError(`Cannot find sandbox ${object.namespace}/${object.name}: ${words}`, details);
       }
       return code === "NOT_FOUND" ? new FileNotFoundError(message, details) : noRuntime(message, details);

@@ -1,4 +1,5 @@
 /** A way to the ports of one sandbox: what the parts of a handle send their requests through. Sends none. @module */
+import { WAKE_HEADER } from "../../lib/routerheaders.ts";
 
 /** A request to a port. `body` is sent once: a stream cannot be sent again. */
 export interface RouteRequest {
@@ -8,8 +9,7 @@ export interface RouteRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** Header of requests that only look at what goes on: they wake no sandbox, and are no use of it. */
-export const WAKE_HEADER = "X-Sandbox-Wake";
+/** Headers of requests that only look at what goes on. */
 export const NO_WAKE: Record<string, string> = { [WAKE_HEADER]: "false" };
 
 /** A command for the API server to run. */
