@@ -32,6 +32,7 @@ export function checkOptions(options: CreateOptions): void {
       throw new InvalidArgumentError(`Cannot create a sandbox: ${key} ${ms} is not above 0`);
     }
   }
+  // Refuses two names for the same before anything is sent.
   envOf(options);
   if (image !== undefined) return;
   const remedy = "Say it in the SandboxTemplate, or create from an image.";

@@ -5,7 +5,7 @@ import { eventsOf, type ProcessEvent } from "../commands/events.ts";
 import { eventsOfExec, startByExec } from "../commands/exec.ts";
 import { requestOf } from "../commands/request.ts";
 import type { CommandOptions } from "../commands/types.ts";
-import { orAborted } from "../inside/aborted.ts";
+import { orAborted } from "../inside/oraborted.ts";
 import type { CallOptions } from "../inside/calloptions.ts";
 import type { Inside } from "../inside/inside.ts";
 import { lacksRuntime } from "../inside/presence.ts";

@@ -1,8 +1,8 @@
 /** A web app of one page that has the SDK, bundled as its users would bundle it, and a router at the same origin. @module */
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { build, type Rolldown } from "vite";
 import { onTestFinished } from "vitest";
+import { listenOn } from "../../lib/ports.ts";
 
 /** Path of the router in the app. */
 export const ROUTER = "/router";
@@ -41,12 +41,12 @@ export async function serveApp(
     answer.writeHead(code === undefined ? 404 : 200, { "Content-Type": file === "" ? "text/html" : "text/javascript" });
     answer.end(code);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const port = await listenOn(server, "127.0.0.1", 0);
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { origin: `http://127.0.0.1:${port}`, asked };
 }
 
 function passOn(incoming: IncomingMessage, answer: ServerResponse, url: string): void {

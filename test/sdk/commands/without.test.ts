@@ -1,7 +1,7 @@
 /** Commands in sandboxes that have another runtime inside, or none. @module */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { listenOn } from "../../../lib/ports.ts";
 import { createCommands } from "../../../sdk/commands/commands.ts";
 import { ConnectionError, SandboxNotFoundError, TimeoutError, UnsupportedError } from "../../../sdk/errors.ts";
 import { createInside } from "../../../sdk/inside/inside.ts";
@@ -11,11 +11,10 @@ import { startTestRuntime } from "../../runtime/servers.ts";
 import { localRoute, OBJECT } from "../localroute.ts";
 
 /** A server of nothing: 404 for everything. */
-async function empty(): Promise<number> {
-  const server = createServer((_, response) => response.writeHead(404).end("{}"));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+async function empty(headers: Record<string, string> = {}, body = "{}"): Promise<number> {
+  const server = createServer((_, response) => response.writeHead(404, headers).end(body));
   onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
+  return await listenOn(server, "127.0.0.1", 0);
 }
 
 /** A route whose ports are these; all others are the first. */
@@ -53,13 +52,10 @@ test("nothing takes commands", async () => {
 });
 
 test("a router that knows no such sandbox is believed, whatever was there before", async () => {
-  const server = createServer((_, response) => {
-    response.writeHead(404, { "X-Sandbox-Reason": "SandboxNotFound" });
-    response.end('{"detail":"Cannot find sandbox default/test: it does not exist"}');
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
-  const gone = (server.address() as AddressInfo).port;
+  const gone = await empty(
+    { "X-Sandbox-Reason": "SandboxNotFound" },
+    '{"detail":"Cannot find sandbox default/test: it does not exist"}',
+  );
   const fresh = createInside(routeOf({ 8080: gone, 8888: gone }), OBJECT, undefined);
   const used = createInside(routeOf({ 8080: await empty(), 8888: gone }), OBJECT, undefined);
   for (const inside of [fresh, used]) {
