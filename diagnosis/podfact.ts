@@ -24,6 +24,7 @@ export interface PodConditionFact {
 
 export interface PodSpecFact {
   nodeName?: string;
+  restartPolicy?: string;
   schedulerName?: string;
   serviceAccountName?: string;
   runtimeClassName?: string;

@@ -29,3 +29,14 @@ function sequel({ blueprint, facts: { subject }, at, pod }: Edited): string {
   if (subject.kind === "SandboxWarmPool") return "";
   return subject.kind === "SandboxClaim" ? ", then create the claim anew" : ", then create the sandbox anew";
 }
+
+/** Says what helps a Pod that has failed and is not started again. */
+export function remedyOfFailed(
+  scene: Pick<Scene, "blueprint">,
+  { name, namespace }: ObjectRef,
+): string {
+  return `Read kubectl logs ${name} -n ${
+    namespace ?? "default"
+  }, mend it, and suspend and resume the Sandbox for a new Pod, or let ` +
+    `it restart: set ${fieldOf(scene, "restartPolicy")} to Always.`;
+}

@@ -2,7 +2,7 @@
 import { type Container, containersOf, waitingEvidence } from "../containers.ts";
 import { type Cause, cause, type Evidence } from "../finding.ts";
 import type { ContainerStateFact } from "../podfact.ts";
-import { change } from "../remedy.ts";
+import { change, remedyOfFailed } from "../remedy.ts";
 import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
 
 type End = NonNullable<ContainerStateFact["terminated"]>;
@@ -59,6 +59,16 @@ function crashCause(scene: PodScene, container: Container): Cause | undefined {
     since: end?.finishedAt,
   };
   if (base.evidence.length === 0) return undefined;
+  // The Pod's phase follows a moment later, or not at all while its other containers run.
+  if (scene.pod.spec?.restartPolicy === "Never") {
+    return cause("PodFailed", {
+      ...base,
+      summary:
+        `The ${title} has ended with exit code ${end?.exitCode ?? "unknown"}, and the Pod's restartPolicy does ` +
+        "not start it again.",
+      remedy: remedyOfFailed(scene, scene.podRef),
+    });
+  }
   const often = `${restarts} ${restarts === 1 ? "restart" : "restarts"} so far`;
   const again = restarts === 0 ? "and is started again" : `and does again when restarted (${often})`;
   if (end?.reason === "OOMKilled") {

@@ -1,7 +1,7 @@
 /** States that a Sandbox is meant to be in, or has come to by itself: expired, suspended, ended. @module */
 import { findCondition } from "../../lib/conditions.ts";
 import { type Cause, cause } from "../finding.ts";
-import { fieldOf, kubectl } from "../remedy.ts";
+import { kubectl, remedyOfFailed } from "../remedy.ts";
 import { conditionEvidence, evidenceOf, type Scene } from "../scene.ts";
 
 /** Its `shutdownTime` has passed, or its status says so. */
@@ -83,9 +83,7 @@ export function ended(scene: Scene): Cause | undefined {
     ],
     since: finished?.lastTransitionTime ?? end?.finishedAt,
     ...(phase === "Succeeded" || isEvicted ? {} : {
-      remedy:
-        `Read kubectl logs ${at.name} -n ${at.namespace}, mend it, and suspend and resume the Sandbox for a new ` +
-        `Pod, or let it restart: set ${fieldOf(scene, "restartPolicy")} to Always.`,
+      remedy: remedyOfFailed(scene, at),
     }),
   });
 }

@@ -4,7 +4,7 @@ import { findCondition } from "../../lib/conditions.ts";
 import { NAME_HASH_LABEL, TEMPLATE_REF_ANNOTATION } from "../../lib/keys.ts";
 import { controllerOf } from "../../lib/objects.ts";
 import type { Facts } from "../facts.ts";
-import { type Cause, cause } from "../finding.ts";
+import { type Cause, cause, type Evidence } from "../finding.ts";
 import type { PodFact } from "../podfact.ts";
 import { evidenceOf, refOf, type Scene, secondsSince } from "../scene.ts";
 import { byConditions } from "./conditions.ts";
@@ -112,8 +112,9 @@ function notReady(scene: Scene): Cause | undefined {
   if (secondsSince(since, now) < STARTING_SECONDS) return undefined;
   return cause("NotReady", {
     object: at,
-    summary: `Sandbox "${at.name}" is not Ready, and nothing that could be read says why: ${condition?.message ?? ""}`,
-    evidence: [...evidenceOf(at, sandbox.status?.conditions, "Ready"), ...podEvidence(scene)],
+    summary: `Sandbox "${at.name}" is not Ready, and nothing that could be read says why: ` +
+      `${condition?.message || "it has no condition Ready"}`,
+    evidence: known(scene),
     since,
     isGuess: true,
   });
@@ -122,17 +123,23 @@ function notReady(scene: Scene): Cause | undefined {
 function starting(scene: Scene): Cause {
   const { sandbox, at } = scene;
   const condition = findCondition(sandbox.status?.conditions, "Ready");
-  const told = [...evidenceOf(at, sandbox.status?.conditions, "Ready"), ...podEvidence(scene)];
   return cause("Starting", {
     object: at,
     summary: `Sandbox "${at.name}" is starting: ${condition?.message ?? "it has no status yet"}.`,
-    evidence: told.length > 0 ? told : [{ object: at, where: "status", text: "it has no conditions" }],
+    evidence: known(scene),
     since: sandbox.metadata.creationTimestamp,
     isGuess: true,
   });
 }
 
-function podEvidence({ at, pod, facts }: Scene): { object: typeof at; where: string; text: string }[] {
+/** All that can be said of a Sandbox that is not Ready; never nothing. */
+function known(scene: Scene): Evidence[] {
+  const { at, sandbox } = scene;
+  const told = [...evidenceOf(at, sandbox.status?.conditions, "Ready"), ...podEvidence(scene)];
+  return told.length > 0 ? told : [{ object: at, where: "status.conditions", text: "there is no condition Ready" }];
+}
+
+function podEvidence({ at, pod, facts }: Scene): Evidence[] {
   const object = { ...at, kind: "Pod" };
   if (pod) return [{ object, where: "status.phase", text: pod.status?.phase ?? "none" }];
   return facts.pod === null ? [{ object, where: "metadata.name", text: "there is no such Pod" }] : [];

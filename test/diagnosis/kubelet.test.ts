@@ -21,6 +21,15 @@ const running = {
 const small = { metadata: { name: "n" }, status: { allocatable: { cpu: "2", memory: "4Gi" } } };
 const cases: Case[] = [
   {
+    name: "a container that has ended for good, while its Pod does not say yet that it has failed",
+    facts: of(
+      { containerStatuses: [{ name: "main", state: { terminated: { exitCode: 3, reason: "Error" } } }] },
+      { restartPolicy: "Never" },
+    ),
+    want: ["PodFailed", "Pod/demo", true],
+    says: "exit code 3",
+  },
+  {
     name: "an image name that is none",
     facts: stuck("InvalidImageName", "couldn't parse image name"),
     want: ["InvalidImageName", "Pod/demo", true],
