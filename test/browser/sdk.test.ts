@@ -1,13 +1,14 @@
 /** The SDK in a web page: a real browser, our router, and our runtime in a Pod. @module */
 import process from "node:process";
 import type { Page } from "playwright-core";
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type * as SDK from "../../sdk/mod.ts";
 import { makeNamespace, type Namespace } from "../integration/namespace.ts";
-import { startRouter } from "../integration/router.ts";
-import { aRuntime, isReady, needsRuntime } from "../integration/runtimepods.ts";
+import { startRouter } from "../node/router.ts";
+import { aRuntime, isReady, needsRuntime } from "../node/runtimepods.ts";
 import { bundleSDK, ROUTER, serveApp } from "./app.ts";
 import { findChromium, startChromium } from "./chromium.ts";
+import { hasRealNode } from "../integration/suite.ts";
 
 const say = (line: string) => process.stdout.write(`browser: ${line}\n`);
 let chromium: string;
@@ -46,7 +47,7 @@ async function inPage<T>({ page, ns }: App, work: Work<T>): Promise<T> {
 }
 
 // Nothing runs on simulated nodes.
-describe.runIf(inject("nodes") === "real")("the SDK in a browser", () => {
+describe.runIf(hasRealNode)("the SDK in a browser", () => {
   beforeAll(async () => {
     [chromium, bundle] = await Promise.all([findChromium(say), bundleSDK()]);
     await needsRuntime();

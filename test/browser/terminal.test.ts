@@ -2,11 +2,12 @@
 import { join } from "node:path";
 import process from "node:process";
 import type { Page } from "playwright-core";
-import { beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { makeNamespace, type Namespace } from "../integration/namespace.ts";
-import { startRouter } from "../integration/router.ts";
-import { aRuntime, needsRuntime } from "../integration/runtimepods.ts";
+import { startRouter } from "../node/router.ts";
+import { aRuntime, needsRuntime } from "../node/runtimepods.ts";
 import { findChromium, startChromium } from "./chromium.ts";
+import { hasRealNode, suite } from "../integration/suite.ts";
 
 const PATIENCE_MS = 60_000;
 const say = (line: string) => process.stdout.write(`browser: ${line}\n`);
@@ -49,7 +50,7 @@ async function show(url: string): Promise<Shown> {
     },
     see: (wanted) => until(async () => (await page.locator(".xterm-rows > div").allTextContents()).join("\n"), wanted),
     hear: (wanted) => until(() => page.locator("#status").innerText(), wanted),
-    picture: async (name) => void await page.screenshot({ path: join(inject("logs"), `${name}.png`) }),
+    picture: async (name) => void await page.screenshot({ path: join(suite.logs, `${name}.png`) }),
   };
 }
 
@@ -62,7 +63,7 @@ async function startSandbox(): Promise<{ ns: Namespace; url: string }> {
 }
 
 // Nothing runs on simulated nodes.
-describe.runIf(inject("nodes") === "real")("the terminal page", () => {
+describe.runIf(hasRealNode)("the terminal page", () => {
   beforeAll(async () => {
     chromium = await findChromium(say);
     await needsRuntime();

@@ -1,15 +1,15 @@
 /** The contract's checklist, items 8 to 11: what Ready promises, by address and by name, first time and after a resume. @module */
 import { readFileSync } from "node:fs";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { condition, type Loose, makeNamespace } from "../integration/namespace.ts";
 import { aClaim, aPool, aTemplate, untilFull, untilReady } from "../integration/pools.ts";
 import { needsClient, runProgram, startProgram } from "./program.ts";
 import { rawRequests } from "./raw.ts";
+import { hasRealNode } from "../integration/suite.ts";
 
 needsClient();
 
 const KEY = (name: string) => `agents.x-k8s.io/${name}`;
-const isReal = inject("nodes") === "real";
 const RUNTIME = readFileSync(new URL("runtime.sh", import.meta.url), "utf8");
 
 /** A busybox that answers the legacy protocol on port 8888, and takes its time before it does. */
@@ -56,7 +56,7 @@ test("9. Ready: the Sandbox is Ready with addresses, its Pod has its name, and t
   await ns.apply(aTemplate("t", { envVarsInjectionPolicy: "Allowed" }, SERVING), aPool("p", 2, "t"));
   // The pool is not full yet: some of these are warm, some cold, and each is asked as soon as it is Ready.
   for (const env of [undefined, { WHO: "me" }]) {
-    const commands = isReal ? ["echo hello $WHO", "echo oh >&2; exit 3", "hostname"] : [];
+    const commands = hasRealNode ? ["echo hello $WHO", "echo oh >&2; exit 3", "hostname"] : [];
     const { results } = await runProgram(ns, "commands", { commands, env });
     expect(results).toEqual([
       { stdout: `hello${env ? " me" : ""}\n`, stderr: "", exit_code: 0, timed_out: false },
@@ -93,7 +93,7 @@ test("11. after a resume podIPs are the new Pod's, no later than Ready", async (
   const ns = await makeNamespace();
   await ns.apply(aTemplate("t", {}, SERVING), aPool("p", 1, "t"));
   await untilFull(ns, "p");
-  const program = await startProgram(ns, "resume", { command: isReal ? "echo still here" : undefined });
+  const program = await startProgram(ns, "resume", { command: hasRealNode ? "echo still here" : undefined });
   const before = await program.next();
   const versions = await (await rawRequests(ns)).follow("sandboxes");
   await ns.patch("sandbox", before.sandbox, { spec: { operatingMode: "Suspended" } });
@@ -110,7 +110,7 @@ test("11. after a resume podIPs are the new Pod's, no later than Ready", async (
   const after = await program.next();
   const { podIP } = (await ns.get("pod", before.pod)).status;
   expect(after).toMatchObject({ sandbox: before.sandbox, ip: podIP, status: ["SandboxReady", expect.any(String)] });
-  if (isReal) expect(await program.next()).toMatchObject({ stdout: "still here\n", exit_code: 0 });
+  if (hasRealNode) expect(await program.next()).toMatchObject({ stdout: "still here\n", exit_code: 0 });
   const own = versions.filter(({ metadata }) => metadata.name === before.sandbox);
   const since = own.findIndex((sandbox) => condition(sandbox, "Ready")?.status === "False");
   const ready = own.slice(since).filter((sandbox) => condition(sandbox, "Ready")?.status === "True");

@@ -1,10 +1,11 @@
 /** The contract's checklist, items 6 and 7: which reasons end a client's wait, and which do not. @module */
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { faultsOf, followClaims } from "../integration/history.ts";
 import { condition, type Loose, makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { aClaim, aPool, aSimulatedTemplate, aTemplate, untilFull, untilReady } from "../integration/pools.ts";
 import { needsClient, runProgram, startProgram } from "./program.ts";
 import { versionsUpTo } from "./seen.ts";
+import { hasRealNode } from "../integration/suite.ts";
 
 needsClient();
 
@@ -51,7 +52,7 @@ test.for([["PodSucceeded", "exit 0"], ["PodFailed", "exit 1"]] as const)(
     const containers = [{ name: "main", image: "busybox:1.37", command }];
     await ns.apply(aTemplate("t", {}, { containers, restartPolicy: "Never" }), aPool("p", 0, "t"), aClaim("c", "p"));
     const { sandbox } = (await untilReady(ns, "c")).status;
-    if (inject("nodes") === "real") await ns.kubectl("exec", sandbox.name, "--", "touch", "/tmp/end");
+    if (hasRealNode) await ns.kubectl("exec", sandbox.name, "--", "touch", "/tmp/end");
     else await endSimulated(ns, sandbox.name, reason === "PodFailed" ? "Failed" : "Succeeded");
     const ended = await untilReady(ns, "c", reason);
     expect(ended.status.sandbox.name).toBe(sandbox.name);

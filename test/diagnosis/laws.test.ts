@@ -1,5 +1,4 @@
 /** Laws of a diagnosis, whatever facts there are: it never throws, names its way and its evidence, and changes nothing. @module */
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { CATALOGUE } from "../../diagnosis/catalogue.ts";
 import type { Facts } from "../../diagnosis/facts.ts";
@@ -8,6 +7,7 @@ import { why } from "../../diagnosis/why.ts";
 import { aClaim, aPool } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { aCondition, ago, anEvent, aPod, aWaitingSandbox, KEY, NOW, waiting } from "./facts.ts";
+import fc from "../properties.ts";
 
 const words = fc.constantFrom(
   "",

@@ -20,8 +20,14 @@ export interface ApiProxy {
   stop(): void;
 }
 
-/** Starts a proxy that hands on what it gets, credentials included. */
-export async function startApiProxy({ server, current }: Credentials): Promise<ApiProxy> {
+const LISTS = /^(\/api\/v1|\/apis\/[^/]+\/[^/]+)\/([a-z]+)(\?.*)?$/;
+
+/**
+ * Starts a proxy that hands on what it gets, credentials included.
+ *
+ * @param namespace shows the client nothing but this one: it gets its objects where it lists or watches all namespaces
+ */
+export async function startApiProxy({ server, current }: Credentials, namespace?: string): Promise<ApiProxy> {
   const { ca } = (await current()).tls;
   const agent = new Agent({ keepAlive: true, ...(ca ? { ca } : {}) });
   const clients = new Set<Socket>();
@@ -34,7 +40,8 @@ export async function startApiProxy({ server, current }: Credentials): Promise<A
     const verdict = proxy.gate(line);
     if (verdict === "hold") return announce();
     const { host: _, ...passed } = headers;
-    const forwarded = request(new URL(url, server), { method, headers: passed, agent }, (answer) => {
+    const path = namespace === undefined ? url : url.replace(LISTS, `$1/namespaces/${namespace}/$2$3`);
+    const forwarded = request(new URL(path, server), { method, headers: passed, agent }, (answer) => {
       if (verdict === "mute") {
         answer.resume().once("end", () => announce());
         return;

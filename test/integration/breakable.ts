@@ -23,6 +23,8 @@ const NODES = 8;
 export interface Breakable {
   kubectl: Kubectl;
   killHook(hook: string): Promise<void>;
+  /** Kills a hook and starts it again when `during` has ended, well or not. */
+  withoutHook(hook: string, during: () => Promise<void>): Promise<void>;
   killEngine(): Promise<void>;
   killApiServer(): Promise<void>;
   down(): Promise<void>;
@@ -51,13 +53,19 @@ export async function startBreakable(): Promise<Breakable> {
   let engine = await startEngine();
   const keeper = startChild("breakable-keeper", ["keeper/main.ts", "--kubeconfig", cluster.kubeconfig], logs);
   let apiServer: number | undefined;
-  return {
-    kubectl,
-    killHook: async (hook) => {
-      await hooks.get(hook)?.kill("SIGKILL");
+  const withoutHook = async (hook: string, during: () => Promise<void>) => {
+    await hooks.get(hook)?.kill("SIGKILL");
+    try {
+      await during();
+    } finally {
       hooks.set(hook, start(hook));
       await until(() => isUp(`http://127.0.0.1:${portOf(hook)}/healthz`), (up) => up);
-    },
+    }
+  };
+  return {
+    kubectl,
+    withoutHook,
+    killHook: (hook) => withoutHook(hook, () => Promise.resolve()),
     killEngine: async () => {
       process.kill(engine.pid, "SIGKILL");
       await engine.stop();

@@ -3,13 +3,14 @@ import { readFileSync } from "node:fs";
 import { request, type RequestOptions } from "node:https";
 import { text } from "node:stream/consumers";
 import { KubeConfig } from "@kubernetes/client-node";
-import { expect, inject, vi } from "vitest";
+import { expect, vi } from "vitest";
 import { parse } from "yaml";
 import type { KubeObject } from "../../lib/objects.ts";
 import { crdFile } from "../../tools/crdgen/crd.ts";
 import { CRD_FOLDER } from "../../tools/crdgen/files.ts";
 import { kinds } from "../../tools/crdgen/kinds.ts";
 import { claim, pool, sandbox, template } from "../api/samples.ts";
+import { suite } from "./suite.ts";
 
 // deno-lint-ignore no-explicit-any -- answers of the API server are compared, not computed with
 type Json = any;
@@ -22,7 +23,7 @@ export const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 const config = new KubeConfig();
-config.loadFromFile(inject("kubeconfig"));
+config.loadFromFile(suite.kubeconfig);
 export const namespace = `crds-${Date.now().toString(36)}`;
 
 /** Sends one request as the API server wants it: the typed client would rename `default` and `enum` in a CRD. */

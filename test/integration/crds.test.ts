@@ -1,10 +1,11 @@
 /** The CRDs on a real API server: what it serves, takes, refuses and fills in. No controller is needed. @module */
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fetchDefinitions, fromKubeconfig } from "../../tools/crdgen/fetch.ts";
 import { kinds } from "../../tools/crdgen/kinds.ts";
 import { refusedSpecs, refusedStatuses } from "../api/refused.ts";
 import { accepted, BLUEPRINT, sandbox, template } from "../api/samples.ts";
 import { begin, causes, create, dryRun, end, established, patch, send, writeStatus } from "./crds-world.ts";
+import { suite } from "./suite.ts";
 
 beforeAll(begin);
 afterAll(end);
@@ -19,10 +20,10 @@ test("all four CRDs are established", async () => {
 });
 
 test("refresh finds what the CRDs embed on this API server", async () => {
-  const { kubernetes, definitions } = await fetchDefinitions(fromKubeconfig(inject("kubeconfig")));
+  const { kubernetes, definitions } = await fetchDefinitions(fromKubeconfig(suite.kubeconfig));
   expect(kubernetes).toMatch(/^v1\.\d+/);
   expect(definitions["io.k8s.api.core.v1.PodSpec"]).toMatchObject({ required: ["containers"] });
-  await expect(fromKubeconfig(inject("kubeconfig"))("/openapi/v3/apis/none")).rejects.toThrow("answered 404");
+  await expect(fromKubeconfig(suite.kubeconfig)("/openapi/v3/apis/none")).rejects.toThrow("answered 404");
 });
 
 test("v1beta1 is the only version", async () => {

@@ -1,11 +1,11 @@
 /** Kinds of their own, hooks in this process and a store, for trials of whichever engine runs. @module */
 import { KubeConfig } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
-import { inject } from "vitest";
 import { createApiStore } from "../../dev/metacontroller/store-api.ts";
 import { isNotFound, type Resource, type Store } from "../../dev/metacontroller/store.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 import { type Call, type Hook, type Json, serveHooks } from "./engine-server.ts";
+import { suite } from "./suite.ts";
 
 export interface EngineWorld {
   store: Store;
@@ -76,7 +76,7 @@ export async function eventually<T>(
 /** Makes the kinds Thing and Part in a group of their own, a namespace and a server for hooks. */
 export async function makeEngineWorld(): Promise<EngineWorld> {
   const kubeConfig = new KubeConfig();
-  kubeConfig.loadFromFile(inject("kubeconfig"));
+  kubeConfig.loadFromFile(suite.kubeconfig);
   const store = createApiStore(kubeConfig);
   const namespace = `engine-${Date.now().toString(36)}`;
   const group = `${namespace}.example.com`;

@@ -27,7 +27,7 @@ const NO_POD: [string, string, string] = ["False", "DependenciesNotReady", "Pod 
 
 beforeAll(up, 600_000);
 afterAll(down);
-beforeEach(begin);
+beforeEach(() => begin());
 afterEach(end);
 
 const makePod = (metadata: object = {}, spec: object = {}) =>

@@ -30,7 +30,7 @@ import type { Loose } from "./namespace.ts";
 
 beforeAll(up, 600_000);
 afterAll(down);
-beforeEach(begin);
+beforeEach(() => begin());
 afterEach(end);
 
 const OF_POOL = { "agents.x-k8s.io/warm-pool-sandbox": nameHash("p") };

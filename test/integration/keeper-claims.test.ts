@@ -26,7 +26,7 @@ import type { Loose } from "./namespace.ts";
 
 beforeAll(up, 600_000);
 afterAll(down);
-beforeEach(begin);
+beforeEach(() => begin());
 afterEach(end);
 
 const NO_POOL = { generation: 1, reason: "WarmPoolNotFound", message: 'SandboxWarmPool "p" not found' };

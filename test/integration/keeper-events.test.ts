@@ -13,18 +13,15 @@ import {
   untilTold,
 } from "./keeper-claims.ts";
 import {
-  admin,
   begin,
   cluster,
   down,
   end,
   listed,
-  logs,
   makeSandbox,
   namespace,
   proxy,
   read,
-  READY,
   send,
   startKeeper,
   up,
@@ -32,7 +29,6 @@ import {
 import { run, until } from "./kubectl.ts";
 
 const ADOPTED = 'Normal SandboxAdopted SandboxClaim/c: Adopted warm pool Sandbox "p-1"';
-const MULTIPLE = "multiple Pods (2) are controlled by this Sandbox; refusing to choose or create a Pod";
 const isEvent = (line: string) => line.startsWith("POST") && line.endsWith(`/${namespace}/events`);
 const posts = () => proxy.requests.filter(isEvent).length;
 const marker = "Warning MultiplePods Sandbox/marker: multiple";
@@ -46,7 +42,7 @@ async function passMarker(count: number): Promise<string[]> {
 
 beforeAll(up, 600_000);
 afterAll(down);
-beforeEach(begin);
+beforeEach(() => begin());
 afterEach(end);
 
 describe("a claim that is served", () => {
@@ -186,35 +182,3 @@ test("a template whose policy is somebody else's has a Warning", async () => {
     'refusing to update NetworkPolicy "t-network-policy" as it is not controlled by SandboxTemplate "t"',
   ]);
 });
-
-test("a Sandbox with two Pods has a Warning; a namespace that goes away takes none, and holds up nothing", async () => {
-  startKeeper();
-  await listed();
-  await makeSandbox(["False", "MultiplePods", MULTIPLE]);
-  expect(await untilTold(1)).toEqual([`Warning MultiplePods Sandbox/s: ${MULTIPLE}`]);
-  await makeSandbox(READY, {}, "t");
-  await send("PATCH", "sandboxes", "t", { metadata: { finalizers: ["example.com/hold"] } });
-  await send("DELETE", "namespaces", namespace);
-  await until(() => read("sandboxes", "t"), (sandbox) => sandbox.metadata.deletionTimestamp !== undefined);
-  await publishOf("sandboxes", "t", { conditions: [condition("Ready", "False", "MultiplePods", MULTIPLE)] });
-  await until(() => Promise.resolve(posts()), (count) => count === 2);
-  const elsewhere = "/apis/agents.x-k8s.io/v1beta1/namespaces/default/sandboxes/s";
-  await makeExpired(elsewhere);
-  await until(() => admin.send({ method: "GET", path: elsewhere }), ({ status }) => status === 404);
-  expect(posts()).toBe(2);
-  expect(logs()).not.toContain('"level":"error"');
-  await send("PATCH", "sandboxes", "t", { metadata: { finalizers: null } });
-});
-
-/** Makes a Sandbox that the keeper is to delete, at a path of another namespace. */
-async function makeExpired(path: string): Promise<void> {
-  const spec = {
-    podTemplate: { spec: { containers: [{ name: "main", image: "busybox" }] } },
-    shutdownPolicy: "Delete",
-    shutdownTime: "2026-01-01T00:00:00Z",
-  };
-  const body = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", metadata: { name: "s" }, spec };
-  await admin.send({ method: "POST", path: path.slice(0, path.lastIndexOf("/")), body });
-  const status = { conditions: [condition("Ready", "False", "SandboxExpired")] };
-  await admin.send({ method: "PATCH", path: `${path}/status`, body: { status } });
-}

@@ -7,7 +7,7 @@ import { until } from "./kubectl.ts";
 
 beforeAll(up, 600_000);
 afterAll(down);
-beforeEach(begin);
+beforeEach(() => begin());
 afterEach(end);
 
 test("/metrics shows what claims, pools and Sandboxes there are, and how they were served", async () => {

@@ -1,31 +1,33 @@
 /**
  * A real API server with our CRDs and nothing else, keepers as processes that reach it through a proxy, with the rights
- * of keeper/rbac.yaml and no others, and verbs to play the hook's part. @module
+ * of keeper/rbac.yaml and no others, and verbs to play the hook's part. Files share the API server: a keeper sees the
+ * namespace of its test alone, and its Lease is in a namespace of its file. @module
  */
+import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { stringify } from "yaml";
-import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
 import { type Api, pathOf } from "../../kube/api.ts";
 import { connect } from "../../kube/connection.ts";
 import { type Credentials, kubeconfigCredentials } from "../../kube/credentials.ts";
-import { readCRDs } from "../../tools/manifests/render.ts";
 import { type ApiProxy, startApiProxy } from "./apiproxy.ts";
 import { run, until } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
 import { type Child, startChild } from "./processes.ts";
+import { type BareCluster, shared } from "./shared.ts";
 
-export const SYSTEM = "hookbox-system";
+const FILE = `keeper-${randomBytes(3).toString("hex")}`;
+export const SYSTEM = `${FILE}-system`;
 export const ACCOUNT = `system:serviceaccount:${SYSTEM}:keeper`;
 export const folder = mkdtempSync(join(tmpdir(), "hookbox-keeper-"));
 const over = new AbortController();
 const path = (relative: string) => fileURLToPath(new URL(`../../${relative}`, import.meta.url));
 
 /** Of this file's tests: the cluster, and requests with every right. */
-export let cluster: Cluster;
+export let cluster: BareCluster;
 export let admin: Api;
 let credentials: Credentials;
 let token: string;
@@ -35,14 +37,14 @@ export let namespace: string;
 let number = 0;
 const keepers: Child[] = [];
 
-/** For beforeAll: starts the cluster; some seconds. */
+/** For beforeAll: waits for the cluster and makes the keepers' account. */
 export async function up(): Promise<void> {
-  cluster = await startCluster({ stateDir: join(folder, "cluster"), nodes: "none", crds: readCRDs() });
+  cluster = await shared("bare");
   await run(cluster, ["create", "namespace", SYSTEM]);
   await run(cluster, ["-n", SYSTEM, "create", "serviceaccount", "keeper"]);
   await run(cluster, ["-n", SYSTEM, "apply", "-f", path("keeper/rbac.yaml")]);
   const account = `--serviceaccount=${SYSTEM}:keeper`;
-  await run(cluster, ["create", "clusterrolebinding", "keeper", "--clusterrole=hookbox-keeper", account]);
+  await run(cluster, ["create", "clusterrolebinding", FILE, "--clusterrole=hookbox-keeper", account]);
   await run(cluster, ["-n", SYSTEM, "create", "rolebinding", "keeper", "--role=hookbox-keeper", account]);
   token = (await run(cluster, ["-n", SYSTEM, "create", "token", "keeper", "--duration=2h"])).trim();
   credentials = await kubeconfigCredentials(cluster.kubeconfig);
@@ -51,17 +53,18 @@ export async function up(): Promise<void> {
 
 /** For afterAll. */
 export async function down(): Promise<void> {
+  await run(cluster, ["delete", "clusterrolebinding", FILE]);
+  await run(cluster, ["delete", "namespace", SYSTEM, "--wait=false"]);
   over.abort();
-  await cluster?.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** For beforeEach: makes a proxy and a namespace. */
-export async function begin(): Promise<void> {
+/** For beforeEach: makes a namespace, and a proxy that shows keepers nothing else unless told. */
+export async function begin(shown?: "all namespaces"): Promise<void> {
   number++;
-  namespace = `keeper-${number}`;
+  namespace = `${FILE}-${number}`;
   mkdirSync(join(folder, namespace));
-  proxy = await startApiProxy(credentials);
+  proxy = await startApiProxy(credentials, shown === undefined ? namespace : undefined);
   await send("POST", "namespaces", undefined, { metadata: { name: namespace } });
   await until(() => read("serviceaccounts", "default"), (account) => account !== undefined);
 }

@@ -35,7 +35,7 @@ const deletions = () => proxy.requests.filter(isDeletion).length;
 
 beforeAll(up, 600_000);
 afterAll(down);
-beforeEach(begin);
+beforeEach(() => begin());
 afterEach(end);
 
 describe("expiry", () => {
@@ -159,7 +159,7 @@ test("the rights end where the needs end", async () => {
   };
   const all = [
     "delete sandboxes.agents.x-k8s.io",
-    "get leases.coordination.k8s.io/hookbox-keeper -n hookbox-system",
+    `get leases.coordination.k8s.io/hookbox-keeper -n ${SYSTEM}`,
     "delete pods",
     "create networkpolicies.networking.k8s.io",
     "update networkpolicies.networking.k8s.io",
@@ -171,8 +171,8 @@ test("the rights end where the needs end", async () => {
     "get secrets",
     "update sandboxes.agents.x-k8s.io",
     "patch sandboxes.agents.x-k8s.io --subresource=status",
-    "get leases.coordination.k8s.io/another -n hookbox-system",
-    "delete leases.coordination.k8s.io/hookbox-keeper -n hookbox-system",
+    `get leases.coordination.k8s.io/another -n ${SYSTEM}`,
+    `delete leases.coordination.k8s.io/hookbox-keeper -n ${SYSTEM}`,
     "get leases.coordination.k8s.io/hookbox-keeper -n default",
   ];
   const answers = await Promise.all(all.map((question) => can(...question.split(" "))));

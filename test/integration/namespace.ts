@@ -1,9 +1,10 @@
 /** One namespace for each test, with the few verbs that tests use; gone when the test is over. @module */
 import { randomBytes } from "node:crypto";
-import { inject, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { attempt, type Kubectl, type Outcome, run, until } from "./kubectl.ts";
 import { readsOf } from "./reads.ts";
+import { shared } from "./shared.ts";
 
 /** An object as kubectl prints it, loosely: tests look where they like. */
 // deno-lint-ignore no-explicit-any -- assertions say what is expected of the shape
@@ -33,19 +34,16 @@ export interface Namespace {
  * @param atEnd takes note of what is to be done when the test is over; to be given outside of a test
  */
 export async function makeNamespace(
-  cluster: Kubectl = suiteCluster(),
+  where?: Kubectl,
   atEnd: (end: () => Promise<void>) => void = onTestFinished,
 ): Promise<Namespace> {
+  const cluster = where ?? await shared("suite");
   const name = `t-${randomBytes(4).toString("hex")}`;
   await run(cluster, ["create", "namespace", name]);
   // Pods need it, and the controller that makes it may lag behind.
   await until(() => readsOf(cluster, name).get("serviceaccount", "default"), (account) => account !== undefined);
   atEnd(() => run(cluster, ["delete", "namespace", name, "--wait=false"]).then(() => {}));
   return verbs(name, cluster);
-}
-
-function suiteCluster(): Kubectl {
-  return { kubectl: inject("kubectl"), kubeconfig: inject("kubeconfig") };
 }
 
 function verbs(name: string, cluster: Kubectl): Namespace {

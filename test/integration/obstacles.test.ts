@@ -1,10 +1,6 @@
-/** What stands in a Sandbox's way: foreign objects, invalid specs, admission, a hook that is down. @module */
-import { readFileSync, writeFileSync } from "node:fs";
-import process from "node:process";
-import { setTimeout as sleep } from "node:timers/promises";
-import { expect, inject, test } from "vitest";
+/** What stands in a Sandbox's way: foreign objects, invalid specs, admission. @module */
+import { expect, test } from "vitest";
 import { condition, type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
-import { startChild } from "./processes.ts";
 
 const uid = (object: Loose) => object?.metadata.uid;
 const pod = (name: string, labels: object = {}) => ({
@@ -134,24 +130,4 @@ test.for(
   expect(service.spec.ports ?? []).toHaveLength(
     podSpec && "containers" in podSpec && "ports" in podSpec.containers[0] ? 2 : 0,
   );
-});
-
-test("a hook that is down deletes nothing, and picks up where it was", async () => {
-  const ns = await makeNamespace();
-  await ns.apply(sleeper("s", {}, ON_SIMULATED_NODES));
-  await ns.untilReason("s", "DependenciesReady");
-  const before = await ns.get("pod", "s");
-  const pidFile = inject("hooksPidFile");
-  process.kill(Number(readFileSync(pidFile, "utf8")), "SIGKILL");
-  await ns.patch("sandbox", "s", { spec: { podTemplate: { metadata: { labels: { x: "1" } } } } });
-  await ns.apply(sleeper("later", {}, ON_SIMULATED_NODES));
-  await sleep(3000);
-  expect(uid(await ns.get("pod", "s"))).toBe(uid(before));
-
-  const port = new URL(inject("hooksURL")).port;
-  const hooks = startChild("hooks", ["tools/serve/main.ts", "--host", "127.0.0.1", "--port", port], inject("logs"));
-  writeFileSync(pidFile, String(hooks.pid));
-  await ns.until("pod", "s", (p) => p.metadata.labels.x === "1");
-  await ns.untilReason("later", "DependenciesReady");
-  expect(uid(await ns.get("pod", "s"))).toBe(uid(before));
 });

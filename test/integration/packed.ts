@@ -1,16 +1,13 @@
-/** The package, packed and installed into a project of its own: once for all files of a run that want it. @module */
+/** A project that has installed the package as its users do. @module */
 import { execFile } from "node:child_process";
-import { existsSync, globSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { inject } from "vitest";
-
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+import { shared } from "./shared.ts";
 
 /** Programs of this checkout. */
-export const BIN = join(ROOT, "node_modules/.bin");
+export const BIN = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url));
 
 /** A project that has installed the package. */
 export interface Project {
@@ -21,28 +18,16 @@ export interface Project {
   run(command: string, args: string[], env?: Record<string, string>): Promise<string>;
 }
 
-/** Returns the project; the first call packs and installs, which takes a while. */
+/** Returns the project that all files of a run share. */
 export async function packedProject(): Promise<Project> {
-  // It goes with the cluster of the run.
-  const folder = join(dirname(inject("kubeconfig")), "consumer");
-  const done = join(folder, "installed");
-  const project: Project = {
+  const { folder } = await shared("consumer");
+  return {
     folder,
     installed: join(folder, "node_modules/hookbox"),
     async run(command, args, env = {}) {
-      const { stdout, stderr } = await promisify(execFile)(command, args, {
-        cwd: folder,
-        env: { ...process.env, ...env },
-      });
+      const options = { cwd: folder, env: { ...process.env, ...env } };
+      const { stdout, stderr } = await promisify(execFile)(command, args, options);
       return stdout + stderr;
     },
   };
-  if (existsSync(done)) return project;
-  mkdirSync(folder, { recursive: true });
-  await promisify(execFile)("npm", ["pack", "--pack-destination", folder], { cwd: ROOT });
-  const [tarball = ""] = globSync("*.tgz", { cwd: folder });
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  await project.run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", `./${tarball}`]);
-  writeFileSync(done, "");
-  return project;
 }

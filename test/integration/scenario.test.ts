@@ -1,6 +1,6 @@
 /** The scenario files on the cluster and in memory: the same histories. @module */
 import { readdirSync } from "node:fs";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { connect } from "../../kube/connection.ts";
 import { kubeconfigCredentials } from "../../kube/credentials.ts";
 import {
@@ -13,6 +13,7 @@ import {
 } from "../../testing/mod.ts";
 import { changedHook } from "../testing/changedhook.ts";
 import { makeNamespace } from "./namespace.ts";
+import { suite } from "./suite.ts";
 
 const FOLDER = new URL("../../testing/scenarios/", import.meta.url);
 
@@ -25,7 +26,7 @@ async function onCluster(file: URL): Promise<ScenarioHistory> {
   const ending = new AbortController();
   onTestFinished(() => ending.abort());
   const { name: namespace } = await makeNamespace();
-  const credentials = await kubeconfigCredentials(inject("kubeconfig"));
+  const credentials = await kubeconfigCredentials(suite.kubeconfig);
   const api = connect(credentials, { signal: ending.signal, userAgent: "hookbox-test" });
   const history = await runScenario(file, { api, namespace });
   shown.set(file.href, history);

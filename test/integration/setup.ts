@@ -1,80 +1,69 @@
-/**
- * Global setup of the integration suite: one local cluster, the CRDs, an engine, all hooks in one process and the
- * keeper. `METACONTROLLER` names a real binary; otherwise the stand-in runs. @module
- */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+/** Global setup of the tests on clusters: answers test files that ask for what they share, and ends it all. @module */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import type { TestProject } from "vitest/node";
-import { startCluster } from "../../dev/cluster/cluster.ts";
-import { freePorts } from "../../dev/cluster/ports.ts";
-import { localCRDs } from "../../dev/crds.ts";
-import { startMetacontroller } from "../../dev/metacontroller/start.ts";
-import { renderManifests } from "../../tools/manifests/render.ts";
-import { run } from "./kubectl.ts";
-import { endProcess, startChild } from "./processes.ts";
+import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
+import type { Shared } from "./shared.ts";
+import { packAndInstall, startBare, startSuite, type Surroundings } from "./start.ts";
 
-declare module "vitest" {
-  interface ProvidedContext {
-    kubeconfig: string;
-    kubectl: string;
-    /** Base URL of the hooks, and the file that holds the id of the process that serves them. */
-    hooksURL: string;
-    hooksPidFile: string;
-    engine: "real" | "stand-in";
-    nodes: "real" | "simulated" | "none";
-    logs: string;
-  }
-}
+type Start<Name extends keyof Shared> = (around: Surroundings, share: Share) => Promise<Shared[Name]>;
+type Share = <Name extends keyof Shared>(name: Name) => Promise<Shared[Name]>;
 
-/** Simulated nodes beside the real one, for tests that want many Pods. */
-const SIMULATED_NODES = 8;
+const STARTS: { readonly [Name in keyof Shared]: Start<Name> } = {
+  suite: startSuite,
+  bare: startBare,
+  consumer: ({ directory }) => packAndInstall(join(directory, "consumer")),
+  runtimeImage: async (_, share) => {
+    await importRuntimeImage(dirname((await share("suite")).kubeconfig));
+    return {};
+  },
+};
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const say = (line: string) => process.stdout.write(`integration: ${line}\n`);
   const directory = mkdtempSync(join(tmpdir(), "hookbox-test-"));
   const logs = process.env["HOOKBOX_TEST_LOGS"] ?? join(directory, "logs");
   mkdirSync(logs, { recursive: true });
-  const stops: (() => Promise<void>)[] = [() => Promise.resolve(rmSync(directory, { recursive: true, force: true }))];
-  const stopAll = async () => {
-    for (const stop of stops.splice(0).reverse()) await stop();
+  const stops: (() => Promise<void>)[] = [];
+  const around: Surroundings = {
+    directory,
+    logs,
+    say: (line) => process.stdout.write(`tests: ${line}\n`),
+    atEnd: (stop) => void stops.push(stop),
   };
-  try {
-    const wanted = (process.env["HOOKBOX_TEST_NODES"] ?? "auto") as "auto" | "real" | "simulated";
-    const stateDir = join(directory, "cluster");
-    const options = { stateDir, nodes: wanted, simulatedNodes: SIMULATED_NODES, crds: localCRDs() };
-    const cluster = await startCluster({ ...options, progress: say });
-    stops.push(() => cluster.stop());
-    const kubectl = { kubectl: cluster.kubectl, kubeconfig: cluster.kubeconfig };
-    const [port = 0] = await freePorts(1);
-    const hooksURL = `http://127.0.0.1:${port}`;
-    await run(kubectl, ["apply", "-f", "-"], renderManifests(hooksURL));
-    const hooks = startChild("hooks", ["tools/serve/main.ts", "--host", "127.0.0.1", "--port", String(port)], logs);
-    const hooksPidFile = join(directory, "hooks.pid");
-    writeFileSync(hooksPidFile, String(hooks.pid));
-    // By the file, not by the child: a test may have put another process in its place.
-    stops.push(() => endProcess(Number(readFileSync(hooksPidFile, "utf8"))));
-    const engine = await startMetacontroller({
-      kubeconfig: cluster.kubeconfig,
-      logFile: join(logs, "metacontroller.log"),
-      progress: say,
-    });
-    stops.push(() => engine.stop());
-    const keeper = startChild("keeper", ["keeper/main.ts", "--kubeconfig", cluster.kubeconfig], logs);
-    stops.push(keeper.stop);
-    say(`nodes: ${cluster.nodes}${cluster.whyNotReal ? ` (${cluster.whyNotReal})` : ""}`);
-    say(`engine: ${engine.kind === "real" ? "Metacontroller" : "the stand-in"} ${engine.version}`);
-    project.provide("kubeconfig", cluster.kubeconfig);
-    project.provide("kubectl", cluster.kubectl);
-    project.provide("hooksURL", hooksURL);
-    project.provide("hooksPidFile", hooksPidFile);
-    project.provide("engine", engine.kind);
-    project.provide("nodes", cluster.nodes);
-    project.provide("logs", logs);
-  } catch (error) {
-    await stopAll();
-    throw error;
-  }
-  return stopAll;
+  const started = new Map<string, Promise<unknown>>();
+  const share: Share = (name) => {
+    const start = STARTS[name] as Start<typeof name>;
+    if (!started.has(name)) started.set(name, start(around, share));
+    return started.get(name) as Promise<Shared[typeof name]>;
+  };
+  const server = createServer(async ({ url = "" }, response) => {
+    const name = url.slice(1) as keyof Shared;
+    try {
+      const value = await share(name);
+      if (name === "suite") tellReport(project, value as Shared["suite"]);
+      response.end(JSON.stringify(value));
+    } catch (error) {
+      response.writeHead(500).end((error as Error).message);
+    }
+  });
+  // A first start takes minutes, in which nothing is said.
+  server.requestTimeout = 0;
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  project.provide("sharedURL", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return async () => {
+    server.closeAllConnections();
+    server.close();
+    await Promise.allSettled(started.values());
+    for (const stop of stops.reverse()) await stop();
+    rmSync(directory, { recursive: true, force: true });
+  };
+}
+
+function tellReport(project: TestProject, { engine, nodes }: Shared["suite"]): void {
+  project.provide("engine", engine);
+  project.provide("nodes", nodes);
 }

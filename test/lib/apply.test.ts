@@ -1,5 +1,4 @@
 /** The last-applied annotation and its bytes; every expectation was compared with Metacontroller 4.17.2's own. @module */
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   applyCreate,
@@ -10,6 +9,7 @@ import {
   sameJson,
 } from "../../lib/apply.ts";
 import { deepFreeze } from "./freeze.ts";
+import fc from "../properties.ts";
 
 describe("applyUpdate()", () => {
   const desired = { apiVersion: "v1", kind: "Pod", metadata: { name: "p", labels: { a: "1" } }, spec: { x: 1 } };

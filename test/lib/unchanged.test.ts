@@ -1,9 +1,9 @@
 /** What an answer says of a child's spec must leave the stored spec as it is, by Metacontroller's own merge. @module */
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { applyUpdate, sameJson } from "../../lib/apply.ts";
 import { unchanged, unchangedSpec } from "../../lib/unchanged.ts";
 import { aChild } from "../sandboxes.ts";
+import fc from "../properties.ts";
 
 const cases = [
   { name: "nothing changed by the server", applied: { a: 1 }, observed: { a: 1, nodeName: "n" } },

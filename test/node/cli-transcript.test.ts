@@ -3,14 +3,15 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { makeTempFolder } from "../tempfolder.ts";
-import { makeNamespace, type Namespace } from "./namespace.ts";
+import { makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { needsRuntime } from "./runtimepods.ts";
 import { kubeconfigOf, MAIN } from "./transcript/hookbox.ts";
 import { filled, normal, type Replacement } from "./transcript/normal.ts";
 import { type Step, STORY, TITLE } from "./transcript/story.ts";
+import { hasRealNode } from "../integration/suite.ts";
 
 const EXAMPLE = new URL("../../examples/python.yaml", import.meta.url);
 const PAGE = "../../docs/cli.md";
@@ -52,7 +53,7 @@ async function told(
 }
 
 // Nothing runs on simulated nodes.
-describe.runIf(inject("nodes") === "real")("the transcript", () => {
+describe.runIf(hasRealNode)("the transcript", () => {
   beforeAll(needsRuntime, 600_000);
 
   test("docs/cli.md is what the command prints", { timeout: 600_000 }, async () => {

@@ -1,14 +1,15 @@
 /** What only a real cluster shows of the command: port-forwards, logs, interruption, and what apply would change. @module */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { makeTempFolder } from "../tempfolder.ts";
-import { until } from "./kubectl.ts";
-import { makeNamespace } from "./namespace.ts";
-import { untilFull } from "./pools.ts";
+import { until } from "../integration/kubectl.ts";
+import { makeNamespace } from "../integration/namespace.ts";
+import { untilFull } from "../integration/pools.ts";
 import { needsRuntime } from "./runtimepods.ts";
 import { hookbox, kubeconfigOf, startHookbox } from "./transcript/hookbox.ts";
+import { hasRealNode, suite } from "../integration/suite.ts";
 
 const EXAMPLE = new URL("../../examples/python.yaml", import.meta.url);
 
@@ -24,7 +25,7 @@ test("install: the API server finds the CRDs and controllers of this checkout un
   const ns = await makeNamespace();
   const kubeconfig = await kubeconfigOf(ns, makeTempFolder());
   // kubectl has applied them here, and holds on to what it has set.
-  const tried = await hookbox(kubeconfig, "install", "--dry-run", "--force", "--hooks-url", inject("hooksURL"));
+  const tried = await hookbox(kubeconfig, "install", "--dry-run", "--force", "--hooks-url", suite.hooksURL);
   expect(tried).toMatchObject({ code: 0, stderr: "" });
   const lines = tried.stdout.split("\n").filter((line) => /definition|controller/.test(line));
   expect(lines).toHaveLength(8);
@@ -33,7 +34,7 @@ test("install: the API server finds the CRDs and controllers of this checkout un
 });
 
 // Nothing runs on simulated nodes.
-describe.runIf(inject("nodes") === "real")("on a real node", () => {
+describe.runIf(hasRealNode)("on a real node", () => {
   beforeAll(needsRuntime, 600_000);
 
   test("run that is interrupted kills its command and deletes its sandbox", { timeout: 300_000 }, async () => {

@@ -1,10 +1,11 @@
 /** The examples are applied as they are, each in order of what it needs, and become Ready. @module */
 import { readdirSync, readFileSync } from "node:fs";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { makeNamespace } from "./namespace.ts";
+import { makeNamespace } from "../integration/namespace.ts";
 import { needsRuntime } from "./runtimepods.ts";
-import { untilFull, untilReady } from "./pools.ts";
+import { untilFull, untilReady } from "../integration/pools.ts";
+import { hasRealNode } from "../integration/suite.ts";
 
 const FOLDER = new URL("../../examples/", import.meta.url);
 const read = (file: string) =>
@@ -46,7 +47,7 @@ test(
   "the sandbox with the runtime becomes Ready, which means that it takes commands",
   { timeout: 600_000 },
   async () => {
-    if (inject("nodes") === "real") await needsRuntime();
+    if (hasRealNode) await needsRuntime();
     const ns = await makeNamespace();
     await ns.apply(...read("agent.yaml"));
     await ns.untilReason("agent", "DependenciesReady");
@@ -55,7 +56,7 @@ test(
 );
 
 test("the pool with the runtime fills", { timeout: 600_000 }, async () => {
-  if (inject("nodes") === "real") await needsRuntime();
+  if (hasRealNode) await needsRuntime();
   const ns = await makeNamespace();
   await ns.apply(...read("python.yaml"));
   await untilFull(ns, "python");

@@ -1,11 +1,12 @@
 /** The published client at work inside sandboxes: our runtime, reached through our router, on a real node. @module */
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
 import { makeNamespace } from "../integration/namespace.ts";
 import { aPool, aTemplate, untilFull, untilReady } from "../integration/pools.ts";
-import { startRouter } from "../integration/router.ts";
-import { needsRuntime } from "../integration/runtimepods.ts";
-import { needsClient, runProgram, startProgram } from "./program.ts";
+import { startRouter } from "./router.ts";
+import { needsRuntime } from "./runtimepods.ts";
+import { needsClient, runProgram, startProgram } from "../clients/program.ts";
+import { hasRealNode } from "../integration/suite.ts";
 
 needsClient();
 
@@ -27,7 +28,7 @@ const SERVING = {
 };
 
 // Nothing runs on simulated nodes.
-describe.runIf(inject("nodes") === "real")("inside a sandbox", () => {
+describe.runIf(hasRealNode)("inside a sandbox", () => {
   beforeAll(needsRuntime, 600_000);
 
   test("commands and files work through the router; a request wakes a suspended sandbox", async () => {

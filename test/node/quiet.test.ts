@@ -1,9 +1,17 @@
 /** Steadiness: no writes when nothing changes, and nothing extra or missing after many changes. @module */
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, inject, test } from "vitest";
-import { createAll, patchAll } from "./bulk.ts";
-import { run, until } from "./kubectl.ts";
-import { condition, type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
+import { expect, test } from "vitest";
+import { createAll, patchAll } from "../integration/bulk.ts";
+import { run, until } from "../integration/kubectl.ts";
+import {
+  condition,
+  type Loose,
+  makeNamespace,
+  type Namespace,
+  ON_SIMULATED_NODES,
+  sleeper,
+} from "../integration/namespace.ts";
+import { suite } from "../integration/suite.ts";
 
 const KINDS = ["sandboxes", "pods", "services", "persistentvolumeclaims"];
 const VOLUME = {
@@ -15,8 +23,7 @@ const VOLUME = {
 
 /** Counts the writes that the API server has answered, by our controllers' kinds; the kubelet's are Pod status patches. */
 async function writes(): Promise<Record<string, number>> {
-  const cluster = { kubectl: inject("kubectl"), kubeconfig: inject("kubeconfig") };
-  const text = await run(cluster, ["get", "--raw", "/metrics"]);
+  const text = await run(suite, ["get", "--raw", "/metrics"]);
   const counts: Record<string, number> = {};
   for (const line of text.split("\n")) {
     const match = /^apiserver_request_total\{(.*)\} (\S+)$/.exec(line);

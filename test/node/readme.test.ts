@@ -1,17 +1,18 @@
 /** The README's script, as somebody who has installed the package runs it: on Node and on Deno. @module */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { makeNamespace } from "./namespace.ts";
-import { BIN, packedProject, type Project } from "./packed.ts";
-import { untilFull } from "./pools.ts";
+import { makeNamespace } from "../integration/namespace.ts";
+import { BIN, packedProject, type Project } from "../integration/packed.ts";
+import { untilFull } from "../integration/pools.ts";
 import { needsRuntime } from "./runtimepods.ts";
+import { hasRealNode, suite } from "../integration/suite.ts";
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 const [, SCRIPT = ""] = /## From TypeScript[\s\S]*?```ts\n([\s\S]*?)```/.exec(read("README.md")) ?? [];
 
-describe.runIf(inject("nodes") === "real")("the README's script", () => {
+describe.runIf(hasRealNode)("the README's script", () => {
   let project: Project;
 
   beforeAll(async () => {
@@ -27,7 +28,7 @@ describe.runIf(inject("nodes") === "real")("the README's script", () => {
     const ns = await makeNamespace();
     await ns.apply(...parseAllDocuments(read("examples/python.yaml")).map((document) => document.toJS()));
     await untilFull(ns, "python");
-    const env = { KUBECONFIG: inject("kubeconfig"), HOOKBOX_NAMESPACE: ns.name };
+    const env = { KUBECONFIG: suite.kubeconfig, HOOKBOX_NAMESPACE: ns.name };
     const output = await project.run(join(BIN, command), args, env);
     expect(output.replace(/sandbox-[a-z0-9]{8}/, "NAME").trim().split("\n")).toEqual([
       "NAME says 42",

@@ -1,8 +1,8 @@
 /** Idleness on a real node: the router suspends what nobody uses, lets be what works or is held, and wakes it again. @module */
-import { beforeAll, describe, expect, inject, test } from "vitest";
-import { until } from "./kubectl.ts";
-import { condition, type Loose, makeNamespace, type Namespace } from "./namespace.ts";
-import { aClaim, aPool, aTemplate, untilFull, untilReady } from "./pools.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { until } from "../integration/kubectl.ts";
+import { condition, type Loose, makeNamespace, type Namespace } from "../integration/namespace.ts";
+import { aClaim, aPool, aTemplate, untilFull, untilReady } from "../integration/pools.ts";
 import { type Router, startRouter } from "./router.ts";
 import {
   aRuntime,
@@ -17,6 +17,7 @@ import {
   SERVING,
   startDetached,
 } from "./runtimepods.ts";
+import { hasRealNode } from "../integration/suite.ts";
 
 const IDLE = { "idle-seconds": "5" };
 /** Looks at a busy or held Sandbox after which one may say that it stays up. */
@@ -51,7 +52,7 @@ async function untilSuspended({ ns }: Stage, name: string): Promise<Loose> {
 }
 
 // Nothing runs on simulated nodes.
-describe.runIf(inject("nodes") === "real")("an idle sandbox", () => {
+describe.runIf(hasRealNode)("an idle sandbox", () => {
   beforeAll(needsRuntime, 600_000);
 
   test("is suspended, says why and when, wakes up for a request, and is deleted when its time has come", async () => {

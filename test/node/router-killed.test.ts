@@ -1,23 +1,24 @@
 /** A router that is killed while requests wait in it: what it was about to do, another does. @module */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { kubeconfigCredentials } from "../../kube/credentials.ts";
-import { type ApiProxy, startApiProxy } from "./apiproxy.ts";
-import { until } from "./kubectl.ts";
-import { type Loose, makeNamespace, type Namespace } from "./namespace.ts";
+import { type ApiProxy, startApiProxy } from "../integration/apiproxy.ts";
+import { until } from "../integration/kubectl.ts";
+import { type Loose, makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { startRouter } from "./router.ts";
 import { isReady } from "./runtimepods.ts";
 import { askAll, makeSuspended, tally } from "./routerload.ts";
 import { makeTempFolder } from "../tempfolder.ts";
+import { hasRealNode, suite } from "../integration/suite.ts";
 
 const SANDBOXES = 6;
 const EACH = 5;
 /** Those that are set to Running before the end; the router never hears that they are. */
 const WOKEN = 3;
 
-describe.runIf(inject("nodes") === "real")("a router that is killed while it wakes", () => {
+describe.runIf(hasRealNode)("a router that is killed while it wakes", () => {
   test(
     "has lost no Sandbox: its requests fail at once, and another router answers them",
     { timeout: 300_000 },
@@ -57,14 +58,14 @@ async function running(ns: Namespace): Promise<Loose[]> {
 }
 
 async function startProxy(): Promise<ApiProxy> {
-  const proxy = await startApiProxy(await kubeconfigCredentials(inject("kubeconfig")));
+  const proxy = await startApiProxy(await kubeconfigCredentials(suite.kubeconfig));
   onTestFinished(() => proxy.stop());
   return proxy;
 }
 
 /** Writes a kubeconfig that leads through the proxy; it goes with the test. */
 function kubeconfigOf({ url }: ApiProxy): string {
-  const config = parse(readFileSync(inject("kubeconfig"), "utf8"));
+  const config = parse(readFileSync(suite.kubeconfig, "utf8"));
   for (const { cluster } of config.clusters) cluster.server = url;
   const folder = makeTempFolder();
   const file = join(folder, "kubeconfig");

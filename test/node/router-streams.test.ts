@@ -2,15 +2,16 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { dial, open, readUntil } from "../router/client.ts";
-import { until } from "./kubectl.ts";
+import { until } from "../integration/kubectl.ts";
 import { growthDuring, processIn } from "./memory.ts";
-import { type Loose, makeNamespace, type Namespace, sleeper } from "./namespace.ts";
+import { type Loose, makeNamespace, type Namespace, sleeper } from "../integration/namespace.ts";
 import { type Router, startRouter } from "./router.ts";
 import { ask, execute, FILES, isReady, naming, needsRuntime, SERVING } from "./runtimepods.ts";
 import { download, upload } from "./transfers.ts";
+import { hasRealNode } from "../integration/suite.ts";
 
 const MEGABYTE = 1_000_000;
 const OWN_PORT = 9000;
@@ -25,7 +26,7 @@ async function start(sandbox: Loose, ...args: string[]): Promise<{ ns: Namespace
   return { ns, router: await startRouter(...args) };
 }
 
-describe.runIf(inject("nodes") === "real")("through the router", () => {
+describe.runIf(hasRealNode)("through the router", () => {
   beforeAll(needsRuntime, 600_000);
 
   test("WebSocket and event streams outlive the longest silence of other bodies", async () => {

@@ -1,17 +1,18 @@
 /** A thousand requests for a hundred suspended Sandboxes, through two routers: each is woken once, and all are answered. @module */
 import process from "node:process";
-import { describe, expect, inject, test } from "vitest";
-import { until } from "./kubectl.ts";
-import { type Loose, makeNamespace } from "./namespace.ts";
+import { describe, expect, test } from "vitest";
+import { until } from "../integration/kubectl.ts";
+import { type Loose, makeNamespace } from "../integration/namespace.ts";
 import { startRouter } from "./router.ts";
 import { isReady, routers as annotationOf } from "./runtimepods.ts";
 import { askAll, makeSuspended, tally } from "./routerload.ts";
+import { hasRealNode } from "../integration/suite.ts";
 
 const SANDBOXES = 100;
 const EACH = 10;
 
 // Nothing runs on simulated nodes.
-describe.runIf(inject("nodes") === "real")("waking many at once", () => {
+describe.runIf(hasRealNode)("waking many at once", () => {
   test("1,000 requests wake 100 Sandboxes 100 times, and all get their answer", { timeout: 900_000 }, async () => {
     const ns = await makeNamespace();
     const args = ["--wake-timeout", "10m", "--response-header-timeout", "10m"];

@@ -2,9 +2,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { inject, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { freePorts } from "../../dev/cluster/ports.ts";
-import { type Child, startChild } from "./processes.ts";
+import { type Child, startChild } from "../integration/processes.ts";
+import { suite } from "../integration/suite.ts";
 
 /** A router that answers. */
 export interface Router extends Child {
@@ -26,7 +27,7 @@ export async function startRouter(...args: string[]): Promise<Router> {
   const child = startChild(name, [
     "router/main.ts",
     "--kubeconfig",
-    inject("kubeconfig"),
+    suite.kubeconfig,
     "--port",
     String(port),
     "--health-probe-bind-address",
@@ -38,10 +39,10 @@ export async function startRouter(...args: string[]): Promise<Router> {
     "--identity",
     name,
     ...args,
-  ], inject("logs"));
+  ], suite.logs);
   onTestFinished(() => child.stop());
   await untilReady(`http://127.0.0.1:${side}/readyz`);
-  const log = join(inject("logs"), `${name}.log`);
+  const log = join(suite.logs, `${name}.log`);
   return {
     ...child,
     port,

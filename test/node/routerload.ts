@@ -1,8 +1,8 @@
 /** Suspended Sandboxes that give back what they are sent, and many requests for them at once. @module */
 import { randomBytes } from "node:crypto";
-import { createAll } from "./bulk.ts";
-import { until } from "./kubectl.ts";
-import { condition, type Loose, type Namespace, sleeper } from "./namespace.ts";
+import { createAll } from "../integration/bulk.ts";
+import { until } from "../integration/kubectl.ts";
+import { condition, type Loose, type Namespace, sleeper } from "../integration/namespace.ts";
 import type { Router } from "./router.ts";
 import { ask } from "./runtimepods.ts";
 

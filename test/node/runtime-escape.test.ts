@@ -1,15 +1,16 @@
 /** Nothing gets out of a real sandbox's root: the whole corpus, against our runtime in a Pod. @module */
 import { join } from "node:path";
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { makeInside, makeOutside, PATHS, RAW } from "../runtime/escapes.ts";
 import { escapesOf, rawEscapesOf, type Sender, surfacesOf } from "../runtime/escapeways.ts";
 import { sendTo } from "../runtime/servers.ts";
 import { makeTempFolder } from "../tempfolder.ts";
-import { makeNamespace, sleeper } from "./namespace.ts";
+import { makeNamespace, sleeper } from "../integration/namespace.ts";
 import { COMMANDS, FILES, isReady, needsRuntime, SERVING } from "./runtimepods.ts";
+import { hasRealNode } from "../integration/suite.ts";
 
 // Nothing runs on simulated nodes.
-describe.runIf(inject("nodes") === "real")("the runtime in a Pod", () => {
+describe.runIf(hasRealNode)("the runtime in a Pod", () => {
   beforeAll(needsRuntime, 600_000);
 
   test("no path and no symlink leads out of its root", { timeout: 600_000 }, async () => {

@@ -1,12 +1,10 @@
 /** Sandboxes with our runtime inside, on a real node, and questions to them through a router. @module */
 import { Buffer } from "node:buffer";
-import { existsSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
-import { dirname, join } from "node:path";
-import { inject } from "vitest";
-import { importRuntimeImage, RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
-import { condition, type Loose, type Namespace, sleeper } from "./namespace.ts";
+import { RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
+import { condition, type Loose, type Namespace, sleeper } from "../integration/namespace.ts";
 import type { Router } from "./router.ts";
+import { shared } from "../integration/shared.ts";
 
 /** Its ports: of commands, and of files, health and the services. */
 export const COMMANDS = 8888;
@@ -24,11 +22,7 @@ export const SERVING = {
 
 /** For beforeAll: brings the runtime's image to the node, once for all files that want it. */
 export async function needsRuntime(): Promise<void> {
-  const folder = dirname(inject("kubeconfig"));
-  const done = join(folder, "runtime-image-imported");
-  if (existsSync(done)) return;
-  await importRuntimeImage(folder);
-  writeFileSync(done, "");
+  await shared("runtimeImage");
 }
 
 /** Makes a Sandbox with a runtime; annotations are the router's, without its prefix. */

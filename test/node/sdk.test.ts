@@ -1,13 +1,14 @@
 /** The SDK on a real cluster, through the API server and through a router. @module */
 import { readFileSync } from "node:fs";
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { Sandbox, SandboxClient, SandboxFailedError, SandboxNotFoundError, TemplateError } from "../../sdk/mod.ts";
-import { makeNamespace, type Namespace, sleeper } from "./namespace.ts";
-import { until } from "./kubectl.ts";
-import { untilFull } from "./pools.ts";
+import { makeNamespace, type Namespace, sleeper } from "../integration/namespace.ts";
+import { until } from "../integration/kubectl.ts";
+import { untilFull } from "../integration/pools.ts";
 import { startRouter } from "./router.ts";
 import { needsRuntime } from "./runtimepods.ts";
+import { hasRealNode, suite } from "../integration/suite.ts";
 
 const PYTHON = parseAllDocuments(readFileSync(new URL("../../examples/python.yaml", import.meta.url), "utf8"));
 const SERVER =
@@ -21,10 +22,10 @@ async function pooled(): Promise<Namespace> {
 }
 
 function clientOf(ns: Namespace, more: object = {}): SandboxClient {
-  return new SandboxClient({ kubeconfig: inject("kubeconfig"), namespace: ns.name, ...more });
+  return new SandboxClient({ kubeconfig: suite.kubeconfig, namespace: ns.name, ...more });
 }
 
-describe.runIf(inject("nodes") === "real")("with the runtime inside", { timeout: 300_000 }, () => {
+describe.runIf(hasRealNode)("with the runtime inside", { timeout: 300_000 }, () => {
   beforeAll(needsRuntime, 300_000);
 
   test.for(["forward", "router"] as const)("a sandbox's whole life, by %s", async (way) => {
@@ -104,7 +105,7 @@ test("what cannot succeed fails at once, with the true cause, and nothing is lef
   ).toEqual([]);
 });
 
-test.runIf(inject("nodes") === "real")("a sandbox without the runtime runs commands as kubectl exec does", async () => {
+test.runIf(hasRealNode)("a sandbox without the runtime runs commands as kubectl exec does", async () => {
   const ns = await makeNamespace();
   await ns.apply(sleeper("plain"));
   const sandbox = await clientOf(ns).connect("plain");

@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Namespace } from "./namespace.ts";
+import type { Namespace } from "../integration/namespace.ts";
 import type { Router } from "./router.ts";
 import { naming } from "./runtimepods.ts";
 

@@ -1,15 +1,14 @@
 /**
- * Searches for races: the real hooks and the stand-in, while users, nodes, network and processes do what they do. More
- * runs, or others: HOOKBOX_RACES=1000 HOOKBOX_RACES_SEED=7. @module
+ * Searches for races: the real hooks and the stand-in, while users, nodes, network and processes do what they do.
+ * `npm run soak` searches longer; HOOKBOX_RACES says how many runs there are. @module
  */
 import process from "node:process";
-import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { scenarios } from "./scenario.ts";
 import { run, type Scenario } from "./world.ts";
+import fc from "../properties.ts";
 
-const RUNS = Number(process.env["HOOKBOX_RACES"] ?? 25);
-const SEED = Number(process.env["HOOKBOX_RACES_SEED"] ?? 1);
+const RUNS = Number(process.env["HOOKBOX_RACES"] ?? (inject("isSoak") ? 1000 : 25));
 const PATIENCE_MS = 10_000 + RUNS * 2000;
 
 async function holds(scenario: Scenario): Promise<void> {
@@ -18,9 +17,9 @@ async function holds(scenario: Scenario): Promise<void> {
 }
 
 test("whatever users do and however late everybody learns of it, nothing is shared, lost or left over", async () => {
-  await fc.assert(fc.asyncProperty(scenarios(false), holds), { numRuns: RUNS, seed: SEED });
+  await fc.assert(fc.asyncProperty(scenarios(false), holds), { numRuns: RUNS });
 }, PATIENCE_MS);
 
 test("nor when hooks and engines are started anew in the midst of it", async () => {
-  await fc.assert(fc.asyncProperty(scenarios(true), holds), { numRuns: RUNS, seed: SEED });
+  await fc.assert(fc.asyncProperty(scenarios(true), holds), { numRuns: RUNS });
 }, PATIENCE_MS);

@@ -1,9 +1,9 @@
 /** Scenarios as fast-check makes and shrinks them: less happens, less goes wrong, sooner. @module */
-import fc from "fast-check";
 import type { Act } from "./acts.ts";
 import type { Fate } from "./fates.ts";
 import type { Forecast } from "./weather.ts";
 import type { Scenario } from "./world.ts";
+import fc from "../properties.ts";
 
 const CLAIMS = 4;
 const claim = fc.nat({ max: CLAIMS - 1 });

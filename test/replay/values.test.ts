@@ -1,7 +1,7 @@
 /** Where two values differ, in words that a reviewer reads. @module */
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { fieldChanges } from "../../replay/values.ts";
+import fc from "../properties.ts";
 
 const ready = (status: string, message = "") => ({ type: "Ready", status, message });
 const finished = { type: "Finished", status: "True" };

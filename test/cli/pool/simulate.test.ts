@@ -1,9 +1,9 @@
 /** The simulation against cases worked out by hand, a law of queues, and what must hold for any demand. @module */
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { dueTimes } from "../../../cli/pool/arrivals.ts";
 import { type Demand, simulatePool } from "../../../cli/pool/simulate.ts";
 import { poolCurve, smallestPool } from "../../../cli/pool/sizes.ts";
+import fc from "../../properties.ts";
 
 const demand = (arrivals: number[], more: Partial<Demand> = {}): Demand => ({
   arrivals,

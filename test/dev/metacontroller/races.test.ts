@@ -1,5 +1,4 @@
 /** Hand-over from a pool to claims under late watches, slow and lost requests, and engines that die: searched at random. @module */
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Engine, startEngine } from "../../../dev/metacontroller/engine.ts";
 import { createMemoryStore, type Fault, type StoreRequest } from "../../../dev/metacontroller/store-memory.ts";
@@ -7,6 +6,7 @@ import { StoreError } from "../../../dev/metacontroller/store.ts";
 import { lastApplied } from "../../../lib/apply.ts";
 import { controllerOf, type KubeObject } from "../../../lib/objects.ts";
 import { aComposite, aCrd, aDecorator, aHook, API, aThing } from "./world.ts";
+import fc from "../../properties.ts";
 
 const SIZE = 3;
 const CLAIMS = 6;

@@ -1,11 +1,11 @@
 /** Whatever the API server accepts and whatever is observed: the hook answers, and never lets go of a volume. @module */
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { guardAnswer } from "../../../lib/guard.ts";
 import { compositeAnswerSchema, kindKey, listAll } from "../../../lib/metacontroller.ts";
 import type { KubeObject } from "../../../lib/objects.ts";
 import { aChild, aRequest, aSandbox, NOW } from "../../sandboxes.ts";
+import fc from "../../properties.ts";
 
 const name = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,70}[a-z0-9])?$/);
 const labels = fc.dictionary(

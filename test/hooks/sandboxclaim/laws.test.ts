@@ -1,5 +1,4 @@
 /** What holds for every answer of the claim hook, whatever claim and Sandboxes it is shown. @module */
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sandboxClaimSchema } from "../../../api/sandboxclaim.ts";
 import { sandboxClaimHook } from "../../../hooks/sandboxclaim/hook.ts";
@@ -9,6 +8,7 @@ import { decoratorAnswerSchema, decoratorRequestSchema } from "../../../lib/meta
 import { aClaim, aClaimed, aClaimRequest, after, anApplied, CONFIG, putOf } from "../../claimbuilders.ts";
 import { deepFreeze } from "../../lib/freeze.ts";
 import { NOW } from "../../sandboxes.ts";
+import fc from "../../properties.ts";
 
 const KEY = (name: string) => `agents.x-k8s.io/${name}`;
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });

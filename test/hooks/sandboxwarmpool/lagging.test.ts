@@ -1,8 +1,8 @@
 /** Pools whose views lag: nothing is shared, nothing goes unmarked, there is never one too many, and all are served. @module */
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { controllerOf } from "../../../lib/objects.ts";
 import { bind, claim, type Lagging, last, look, newLagging, ready, sync, unclaim } from "./lagging.ts";
+import fc from "../../properties.ts";
 
 const ENV = { env: [{ name: "A", value: "1" }] };
 const name = fc.constantFrom("a", "b", "c", "d");

@@ -1,10 +1,10 @@
 /** Whatever a pool is shown, its answer keeps the laws: no Sandbox twice, no claim with two, nothing gone unmarked. @module */
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { aPoolRequest, syncPool, type World } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned, type Seen, STATUS } from "../../pools.ts";
 import { aTemplate } from "../../templates.ts";
 import { brokenLaws } from "./laws.ts";
+import fc from "../../properties.ts";
 
 const state = fc.constantFrom(...Object.keys(STATUS) as (keyof typeof STATUS)[]);
 const marks = fc.constantFrom({}, {}, { "agents.x-k8s.io/draining": "stuck" });

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { run } from "../kubectl.ts";
-import type { Namespace } from "../namespace.ts";
+import { run } from "../../integration/kubectl.ts";
+import type { Namespace } from "../../integration/namespace.ts";
 
 export const MAIN = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
 

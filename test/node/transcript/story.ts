@@ -1,6 +1,6 @@
 /** What docs/cli.md shows: each command line, what is said before it, and what has to hold before it is typed. @module */
-import { condition, type Loose, type Namespace } from "../namespace.ts";
-import { aTemplate, untilFull } from "../pools.ts";
+import { condition, type Loose, type Namespace } from "../../integration/namespace.ts";
+import { aTemplate, untilFull } from "../../integration/pools.ts";
 
 /** One command line of the page. */
 export interface Step {

@@ -1,6 +1,6 @@
 /** Faults in what claims and pools refer to, and in what claims ask for. @module */
-import { sleeper } from "../namespace.ts";
-import { aClaim, aPool, aTemplate, untilFull, untilReady } from "../pools.ts";
+import { sleeper } from "../../integration/namespace.ts";
+import { aClaim, aPool, aTemplate, untilFull, untilReady } from "../../integration/pools.ts";
 import { aVolume, container, type Fault } from "./fault.ts";
 
 /** A claim on an empty pool that works. */

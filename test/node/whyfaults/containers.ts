@@ -1,7 +1,7 @@
 /** Faults that only a kubelet can show: images, configuration, crashes, probes. @module */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Namespace, sleeper } from "../namespace.ts";
+import { type Namespace, sleeper } from "../../integration/namespace.ts";
 import { container, type Fault, podFault } from "./fault.ts";
 
 const onKubelet = (name: string, code: Fault["code"], culprit: string, podSpec: object): Fault =>

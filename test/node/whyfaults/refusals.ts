@@ -1,7 +1,7 @@
 /** Faults of Sandboxes whose Pod or volume the API server refuses, or whose name is taken. @module */
-import { until } from "../kubectl.ts";
-import { type Namespace, sleeper } from "../namespace.ts";
-import { aClaim, aPool, aTemplate } from "../pools.ts";
+import { until } from "../../integration/kubectl.ts";
+import { type Namespace, sleeper } from "../../integration/namespace.ts";
+import { aClaim, aPool, aTemplate } from "../../integration/pools.ts";
 import { aVolume, container, type Fault, podFault } from "./fault.ts";
 
 async function makeQuota(ns: Namespace, hard: Record<string, string>): Promise<void> {

@@ -1,5 +1,5 @@
 /** States that somebody wanted: suspended, expired, going; and a Sandbox that is not there, or well. @module */
-import { sleeper } from "../namespace.ts";
+import { sleeper } from "../../integration/namespace.ts";
 import type { Fault } from "./fault.ts";
 
 export const STATES: Fault[] = [

@@ -6,11 +6,11 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
-import { type Example, examplesOf, moduleOf } from "../../tools/docs/examples.ts";
-import { outline } from "../../tools/docs/outline.ts";
-import { MODULES, readParts } from "../../tools/docs/reference.ts";
+import { type Example, examplesOf, moduleOf } from "../../../tools/docs/examples.ts";
+import { outline } from "../../../tools/docs/outline.ts";
+import { MODULES, readParts } from "../../../tools/docs/reference.ts";
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** Inside the checkout, where packages are found. */
 mkdirSync(join(ROOT, ".hookbox"), { recursive: true });
 const folder = mkdtempSync(join(ROOT, ".hookbox/examples-"));

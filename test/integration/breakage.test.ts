@@ -1,14 +1,17 @@
-/** Many claims at once, in fair weather and in foul: each gets a Sandbox of its own, none is lost or left over. @module */
+/**
+ * What is killed and comes back. Many claims at once, in fair weather and in foul: each gets a Sandbox of its own, none is
+ * lost or left over. Here one burst of each kind, smaller; `npm run soak` has them all. @module
+ */
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type Breakable, startBreakable } from "./breakable.ts";
 import { createAll } from "./bulk.ts";
 import { faultsOf, followClaims, type History } from "./history.ts";
 import { until } from "./kubectl.ts";
-import { makeNamespace, type Namespace } from "./namespace.ts";
+import { type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
 import { aClaim, aPool, aSimulatedTemplate, controllerOf, untilFull } from "./pools.ts";
 
-const CLAIMS = 300;
+const CLAIMS = inject("isSoak") ? 300 : 100;
 let world: Breakable;
 beforeAll(async () => world = await startBreakable());
 afterAll(() => world?.down());
@@ -16,16 +19,19 @@ afterAll(() => world?.down());
 interface Case {
   name: string;
   replicas: number;
+  /** Only in a long run: another of its kind is always tried. */
+  isLong?: boolean;
   /** Goes on beside the claims; `served` tells how many are Ready. */
   breaking(served: () => number): Promise<void>;
 }
 
 const CASES: Case[] = [
-  { name: "on a pool of 300", replicas: 300, breaking: async () => {} },
-  { name: "on a pool of 10", replicas: 10, breaking: async () => {} },
+  { name: "on a pool of 300", replicas: 300, isLong: true, breaking: async () => {} },
+  { name: "on a pool of 10", replicas: 10, isLong: true, breaking: async () => {} },
   {
     name: "on a pool of 300 whose hook is killed ten times",
     replicas: 300,
+    isLong: true,
     breaking: (served) => repeatedly(10, served, () => world.killHook("sandboxwarmpool")),
   },
   {
@@ -45,7 +51,9 @@ const CASES: Case[] = [
   },
 ];
 
-test.for(CASES)("300 claims at once $name", { timeout: 900_000 }, async ({ replicas, breaking }) => {
+const cases = CASES.filter(({ isLong = false }) => inject("isSoak") || !isLong);
+
+test.for(cases)(`${CLAIMS} claims at once $name`, { timeout: 900_000 }, async ({ replicas, breaking }) => {
   const ns = await makeNamespace(world.kubectl);
   await ns.apply(aSimulatedTemplate("t"), aPool("p", replicas, "t"));
   await untilFull(ns, "p", 300);
@@ -81,3 +89,22 @@ async function expectOneEach(ns: Namespace, history: History, replicas: number):
   const rest = sandboxes.filter((sandbox) => controllerOf(sandbox)?.kind === "SandboxWarmPool");
   expect(rest.length).toBe(replicas);
 }
+
+test("a Sandbox whose hook is down loses nothing, and what was asked for meanwhile is done once it is back", async () => {
+  const ns = await makeNamespace(world.kubectl);
+  const podOf = (name: string) => ns.get("pod", name) as Promise<Loose>;
+  await ns.apply(sleeper("s", {}, ON_SIMULATED_NODES));
+  await ns.untilReason("s", "DependenciesReady");
+  const { uid } = (await podOf("s")).metadata;
+  await world.withoutHook("sandbox", async () => {
+    await ns.patch("sandbox", "s", { spec: { podTemplate: { metadata: { labels: { x: "1" } } } } });
+    await ns.apply(sleeper("later", {}, ON_SIMULATED_NODES));
+    const failures = () => ns.kubectl("get", "events", "--field-selector=reason=SyncError", "-o", "name");
+    await until(failures, (names) => names !== "");
+    expect((await podOf("s")).metadata.uid).toBe(uid);
+    expect(await podOf("later")).toBeUndefined();
+  });
+  await ns.until("pod", "s", ({ metadata }) => metadata.labels.x === "1");
+  await ns.untilReason("later", "DependenciesReady");
+  expect((await podOf("s")).metadata.uid).toBe(uid);
+});

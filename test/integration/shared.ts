@@ -1,0 +1,51 @@
+/** What tests share: each thing is started when the first test file asks for it, and goes after the last. @module */
+import { inject } from "vitest";
+
+/** The cluster with everything that hookbox runs in it: an engine, all hooks in one process, the keeper, nodes. */
+export interface Suite {
+  kubeconfig: string;
+  kubectl: string;
+  /** Base URL of the hooks. */
+  hooksURL: string;
+  engine: "real" | "stand-in";
+  nodes: "real" | "simulated";
+  /** Folder that takes the logs of processes. */
+  logs: string;
+}
+
+/** A cluster that is an API server with our CRDs, and nothing else. */
+export interface BareCluster {
+  kubeconfig: string;
+  kubectl: string;
+}
+
+/** All of them, by name. The last two are done once in the suite's cluster: their values say nothing. */
+export interface Shared {
+  suite: Suite;
+  bare: BareCluster;
+  /** A project that has installed the package: its folder. */
+  consumer: { folder: string };
+  /** The runtime's image is on the real node. */
+  runtimeImage: object;
+}
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Where test files ask for what they share. */
+    sharedURL: string;
+    /** What the seeds of random tests come from. */
+    seed: number;
+    /** Whether the long form of tests is wanted: `npm run soak`. */
+    isSoak: boolean;
+    /** For the report at the end; absent if no test asked for the suite. */
+    engine: string | undefined;
+    nodes: string | undefined;
+  }
+}
+
+/** Returns it; the first call starts it. @throws {Error} why it could not be started */
+export async function shared<Name extends keyof Shared>(name: Name): Promise<Shared[Name]> {
+  const answer = await fetch(`${inject("sharedURL")}/${name}`);
+  if (!answer.ok) throw new Error(await answer.text());
+  return await answer.json() as Shared[Name];
+}

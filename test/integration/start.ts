@@ -1,0 +1,81 @@
+/**
+ * Starts what tests share, in the process that runs them all. `METACONTROLLER` names a real binary, otherwise the stand-in runs;
+ * `HOOKBOX_TEST_NODES` says `real`, which fails where there can be none, `simulated`, or `auto`, the default. @module
+ */
+import { execFile } from "node:child_process";
+import { globSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { startCluster } from "../../dev/cluster/cluster.ts";
+import { freePorts } from "../../dev/cluster/ports.ts";
+import { localCRDs } from "../../dev/crds.ts";
+import { startMetacontroller } from "../../dev/metacontroller/start.ts";
+import { readCRDs, renderManifests } from "../../tools/manifests/render.ts";
+import { run } from "./kubectl.ts";
+import { startChild } from "./processes.ts";
+import type { BareCluster, Suite } from "./shared.ts";
+
+export interface Surroundings {
+  /** Folder for whatever is written. */
+  directory: string;
+  logs: string;
+  say(line: string): void;
+  /** Takes note of what is to be done after the last test; what was noted last is done first. */
+  atEnd(stop: () => Promise<void>): void;
+}
+
+/** Simulated nodes beside the real one, for tests that want many Pods. */
+const SIMULATED_NODES = 8;
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Starts a cluster with hookbox in it; half a minute. @throws {Error} if anything of it does not start */
+export async function startSuite({ directory, logs, say, atEnd }: Surroundings): Promise<Suite> {
+  const nodes = (process.env["HOOKBOX_TEST_NODES"] ?? "auto") as "auto" | "real" | "simulated";
+  const options = { stateDir: join(directory, "cluster"), nodes, simulatedNodes: SIMULATED_NODES, crds: localCRDs() };
+  const cluster = await startCluster({ ...options, progress: say });
+  atEnd(() => cluster.stop());
+  const [port = 0] = await freePorts(1);
+  const hooksURL = `http://127.0.0.1:${port}`;
+  await run(cluster, ["apply", "-f", "-"], renderManifests(hooksURL));
+  const hooks = startChild("hooks", ["tools/serve/main.ts", "--host", "127.0.0.1", "--port", String(port)], logs);
+  atEnd(hooks.stop);
+  const logFile = join(logs, "metacontroller.log");
+  const engine = await startMetacontroller({ kubeconfig: cluster.kubeconfig, logFile, progress: say });
+  atEnd(() => engine.stop());
+  const keeper = startChild("keeper", ["keeper/main.ts", "--kubeconfig", cluster.kubeconfig], logs);
+  atEnd(keeper.stop);
+  say(`nodes: ${cluster.nodes}${cluster.whyNotReal ? ` (${cluster.whyNotReal})` : ""}`);
+  say(`engine: ${engine.kind === "real" ? "Metacontroller" : "the stand-in"} ${engine.version}`);
+  const { kubeconfig, kubectl } = cluster;
+  return {
+    kubeconfig,
+    kubectl,
+    hooksURL,
+    engine: engine.kind,
+    nodes: cluster.nodes === "real" ? "real" : "simulated",
+    logs,
+  };
+}
+
+/** Starts an API server with our CRDs and nothing else; some seconds. */
+export async function startBare({ directory, atEnd }: Surroundings): Promise<BareCluster> {
+  const cluster = await startCluster({ stateDir: join(directory, "bare"), nodes: "none", crds: readCRDs() });
+  atEnd(() => cluster.stop());
+  // Files apply it once more, at the same time, with the Role of their own namespace.
+  await run(cluster, ["apply", "-f", join(ROOT, "keeper/rbac.yaml")]);
+  const { kubeconfig, kubectl } = cluster;
+  return { kubeconfig, kubectl };
+}
+
+/** Packs the package and installs it into a project of its own in `folder`; takes a while. */
+export async function packAndInstall(folder: string): Promise<{ folder: string }> {
+  const npm = (args: string[], cwd: string) => promisify(execFile)("npm", args, { cwd });
+  mkdirSync(folder, { recursive: true });
+  await npm(["pack", "--pack-destination", folder], ROOT);
+  const [tarball = ""] = globSync("*.tgz", { cwd: folder });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  await npm(["install", "--prefer-offline", "--no-audit", "--no-fund", `./${tarball}`], folder);
+  return { folder };
+}
