@@ -54,7 +54,7 @@ export default defineConfig({
       project("core", 0, { include: CORE, pool: "threads", isolate: false, maxWorkers: 2 }),
       project("unit", 0, { include: ["test/**/*.test.ts"], exclude: [...CORE, ...CLUSTER, ...NODE], maxWorkers: 2 }),
       project("cluster", 1, { ...onCluster, include: CLUSTER, maxWorkers: 3 }),
-      project("node", 2, { ...onCluster, include: NODE, maxWorkers: 1, setupFiles: ["test/node/settled.ts"] }),
+      project("node", 2, { ...onCluster, include: NODE, maxWorkers: 2, setupFiles: ["test/node/settled.ts"] }),
     ],
   },
 });

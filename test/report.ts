@@ -19,23 +19,33 @@ export interface RunFacts {
 }
 
 /** The reasons for which tests may be left out. There are no others. */
-const REASONS: readonly { files: RegExp; reason: string; holds: (given: Partial<ProvidedContext>) => boolean }[] = [
+const REASONS: readonly {
+  files: RegExp;
+  reason: string;
+  holds: (given: Partial<ProvidedContext>, wantedNodes: string | undefined) => boolean;
+}[] = [
   {
     files: /^test\/(node|browser|integration|clients)\//,
     reason: "needs a real node",
-    holds: ({ nodes }) => nodes === "simulated" && process.env["HOOKBOX_TEST_NODES"] !== "real",
+    holds: ({ nodes }, wantedNodes) => nodes === "simulated" && wantedNodes !== "real",
   },
 ];
 
-/** Sorts the tests that were left out. `file` is relative to the checkout. */
+/**
+ * Sorts the tests that were left out.
+ *
+ * @param left with files relative to the checkout
+ * @param wantedNodes what HOOKBOX_TEST_NODES says
+ */
 export function factsOf(
   left: readonly { file: string; name: string }[],
   given: Partial<ProvidedContext>,
+  wantedNodes: string | undefined,
 ): RunFacts {
   const skipped: Record<string, number> = {};
   const unexplained: string[] = [];
   for (const { file, name } of left) {
-    const found = REASONS.find(({ files, holds }) => files.test(file) && holds(given));
+    const found = REASONS.find(({ files, holds }) => files.test(file) && holds(given, wantedNodes));
     if (found) skipped[found.reason] = (skipped[found.reason] ?? 0) + 1;
     else unexplained.push(`${file}: ${name}`);
   }
@@ -78,7 +88,7 @@ export default class implements Reporter {
     const given: Partial<ProvidedContext> = Object.assign({}, ...projects.map((each) => each.getProvidedContext()));
     // Whoever picks tests by name leaves out the others.
     const isPicked = projects.some(({ config }) => config.testNamePattern !== undefined);
-    const facts = factsOf(isPicked ? [] : left, given);
+    const facts = factsOf(isPicked ? [] : left, given, process.env["HOOKBOX_TEST_NODES"]);
     process.stdout.write(`${factLines(facts).map((line) => `${line}\n`).join("")}\n`);
     if (facts.unexplained.length > 0) process.exitCode = 1;
     const file = process.env["HOOKBOX_TEST_REPORT"];

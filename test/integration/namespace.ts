@@ -28,6 +28,15 @@ export interface Namespace {
   untilReason(sandbox: string, reason: string, seconds?: number): Promise<Loose>;
 }
 
+const made: { cluster: Kubectl; name: string }[] = [];
+
+/** Waits until every namespace that this file has made is gone. @throws {Error} in five minutes */
+export async function untilNamespacesGone(): Promise<void> {
+  for (const { cluster, name } of made.splice(0)) {
+    await until(() => attempt(cluster, ["get", "namespace", name]), ({ code }) => code !== 0, 300);
+  }
+}
+
 /**
  * Makes a namespace that is deleted (without waiting) when the test ends, in the suite's cluster or another one.
  *
@@ -40,6 +49,7 @@ export async function makeNamespace(
   const cluster = where ?? await shared("suite");
   const name = `t-${randomBytes(4).toString("hex")}`;
   await run(cluster, ["create", "namespace", name]);
+  made.push({ cluster, name });
   // Pods need it, and the controller that makes it may lag behind.
   await until(() => readsOf(cluster, name).get("serviceaccount", "default"), (account) => account !== undefined);
   atEnd(() => run(cluster, ["delete", "namespace", name, "--wait=false"]).then(() => {}));

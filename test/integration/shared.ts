@@ -11,6 +11,8 @@ export interface Suite {
   nodes: "real" | "simulated";
   /** Folder that takes the logs of processes. */
   logs: string;
+  /** File of one JSON line for each write of what our controllers make: kube-apiserver's audit log. */
+  writesLog: string;
 }
 
 /** A cluster that is an API server with our CRDs, and nothing else. */

@@ -26,6 +26,19 @@ export interface Surroundings {
   atEnd(stop: () => Promise<void>): void;
 }
 
+/** Writes of what our controllers make, when they are answered, without bodies. */
+const AUDIT_POLICY = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted, Panic]
+rules:
+  - level: Metadata
+    verbs: [create, update, patch, delete]
+    resources:
+      - { group: agents.x-k8s.io, resources: [sandboxes, sandboxes/status] }
+      - { group: "", resources: [pods, services, persistentvolumeclaims] }
+  - level: None
+`;
+
 /** Simulated nodes beside the real one, for tests that want many Pods. */
 const SIMULATED_NODES = 8;
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -33,8 +46,12 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Starts a cluster with hookbox in it; half a minute. @throws {Error} if anything of it does not start */
 export async function startSuite({ directory, logs, say, atEnd }: Surroundings): Promise<Suite> {
   const nodes = (process.env["HOOKBOX_TEST_NODES"] ?? "auto") as "auto" | "real" | "simulated";
+  const policy = join(directory, "audit.yaml");
+  writeFileSync(policy, AUDIT_POLICY);
+  const writesLog = join(logs, "writes.log");
+  const apiServerArgs = [`--audit-policy-file=${policy}`, `--audit-log-path=${writesLog}`];
   const options = { stateDir: join(directory, "cluster"), nodes, simulatedNodes: SIMULATED_NODES, crds: localCRDs() };
-  const cluster = await startCluster({ ...options, progress: say });
+  const cluster = await startCluster({ ...options, apiServerArgs, progress: say });
   atEnd(() => cluster.stop());
   const [port = 0] = await freePorts(1);
   const hooksURL = `http://127.0.0.1:${port}`;
@@ -56,6 +73,7 @@ export async function startSuite({ directory, logs, say, atEnd }: Surroundings):
     engine: engine.kind,
     nodes: cluster.nodes === "real" ? "real" : "simulated",
     logs,
+    writesLog,
   };
 }
 

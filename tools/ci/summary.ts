@@ -1,11 +1,16 @@
-/** Closes a CI run: names what failed in vitest's JSON reports, and counts. A step that failed without a test counts as one. @module */
+/**
+ * Closes a CI run: names what failed in vitest's JSON reports (`<run>.json`), says what each run was run with and what it
+ * left out (`<run>.facts.json`, see test/report.ts), and counts. A step that failed without a test counts as one. @module
+ */
 import { readdirSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import process from "node:process";
+import { factLines, type RunFacts } from "../../test/report.ts";
 
 interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
+  readonly numPendingTests: number;
   readonly testResults: readonly Suite[];
 }
 
@@ -25,8 +30,10 @@ interface Result {
 const shownLines = 20;
 
 const [directory = ".", ...failedSteps] = process.argv.slice(2);
-const reports = readdirSync(directory).filter((name) => name.endsWith(".json"))
-  .map((name): Report => JSON.parse(readFileSync(join(directory, name), "utf8")));
+const FACTS = ".facts.json";
+const names = readdirSync(directory).filter((name) => name.endsWith(".json")).sort();
+const read = (name: string) => JSON.parse(readFileSync(join(directory, name), "utf8"));
+const reports = names.filter((name) => !name.endsWith(FACTS)).map((name): Report => read(name));
 
 for (const suite of reports.flatMap(({ testResults }) => testResults)) {
   const file = relative(process.cwd(), suite.name);
@@ -34,11 +41,16 @@ for (const suite of reports.flatMap(({ testResults }) => testResults)) {
   for (const { fullName, failureMessages } of failures) print(`${file}: ${fullName}`, failureMessages.join("\n"));
   if (suite.status === "failed" && failures.length === 0) print(file, suite.message);
 }
+for (const name of names.filter((name) => name.endsWith(FACTS))) {
+  const lines = factLines(read(name) as RunFacts).map((line) => `${basename(name, FACTS)}: ${line}\n`);
+  process.stdout.write(lines.join(""));
+}
 if (failedSteps.length > 0) process.stdout.write(`failed: ${failedSteps.join(", ")}\n`);
 const passed = reports.reduce((sum, { numPassedTests }) => sum + numPassedTests, 0);
+const skipped = reports.reduce((sum, { numPendingTests }) => sum + numPendingTests, 0);
 // A suite that breaks before its first test leaves no failed test behind.
 const failed = Math.max(reports.reduce((sum, { numFailedTests }) => sum + numFailedTests, 0), failedSteps.length);
-process.stdout.write(`${passed} passed, ${failed} failed\n`);
+process.stdout.write(`${passed} passed, ${failed} failed, ${skipped} skipped\n`);
 process.exitCode = failed > 0 ? 1 : 0;
 
 function print(title: string, message: string): void {
