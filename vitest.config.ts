@@ -1,6 +1,7 @@
 /**
- * Four projects. What needs no cluster comes first: `core`, pure functions, and `unit`. Then what needs one: `cluster`,
- * several files at a time, and `node`, whose containers run on one real node, one file after another. @module
+ * `npm test` is four projects. What needs no cluster comes first: `core`, pure functions, and `unit`. Then what needs one: `cluster`,
+ * several files at a time, and `node`, whose containers run on one real node, two files at a time. `npm run soak` is
+ * what searches and what lasts, in its long form, with a seed of its own. @module
  */
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -10,6 +11,8 @@ import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config
 const CORE = ["hooks", "lib", "api", "claims", "diagnosis"].map((folder) => `test/${folder}/**/*.test.ts`);
 const CLUSTER = ["test/{integration,clients}/**/*.test.ts"];
 const NODE = ["test/{node,browser}/**/*.test.ts"];
+/** What has a long form, see `isSoak`. */
+const SOAK = ["test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,quiet,router-wake}.test.ts"];
 
 const isSoak = process.env["HOOKBOX_TEST_SOAK"] !== undefined;
 const reportFile = process.env["HOOKBOX_TEST_REPORT"];
@@ -41,20 +44,27 @@ const onCluster: Options = {
   hookTimeout: 120_000,
 };
 
+const PROJECTS = [
+  // Pure functions leave nothing behind that a file would have to be kept from.
+  project("core", 0, { include: CORE, isolate: false, maxWorkers: 2 }),
+  project("unit", 0, { include: ["test/**/*.test.ts"], exclude: [...CORE, ...CLUSTER, ...NODE], maxWorkers: 2 }),
+  project("cluster", 1, { ...onCluster, include: CLUSTER, maxWorkers: 3 }),
+  project("node", 2, { ...onCluster, include: NODE, maxWorkers: 2, setupFiles: ["test/node/settled.ts"] }),
+];
+
+const SOAK_PROJECTS = [
+  project("search", 0, { include: SOAK, exclude: [...CLUSTER, ...NODE], maxWorkers: 2, testTimeout: 3_600_000 }),
+  project("last", 1, { ...onCluster, include: SOAK, exclude: ["test/!(integration|node)/**"], maxWorkers: 1 }),
+];
+
 export default defineConfig({
   test: {
     provide: { seed: seedOf(), isSoak },
     reporters: [
-      "default",
+      isSoak ? "verbose" : "default",
       "./test/report.ts",
       ...reportFile === undefined ? [] : [["json", { outputFile: `${reportFile}.json` }] as ["json", object]],
     ],
-    projects: [
-      // Pure functions leave nothing behind that a file would have to be kept from.
-      project("core", 0, { include: CORE, pool: "threads", isolate: false, maxWorkers: 2 }),
-      project("unit", 0, { include: ["test/**/*.test.ts"], exclude: [...CORE, ...CLUSTER, ...NODE], maxWorkers: 2 }),
-      project("cluster", 1, { ...onCluster, include: CLUSTER, maxWorkers: 3 }),
-      project("node", 2, { ...onCluster, include: NODE, maxWorkers: 2, setupFiles: ["test/node/settled.ts"] }),
-    ],
+    projects: isSoak ? SOAK_PROJECTS : PROJECTS,
   },
 });

@@ -2,6 +2,11 @@
 import fc from "fast-check";
 import { inject } from "vitest";
 
-fc.configureGlobal({ seed: inject("seed") });
+/** How many times a property is tried that is to be tried `count` times: more often in a long run. */
+export function runs(count: number): number {
+  return inject("isSoak") ? count * 100 : count;
+}
+
+fc.configureGlobal({ seed: inject("seed"), numRuns: runs(100) });
 
 export default fc;

@@ -7,7 +7,7 @@ import { why } from "../../diagnosis/why.ts";
 import { aClaim, aPool } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { aCondition, ago, anEvent, aPod, aWaitingSandbox, KEY, NOW, waiting } from "./facts.ts";
-import fc from "../properties.ts";
+import fc, { runs } from "../properties.ts";
 
 const words = fc.constantFrom(
   "",
@@ -112,7 +112,7 @@ test("every finding has its way, its evidence, a remedy, and a code of the catal
       expect([remedy, summary].filter((text) => text.trim() === "" || text.includes("undefined"))).toEqual([]);
       expect(given).toEqual(before);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 
@@ -122,6 +122,6 @@ test("the same facts give the same finding", () => {
       const finding = why(given, NOW);
       expect(why(structuredClone(given), NOW)).toEqual(finding);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -1,14 +1,13 @@
 /**
  * Searches for races: the real hooks and the stand-in, while users, nodes, network and processes do what they do.
- * `npm run soak` searches longer; HOOKBOX_RACES says how many runs there are. @module
+ * `npm run soak` searches longer. @module
  */
-import process from "node:process";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { scenarios } from "./scenario.ts";
 import { run, type Scenario } from "./world.ts";
-import fc from "../properties.ts";
+import fc, { runs } from "../properties.ts";
 
-const RUNS = Number(process.env["HOOKBOX_RACES"] ?? (inject("isSoak") ? 1000 : 25));
+const RUNS = runs(25);
 const PATIENCE_MS = 10_000 + RUNS * 2000;
 
 async function holds(scenario: Scenario): Promise<void> {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { dueTimes } from "../../../cli/pool/arrivals.ts";
 import { type Demand, simulatePool } from "../../../cli/pool/simulate.ts";
 import { poolCurve, smallestPool } from "../../../cli/pool/sizes.ts";
-import fc from "../../properties.ts";
+import fc, { runs } from "../../properties.ts";
 
 const demand = (arrivals: number[], more: Partial<Demand> = {}): Demand => ({
   arrivals,
@@ -110,7 +110,7 @@ test("more members never serve fewer claims", () => {
     fc.property(demands, fc.nat({ max: 12 }), (given, replicas) => {
       expect(simulatePool(given, replicas + 1).hitRate).toBeGreaterThanOrEqual(simulatePool(given, replicas).hitRate);
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 

@@ -6,7 +6,7 @@ import { StoreError } from "../../../dev/metacontroller/store.ts";
 import { lastApplied } from "../../../lib/apply.ts";
 import { controllerOf, type KubeObject } from "../../../lib/objects.ts";
 import { aComposite, aCrd, aDecorator, aHook, API, aThing } from "./world.ts";
-import fc from "../../properties.ts";
+import fc, { runs } from "../../properties.ts";
 
 const SIZE = 3;
 const CLAIMS = 6;
@@ -164,7 +164,7 @@ test("no box serves two claims, no claim changes its box, all are served, surplu
       expect(new Set(bound).size).toBe(CLAIMS);
       expect(bound).not.toContain(undefined);
     }),
-    { numRuns: 15 },
+    { numRuns: runs(15) },
   );
 });
 

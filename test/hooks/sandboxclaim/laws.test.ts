@@ -8,7 +8,7 @@ import { decoratorAnswerSchema, decoratorRequestSchema } from "../../../lib/meta
 import { aClaim, aClaimed, aClaimRequest, after, anApplied, CONFIG, putOf } from "../../claimbuilders.ts";
 import { deepFreeze } from "../../lib/freeze.ts";
 import { NOW } from "../../sandboxes.ts";
-import fc from "../../properties.ts";
+import fc, { runs } from "../../properties.ts";
 
 const KEY = (name: string) => `agents.x-k8s.io/${name}`;
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
@@ -86,7 +86,7 @@ type Request = ReturnType<typeof aClaimRequest>;
 
 const parse = (body: unknown) => decoratorRequestSchema(sandboxClaimSchema).parse(body);
 const answer = (body: unknown) => syncSandboxClaim(parse(body), NOW, CONFIG, new Map());
-const always = (check: (body: Request) => void) => fc.assert(fc.property(request, check), { numRuns: 60 });
+const always = (check: (body: Request) => void) => fc.assert(fc.property(request, check), { numRuns: runs(60) });
 
 test("same request, same bytes", () =>
   always((body) => {

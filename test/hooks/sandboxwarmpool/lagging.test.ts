@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { controllerOf } from "../../../lib/objects.ts";
 import { bind, claim, type Lagging, last, look, newLagging, ready, sync, unclaim } from "./lagging.ts";
-import fc from "../../properties.ts";
+import fc, { runs } from "../../properties.ts";
 
 const ENV = { env: [{ name: "A", value: "1" }] };
 const name = fc.constantFrom("a", "b", "c", "d");
@@ -41,7 +41,7 @@ test("nothing is shared, nothing goes unmarked, and there is never one too many"
       for (const each of acts) each(world);
       expect(world.faults).toEqual([]);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -62,7 +62,7 @@ test(
         expect(owners).toEqual(expect.arrayContaining(served));
         expect(owners.filter((uid) => uid === "uid-warm")).toHaveLength(world.replicas);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   },
 );

@@ -4,7 +4,7 @@ import { aPoolRequest, syncPool, type World } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned, type Seen, STATUS } from "../../pools.ts";
 import { aTemplate } from "../../templates.ts";
 import { brokenLaws } from "./laws.ts";
-import fc from "../../properties.ts";
+import fc, { runs } from "../../properties.ts";
 
 const state = fc.constantFrom(...Object.keys(STATUS) as (keyof typeof STATUS)[]);
 const marks = fc.constantFrom({}, {}, { "agents.x-k8s.io/draining": "stuck" });
@@ -79,7 +79,7 @@ test("an answer keeps the laws", { timeout: 60_000 }, () => {
     fc.property(world, (shown) => {
       expect(brokenLaws(aPoolRequest(shown), syncPool(shown))).toEqual([]);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -89,7 +89,7 @@ test("an answer keeps the laws whatever was shown and answered before", { timeou
       const memories = new Map();
       for (const each of shown) expect(brokenLaws(aPoolRequest(each), syncPool(each, { memories }))).toEqual([]);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 
