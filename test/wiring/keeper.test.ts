@@ -4,11 +4,12 @@ import type { ApiRequest } from "../../kube/api.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
 import { serveApi } from "../kube/servedapi.ts";
-import { aClaim, aCondition, CLAIM, POOL } from "../keeper/extensions.ts";
+import { aClaim, aCondition, aPool, CLAIM, POOL, TEMPLATE } from "../keeper/extensions.ts";
 import { SANDBOX } from "../keeper/keeping.ts";
 import { type MainProcess, startMain } from "../mainprocess.ts";
 import { send } from "../runtime/servers.ts";
 import { aSandbox } from "../sandboxes.ts";
+import { aTemplate } from "../templates.ts";
 
 const LEASE = "/apis/coordination.k8s.io/v1/namespaces/system/leases/hookbox-keeper";
 const PAST = "2026-11-21T11:00:00Z";
@@ -53,7 +54,18 @@ test("as the leader it acts, counts and answers its probes; SIGTERM ends it with
   const { api, kubeconfig } = await serveApi();
   putExpired(api);
   putExpiredClaim(api);
-  const keeper = await start(kubeconfig, "--lease-seconds", "7");
+  api.put(POOL, { ...aPool() });
+  api.put(TEMPLATE, { ...aTemplate({ spec: { networkPolicyManagement: "Unmanaged" } }) });
+  const labelled = (domain: string) => {
+    const path = CLAIM.replace(/job$/, `of-${domain}`);
+    // What the template forbids is the keeper's to say, where the labels have not been refused before.
+    const labels = { [`${domain}.example/x`]: "y" };
+    const spec = { additionalPodMetadata: { labels }, env: [{ name: "A", value: "1" }] };
+    api.put(path, { ...aClaim({ metadata: { name: `of-${domain}`, uid: `uid-${domain}` }, spec }) });
+    return () => api.get(path)?.metadata.annotations?.["agents.x-k8s.io/unresolved"];
+  };
+  const [known, unknown] = [labelled("a"), labelled("b")];
+  const keeper = await start(kubeconfig, "--lease-seconds", "7", "--allowed-label-domains", "a.example");
   await until(() => !api.get(SANDBOX) && !api.get(CLAIM));
   expect(leaseOf(api)).toMatchObject({ holderIdentity: expect.stringMatching(/.+_.+/), leaseDurationSeconds: 7 });
   await until(() => writes(api).some(({ method, path }) => method === "POST" && path.endsWith("/events")));
@@ -65,6 +77,12 @@ test("as the leader it acts, counts and answers its probes; SIGTERM ends it with
   for (const counted of ['method="DELETE",code="200"', 'method="WATCH",code="200"', 'method="POST",code="201"']) {
     expect(metrics).toContain(`hookbox_keeper_requests_total{${counted}}`);
   }
+  expect(metrics).toMatch(/\nagent_sandbox_claim_creation_total|\nhookbox_pool_[a-z_]+\{/);
+  await until(known);
+  expect([known(), unknown()], "labels of domains that --allowed-label-domains has or lacks").toEqual([
+    expect.stringContaining("EnvVarsInjectionRejected"),
+    undefined,
+  ]);
   expect((await send(keeper.port, "GET", "/debug")).status).toBe(404);
   expect((await send(keeper.port, "POST", "/healthz")).status).toBe(404);
   expect(await keeper.stop()).toBe(0);
@@ -80,10 +98,13 @@ test("a Lease that is lost ends the requests under way, and what comes of them; 
   const keeper = await start(kubeconfig, "--lease-seconds", "3");
   await until(() => writes(api).length > 0);
   const ours = leaseOf(api).holderIdentity;
+  expect(await keeper.get("/metrics")).toContain("\nagent_sandboxes{");
   api.put(LEASE, { spec: { holderIdentity: "another", leaseDurationSeconds: 3600 } });
   await until(() => keeper.said("No longer leading").length > 0);
   expect(left).toEqual([`DELETE ${SANDBOX}`]);
-  expect(await keeper.get("/metrics")).toContain("\nhookbox_keeper_leading 0\n");
+  const metrics = await keeper.get("/metrics");
+  expect(metrics).toContain("\nhookbox_keeper_leading 0\n");
+  expect(metrics, "it no longer knows of any").not.toContain("\nagent_sandboxes{");
   expect(await keeper.get("/readyz"), "it stands by").toBe("ok");
   // What the request has done after all is not reported: it is for the next leader to find out.
   held.resolve(undefined);
