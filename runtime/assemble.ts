@@ -31,7 +31,8 @@ export async function assemble(options: RuntimeOptions, log: Log, signals: Runti
   const processes = createProcesses({ env: binding.env });
   const contexts = createContexts(root.path, binding.env);
   const metrics = createMetrics({ processes, busyContexts: contexts.busy });
-  const routes = createRoutes({ root, processes, contexts, metrics, outputBytes, token: tokenForAll });
+  const { stop } = signals;
+  const routes = createRoutes({ root, processes, contexts, metrics, outputBytes, token: tokenForAll, stop });
   const shared = { root, maxUploadBytes, touch: processes.touch, log, ...signals };
   const legacy = createLegacy({ ...shared, run: processes.run, timeoutMs, outputBytes, token: tokenForAll });
   const metadata = { prefix: options.metadataPrefix, env: process.env };
@@ -44,6 +45,6 @@ export async function assemble(options: RuntimeOptions, log: Log, signals: Runti
     activity: () => activityOf(metrics.read(), new Date()),
     web: createWebHandler(routes),
   });
-  const terminals = createTerminalSockets({ root, processes, token: tokenForAll });
+  const terminals = createTerminalSockets({ root, processes, token: tokenForAll, stop });
   return { apps: { legacy, rest, routes, terminals }, processes, contexts, root };
 }

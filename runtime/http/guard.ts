@@ -21,7 +21,7 @@ export function createGuard({ open, stopping, token, touch, refuse }: GuardOptio
   return async (c, next) => {
     if (open(c.req.path)) return await next();
     if (stopping()) {
-      return refuse("UNAVAILABLE", "Cannot take requests: the runtime is stopping", { Connection: "close" });
+      return refuse("UNAVAILABLE", STOPPING, { Connection: "close" });
     }
     const verdict = await token?.(c.req.header("Authorization")) ?? "none";
     if (verdict === "missing" || verdict === "wrong") return refuse("UNAUTHENTICATED", notLetIn(verdict), CHALLENGE);
@@ -33,6 +33,9 @@ export function createGuard({ open, stopping, token, touch, refuse }: GuardOptio
 
 /** It would come with nobody's leave, from whatever site a browser that reaches the sandbox has open. */
 export const FOREIGN = "Cannot let you in: a page of another origin needs a token";
+
+/** What is asked for while the runtime stops would be killed in a moment. */
+export const STOPPING = "Cannot take requests: the runtime is stopping";
 
 /** Goes with each 401. */
 export const CHALLENGE = { "WWW-Authenticate": "Bearer" };

@@ -4,6 +4,7 @@ import { ServerReflection } from "../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ContextsService } from "../gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ProcessesService } from "../gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService } from "../gen/process/v1/process_pb.ts";
+import { STOPPING } from "../http/guard.ts";
 import type { TokenCheck } from "../token.ts";
 import { type ContextsServiceOptions, createContextsService } from "./contexts.ts";
 import { createProcessService, type ProcessServiceOptions } from "./process.ts";
@@ -14,6 +15,8 @@ import { AlphaServerReflection, createReflection } from "./reflection.ts";
 export interface RoutesOptions extends ProcessServiceOptions, ProcessesServiceOptions, ContextsServiceOptions {
   /** Absent: anybody may call. */
   token?: TokenCheck | undefined;
+  /** Aborts when the runtime begins to stop; absent: it never does. */
+  stop?: AbortSignal;
 }
 
 /** Registers services on a router of Connect. */
@@ -24,7 +27,8 @@ const READ_MAX_BYTES = 16 << 20;
 
 /** Makes the routes; the same ones serve gRPC, gRPC-web and Connect. */
 export function createRoutes(options: RoutesOptions): Routes {
-  const interceptors = options.token ? [requireToken(options.token)] : [];
+  const { token, stop } = options;
+  const interceptors = [...stop ? [refuseAfter(stop)] : [], ...token ? [requireToken(token)] : []];
   const shared = { readMaxBytes: READ_MAX_BYTES, interceptors };
   const reflection = createReflection([
     ProcessService,
@@ -39,6 +43,13 @@ export function createRoutes(options: RoutesOptions): Routes {
     router.service(ContextsService, createContextsService(options), shared);
     router.service(ServerReflection, reflection, shared);
     router.service(AlphaServerReflection, reflection, shared);
+  };
+}
+
+function refuseAfter(stop: AbortSignal): Interceptor {
+  return (next) => async (request) => {
+    if (stop.aborted) throw new ConnectError(STOPPING, Code.Unavailable);
+    return await next(request);
   };
 }
 

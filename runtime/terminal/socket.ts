@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { Root } from "../confine.ts";
 import { type RefusalCode, Refused, refusedFor } from "../files/refused.ts";
-import { CHALLENGE, FOREIGN, notLetIn } from "../http/guard.ts";
+import { CHALLENGE, FOREIGN, notLetIn, STOPPING } from "../http/guard.ts";
 import { isForeign } from "../http/origin.ts";
 import { SpawnError } from "../processes/command.ts";
 import { findExecutable } from "../processes/executable.ts";
@@ -18,6 +18,8 @@ export interface TerminalSocketOptions {
   root: Root;
   processes: Processes;
   token?: TokenCheck | undefined;
+  /** Aborts when the runtime begins to stop; absent: it never does. */
+  stop?: AbortSignal;
 }
 
 /** For `shouldUpgradeCallback` and the event `upgrade` of an HTTP/1.1 server. */
@@ -56,6 +58,7 @@ export function createTerminalSockets(options: TerminalSocketOptions): TerminalS
       socket.on("error", () => socket.destroy());
       try {
         const query = urlOf(request).searchParams;
+        if (options.stop?.aborted) throw new Refused("UNAVAILABLE", STOPPING);
         await admit(request, options.token);
         const window = windowOf(query.get("window"));
         const entry = await open(query, options);
@@ -111,6 +114,7 @@ const STATUS: Partial<Record<RefusalCode, string>> = {
   UNAUTHENTICATED: "401 Unauthorized",
   PERMISSION_DENIED: "403 Forbidden",
   NOT_FOUND: "404 Not Found",
+  UNAVAILABLE: "503 Service Unavailable",
 };
 const OF_SPAWN: Partial<Record<SpawnError["code"], RefusalCode>> = {
   "not-found": "NOT_FOUND",

@@ -31,6 +31,12 @@ test("up to the share passes without a reason, one more does not", () => {
 test("what is terminating already needs no reason", () => {
   const dying = pod("a", { deletionTimestamp: "2026-11-21T12:00:00Z" });
   expect(guardAnswer(mapOf([dying]), [], {}, 0)).toBeUndefined();
+  const many = Array.from({ length: 30 }, (_, i) => pod(`d${i}`, { deletionTimestamp: "2026-11-21T12:00:00Z" }));
+  const eight = wanted(...ten.slice(2).map((p) => p.metadata.name));
+  expect(guardAnswer(mapOf([...ten, ...many]), eight, {}, 0.1), "nor does it make room for others").toMatchObject({
+    message: "2 of 10 children would be deleted without a reason",
+    children: ["Pod/p0", "Pod/p1"],
+  });
 });
 
 test("a kind without a child rule is a broken controller or a broken hook", () => {

@@ -1,15 +1,9 @@
-/** `hookbox mcp` on the command line: what it refuses, and how it listens. @module */
+/** `hookbox mcp` on the command line: what it refuses. @module */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Interruption } from "../../cli/failure.ts";
-import { runCLI } from "../../cli/runcli.ts";
-import { fakeWorld, run } from "../cli/fakeworld.ts";
-import { eventually } from "../runtime/eventually.ts";
-import { send } from "../runtime/servers.ts";
+import { run } from "../cli/fakeworld.ts";
 import { makeTempFolder } from "../tempfolder.ts";
-import { HEADERS, INITIALIZE, TOKEN } from "./httpstage.ts";
-import { makeStage } from "./stage.ts";
 
 test.for<[string, string]>([
   ["--http 127.0.0.1:0", "Cannot listen without tokens: give --token-file"],
@@ -56,26 +50,4 @@ test.for<[string, RegExp]>([
 test("a token file that is not there is refused", async () => {
   const { code, stderr } = await run(["mcp", "--http", "127.0.0.1:0", "--token-file", "/nowhere/tokens"]);
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^Cannot read the tokens in \/nowhere\/tokens: ENOENT/)]);
-});
-
-test("it listens until it is interrupted", async () => {
-  const { cluster: { api }, client, around } = await makeStage();
-  const file = join(around, "tokens");
-  await writeFile(file, TOKEN);
-  const interrupt = new AbortController();
-  const { world, written } = fakeWorld({
-    api,
-    signal: interrupt.signal,
-    enter: () => Promise.resolve({ client, way: "router", routeTo: () => Promise.reject() }),
-  });
-  const running = runCLI(["mcp", "--http", "127.0.0.1:0", "--token-file", file], world);
-  await eventually(() => written.stderr).toMatch(/^listening at http:\/\/127\.0\.0\.1:\d+\/mcp\n$/);
-  const port = Number(/:(\d+)\/mcp/.exec(written.stderr)?.[1]);
-  const body = JSON.stringify(INITIALIZE);
-  expect((await send(port, "POST", "/mcp", { headers: HEADERS, body })).status).toBe(200);
-  expect((await send(port, "POST", "/mcp", { body })).status).toBe(401);
-  interrupt.abort(new Interruption());
-  expect(await running).toBe(0);
-  expect(written.stdout).toBe("");
-  expect(written.stderr).toMatch(/\nsession [0-9a-f-]{36} began\nsession [0-9a-f-]{36} ended: the server stops\n$/);
 });

@@ -2,9 +2,9 @@ import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import { connect as connectTls } from "node:tls";
-import forge from "node-forge";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeApi } from "../kube/fakeapi.ts";
+import { makeCertificate } from "./certificate.ts";
 import { dial, fetchFrom, readUntil } from "./client.ts";
 import { naming, putPod, putReady, putSandbox, startBackend, startRouter, until } from "./stage.ts";
 import { listen } from "../../router/server.ts";
@@ -156,19 +156,13 @@ describe("HTTP/2 in the clear", () => {
 
 test("TLS: both versions on one port, and X-Forwarded-Proto says so", async () => {
   const { router } = await start();
-  const keys = forge.pki.rsa.generateKeyPair(2048);
-  const cert = forge.pki.createCertificate();
-  cert.publicKey = keys.publicKey;
-  cert.validity.notBefore = new Date(Date.now() - 1000);
-  cert.validity.notAfter = new Date(Date.now() + 3_600_000);
-  cert.setSubject([{ name: "commonName", value: "localhost" }]);
-  cert.setIssuer([{ name: "commonName", value: "localhost" }]);
-  cert.sign(keys.privateKey, forge.md.sha256.create());
-  const tls = {
-    cert: Buffer.from(forge.pki.certificateToPem(cert)),
-    key: Buffer.from(forge.pki.privateKeyToPem(keys.privateKey)),
-  };
-  const server = await listen(router.handler, { host: "127.0.0.1", port: 0, graceMs: 0, h2c: false, tls });
+  const server = await listen(router.handler, {
+    host: "127.0.0.1",
+    port: 0,
+    graceMs: 0,
+    h2c: false,
+    tls: makeCertificate(),
+  });
   onTestFinished(() => server.stop());
   const backend = await startBackend((incoming, answer) => answer.end(String(incoming.headers["x-forwarded-proto"])));
   backend.server.on("upgrade", (_, socket) => {

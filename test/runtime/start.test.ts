@@ -1,12 +1,13 @@
 /** startRuntime() and main.ts: ports, and a stop that cuts nothing and leaves nothing. @module */
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { ProcessService } from "../../runtime/gen/process/v1/process_pb.ts";
-import { makeRoot, type TestRoot } from "./folders.ts";
+import { makeRoot } from "./folders.ts";
+import { startMain } from "../mainprocess.ts";
 import { send, startTestRuntime } from "./servers.ts";
 
 const json = (value: unknown) => ({ body: JSON.stringify(value) });
@@ -47,19 +48,6 @@ test("a port that is taken is an error, and nothing is left listening", async ()
   await expect(startTestRuntime(root.path, "--rest-port", `${port}`)).rejects.toThrow("EADDRINUSE");
 });
 
-/** Runs main.ts until it says where it listens. */
-async function startMain({ root }: TestRoot, ...args: string[]) {
-  const main = new URL("../../runtime/main.ts", import.meta.url).pathname;
-  const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
-  const child = spawn("node", [main, "--root", root.path, ...ports, ...args]);
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let log = "";
-  child.stderr.on("data", (part) => log += part);
-  await expect.poll(() => log, { timeout: 25_000 }).toContain('"Listening"');
-  const line = log.split("\n").find((line) => line.includes('"Listening"')) ?? "{}";
-  return { child, log: () => log, ...JSON.parse(line) as { port: number; restPort: number } };
-}
-
 test("processes can be called on 9090 by gRPC and on 8080 by Connect, in the same sandbox", async () => {
   const { root } = await makeRoot();
   const runtime = await startTestRuntime(root.path);
@@ -77,12 +65,14 @@ test("processes can be called on 9090 by gRPC and on 8080 by Connect, in the sam
 });
 
 test("main.ts listens, and ends with 0 on SIGTERM", async () => {
-  const { child, restPort, port } = await startMain(await makeRoot());
+  const { root } = await makeRoot();
+  const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
+  const { said, stop } = await startMain("node", ["runtime/main.ts", "--root", root.path, ...ports], "Listening");
+  const [{ port, restPort }] = said("Listening") as [{ port: number; restPort: number }];
   expect((await send(restPort, "GET", "/v1/health")).status).toBe(200);
   expect((await send(port, "GET", "/")).status).toBe(200);
-  child.kill("SIGTERM");
-  expect(await once(child, "exit")).toEqual([0, null]);
-}, 30_000);
+  expect(await stop()).toBe(0);
+});
 
 test("main.ts says what is wrong with its arguments in one line", () => {
   const main = new URL("../../runtime/main.ts", import.meta.url).pathname;

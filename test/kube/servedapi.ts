@@ -1,0 +1,52 @@
+/** The API server in memory behind a real port, for processes that are told of it by a kubeconfig. @module */
+import { writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { listenOn } from "../../lib/ports.ts";
+import { makeTempFolder } from "../tempfolder.ts";
+import { createFakeApi, type FakeApi } from "./fakeapi.ts";
+
+export interface ServedApi {
+  api: FakeApi;
+  /** Path of a kubeconfig that leads there. */
+  kubeconfig: string;
+  /** Requests whose client has left before they were answered, as `DELETE /path`; watches are not among them. */
+  left: string[];
+}
+
+/** Serves `api`; it goes with the test. */
+export async function serveApi(api: FakeApi = createFakeApi()): Promise<ServedApi> {
+  const left: string[] = [];
+  const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
+    const url = new URL(request.url ?? "", "http://api");
+    const query = Object.fromEntries(url.searchParams);
+    if (query["watch"]) {
+      const { events } = await api.watch(url.pathname, query);
+      response.writeHead(200).flushHeaders();
+      for await (const event of events) response.write(`${JSON.stringify(event)}\n`);
+      return void response.end();
+    }
+    response.once("close", () => response.writableEnded || left.push(`${request.method} ${url.pathname}`));
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const method = request.method as "GET";
+    const answer = await api.send({ method, path: url.pathname, query, ...(text ? { body: JSON.parse(text) } : {}) });
+    response.writeHead(answer.status, { "Content-Type": "application/json" }).end(JSON.stringify(answer.body));
+  });
+  const port = await listenOn(server, "127.0.0.1", 0);
+  onTestFinished(() => {
+    api.endWatches();
+    server.closeAllConnections();
+    server.close();
+  });
+  const kubeconfig = join(makeTempFolder(), "kubeconfig");
+  const config = {
+    clusters: [{ name: "c", cluster: { server: `http://127.0.0.1:${port}` } }],
+    users: [{ name: "u", user: { token: "t" } }],
+    contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+    "current-context": "x",
+  };
+  writeFileSync(kubeconfig, JSON.stringify(config));
+  return { api, kubeconfig, left };
+}

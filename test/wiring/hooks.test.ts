@@ -1,0 +1,213 @@
+/** Hooks put together with their real flags: the guard, the limits that nobody sets, stopping, and who serves what. @module */
+import { readdirSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createHookApp } from "../../lib/app.ts";
+import { compositeCalls, type HookCalls } from "../../lib/hook.ts";
+import type { KubeObject } from "../../lib/objects.ts";
+import { readSettings, serveHooks } from "../../lib/runhook.ts";
+import { sandboxSchema } from "../../api/sandbox.ts";
+import { hookNames, makeHooks } from "../../tools/serve/hooks.ts";
+import { startMain } from "../mainprocess.ts";
+import { aPoolRequest } from "../poolcalls.ts";
+import { send } from "../runtime/servers.ts";
+import { aChild, aReadyPod, aRequest, aSandbox } from "../sandboxes.ts";
+import { makeTempFolder } from "../tempfolder.ts";
+
+const LOCAL = ["--host", "127.0.0.1", "--port", "0", "--log-level", "error"];
+const SYNC = { body: JSON.stringify(aRequest(aSandbox(), [aReadyPod()])) };
+
+/** Serves hooks as their main.ts does, with what `flags` say; `errors` grows with their log. */
+async function serve(hooks: HookCalls[], onlyOne: boolean, ...flags: string[]) {
+  const errors: Record<string, unknown>[] = [];
+  const written = vi.spyOn(console, "error").mockImplementation((line) => void errors.push(JSON.parse(line)));
+  const server = await serveHooks(hooks, readSettings([...LOCAL, ...flags]).settings, onlyOne);
+  onTestFinished(() => server.stop().then(() => written.mockRestore()));
+  return { ...server, errors };
+}
+
+/** A hook that wants nothing but the children that it is told to keep, and names the reasons it is told. */
+function forgetful(keeps: (child: KubeObject) => boolean, deletions: Record<string, string> = {}): HookCalls {
+  return compositeCalls({
+    type: "composite",
+    name: "forgetful",
+    parentSchema: sandboxSchema,
+    sync: ({ children }) => ({
+      status: {},
+      deletions,
+      children: Object.values(children).flatMap((named) => Object.values(named)).filter(keeps).map((
+        { kind, metadata },
+      ) => ({
+        apiVersion: "v1",
+        kind,
+        metadata: { name: metadata.name },
+      })),
+    }),
+  });
+}
+
+const pods = (count: number, prefix = "p", metadata: object = {}) =>
+  Array.from({ length: count }, (_, i) => aChild("Pod", { metadata: { ...metadata, name: `${prefix}${i}` } }));
+const dying = pods(30, "dying", { deletionTimestamp: "2026-11-21T12:00:00Z" });
+const volume = aChild("PersistentVolumeClaim", { metadata: { name: "home" } });
+const names = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+
+describe("the guard that every hook is served behind", () => {
+  test.for<
+    { name: string; observed: KubeObject[]; forgets: string[]; reasons?: Record<string, string>; refused?: string[] }
+  >([
+    { name: "a tenth goes unexplained", observed: pods(20), forgets: ["p0", "p1"] },
+    {
+      name: "more than a tenth does not",
+      observed: pods(20),
+      forgets: ["p0", "p1", "p2"],
+      refused: ["p0", "p1", "p2"],
+    },
+    { name: "all of them do not", observed: pods(10), forgets: names("p", 10), refused: names("p", 10) },
+    { name: "the only one does not", observed: pods(1), forgets: ["p0"], refused: ["p0"] },
+    {
+      name: "with their reasons, all do",
+      observed: pods(2),
+      forgets: ["p0", "p1"],
+      reasons: { "Pod/p0": "a", "Pod/p1": "b" },
+    },
+    {
+      name: "one volume of many children does not",
+      observed: [volume, ...pods(40)],
+      forgets: ["home"],
+      refused: ["home"],
+    },
+    {
+      name: "what dies already is no child that stays",
+      observed: [...pods(10), ...dying],
+      forgets: ["p0", "p1"],
+      refused: ["p0", "p1"],
+    },
+    { name: "what dies already may be left out", observed: [...pods(10), ...dying], forgets: names("dying", 30) },
+  ])("$name", async ({ observed, forgets, reasons = {}, refused }) => {
+    const hook = forgetful(({ metadata }) => !forgets.includes(metadata.name), reasons);
+    const { port, errors } = await serve([hook], true);
+    const answer = await send(port, "POST", "/sync", { body: JSON.stringify(aRequest(aSandbox(), observed)) });
+    expect([answer.status, answer.headers["retry-after"]]).toEqual(refused ? [429, "30"] : [200, undefined]);
+    const { text } = await send(port, "GET", "/metrics");
+    const counted = /guard_refusals_total\{hook="forgetful"\} (\d+)/.exec(text)?.[1];
+    expect(counted ?? "0").toBe(refused ? "1" : "0");
+    const children = refused?.map((name) => `${name === "home" ? "PersistentVolumeClaim" : "Pod"}/${name}`);
+    expect(errors).toMatchObject(children ? [{ message: "Answer refused by the guard", name: "demo", children }] : []);
+  });
+});
+
+describe("limits that nobody has set", () => {
+  const hook = forgetful(() => true);
+  const post = (body: BodyInit) =>
+    new Request("http://hook/sync", { method: "POST", body, duplex: "half" } as RequestInit);
+
+  test("256 requests at once are answered, one more is told to come back", async () => {
+    const app = createHookApp(hook, { log: () => {} });
+    const answers = await Promise.all(Array.from({ length: 257 }, () => app.request(post(SYNC.body))));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(256);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(1);
+  });
+
+  test("a request is given up before Metacontroller gives it up, which is after ten seconds", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const app = createHookApp(hook, { log: () => {} });
+    let status: number | undefined;
+    const asked = Promise.resolve(app.request(post(new ReadableStream()))).then((answer) => status = answer.status);
+    await vi.advanceTimersByTimeAsync(7900);
+    expect(status).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1100);
+    expect(await asked).toBe(504);
+  });
+
+  test("a body of more than 64 MiB is refused by its length alone", async () => {
+    const { port } = await serve([hook], true);
+    const statusOf = (bytes: number) =>
+      new Promise<number>((resolve, reject) => {
+        const headers = { "Content-Length": bytes, Expect: "100-continue" };
+        const asked = httpRequest({ host: "127.0.0.1", port, method: "POST", path: "/sync", headers, agent: false });
+        asked.on("error", reject).on("response", ({ statusCode = 0 }) => resolve(statusCode)).flushHeaders();
+        onTestFinished(() => void asked.destroy());
+        if (bytes < 1000) asked.once("continue", () => asked.end("x".repeat(bytes)));
+      });
+    expect(await statusOf((64 << 20) + 1)).toBe(413);
+    expect(await statusOf(1), "which is no JSON").toBe(400);
+  });
+});
+
+describe("several hooks in one process", () => {
+  test("each has its own paths and nothing at the root; what is not there is not found", async () => {
+    const { port } = await serve(makeHooks([], readSettings([]).settings), false);
+    const statusOf = async (method: string, path: string) =>
+      (await send(port, method, path, method === "POST" ? SYNC : {})).status;
+    for (const name of hookNames) {
+      expect([name, await statusOf("GET", `/${name}/sync`)]).toEqual([name, 405]);
+      expect([name, await statusOf("POST", `/${name}/finalize`)]).toEqual([name, 404]);
+    }
+    expect(await statusOf("POST", "/sandbox/sync")).toBe(200);
+    expect(await statusOf("POST", "/sandboxwarmpool/customize"), "no pool").toBe(400);
+    for (const path of ["/sync", "/customize", "/", "/sandbox/customize", "/sandbox/sync/x", "//sandbox/sync"]) {
+      expect([path, await statusOf("POST", path)]).toEqual([path, 404]);
+    }
+    for (const path of ["/healthz", "/readyz", "/metrics"]) {
+      expect([path, await statusOf("GET", path), await statusOf("POST", path)]).toEqual([path, 200, 404]);
+    }
+  });
+
+  test("a stop turns readiness off, and ends the request that runs first", async () => {
+    const server = await serve([forgetful(() => true)], true);
+    const { port } = server;
+    const running = httpRequest({ host: "127.0.0.1", port, method: "POST", path: "/sync", agent: false });
+    const answered = new Promise<number>((resolve) =>
+      running.on("response", (answer) => resolve(answer.statusCode ?? 0))
+    );
+    running.write(SYNC.body.slice(0, 10));
+    await vi.waitUntil(async () =>
+      (await send(port, "GET", "/metrics")).text.includes('in_flight{hook="forgetful"} 1')
+    );
+    const stopped = server.stop();
+    for (const path of ["/readyz", "/forgetful/readyz"]) {
+      const { status, text } = await send(port, "GET", path);
+      expect([path, status, text]).toEqual([path, 503, "stopping"]);
+    }
+    expect((await send(port, "GET", "/healthz")).status).toBe(200);
+    running.end(SYNC.body.slice(10));
+    expect(await answered).toBe(200);
+    await stopped;
+    await expect(send(port, "GET", "/healthz")).rejects.toThrow();
+  });
+
+  test("tools/serve/main.ts serves those it is told to, records them, and ends with 0 on SIGTERM", async () => {
+    const folder = makeTempFolder();
+    const args = ["tools/serve/main.ts", "sandbox", "sandboxwarmpool", ...LOCAL.slice(0, 4), "--record", folder];
+    const { said, stop } = await startMain("node", args, "Listening");
+    const [{ port }] = said("Listening") as [{ port: number }];
+    const statusOf = async (path: string) => (await send(port, "POST", path, SYNC)).status;
+    expect(await statusOf("/sandbox/sync")).toBe(200);
+    expect([await statusOf("/sandboxclaim/sync"), await statusOf("/sync")]).toEqual([404, 404]);
+    expect(await stop()).toBe(0);
+    expect(readdirSync(folder)).not.toEqual([]);
+    const wrong = await startMain("node", ["tools/serve/main.ts", "other"], undefined);
+    expect(await wrong.ended).toBe(1);
+    expect(wrong.output()).toMatch(/^Cannot serve hook "other": there are sandbox, /);
+  });
+});
+
+test("what the command line says reaches the hooks", async () => {
+  const flags = ["--cluster-domain", "c.example", "--max-batch-size", "2"];
+  const { port } = await serve(makeHooks([], readSettings(flags).settings), false, ...flags);
+  const sandbox = JSON.parse(
+    (await send(port, "POST", "/sandbox/sync", {
+      body: JSON.stringify(aRequest(aSandbox({ spec: { service: true } }), [
+        aReadyPod(),
+        aChild("Service", { spec: { clusterIP: "None" } }),
+      ])),
+    })).text,
+  );
+  expect(sandbox.status.serviceFQDN).toBe("demo.team-a.svc.c.example");
+  const pool = JSON.parse(
+    (await send(port, "POST", "/sandboxwarmpool/sync", { body: JSON.stringify(aPoolRequest()) })).text,
+  );
+  expect(pool.children).toHaveLength(2);
+});
