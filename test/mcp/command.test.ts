@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { Interruption } from "../../cli/failure.ts";
 import { runCLI } from "../../cli/runcli.ts";
 import { fakeWorld, run } from "../cli/fakeworld.ts";
-import { eventually } from "../runtime/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { send } from "../runtime/servers.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { HEADERS, INITIALIZE, TOKEN } from "./httpstage.ts";

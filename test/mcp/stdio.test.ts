@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { expect, onTestFinished, test } from "vitest";
-import { eventually } from "../runtime/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { INITIALIZE } from "./httpstage.ts";
 import { callerOf, textOf } from "./stage.ts";
 

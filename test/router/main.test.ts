@@ -8,7 +8,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { createFakeApi } from "../kube/fakeapi.ts";
 import { fetchFrom } from "./client.ts";
-import { naming, putPod, putReady, putSandbox, startBackend, textOf, until } from "./stage.ts";
+import { naming, putPod, putReady, putSandbox, startBackend, textOf } from "./stage.ts";
+import { until } from "../eventually.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;

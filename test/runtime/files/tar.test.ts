@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 import { packPath } from "../../../runtime/files/pack.ts";
 import { unpackInto, type UnpackOptions } from "../../../runtime/files/unpack.ts";
 import { makeRoot, type TestRoot } from "../folders.ts";
+import { eventually } from "../../eventually.ts";
 
 async function bytesOf(source: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];
@@ -101,7 +102,7 @@ test("packPath() ends when its reader leaves", async () => {
   const chunks = await packPath(made.root, "from");
   await chunks.next();
   await chunks.return(undefined);
-  await expect.poll(async () => (await readdir("/proc/self/fd")).length).toBeLessThanOrEqual(opened);
+  await eventually(async () => (await readdir("/proc/self/fd")).length).toBeLessThanOrEqual(opened);
 });
 
 test.for<[string, Partial<Header> & { name: string }, string]>([
