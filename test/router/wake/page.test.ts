@@ -40,7 +40,7 @@ test("a browser sees a page that tells the phase, and then the sandbox", async (
 test("a script in a page is no browser that wants to see something", async () => {
   const api = createFakeApi();
   putSandbox(api);
-  const { port } = await startRouter(api, { holdMs: 900 });
+  const { port } = await startRouter(api, { holdMs: 100 });
   const headers = { ...browser(1), "Sec-Fetch-Mode": "cors" };
   expect(await fetchFrom(port, { headers })).toMatchObject({ status: 504 });
 });

@@ -89,7 +89,7 @@ test("packPath() waits for its reader, also where files are empty", async () => 
   execFileSync("sh", ["-c", `${names} | xargs touch`], { cwd: made.at("from") });
   const chunks = await packPath(made.root, "from");
   const first = await chunks.next();
-  await new Promise((resolve) => setTimeout(resolve, 1000));
+  await new Promise((resolve) => setTimeout(resolve, 400));
   // What has not been packed by now never will be. A long name takes 2 KiB of headers, and 1 MiB may wait.
   execFileSync("sh", ["-c", `${names} | xargs rm`], { cwd: made.at("from") });
   const rest = await bytesOf(chunks);

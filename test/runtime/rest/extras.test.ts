@@ -30,7 +30,7 @@ test("stat describes a file, and a symlink itself", async () => {
 test("folders are made once, with their parents", async () => {
   expect((await ask("PUT", "/v1/folders/a%2Fb?mode=0700")).status).toBe(201);
   expect((await ask("PUT", "/v1/folders/a%2Fb")).status).toBe(200);
-  expect((await ask("PUT", "/v1/folders/file")).status).toBe(409);
+  for (const path of ["file", "file%2Fg"]) expect((await ask("PUT", `/v1/folders/${path}`)).status).toBe(409);
 });
 
 test("rename moves, and replaces only if asked", async () => {
