@@ -6,6 +6,7 @@ import { Interruption } from "../../cli/failure.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { run } from "./fakeworld.ts";
 import { someSandboxes } from "./sandboxworld.ts";
+import { until } from "../eventually.ts";
 
 const MINE = "create --pool python --name mine";
 
@@ -93,9 +94,7 @@ test("run that is interrupted deletes its sandbox", async () => {
   const { setting, claims } = await someSandboxes();
   const stop = new AbortController();
   const running = run("run --pool python -- sleep 60", { ...setting, signal: stop.signal });
-  for (const late = Date.now() + 10_000; claims().length === 0 && Date.now() < late;) {
-    await new Promise((r) => setTimeout(r, 20));
-  }
+  await until(() => claims().length > 0);
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(claims()).toHaveLength(1);
   stop.abort(new Interruption());

@@ -1,9 +1,10 @@
 /** `hookbox why`, `pool`, `get` and `logs` on a cluster in memory: hooks, engine and keeper are the real ones. @module */
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestCluster, type TestCluster } from "../../testing/mod.ts";
 import { Interruption } from "../../cli/failure.ts";
 import { runCLI } from "../../cli/runcli.ts";
 import { fakeApi, fakeWorld, run } from "./fakeworld.ts";
+import { eventually } from "../eventually.ts";
 
 const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
 const template = {
@@ -58,9 +59,9 @@ test("get -w shows what is there, then each change, in the same columns, until i
   const stop = new AbortController();
   const { world, written } = fakeWorld({ api: cluster.api, signal: stop.signal });
   const watching = runCLI(["get", "claims", "-w"], world);
-  await vi.waitFor(() => expect(written.stdout).toMatch(/\nmine /));
+  await eventually(() => written.stdout).toMatch(/\nmine /);
   await cluster.apply(claim("third", "python"));
-  await vi.waitFor(() => expect(written.stdout).toMatch(/\nthird +True/));
+  await eventually(() => written.stdout).toMatch(/\nthird +True/);
   stop.abort(new Interruption());
   expect(await watching).toBe(130);
   expect(written.stdout.match(/NAME/g)).toHaveLength(1);

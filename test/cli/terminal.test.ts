@@ -7,7 +7,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { eventually } from "../runtime/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { aSandbox } from "../sdk/localroute.ts";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));

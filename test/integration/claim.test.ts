@@ -1,10 +1,10 @@
-/** A claim on a real API server: warm, cold, deleted, suspended, healed, and its Pod's metadata. @module */
+/** A claim on a real API server: warm, cold, deleted, and its Pod's metadata. @module */
 import { expect, test } from "vitest";
 import { createAll } from "./bulk.ts";
-import { faultsOf, followClaims } from "./history.ts";
+import { followClaims } from "./history.ts";
 import { until } from "./kubectl.ts";
-import { condition, type Loose, makeNamespace, type Namespace } from "./namespace.ts";
-import { aClaim, aPool, aTemplate, controllerOf, untilFull, untilReady } from "./pools.ts";
+import { condition, type Loose, makeNamespace } from "./namespace.ts";
+import { aClaim, aPool, aTemplate, untilFull, untilReady } from "./pools.ts";
 
 const KEY = (name: string) => `agents.x-k8s.io/${name}`;
 
@@ -137,30 +137,6 @@ test("deleting pool and template leaves a bound Sandbox alone", async () => {
   expect(condition(await ns.get("sandboxclaim", "c"), "Ready")).toMatchObject({ status: "True" });
 });
 
-test("operatingMode of a claim's Sandbox is its user's: suspend and resume, and it is never reverted", async () => {
-  const ns = await makeNamespace();
-  await ns.apply(aTemplate("t"), aPool("p", 1, "t"));
-  await untilFull(ns, "p");
-  await ns.apply(aClaim("c", "p"));
-  const { name } = (await untilReady(ns, "c")).status.sandbox;
-  const before = await ns.get("pod", name);
-  await ns.patch("sandbox", name, { spec: { operatingMode: "Suspended" } });
-  await untilReady(ns, "c", "SandboxSuspended");
-  await ns.until("sandboxclaim", "c", ({ status }) => status.sandbox.podIPs === undefined);
-  await ns.patch("sandboxclaim", "c", {
-    spec: { additionalPodMetadata: { annotations: { "example.com/note": "while suspended" } } },
-  });
-  const annotated = ({ spec }: Loose) => spec.podTemplate.metadata.annotations?.["example.com/note"] !== undefined;
-  expect((await ns.until("sandbox", name, annotated)).spec.operatingMode).toBe("Suspended");
-  await ns.until("pod", name, (pod) => pod === undefined);
-  await ns.patch("sandbox", name, { spec: { operatingMode: "Running" } });
-  const resumed = await untilReady(ns, "c");
-  const pod = await ns.get("pod", name);
-  expect(pod.metadata.uid).not.toBe(before.metadata.uid);
-  expect(pod.metadata.annotations["example.com/note"]).toBe("while suspended");
-  expect(resumed.status.sandbox).toEqual({ name, podIPs: [pod.status.podIP] });
-});
-
 test("a claim's Pod metadata is added, changed and removed on the live Pod", async () => {
   const ns = await makeNamespace();
   const metadata = { labels: { app: "agent" }, annotations: { "example.com/of": "template" } };
@@ -191,29 +167,6 @@ test("a claim's Pod metadata is added, changed and removed on the live Pod", asy
   await ns.until("pod", name, ({ metadata }) => metadata.annotations["example.com/two"] === undefined);
 });
 
-test("a claim whose Sandbox is deleted gets another, and shows nothing final meanwhile", async () => {
-  const ns = await makeNamespace();
-  await ns.apply(aTemplate("t"), aPool("p", 1, "t"));
-  await untilFull(ns, "p");
-  const history = await followClaims(ns);
-  await ns.apply(aClaim("c", "p"));
-  const first = (await untilReady(ns, "c")).status.sandbox.name;
-  await untilFull(ns, "p");
-  await ns.kubectl("delete", "sandbox", first);
-  const healed = await ns.until("sandboxclaim", "c", (claim) => {
-    const { name } = claim.status.sandbox ?? {};
-    return name && name !== first && condition(claim, "Ready").status === "True";
-  });
-  expect(await owners(ns)).toContainEqual(["SandboxClaim", healed.status.sandbox.name]);
-  const names = ({ metadata }: Loose) => metadata.annotations[KEY("sandbox-name")];
-  await ns.until("sandboxclaim", "c", (claim) => names(claim) === healed.status.sandbox.name);
-  expect(faultsOf(history)).toEqual([`c: showed ${first}, ${healed.status.sandbox.name}`]);
-});
-
 function has(annotation: string, value: string): (pod: Loose) => boolean {
   return ({ metadata }) => metadata.annotations?.[annotation] === value;
-}
-
-async function owners(ns: Namespace): Promise<[string | undefined, string][]> {
-  return (await ns.list("sandbox")).map((sandbox) => [controllerOf(sandbox)?.kind, sandbox.metadata.name]);
 }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { begin, connectAgent, HEADERS, INITIALIZE, listen, post, TOKEN } from "./httpstage.ts";
 import { send } from "../runtime/servers.ts";
 import { callerOf, makeStage, textOf } from "./stage.ts";
-import { eventually } from "../runtime/eventually.ts";
+import { eventually } from "../eventually.ts";
 
 const PING = { jsonrpc: "2.0", id: 2, method: "ping" };
 

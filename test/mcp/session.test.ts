@@ -6,7 +6,7 @@ import type { Api } from "../../kube/api.ts";
 import { DEFAULT_SCOPE } from "../../mcp/scope.ts";
 import { createSession } from "../../mcp/session.ts";
 import { SandboxClient } from "../../sdk/client.ts";
-import { eventually } from "../runtime/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { makeAgent, makeStage, textOf } from "./stage.ts";
 
 const LABEL = "mcp.k8s-agent-sandbox/session-id";

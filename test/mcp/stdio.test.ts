@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { expect, onTestFinished, test } from "vitest";
-import { eventually } from "../runtime/eventually.ts";
+import { eventually, until } from "../eventually.ts";
 import { INITIALIZE } from "./httpstage.ts";
 import { callerOf, textOf } from "./stage.ts";
 
@@ -39,23 +39,26 @@ test("with --no-delete-on-exit they stay", async () => {
   await eventually(stderr).toBe('left: ["job"]\n');
 });
 
-test.for(["SIGTERM", "SIGINT", "end of input"] as const)(
-  "%s ends it cleanly; it prints messages alone",
-  async (how) => {
+const ENDS = ["SIGTERM", "SIGINT", "end of input"] as const;
+
+test("a signal and the end of input end it cleanly; it prints messages alone", async () => {
+  const ended = await Promise.all(ENDS.map(async (how) => {
     const child = spawn(process.execPath, [CHILD], { stdio: "pipe" });
+    onTestFinished(() => void child.kill("SIGKILL"));
     let [stdout, stderr] = ["", ""];
     child.stdout.on("data", (chunk) => stdout += chunk);
     child.stderr.on("data", (chunk) => stderr += chunk);
-    const exited = new Promise((resolve) => child.on("exit", (code, signal) => resolve([code, signal])));
+    const closed = new Promise((resolve) => child.on("close", (code, signal) => resolve([code, signal])));
     child.stdin.write(`${JSON.stringify(INITIALIZE)}\n`);
     const params = { name: "create_sandbox", arguments: { name: "job" } };
     child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params })}\n`);
-    await eventually(() => stdout).toContain("Created job");
+    await until(() => stdout.includes("Created job"));
     if (how === "end of input") child.stdin.end();
     else child.kill(how);
-    expect(await exited).toEqual([0, null]);
-    expect(stderr).toBe("Deleted job.\nleft: []\n");
+    const exit = await closed;
     const messages = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
-    expect(messages.every(({ jsonrpc }) => jsonrpc === "2.0")).toBe(true);
-  },
-);
+    return { how, exit, stderr, isPure: messages.every(({ jsonrpc }) => jsonrpc === "2.0") };
+  }));
+  const clean = { exit: [0, null], stderr: "Deleted job.\nleft: []\n", isPure: true };
+  expect(ended).toEqual(ENDS.map((how) => ({ how, ...clean })));
+});

@@ -3,7 +3,7 @@ import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { makeTempFolder } from "../tempfolder.ts";
-import { eventually } from "../runtime/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { type Agent, makeAgent, makeStage, type Stage, textOf } from "./stage.ts";
 
 let stage: Stage;

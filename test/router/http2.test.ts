@@ -6,7 +6,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeApi } from "../kube/fakeapi.ts";
 import { makeCertificate } from "./certificate.ts";
 import { dial, fetchFrom, readUntil } from "./client.ts";
-import { naming, putPod, putReady, putSandbox, startBackend, startRouter, until } from "./stage.ts";
+import { naming, putPod, putReady, putSandbox, startBackend, startRouter } from "./stage.ts";
+import { until } from "../eventually.ts";
 import { listen } from "../../router/server.ts";
 
 function session(url: string): ClientHttp2Session {

@@ -3,7 +3,8 @@ import { WebSocket, WebSocketServer } from "ws";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
 import { fetchFrom } from "./client.ts";
-import { naming, putPod, putReady, putSandbox, startBackend, until } from "./stage.ts";
+import { naming, putPod, putReady, putSandbox, startBackend } from "./stage.ts";
+import { until } from "../eventually.ts";
 
 const PROCESSES: [string, "node" | "deno", string[]][] = [
   ["Node", "node", ["router/main.ts"]],

@@ -110,8 +110,3 @@ export async function textOf(message: IncomingMessage | Socket): Promise<string>
   for await (const chunk of message) text += (chunk as Uint8Array).toString();
   return text;
 }
-
-/** Waits until the condition holds. */
-export async function until(holds: () => boolean): Promise<void> {
-  await vi.waitUntil(holds, { timeout: 30_000, interval: 2 });
-}

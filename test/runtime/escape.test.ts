@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createRoot } from "../../runtime/confine.ts";
 import type { Runtime } from "../../runtime/start.ts";
 import { makeInside, makeOutside, PATHS, RAW } from "./escapes.ts";
 import { escapesOf, rawEscapesOf, type Sender, surfacesOf } from "./escapeways.ts";
@@ -36,14 +35,6 @@ test("the corpus is no smaller than it was", () => {
 
 test.for(PATHS)("%j gets nowhere", async (path) => {
   expect(await escapesOf(around, surfacesOf(rest, legacy), path)).toEqual([]);
-});
-
-test.for(PATHS)("resolve(%j) refuses", async ([template]) => {
-  makeInside(around);
-  const root = await createRoot(join(around, "root"));
-  const path = template.replace("@", around);
-  await expect(root.resolve(path, { missing: "allow" })).rejects.toThrow(/^Cannot use|^Cannot follow/);
-  await expect(root.resolve(path)).rejects.toThrow(/^Cannot/);
 });
 
 test.for(RAW)("/%s gets nowhere as it stands", async (raw) => {

@@ -23,6 +23,8 @@ export interface Surface {
   /** Takes an absolute path as relative to the root. */
   relative?: boolean;
   own?: boolean;
+  /** Only looks: what it may have changed is looked for once for all of these. */
+  looks?: boolean;
   act(path: string, encoded: string): Promise<Answer>;
 }
 
@@ -30,14 +32,19 @@ const json = (value: unknown) => ({ body: JSON.stringify(value) });
 
 /** Every way in; `rest` sends to port 8080, `legacy` to 8888. */
 export const surfacesOf = (rest: Sender, legacy: Sender): Surface[] => [
-  { name: "GET file or list", relative: true, act: (_, path) => rest("GET", `/v1/files/${path}`) },
-  { name: "HEAD", relative: true, act: (_, path) => rest("HEAD", `/v1/files/${path}`) },
-  { name: "stat", relative: true, own: true, act: (_, path) => rest("GET", `/v1/stat/${path}`) },
-  { name: "tar down", relative: true, act: (_, path) => rest("GET", `/v1/archive/${path}`) },
-  { name: "watch", relative: true, act: (_, path) => rest("GET", `/v1/watch/${path}?recursive=true`, { upTo: 1 }) },
-  { name: "download", act: (_, path) => legacy("GET", `/download/${path}`) },
-  { name: "list", act: (_, path) => legacy("GET", `/list/${path}`) },
-  { name: "exists", relative: true, act: (_, path) => legacy("GET", `/exists/${path}`) },
+  { name: "GET file or list", looks: true, relative: true, act: (_, path) => rest("GET", `/v1/files/${path}`) },
+  { name: "HEAD", looks: true, relative: true, act: (_, path) => rest("HEAD", `/v1/files/${path}`) },
+  { name: "stat", looks: true, relative: true, own: true, act: (_, path) => rest("GET", `/v1/stat/${path}`) },
+  { name: "tar down", looks: true, relative: true, act: (_, path) => rest("GET", `/v1/archive/${path}`) },
+  {
+    name: "watch",
+    looks: true,
+    relative: true,
+    act: (_, path) => rest("GET", `/v1/watch/${path}?recursive=true`, { upTo: 1 }),
+  },
+  { name: "download", looks: true, act: (_, path) => legacy("GET", `/download/${path}`) },
+  { name: "list", looks: true, act: (_, path) => legacy("GET", `/list/${path}`) },
+  { name: "exists", looks: true, relative: true, act: (_, path) => legacy("GET", `/exists/${path}`) },
   { name: "PUT", relative: true, act: (_, path) => rest("PUT", `/v1/files/${path}`, { body: "planted" }) },
   { name: "PUT form", relative: true, act: (_, path) => rest("PUT", `/v1/files/${path}`, formOf("x", "planted")) },
   { name: "upload", act: (path) => legacy("POST", "/upload", formOf(path, "planted")) },
@@ -95,16 +102,24 @@ export async function escapesOf(
 ): Promise<string[]> {
   makeInside(around);
   const path = template.replace("@", around);
-  const before = pictureOf(around);
+  const before = pictureOf(around).join();
   const escaped: string[] = [];
-  for (const surface of surfaces) {
-    const { status, text } = await surface.act(path, encodeURIComponent(path).replaceAll(".", "%2E"));
+  const note = (surface: Surface, { status, text }: Answer, changed: boolean) => {
     const worked = status < 400 && !mayWork(surface, kind);
-    const changed = pictureOf(around).join() !== before.join();
     if (tells(text) || worked || changed || status >= 500) {
       escaped.push(`${surface.name}: ${status} ${text.slice(0, 99)}`);
     }
-    if (status < 400 || changed) makeInside(around);
+  };
+  const act = (surface: Surface) => surface.act(path, encodeURIComponent(path).replaceAll(".", "%2E"));
+  const looking = surfaces.filter(({ looks }) => looks);
+  const answers = await Promise.all(looking.map(act));
+  const changed = pictureOf(around).join() !== before;
+  looking.forEach((surface, index) => note(surface, answers[index] as Answer, changed));
+  for (const surface of surfaces.filter(({ looks }) => !looks)) {
+    const answer = await act(surface);
+    const changed = pictureOf(around).join() !== before;
+    note(surface, answer, changed);
+    if (answer.status < 400 || changed) makeInside(around);
   }
   return escaped;
 }

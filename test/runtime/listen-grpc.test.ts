@@ -10,7 +10,7 @@ import { ProcessService } from "../../runtime/gen/process/v1/process_pb.ts";
 import { createWebHandler } from "../../runtime/rpc/web.ts";
 import { createTokenCheck } from "../../runtime/token.ts";
 import { aServer, decode, encode, shell } from "./rpc/serving.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../eventually.ts";
 
 const transports = {
   "gRPC, HTTP/2": (baseUrl: string) => createGrpcTransport({ baseUrl }),

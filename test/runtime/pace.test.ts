@@ -12,22 +12,12 @@ import { bodyOf, takeFile } from "../../runtime/http/body.ts";
 import { writeWhole } from "../../runtime/files/write.ts";
 import type { HTTPEnv } from "../../runtime/http/httppath.ts";
 import { listen } from "../../runtime/listen.ts";
+import { eventually, settled } from "../eventually.ts";
 import { makeRoot } from "./folders.ts";
 
 /** Sockets of both sides and a few chunks may hold this much. */
 const IN_FLIGHT_BYTES = 16 * 1024 ** 2;
 const LARGE_BYTES = 64 * 1024 ** 2;
-
-/** Waits until a number stays as it is. */
-async function settled(read: () => number): Promise<number> {
-  let last = -1;
-  await expect.poll(() => {
-    const [before, now] = [last, read()];
-    last = now;
-    return now > 0 && now === before;
-  }, { interval: 300, timeout: 20_000 }).toBe(true);
-  return last;
-}
 
 function open(port: number): Socket {
   const socket = connect(port, "127.0.0.1").on("error", () => {});
@@ -44,7 +34,7 @@ test("a file is read only as fast as the client takes it", async () => {
   onTestFinished(() => void child.kill("SIGKILL"));
   let log = "";
   child.stderr.on("data", (part) => log += part);
-  await expect.poll(() => log, { timeout: 25_000 }).toContain('"Listening"');
+  await eventually(() => log).toContain('"Listening"');
   const { restPort } = JSON.parse(log.split("\n").find((line) => line.includes('"Listening"')) ?? "{}");
   const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync(`/proc/${child.pid}/io`, "utf8"))?.[1]);
   for (const path of ["/v1/files/large", "/v1/archive/"]) {
@@ -52,12 +42,12 @@ test("a file is read only as fast as the client takes it", async () => {
     const socket = open(restPort);
     socket.pause();
     socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
-    await expect.poll(bytesRead).toBeGreaterThan(before + 100_000);
+    await eventually(bytesRead).toBeGreaterThan(before + 100_000);
     const read = await settled(bytesRead) - before;
     expect([path, read]).toEqual([path, expect.toSatisfy((bytes: number) => bytes < IN_FLIGHT_BYTES)]);
     socket.destroy();
   }
-}, 60_000);
+});
 
 /** Sends without end to an app that takes nothing, and says how much went out. */
 async function sendTo(app: Hono<HTTPEnv>, head: string): Promise<number> {

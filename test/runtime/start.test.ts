@@ -3,26 +3,34 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { ProcessService } from "../../runtime/gen/process/v1/process_pb.ts";
 import { makeRoot } from "./folders.ts";
 import { startMain } from "../mainprocess.ts";
 import { send, startTestRuntime } from "./servers.ts";
+import { eventually } from "../eventually.ts";
 
 const json = (value: unknown) => ({ body: JSON.stringify(value) });
 
 test("a stop lets running requests end, says 503 meanwhile, and refuses new ones", async () => {
-  const { root } = await makeRoot();
+  const { root, at } = await makeRoot();
   const runtime = await startTestRuntime(root.path);
-  const running = send(runtime.port, "POST", "/execute", json({ command: "sh -c 'touch begun; sleep 1; echo done'" }));
-  await expect.poll(async () => (await send(runtime.restPort, "HEAD", "/v1/files/begun")).status).toBe(200);
+  const running = send(
+    runtime.port,
+    "POST",
+    "/execute",
+    json({ command: "sh -c 'touch begun; until [ -e go ]; do sleep 0.02; done; echo done'" }),
+  );
+  await eventually(async () => (await send(runtime.restPort, "HEAD", "/v1/files/begun")).status).toBe(200);
   const stopped = runtime.stop();
   const health = await send(runtime.restPort, "GET", "/v1/health");
   expect([health.status, JSON.parse(health.text)]).toMatchObject([503, { status: "stopping", code: "UNAVAILABLE" }]);
   const file = await send(runtime.restPort, "GET", "/v1/files/begun");
   expect([file.status, JSON.parse(file.text).code]).toEqual([503, "UNAVAILABLE"]);
   expect((await send(runtime.port, "POST", "/execute", json({ command: "true" }))).status).toBe(503);
+  writeFileSync(at("go"), "");
   expect(JSON.parse((await running).text)).toMatchObject({ stdout: "done\n", exit_code: 0 });
   await stopped;
   await expect(send(runtime.restPort, "GET", "/v1/health")).rejects.toThrow("ECONNREFUSED");
@@ -33,7 +41,7 @@ test("a stop kills what does not end in time, children and all, and still answer
   const runtime = await startTestRuntime(root.path, "--shutdown-timeout", "200ms");
   const command = "sh -c 'touch begun; sleep 62.5 & sleep 62.5'";
   const running = send(runtime.port, "POST", "/execute", json({ command }));
-  await expect.poll(async () => (await send(runtime.restPort, "HEAD", "/v1/files/begun")).status).toBe(200);
+  await eventually(async () => (await send(runtime.restPort, "HEAD", "/v1/files/begun")).status).toBe(200);
   await runtime.stop();
   expect(JSON.parse((await running).text)).toMatchObject({ exit_code: -1 });
   expect(() => execFileSync("pgrep", ["-f", "sleep 62.5"])).toThrow();

@@ -8,6 +8,7 @@ import {
   TimeoutError,
 } from "../../sdk/errors.ts";
 import type { CreateOptions } from "../../sdk/options.ts";
+import { hurry } from "../hurry.ts";
 import { POOL } from "./pool.ts";
 import { aClient } from "./testclient.ts";
 
@@ -147,6 +148,7 @@ describe("what cannot succeed", () => {
   });
 
   test("a Pod that will never run, as soon as that is looked into", async () => {
+    hurry(20);
     const { client, cluster } = await aClient();
     cluster.pods.plan("*", { fault: "config" });
     const thrown = await client.create({ image: "x", keepFailed: true }).catch((thrown) => thrown);

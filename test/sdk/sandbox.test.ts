@@ -5,6 +5,7 @@ import { SandboxClient } from "../../sdk/client.ts";
 import { InvalidArgumentError, SandboxNotFoundError } from "../../sdk/errors.ts";
 import { POOL } from "./pool.ts";
 import { aClient } from "./testclient.ts";
+import { eventually } from "../eventually.ts";
 
 test("suspend, resume, connect", async () => {
   const { client, cluster } = await aClient();
@@ -106,9 +107,9 @@ test("a watch that breaks is opened again", async () => {
   cluster.pods.plan("*", { fault: "unschedulable" });
   const creating = client.create({ image: "x" });
   const watches = () => asked().filter((one) => one === "WATCH sandboxes").length;
-  await expect.poll(watches).toBe(1);
+  await eventually(watches).toBe(1);
   cluster.endWatches(new Error("cut"));
-  await expect.poll(watches).toBe(1);
+  await eventually(watches).toBe(1);
   await cluster.pods.recover("*");
   expect((await (await creating).getInfo()).state).toBe("Ready");
 });

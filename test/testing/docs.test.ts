@@ -7,6 +7,7 @@ import { pathToFileURL } from "node:url";
 import * as vitest from "vitest";
 import * as hookbox from "../../sdk/mod.ts";
 import * as testing from "../../testing/mod.ts";
+import { hurry } from "../hurry.ts";
 
 const FENCE = /^```(ts|yaml) (\S+)\n([\s\S]*?)^```$/gm;
 const IMPORT = /^import (\{[^}]*\}) from "([^"]+)";$/gm;
@@ -17,6 +18,9 @@ const files = [...page.matchAll(FENCE)].map(([, type, name = "", text = ""]) => 
 const folder = mkdtempSync(join(tmpdir(), "hookbox-docs-"));
 vitest.afterAll(() => rmSync(folder, { recursive: true }));
 for (const { name, text } of files) writeFileSync(join(folder, name), text);
+
+// The SDK looks for the cause of a wait after two seconds of real time.
+vitest.beforeEach(() => hurry(20));
 
 vitest.test("the page has its examples", () => {
   vitest.expect(files.map(({ name }) => name)).toEqual([

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { SandboxClient } from "../../sdk/client.ts";
 import { createTestCluster } from "../../testing/mod.ts";
-import { eventually } from "../runtime/eventually.ts";
+import { eventually } from "../eventually.ts";
 
 test("commands run, files stay where there is a volume, and go where there is none", async () => {
   await using cluster = await createTestCluster({ time: "auto", runtime: "local" });

@@ -1,11 +1,11 @@
 /** The SDK on a cluster in memory, unchanged. @module */
 import { expect, test } from "vitest";
 import { SandboxClient } from "../../sdk/client.ts";
-import { createTestCluster, type TestClusterOptions } from "../../testing/mod.ts";
+import { createTestCluster } from "../../testing/mod.ts";
 import { pool } from "./objects.ts";
 
-async function start(options: TestClusterOptions = {}) {
-  const cluster = await createTestCluster({ time: "auto", ...options });
+async function start() {
+  const cluster = await createTestCluster({ time: "auto" });
   return { cluster, client: new SandboxClient({ api: cluster.api }), [Symbol.asyncDispose]: cluster.stop };
 }
 
@@ -30,23 +30,4 @@ test("a sandbox comes from a warm pool, is found, suspended, woken and killed", 
   await cluster.clock.advance(1000);
   expect(cluster.objects("SandboxClaim")).toEqual([]);
   expect(cluster.faults()).toEqual([]);
-});
-
-test("a watch that breaks while a client waits is taken up again", async () => {
-  let watches = 0;
-  await using world = await start({ fault: ({ method }) => (watches += method === "WATCH" ? 1 : 0, undefined) });
-  const { cluster, client } = world;
-  cluster.pods.plan("box", { fault: "probe" });
-  const creating = client.create({ image: "busybox", name: "box" });
-  await cluster.until("Sandbox", "box", (box) => box?.status.podIPs?.length === 1);
-  const before = watches;
-  cluster.endWatches(new Error("connection reset"));
-  await cluster.pods.recover("box");
-  await creating;
-  expect(watches).toBeGreaterThan(before);
-});
-
-test("a claim that names no pool is told so at once", async () => {
-  await using world = await start();
-  await expect(world.client.create({ pool: "none" })).rejects.toMatchObject({ reason: "WarmPoolNotFound" });
 });

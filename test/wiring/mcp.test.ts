@@ -7,7 +7,7 @@ import { runCLI } from "../../cli/runcli.ts";
 import { fakeWorld } from "../cli/fakeworld.ts";
 import { connectAgent, HEADERS, INITIALIZE, TOKEN } from "../mcp/httpstage.ts";
 import { callerOf, makeStage, textOf } from "../mcp/stage.ts";
-import { eventually } from "../runtime/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { send } from "../runtime/servers.ts";
 
 const SECOND = "another-token-of-16";

@@ -6,7 +6,8 @@ import { WebSocketServer } from "ws";
 import type { FakeApi } from "../kube/fakeapi.ts";
 import { type MainProcess, startMain } from "../mainprocess.ts";
 import { makeCertificate } from "../router/certificate.ts";
-import { putReady, SANDBOXES, startBackend, until } from "../router/stage.ts";
+import { until } from "../eventually.ts";
+import { putReady, SANDBOXES, startBackend } from "../router/stage.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 
 /** Every way to name a sandbox, and Pods on loopback. What has no Pod is not waited for. */

@@ -11,7 +11,7 @@ import { ContextsService } from "../../runtime/gen/hookbox/runtime/v1/contexts_p
 import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService } from "../../runtime/gen/process/v1/process_pb.ts";
 import { startMain } from "../mainprocess.ts";
-import { eventually } from "../runtime/eventually.ts";
+import { eventually } from "../eventually.ts";
 import { makeRoot } from "../runtime/folders.ts";
 import { formOf, send, sendTo, startTestRuntime } from "../runtime/servers.ts";
 

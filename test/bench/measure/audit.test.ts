@@ -3,6 +3,7 @@ import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { auditedRequest, auditedRequests } from "../../../bench/measure/audit.ts";
+import { hurry } from "../../hurry.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 const LINE = {
@@ -36,7 +37,8 @@ test("auditedRequest() counts a request once, when it is answered", () => {
   expect(auditedRequest(JSON.stringify({ ...LINE, stage: "RequestReceived" }))).toBeUndefined();
 });
 
-test("auditedRequests() counts what came after the beginning, most first", { timeout: 10_000 }, async () => {
+test("auditedRequests() counts what came after the beginning, most first", async () => {
+  hurry(20);
   const file = join(makeTempFolder(), "audit.log");
   const line = (verb: string) => `${JSON.stringify({ ...LINE, verb })}\n`;
   writeFileSync(file, line("create"));

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import process from "node:process";
 import { expect, test } from "vitest";
 import { startMeter } from "../../../bench/measure/processes.ts";
+import { eventually } from "../../eventually.ts";
 
 test(
   "startMeter() counts from its start, and keeps what a process used that is gone",
@@ -11,7 +12,7 @@ test(
     const busy = "while (process.cpuUsage().user < 400_000);";
     const child = spawn(process.execPath, ["-e", `${busy} setTimeout(() => {}, 60_000)`], { stdio: "ignore" });
     const meter = startMeter([{ name: "busy", pid: child.pid ?? 0 }, { name: "this", pid: process.pid }], 20);
-    await expect.poll(() => meter.read()[0]?.cpuSeconds ?? 0, { timeout: 20_000 }).toBeGreaterThan(0.2);
+    await eventually(() => meter.read()[0]?.cpuSeconds ?? 0).toBeGreaterThan(0.2);
     const exited = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGKILL");
     await exited;

@@ -1,24 +1,9 @@
 /** @module */
-import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { renderMarkdown } from "../../../bench/report/markdown.ts";
 import type { Result } from "../../../bench/result.ts";
 import { aReport, aRequest, aResult } from "./results.ts";
 import { FULL, SLOWER, tableOf, tablesOf } from "./tables.ts";
-
-const DENO = fileURLToPath(new URL("../../../node_modules/.bin/deno", import.meta.url));
-
-test("renderMarkdown() opens with what it ran on, what applied, and when", () => {
-  const heading = (text: string) => text.split("\n")[0];
-  expect(heading(renderMarkdown(aReport([])))).toBe(
-    "# Bench: Linux, 2 cores, 16 GiB; Metacontroller 4.17.2; 2026-11-21 12:34 UTC",
-  );
-  const { engine: _, ...report } = aReport([], { time: "2026-11-21T01:00:00+02:00" });
-  expect(heading(renderMarkdown(report))).toBe(
-    "# Bench: Linux, 2 cores, 16 GiB; engine not known; 2026-11-20 23:00 UTC",
-  );
-});
 
 test("renderMarkdown() sums up each implementation, and divides the first by the second", () => {
   const overview = tableOf(tablesOf(FULL, { ...SLOWER, violations: ["x"] }), "shape");
@@ -74,9 +59,34 @@ test.for(NOTES)("renderMarkdown() says that $when, and only then", ({ note, resu
   expect(renderMarkdown(aReport([aResult({ requests: [aRequest()] })]))).not.toContain(note);
 });
 
-test("renderMarkdown() names the implementations whose requests are everyone's", () => {
-  const results = [aResult(), aResult({ implementation: "blind", requests: [unknownClient()] })];
-  expect(renderMarkdown(aReport(results))).toContain("(blind)");
+test("renderMarkdown() sets requests side by side, by client, and puts the rare ones together", () => {
+  const rare = [aRequest({ resource: "pods", count: 9 }), aRequest({ resource: "leases", count: 8 })];
+  const samples = aResult().samples;
+  const tables = tablesOf(
+    {
+      asked: 1000,
+      samples,
+      requests: [
+        aRequest({ client: "keeper", count: 2000 }),
+        aRequest({ count: 1000 }),
+        aRequest({ client: "keeper", verb: "get", count: 10 }),
+        ...rare,
+      ],
+    },
+    {
+      implementation: "against",
+      asked: 1000,
+      requests: [aRequest({ count: 1500 }), aRequest({ verb: "get", count: 500 })],
+    },
+  );
+  expect(tableOf(tables, "client")).toEqual([
+    ["client", "verb", "resource", "this", "against"],
+    ["keeper", "patch", "sandboxes", "2.00", "0"],
+    ["keeper", "get", "sandboxes", "0.01", "0"],
+    ["engine", "patch", "sandboxes", "1.00", "1.50"],
+    ["engine", "get", "sandboxes", "0", "0.50"],
+    ["rarer ones", "", "", "0.02", "0"],
+  ]);
 });
 
 test("renderMarkdown() closes with every violation and whose it is, or says that there were none", () => {
@@ -86,15 +96,4 @@ test("renderMarkdown() closes with every violation and whose it is, or says that
   expect(closing({ violations: ["a *b*", "c"] }, { implementation: "against", violations: ["d"] })).toBe(
     "- claims, this: a \\*b\\*\n- claims, this: c\n- claims, against: d\n",
   );
-});
-
-test("renderMarkdown() survives deno fmt: nothing moves but line breaks in prose", () => {
-  const violations = ["1. a_b *c* <d> `e` [f](g) | h\n# i", "- ".repeat(90)];
-  const names = { implementation: "a|b_c", shape: "__x__" };
-  const report = aReport([aResult(FULL), aResult(SLOWER), aResult({ ...names, figures: { "x*y*": 1 }, violations })]);
-  const text = renderMarkdown(report);
-  const formatted = execFileSync(DENO, ["fmt", "--ext", "md", "-"], { input: text, encoding: "utf8" });
-  const tables = (markdown: string) => markdown.split("\n").filter((line) => line.startsWith("|"));
-  expect(tables(formatted)).toEqual(tables(text));
-  expect(formatted.replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));
 });

@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { escapeMarkdown, figure, table } from "../../../bench/report/table.ts";
+import { figure, table } from "../../../bench/report/table.ts";
 
 test.for([
   { value: undefined, want: "–" },
@@ -16,27 +16,6 @@ test.for([
   expect(figure(value)).toBe(want);
 });
 
-test("table() sets words to the left and figures to the right, each column as wide as its widest", () => {
-  const text = table([{ a: "one", b: "1" }, { a: "three", b: "12345" }], [
-    { head: "name", cell: ({ a }) => a, words: true },
-    { head: "n", cell: ({ b }) => b },
-  ]);
-  expect(text).toBe(
-    [
-      "| name  |     n |",
-      "| ----- | ----: |",
-      "| one   |     1 |",
-      "| three | 12345 |",
-      "",
-    ].join("\n"),
-  );
-});
-
-test("table() has no column too narrow for its rule", () => {
-  const columns = [{ head: "a", cell: String, words: true }, { head: "b", cell: String }];
-  expect(table([1], columns)).toBe("| a |  b |\n| - | -: |\n| 1 |  1 |\n");
-});
-
 test("table() keeps a cell one cell, whatever it holds", () => {
   expect(table([{ a: "x|y\nz" }], [{ head: "a_b", cell: ({ a }) => a, words: true }]).split("\n")).toEqual([
     "| a\\_b   |",
@@ -44,10 +23,4 @@ test("table() keeps a cell one cell, whatever it holds", () => {
     "| x\\|y z |",
     "",
   ]);
-});
-
-test("escapeMarkdown() takes the meaning out of every mark that has one within a line", () => {
-  expect(escapeMarkdown("a_b *c* <b> `d` [e] f|g ~~h~~ \\i\n j")).toBe(
-    "a\\_b \\*c\\* \\<b\\> \\`d\\` \\[e\\] f\\|g \\~\\~h\\~\\~ \\\\i j",
-  );
 });

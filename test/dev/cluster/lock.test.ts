@@ -1,6 +1,7 @@
 /** @module */
 import { expect, test } from "vitest";
 import { withLock } from "../../../dev/cluster/lock.ts";
+import { eventually } from "../../eventually.ts";
 
 test("withLock() lets one in at a time, tells who waits, and lets the next in after an error", async () => {
   const events: string[] = [];
@@ -12,7 +13,7 @@ test("withLock() lets one in at a time, tells who waits, and lets the next in af
     events.push("first out");
     throw new Error("failed");
   });
-  await expect.poll(() => events).toEqual(["first in"]);
+  await eventually(() => events).toEqual(["first in"]);
   const onWait = () => {
     events.push("second waits");
     leave();

@@ -13,6 +13,7 @@ import {
   startTimeOf,
   thisProcess,
 } from "../../../dev/cluster/processes.ts";
+import { eventually } from "../../eventually.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hookbox-processes-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -31,7 +32,7 @@ test("startProcess() gives the process its own session, a log and its environmen
     logFile,
     env: { WORD: "hello" },
   });
-  await expect.poll(() => readFileSync(logFile, "utf8")).toBe("hello\n");
+  await eventually(() => readFileSync(logFile, "utf8")).toBe("hello\n");
   const [, , session] = readFileSync(`/proc/${record.pid}/stat`, "utf8").split(") ")[1]?.split(" ").slice(1) ?? [];
   expect(Number(session)).toBe(record.pid);
   await endProcesses([record]);
@@ -57,7 +58,7 @@ test("endGently() lets a process finish what it is at", async () => {
   const logFile = join(folder, "gentle.log");
   const script = 'trap "echo finished; exit" TERM; echo ready; while :; do sleep 0.1; done';
   const record = startProcess({ name: "gentle", command: "sh", args: ["-c", script], logFile });
-  await expect.poll(() => readFileSync(logFile, "utf8")).toBe("ready\n");
+  await eventually(() => readFileSync(logFile, "utf8")).toBe("ready\n");
   await endGently(record);
   expect(readFileSync(logFile, "utf8")).toBe("ready\nfinished\n");
   expect(isRunning(record)).toBe(false);

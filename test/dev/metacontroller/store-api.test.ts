@@ -5,6 +5,7 @@ import { afterEach, expect, test } from "vitest";
 import { createApiStore } from "../../../dev/metacontroller/store-api.ts";
 import { type Resource, StoreError } from "../../../dev/metacontroller/store.ts";
 import type { KubeObject } from "../../../lib/objects.ts";
+import { eventually } from "../../eventually.ts";
 
 const PODS: Resource = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true, hasStatus: true };
 const WIDES: Resource = {
@@ -198,7 +199,7 @@ test("watch: the list, then changes; taken up where it was when a connection end
     { events: [event("BOOKMARK", "", "150")], end: "break" },
     { events: [event("ADDED", "c", "151")], end: "stay" },
   ]);
-  await expect.poll(() => world.lines).toStrictEqual(["replace a", "changed b", "changed a", "deleted b", "changed c"]);
+  await eventually(() => world.lines).toStrictEqual(["replace a", "changed b", "changed a", "deleted b", "changed c"]);
   expect(world.from()).toStrictEqual(["100", "103", "150"]);
 });
 
@@ -208,14 +209,14 @@ test("watch: a gap (410) is closed by a new list", async () => {
     events: [event("ADDED", "c", "201")],
     end: "stay",
   }]);
-  await expect.poll(() => world.lines).toStrictEqual(["replace a,b", "replace a", "changed c"]);
+  await eventually(() => world.lines).toStrictEqual(["replace a,b", "replace a", "changed c"]);
   expect(world.from()).toStrictEqual(["100", "200"]);
 });
 
 test("watch: says nothing more once it is ended", async () => {
   const world = await watchWorld([["a"]], [{ events: [], end: "stay" }]);
   world.end();
-  await expect.poll(() => world.lines).toStrictEqual(["replace a"]);
+  await eventually(() => world.lines).toStrictEqual(["replace a"]);
   const requests = world.seen.length;
   await world.store.get(PODS, "ns", "p").catch(() => {});
   expect(world.seen.length).toBe(requests + 1);

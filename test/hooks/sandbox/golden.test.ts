@@ -2,8 +2,7 @@
 import { expect, test } from "vitest";
 import { sandboxSchema } from "../../../api/sandbox.ts";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
-import { compositeAnswerSchema, compositeRequestSchema } from "../../../lib/metacontroller.ts";
-import { guardAnswer } from "../../../lib/guard.ts";
+import { compositeRequestSchema } from "../../../lib/metacontroller.ts";
 import { deepFreeze } from "../../lib/freeze.ts";
 import { goldenCases, goldenTests, reversed } from "../../golden.ts";
 import { NOW } from "../../sandboxes.ts";
@@ -14,17 +13,11 @@ const answer = (request: unknown) => syncSandbox(parse(request), NOW, { clusterD
 
 goldenTests(cases, answer);
 
-test.for(cases)("law, same request, same bytes: $name", ({ request }) => {
-  expect(JSON.stringify(answer(request))).toBe(JSON.stringify(answer(structuredClone(request))));
-});
-
-test.for(cases)("law, the request is not touched: $name", ({ request }) => {
+test.for(cases)("laws, same request, same bytes, untouched, in whatever order: $name", ({ request }) => {
   const frozen = deepFreeze(parse(structuredClone(request)));
-  expect(() => syncSandbox(frozen, NOW, { clusterDomain: "cluster.local" })).not.toThrow();
-});
-
-test.for(cases)("law, the order of keys does not matter: $name", ({ request }) => {
-  expect(answer(reversed(request))).toEqual(answer(request));
+  const first = syncSandbox(frozen, NOW, { clusterDomain: "cluster.local" });
+  expect(JSON.stringify(answer(request))).toBe(JSON.stringify(first));
+  expect(answer(reversed(request))).toEqual(first);
 });
 
 test.for(cases)("law, every observed volume is desired in both modes: $name", ({ request }) => {
@@ -35,10 +28,4 @@ test.for(cases)("law, every observed volume is desired in both modes: $name", ({
     const observed = Object.keys(changed.children["PersistentVolumeClaim.v1"] ?? {});
     expect(wanted.map(({ metadata }) => `team-a/${metadata.name}`)).toEqual(expect.arrayContaining(observed));
   }
-});
-
-test.for(cases)("law, the answer passes the guard and the schema: $name", ({ request }) => {
-  const { deletions, ...desired } = answer(request);
-  expect(guardAnswer(parse(request).children, desired.children, deletions ?? {}, 0)).toBeUndefined();
-  expect(compositeAnswerSchema.safeParse(desired).error).toBeUndefined();
 });

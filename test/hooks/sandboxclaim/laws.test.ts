@@ -6,6 +6,7 @@ import { syncSandboxClaim } from "../../../hooks/sandboxclaim/sync.ts";
 import { guardAnswer } from "../../../lib/guard.ts";
 import { decoratorAnswerSchema, decoratorRequestSchema } from "../../../lib/metacontroller.ts";
 import { aClaim, aClaimed, aClaimRequest, after, anApplied, CONFIG, putOf } from "../../claimbuilders.ts";
+import { reversed } from "../../golden.ts";
 import { deepFreeze } from "../../lib/freeze.ts";
 import { NOW } from "../../sandboxes.ts";
 import fc, { runs } from "../../properties.ts";
@@ -145,9 +146,3 @@ test("nothing of a Sandbox's spec is changed but the Pod's metadata, and mode an
 test("a request without the attachment rule is refused: it would pass for a claim without a Sandbox", () => {
   expect(() => answer({ ...aClaimRequest(aClaim()), attachments: {} })).toThrow(RangeError);
 });
-
-function reversed<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(reversed) as T;
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).reverse().map(([key, field]) => [key, reversed(field)])) as T;
-}

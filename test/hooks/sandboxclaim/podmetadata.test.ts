@@ -107,16 +107,6 @@ const faults: { name: string; wants: Metadata; want: RegExp }[] = [
     wants: { labels: { "example.com/a": "1" } },
     want: /^False InvalidMetadata invalid additionalPodMetadata: failed to validate label "example.com\/a": /,
   },
-  {
-    name: "a label without a domain",
-    wants: { labels: { team: "1" } },
-    want: /^False InvalidMetadata .*label "team"/,
-  },
-  {
-    name: "a reserved annotation",
-    wants: { annotations: { "agents.x-k8s.io/claim-uid": "1" } },
-    want: /^False InvalidMetadata .*annotation "agents.x-k8s.io\/claim-uid"/,
-  },
 ];
 
 test.for(faults)("$name: the claim says so, and its Sandbox stays as it is", ({ wants, want }) => {

@@ -47,6 +47,12 @@ test("a controller without its child rule or its customize answer is an error, n
 });
 
 const unserved = [
+  ["with variables that the template refuses", { spec: { env: [{ name: "A", value: "1" }] } }],
+  ["with volumes that the template refuses", {
+    spec: { volumeClaimTemplates: [{ metadata: { name: "v" }, spec: {} }] },
+  }],
+  ["with a label that is not allowed", { spec: { additionalPodMetadata: { labels: { app: "x" } } } }],
+  ["with a reserved annotation", { spec: { additionalPodMetadata: { annotations: { "k8s.io/x": "1" } } } }],
   ["of another pool", { spec: { warmPoolRef: { name: "other" } } }],
   ["of another namespace", { metadata: { namespace: "team-b" } }],
   ["that is being deleted", { metadata: { deletionTimestamp: ago(1) } }],

@@ -6,7 +6,8 @@ import { signToken } from "../../../router/access/scopedtoken.ts";
 import { createLimits } from "../../../router/access/limits.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
-import { naming, putReady, startBackend, startRouter, until } from "../stage.ts";
+import { naming, putReady, startBackend, startRouter } from "../stage.ts";
+import { until } from "../../eventually.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";

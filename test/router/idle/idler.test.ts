@@ -1,10 +1,12 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createIdler } from "../../../router/idle/idler.ts";
 import { readPod, readSandbox } from "../../../router/index/records.ts";
 import { createSandboxIndex } from "../../../router/index/sandboxindex.ts";
+import { hurry } from "../../hurry.ts";
 import { createFakeApi, refusal } from "../../kube/fakeapi.ts";
 import { fetchFrom, open } from "../client.ts";
-import { naming, PODS, putPod, putReady, putSandbox, SANDBOXES, startBackend, startRouter, until } from "../stage.ts";
+import { naming, PODS, putPod, putReady, putSandbox, SANDBOXES, startBackend, startRouter } from "../stage.ts";
+import { until } from "../../eventually.ts";
 
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/team-a/leases";
 const TARGET = { namespace: "team-a", name: "demo", port: 80 };
@@ -176,16 +178,18 @@ describe("the idler", () => {
   });
 
   test("looks twice before it believes that nothing computes", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
     let cpuSeconds = 5;
     const { make, mode } = await start({}, () => ({ running: 0, cpuSeconds }));
     const router = make("a");
     await router.look();
     expect(mode()).toBe("Running");
-    await new Promise((resolve) => setTimeout(resolve, 1050));
+    vi.advanceTimersByTime(1050);
     cpuSeconds += 5;
     await router.look();
     expect(mode()).toBe("Running");
-    await new Promise((resolve) => setTimeout(resolve, 1050));
+    vi.advanceTimersByTime(1050);
     await router.look();
     expect(mode()).toBe("Suspended");
   });
@@ -214,6 +218,7 @@ describe("the idler", () => {
 });
 
 test("the router as a whole: requests keep a sandbox up, silence suspends it, a request wakes it", async () => {
+  hurry(10, ["Date", "performance"]);
   const api = createFakeApi();
   const now = new Date().toISOString();
   const conditions = [{ ...ready.conditions[0], lastTransitionTime: now }];

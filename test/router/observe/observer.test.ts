@@ -3,7 +3,8 @@ import { createRequestStats } from "../../../router/observe/requeststats.ts";
 import { traceOf } from "../../../router/observe/trace.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
-import { naming, putPod, putReady, putSandbox, startBackend, startRouter, until } from "../stage.ts";
+import { naming, putPod, putReady, putSandbox, startBackend, startRouter } from "../stage.ts";
+import { until } from "../../eventually.ts";
 
 async function start() {
   const api = createFakeApi();

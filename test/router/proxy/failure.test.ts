@@ -4,7 +4,8 @@ import type { RouterSettings } from "../../../router/assemble.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
 import { headOf, OK, startRaw } from "../rawbackend.ts";
-import { naming, putReady, startBackend, startRouter, until } from "../stage.ts";
+import { naming, putReady, startBackend, startRouter } from "../stage.ts";
+import { until } from "../../eventually.ts";
 
 async function start(over: Partial<RouterSettings> = {}) {
   const api = createFakeApi();

@@ -3,7 +3,8 @@ import { request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { exchange, fetchFrom, open } from "../client.ts";
-import { naming, PODS, putPod, putReady, putSandbox, startBackend, startRouter, textOf, until } from "../stage.ts";
+import { naming, PODS, putPod, putReady, putSandbox, startBackend, startRouter, textOf } from "../stage.ts";
+import { until } from "../../eventually.ts";
 
 /** A sandbox that tells what it was asked, headers as they came. */
 async function startMirror() {

@@ -3,7 +3,8 @@ import { type AddressInfo, createServer as createRaw, type Socket } from "node:n
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { dial, fetchFrom, readUntil } from "../client.ts";
-import { naming, putReady, startBackend, startRouter, until } from "../stage.ts";
+import { naming, putReady, startBackend, startRouter } from "../stage.ts";
+import { until } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import type { RouterSettings } from "../../../router/assemble.ts";
 import { listen } from "../../../router/server.ts";

@@ -1,7 +1,8 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { fetchFrom } from "../client.ts";
-import { naming, putPod, putSandbox, startBackend, startRouter, until } from "../stage.ts";
+import { naming, putPod, putSandbox, startBackend, startRouter } from "../stage.ts";
+import { until } from "../../eventually.ts";
 
 const browser = (port: number) => ({ ...naming(port), Accept: "text/html,*/*;q=0.8", "Sec-Fetch-Mode": "navigate" });
 
@@ -27,9 +28,9 @@ test("a browser sees a page that tells the phase, and then the sandbox", async (
   await until(() => api.watches > 0);
   expect(await poll()).toMatchObject({ state: "waiting", phase: "resuming" });
   putPod(api, "demo", { status: { conditions: [{ type: "PodScheduled", status: "True" }], podIPs: [] } });
-  await vi.waitUntil(async () => (await poll()).phase === "starting", { timeout: 30_000 });
+  await until(async () => (await poll()).phase === "starting");
   putPod(api);
-  await vi.waitUntil(async () => (await poll()).state === "ready", { timeout: 30_000 });
+  await until(async () => (await poll()).state === "ready");
   expect(await fetchFrom(port, { headers: browser(backend.port) })).toMatchObject({
     status: 200,
     text: "the sandbox's own page",
@@ -39,7 +40,7 @@ test("a browser sees a page that tells the phase, and then the sandbox", async (
 test("a script in a page is no browser that wants to see something", async () => {
   const api = createFakeApi();
   putSandbox(api);
-  const { port } = await startRouter(api, { holdMs: 900 });
+  const { port } = await startRouter(api, { holdMs: 100 });
   const headers = { ...browser(1), "Sec-Fetch-Mode": "cors" };
   expect(await fetchFrom(port, { headers })).toMatchObject({ status: 504 });
 });

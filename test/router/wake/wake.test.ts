@@ -2,7 +2,8 @@ import { request as httpRequest } from "node:http";
 import { describe, expect, test } from "vitest";
 import { createFakeApi, type FakeApi, refusal } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, readUntil } from "../client.ts";
-import { naming, PODS, putPod, putSandbox, SANDBOXES, startBackend, startRouter, until } from "../stage.ts";
+import { naming, PODS, putPod, putSandbox, SANDBOXES, startBackend, startRouter } from "../stage.ts";
+import { until } from "../../eventually.ts";
 
 const suspended = { operatingMode: "Suspended" };
 const patches = (api: FakeApi) => api.requests.filter(({ method }) => method === "PATCH");

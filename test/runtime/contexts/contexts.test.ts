@@ -1,10 +1,13 @@
 /** createContexts(): readers that leave, and what child processes wrote last. @module */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createContexts } from "../../../runtime/contexts/contexts.ts";
-import "../eventually.ts";
+import { settled } from "../../eventually.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
 
-async function aContext() {
-  const contexts = createContexts("/");
+async function aContext(folder = "/") {
+  const contexts = createContexts(folder);
   onTestFinished(() => contexts.killAll());
   return { contexts, context: await contexts.default("python") };
 }
@@ -34,4 +37,22 @@ test("one default context serves those who ask at once", async () => {
   expect(await Promise.all([contexts.default("python"), contexts.default("python")])).toEqual([context, context]);
   contexts.remove(context);
   expect((await contexts.default("python")).id).not.toBe(context.id);
+});
+
+test("a reader that is behind holds the code up, and gets everything in the end", async () => {
+  const folder = makeTempFolder();
+  const { contexts, context } = await aContext(folder);
+  const code = "for i in range(1000):\n  print('x' * 9999)\n  print(i, file=open('printed', 'w'))";
+  const events = contexts.run(context, code, {});
+  let length = 0;
+  const take = async () => {
+    const { value, done } = await events.next();
+    if (value && "stdout" in value) length += value.stdout.length;
+    return !done;
+  };
+  await take();
+  const printed = await settled(() => Number(readFileSync(join(folder, "printed"), "utf8")));
+  expect(printed * 10_000, "bytes while nobody reads").toBeLessThan(4_000_000);
+  while (await take());
+  expect(length).toBe(10_000_000);
 });

@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 import { packPath } from "../../../runtime/files/pack.ts";
 import { unpackInto, type UnpackOptions } from "../../../runtime/files/unpack.ts";
 import { makeRoot, type TestRoot } from "../folders.ts";
+import { eventually } from "../../eventually.ts";
 
 async function bytesOf(source: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];
@@ -88,7 +89,7 @@ test("packPath() waits for its reader, also where files are empty", async () => 
   execFileSync("sh", ["-c", `${names} | xargs touch`], { cwd: made.at("from") });
   const chunks = await packPath(made.root, "from");
   const first = await chunks.next();
-  await new Promise((resolve) => setTimeout(resolve, 1000));
+  await new Promise((resolve) => setTimeout(resolve, 400));
   // What has not been packed by now never will be. A long name takes 2 KiB of headers, and 1 MiB may wait.
   execFileSync("sh", ["-c", `${names} | xargs rm`], { cwd: made.at("from") });
   const rest = await bytesOf(chunks);
@@ -101,7 +102,7 @@ test("packPath() ends when its reader leaves", async () => {
   const chunks = await packPath(made.root, "from");
   await chunks.next();
   await chunks.return(undefined);
-  await expect.poll(async () => (await readdir("/proc/self/fd")).length).toBeLessThanOrEqual(opened);
+  await eventually(async () => (await readdir("/proc/self/fd")).length).toBeLessThanOrEqual(opened);
 });
 
 test.for<[string, Partial<Header> & { name: string }, string]>([

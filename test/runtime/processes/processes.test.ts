@@ -6,7 +6,7 @@ import process from "node:process";
 import { afterEach, expect, test } from "vitest";
 import { readOutput } from "../../../runtime/processes/output.ts";
 import { createProcesses, type Process, type Processes } from "../../../runtime/processes/processes.ts";
-import { eventually } from "../eventually.ts";
+import { eventually } from "../../eventually.ts";
 
 const started: Processes[] = [];
 afterEach(() => started.splice(0).forEach((processes) => processes.killAll()));

@@ -7,7 +7,8 @@ import { afterAll, expect, test } from "vitest";
 import { signalGroup } from "../../../runtime/processes/signals.ts";
 import { listProcesses } from "../../../lib/proctable.ts";
 import { type Command, run, type RunLimits } from "../../../runtime/processes/run.ts";
-import { eventually } from "../eventually.ts";
+import { eventually, until } from "../../eventually.ts";
+import { holdTimers } from "../../hurry.ts";
 
 const CWD = realpathSync(mkdtempSync(join(tmpdir(), "hookbox-run-")));
 afterAll(() => rmSync(CWD, { recursive: true }));
@@ -75,9 +76,13 @@ test("the time limit kills the whole group, also what holds the pipes", async ()
 test("the time limit reaches groups that job control made", async () => {
   // A shell that has no terminal may refuse job control: this is what it does.
   const child = "import os; os.setpgid(0, 0); os.execvp('sleep', ['sleep', '300'])";
-  const finished = await shell(`python3 -c "${child}" & echo $$; wait`, { timeoutMs: 1500 });
-  expect(finished.timedOut).toBe(true);
-  const sid = Number(text(finished.stdout));
+  const pass = holdTimers();
+  let sid = 0;
+  const onStart = ({ pid }: { pid: number }) => void (sid = pid);
+  const running = shell(`python3 -c "${child}" & wait`, { timeoutMs: 1500, onStart });
+  await until(() => listProcesses().some((one) => one.sid === sid && one.pgid !== sid));
+  pass(1500);
+  expect((await running).timedOut).toBe(true);
   await eventually(() => listProcesses().filter((one) => one.sid === sid && one.state !== "Z")).toEqual([]);
 });
 

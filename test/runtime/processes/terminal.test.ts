@@ -7,7 +7,7 @@ import { listProcesses } from "../../../lib/proctable.ts";
 import { run } from "../../../runtime/processes/run.ts";
 import { killSession } from "../../../runtime/processes/signals.ts";
 import { startTerminal } from "../../../runtime/processes/terminal.ts";
-import { eventually } from "../eventually.ts";
+import { eventually } from "../../eventually.ts";
 
 const SIZE = { cols: 91, rows: 33 };
 const aCommand = (argv: string[], env: Record<string, string> = {}) => ({ argv, cwd: "/", env });

@@ -7,6 +7,7 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import type { Runtime } from "../../../runtime/start.ts";
 import { makeRoot, type TestRoot } from "../folders.ts";
 import { formOf, send, type Sent, startTestRuntime } from "../servers.ts";
+import { eventually } from "../../eventually.ts";
 
 let made: TestRoot;
 let runtime: Runtime;
@@ -158,9 +159,9 @@ test("an upload that breaks off leaves the old file and nothing else", async () 
   for (const headers of ["Content-Length: 1000", "Transfer-Encoding: chunked"]) {
     const socket = connect(runtime.restPort, "127.0.0.1");
     socket.write(`PUT /v1/files/file HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n5\r\nhello\r\n`);
-    await expect.poll(() => readdir(made.root.path)).toHaveLength(4);
+    await eventually(() => readdir(made.root.path)).toHaveLength(4);
     socket.destroy();
-    await expect.poll(() => readdir(made.root.path)).toEqual(["d", "empty", "file"]);
+    await eventually(() => readdir(made.root.path)).toEqual(["d", "empty", "file"]);
     expect(await readFile(made.at("file"), "utf8")).toBe("0123456789");
   }
 });
@@ -173,9 +174,9 @@ test("a form that breaks off does as well", async () => {
     Buffer.from(`PUT /v1/files/file HTTP/1.1\r\nHost: x\r\n${type}\r\n\r\n`),
     Buffer.from(body as Uint8Array).subarray(0, -20),
   ]));
-  await expect.poll(() => readdir(made.root.path)).toHaveLength(4);
+  await eventually(() => readdir(made.root.path)).toHaveLength(4);
   socket.destroy();
-  await expect.poll(() => readdir(made.root.path)).toEqual(["d", "empty", "file"]);
+  await eventually(() => readdir(made.root.path)).toEqual(["d", "empty", "file"]);
 });
 
 test("uploads are limited, with a clear answer, and nothing is left of one that is too large", async () => {

@@ -1,6 +1,6 @@
 /** What values look like by MIME type: Python's protocols, figures, and JavaScript's. @module */
 import { expect, test } from "vitest";
-import "../eventually.ts";
+import "../../eventually.ts";
 import { aClient } from "./running.ts";
 
 test("Python's values come in every form that they have", async () => {

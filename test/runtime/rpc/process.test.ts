@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ProcessService, Signal, type StartResponse } from "../../../runtime/gen/process/v1/process_pb.ts";
 import { aServer, decode, encode, shell } from "./serving.ts";
-import { eventually } from "../eventually.ts";
+import { eventually } from "../../eventually.ts";
 
 async function aClient() {
   const server = await aServer();

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { type AttachResponse, ProcessesService } from "../../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService } from "../../../runtime/gen/process/v1/process_pb.ts";
 import { aServer, decode, encode, shell } from "./serving.ts";
-import { eventually } from "../eventually.ts";
+import { eventually } from "../../eventually.ts";
 
 async function clients() {
   const server = await aServer();

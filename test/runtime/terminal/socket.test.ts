@@ -10,7 +10,7 @@ import { listen } from "../../../runtime/listen.ts";
 import { createProcesses } from "../../../runtime/processes/processes.ts";
 import { createTerminalSockets, TERMINAL_PROTOCOL } from "../../../runtime/terminal/socket.ts";
 import { createTokenCheck } from "../../../runtime/token.ts";
-import { eventually } from "../eventually.ts";
+import { eventually } from "../../eventually.ts";
 
 async function aServer(tokenText?: string) {
   const directory = mkdtempSync(join(tmpdir(), "hookbox-terminal-"));

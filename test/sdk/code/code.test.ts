@@ -16,7 +16,7 @@ import { createCode } from "../../../sdk/code/code.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
 import { createInside } from "../../../sdk/inside/inside.ts";
 import type { Route } from "../../../sdk/route/route.ts";
-import { eventually } from "../../runtime/eventually.ts";
+import { eventually } from "../../eventually.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
 import { aProxy } from "../proxy.ts";

@@ -7,7 +7,8 @@ import { CommandExitError } from "../../../sdk/commands/exiterror.ts";
 import { InvalidArgumentError, NotFoundError, SandboxNotFoundError, TimeoutError } from "../../../sdk/errors.ts";
 import { createInside } from "../../../sdk/inside/inside.ts";
 import type { Route } from "../../../sdk/route/route.ts";
-import { eventually } from "../../runtime/eventually.ts";
+import { eventually, until } from "../../eventually.ts";
+import { holdTimers } from "../../hurry.ts";
 import { breakingProxy } from "../breakingproxy.ts";
 import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
 
@@ -78,10 +79,12 @@ test("run() refuses what makes no sense, and says what is missing", async () => 
 
 test("timeoutMs kills the command with all it has started", async () => {
   const { commands, root } = await commandsOf();
-  const late = commands.run("(sleep 1; echo late > late) & sleep 600", { timeoutMs: 300 });
+  const pass = holdTimers();
+  const late = commands.run("sleep 600.5 & touch begun; sleep 600.5", { timeoutMs: 60_000 });
+  await until(() => existsSync(join(root.path, "begun")));
+  pass(60_000);
   await expect(late).rejects.toBeInstanceOf(TimeoutError);
-  await commands.run("sleep 1.2");
-  expect(existsSync(join(root.path, "late"))).toBe(false);
+  await eventually(async () => (await commands.run("pgrep -f '^sleep 600.5'")).exitCode).toBe(1);
 });
 
 test("who gives up kills the command, and gets the signal's reason", async () => {

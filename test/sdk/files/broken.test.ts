@@ -5,7 +5,8 @@ import { expect, test } from "vitest";
 import { ConflictError, ConnectionError } from "../../../sdk/errors.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
 import { createInside } from "../../../sdk/inside/inside.ts";
-import "../../runtime/eventually.ts";
+import { hurry } from "../../hurry.ts";
+import "../../eventually.ts";
 import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
 import { aProxy } from "../proxy.ts";
 
@@ -49,6 +50,7 @@ test("read() gives up where nobody answers any more", async () => {
   const { at, proxy, read } = await through();
   writeFileSync(at("f"), randomBytes(4 * MB));
   const stream = await read("f", { format: "stream" });
+  hurry(20);
   proxy.refuse(true);
   const error = await new Response(stream).text().catch((error) => error);
   expect(error).toBeInstanceOf(ConnectionError);
@@ -66,6 +68,7 @@ test("what may be sent again is, where an answer was lost", async () => {
     () => disk(),
     () => makeDir("d/new"),
   ];
+  hurry(20);
   for (const call of calls) {
     proxy.breakAfter(1);
     await call();

@@ -10,7 +10,7 @@ import {
 } from "../../../sdk/errors.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
 import { aSandbox, OBJECT } from "../localroute.ts";
-import "../../runtime/eventually.ts";
+import "../../eventually.ts";
 
 async function files(made: Record<string, string> = {}, ...args: string[]) {
   const sandbox = await aSandbox(made, ...args);

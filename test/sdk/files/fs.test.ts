@@ -7,7 +7,7 @@ import { createFiles } from "../../../sdk/files/files.ts";
 import { createFS, type FSWatchEvent, type SandboxFS } from "../../../sdk/files/fs.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 import { aSandbox, OBJECT } from "../localroute.ts";
-import "../../runtime/eventually.ts";
+import "../../eventually.ts";
 
 /** As much as both have. */
 type Both = Pick<

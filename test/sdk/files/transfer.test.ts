@@ -19,7 +19,7 @@ import { createFiles } from "../../../sdk/files/files.ts";
 import type { TransferProgress } from "../../../sdk/files/transfer.ts";
 import { createInside } from "../../../sdk/inside/inside.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
-import "../../runtime/eventually.ts";
+import { eventually } from "../../eventually.ts";
 import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
 import { aProxy } from "../proxy.ts";
 
@@ -152,7 +152,7 @@ test("a signal ends a transfer on its way: no half file is left on either side",
     await expect(transfer({ signal: leaving.signal, onProgress })).rejects.toThrow("enough");
     await expect(transfer({ signal: leaving.signal })).rejects.toThrow("enough");
   }
-  await expect.poll(() => list("to", { depth: 2 })).toEqual([]);
+  await eventually(() => list("to", { depth: 2 })).toEqual([]);
   expect(existsSync(here("to")) ? readdirSync(here("to")) : []).toEqual([]);
 });
 

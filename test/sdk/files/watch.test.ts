@@ -5,7 +5,8 @@ import { ConnectionError, FileNotFoundError } from "../../../sdk/errors.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
 import { type FileEvent, watchFolder } from "../../../sdk/files/watch.ts";
 import { createInside } from "../../../sdk/inside/inside.ts";
-import { eventually } from "../../runtime/eventually.ts";
+import { hurry } from "../../hurry.ts";
+import { eventually } from "../../eventually.ts";
 import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
 import { aProxy } from "../proxy.ts";
 
@@ -89,6 +90,7 @@ test("watch() gives up where nobody answers any more", async () => {
   const { watch, proxy } = await through();
   const events = watch("d");
   await events.next();
+  hurry(20);
   proxy.refuse(true);
   await expect(events.next()).rejects.toThrow(ConnectionError);
 });

@@ -1,7 +1,7 @@
 /** sandbox.pty, against a real runtime. @module */
 import { expect, test } from "vitest";
 import { createPTY } from "../../../sdk/pty/pty.ts";
-import { eventually } from "../../runtime/eventually.ts";
+import { eventually } from "../../eventually.ts";
 import { aSandbox } from "../localroute.ts";
 
 test("a terminal: what is typed, what it shows, its size, its end", async () => {

@@ -1,9 +1,11 @@
-/** Picking definitions out of an API server's OpenAPI, and asking for it. @module */
+/** Picking definitions out of an API server's OpenAPI, asking for it, and what cannot be embedded. @module */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import * as z from "zod";
 import { readDefinitions } from "../../../tools/crdgen/data.ts";
 import { pickDefinitions } from "../../../tools/crdgen/openapi.ts";
+import { toOpenAPI, toStructural } from "../../../tools/crdgen/structural.ts";
 import { fetchDefinitions, fromServer } from "../../../tools/crdgen/fetch.ts";
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -77,4 +79,9 @@ test("fromServer() gets by path, and names the path that is refused", async () =
   const getJSON = fromServer(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   expect(await getJSON("/version")).toEqual({ gitVersion: "v1.99.0" });
   await expect(getJSON("/openapi/v3")).rejects.toThrow("Cannot get /openapi/v3: the API server answered 403");
+});
+
+test("toStructural() refuses a definition that is missing and a field without a type", () => {
+  expect(() => toStructural({ $ref: "#/x/Gone" }, {})).toThrow("Cannot embed Gone");
+  expect(() => toStructural(toOpenAPI(z.union([z.string(), z.number()])), {})).toThrow("it has no type");
 });

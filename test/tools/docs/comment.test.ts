@@ -10,38 +10,15 @@ import { makeTempFolder } from "../../tempfolder.ts";
 const none = { text: "", params: [], throws: [], examples: [], isInternal: false };
 
 test.for([
-  { name: "nothing", doc: "", want: none },
-  {
-    name: "tags in a line",
-    doc: "Reads. @throws {TypeError | RangeError} if it cannot @default {3}",
-    want: {
-      ...none,
-      text: "Reads.",
-      throws: [{ type: "TypeError | RangeError", text: "if it cannot" }],
-      default: "`3`",
-    },
-  },
   { name: "an address is no tag", doc: "Ask a@param.org", want: { ...none, text: "Ask a@param.org" } },
   {
     name: "code is no tag",
     doc: "Says `@throws x`\n```ts\n@default\n```",
     want: { ...none, text: "Says `@throws x`\n```ts\n@default\n```" },
   },
-  { name: "a tag after code", doc: "Says `a`. @internal", want: { ...none, text: "Says `a`.", isInternal: true } },
   { name: "a default without braces", doc: "@default the `x` of y", want: { ...none, default: "the `x` of y" } },
 ])("parseComment(): $name", ({ doc, want }) => {
   expect(parseComment({ doc })).toEqual(want);
-});
-
-test("parseComment() reads tags that deno has cut off as it reads others", () => {
-  const tags = [{ kind: "param", name: "a", doc: "one @throws {Error} never" }, { kind: "default", value: "2" }];
-  expect(parseComment({ doc: "Does.", tags })).toEqual({
-    ...none,
-    text: "Does.",
-    params: [{ name: "a", text: "one" }],
-    throws: [{ type: "Error", text: "never" }],
-    default: "`2`",
-  });
 });
 
 test("parseModuleComment() reads what a file opens with, one line or many", () => {

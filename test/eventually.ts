@@ -1,0 +1,33 @@
+/** Waiting for what happens elsewhere, on a machine that may be busy; importing it gives tests time. @module */
+import { expect, vi } from "vitest";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const PATIENCE_MS = 30_000;
+const LOOK_MS = 2;
+
+/** `expect.poll` that gives up late. What it reads is for the matcher behind it: one inside would never be asked. */
+export function eventually<T>(read: [Awaited<T>] extends [void] ? never : () => T) {
+  return expect.poll(read, { timeout: PATIENCE_MS });
+}
+
+const { setTimeout: after } = globalThis;
+
+/** Waits until the condition holds; looks often, and lets no time pass for timers that are held. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let looks = 0; !await holds(); looks++) {
+    if (looks > PATIENCE_MS / LOOK_MS) throw new Error(`Cannot go on: it never came to ${holds}`);
+    await new Promise((resolve) => after(resolve, LOOK_MS));
+  }
+}
+
+/** Waits until a count has begun, and stands still for a while; returns it. */
+export async function settled(count: () => number): Promise<number> {
+  let last = -1;
+  await expect.poll(() => {
+    const [before, now] = [last, count()];
+    last = now;
+    return now > 0 && now === before;
+  }, { interval: 150, timeout: PATIENCE_MS }).toBe(true);
+  return last;
+}
