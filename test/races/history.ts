@@ -6,6 +6,7 @@ import { FOR_CLAIM_ANNOTATION, WARM_POOL_LABEL } from "../../lib/keys.ts";
 import { controllerOf, type KubeObject } from "../../lib/objects.ts";
 import { FINAL_REASONS } from "../finalreasons.ts";
 import { findObject, objectsOf } from "../../testing/objects.ts";
+import { POOL } from "./acts.ts";
 import type { Notice } from "./weather.ts";
 
 /** The part of a claim's or a Sandbox's status that is judged. */
@@ -41,6 +42,9 @@ export function createHistory(store: MemoryStore): History {
 }
 
 type Say = (text: string) => void;
+
+/** An engine may act for so long on what it saw before. */
+const LATE_MS = 5000;
 
 /** Returns the UID of the claim that has a Sandbox; undefined: none has. */
 export function claimOf({ metadata }: KubeObject): string | undefined {
@@ -89,9 +93,13 @@ function shownRule(store: MemoryStore, say: Say): Notice {
   };
 }
 
-/** A claim that showed a final reason is never Ready again, unless its user has stopped and started the Sandbox. */
+/**
+ * A claim that showed a final reason is never Ready again, unless its user has stopped and started the Sandbox, or has
+ * made the pool that it lacked.
+ */
 function finalRule(store: MemoryStore, say: Say): Notice {
   const ended = new Map<string, string>();
+  const firstPool = new Map<string, string | undefined>();
   const restarted = new Set<string>();
   return (_, after, verb) => {
     if (verb === "look") suspendedClaims(store).forEach((uid) => restarted.add(uid));
@@ -99,13 +107,19 @@ function finalRule(store: MemoryStore, say: Say): Notice {
     const { uid = "", name } = after.metadata;
     const ready = readyOf(after);
     const reason = ended.get(uid);
-    if (ready?.status === "True" && reason && !restarted.has(uid)) say(`claim ${name} is Ready after ${reason}`);
+    const pool = findObject(store, "SandboxWarmPool", POOL)?.metadata.uid;
+    if (!firstPool.has(uid)) firstPool.set(uid, pool);
+    if (reason === "WarmPoolNotFound" && pool !== firstPool.get(uid)) ended.delete(uid);
+    else if (ready?.status === "True" && reason && !restarted.has(uid)) say(`claim ${name} is Ready after ${reason}`);
     if (ready?.status === "False" && FINAL_REASONS.has(ready.reason)) ended.set(uid, ready.reason);
   };
 }
 
+function isSuspended({ spec }: KubeObject): boolean {
+  return (spec as { operatingMode?: string }).operatingMode === "Suspended";
+}
+
 function suspendedClaims(store: MemoryStore): string[] {
-  const isSuspended = ({ spec }: KubeObject) => (spec as { operatingMode?: string }).operatingMode === "Suspended";
   return objectsOf(store, "Sandbox").filter(isSuspended).flatMap((sandbox) => claimOf(sandbox) ?? []);
 }
 
@@ -128,10 +142,28 @@ function deletionRule(store: MemoryStore, say: Say): Notice {
   };
 }
 
-/** A pool never makes more members than it was ever to have, nor two Sandboxes for one claim at a time. */
+/**
+ * A pool never makes more members than it was ever to have, nor two Sandboxes for one claim at a time. For each member
+ * that users take away it may make one more: an engine that has not seen the loss makes that very one again.
+ */
 function crowdRule(store: MemoryStore, say: Say): Notice {
   const most = new Map<string, number>();
-  return (_, after, verb) => {
+  const known = new Map<string, string>();
+  const taken = new Map<string, number>();
+  const isMember = ({ metadata }: KubeObject) => metadata.labels?.[WARM_POOL_LABEL] !== undefined;
+  const countTaken = () => {
+    const live = objectsOf(store, "Sandbox").filter(isMember);
+    const uids = new Set(live.map(({ metadata }) => metadata.uid));
+    for (const [uid, pool] of known) {
+      if (uids.has(uid)) continue;
+      known.delete(uid);
+      taken.set(pool, (taken.get(pool) ?? 0) + 1);
+    }
+    for (const { metadata } of live) known.set(metadata.uid ?? "", controllerOf(metadata)?.uid ?? "");
+  };
+  return (before, after, verb) => {
+    if (before?.kind === "Sandbox" && verb === "delete") known.delete(before.metadata.uid ?? "");
+    countTaken();
     for (const pool of objectsOf(store, "SandboxWarmPool")) {
       const { replicas } = pool["spec"] as { replicas: number };
       most.set(pool.metadata.uid ?? "", Math.max(most.get(pool.metadata.uid ?? "") ?? 0, replicas));
@@ -139,8 +171,8 @@ function crowdRule(store: MemoryStore, say: Say): Notice {
     const owner = after && controllerOf(after.metadata);
     if (after?.kind !== "Sandbox" || verb !== "create" || owner?.kind !== "SandboxWarmPool") return;
     const owned = objectsOf(store, "Sandbox").filter(({ metadata }) => controllerOf(metadata)?.uid === owner.uid);
-    const members = owned.filter(({ metadata }) => metadata.labels?.[WARM_POOL_LABEL] !== undefined);
-    const limit = most.get(owner.uid) ?? Infinity;
+    const members = owned.filter(isMember);
+    const limit = (most.get(owner.uid) ?? Infinity) + (taken.get(owner.uid) ?? 0);
     if (members.length > limit) say(`pool ${owner.name} has ${members.length} members, ${limit} wanted at most`);
     const forClaims = owned.map(({ metadata }) => metadata.annotations?.[FOR_CLAIM_ANNOTATION]).filter(Boolean);
     if (new Set(forClaims).size < forClaims.length) say(`pool ${owner.name} made two Sandboxes for one claim`);
@@ -159,14 +191,24 @@ function nameRule(say: Say): Notice {
   };
 }
 
-/** What a Sandbox's spec says stays, but for its Pod's metadata; a Pod's stays whole, and a Pod unless it is suspended. */
+/**
+ * What a Sandbox's spec says stays, but for its Pod's metadata; a Pod's stays whole, and a Pod unless it is suspended, or
+ * was a moment ago, which is what a late view shows.
+ */
 function specRule(store: MemoryStore, say: Say): Notice {
+  const suspendedAt = new Map<string, number>();
   return (before, after, verb) => {
+    for (const sandbox of objectsOf(store, "Sandbox").filter(isSuspended)) {
+      suspendedAt.set(sandbox.metadata.name, store.clock.now());
+    }
     const { kind = "", metadata } = before ?? {};
     if (kind === "Pod" && verb === "delete") {
       const sandbox = findObject(store, "Sandbox", metadata?.name ?? "");
       const { operatingMode } = (sandbox?.["spec"] ?? {}) as { operatingMode?: string };
-      if (operatingMode === "Running") say(`Pod ${metadata?.name} was deleted though its Sandbox runs`);
+      const sinceMs = store.clock.now() - (suspendedAt.get(metadata?.name ?? "") ?? -Infinity);
+      if (operatingMode === "Running" && sinceMs > LATE_MS) {
+        say(`Pod ${metadata?.name} was deleted though its Sandbox runs`);
+      }
     }
     if (!before || !after || verb !== "update" || (kind !== "Sandbox" && kind !== "Pod")) return;
     if (!sameJson(lastingSpec(before), lastingSpec(after))) say(`the spec of ${kind} ${metadata?.name} was changed`);
