@@ -9,7 +9,11 @@ const FOLDER = new URL("../../testing/scenarios/", import.meta.url);
 const recorded: Record<string, ScenarioHistory> = JSON.parse(
   readFileSync(new URL("../dev/metacontroller/transcripts/histories.json", import.meta.url), "utf8"),
 );
-const recordedOf = (file: string) => recorded[file.replace(/\.yaml$/, "")] ?? { segments: [] };
+const recordedOf = (file: string): ScenarioHistory => {
+  const history = recorded[file.replace(/\.yaml$/, "")];
+  if (!history) throw new Error(`Cannot compare ${file}: it is not recorded (npm run record -- transcripts)`);
+  return history;
+};
 
 test.for(readdirSync(FOLDER))(
   "%s comes to rest in the same way, however fast Pods start, as with Metacontroller",

@@ -5,6 +5,7 @@ import type { KubeObject } from "../../../lib/objects.ts";
 import { kindKey } from "../objectmap.ts";
 import type { Resource } from "../store.ts";
 import { cachedAt, lastShown, type Shown, shownBy } from "./cached.ts";
+import { courseOf } from "./course.ts";
 import type { Recorded } from "./engines.ts";
 import type { Run } from "./runs.ts";
 import { concernOf, type Cut, cutSyncs } from "./segment.ts";
@@ -20,6 +21,9 @@ export interface Recording {
   resources: readonly Resource[];
 }
 
+/** What happened so shortly before a controller was deleted was not seen to its end: its Event, for one. */
+const ENDING_MS = 500;
+
 /**
  * Returns the syncs of a run, in order, but for those that Metacontroller broke off because their controller was stopped.
  *
@@ -27,31 +31,47 @@ export interface Recording {
  */
 export function transcriptOf(recording: Recording, run: Run, of: string): Transcript {
   const { version, controllers, hookCalls, resources } = recording;
-  const numbered = [...controllers].flatMap(([key, { traffic, object }]) => {
+  const parts = [...controllers].map(([key, { traffic, object, endedAt = Infinity }]) => {
     const calls = hookCalls.filter((call) => call.controller === key);
     const asked = calls.filter(isCustomize);
     const { cuts, left } = cutSyncs(traffic.requests, calls.filter((call) => !isCustomize(call)), concernOf(object));
     if (left.length > 0) {
       throw new Error(`Cannot make a transcript: ${left.length} requests of ${key} belong to no sync`);
     }
-    const shown = shownBy(traffic.sightings);
     const failed = failedIn(traffic.requests, cuts);
-    const whole = cuts.filter(({ call, isWhole }, i) => isWhole || revisionOf(call) === revisionOf(cuts[i + 1]?.call));
-    return whole.filter(({ call }) => isOf(run, call)).map((cut) => ({
+    const isWhole = ({ call, isWhole }: Cut, i: number) =>
+      (isWhole || revisionOf(call) === revisionOf(cuts[i + 1]?.call)) && call.at < endedAt - ENDING_MS;
+    const whole = cuts.filter((cut, i) => isWhole(cut, i) && isOf(run, cut.call));
+    return { traffic, asked, failed, whole, ours: calls.filter((call) => !isCustomize(call) && isOf(run, call)) };
+  }).filter(({ ours }) => ours.length > 0);
+  const numbered = parts.flatMap(({ traffic, asked, failed, whole }) => {
+    const shown = shownBy(traffic.sightings);
+    return whole.map((cut) => ({
       number: cut.call.number,
       sync: { ...syncOf(cut, shown, asked, run, resources), ...(failed.has(cut) && { failed: true as const }) },
     }));
   });
   const syncs = numbered.sort((a, b) => a.number - b.number).map(({ sync }) => sync);
+  const courses = parts.map(({ traffic, asked, failed, ours: calls }) => {
+    const broken = new Set([...failed].map(({ call }) => call));
+    const hasFailed = (call: HookCall) => broken.has(call);
+    const controller = controllerFor(shownBy(traffic.sightings), calls[0] as HookCall);
+    const kinds = kindsOf(controller, asked, resources);
+    return courseOf(run, { controller, kinds, sightings: traffic.sightings, calls, asked, hasFailed });
+  });
+  return { header: { metacontroller: version, of, resources: resourcesFor(syncs, resources) }, syncs, courses };
+}
+
+/** Returns what the syncs speak of, and what their controllers name. */
+function resourcesFor(syncs: Sync[], resources: readonly Resource[]): Resource[] {
   const used = new Set(syncs.flatMap(({ cached, parent, controller }) => [parent, ...cached, controller].map(kindKey)));
   const named = new Set(syncs.flatMap(({ before, after }) => [...before, ...after].map(({ plural }) => plural)));
   const rules = new Set(
     syncs.flatMap(({ controller, customize }) => pluralsIn([controller["spec"], customize?.answer])),
   );
-  const served = resources.filter((resource) =>
+  return resources.filter((resource) =>
     used.has(kindKey(resource)) || named.has(resource.plural) || rules.has(`${resource.apiVersion}/${resource.plural}`)
   );
-  return { header: { metacontroller: version, of, resources: served }, syncs };
 }
 
 /** Syncs of the runs before and after go on meanwhile. */
@@ -100,11 +120,7 @@ function syncOf(cut: Cut, shown: Shown, asked: HookCall[], run: Run, resources: 
   const isChild = among(request["children"], request["attachments"]);
   const isRelated = among(request["related"]);
   const { objects, unsure } = cachedAt(shown, cut, requested, { isChild, isRelated }, parent);
-  const typed = (request["controller"] as KubeObject).metadata;
-  const controller = shown.get(typed.uid ?? "")?.find(({ object }) =>
-    object.metadata.resourceVersion === typed.resourceVersion
-  )?.object;
-  if (!controller) throw new Error(`Cannot make a transcript: Metacontroller was not shown ${typed.name}`);
+  const controller = controllerFor(shown, call);
   const customize = customizeOf(shownParent, call, asked);
   return {
     ...{ controller, parent, cached: objects, ...(unsure.length > 0 && { unsure }), ...(customize && { customize }) },
@@ -115,6 +131,21 @@ function syncOf(cut: Cut, shown: Shown, asked: HookCall[], run: Run, resources: 
     },
     after: cut.after.map((request) => withKind(request, resources)),
   };
+}
+
+/** Finds the state of the controller that a call was made for, as the API server showed it. */
+function controllerFor(shown: Shown, { body }: HookCall): KubeObject {
+  const { uid = "", name, resourceVersion } = (body?.["controller"] as KubeObject).metadata;
+  const found = shown.get(uid)?.find(({ object }) => object.metadata.resourceVersion === resourceVersion);
+  if (!found) throw new Error(`Cannot make a transcript: Metacontroller was not shown ${name}`);
+  return found.object;
+}
+
+/** All kinds that a controller watches. */
+function kindsOf({ spec }: KubeObject, asked: HookCall[], resources: readonly Resource[]): Set<string> {
+  const named = new Set(pluralsIn([spec, ...asked.map(({ answer }) => answer)]));
+  const watched = resources.filter(({ apiVersion, plural }) => named.has(`${apiVersion}/${plural}`));
+  return new Set(watched.map(kindKey));
 }
 
 /** An answer is remembered by uid and generation, so that it may be older than the sync. */

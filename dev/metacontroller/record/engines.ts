@@ -14,6 +14,8 @@ export interface Recorded {
   /** As it was at first. */
   object: KubeObject;
   traffic: Traffic;
+  /** When it was deleted, in milliseconds since 1970. */
+  endedAt?: number;
 }
 
 export interface EnginesOptions {
@@ -70,7 +72,12 @@ export function startEngines(options: EnginesOptions): Engines {
         started.catch((error) => progress(`Cannot record ${keyOf(object)}: ${error}`));
         running.set(uid, started);
       },
-      gone: (uid: string) => void running.get(uid)?.then(end).catch(() => {}),
+      gone(uid: string) {
+        for (const recorded of controllers.values()) {
+          if (recorded.object.metadata.uid === uid) recorded.endedAt = Date.now();
+        }
+        running.get(uid)?.then(end).catch(() => {});
+      },
       listed() {},
     };
     void follow(api, { path, parse }, sink, { log: () => {}, signal });

@@ -12,12 +12,12 @@ const HELP = `Usage: METACONTROLLER=/path/to/metacontroller npm run record -- [t
 Records what the real Metacontroller does, on a local cluster of its own that is gone afterwards. Unit tests hold the
 stand-in and lib/apply.ts to what is recorded.
 
-  transcripts  what it asks of hooks and of the API server in the scenario files and the engine tests (two minutes)
-  merges       what it makes of random children: observed, last applied and desired (50 children a second or more)
+  transcripts  what it asks of hooks and of the API server in the scenario files and the engine tests (three minutes)
+  merges       what it makes of random children: observed, last applied and desired (some 200 a second)
                Without either: both.
 
   --cases N    how many children are merged (default 4000)
-  --keep N     how many of them are written to the file, the first ones (default 2000)
+  --keep N     how many of them are written to the file, the first ones (default 1900)
   --seed N     what they are made from (default 1)
   --out DIR    where the files go (default: test/dev/metacontroller/transcripts)
   --help       this text
@@ -36,7 +36,7 @@ async function record(): Promise<void> {
     allowPositionals: true,
     options: {
       cases: { type: "string", default: "4000" },
-      keep: { type: "string", default: "2000" },
+      keep: { type: "string", default: "1900" },
       seed: { type: "string", default: "1" },
       out: { type: "string", default: OUT },
       help: { type: "boolean", default: false },

@@ -63,9 +63,14 @@ function caseOf(choices: Choices, place: Json): MergeCase {
   const base = objectOf(choices, depth);
   const labels = textsOf(choices, LABELS);
   const annotations = textsOf(choices, TEXTS);
+  // Each item of all three lists has both keys: which of them is it that counts?
+  const rivals = choices.chance(2) ? [choices.one(LIST_KEYS), choices.one(LIST_KEYS)] : [];
   const bodyOf = (tree: Json, one: Json, other: Json): Json => {
     const metadata = { ...(choices.chance(3) && { labels: one }), ...(choices.chance(3) && { annotations: other }) };
-    return { metadata, ...(choices.chance(9) && { spec: tree }), ...(choices.chance(2) && { data: tree["a"] ?? {} }) };
+    const list = rivals.length > 0 &&
+      { rivals: Array.from({ length: 1 + choices.below(2) }, () => rival(choices, rivals)) };
+    const spec = { ...tree, ...list };
+    return { metadata, ...(choices.chance(9) && { spec }), ...(choices.chance(2) && { data: tree["a"] ?? {} }) };
   };
   const varied = () =>
     bodyOf(
@@ -150,17 +155,23 @@ function objectOf(choices: Choices, depth: number): Json {
   return Object.fromEntries(Array.from({ length: size }, () => [choices.one(KEYS), valueOf(choices, depth)]));
 }
 
-/** Mostly a list of objects with one of the keys by which lists are merged, of which two may be the same. */
+/** Mostly a list of objects with one or two of the keys by which lists are merged; two may have the same. */
 function listOf(choices: Choices, depth: number): unknown[] {
   const size = choices.below(4);
   if (choices.chance(2)) return Array.from({ length: size }, () => valueOf(choices, 0));
-  const key = choices.one(LIST_KEYS);
-  return Array.from({ length: size }, () => keyed(choices, key, depth));
+  const keys = choices.chance(3) ? [choices.one(LIST_KEYS), choices.one(LIST_KEYS)] : [choices.one(LIST_KEYS)];
+  return Array.from({ length: size }, () => keyed(choices, keys, depth));
 }
 
-function keyed(choices: Choices, key: string, depth: number): Json {
-  const value = choices.chance(9) ? choices.one([80, 443, "x", "y", "80"]) : choices.one([null, true, 1.5, {}, "z"]);
-  return { ...objectOf(choices, depth), ...(choices.chance(9) && { [key]: value }) };
+function rival({ one }: Choices, keys: string[]): Json {
+  return { ...Object.fromEntries(keys.map((key) => [key, one([80, 443, "x"])])), [one(["a", "b"])]: one(TEXTS) };
+}
+
+function keyed(choices: Choices, keys: string[], depth: number): Json {
+  const value = () =>
+    choices.chance(9) ? choices.one([80, 443, "x", "y", "80"]) : choices.one([null, true, 1.5, {}, "z"]);
+  const named = keys.filter(() => choices.chance(9)).map((key) => [key, value()]);
+  return { ...objectOf(choices, depth), ...Object.fromEntries(named) };
 }
 
 /** Changes some of a value: parts go, come, change and change places. */

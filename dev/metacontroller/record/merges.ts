@@ -2,10 +2,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text as textOf } from "node:stream/consumers";
+import type { Api } from "../../../kube/api.ts";
 import { applyUpdate, canonicalJson, LAST_APPLIED_ANNOTATION, sameJson } from "../../../lib/apply.ts";
 import type { Json } from "../../../lib/json.ts";
 import type { KubeObject } from "../../../lib/objects.ts";
-import type { Api } from "../../../kube/api.ts";
+import { orAborted } from "../../../sdk/inside/oraborted.ts";
 import { type MergeCase, mergeCases } from "./mergecases.ts";
 import { type Merge, writeMerges } from "./mergefile.ts";
 import type { Recorder } from "./transcripts.ts";
@@ -80,7 +81,7 @@ export async function recordMerges(
     const differing: string[] = [];
     for (let from = 0; from < all.length; from += BATCH) {
       if (signal.aborted) throw signal.reason;
-      for (const { merge, text } of await mergeBatch(world.api, batches, all.slice(from, from + BATCH), from)) {
+      for (const { merge, text } of await mergeBatch(world, batches, all.slice(from, from + BATCH), from)) {
         compared++;
         if (merge.written) wrote++;
         if (kept.length < keep) kept.push(merge);
@@ -147,7 +148,12 @@ async function prepare(world: RecordingWorld, batches: Map<string, Batch>): Prom
 }
 
 /** Has one batch merged; in order of its cases. */
-async function mergeBatch(api: Api, batches: Map<string, Batch>, cases: MergeCase[], from: number) {
+async function mergeBatch(
+  { api, signal }: RecordingWorld,
+  batches: Map<string, Batch>,
+  cases: MergeCase[],
+  from: number,
+) {
   const name = ownerOf(nameOf(from));
   const children = cases.map(({ desired }, i) => {
     const metadata = { ...desired["metadata"] as Json, name: nameOf(from + i) };
@@ -174,7 +180,7 @@ async function mergeBatch(api: Api, batches: Map<string, Batch>, cases: MergeCas
       await create(api, `${path}/cases`, observedOf(cases[i] as MergeCase, nameOf(from + i), reference));
     }
   }));
-  await done.promise;
+  await orAborted(done.promise, signal);
   batches.delete(name);
   return children.map(({ name, desired }) => {
     const text = batch.written.get(name);

@@ -31,7 +31,12 @@ export async function runScenarios(world: RecordingWorld, say: (line: string) =>
   await start(world, "hooks", ["tools/serve/main.ts", "--host", "127.0.0.1", "--port", String(port)]);
   await start(world, "keeper", ["keeper/main.ts", "--kubeconfig", world.cluster.kubeconfig]);
   const { kubectl, kubeconfig } = world.cluster;
-  await run(kubectl, ["--kubeconfig", kubeconfig, "apply", "-f", "-"], renderManifests(`${world.hooks}/${port}`));
+  await run(
+    world,
+    kubectl,
+    ["--kubeconfig", kubeconfig, "apply", "-f", "-"],
+    renderManifests(`${world.hooks}/${port}`),
+  );
   await untilWatching(world, ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool"]);
   const runs: Run[] = [];
   for (const file of readdirSync(SCENARIOS).sort()) {
@@ -58,7 +63,7 @@ export async function runEngineTests(world: RecordingWorld, say: (line: string) 
     const from = world.count();
     const args = [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", "--project", "integration", join(TESTS, file)];
     const env = { ...process.env, HOOKBOX_TEST_WORLD: JSON.stringify(given) };
-    await run(process.execPath, args, "", env);
+    await run(world, process.execPath, args, "", env);
     const name = file.replace(/\.test\.ts$/, "");
     runs.push({ name, from, to: world.count(), namespace: /engine-\w+/.exec(lastNamespace(world, from))?.[0] ?? "" });
   }
@@ -85,8 +90,8 @@ async function untilWatching({ engines }: RecordingWorld, names: string[]): Prom
 }
 
 /** Runs a program to its end. @throws {Error} with its output if it fails */
-async function run(program: string, args: string[], input: string, env = process.env): Promise<void> {
-  const child = spawn(program, args, { cwd: ROOT, env, stdio: "pipe" });
+async function run({ signal }: RecordingWorld, program: string, args: string[], input: string, env = process.env) {
+  const child = spawn(program, args, { cwd: ROOT, env, stdio: "pipe", signal });
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (part) => output.push(part));
   child.stdin.end(input);

@@ -54,19 +54,36 @@ export interface Sync {
   failed?: true;
 }
 
+/** Something that happened to a controller; `at` in milliseconds. */
+export type Moment =
+  /** A watch or list showed an object, or that it is gone. */
+  | { at: number; shown: KubeObject; gone?: boolean }
+  /** The hook was called for the parent of this uid; `again`: it is to be tried again so many milliseconds later. */
+  | { at: number; called: string; again?: number };
+
+/** What a controller saw and did, in order. */
+export interface Course {
+  controller: KubeObject;
+  moments: Moment[];
+  /** Answers of the customize hook. */
+  customized: { uid: string; generation: number; answer: Json }[];
+}
+
 export interface Transcript {
   header: Header;
   syncs: Sync[];
+  courses: Course[];
 }
 
 /** An object by its name in the file, by how it differs from another (a JSON merge patch), or as it is. */
 type Written = string | { like: string; but: Json } | { is: KubeObject };
 
-/** Writes a transcript: the header, then syncs, each after the states of objects that it is the first to name. */
-export function writeTranscript({ header, syncs }: Transcript): string {
+/** Writes a transcript: the header, syncs and courses, each after the states of objects that it is the first to name. */
+export function writeTranscript({ header, syncs, courses }: Transcript): string {
   const lines: Json[] = [{ header }];
   const book = createBook((line) => lines.push(line));
   for (const sync of syncs) lines.push({ sync: mapObjects(sync, book.write) });
+  for (const course of courses) lines.push({ course: mapObjects(course, book.write) });
   return `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`;
 }
 
@@ -82,11 +99,13 @@ export function readTranscript(text: string): Transcript {
     return typeof written === "string" ? state : patched(state, written.but) as KubeObject;
   };
   const syncs: Sync[] = [];
+  const courses: Course[] = [];
   for (const line of lines) {
     if (line.object) states.set(line.object, stateOf(line.state));
-    else syncs.push(unmapObjects(line.sync, stateOf) as Sync);
+    else if (line.sync) syncs.push(unmapObjects(line.sync, stateOf) as Sync);
+    else courses.push(unmapObjects(line.course, stateOf) as Course);
   }
-  return { header, syncs };
+  return { header, syncs, courses };
 }
 
 /** A name is kind, name and resourceVersion; `#n` follows where there is none, or where another state has that name. */

@@ -20,6 +20,8 @@ export interface RecordingWorld {
   /** Base URL below which hooks are found by their port: `<hooks>/<port>/<path>`. */
   hooks: string;
   folder: string;
+  /** Fires when the recording is given up or over. */
+  signal: AbortSignal;
   /** Done in reverse order at the end. */
   atEnd(stop: () => Promise<void>): void;
   stop(): Promise<void>;
@@ -65,17 +67,8 @@ export async function startRecordingWorld(options: RecordingOptions): Promise<Re
       ...(intercept && { intercept }),
     });
     stops.push(() => engines.stop());
-    return {
-      cluster,
-      api,
-      engines,
-      hookCalls,
-      count,
-      hooks: hooks.url,
-      folder,
-      atEnd: (step) => void stops.push(step),
-      stop,
-    };
+    const atEnd = (step: () => Promise<void>) => void stops.push(step);
+    return { cluster, api, engines, hookCalls, count, hooks: hooks.url, folder, signal: ending.signal, atEnd, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { readTranscript, type Request, writeTranscript } from "../../../dev/metacontroller/record/transcript.ts";
 import { replaySync } from "./replay.ts";
+import { wakeFaults } from "./wakes.ts";
 
 const FOLDER = new URL("transcripts/", import.meta.url);
 
@@ -10,7 +11,16 @@ const FILES = readdirSync(FOLDER).filter((file) => file.endsWith(".jsonl") && fi
 
 const read = (file: string) => readTranscript(readFileSync(new URL(file, FOLDER), "utf8"));
 
-test.for(FILES)("%s", async (file) => {
+test("every scenario and every engine test is recorded: npm run record -- transcripts", () => {
+  const scenarios = readdirSync(new URL("../../../testing/scenarios/", import.meta.url));
+  const tests = readdirSync(new URL("../../integration/", import.meta.url)).filter((file) =>
+    /^engine.*\.test\.ts$/.test(file)
+  );
+  const wanted = [...scenarios, ...tests].map((file) => file.replace(/(\.test\.ts|\.yaml)$/, ".jsonl"));
+  expect(FILES.sort()).toEqual(wanted.sort());
+});
+
+test.for(FILES)("%s: the stand-in asks what Metacontroller asked, sync by sync", async (file) => {
   const { header, syncs } = read(file);
   const differences: string[] = [];
   for (const [index, sync] of syncs.entries()) {
@@ -22,6 +32,17 @@ test.for(FILES)("%s", async (file) => {
   }
   expect(differences).toEqual([]);
   expect(syncs.length).toBeGreaterThan(5);
+});
+
+test.for(FILES)("%s: what Metacontroller was shown would have woken the same parents", async (file) => {
+  const { header, courses } = read(file);
+  const faults: string[] = [];
+  for (const course of courses) {
+    const { name } = course.controller.metadata;
+    for (const fault of await wakeFaults(course, header.resources)) faults.push(`${name}: ${fault}`);
+  }
+  expect(faults).toEqual([]);
+  expect(courses.length).toBeGreaterThan(0);
 });
 
 test("writeTranscript() and readTranscript() lose nothing", () => {
