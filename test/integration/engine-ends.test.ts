@@ -74,6 +74,7 @@ test("a decorator whose parent changes meanwhile leaves its attachments to the n
   });
   const parent = await world.thing("lost");
   await eventually("an attachment", () => world.part("lost"));
+  await world.quiet("/lost");
   expect((await world.find(world.api, "things", "lost"))?.metadata).toMatchObject({
     labels: { added: "1" },
     annotations: { theirs: "1" },

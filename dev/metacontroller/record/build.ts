@@ -8,7 +8,7 @@ import { cachedAt, lastShown, type Shown, shownBy } from "./cached.ts";
 import { courseOf } from "./course.ts";
 import type { Recorded } from "./engines.ts";
 import type { Run } from "./runs.ts";
-import { concernOf, type Cut, cutSyncs } from "./segment.ts";
+import { concernOf, type Cut, cutSyncs, type NumberedRequest } from "./segment.ts";
 import type { Exchange, HookCall } from "./traffic.ts";
 import type { Request, Sync, Transcript } from "./transcript.ts";
 
@@ -42,7 +42,7 @@ export function transcriptOf(recording: Recording, run: Run, of: string): Transc
     const isWhole = ({ call, isWhole }: Cut, i: number) =>
       (isWhole || revisionOf(call) === revisionOf(cuts[i + 1]?.call)) && call.at < endedAt - ENDING_MS;
     const whole = cuts.filter((cut, i) => isWhole(cut, i) && isOf(run, cut.call));
-    return { traffic, asked, failed, whole, ours: calls.filter((call) => !isCustomize(call) && isOf(run, call)) };
+    return { traffic, asked, failed, whole, ours: cuts.filter(({ call }) => isOf(run, call)) };
   }).filter(({ ours }) => ours.length > 0);
   const numbered = parts.flatMap(({ traffic, asked, failed, whole }) => {
     const shown = shownBy(traffic.sightings);
@@ -52,12 +52,10 @@ export function transcriptOf(recording: Recording, run: Run, of: string): Transc
     }));
   });
   const syncs = numbered.sort((a, b) => a.number - b.number).map(({ sync }) => sync);
-  const courses = parts.map(({ traffic, asked, failed, ours: calls }) => {
-    const broken = new Set([...failed].map(({ call }) => call));
-    const hasFailed = (call: HookCall) => broken.has(call);
-    const controller = controllerFor(shownBy(traffic.sightings), calls[0] as HookCall);
+  const courses = parts.map(({ traffic, asked, failed, ours }) => {
+    const controller = controllerFor(shownBy(traffic.sightings), (ours[0] as Cut).call);
     const kinds = kindsOf(controller, asked, resources);
-    return courseOf(run, { controller, kinds, sightings: traffic.sightings, calls, asked, hasFailed });
+    return courseOf(run, { controller, kinds, sightings: traffic.sightings, cuts: ours, asked, failed });
   });
   return { header: { metacontroller: version, of, resources: resourcesFor(syncs, resources) }, syncs, courses };
 }
@@ -186,7 +184,7 @@ function objectsIn({ controller: _, ...request }: Json): KubeObject[] {
 }
 
 /** Answers of the API server to requests for built-in kinds do not always say their kind. */
-function withKind({ number: _, ...request }: Request & { number: number }, resources: readonly Resource[]): Request {
+function withKind({ number: _, at: __, ...request }: NumberedRequest, resources: readonly Resource[]): Request {
   const { answer, apiVersion, plural } = request;
   if (!answer) return request;
   const kind = resources.find((resource) => resource.apiVersion === apiVersion && resource.plural === plural)?.kind ??

@@ -1,8 +1,8 @@
 /** What one controller was shown and when it called its hook, in the order in which things happened. Pure. @module */
-import { isObject } from "../../../lib/json.ts";
 import type { KubeObject } from "../../../lib/objects.ts";
 import { kindKey } from "../objectmap.ts";
 import type { Run } from "./runs.ts";
+import type { Cut } from "./segment.ts";
 import type { HookCall, Sighting } from "./traffic.ts";
 import type { Course, Moment } from "./transcript.ts";
 
@@ -11,26 +11,26 @@ export interface CourseParts {
   /** Of the run, as `<Kind>.<apiVersion>`. */
   kinds: ReadonlySet<string>;
   sightings: Sighting[];
-  /** Calls of sync and finalize hooks in the run. */
-  calls: HookCall[];
+  /** The syncs of the run. */
+  cuts: Cut[];
   /** Calls of the customize hook, whenever they were. */
   asked: HookCall[];
-  hasFailed: (call: HookCall) => boolean;
+  failed: ReadonlySet<Cut>;
 }
 
 /** Returns the course of a controller in a run, up to where its spec changed. */
-export function courseOf(run: Run, { controller, kinds, sightings, calls, asked, hasFailed }: CourseParts): Course {
+export function courseOf(run: Run, { controller, kinds, sightings, cuts, asked, failed }: CourseParts): Course {
   const isOurs = ({ object, number }: Sighting) =>
     number <= run.to && kinds.has(kindKey(object)) && object.metadata.namespace === run.namespace;
   const shown = sightings.filter(isOurs);
   const { resourceVersion } = controller.metadata;
-  const end = calls.find(({ body }) =>
-    (body?.["controller"] as KubeObject).metadata.resourceVersion !== resourceVersion
+  const end = cuts.find(({ call }) =>
+    (call.body?.["controller"] as KubeObject).metadata.resourceVersion !== resourceVersion
   );
   const moments = [
     ...shown.map(({ number, at, object, gone }) => ({ number, moment: { at, shown: object, ...(gone && { gone }) } })),
-    ...calls.map((call) => ({ number: call.number, moment: calledAt(call, hasFailed(call)) })),
-  ].filter(({ number }) => number < (end?.number ?? Infinity)).sort((a, b) => a.number - b.number);
+    ...cuts.map((cut) => ({ number: beginOf(cut).number, moment: momentOf(cut, failed.has(cut)) })),
+  ].filter(({ number }) => !end || number < beginOf(end).number).sort((a, b) => a.number - b.number);
   const begin = moments[0]?.moment.at ?? 0;
   const uids = new Set(moments.flatMap(({ moment }) => "called" in moment ? [moment.called] : []));
   return {
@@ -43,17 +43,17 @@ export function courseOf(run: Run, { controller, kinds, sightings, calls, asked,
   };
 }
 
-function calledAt({ at, body, status, answer, retryAfter }: HookCall, failed: boolean): Moment {
+/** What a sync writes before it calls the hook is shown at once, and is no cause of it. */
+function beginOf({ before, call }: Cut): { number: number; at: number } {
+  return before[0] ?? call;
+}
+
+function momentOf(cut: Cut, failed: boolean): Moment {
+  const { body, status, answer, retryAfter } = cut.call;
   const { uid = "" } = ((body?.["parent"] ?? body?.["object"]) as KubeObject).metadata;
-  const seconds = status === 429
-    ? Number(retryAfter ?? 0)
-    : isObject(answer)
-    ? answer["resyncAfterSeconds"]
-    : undefined;
-  const again = failed
-    ? 0
-    : typeof seconds === "number" && (seconds > 0 || status === 429)
-    ? seconds * 1000
-    : undefined;
-  return { at, called: uid, ...(again !== undefined && { again }) };
+  const moment = { at: beginOf(cut).at, called: uid };
+  if (failed) return { ...moment, again: 0 };
+  if (status === 429) return { ...moment, again: Number(retryAfter ?? 0) * 1000 };
+  const seconds = Number(answer?.["resyncAfterSeconds"] ?? 0);
+  return seconds > 0 ? { ...moment, again: seconds * 1000 } : moment;
 }

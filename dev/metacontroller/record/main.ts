@@ -17,7 +17,7 @@ stand-in and lib/apply.ts to what is recorded.
                Without either: both.
 
   --cases N    how many children are merged (default 4000)
-  --keep N     how many of them are written to the file, the first ones (default 1900)
+  --keep N     how many of them are written to the file, the first ones (default 1700)
   --seed N     what they are made from (default 1)
   --out DIR    where the files go (default: test/dev/metacontroller/transcripts)
   --help       this text
@@ -36,7 +36,7 @@ async function record(): Promise<void> {
     allowPositionals: true,
     options: {
       cases: { type: "string", default: "4000" },
-      keep: { type: "string", default: "1900" },
+      keep: { type: "string", default: "1700" },
       seed: { type: "string", default: "1" },
       out: { type: "string", default: OUT },
       help: { type: "boolean", default: false },

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { orAborted } from "../../../sdk/inside/oraborted.ts";
 import { runScenario, type ScenarioHistory } from "../../../testing/mod.ts";
 import { renderManifests } from "../../../tools/manifests/render.ts";
 import { freePorts } from "../../cluster/ports.ts";
@@ -45,7 +46,7 @@ export async function runScenarios(world: RecordingWorld, say: (line: string) =>
     const namespace = `scenario-${name}`;
     await makeNamespace(world.api, namespace);
     const from = world.count();
-    const history = await runScenario(new URL(file, SCENARIOS), { api: world.api, namespace });
+    const history = await orAborted(runScenario(new URL(file, SCENARIOS), { api: world.api, namespace }), world.signal);
     runs.push({ name, from, to: world.count(), namespace, history });
   }
   return runs;

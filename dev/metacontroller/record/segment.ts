@@ -4,8 +4,8 @@ import type { KubeObject } from "../../../lib/objects.ts";
 import type { Exchange, HookCall } from "./traffic.ts";
 import type { Request } from "./transcript.ts";
 
-/** A request of a sync; `number` is its place in the recording. */
-export type NumberedRequest = Request & { number: number };
+/** A request of a sync: its place in the recording, and when it came. */
+export type NumberedRequest = Request & { number: number; at: number };
 
 /** Requests in order, and the hook call between them. */
 export interface Cut {
@@ -93,7 +93,7 @@ function openAfter(cut: Cut, { composite, parents }: Concern): Open | undefined 
 const VERBS: Record<string, Request["verb"]> = { GET: "get", POST: "create", PUT: "update", DELETE: "delete" };
 
 /** Reads an exchange as a request about a parent or child; none if it is about anything else, or a list. */
-function requestOf({ number, method, path, body, status, answer }: Exchange, concern: Concern): NumberedRequest[] {
+function requestOf({ number, at, method, path, body, status, answer }: Exchange, concern: Concern): NumberedRequest[] {
   const match =
     /^\/apis?\/(?<apiVersion>[^/]+(?:\/v[^/]+)?)(?:\/namespaces\/(?<namespace>[^/]+))?\/(?<plural>[^/]+)(?:\/(?<name>[^/]+))?(?:\/(?<sub>status))?$/
       .exec(path);
@@ -106,7 +106,14 @@ function requestOf({ number, method, path, body, status, answer }: Exchange, con
   const isRead = method === "GET" || (isParent && method !== "DELETE");
   const { reason = "", message = "" } = (answer ?? {}) as { reason?: string; message?: string };
   return [{
-    ...{ number, verb: sub ? "updateStatus" : verb, apiVersion, plural, ...(namespace !== undefined && { namespace }) },
+    ...{
+      number,
+      at,
+      verb: sub ? "updateStatus" : verb,
+      apiVersion,
+      plural,
+      ...(namespace !== undefined && { namespace }),
+    },
     name: name ?? (body as unknown as KubeObject).metadata.name,
     ...(body !== undefined && { body }),
     ...(ok && isRead && { answer: answer as unknown as KubeObject }),

@@ -16,6 +16,8 @@ import type { KubeObject } from "../../../lib/objects.ts";
 /** A request and its answer. Numbers of all that is noted ascend in the order in which things began. */
 export interface Exchange {
   number: number;
+  /** When it came, in milliseconds since 1970. */
+  at: number;
   method: string;
   /** Path without its query. */
   path: string;
@@ -77,6 +79,7 @@ export async function startApiProxy(options: ApiProxyOptions): Promise<Proxy> {
 
   async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const number = count();
+    const at = Date.now();
     const { method = "GET", headers } = incoming;
     const url = new URL(incoming.url ?? "/", credentials.server);
     const [, flavour] = CONTROLLERS.exec(url.pathname) ?? [];
@@ -89,7 +92,7 @@ export async function startApiProxy(options: ApiProxyOptions): Promise<Proxy> {
     const instead = intercept?.(method, url.pathname, body, sent);
     const isWatch = url.searchParams.has("watch");
     const note = (status: number, answer: Json | undefined) => {
-      traffic.requests.push({ number, method, path: url.pathname, body, status, answer });
+      traffic.requests.push({ number, at, method, path: url.pathname, body, status, answer });
       if (answer && Array.isArray(answer["items"])) noteList(traffic, count, answer);
     };
     if (instead) {
@@ -130,8 +133,6 @@ export async function startApiProxy(options: ApiProxyOptions): Promise<Proxy> {
 export type HookCall = Exchange & {
   /** `<kind>/<name>`. */
   controller: string;
-  /** When it came, in milliseconds since 1970. */
-  at: number;
 };
 
 /** Starts a proxy before hooks on loopback: what comes to `/<port>/<path>` goes to `/<path>` there. */

@@ -58,7 +58,7 @@ export interface Sync {
 export type Moment =
   /** A watch or list showed an object, or that it is gone. */
   | { at: number; shown: KubeObject; gone?: boolean }
-  /** The hook was called for the parent of this uid; `again`: it is to be tried again so many milliseconds later. */
+  /** A sync of the parent of this uid began that called a hook; `again`: it is to be tried again so many milliseconds later. */
   | { at: number; called: string; again?: number };
 
 /** What a controller saw and did, in order. */

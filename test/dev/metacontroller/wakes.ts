@@ -18,11 +18,13 @@ interface Wake {
   uid: string;
 }
 
+type Call = Extract<Moment, { called: string }> & { index: number };
+
 /** Longest time from an event to the hook call that it leads to; there was one worker for each controller. */
 const PROMPT_MS = 1000;
 /** The same for a parent's first call: related objects are listed before. */
 const FIRST_MS = 5000;
-/** A sync has begun before its hook call: what comes in between leads to another one. */
+/** What came so shortly before a sync began may have come too late for it, and be the cause of the next. */
 const BEGIN_MS = 100;
 const TIMER_MS = 30;
 
@@ -40,12 +42,7 @@ export async function wakeFaults(course: Course, resources: Resource[]): Promise
   const end = moments.at(-1)?.at ?? 0;
   const isGone = (uid: string, at: number) =>
     moments.some((moment) => "gone" in moment && moment.gone && moment.shown.metadata.uid === uid && moment.at <= at);
-  const causeless = calls.filter(({ called, at, index }) => {
-    const before = calls.filter((call) => call.called === called && call.index < index);
-    const since = (before.at(-1)?.at ?? -Infinity) - BEGIN_MS;
-    const isWoken = wakes.some((wake) => wake.uid === called && wake.index < index && wake.at >= since);
-    return !isWoken && !before.some(({ at: then, again }) => again !== undefined && then + again <= at + TIMER_MS);
-  });
+  const causeless = calls.filter((call) => !hasCause(call, calls, wakes));
   const unheard = wakes.filter(({ uid, at, index }) => {
     const ofParent = calls.filter(({ called }) => called === uid);
     const late = at + (ofParent.some((call) => call.index < index) ? PROMPT_MS : FIRST_MS);
@@ -56,6 +53,19 @@ export async function wakeFaults(course: Course, resources: Resource[]): Promise
     ...causeless.map(({ called, index }) => `moment ${index}: a call for ${called} without a cause`),
     ...unheard.map(({ uid, index }) => `moment ${index}: ${titleOf(moments[index])} wakes ${uid}, but no call follows`),
   ];
+}
+
+/** A thing shown is the cause of one call; where several were shown, those that just came may be that of the next, too. */
+function hasCause({ called, at, index }: Call, calls: Call[], wakes: Wake[]): boolean {
+  const before = calls.filter((call) => call.called === called && call.index < index);
+  let left = wakes.filter(({ uid }) => uid === called);
+  for (const call of before) {
+    const [first, ...others] = left.filter((wake) => wake.index < call.index);
+    const late = others.filter((wake) => first !== undefined && wake.at > call.at - BEGIN_MS);
+    left = [...late, ...left.filter((wake) => wake.index > call.index)];
+  }
+  if (left.some((wake) => wake.index < index)) return true;
+  return before.some(({ at: then, again }) => again !== undefined && then + again <= at + TIMER_MS);
 }
 
 function titleOf(moment: Moment | undefined): string {
