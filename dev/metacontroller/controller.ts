@@ -148,7 +148,7 @@ async function prepare(
     strategyKey(resource.apiVersion, resource.kind),
     rule.updateStrategy?.method || "OnDelete",
   ]));
-  const customize = createCustomize({ store, informers, hook: customizeHook, controller: definition.object, signal });
+  const customize = createCustomize({ store, informers, hook: customizeHook, controller: definition.sent, signal });
   return { definition, store, sleep, signal, parents, children, strategies, hooks, customize, ...queueing };
 }
 

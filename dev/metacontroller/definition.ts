@@ -36,8 +36,10 @@ export type HookName = "sync" | "finalize" | "customize";
 export interface Definition {
   kind: "CompositeController" | "DecoratorController";
   name: string;
-  /** The controller as it was when it was started: what hooks are sent. */
+  /** The controller as it was when it was started. */
   object: KubeObject;
+  /** What hooks are sent of it. */
+  sent: KubeObject;
   parents: ParentRule[];
   children: ChildRule[];
   hooks: Partial<Record<HookName, HookSpec>>;
@@ -76,6 +78,7 @@ export function definitionOf(object: KubeObject): Definition {
     kind: composite ? "CompositeController" : "DecoratorController",
     name,
     object,
+    sent: sentOf(object),
     parents: composite ? (spec.parentResource ? [spec.parentResource] : []) : spec.resources ?? [],
     children,
     hooks: spec.hooks,
@@ -83,6 +86,15 @@ export function definitionOf(object: KubeObject): Definition {
     ...(spec.resyncPeriodSeconds !== undefined && { resyncPeriodSeconds: spec.resyncPeriodSeconds }),
     finalizer: `metacontroller.io/${object.kind.toLowerCase()}-${name}`,
   };
+}
+
+/** Metacontroller writes its own types as JSON: what is a struct there is never absent, though it be empty. */
+function sentOf(object: KubeObject): KubeObject {
+  const { childResources, ...spec } = object["spec"] as Spec;
+  const children = childResources?.map((rule) =>
+    rule.updateStrategy ? { ...rule, updateStrategy: { statusChecks: {}, ...rule.updateStrategy } } : rule
+  );
+  return { ...object, spec: { ...spec, ...(children && { childResources: children }) }, status: {} };
 }
 
 function unsupported(object: KubeObject, what: string): RangeError {

@@ -79,7 +79,7 @@ export async function callHook(
   const composite = definition.kind === "CompositeController";
   const { namespace } = parent.metadata;
   return await hook.call({
-    controller: definition.object,
+    controller: definition.sent,
     [composite ? "parent" : "object"]: parent,
     [composite ? "children" : "attachments"]: hookMap(children, hook.version, namespace),
     related: hookMap(related, hook.version, namespace),

@@ -14,7 +14,7 @@ export interface Call {
 }
 
 /** Answers one call, the `count`-th of its path: an object with a numeric `status` and a `body` as such, any other with 200. */
-export type Hook = (call: Call, count: number) => Json;
+export type Hook = (call: Call, count: number) => Json | Promise<Json>;
 
 export interface HookServer {
   url: string;
@@ -34,7 +34,7 @@ export async function serveHooks(): Promise<HookServer> {
     const raw = JSON.parse(new TextDecoder().decode(await new Blob(parts as BlobPart[]).arrayBuffer()));
     const body = { ...raw, parent: raw.parent ?? raw.object, children: raw.children ?? raw.attachments };
     calls.push({ path, body });
-    const answer = hooks.get(path)?.(body, calls.filter((call) => call.path === path).length) ??
+    const answer = await hooks.get(path)?.(body, calls.filter((call) => call.path === path).length) ??
       { status: 500, body: "no hook" };
     const plain = typeof answer["status"] === "number" && typeof answer["body"] === "string";
     response.writeHead(

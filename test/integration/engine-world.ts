@@ -83,6 +83,8 @@ export async function makeEngineWorld(): Promise<EngineWorld> {
   const api = `${group}/v1`;
   const controllers: [string, string][] = [];
   const server = await serveHooks();
+  const proxy = suite.hookProxy;
+  const hooksURL = proxy ? `${proxy}/${new URL(server.url).port}` : server.url;
   const resource = (apiVersion: string, plural: string) => store.resource(apiVersion, plural);
   const namespaceOf = ({ namespaced }: Resource) => namespaced ? namespace : undefined;
 
@@ -120,7 +122,7 @@ export async function makeEngineWorld(): Promise<EngineWorld> {
     },
     composite: (name, spec) => controller("CompositeController", name, spec),
     decorator: (name, spec) => controller("DecoratorController", name, spec),
-    at: (path, version = "v2") => ({ version, webhook: { url: `${server.url}${path}` } }),
+    at: (path, version = "v2") => ({ version, webhook: { url: `${hooksURL}${path}` } }),
     parents: (test, rest = {}) => ({
       apiVersion: api,
       resource: "things",

@@ -11,6 +11,8 @@ export interface Suite {
   nodes: "real" | "simulated";
   /** Folder that takes the logs of processes. */
   logs: string;
+  /** Base URL of a proxy before hooks in a test's own process, which are below their port there. Default: there is none. */
+  hookProxy?: string;
   /** File of one JSON line for each write of what our controllers make: kube-apiserver's audit log. */
   writesLog: string;
 }

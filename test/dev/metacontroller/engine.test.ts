@@ -31,6 +31,18 @@ test("an application answers without a port", async () => {
   await engine.stop();
 });
 
+test("hooks are sent the controller as Metacontroller writes it: with the empty structs of its types", async () => {
+  const world = await startWorld({ "/sync": () => ({ children: [] }) });
+  await world.put(aComposite(), aDecorator(), aThing("t"));
+  const sent = world.calls.map(({ body }) => body["controller"] as KubeObject);
+  const rule = { apiVersion: API, resource: "parts" };
+  const composite = { childResources: [{ ...rule, updateStrategy: { method: "InPlace", statusChecks: {} } }] };
+  const decorator = { attachments: [{ ...rule, updateStrategy: { method: "InPlace" } }] };
+  expect(sent.find(({ kind }) => kind === "CompositeController")).toMatchObject({ spec: composite, status: {} });
+  expect(sent.find(({ kind }) => kind === "DecoratorController")?.["spec"]).toMatchObject(decorator);
+  expect(sent.every(({ status }) => JSON.stringify(status) === "{}")).toBe(true);
+});
+
 test("a changed spec restarts the controller and syncs every parent; other changes do not", async () => {
   const world = await startWorld({ "/sync": () => ({ children: [] }), "/other": () => ({ children: [] }) });
   const parentResource = { apiVersion: API, resource: "things", ignoreStatusChanges: true };

@@ -1,0 +1,207 @@
+/** Makes the transcript of a run from what was recorded while it ran. Pure. @module */
+import { sameJson } from "../../../lib/apply.ts";
+import { isObject, type Json } from "../../../lib/json.ts";
+import type { KubeObject } from "../../../lib/objects.ts";
+import { kindKey } from "../objectmap.ts";
+import type { Resource } from "../store.ts";
+import { cachedAt, lastShown, type Shown, shownBy } from "./cached.ts";
+import { courseOf } from "./course.ts";
+import type { Recorded } from "./engines.ts";
+import type { Run } from "./runs.ts";
+import { concernOf, type Cut, cutSyncs, type NumberedRequest } from "./segment.ts";
+import type { Exchange, HookCall } from "./traffic.ts";
+import type { Request, Sync, Transcript } from "./transcript.ts";
+
+/** All that was recorded. */
+export interface Recording {
+  version: string;
+  controllers: ReadonlyMap<string, Recorded>;
+  hookCalls: readonly HookCall[];
+  /** What is served. */
+  resources: readonly Resource[];
+}
+
+/** What happened so shortly before a controller was deleted was not seen to its end: its Event, for one. */
+const ENDING_MS = 500;
+
+/**
+ * Returns the syncs of a run, in order, but for those that Metacontroller broke off because their controller was stopped.
+ *
+ * @throws {Error} if requests belong to no sync, or if a hook was shown what Metacontroller was not
+ */
+export function transcriptOf(recording: Recording, run: Run, of: string): Transcript {
+  const { version, controllers, hookCalls, resources } = recording;
+  const parts = [...controllers].map(([key, { traffic, object, endedAt = Infinity }]) => {
+    const calls = hookCalls.filter((call) => call.controller === key);
+    const asked = calls.filter(isCustomize);
+    const { cuts, left } = cutSyncs(traffic.requests, calls.filter((call) => !isCustomize(call)), concernOf(object));
+    if (left.length > 0) {
+      throw new Error(`Cannot make a transcript: ${left.length} requests of ${key} belong to no sync`);
+    }
+    const failed = failedIn(traffic.requests, cuts);
+    const isWhole = ({ call, isWhole }: Cut, i: number) =>
+      (isWhole || revisionOf(call) === revisionOf(cuts[i + 1]?.call)) && call.at < endedAt - ENDING_MS;
+    const whole = cuts.filter((cut, i) => isWhole(cut, i) && isOf(run, cut.call));
+    return { traffic, asked, failed, whole, ours: cuts.filter(({ call }) => isOf(run, call)) };
+  }).filter(({ ours }) => ours.length > 0);
+  const numbered = parts.flatMap(({ traffic, asked, failed, whole }) => {
+    const shown = shownBy(traffic.sightings);
+    return whole.map((cut) => ({
+      number: cut.call.number,
+      sync: { ...syncOf(cut, shown, asked, run, resources), ...(failed.has(cut) && { failed: true as const }) },
+    }));
+  });
+  const syncs = numbered.sort((a, b) => a.number - b.number).map(({ sync }) => sync);
+  const courses = parts.map(({ traffic, asked, failed, ours }) => {
+    const controller = controllerFor(shownBy(traffic.sightings), (ours[0] as Cut).call);
+    const kinds = kindsOf(controller, asked, resources);
+    return courseOf(run, { controller, kinds, sightings: traffic.sightings, cuts: ours, asked, failed });
+  });
+  return { header: { metacontroller: version, of, resources: resourcesFor(syncs, resources) }, syncs, courses };
+}
+
+/** Returns what the syncs speak of, and what their controllers name. */
+function resourcesFor(syncs: Sync[], resources: readonly Resource[]): Resource[] {
+  const used = new Set(syncs.flatMap(({ cached, parent, controller }) => [parent, ...cached, controller].map(kindKey)));
+  const named = new Set(syncs.flatMap(({ before, after }) => [...before, ...after].map(({ plural }) => plural)));
+  const rules = new Set(
+    syncs.flatMap(({ controller, customize }) => pluralsIn([controller["spec"], customize?.answer])),
+  );
+  return resources.filter((resource) =>
+    used.has(kindKey(resource)) || named.has(resource.plural) || rules.has(`${resource.apiVersion}/${resource.plural}`)
+  );
+}
+
+/** Syncs of the runs before and after go on meanwhile. */
+function isOf({ from, to, namespace }: Run, call: HookCall): boolean {
+  return call.number > from && call.number <= to && parentOf(call).metadata.namespace === namespace;
+}
+
+/** A sync that fails has an Event to its end, the first or one that counts; it comes before the parent is tried again. */
+function failedIn(requests: Exchange[], cuts: Cut[]): Set<Cut> {
+  const failed = new Set<Cut>();
+  for (const { number, path, answer } of requests) {
+    if (!/\/events(\/[^/]+)?$/.test(path) || answer?.["reason"] !== "SyncError") continue;
+    const { uid } = answer["involvedObject"] as { uid: string };
+    const last = cuts.findLast((cut) =>
+      !failed.has(cut) && parentOf(cut.call).metadata.uid === uid && (cut.after.at(-1) ?? cut.call).number < number
+    );
+    if (last) failed.add(last);
+  }
+  return failed;
+}
+
+function parentOf({ body }: HookCall): KubeObject {
+  return (body?.["parent"] ?? body?.["object"]) as KubeObject;
+}
+
+/** A controller that is stopped, or changed, breaks off the sync that it is at. */
+function revisionOf(call: HookCall | undefined): string | undefined {
+  return (call?.body?.["controller"] as KubeObject | undefined)?.metadata.resourceVersion;
+}
+
+function syncOf(cut: Cut, shown: Shown, asked: HookCall[], run: Run, resources: readonly Resource[]): Sync {
+  const { call } = cut;
+  const request = call.body ?? {};
+  const shownParent = parentOf(call);
+  const requested = new Map(objectsIn(request).map((object) => [object.metadata.uid ?? "", object]));
+  for (const [uid, object] of requested) checkShown(shown, cut, uid, object);
+  const written = cut.before.some(({ answer }) => answer && sameJson(answer, shownParent));
+  const parent = written ? lastShown(shown, cut, shownParent.metadata.uid ?? "") ?? shownParent : shownParent;
+  const { namespace } = run;
+  const among = (...groups: unknown[]) => {
+    const kinds = new Set(groups.flatMap((group) => Object.keys(group ?? {})));
+    return ({ metadata, ...object }: KubeObject) =>
+      kinds.has(kindKey(object)) && metadata.uid !== parent.metadata.uid && metadata.name !== "kube-root-ca.crt" &&
+      (metadata.namespace ?? namespace) === namespace;
+  };
+  const isChild = among(request["children"], request["attachments"]);
+  const isRelated = among(request["related"]);
+  const { objects, unsure } = cachedAt(shown, cut, requested, { isChild, isRelated }, parent);
+  const controller = controllerFor(shown, call);
+  const customize = customizeOf(shownParent, call, asked);
+  return {
+    ...{ controller, parent, cached: objects, ...(unsure.length > 0 && { unsure }), ...(customize && { customize }) },
+    before: cut.before.map((request) => withKind(request, resources)),
+    call: {
+      ...{ hook: call.path, request, status: call.status, answer: call.answer ?? {} },
+      ...(call.retryAfter !== undefined && { retryAfter: call.retryAfter }),
+    },
+    after: cut.after.map((request) => withKind(request, resources)),
+  };
+}
+
+/** Finds the state of the controller that a call was made for, as the API server showed it. */
+function controllerFor(shown: Shown, { body }: HookCall): KubeObject {
+  const { uid = "", name, resourceVersion } = (body?.["controller"] as KubeObject).metadata;
+  const found = shown.get(uid)?.find(({ object }) => object.metadata.resourceVersion === resourceVersion);
+  if (!found) throw new Error(`Cannot make a transcript: Metacontroller was not shown ${name}`);
+  return found.object;
+}
+
+/** All kinds that a controller watches. */
+function kindsOf({ spec }: KubeObject, asked: HookCall[], resources: readonly Resource[]): Set<string> {
+  const named = new Set(pluralsIn([spec, ...asked.map(({ answer }) => answer)]));
+  const watched = resources.filter(({ apiVersion, plural }) => named.has(`${apiVersion}/${plural}`));
+  return new Set(watched.map(kindKey));
+}
+
+/** An answer is remembered by uid and generation, so that it may be older than the sync. */
+function customizeOf({ metadata }: KubeObject, { number }: HookCall, asked: HookCall[]): Sync["customize"] {
+  const last = asked.findLast((call) => {
+    const parent = call.body?.["parent"] as KubeObject;
+    const { uid, generation } = parent.metadata;
+    return call.number < number && uid === metadata.uid && generation === metadata.generation && call.status === 200;
+  });
+  if (!last) return undefined;
+  const { resourceVersion } = (last.body?.["parent"] as KubeObject).metadata;
+  const isSame = resourceVersion === metadata.resourceVersion;
+  return { ...(isSame && { request: last.body ?? {} }), answer: last.answer ?? {} };
+}
+
+function checkShown(shown: Shown, { before, call }: Cut, uid: string, object: KubeObject): void {
+  const { resourceVersion } = object.metadata;
+  const known = [
+    ...(shown.get(uid) ?? []).map((sighting) => sighting.object),
+    ...before.flatMap(({ answer }) => answer?.metadata.uid === uid ? [answer] : []),
+  ].filter(({ metadata }) => metadata.resourceVersion === resourceVersion);
+  if (known.some((candidate) => sameJson(candidate, object))) return;
+  throw new Error(
+    `Cannot make a transcript: ${call.path} was shown ${object.kind} ${object.metadata.name} otherwise than Metacontroller`,
+  );
+}
+
+/** Returns the objects of a hook request but for the controller. */
+function objectsIn({ controller: _, ...request }: Json): KubeObject[] {
+  const found: KubeObject[] = [];
+  const search = (value: unknown): void => {
+    if (!isObject(value)) return;
+    if (isObject(value["metadata"]) && typeof value["kind"] === "string") found.push(value as KubeObject);
+    else Object.values(value).forEach(search);
+  };
+  search(request);
+  return found;
+}
+
+/** Answers of the API server to requests for built-in kinds do not always say their kind. */
+function withKind({ number: _, at: __, ...request }: NumberedRequest, resources: readonly Resource[]): Request {
+  const { answer, apiVersion, plural } = request;
+  if (!answer) return request;
+  const kind = resources.find((resource) => resource.apiVersion === apiVersion && resource.plural === plural)?.kind ??
+    "";
+  return { ...request, answer: { ...answer, apiVersion, kind } };
+}
+
+function pluralsIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(pluralsIn);
+  if (!isObject(value)) return [];
+  const { apiVersion, resource } = value;
+  return [
+    ...(typeof apiVersion === "string" && typeof resource === "string" ? [`${apiVersion}/${resource}`] : []),
+    ...Object.values(value).flatMap(pluralsIn),
+  ];
+}
+
+function isCustomize({ body }: HookCall): boolean {
+  return body !== undefined && Object.keys(body).every((key) => ["controller", "parent"].includes(key));
+}

@@ -1,0 +1,122 @@
+/** One process of the real Metacontroller for each controller, each behind a proxy: whose request it is is never in doubt. @module */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import type { Api } from "../../../kube/api.ts";
+import type { Credentials } from "../../../kube/credentials.ts";
+import { follow } from "../../../kube/watch.ts";
+import { type KubeObject, kubeObjectSchema } from "../../../lib/objects.ts";
+import { type StartedMetacontroller, startMetacontroller } from "../start.ts";
+import { type Counter, type Intercept, type Proxy, startApiProxy, type Traffic } from "./traffic.ts";
+
+/** What is known of one controller. */
+export interface Recorded {
+  /** As it was at first. */
+  object: KubeObject;
+  traffic: Traffic;
+  /** When it was deleted, in milliseconds since 1970. */
+  endedAt?: number;
+}
+
+export interface EnginesOptions {
+  binary: string;
+  api: Api;
+  credentials: Credentials;
+  /** Takes kubeconfigs and logs. */
+  folder: string;
+  count: Counter;
+  signal: AbortSignal;
+  progress: (line: string) => void;
+  intercept?: Intercept;
+}
+
+export interface Engines {
+  /** By `<kind>/<name>`: all controllers that there ever were. */
+  controllers: ReadonlyMap<string, Recorded>;
+  /** As the process says; "" before the first has started. */
+  version(): string;
+  stop(): Promise<void>;
+}
+
+/** Discovery is asked once a second otherwise, by every process; kinds are there before their controllers here. */
+const FLAGS = ["--discovery-interval=10s"];
+
+/** Begins to start a process for every controller that there is or that comes, and to end it when the controller goes. */
+export function startEngines(options: EnginesOptions): Engines {
+  const { api, signal, progress } = options;
+  const controllers = new Map<string, Recorded>();
+  const running = new Map<string, Promise<Running>>();
+  let version = "";
+
+  async function start(object: KubeObject): Promise<Running> {
+    const traffic: Traffic = { requests: [], sightings: [] };
+    controllers.set(keyOf(object), { object, traffic });
+    const proxy = await startApiProxy({
+      ...options,
+      traffic,
+      controller: { kind: object.kind, name: object.metadata.name },
+    });
+    const engine = await startOne(options, object, proxy.url);
+    version = engine.version;
+    return { engine, proxy };
+  }
+
+  for (const kind of ["CompositeController", "DecoratorController"]) {
+    const parse = (object: unknown) => kubeObjectSchema.safeParse({ ...object as object, kind }).data;
+    const path = `/apis/metacontroller.k8s.io/v1alpha1/${kind.toLowerCase()}s`;
+    const sink = {
+      observe(object: KubeObject) {
+        const uid = object.metadata.uid ?? "";
+        if (running.has(uid)) return;
+        const started = start({ ...object, apiVersion: "metacontroller.k8s.io/v1alpha1" });
+        started.catch((error) => progress(`Cannot record ${keyOf(object)}: ${error}`));
+        running.set(uid, started);
+      },
+      gone(uid: string) {
+        for (const recorded of controllers.values()) {
+          if (recorded.object.metadata.uid === uid) recorded.endedAt = Date.now();
+        }
+        running.get(uid)?.then(end).catch(() => {});
+      },
+      listed() {},
+    };
+    void follow(api, { path, parse }, sink, { log: () => {}, signal });
+  }
+  return {
+    controllers,
+    version: () => version,
+    stop: async () => void await Promise.allSettled([...running.values()].map(async (started) => end(await started))),
+  };
+}
+
+interface Running {
+  engine: StartedMetacontroller;
+  proxy: Proxy;
+}
+
+/** One worker, so that a request never belongs to another sync than the one before it. */
+function startOne({ binary, folder }: EnginesOptions, object: KubeObject, server: string) {
+  const name = `${object.kind}-${object.metadata.name}`;
+  mkdirSync(folder, { recursive: true });
+  const kubeconfig = join(folder, `${name}.kubeconfig`);
+  writeFileSync(
+    kubeconfig,
+    stringify({
+      ...{ apiVersion: "v1", kind: "Config", "current-context": "c" },
+      clusters: [{ name: "c", cluster: { server } }],
+      users: [{ name: "u", user: {} }],
+      contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    }),
+  );
+  const logFile = join(folder, `${name}.log`);
+  return startMetacontroller({ binary, kubeconfig, logFile, workers: 1, flags: FLAGS, progress: () => {} });
+}
+
+async function end({ engine, proxy }: Running): Promise<void> {
+  await engine.stop();
+  await proxy.stop();
+}
+
+function keyOf({ kind, metadata }: KubeObject): string {
+  return `${kind}/${metadata.name}`;
+}

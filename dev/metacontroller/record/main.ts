@@ -1,0 +1,80 @@
+/** `npm run record`: asks the real Metacontroller anew what the stand-in and the merge are held to. @module */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { recordMerges } from "./merges.ts";
+import { recordTranscripts } from "./transcripts.ts";
+
+const HELP = `Usage: METACONTROLLER=/path/to/metacontroller npm run record -- [transcripts] [merges] [options]
+
+Records what the real Metacontroller does, on a local cluster of its own that is gone afterwards. Unit tests hold the
+stand-in and lib/apply.ts to what is recorded.
+
+  transcripts  what it asks of hooks and of the API server in the scenario files and the engine tests (three minutes)
+  merges       what it makes of random children: observed, last applied and desired (some 200 a second)
+               Without either: both.
+
+  --cases N    how many children are merged (default 4000)
+  --keep N     how many of them are written to the file, the first ones (default 1700)
+  --seed N     what they are made from (default 1)
+  --out DIR    where the files go (default: test/dev/metacontroller/transcripts)
+  --help       this text
+`;
+
+const OUT = fileURLToPath(new URL("../../../test/dev/metacontroller/transcripts/", import.meta.url));
+
+function numberOf(name: string, text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 0) throw new RangeError(`Cannot use --${name} ${text}: not a number`);
+  return number;
+}
+
+async function record(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      cases: { type: "string", default: "4000" },
+      keep: { type: "string", default: "1700" },
+      seed: { type: "string", default: "1" },
+      out: { type: "string", default: OUT },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return void process.stdout.write(HELP);
+  const unknown = positionals.find((word) => !["transcripts", "merges"].includes(word));
+  if (unknown !== undefined) throw new RangeError(`Cannot record ${unknown}: there are transcripts and merges`);
+  const binary = process.env["METACONTROLLER"];
+  if (!binary) throw new RangeError("Cannot record: METACONTROLLER does not name the real Metacontroller");
+  const ending = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => ending.abort(new Error("Interrupted")));
+  }
+  const begin = Date.now();
+  const progress = (line: string) =>
+    void process.stdout.write(`${String(Math.round((Date.now() - begin) / 1000)).padStart(4)} s  ${line}\n`);
+  const write = (name: string, text: string) => {
+    mkdirSync(values.out, { recursive: true });
+    writeFileSync(join(values.out, name), text);
+    progress(`${name}: ${Math.ceil(text.length / 1000)} kB`);
+  };
+  const world = { binary, progress, signal: ending.signal, write };
+  const wants = (what: string) => positionals.length === 0 || positionals.includes(what);
+  if (wants("transcripts")) await recordTranscripts(world);
+  if (wants("merges")) {
+    const [cases, keep, seed] = [
+      numberOf("cases", values.cases),
+      numberOf("keep", values.keep),
+      numberOf("seed", values.seed),
+    ];
+    await recordMerges({ ...world, cases, keep, seed });
+  }
+}
+
+try {
+  await record();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,191 @@
+/** What was recorded of one run, as syncs, and its file: JSON lines in which every state of an object stands once. @module */
+import { canonicalJson, sameJson } from "../../../lib/apply.ts";
+import { isObject, type Json } from "../../../lib/json.ts";
+import type { KubeObject } from "../../../lib/objects.ts";
+import type { Resource } from "../store.ts";
+
+/** What the file says of itself. */
+export interface Header {
+  /** Version of the Metacontroller that was recorded. */
+  metacontroller: string;
+  /** What ran: a scenario file, or a file of tests. */
+  of: string;
+  /** Everything that is served, as far as the syncs need it. */
+  resources: Resource[];
+}
+
+export interface Refusal {
+  status: number;
+  reason: string;
+  message: string;
+}
+
+/** A request to the API server but for lists and watches. */
+export interface Request {
+  verb: "get" | "create" | "update" | "updateStatus" | "delete";
+  apiVersion: string;
+  plural: string;
+  namespace?: string;
+  name: string;
+  /** Of a delete its options, of a get none. */
+  body?: Json;
+  /** The object as it is then; undefined where no engine reads it. */
+  answer?: KubeObject;
+  refusal?: Refusal;
+}
+
+/** One sync of one parent. */
+export interface Sync {
+  /** As the API server showed it. */
+  controller: KubeObject;
+  /** The parent as it was cached. */
+  parent: KubeObject;
+  /** All other cached objects that may matter: children, what could become one, and related ones. */
+  cached: KubeObject[];
+  /** States of objects of which one was cached, or none (null): a watch event had just arrived. Newest first. */
+  unsure?: (KubeObject | null)[][];
+  /** What the customize hook last said of this parent and generation; the request if it was asked about this very state. */
+  customize?: { request?: Json; answer: Json };
+  /** Requests before the hook is called, and after. */
+  before: Request[];
+  call: { hook: string; request: Json; status: number; retryAfter?: string; answer: Json };
+  after: Request[];
+  /** Whether it failed: Metacontroller made an Event of it. */
+  failed?: true;
+}
+
+/** Something that happened to a controller; `at` in milliseconds. */
+export type Moment =
+  /** A watch or list showed an object, or that it is gone. */
+  | { at: number; shown: KubeObject; gone?: boolean }
+  /** A sync of the parent of this uid began that called a hook; `again`: it is to be tried again so many milliseconds later. */
+  | { at: number; called: string; again?: number };
+
+/** What a controller saw and did, in order. */
+export interface Course {
+  controller: KubeObject;
+  moments: Moment[];
+  /** Answers of the customize hook. */
+  customized: { uid: string; generation: number; answer: Json }[];
+}
+
+export interface Transcript {
+  header: Header;
+  syncs: Sync[];
+  courses: Course[];
+}
+
+/** An object by its name in the file, by how it differs from another (a JSON merge patch), or as it is. */
+type Written = string | { like: string; but: Json } | { is: KubeObject };
+
+/** Writes a transcript: the header, syncs and courses, each after the states of objects that it is the first to name. */
+export function writeTranscript({ header, syncs, courses }: Transcript): string {
+  const lines: Json[] = [{ header }];
+  const book = createBook((line) => lines.push(line));
+  for (const sync of syncs) lines.push({ sync: mapObjects(sync, book.write) });
+  for (const course of courses) lines.push({ course: mapObjects(course, book.write) });
+  return `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`;
+}
+
+/** Reads what {@link writeTranscript} wrote. */
+export function readTranscript(text: string): Transcript {
+  const [{ header }, ...lines] = text.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const states = new Map<string, KubeObject>();
+  const stateOf = (written: Written): KubeObject => {
+    if (typeof written === "object" && "is" in written) return written.is;
+    const name = typeof written === "string" ? written : written.like;
+    const state = states.get(name);
+    if (!state) throw new RangeError(`Cannot read transcript: nothing is said of ${name} before it is used`);
+    return typeof written === "string" ? state : patched(state, written.but) as KubeObject;
+  };
+  const syncs: Sync[] = [];
+  const courses: Course[] = [];
+  for (const line of lines) {
+    if (line.object) states.set(line.object, stateOf(line.state));
+    else if (line.sync) syncs.push(unmapObjects(line.sync, stateOf) as Sync);
+    else courses.push(unmapObjects(line.course, stateOf) as Course);
+  }
+  return { header, syncs, courses };
+}
+
+/** A name is kind, name and resourceVersion; `#n` follows where there is none, or where another state has that name. */
+function createBook(emit: (line: Json) => void) {
+  const states = new Map<string, KubeObject>();
+  const latest = new Map<string, string>();
+  const variants = new Map<string, string>();
+
+  function add(key: string, like: string | undefined, object: KubeObject): string {
+    const before = like === undefined ? undefined : states.get(like);
+    emit({ object: key, state: like && before ? shorter(like, before, object) : { is: object } });
+    states.set(key, object);
+    return key;
+  }
+
+  return {
+    write(object: KubeObject): Written {
+      const { uid, name, resourceVersion } = object.metadata;
+      const title = `${object.kind}/${name}`;
+      const key = `${title}@${resourceVersion}`;
+      const known = resourceVersion === undefined ? undefined : states.get(key);
+      if (known && sameJson(known, object)) return key;
+      const family = resourceVersion === undefined ? title : uid ?? title;
+      const like = known ? key : latest.get(family);
+      if (!known && resourceVersion !== undefined) {
+        latest.set(family, key);
+        return add(key, like, object);
+      }
+      const text = canonicalJson(object);
+      const variant = variants.get(text) ?? add(`${known ? key : title}#${variants.size + 1}`, like, object);
+      variants.set(text, variant);
+      if (!known) latest.set(family, variant);
+      return variant;
+    },
+  };
+}
+
+function shorter(like: string, known: KubeObject, object: KubeObject): Written {
+  const but = difference(known, object);
+  return sameJson(patched(known, but), object) ? { like, but } : { is: object };
+}
+
+/** Returns a JSON merge patch; it cannot say every change: null is a value too. */
+function difference(from: Json, to: Json): Json {
+  const gone = Object.keys(from).filter((key) => !Object.hasOwn(to, key)).map((key) => [key, null]);
+  const changed = Object.entries(to).filter(([key, value]) => !sameJson(from[key], value)).map(([key, value]) => {
+    const old = from[key];
+    return [key, isObject(old) && isObject(value) ? difference(old, value) : value];
+  });
+  return Object.fromEntries([...gone, ...changed]);
+}
+
+function patched(from: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const result: Json = { ...isObject(from) ? from : {} };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else result[key] = patched(result[key], value);
+  }
+  return result;
+}
+
+const MARK = "$";
+
+/** Replaces every whole object, observed or desired. */
+function mapObjects(value: unknown, write: (object: KubeObject) => Written): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapObjects(item, write));
+  if (!isObject(value)) return value;
+  if (isWhole(value)) return { [MARK]: write(value) };
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, mapObjects(field, write)]));
+}
+
+function unmapObjects(value: unknown, stateOf: (written: Written) => KubeObject): unknown {
+  if (Array.isArray(value)) return value.map((item) => unmapObjects(item, stateOf));
+  if (!isObject(value)) return value;
+  if (Object.hasOwn(value, MARK)) return stateOf(value[MARK] as Written);
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, unmapObjects(field, stateOf)]));
+}
+
+function isWhole(value: Json): value is KubeObject {
+  const metadata = value["metadata"];
+  return typeof value["kind"] === "string" && isObject(metadata) && typeof metadata["name"] === "string";
+}
