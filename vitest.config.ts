@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import process from "node:process";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const CORE = ["hooks", "lib", "api", "claims", "diagnosis"].map((folder) => `test/${folder}/**/*.test.ts`);
 const CLUSTER = ["test/{integration,clients}/**/*.test.ts"];
@@ -23,11 +24,21 @@ function seedOf(): number {
   if (given !== undefined) return Number(given);
   if (isSoak) return randomInt(2 ** 31);
   try {
-    const hash = execFileSync("git", ["rev-parse", "HEAD"], { cwd: import.meta.dirname, stdio: "pipe" });
+    const hash = execFileSync("git", ["rev-parse", "HEAD"], { cwd: new URL(".", import.meta.url), stdio: "pipe" });
     return Number.parseInt(hash.toString().slice(0, 7), 16);
   } catch {
     // Not a checkout.
     return 1;
+  }
+}
+
+/** Files that take a minute or more, so that none of them is begun last, with nothing left to run beside it. */
+const SLOW = /\/(breakage|scenario|checklist-\w+|errors|obstacles|router-idle|why|readme|quiet|races)\.test\.ts$/;
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => Number(SLOW.test(b.moduleId)) - Number(SLOW.test(a.moduleId)));
   }
 }
 
@@ -60,6 +71,7 @@ const SOAK_PROJECTS = [
 export default defineConfig({
   test: {
     provide: { seed: seedOf(), isSoak },
+    sequence: { sequencer: SlowFirst },
     reporters: [
       isSoak ? "verbose" : "default",
       "./test/report.ts",

@@ -120,6 +120,12 @@ test("only the runtime's edge names Deno or process", () => {
   expect(naming.filter((file) => !/^(keeper|kube|replay|router|runtime)\//.test(file))).toEqual(["lib/serve.ts"]);
 });
 
+test("random tests begin with the seed of the run", () => {
+  const tests = globSync("test/**/*.ts", { cwd: ROOT });
+  const own = tests.filter((file) => imports(file).some(({ specifier }) => specifier === "fast-check"));
+  expect(own).toEqual(["test/properties.ts"]);
+});
+
 test("no file of ours is over 250 lines", () => {
   const folders =
     "{api,bench,claims,cli,diagnosis,lib,hooks,keeper,kube,mcp,replay,router,runtime,sdk,testing,tools,dev,test}";

@@ -60,6 +60,7 @@ export async function startMetacontroller(options: MetacontrollerOptions): Promi
   const child = spawn(command ?? "", args, { stdio: ["ignore", log, log], detached, env });
   closeSync(log);
   if (detached) child.unref();
+  else endWithThis(child);
   progress(kind === "real" ? `starting Metacontroller (${binary})` : "starting the stand-in for Metacontroller");
   const output = () => readFileSync(logFile).subarray(start).toString("utf8");
   try {
@@ -70,6 +71,13 @@ export async function startMetacontroller(options: MetacontrollerOptions): Promi
   }
   const version = kind === "real" ? /"version":\s*"([^"]*)"/.exec(output())?.[1] ?? "unknown" : ownVersion();
   return { kind, version, pid: child.pid ?? 0, stop: () => end(child) };
+}
+
+/** Whoever is interrupted ends without stopping it. */
+function endWithThis(child: ChildProcess): void {
+  const kill = () => child.kill("SIGTERM");
+  process.once("exit", kill);
+  child.once("exit", () => process.off("exit", kill));
 }
 
 /** The defaults, 5 requests and 10 at once, would make every trial a trial of the limiter. */

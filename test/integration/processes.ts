@@ -15,11 +15,17 @@ export interface Child {
   kill(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
+/** A run that is interrupted ends without its teardown. */
+const running = new Set<ChildProcess>();
+process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+
 /** Runs a script of this repository with the Node that runs the tests; output goes to `<logs>/<name>.log`. */
 export function startChild(name: string, args: string[], logs: string): Child {
   const output = openSync(join(logs, `${name}.log`), "a");
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", output, output] });
   if (child.pid === undefined) throw new Error(`Cannot start ${name}: ${args.join(" ")}`);
+  running.add(child);
+  child.once("exit", () => running.delete(child));
   const kill = (signal: "SIGTERM" | "SIGKILL") => ended(child, signal);
   return { pid: child.pid, kill, stop: () => kill("SIGTERM") };
 }
