@@ -13,6 +13,7 @@ import { aPoolRequest } from "../poolcalls.ts";
 import { send } from "../runtime/servers.ts";
 import { aChild, aReadyPod, aRequest, aSandbox } from "../sandboxes.ts";
 import { makeTempFolder } from "../tempfolder.ts";
+import { until } from "../eventually.ts";
 
 const LOCAL = ["--host", "127.0.0.1", "--port", "0", "--log-level", "error"];
 const SYNC = { body: JSON.stringify(aRequest(aSandbox(), [aReadyPod()])) };
@@ -163,9 +164,7 @@ describe("several hooks in one process", () => {
       running.on("response", (answer) => resolve(answer.statusCode ?? 0))
     );
     running.write(SYNC.body.slice(0, 10));
-    await vi.waitUntil(async () =>
-      (await send(port, "GET", "/metrics")).text.includes('in_flight{hook="forgetful"} 1')
-    );
+    await until(async () => (await send(port, "GET", "/metrics")).text.includes('in_flight{hook="forgetful"} 1'));
     const stopped = server.stop();
     for (const path of ["/readyz", "/forgetful/readyz"]) {
       const { status, text } = await send(port, "GET", path);

@@ -1,5 +1,5 @@
 /** The keeper as a process on an API server in memory: its probes, its Lease and the loss of it, and its flags. @module */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { ApiRequest } from "../../kube/api.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
@@ -10,10 +10,10 @@ import { type MainProcess, startMain } from "../mainprocess.ts";
 import { send } from "../runtime/servers.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";
+import { until } from "../eventually.ts";
 
 const LEASE = "/apis/coordination.k8s.io/v1/namespaces/system/leases/hookbox-keeper";
 const PAST = "2026-11-21T11:00:00Z";
-const until = (holds: () => unknown) => vi.waitUntil(holds, { timeout: 30_000, interval: 5 });
 
 const isLease = ({ path }: ApiRequest) => path.includes("/leases");
 /** What the keeper has changed, or tried to: Leases and what the API server only has to try out aside. */
@@ -78,7 +78,7 @@ test("as the leader it acts, counts and answers its probes; SIGTERM ends it with
     expect(metrics).toContain(`hookbox_keeper_requests_total{${counted}}`);
   }
   expect(metrics).toMatch(/\nagent_sandbox_claim_creation_total|\nhookbox_pool_[a-z_]+\{/);
-  await until(known);
+  await until(() => known() !== undefined);
   expect([known(), unknown()], "labels of domains that --allowed-label-domains has or lacks").toEqual([
     expect.stringContaining("EnvVarsInjectionRejected"),
     undefined,
@@ -146,7 +146,7 @@ test("without election there is no Lease, and claims may have no Events; a keepe
   await until(() => !api.get(CLAIM) && !api.get(SANDBOX));
   expect(await keeper.get("/readyz")).toBe("not ready");
   listed.resolve(undefined);
-  await vi.waitUntil(async () => await keeper.get("/readyz") === "ok");
+  await until(async () => await keeper.get("/readyz") === "ok");
   expect(await keeper.stop()).toBe(0);
   expect(api.requests.filter(isLease)).toEqual([]);
   expect(writes(api).filter(({ method }) => method !== "DELETE")).toEqual([]);

@@ -1,5 +1,5 @@
 /** The router as a process with its real flags: what they limit and turn off, when it is ready, and its end. @module */
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { request } from "node:https";
 import type { IncomingMessage } from "node:http";
 import { freePorts } from "../../dev/cluster/ports.ts";
@@ -105,7 +105,7 @@ describe("router/main.ts", () => {
     const [port = 0, side = 0] = await freePorts(2);
     const sides = ["--health-probe-bind-address", `:${side}`, "--metrics-bind-address", `:${side}`];
     const flags = ["--kubeconfig", kubeconfig, "--port", `${port}`, ...OPEN, "--allow-loopback-pod-ip"];
-    const args = ["router/main.ts", ...flags, ...sides, ...tlsFlags(), "--shutdown-delay", "1500ms"];
+    const args = ["router/main.ts", ...flags, ...sides, ...tlsFlags(), "--shutdown-delay", "4s"];
     const router = await startMain("node", args, "Listening");
     expect(await statusOf(side, "/readyz", {})).toBe(503);
     await expect(statusOf(port, "/healthz", {})).rejects.toThrow("ECONNREFUSED");
@@ -116,7 +116,7 @@ describe("router/main.ts", () => {
     const tlsPort = Number(router.said("Serving with TLS")[0]?.["port"]);
     const running = [await open(port, { path: "/x", headers }), await openTLS(tlsPort, headers)];
     const stopped = router.stop();
-    await vi.waitUntil(async () => await statusOf(side, "/readyz", {}) === 503, { interval: 5 });
+    await until(async () => await statusOf(side, "/readyz", {}) === 503);
     expect(await statusOf(port, "/healthz", {}), "others have yet to hear of it").toBe(200);
     await expect.poll(() => statusOf(port, "/healthz", {}).catch(({ code }) => code), { timeout: 20_000 }).toBe(
       "ECONNREFUSED",
