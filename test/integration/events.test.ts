@@ -4,16 +4,19 @@ import { type Loose, makeNamespace, type Namespace } from "./namespace.ts";
 import { aClaim, aPool, aTemplate, untilFull, untilReady } from "./pools.ts";
 import { until } from "./kubectl.ts";
 
-/** Reads what the keeper has told in the namespace, oldest first, as `Type Reason kind/name: note`. */
-async function told(ns: Namespace): Promise<string[]> {
+/** Reads what the keeper has told of one kind in the namespace, oldest first, as `Type Reason kind/name: note`. */
+async function told(ns: Namespace, kind: string): Promise<string[]> {
   const { items } = JSON.parse(await ns.kubectl("get", "events.events.k8s.io", "-o", "json"));
   return (items as Loose[])
-    .filter(({ reportingController }) => /^sandbox\w*-controller$/.test(reportingController))
+    .filter(({ reportingController, regarding }) =>
+      /^sandbox\w*-controller$/.test(reportingController) && regarding.kind === kind
+    )
     .sort((a, b) => a.eventTime < b.eventTime ? -1 : 1)
     .map(({ type, reason, regarding, note }) => `${type} ${reason} ${regarding.kind}/${regarding.name}: ${note}`);
 }
 
-const untilTold = (ns: Namespace, count: number) => until(() => told(ns), (lines) => lines.length >= count);
+const untilTold = (ns: Namespace, kind: string, count: number) =>
+  until(() => told(ns, kind), (lines) => lines.length >= count);
 
 test("claims have one Event each for what they were given, and two for their expiry", async () => {
   const ns = await makeNamespace();
@@ -22,13 +25,13 @@ test("claims have one Event each for what they were given, and two for their exp
   await ns.apply(aClaim("warm", "p"));
   const { status } = await untilReady(ns, "warm");
   const adopted = `Normal SandboxAdopted SandboxClaim/warm: Adopted warm pool Sandbox "${status.sandbox.name}"`;
-  expect(await untilTold(ns, 1)).toEqual([adopted]);
+  expect(await untilTold(ns, "SandboxClaim", 1)).toEqual([adopted]);
   await ns.apply(aClaim("cold", "p", { env: [{ name: "WHO", value: "me" }] }));
   await untilReady(ns, "cold");
   const lifecycle = { shutdownTime: "2026-01-01T00:00:00Z", shutdownPolicy: "Delete" };
   await ns.patch("sandboxclaim", "cold", { spec: { lifecycle } });
   await ns.until("sandboxclaim", "cold", (claim) => claim === undefined);
-  expect((await untilTold(ns, 4)).sort()).toEqual([
+  expect((await untilTold(ns, "SandboxClaim", 4)).sort()).toEqual([
     "Normal ClaimExpired SandboxClaim/cold: Claim expired",
     "Normal ClaimExpired SandboxClaim/cold: Deleting Claim (ShutdownPolicy=Delete)",
     adopted,
@@ -39,11 +42,11 @@ test("claims have one Event each for what they were given, and two for their exp
 test("a pool without its template has a Warning, and a word when the template comes", async () => {
   const ns = await makeNamespace();
   await ns.apply(aPool("p", 1, "t"));
-  const [stuck] = await untilTold(ns, 1);
+  const [stuck] = await untilTold(ns, "SandboxWarmPool", 1);
   expect(stuck).toMatch(/^Warning WarmPoolNotProgressing SandboxWarmPool\/p: .*"t"/);
   await ns.apply(aTemplate("t"));
   await untilFull(ns, "p");
-  expect(await untilTold(ns, 2)).toEqual([
+  expect(await untilTold(ns, "SandboxWarmPool", 2)).toEqual([
     stuck,
     "Normal WarmPoolProgressing SandboxWarmPool/p: Warm pool is progressing again",
   ]);
