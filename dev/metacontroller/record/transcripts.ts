@@ -1,10 +1,11 @@
 /** Records the scenario files and the engine tests, and writes what the stand-in is held to. @module */
 import { transcriptOf } from "./build.ts";
-import { normalized } from "./normal.ts";
 import { type Run, runEngineTests, runScenarios } from "./runs.ts";
-import { servedIn } from "./served.ts";
-import { writeTranscript } from "./transcript.ts";
+import { type Transcript, writeTranscript } from "./transcript.ts";
 import { type RecordingOptions, startRecordingWorld } from "./world.ts";
+import { isObject, type Json } from "../../../lib/json.ts";
+import type { Resource } from "../store.ts";
+import type { Traffic } from "./traffic.ts";
 
 export interface Recorder extends Pick<RecordingOptions, "binary" | "progress" | "signal"> {
   /** Takes a file. */
@@ -36,4 +37,72 @@ export async function recordTranscripts({ binary, progress, signal, write }: Rec
   }
   const histories = runs.filter(({ history }) => history).map(({ name, history }) => [name, history]);
   write("histories.json", `${JSON.stringify(Object.fromEntries(histories), null, 1)}\n`);
+}
+
+const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+const HOOKS = /http:\/\/127\.0\.0\.1:\d+\/\d+\//g;
+
+/**
+ * Renames what is random. No engine reads anything out of these names, and they are renamed wherever they stand, so that
+ * what belonged together still does.
+ *
+ * @param fields whether `managedFields` stay: both engines pass them on as they are, and they take most of the room
+ */
+function normalized(transcript: Transcript, namespace: string, fields: boolean): Transcript {
+  const uids = new Map<string, string>();
+  const renamed = (uid: string) => {
+    const known = uids.get(uid) ?? `00000000-0000-4000-8000-${String(uids.size + 1).padStart(12, "0")}`;
+    uids.set(uid, known);
+    return known;
+  };
+  const text = JSON.stringify(fields ? transcript : withoutManagedFields(transcript))
+    .replaceAll(namespace, "run").replace(HOOKS, "http://hooks/").replace(UID, renamed);
+  return JSON.parse(text, (key, value) => key === "hook" ? String(value).replace(/^\/\d+/, "") : value);
+}
+
+function withoutManagedFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutManagedFields);
+  if (!isObject(value)) return value;
+  const { managedFields: _, ...rest } = value as Json;
+  return Object.fromEntries(Object.entries(rest).map(([key, field]) => [key, withoutManagedFields(field)]));
+}
+
+/** Aggregated discovery: apidiscovery.k8s.io/v2. */
+interface Discovery {
+  items: {
+    metadata: { name?: string };
+    versions: {
+      version: string;
+      resources: {
+        resource: string;
+        responseKind: { kind: string };
+        scope: string;
+        subresources?: { subresource: string }[];
+      }[];
+    }[];
+  }[];
+}
+
+/** Returns every resource that any answer named. */
+function servedIn(traffics: Traffic[]): Resource[] {
+  const found = new Map<string, Resource>();
+  for (const { path, answer } of traffics.flatMap(({ requests }) => requests)) {
+    if (path !== "/api" && path !== "/apis" || answer?.["kind"] !== "APIGroupDiscoveryList") continue;
+    for (const { metadata, versions } of (answer as unknown as Discovery).items) {
+      for (const { version, resources } of versions) {
+        const apiVersion = metadata.name ? `${metadata.name}/${version}` : version;
+        for (const { resource: plural, responseKind: { kind }, scope, subresources = [] } of resources) {
+          const hasStatus = subresources.some(({ subresource }) => subresource === "status");
+          found.set(`${apiVersion}/${plural}`, {
+            apiVersion,
+            kind,
+            plural,
+            namespaced: scope === "Namespaced",
+            hasStatus,
+          });
+        }
+      }
+    }
+  }
+  return [...found.values()];
 }
