@@ -1,7 +1,7 @@
 /**
- * `npm test` is four projects. What needs no cluster comes first: `core`, pure functions, and `unit`. Then what needs one: `cluster`,
- * several files at a time, and `node`, whose containers run on one real node, two files at a time. `npm run soak` is
- * what searches and what lasts, in its long form, with a seed of its own. @module
+ * `npm test` is four projects. What needs no cluster comes first: `core`, pure functions, and `unit`. Then what needs
+ * one: `cluster`, several files at a time, and `node`, whose containers run on one real node, two files at a time.
+ * `npm run soak` is what searches and what lasts, in its long form, with a seed of its own. @module
  */
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";

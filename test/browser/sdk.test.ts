@@ -46,7 +46,6 @@ async function inPage<T>({ page, ns }: App, work: Work<T>): Promise<T> {
   })()`) as T;
 }
 
-// Nothing runs on simulated nodes.
 describe.runIf(hasRealNode)("the SDK in a browser", () => {
   beforeAll(async () => {
     [chromium, bundle] = await Promise.all([findChromium(say), bundleSDK()]);

@@ -62,7 +62,6 @@ async function startSandbox(): Promise<{ ns: Namespace; url: string }> {
   return { ns, url: `${url}/s/${ns.name}/shell/8080/.hookbox/terminal` };
 }
 
-// Nothing runs on simulated nodes.
 describe.runIf(hasRealNode)("the terminal page", () => {
   beforeAll(async () => {
     chromium = await findChromium(say);

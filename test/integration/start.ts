@@ -1,6 +1,7 @@
 /**
- * Starts what tests share, in the process that runs them all. `METACONTROLLER` names a real binary, otherwise the stand-in runs;
- * `HOOKBOX_TEST_NODES` says `real`, which fails where there can be none, `simulated`, or `auto`, the default. @module
+ * Starts what tests share, in the process that runs them all. `METACONTROLLER` names a real binary, otherwise the
+ * stand-in runs; `HOOKBOX_TEST_NODES` says `real`, which fails where there can be none, `simulated`, or `auto`, the
+ * default. @module
  */
 import { execFile } from "node:child_process";
 import { globSync, mkdirSync, writeFileSync } from "node:fs";

@@ -64,7 +64,6 @@ function blocksOf(page: string): string[] {
   return fences.flatMap((text) => text.split(/\n\n(?=\$ )/).map((block) => block.trimEnd()));
 }
 
-// Nothing runs on simulated nodes.
 describe.runIf(hasRealNode)("the transcript", () => {
   beforeAll(needsRuntime, 600_000);
 

@@ -33,7 +33,6 @@ test("install: the API server finds the CRDs and controllers of this checkout un
   expect(tried.stdout).toMatch(/^namespace\/hookbox-system created \(dry run\)$/m);
 });
 
-// Nothing runs on simulated nodes.
 describe.runIf(hasRealNode)("on a real node", () => {
   beforeAll(needsRuntime, 600_000);
 

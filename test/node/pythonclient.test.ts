@@ -27,7 +27,6 @@ const SERVING = {
   }],
 };
 
-// Nothing runs on simulated nodes.
 describe.runIf(hasRealNode)("inside a sandbox", () => {
   beforeAll(needsRuntime, 600_000);
 

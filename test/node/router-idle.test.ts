@@ -51,7 +51,6 @@ async function untilSuspended({ ns }: Stage, name: string): Promise<Loose> {
   return JSON.parse(routers(sandbox, "suspended") ?? "null");
 }
 
-// Nothing runs on simulated nodes.
 describe.runIf(hasRealNode)("an idle sandbox", () => {
   beforeAll(needsRuntime, 600_000);
 

@@ -124,7 +124,7 @@ describe.runIf(hasRealNode)("through the router", () => {
       process.stdout.write(
         `router-streams: MB more: router, runtime; router before a slow reader; router, runtime: ${shown}\n`,
       );
-      // Chunks that await the collector took 30 at most, and may take more: when they are collected is the runtime's affair. A router that did not hold the sender back kept 110 and more.
+      // Chunks that await the collector took 30 at most; a router that did not hold the sender back kept 110 and more.
       for (const growth of growths) expect(growth).toBeLessThan(90 * MEGABYTE);
     },
   );

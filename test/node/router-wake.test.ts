@@ -14,7 +14,6 @@ import { hasRealNode } from "../integration/suite.ts";
 const SANDBOXES = inject("isSoak") ? 100 : 30;
 const EACH = 10;
 
-// Nothing runs on simulated nodes.
 describe.runIf(hasRealNode)("waking many at once", () => {
   test(`${SANDBOXES * EACH} requests wake ${SANDBOXES} Sandboxes once each, and all get their answer`, {
     timeout: 900_000,

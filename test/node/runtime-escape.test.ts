@@ -9,7 +9,6 @@ import { makeNamespace, sleeper } from "../integration/namespace.ts";
 import { COMMANDS, FILES, isReady, needsRuntime, SERVING } from "./runtimepods.ts";
 import { hasRealNode } from "../integration/suite.ts";
 
-// Nothing runs on simulated nodes.
 describe.runIf(hasRealNode)("the runtime in a Pod", () => {
   beforeAll(needsRuntime, 600_000);
 

@@ -6,7 +6,6 @@ import { FOR_CLAIM_ANNOTATION, WARM_POOL_LABEL } from "../../lib/keys.ts";
 import { controllerOf, type KubeObject } from "../../lib/objects.ts";
 import { FINAL_REASONS } from "../finalreasons.ts";
 import { findObject, objectsOf } from "../../testing/objects.ts";
-import { POOL } from "./acts.ts";
 import type { Notice } from "./weather.ts";
 
 /** The part of a claim's or a Sandbox's status that is judged. */
@@ -107,7 +106,7 @@ function finalRule(store: MemoryStore, say: Say): Notice {
     const { uid = "", name } = after.metadata;
     const ready = readyOf(after);
     const reason = ended.get(uid);
-    const pool = findObject(store, "SandboxWarmPool", POOL)?.metadata.uid;
+    const pool = objectsOf(store, "SandboxWarmPool")[0]?.metadata.uid;
     if (!firstPool.has(uid)) firstPool.set(uid, pool);
     if (reason === "WarmPoolNotFound" && pool !== firstPool.get(uid)) ended.delete(uid);
     else if (ready?.status === "True" && reason && !restarted.has(uid)) say(`claim ${name} is Ready after ${reason}`);
