@@ -4,14 +4,16 @@ import { cpus, totalmem, type } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { type BenchOptions, HELP, readOptions } from "./options.ts";
+import { type BenchOptions, HELP, PEER, readOptions } from "./options.ts";
 import { writeReport } from "./report/write.ts";
-import type { Report, Result } from "./result.ts";
+import { isFaulty, type Report, type Result } from "./result.ts";
 import { runShape } from "./run.ts";
 import { podsOf, type Shape } from "./shapes/shape.ts";
 import { openAttached } from "./stage/attached.ts";
-import { type Layout, LAYOUTS, PLAIN } from "./stage/layout.ts";
-import { openLocal } from "./stage/local.ts";
+import { hookboxControllers } from "./stage/hookbox.ts";
+import { LAYOUTS, PLAIN } from "./stage/layout.ts";
+import { type Controllers, openLocal } from "./stage/local.ts";
+import { peerControllers } from "./stage/peer.ts";
 import type { Stage } from "./stage/stage.ts";
 
 const THIS = fileURLToPath(new URL("../", import.meta.url));
@@ -23,20 +25,19 @@ interface Implementation {
 }
 
 function implementationsOf(options: BenchOptions): Implementation[] {
-  const { kubeconfig, context, processes, hookURLs, name, against } = options;
+  const { kubeconfig, context, processes, hookURLs, name, against, peer } = options;
   if (kubeconfig !== undefined) {
     return [{
       name,
       open: (_shape, _say, signal) => openAttached({ kubeconfig, context, processes, hookURLs }, signal),
     }];
   }
-  const local = (name: string, checkout: string, layout: Layout): Implementation => ({
+  const local = (name: string, controllers: Controllers): Implementation => ({
     name,
     open: (shape, say, signal) => {
       const profiles = options.profile ? resolve(options.out, `profiles-${shape.name}-${name}`) : undefined;
       return openLocal({
-        checkout,
-        layout,
+        controllers,
         nodes: shape.asks === "commands" || shape.asks === "sdk" ? "real" : "simulated",
         runtime: shape.asks === "sdk",
         pods: podsOf(shape),
@@ -48,8 +49,11 @@ function implementationsOf(options: BenchOptions): Implementation[] {
   const layouts = options.layouts.map((key) => ({ key, layout: LAYOUTS[key] ?? PLAIN }));
   const named = (key: string) => layouts.length > 1 ? key : name;
   return [
-    ...layouts.map(({ key, layout }) => local(named(key), THIS, layout)),
-    ...(against === undefined ? [] : [local("against", resolve(against), layouts[0]?.layout ?? PLAIN)]),
+    ...layouts.map(({ key, layout }) => local(named(key), hookboxControllers(THIS, layout))),
+    ...(against === undefined
+      ? []
+      : [local("against", hookboxControllers(resolve(against), layouts[0]?.layout ?? PLAIN))]),
+    ...(peer === undefined ? [] : [local(PEER, peerControllers(peer.binary, peer.crds))]),
   ];
 }
 
@@ -66,9 +70,11 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report
         signal.throwIfAborted();
         process.stderr.write(`${shape.name}, ${name}, round ${round} of ${options.rounds}\n`);
         const stage = await open(shape, say, signal);
-        engine = stage.engine;
+        engine = stage.engine ?? engine;
         try {
-          results.push(await runShape(shape, stage, { implementation: name, round, say, signal }));
+          results.push(
+            await runShape(shape, stage, { implementation: name, round, isPeer: name === PEER, say, signal }),
+          );
         } finally {
           await stage.close();
         }
@@ -76,7 +82,13 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report
     }
   }
   const machine = { cores: cpus().length, memoryMiB: Math.round(totalmem() / 2 ** 20), system: type() };
-  return { time: new Date().toISOString(), machine, ...(engine === undefined ? {} : { engine }), results };
+  return {
+    time: new Date().toISOString(),
+    machine,
+    ...(engine === undefined ? {} : { engine }),
+    ...(options.peer === undefined ? {} : { peer: PEER }),
+    results,
+  };
 }
 
 const abort = new AbortController();
@@ -92,7 +104,7 @@ try {
     const report = await bench(options, abort.signal);
     process.stdout.write(writeReport(options.out, report));
     process.stderr.write(`The report is in ${join(options.out, "report.md")}.\n`);
-    if (report.results.some(({ violations }) => violations.length > 0)) process.exitCode = 1;
+    if (isFaulty(report)) process.exitCode = 1;
   }
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

@@ -2,8 +2,11 @@
 import { parseArgs } from "node:util";
 import type { Watched } from "./measure/processes.ts";
 import { type Shape, type Sweep, varied } from "./shapes/shape.ts";
-import { SHAPES, SWEEPS } from "./shapes/shapes.ts";
+import { GROUPS, SHAPES, SWEEPS } from "./shapes/shapes.ts";
 import { LAYOUTS } from "./stage/layout.ts";
+
+/** What the report calls the peer. */
+export const PEER = "peer";
 
 export interface BenchOptions {
   /** The shapes to run, sweeps spread out into their sizes. */
@@ -13,6 +16,8 @@ export interface BenchOptions {
   layouts: string[];
   /** Another checkout, run in turns with this one; undefined: this one alone. */
   against: string | undefined;
+  /** The peer, run in turns as well: its controller, and the folder of its CRDs. */
+  peer: { binary: string; crds: string } | undefined;
   /** A cluster that exists, in place of our own. */
   kubeconfig: string | undefined;
   context: string | undefined;
@@ -31,6 +36,8 @@ const OPTIONS = {
   rounds: { type: "string", default: "1" },
   layout: { type: "string", multiple: true, default: [] as string[] },
   against: { type: "string" },
+  peer: { type: "string" },
+  "peer-crds": { type: "string" },
   kubeconfig: { type: "string" },
   context: { type: "string" },
   name: { type: "string", default: "this" },
@@ -67,9 +74,14 @@ Metacontroller; else the stand-in), and ends them.
 Shapes:
 ${SHAPES.map(({ name, about }) => `  ${name.padEnd(WIDTH)}${about}${sizes(name)}`).join("\n")}
 
+Several shapes by one name:
+${Object.entries(GROUPS).map(([name, { about }]) => `  ${name.padEnd(WIDTH)}${about}`).join("\n")}
+
 Options:
   --rounds N           how often each shape is run (default 1)
   --against DIR        another checkout of hookbox, its packages installed, run in turns with this one
+  --peer PATH          the controller of kubernetes-sigs/agent-sandbox, a binary, run in turns with hookbox
+  --peer-crds DIR      the YAML files of its CRDs
   --layout NAME        how hookbox is laid out over processes; may be given often, and then they are run in turns:
 ${Object.entries(LAYOUTS).map(([name, { about }]) => `                       ${name.padEnd(14)}${about}`).join("\n")}
   --kubeconfig F       a cluster that runs an implementation already; nothing is started
@@ -100,17 +112,23 @@ export function readOptions(args: string[]): BenchOptions {
   if (values.against !== undefined && values.kubeconfig !== undefined) {
     throw new RangeError("Cannot compare with --against on a cluster of --kubeconfig: run each by itself");
   }
+  const peer = peerOf(values.peer, values["peer-crds"]);
+  if (peer !== undefined && values.kubeconfig !== undefined) {
+    throw new RangeError("Cannot run the peer of --peer on a cluster of --kubeconfig: it gets clusters of its own");
+  }
+  if (peer !== undefined && values.name === PEER) throw new RangeError(`Cannot call hookbox "${PEER}" beside the peer`);
   const unknown = values.layout.find((name) => !Object.hasOwn(LAYOUTS, name));
   if (unknown !== undefined) {
     throw new RangeError(`Cannot use layout "${unknown}": there are ${Object.keys(LAYOUTS).join(", ")}`);
   }
   return {
-    shapes: positionals.flatMap((name) => sizesOf(name)).map((shape) =>
+    shapes: positionals.flatMap((name) => GROUPS[name]?.shapes ?? [name]).flatMap(sizesOf).map((shape) =>
       changes.reduce((changed, { parameter, value }) => varied(changed, parameter, value), shape)
     ),
     rounds: number(values.rounds, "rounds"),
     layouts: values.layout.length > 0 ? values.layout : Object.keys(LAYOUTS).slice(0, 1),
     against: values.against,
+    peer,
     kubeconfig: values.kubeconfig,
     context: values.context,
     name: values.name,
@@ -122,9 +140,19 @@ export function readOptions(args: string[]): BenchOptions {
   };
 }
 
+function peerOf(binary: string | undefined, crds: string | undefined): BenchOptions["peer"] {
+  if (binary === undefined && crds === undefined) return undefined;
+  if (binary === undefined) throw new RangeError("Cannot use --peer-crds without --peer: name the peer's controller");
+  if (crds === undefined) throw new RangeError("Cannot use --peer without --peer-crds: name the folder of its CRDs");
+  return { binary, crds };
+}
+
 function sizesOf(name: string): Shape[] {
   const shape = SHAPES.find((known) => known.name === name);
-  if (!shape) throw new RangeError(`Cannot run shape "${name}": there are ${SHAPES.map((s) => s.name).join(", ")}`);
+  if (!shape) {
+    const known = [...SHAPES.map((s) => s.name), ...Object.keys(GROUPS)];
+    throw new RangeError(`Cannot run shape "${name}": there are ${known.join(", ")}`);
+  }
   const sweep = SWEEPS[name];
   return sweep ? sweep.values.map((value) => varied(shape, sweep.parameter, value)) : [shape];
 }

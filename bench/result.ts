@@ -45,7 +45,7 @@ export interface HookUse {
 /** One run of a shape by one implementation. */
 export interface Result {
   shape: string;
-  /** What was measured: `this`, `against`, or a name that the command line gave. */
+  /** What was measured: `this`, `against`, `peer`, or a name that the command line gave. */
   implementation: string;
   /** From 1. */
   round: number;
@@ -74,5 +74,12 @@ export interface Report {
   machine: { cores: number; memoryMiB: number; system: string };
   /** `Metacontroller 4.17.2` or `the stand-in for Metacontroller 0.1.0`; undefined where the cluster is not ours. */
   engine?: string;
+  /** Which implementation is the peer that the others are compared with; undefined where none was run. */
+  peer?: string;
   results: Result[];
+}
+
+/** Tells whether hookbox did what must never happen; what the peer does is only reported. */
+export function isFaulty({ results, peer }: Pick<Report, "results" | "peer">): boolean {
+  return results.some(({ implementation, violations }) => implementation !== peer && violations.length > 0);
 }

@@ -23,15 +23,17 @@ const RUNS: Record<Shape["asks"], (arena: Arena, shape: Shape) => Promise<Outcom
 export interface Turn {
   implementation: string;
   round: number;
+  /** Whether it is the peer that ran: it has no budget, and what it cannot do is a violation, no end of the bench. */
+  isPeer: boolean;
   say: (line: string) => void;
   signal: AbortSignal;
 }
 
-/** Runs a shape. @throws if it cannot begin */
+/** Runs a shape. @throws if it cannot begin, unless it is the peer's turn */
 export async function runShape(
   shape: Shape,
   stage: Stage,
-  { implementation, round, say, signal }: Turn,
+  { implementation, round, isPeer, say, signal }: Turn,
 ): Promise<Result> {
   const ending = new AbortController();
   const used = Promise.withResolvers<Usage>();
@@ -47,12 +49,17 @@ export async function runShape(
       return value;
     },
   };
+  const turn = { shape: shape.name, implementation, round, parameters: parametersOf(shape) };
   try {
     const outcome = await RUNS[shape.asks](arena, shape);
     const { memory, ...usage } = await used.promise;
-    const turn = { shape: shape.name, implementation, round, parameters: parametersOf(shape) };
     const result = { ...turn, ...usage, ...outcome, ...(shape.followsMemory ? { memory } : {}) };
-    return { ...result, violations: [...result.violations, ...budgetFaults(shape.budget, result)] };
+    const overspent = isPeer ? [] : budgetFaults(shape.budget, result);
+    return { ...result, violations: [...result.violations, ...overspent] };
+  } catch (error) {
+    if (!isPeer || signal.aborted) throw error;
+    const none = { samples: [], figures: {}, requests: [], processes: [], hooks: [] };
+    return { ...turn, ...none, seconds: 0, asked: shape.count, violations: [(error as Error).message] };
   } finally {
     ending.abort();
   }

@@ -6,9 +6,11 @@ export interface Cost {
   /** Requests that change something. */
   writes: number | undefined;
   reads: number | undefined;
-  /** Milliseconds of our processes. */
+  /** Milliseconds of its own processes. */
   cpu: number | undefined;
-  /** MiB: the most of each of our processes, added up. */
+  /** Milliseconds of the cluster's: neither its own nor the load's. */
+  clusterCPU: number | undefined;
+  /** MiB: the most of each of its own processes, added up. */
   memory: number | undefined;
 }
 
@@ -16,22 +18,25 @@ const WRITES = ["create", "update", "patch", "apply", "delete", "deletecollectio
 const READS = ["get", "list", "watch"];
 /** The load, and what runs Pods in any cluster. */
 const OTHERS = ["load", "kube-apiserver", "kube-scheduler", "kwok", "kubelet", "kube-controller-manager", "kubectl"];
-const OURS = ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool", "hooks", "engine", "engine 2", "keeper"];
+const HOOKS = ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool", "hooks"];
+const OURS = [...HOOKS, "engine", "engine 2", "keeper", "binder", "peer"];
 
 /** Reads the cost out of a row. A request whose client is not known counts: it may be anyone's. */
 export function costOf({ requests, processes }: Pick<Row, "requests" | "processes">): Cost {
   const ours = processes.filter(({ name }) => isOurs(name));
+  const cluster = processes.filter(({ name }) => !isOurs(name) && name !== "load");
   const asked = (verbs: string[]) =>
     sumOf(requests, (request) => isCounted(request) && verbs.includes(request.verb) ? request.perObject : 0);
   return {
     writes: asked(WRITES),
     reads: asked(READS),
     cpu: sumOf(ours, ({ cpuMsPerObject }) => cpuMsPerObject),
+    clusterCPU: sumOf(cluster, ({ cpuMsPerObject }) => cpuMsPerObject),
     memory: sumOf(ours, ({ peakMiB }) => peakMiB),
   };
 }
 
-/** Whether a process of this name is part of hookbox: a hook, the engine or the keeper. */
+/** Whether a process of this name is part of the implementation: a hook, the engine, the keeper; or the peer. */
 export function isOurs(name: string): boolean {
   return OURS.includes(name);
 }

@@ -1,18 +1,20 @@
 /** A report in Markdown, for someone who was not there. Pure. @module */
 import type { Report } from "../result.ts";
 import { combine, type Row } from "./combine.ts";
+import { compareWithPeer, describeComparison } from "./comparison.ts";
 import { type Cost, costOf } from "./cost.ts";
 import { describeShape, titleOf } from "./details.ts";
 import { distinct } from "./runs.ts";
 import { type Column, escapeMarkdown, figure, table } from "./table.ts";
 
-/** Writes the whole report: what is compared, then each shape in detail, then violations. */
+/** Writes the whole report: hookbox beside the peer, what is compared, then each shape in detail, then violations. */
 export function renderMarkdown(report: Report): string {
   const rows = combine(report.results);
   const shapes = distinct(rows.map(({ shape }) => shape));
   const parts = [
     headingOf(report),
-    overviewOf(rows),
+    ...(report.peer === undefined ? [] : [describeComparison(compareWithPeer(report.results, report.peer))]),
+    overviewOf(rows, report.peer),
     ...shapes.map((shape) => describeShape(rows.filter((row) => row.shape === shape))),
     violationsOf(rows),
   ];
@@ -54,10 +56,12 @@ function numberIn(key: keyof Cost | "perSecond" | "p50" | "p95" | "p99") {
   return (line: Line) => line.isRatio && line[key] === undefined ? "" : figure(line[key]);
 }
 
-function overviewOf(rows: readonly Row[]): string {
+function overviewOf(rows: readonly Row[], peer: string | undefined): string {
   const lines = distinct(rows.map(titleOf)).flatMap((title) => {
     const [first, ...others] = rows.filter((row) => titleOf(row) === title).map(lineOf);
-    return first ? [first, ...others.flatMap((other) => [other, ratioOf(first, other)])] : [];
+    return first
+      ? [first, ...others.flatMap((line) => line.implementation === peer ? [line] : [line, ratioOf(first, line)])]
+      : [];
   });
   return `${table(lines, OVERVIEW)}\n${notesOn(rows, lines).map((note) => `- ${note}\n`).join("")}`;
 }
@@ -76,7 +80,7 @@ function ratioOf(one: Line, other: Line): Line {
     return value === undefined || !base ? undefined : value / base;
   };
   const implementation = `${one.implementation} ÷ ${other.implementation}`;
-  const words = { shape: one.shape, implementation, ready: "", violations: "", isRatio: true };
+  const words = { shape: one.shape, implementation, ready: "", violations: "", isRatio: true, clusterCPU: undefined };
   const times = { perSecond: by("perSecond"), p50: by("p50"), p95: undefined, p99: by("p99") };
   return { ...words, ...times, writes: by("writes"), reads: undefined, cpu: by("cpu"), memory: undefined };
 }
@@ -90,7 +94,7 @@ function notesOn(rows: readonly Row[], lines: readonly Line[]): string[] {
     "Writes (create, update, patch, delete) and reads (get, list, watch) are requests to the API server for each " +
     "object asked for, without those of the load, kube-scheduler, kube-controller-manager and the nodes.",
     "CPU time is for each object asked for. CPU and memory are those of the hooks, the engine that applies their " +
-    "answers, and the keeper, together; of memory it is the most that was seen.",
+    "answers, and the keeper, together, or the peer's; of memory it is the most that was seen.",
     ...(rounds > 1
       ? [
         `Up to ${rounds} rounds: percentiles are of all rounds together, per second is the median of the rounds, and ` +

@@ -41,6 +41,14 @@ export const SHAPES: readonly Shape[] = [
   { ...CLAIMS, name: "claims-stream-100", about: "claims at 20/s on a pool of 100", replicas: 100 },
   {
     ...CLAIMS,
+    name: "claims-stream-50",
+    about: "100 claims at 4/s on a pool of 50",
+    count: 100,
+    replicas: 50,
+    arrivals: rate(4),
+  },
+  {
+    ...CLAIMS,
     name: "claims-cold",
     about: "100 claims at once on a pool of 1",
     count: 100,
@@ -144,6 +152,22 @@ export const SHAPES: readonly Shape[] = [
     budget: { writes: 13.5, reads: 12 },
   },
 ];
+
+/** Names for several shapes at once. */
+export const GROUPS: Readonly<Record<string, { about: string; shapes: readonly string[] }>> = {
+  comparison: {
+    about: "the seven that hookbox is compared with the peer by, warm and cold claims and bare Sandboxes",
+    shapes: [
+      "claims-burst",
+      "claims-stream",
+      "claims-stream-100",
+      "claims-stream-50",
+      "claims-cold",
+      "sandboxes-burst",
+      "sandboxes-stream",
+    ],
+  },
+};
 
 export const SWEEPS: Readonly<Record<string, Sweep>> = {
   "by-members": { parameter: "replicas", values: [30, 100, 300, 1000] },

@@ -1,4 +1,4 @@
-/** A stage of our own: a fresh local cluster, and the hooks, the engine and the keeper of one checkout. @module */
+/** A stage of our own: a fresh local cluster, and the controllers of one implementation. @module */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,21 +7,37 @@ import { PODS_PER_NODE } from "../../dev/cluster/kwokconfig.ts";
 import { endGently, type ProcessRecord } from "../../dev/cluster/processes.ts";
 import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { readRecord } from "../../dev/cluster/state.ts";
-import type { StartedMetacontroller } from "../../dev/metacontroller/start.ts";
 import { commandRunner } from "../load/command.ts";
 import { prepareAudit } from "../measure/audit.ts";
-import { startProfiler } from "../measure/profiles.ts";
+import type { Watched } from "../measure/processes.ts";
+import { type Profiler, startProfiler } from "../measure/profiles.ts";
 import { connectLoad, loadProcess } from "../load/connection.ts";
 import { SandboxClient } from "../../sdk/client.ts";
-import { startEngines } from "./engines.ts";
-import { partOf, startHooks, startKeeper } from "./hooks.ts";
-import type { Layout } from "./layout.ts";
 import type { Stage } from "./stage.ts";
 
+/** What the controllers of an implementation are started on. */
+export interface Ground {
+  cluster: Cluster;
+  /** Has a folder `logs`. */
+  folder: string;
+  /** Takes the processes as they start, so that they are ended whatever happens. */
+  started: ProcessRecord[];
+  /** Takes what else has to be done at the end; the last comes first. */
+  stops: (() => Promise<unknown>)[];
+  signal: AbortSignal;
+  profiler: Profiler | undefined;
+}
+
+/** An implementation of the API: what the API server has to know, and what has to run. */
+export interface Controllers {
+  /** YAML or JSON texts. */
+  crds(): Promise<string[]>;
+  /** Starts it; `engines` are processes that are not in `started`, `engine` names what applies the hooks' answers. */
+  start(ground: Ground): Promise<{ hookURLs: string[]; engines: Watched[]; engine?: string }>;
+}
+
 export interface LocalOptions {
-  /** Root of the checkout whose hooks, controllers and keeper run; its packages have to be installed. */
-  checkout: string;
-  layout: Layout;
+  controllers: Controllers;
   nodes: "simulated" | "real";
   /** Brings the runtime's image onto the real node. */
   runtime: boolean;
@@ -37,7 +53,7 @@ const LEAST_NODES = 8;
 
 /** Starts everything; `close` ends it and removes what it wrote. */
 export async function openLocal(options: LocalOptions, signal: AbortSignal): Promise<Stage> {
-  const { checkout, nodes, say } = options;
+  const { controllers, nodes, say } = options;
   const folder = mkdtempSync(join(tmpdir(), "hookbox-bench-"));
   const ending = new AbortController();
   const started: ProcessRecord[] = [];
@@ -50,12 +66,11 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
     mkdirSync(join(folder, "logs"));
     const audit = prepareAudit(folder);
     const profiler = options.profiles === undefined ? undefined : await startProfiler(options.profiles);
-    const { localCRDs } = await partOf<typeof import("../../dev/crds.ts")>(checkout, "dev/crds.ts");
     const cluster = await startCluster({
       stateDir: join(folder, "cluster"),
       nodes,
       simulatedNodes: nodes === "simulated" ? LEAST_NODES + Math.ceil(options.pods / PODS_PER_NODE) : 0,
-      crds: localCRDs(),
+      crds: await controllers.crds(),
       apiServerArgs: [...audit.apiServerArgs, ...(profiler?.apiServerArgs ?? [])],
       signal,
     });
@@ -64,25 +79,26 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
     // Gently: a process that is killed writes no profile.
     stops.push(() => Promise.all(started.map(endGently)));
     const api = await connectLoad(cluster.kubeconfig, AbortSignal.any([signal, ending.signal]));
-    const start = { checkout, layout: options.layout, folder, started, signal, profiler };
-    const { urls: hookURLs, urlOf } = await startHooks(start);
-    const engines: StartedMetacontroller[] = [];
-    stops.push(() => Promise.all(engines.map((engine) => engine.stop())));
-    await startEngines(start, cluster, urlOf, engines);
-    startKeeper(start, cluster.kubeconfig);
-    const engine = engineName(engines);
-    say(`${engine}, ${nodes} nodes`);
+    const { hookURLs, engines, engine } = await controllers.start({
+      cluster,
+      folder,
+      started,
+      stops,
+      signal,
+      profiler,
+    });
+    say(`${engine ?? "no engine"}, ${nodes} nodes`);
     return {
       api,
       requests: audit.requests,
       hookURLs,
       processes: [
         ...started,
-        ...engines.map(({ pid }, index) => ({ name: index === 0 ? "engine" : `engine ${index + 1}`, pid })),
+        ...engines,
         ...clusterProcesses(cluster),
         loadProcess(),
       ],
-      engine,
+      ...(engine === undefined ? {} : { engine }),
       ...(nodes === "real" ? { command: commandRunner(cluster.kubeconfig) } : {}),
       ...(options.runtime ? { sdk: new SandboxClient({ kubeconfig: cluster.kubeconfig }) } : {}),
       ...(profiler ? { profile: () => profiler.take(cluster) } : {}),
@@ -92,10 +108,6 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
     await close();
     throw error;
   }
-}
-
-function engineName([engine]: StartedMetacontroller[]): string {
-  return `${engine?.kind === "real" ? "Metacontroller" : "the stand-in for Metacontroller"} ${engine?.version}`;
 }
 
 function clusterProcesses({ stateDir }: Cluster) {

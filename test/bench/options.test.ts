@@ -34,9 +34,29 @@ test.for([
   { args: ["fill", "--count", "x"], message: 'Cannot use --count "x": it is not a number of at least 0' },
   { args: ["fill", "--process", "a"], message: 'Cannot account for process "a": write it as NAME=PID' },
   { args: ["fill", "--layout", "bun"], message: 'Cannot use layout "bun": there are node, deno, together, ' },
+  { args: ["fill", "--peer", "p"], message: "Cannot use --peer without --peer-crds: name the folder of its CRDs" },
+  { args: ["fill", "--peer-crds", "d"], message: "Cannot use --peer-crds without --peer: name the peer's controller" },
+  { args: ["fill", "--peer", "p", "--peer-crds", "d", "--kubeconfig", "f"], message: "Cannot run the peer of --peer" },
+  { args: ["fill", "--peer", "p", "--peer-crds", "d", "--name", "peer"], message: 'Cannot call hookbox "peer"' },
   { args: ["fill", "--against", "d", "--kubeconfig", "f"], message: "Cannot compare with --against" },
 ])("readOptions() refuses $args", ({ args, message }) => {
   expect(() => readOptions(args)).toThrow(message);
+});
+
+test("readOptions() takes the peer beside another checkout, and is without one unless told", () => {
+  const { peer, against } = readOptions(["fill", "--against", "a", "--peer", "p", "--peer-crds", "d"]);
+  expect({ peer, against }).toEqual({ peer: { binary: "p", crds: "d" }, against: "a" });
+  expect(readOptions(["fill"]).peer).toBeUndefined();
+});
+
+test("readOptions() takes a name for several shapes", () => {
+  const names = readOptions(["fill", "comparison"]).shapes.map(({ name }) => name);
+  expect(names).toEqual([
+    "fill",
+    ...["claims-burst", "claims-stream", "claims-stream-100", "claims-stream-50", "claims-cold"],
+    ...["sandboxes-burst", "sandboxes-stream"],
+  ]);
+  expect(HELP).toContain("  comparison ");
 });
 
 test("objects are dealt out over pools, and pools over namespaces", () => {

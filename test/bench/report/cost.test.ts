@@ -34,8 +34,9 @@ test.for([
   expect(costOf({ requests, processes: [] })).toMatchObject({ writes: count, reads: count });
 });
 
-test("costOf() adds up CPU and the peaks of memory of our processes alone", () => {
-  const names = ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool", "engine", "keeper", "etcd", "load"];
+test("costOf() adds up CPU and the peaks of memory of the implementation's processes alone", () => {
+  const hooks = ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool"];
+  const names = [...hooks, "engine", "keeper", "peer", "etcd", "kube-apiserver", "load"];
   const processes = names.map((name, index) => ({
     name,
     cpuSeconds: 0,
@@ -43,7 +44,11 @@ test("costOf() adds up CPU and the peaks of memory of our processes alone", () =
     rssMiB: 0,
     peakMiB: 2 * 10 ** index,
   }));
-  expect(costOf({ requests: [], processes })).toMatchObject({ cpu: 111_111, memory: 222_222 });
+  expect(costOf({ requests: [], processes })).toMatchObject({
+    cpu: 1_111_111,
+    clusterCPU: 110_000_000,
+    memory: 2_222_222,
+  });
 });
 
 test("costOf() tells what was not measured from what cost nothing", () => {
@@ -51,6 +56,7 @@ test("costOf() tells what was not measured from what cost nothing", () => {
     writes: undefined,
     reads: undefined,
     cpu: undefined,
+    clusterCPU: undefined,
     memory: undefined,
   });
 });

@@ -1,6 +1,6 @@
 /** Two runs to compare, and what takes the tables of a report apart. @module */
 import { renderMarkdown } from "../../../bench/report/markdown.ts";
-import type { Result } from "../../../bench/result.ts";
+import type { Report, Result } from "../../../bench/result.ts";
 import { aReport, aRequest, aResult, frozen } from "./results.ts";
 
 const PROCESSES = [
@@ -25,7 +25,12 @@ export const SLOWER: Partial<Result> = {
 
 /** Renders results, and takes the tables apart: rows of cells, without the rule. */
 export function tablesOf(...results: Partial<Result>[]): string[][][] {
-  const blocks = renderMarkdown(frozen(aReport(results.map(aResult)))).split("\n\n");
+  return tablesIn(aReport(results.map(aResult)));
+}
+
+/** Takes the tables of a report apart. */
+export function tablesIn(report: Report): string[][][] {
+  const blocks = renderMarkdown(frozen(report)).split("\n\n");
   return blocks.filter((block) => block.startsWith("| ")).map((block) =>
     block.trim().split("\n").filter((_, index) => index !== 1).map((line) =>
       line.slice(2, -2).split(" | ").map((cell) => cell.trim())
