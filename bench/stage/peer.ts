@@ -1,5 +1,5 @@
 /** The peer: the Go controller of kubernetes-sigs/agent-sandbox, a binary that is run and measured, no more. @module */
-import { accessSync, constants, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { untilAnswering } from "../../dev/answering.ts";
 import { definitionsIn } from "../../dev/cluster/crds.ts";
@@ -15,11 +15,14 @@ const FLAGS = ["--extensions", "--leader-elect=false", "--enable-webhook=false"]
  *
  * @param binary path of the controller
  * @param folder where its CRDs are, as YAML
- * @throws {Error} if the controller is not there to be run; {@link RangeError} if the folder holds no CRDs
+ * @throws {RangeError} if the controller is no program, or if the folder holds no CRDs
  */
 export function peerControllers(binary: string, folder: string): Controllers {
   const command = resolve(binary);
-  accessSync(command, constants.X_OK);
+  const stat = statSync(command, { throwIfNoEntry: false });
+  if (!stat?.isFile() || (stat.mode & 0o111) === 0) {
+    throw new RangeError(`Cannot run the peer: ${command} is no program`);
+  }
   const crds = readPeerCRDs(folder);
   return {
     crds: () => Promise.resolve(crds),
@@ -45,7 +48,7 @@ export function peerControllers(binary: string, folder: string): Controllers {
 
 /** Reads the CRDs of a folder, without conversion: the webhook that would do it does not run. */
 export function readPeerCRDs(folder: string): string[] {
-  const files = readdirSync(folder).filter((file) => file.endsWith(".yaml")).sort();
+  const files = (existsSync(folder) ? readdirSync(folder) : []).filter((file) => file.endsWith(".yaml")).sort();
   const definitions = definitionsIn(files.map((file) => readFileSync(join(folder, file), "utf8")));
   if (definitions.length === 0) throw new RangeError(`Cannot run the peer: there are no CRDs in ${folder}`);
   return definitions.map((definition) => {

@@ -93,14 +93,15 @@ test("a report with a peer gives the spread of several rounds, each with its lik
 test("compareWithPeer() compares each size and each implementation of hookbox with the peer's of that size", () => {
   const sizes = [30, 100].flatMap((replicas) => {
     const parameters = { count: 2, replicas };
-    return [OURS, { ...OURS, implementation: "against" }, PEERS].map((one) => aResult({ ...one, parameters }));
+    const peer = { ...PEERS, samples: [{ at: 0, ms: replicas }] };
+    return [OURS, { ...OURS, implementation: "against" }, peer].map((one) => aResult({ ...one, parameters }));
   });
   const compared = compareWithPeer(frozen(sizes), "peer");
   expect(compared.map(({ size, implementation, figures }) => [size, implementation, figures.p50.peer])).toEqual([
-    ["replicas 30", "this", 200],
-    ["replicas 30", "against", 200],
-    ["replicas 100", "this", 200],
-    ["replicas 100", "against", 200],
+    ["replicas 30", "this", 30],
+    ["replicas 30", "against", 30],
+    ["replicas 100", "this", 100],
+    ["replicas 100", "against", 100],
   ]);
   const rows = comparisonOf(...sizes.slice(0, 3));
   expect(rows.map(([first]) => first)).toEqual(["shape", "claims, this", "claims, against"]);
