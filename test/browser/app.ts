@@ -8,7 +8,7 @@ import { listenOn } from "../../lib/ports.ts";
 export const ROUTER = "/router";
 
 const PAGE = `<!doctype html><title>app</title><link rel="icon" href="data:,">
-<script type="module">globalThis.hookbox = await import("/sdk.js");</script>`;
+<script>globalThis.loaded = import("/sdk.js").then((sdk) => { globalThis.hookbox = sdk; });</script>`;
 
 /** Bundles the SDK for browsers. @returns code by file name; `sdk.js` is the entry */
 export async function bundleSDK(): Promise<Map<string, string>> {

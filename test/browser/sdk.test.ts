@@ -28,7 +28,8 @@ async function openApp(): Promise<App> {
   const { origin, asked } = await serveApp(bundle, router.url);
   const page = await (await startChromium(chromium)).newPage();
   await page.goto(origin);
-  await page.waitForFunction(() => "hookbox" in globalThis);
+  // Not until a frame is drawn that shows it: a page nobody looks at may draw none.
+  await page.evaluate("loaded");
   await ns.until("sandbox", "box", isReady);
   return { ns, page, asked };
 }
