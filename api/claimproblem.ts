@@ -1,6 +1,6 @@
 /**
  * What keeps a claim from being given a Sandbox: as a verdict, and as the annotation by which the keeper tells the claim
- * hook of it. The keeper writes and removes it, the hook reads it, nobody else touches it. @module
+ * hook of it, or the binder where the API server refuses a Sandbox. The keeper removes it, the hook reads it. @module
  */
 import * as z from "zod";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
@@ -15,6 +15,7 @@ const claimProblemSchema = z.object({
     "EnvVarsInjectionRejected",
     "VolumeClaimTemplatesError",
     "ReconcilerError",
+    "SandboxMissing",
   ]),
   message: z.string(),
 });
@@ -32,6 +33,12 @@ export function readClaimProblem(meta: ObjectMeta): ClaimProblem | undefined {
   if (text === undefined) return undefined;
   const { generation, ...problem } = parsed(text) ?? {};
   return generation === meta.generation ? (problem as ClaimProblem) : undefined;
+}
+
+/** Writes what the annotation of a claim says: JSON of {@link ClaimUnresolved}. */
+export function wordText({ metadata }: { metadata: ObjectMeta }, problem: ClaimProblem): string {
+  const word: ClaimUnresolved = { generation: metadata.generation ?? 0, ...problem };
+  return JSON.stringify(word);
 }
 
 function parsed(text: string): ClaimUnresolved | undefined {

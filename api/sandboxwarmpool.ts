@@ -28,8 +28,21 @@ const statusSchema = openObject({
     "Label selector that finds the pool's sandboxes, for the scale subresource.",
   ),
   sequence: z.int().min(0).optional().meta({
-    description: "Number of the newest sandbox seen so far: names count on from it and are never used twice.",
+    description: "Number of the newest sandbox made so far: names count on from it and are never used twice.",
     format: "int64",
+  }),
+  batches: z.array(
+    openObject({
+      first: z.int().min(0).meta({ description: "Number of its first sandbox.", format: "int64" }),
+      at: z.string().meta({ description: "When it was asked for.", format: "date-time" }),
+    }).describe("Sandboxes that were made together."),
+  ).optional().meta({
+    description: "The sandboxes made last, up to `sequence`, oldest first: what is not seen of them yet is on its way.",
+    "x-kubernetes-list-type": "atomic",
+  }),
+  lostAt: z.string().optional().meta({
+    description: "When the pool last lost a sandbox; only where refills wait for a while after that.",
+    format: "date-time",
   }),
   conditions: conditionsSchema("Ready, and Progressing with what keeps the pool from its size").optional(),
 });

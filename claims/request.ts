@@ -1,4 +1,4 @@
-/** What a claim asks for, against what its template allows: one verdict for the pool hook and the keeper. Pure. @module */
+/** What a claim asks for, against what its template allows: one verdict for binder and keeper. Pure. @module */
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";

@@ -1,4 +1,4 @@
-/** Turns this process into another one of hookbox': the keeper, the router, the runtime, the hooks. @module */
+/** Turns this process into another one of hookbox': the keeper, the binder, the router, the runtime, the hooks. @module */
 import process from "node:process";
 import { Command } from "commander";
 import type { World } from "./world.ts";

@@ -1,18 +1,18 @@
 /** Asks a cluster whether hookbox can work in it: the list of checks, and how they are shown. Changes nothing. @module */
 import type { Check, Diagnosis, Patient } from "./doctor/check.ts";
 import { checkControllers, checkMetacontroller } from "./doctor/engine.ts";
-import { checkKeeper, checkRouter } from "./doctor/processes.ts";
+import { checkBinder, checkKeeper, checkRouter } from "./doctor/processes.ts";
 import { checkRights, checkRuntimeClasses, checkStorage } from "./doctor/rights.ts";
-import { checkCRDs, checkPolicies, checkServer } from "./doctor/server.ts";
+import { checkCRDs, checkServer } from "./doctor/server.ts";
 import type { Paint } from "./terminal/paint.ts";
 
 const CHECKS: Check[] = [
   checkServer,
   checkCRDs,
-  checkPolicies,
   checkMetacontroller,
   checkControllers,
   checkKeeper,
+  checkBinder,
   checkRouter,
   checkRights,
   checkRuntimeClasses,

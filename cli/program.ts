@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { withCluster } from "./clusteroptions.ts";
+import { binderCommand } from "./commands/binder.ts";
 import { completeCommand, completionCommand } from "./commands/completion.ts";
 import { cpCommand } from "./commands/cp.ts";
 import { createCommand } from "./commands/create.ts";
@@ -42,6 +43,7 @@ const GROUPS: [heading: string, commands: MakeCommand[]][] = [
     manifestsCommand,
     serveCommand,
     keeperCommand,
+    binderCommand,
     routerCommand,
     runtimeCommand,
     replayCommand,

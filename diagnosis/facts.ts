@@ -32,6 +32,8 @@ export interface Facts {
   quotas?: QuotaFact[];
   storageClasses?: NamedFact[];
   nodes?: NodeFact[];
+  /** The binder's, which says whether anybody gives claims their Sandboxes. */
+  binder?: LeaseFact | null;
   /** What could not be read, and in whose words: `pods`, `forbidden: …`. */
   unreadable?: { what: string; message: string }[];
 }
@@ -50,6 +52,11 @@ export interface EventFact {
 
 export interface NamedFact {
   metadata: ObjectMeta;
+}
+
+/** A Lease; without a holder it was given back. */
+export interface LeaseFact extends NamedFact {
+  spec?: { holderIdentity?: string | null; renewTime?: string; leaseDurationSeconds?: number };
 }
 
 export interface VolumeClaimFact extends NamedFact {

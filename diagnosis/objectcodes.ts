@@ -52,8 +52,12 @@ export const OBJECT_CODES = {
     "Create the claim under another name, or delete that Sandbox.",
   ),
   SandboxLost: passing(
-    "The claim's Sandbox was deleted; the pool gives it another one.",
+    "The claim's Sandbox was deleted; the binder gives it another one.",
     "Wait for the next one; find out who deletes Sandboxes of claims.",
+  ),
+  BinderDown: passing(
+    "Nobody gives claims their Sandboxes: no binder holds its Lease.",
+    "Run hookbox keeper, which has a binder unless it is told --no-binder, or hookbox binder; if one runs, look at its log.",
   ),
   // What the API server refuses.
   QuotaExceeded: final(

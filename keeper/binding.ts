@@ -4,7 +4,6 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { findCondition } from "../lib/conditions.ts";
 import {
   ASSIGNED_AT_ANNOTATION,
-  CLAIM_BOUND_LABEL,
   CLIENT_REQUESTED_ANNOTATION,
   CREATED_BY_LABEL,
   FIRST_OBSERVED_ANNOTATION,
@@ -75,7 +74,7 @@ export function viewClaim(claim: SandboxClaim): ClaimView {
     pool: spec.warmPoolRef.name,
     createdBy: creatorOf(labels),
     sandbox: shown ?? annotations[SANDBOX_NAME_ANNOTATION],
-    isWaiting: !shown && labels[CLAIM_BOUND_LABEL] === undefined && metadata.deletionTimestamp === undefined,
+    isWaiting: !shown && metadata.deletionTimestamp === undefined,
     isReady: findCondition(status?.conditions, "Ready")?.status === "True",
     createdAt: timeOf(metadata.creationTimestamp),
     firstReadyAt: timeOf(annotations[FIRST_READY_ANNOTATION]),

@@ -1,11 +1,12 @@
 /** What keeps a claim from being served that no hook can see, and what to say of it. Pure. @module */
-import { type ClaimProblem, type ClaimUnresolved, readClaimProblem } from "../api/claimproblem.ts";
+import { type ClaimProblem, readClaimProblem, wordText } from "../api/claimproblem.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
-import { poolNotFound, templateNotFound } from "../claims/poolreference.ts";
+import { isCreationRefused, LATE_MS, NOT_SERVED, poolNotFound, templateNotFound } from "../claims/poolreference.ts";
 import { requestProblem } from "../claims/request.ts";
 import { sameJson } from "../lib/apply.ts";
-import { CLAIM_BOUND_LABEL, UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
+import { findCondition } from "../lib/conditions.ts";
+import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import type { Situation } from "./look.ts";
 
 /** What a claim refers to: its pool, and the template of that; undefined: does not exist. */
@@ -16,8 +17,7 @@ export interface Surroundings {
 
 /** Tells whether a claim still waits for a Sandbox. */
 export function isUnbound({ metadata, status }: SandboxClaim): boolean {
-  const isBound = metadata.labels?.[CLAIM_BOUND_LABEL] !== undefined || status?.sandbox?.name !== undefined;
-  return !isBound && metadata.deletionTimestamp === undefined;
+  return !status?.sandbox?.name && metadata.deletionTimestamp === undefined;
 }
 
 /**
@@ -49,7 +49,10 @@ export type Word = Situation & { problem?: ClaimProblem };
  * | being deleted | | any | none |
  * | bound | | there | goes |
  * | unbound | not known yet | any | none |
+ * | unbound | none | is the binder's: its Sandbox is refused | none |
+ * | unbound | none, and it is older than ten seconds | says so | none |
  * | unbound | none | there | goes |
+ * | unbound | none | none | comes at ten seconds: nobody serves the claim |
  * | unbound | some | says it, of this generation | none |
  * | unbound | some | says another, or of another generation | goes |
  * | unbound | some | none | comes, once that has lasted |
@@ -67,15 +70,24 @@ export function claimWord(
     : undefined;
   if (metadata.deletionTimestamp !== undefined) return undefined;
   if (!isUnbound(claim)) return goes;
-  const problem = problemOf(claim);
-  if (problem === "unknown") return undefined;
+  const found = problemOf(claim);
+  if (found === "unknown") return undefined;
+  if (!found && isCreationRefused(readClaimProblem(metadata))) return undefined;
+  const problem = found ?? (saysWhy(claim) ? undefined : NOT_SERVED);
   if (!problem) return goes;
   if (isAnnotated) return sameJson(readClaimProblem(metadata), problem) ? undefined : goes;
-  return { key: wordText(claim, problem), kind: "look", problem };
+  const notBefore = problem === NOT_SERVED ? { notBefore: waitsSince(claim) + LATE_MS } : {};
+  return { key: wordText(claim, problem), kind: "look", problem, ...notBefore };
 }
 
-/** Writes what the annotation says: JSON of {@link ClaimUnresolved}. */
-export function wordText({ metadata }: SandboxClaim, problem: ClaimProblem): string {
-  const word: ClaimUnresolved = { generation: metadata.generation ?? 0, ...problem };
-  return JSON.stringify(word);
+/** Tells whether the claim's own status says what is in the way: bad metadata, its expiry. */
+function saysWhy({ status }: SandboxClaim): boolean {
+  const ready = findCondition(status?.conditions, "Ready");
+  return ready !== undefined && ready.reason !== "SandboxMissing";
+}
+
+/** Since when a claim waits, in milliseconds since the epoch: from its creation, or from when it lost the Sandbox it had. */
+function waitsSince({ metadata, status }: SandboxClaim): number {
+  const lost = Date.parse(findCondition(status?.conditions, "Ready")?.lastTransitionTime ?? "");
+  return Math.max(Date.parse(metadata.creationTimestamp ?? "") || 0, lost || 0);
 }

@@ -1,6 +1,7 @@
 /** Leaves word on claims that cannot be served, and takes it back. Nothing is written of what has not lasted. @module */
-import type { ClaimProblem } from "../api/claimproblem.ts";
+import { type ClaimProblem, wordText } from "../api/claimproblem.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { NOT_SERVED } from "../claims/poolreference.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { sameJson } from "../lib/apply.ts";
@@ -8,7 +9,7 @@ import type { Clock } from "../lib/clock.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { kubeObjectSchema } from "../lib/objects.ts";
 import type { Api } from "../kube/api.ts";
-import { claimProblem, claimWord, isUnbound, type Surroundings, wordText } from "./claimproblem.ts";
+import { claimProblem, claimWord, isUnbound, type Surroundings } from "./claimproblem.ts";
 import type { Duty } from "./duty.ts";
 import type { Sink } from "../kube/watch.ts";
 import { findObject } from "./findobject.ts";
@@ -77,7 +78,7 @@ async function isStillSo(
   { api, domains }: ClaimProblemDutyOptions,
 ): Promise<boolean> {
   const surroundings = await surroundingsOf(claim, api);
-  if (!sameJson(claimProblem(claim, surroundings, domains), problem)) return false;
+  if (!sameJson(claimProblem(claim, surroundings, domains) ?? NOT_SERVED, problem)) return false;
   if (surroundings.template) return true;
   const name = claim.metadata.namespace ?? "";
   const namespace = await findObject(api, { resource: "namespaces", name }, kubeObjectSchema);

@@ -1,4 +1,5 @@
 /** Everything that the keeper does: which duties hang on which kind's watch. @module */
+import type { Binding } from "../binder/bind.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
@@ -29,6 +30,8 @@ export interface KeepOptions {
   reportFor(kind: string): Report;
   /** Further sinks, which see each object after the duties. */
   observers?: Partial<Sinks>;
+  /** The binder, if it runs in this process: it sees what the duties see. */
+  binding?: Binding | undefined;
   /** Waits of the looks at children; tests shorten them. */
   pace?: Pace;
   /** @default {systemClock} */
@@ -42,7 +45,7 @@ const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: c
 
 /** Watches all our kinds and does the duties for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
-  const { log, clock, labelDomains: domains, reportFor, observers = {}, onListed = () => {} } = options;
+  const { log, clock, labelDomains: domains, reportFor, observers = {}, binding } = options;
   const queue = <T extends { metadata: ObjectMeta }>(duty: Duty<T>): Sink<T> =>
     createQueue(duty, { log, ...(clock && { clock }) }, signal);
   const references = createReferences();
@@ -62,12 +65,21 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       queue(expiryDuty(api, claimReport, CLAIM_EXPIRY)),
       ...observers.sandboxclaims ?? [],
     ],
-    sandboxwarmpools: [references.pools.sink, ...observers.sandboxwarmpools ?? []],
+    sandboxwarmpools: [
+      ...binding ? [binding.sinks.sandboxwarmpools] : [],
+      references.pools.sink,
+      ...observers.sandboxwarmpools ?? [],
+    ],
     sandboxtemplates: [
+      ...binding ? [binding.sinks.sandboxtemplates] : [],
       references.templates.sink,
       queue(policyDuty({ api, ...options, report: reportFor("SandboxTemplate") })),
       ...observers.sandboxtemplates ?? [],
     ],
   };
-  await followAll(api, sinks, { log, signal, onListed });
+  const onListed = () => {
+    binding?.listed();
+    options.onListed?.();
+  };
+  await followAll(api, sinks, { log, signal, onListed }, binding?.sinks);
 }

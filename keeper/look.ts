@@ -39,6 +39,8 @@ export type Outcome = "problem" | "coming" | "whole" | "nothing";
 export interface Situation {
   key: string;
   kind: "look" | "leftover";
+  /** The first look is not before this, in milliseconds since the epoch. */
+  notBefore?: number;
 }
 
 /**
@@ -72,9 +74,10 @@ export function situationOf(sandbox: Sandbox, now: number): Situation | undefine
 }
 
 /** Returns the next look in this situation: the one already planned, else one once the state has settled. */
-export function plannedLook(before: Look | undefined, { key, kind }: Situation, now: number, pace: Pace): Look {
+export function plannedLook(before: Look | undefined, situation: Situation, now: number, pace: Pace): Look {
+  const { key, kind, notBefore = 0 } = situation;
   if (before?.situation === key) return before;
-  return { situation: key, at: kind === "leftover" ? now : now + pace.settle, wait: pace.settle };
+  return { situation: key, at: Math.max(notBefore, kind === "leftover" ? now : now + pace.settle), wait: pace.settle };
 }
 
 /** Returns the look after one that was just taken. */

@@ -1,5 +1,6 @@
 /** Counters of the keeper process, in Prometheus' text format. @module */
 import { Counter, Gauge, Registry } from "prom-client";
+import { type BinderMetrics, createBinderMetrics } from "../binder/metrics.ts";
 import type { ClaimView } from "./binding.ts";
 import { buildInfo } from "./buildinfo.ts";
 import { type ClaimMetrics, createClaimMetrics } from "./claimmetrics.ts";
@@ -20,6 +21,8 @@ export interface KeeperMetrics {
   actions: Counter<"action">;
   leading: Gauge;
   claims: ClaimMetrics;
+  /** Of the binder, if it runs in this process. */
+  binder: BinderMetrics;
   /** What gauges are made from at each scrape; undefined: this process does not lead, and they have no values. */
   inventory: Inventory | undefined;
   text(): Promise<string>;
@@ -52,6 +55,7 @@ export function createKeeperMetrics(): KeeperMetrics {
       registers,
     }),
     claims: createClaimMetrics(registers),
+    binder: createBinderMetrics(registers),
     inventory: undefined,
     text: () => registry.metrics(),
     contentType: registry.contentType,

@@ -1,7 +1,8 @@
 /** The keeper's command line. Reads nothing but its arguments. @module */
 import { parseArgs } from "node:util";
 import { DEFAULT_LABEL_DOMAINS } from "../claims/podmetadata.ts";
-import type { LogLevel } from "../lib/log.ts";
+import { BINDING_HELP, BINDING_OPTIONS, readBindingOptions, wholeNumber } from "../binder/options.ts";
+import { LOG_LEVELS, type LogLevel } from "../lib/log.ts";
 
 /** What the command line says; absent means that the environment decides. */
 export interface KeeperOptions {
@@ -10,6 +11,12 @@ export interface KeeperOptions {
   /** Namespace of the Lease. */
   namespace: string | undefined;
   leaderElection: boolean;
+  /** Whether the binder runs in this process, too; its Lease is its own. */
+  binder: boolean;
+  /** Claims that the binder serves at once. */
+  workers: number;
+  /** Longest time until the binder tells a pool of members that are missing, in milliseconds. */
+  refillDelayMs: number;
   /** False: claims have no Events. */
   claimEvents: boolean;
   leaseSeconds: number;
@@ -28,6 +35,8 @@ const OPTIONS = {
   namespace: { type: "string" },
   "no-leader-election": { type: "boolean", default: false },
   "lease-seconds": { type: "string", default: "15" },
+  "no-binder": { type: "boolean", default: false },
+  ...BINDING_OPTIONS,
   "disable-claim-events": { type: "boolean", default: false },
   port: { type: "string", default: "0" },
   host: { type: "string" },
@@ -39,7 +48,8 @@ const OPTIONS = {
 export const HELP = `Usage: keeper/main.ts [options]
 
 Does what a hook cannot: deletes Sandboxes and claims that have expired, finds out why children do not come into being
-and why claims are not served, and hands over what another controller has left.
+and why claims are not served, and hands over what another controller has left. Runs the binder, too, which gives claims
+their Sandboxes.
 
 Options:
   --kubeconfig F         which cluster (default: the one this Pod runs in)
@@ -48,7 +58,8 @@ Options:
                          or default where that does not exist)
   --no-leader-election   act at once, Lease or not: for a single keeper
   --lease-seconds S      how long others wait for a leader that is gone (default 15, at least 3)
-  --disable-claim-events record no Events of claims
+  --no-binder            leave it to another process to give claims their Sandboxes: binder/main.ts
+${BINDING_HELP}  --disable-claim-events record no Events of claims
   --port P               port for /healthz, /readyz and /metrics (default 0: none)
   --host H               address to listen on (default 0.0.0.0; with --kubeconfig 127.0.0.1)
   --log-level L          debug, info, warn or error (default info)
@@ -64,7 +75,7 @@ export function readOptions(args: string[]): KeeperOptions {
   if (context !== undefined && kubeconfig === undefined) {
     throw new RangeError(`Cannot use context "${context}": it needs --kubeconfig`);
   }
-  const logLevel = (["debug", "info", "warn", "error"] as const).find((level) => level === values["log-level"]);
+  const logLevel = LOG_LEVELS.find((level) => level === values["log-level"]);
   if (!logLevel) throw new RangeError(`Cannot log at level "${values["log-level"]}": use debug, info, warn or error`);
   return {
     kubeconfig,
@@ -76,13 +87,9 @@ export function readOptions(args: string[]): KeeperOptions {
     labelDomains: values["allowed-label-domains"].split(",").map((domain) => domain.trim()).filter(Boolean),
     leaderElection: !values["no-leader-election"],
     claimEvents: !values["disable-claim-events"],
+    binder: !values["no-binder"],
+    ...readBindingOptions(values),
     leaseSeconds: wholeNumber(values["lease-seconds"], "hold a Lease for seconds", 3, 3600),
     port: wholeNumber(values.port, "listen on port", 0, 65535),
   };
-}
-
-function wholeNumber(text: string, action: string, least: number, most: number): number {
-  const value = Number(text);
-  if (text.trim() !== "" && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new RangeError(`Cannot ${action} "${text}": it is not a whole number from ${least} to ${most}`);
 }

@@ -1,15 +1,15 @@
-/** The keeper as a whole: credentials, election, duties, health port. Does nothing until it is called. @module */
-import { randomUUID } from "node:crypto";
+/** The keeper as a whole: credentials, election, duties, health port, and the binder beside it. Does nothing until it is called. @module */
 import { hostname } from "node:os";
 import { createHealthApp } from "../lib/health.ts";
+import { bindingFor, serveClaims } from "../binder/run.ts";
 import { createLog, type Log } from "../lib/log.ts";
 import { serve, type Server } from "../lib/serve.ts";
-import { type Api, isOk, pathOf } from "../kube/api.ts";
 import type { Builders } from "./children.ts";
 import { connect } from "../kube/connection.ts";
-import { clusterCredentials, type Credentials } from "../kube/credentials.ts";
+import { clusterCredentials } from "../kube/credentials.ts";
+import { runElected } from "../kube/elected.ts";
+import type { Work } from "../kube/leader.ts";
 import { keep } from "./keep.ts";
-import { lead, type Work } from "./leader.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
 import type { KeeperOptions } from "./options.ts";
 import { createRecording, type Recording } from "./recording.ts";
@@ -19,8 +19,6 @@ import type { Report } from "./report.ts";
 /** Name of the Lease. */
 export const LEASE_NAME = "hookbox-keeper";
 const USER_AGENT = "hookbox-keeper";
-/** Where hookbox is installed unless somebody says otherwise. */
-const SYSTEM_NAMESPACE = "hookbox-system";
 
 /**
  * Runs the keeper until `signal` fires; then gives the Lease back and returns.
@@ -34,6 +32,7 @@ export async function runKeeper(
 ): Promise<void> {
   const log = createLog(options.logLevel);
   const credentials = await clusterCredentials(options);
+  const common = { ...options, credentials, log };
   const metrics = createKeeperMetrics();
   let isReady = true;
   const server = await serveHealth(options, metrics, () => isReady && !signal.aborted, log);
@@ -45,49 +44,22 @@ export async function runKeeper(
     const { labelDomains, claimEvents } = options;
     const recording = createRecording({ api, log, metrics, claimEvents, instance: hostname() }, leading);
     const reportFor = reporter(log, metrics, recording);
-    await keep(api, { builders, labelDomains, log, reportFor, observers: recording.sinks, onListed }, leading);
+    const observers = recording.sinks;
+    const binding = options.binder ? bindingFor(common, metrics.binder, leading) : undefined;
+    await Promise.all([
+      keep(api, { builders, labelDomains, log, reportFor, observers, binding, onListed }, leading),
+      ...(binding ? [serveClaims(binding, common, metrics.binder, leading)] : []),
+    ]);
     metrics.leading.set(0);
     isReady = true;
   };
   log("info", "Starting", { server: credentials.server, leaderElection: options.leaderElection });
   try {
-    if (options.leaderElection) await elect(options, credentials, metrics, log, work, signal);
-    else await work(signal);
+    await runElected({ ...common, name: LEASE_NAME, userAgent: USER_AGENT, onAnswer: counter(metrics) }, work, signal);
   } finally {
     await server?.stop();
   }
   log("info", "Stopped");
-}
-
-async function elect(
-  options: KeeperOptions,
-  credentials: Credentials,
-  metrics: KeeperMetrics,
-  log: Log,
-  work: Work,
-  signal: AbortSignal,
-): Promise<void> {
-  const { leaseSeconds: termSeconds, kubeconfig } = options;
-  const timeoutMs = (termSeconds * 1000) / 5;
-  const api = connect(credentials, {
-    signal: new AbortController().signal,
-    userAgent: USER_AGENT,
-    timeoutMs,
-    onAnswer: counter(metrics),
-  });
-  const namespace = options.namespace ?? (kubeconfig ? await localNamespace(api, log) : credentials.namespace);
-  if (!namespace) throw new Error("Cannot elect a leader: this Pod's namespace is unknown, pass --namespace");
-  // A Pod's name is its host name and outlives its containers: a restarted one need not wait for its own Lease.
-  const identity = kubeconfig ? `${hostname()}_${randomUUID()}` : hostname();
-  await lead({ api, log, namespace, name: LEASE_NAME, identity, termSeconds }, work, signal);
-}
-
-/** Outside the cluster hookbox may not be installed in it at all. */
-async function localNamespace(api: Api, log: Log): Promise<string> {
-  const answer = await api.send({ method: "GET", path: pathOf({ resource: "namespaces", name: SYSTEM_NAMESPACE }) });
-  const namespace = answer.status === 404 ? "default" : SYSTEM_NAMESPACE;
-  if (!isOk(answer)) log("info", `The Lease goes to namespace ${namespace}`, { [SYSTEM_NAMESPACE]: answer.status });
-  return namespace;
 }
 
 async function serveHealth(

@@ -16,6 +16,9 @@ export interface Sinks {
   sandboxtemplates: Sink<SandboxTemplate>[];
 }
 
+/** Sinks of what was observed, untouched by the parser: what is sent back must not have defaults that were never written. */
+export type RawSinks = { [Kind in "sandboxes" | "sandboxclaims"]?: Sinks[Kind][number] };
+
 export interface WatchesOptions {
   log: Log;
   signal: AbortSignal;
@@ -25,31 +28,60 @@ export interface WatchesOptions {
 
 type Schema<T> = { safeParse(object: unknown): { data?: T | undefined } };
 
-/** Watches every kind for its sinks until `signal` fires. */
-export async function followAll(api: Api, sinks: Sinks, { log, signal, onListed }: WatchesOptions): Promise<void> {
-  const unlisted = new Set<ObjectPath["resource"]>();
-  const watch = <T extends { metadata: ObjectMeta }>(resource: keyof Sinks, schema: Schema<T>, list: Sink<T>[]) => {
-    unlisted.add(resource);
+/** An object with what the parser made of it. */
+type Read<T> = { metadata: ObjectMeta; raw: T; read: T };
+
+/** Watches every kind for its sinks until `signal` fires. Claims are listed before Sandboxes: whoever looks for a claim's finds both. */
+export async function followAll(
+  api: Api,
+  sinks: Sinks,
+  { log, signal, onListed }: WatchesOptions,
+  raw: RawSinks = {},
+): Promise<void> {
+  const unlisted = new Set<ObjectPath["resource"]>([
+    "sandboxtemplates",
+    "sandboxwarmpools",
+    "sandboxclaims",
+    "sandboxes",
+  ]);
+  const claimsListed = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => claimsListed.resolve());
+  const watch = <T extends { metadata: ObjectMeta }>(
+    resource: keyof Sinks,
+    schema: Schema<T>,
+    list: Sink<T>[],
+    rawSink?: Sink<T>,
+  ) => {
     const onKindListed = () => {
+      if (resource === "sandboxclaims") claimsListed.resolve();
       if (unlisted.delete(resource) && unlisted.size === 0) onListed();
     };
-    const parse = (object: unknown) => schema.safeParse(object).data;
-    return follow(api, { path: pathOf({ resource }), parse }, fanOut(list, onKindListed), { log, signal });
+    const parse = (object: unknown): Read<T> | undefined => {
+      const read = schema.safeParse(object).data;
+      return read && { metadata: read.metadata, raw: object as T, read };
+    };
+    return follow(api, { path: pathOf({ resource }), parse }, fanOut(list, rawSink, onKindListed), { log, signal });
   };
   await Promise.all([
     watch("sandboxtemplates", sandboxTemplateSchema, sinks.sandboxtemplates),
     watch("sandboxwarmpools", sandboxWarmPoolSchema, sinks.sandboxwarmpools),
-    watch("sandboxclaims", sandboxClaimSchema, sinks.sandboxclaims),
-    watch("sandboxes", sandboxSchema, sinks.sandboxes),
+    watch("sandboxclaims", sandboxClaimSchema, sinks.sandboxclaims, raw.sandboxclaims),
+    claimsListed.promise.then(() => watch("sandboxes", sandboxSchema, sinks.sandboxes, raw.sandboxes)),
   ]);
 }
 
-function fanOut<T>(sinks: readonly Sink<T>[], onListed: () => void): Sink<T> {
+function fanOut<T>(sinks: readonly Sink<T>[], raw: Sink<T> | undefined, onListed: () => void): Sink<Read<T>> {
+  const all = raw ? [...sinks, raw] : sinks;
   return {
-    observe: (object) => sinks.forEach((sink) => sink.observe(object)),
-    gone: (uid) => sinks.forEach((sink) => sink.gone(uid)),
+    listing: () => all.forEach((sink) => sink.listing?.()),
+    observe(object) {
+      // Claims wait for this one.
+      raw?.observe(object.raw);
+      sinks.forEach((sink) => sink.observe(object.read));
+    },
+    gone: (uid) => all.forEach((sink) => sink.gone(uid)),
     listed(uids) {
-      sinks.forEach((sink) => sink.listed(uids));
+      all.forEach((sink) => sink.listed(uids));
       onListed();
     },
   };

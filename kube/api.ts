@@ -2,7 +2,7 @@
 
 /** One request. `path` begins with `/api` or `/apis`. */
 export interface ApiRequest {
-  method: "GET" | "POST" | "PATCH" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   query?: Record<string, string>;
   /** Sent as JSON. */

@@ -7,6 +7,8 @@ import { sleep } from "./sleep.ts";
 
 /** What a watch feeds. */
 export interface Sink<T> {
+  /** A list begins: what happens from now on it may not show. It may fail, and begin again. */
+  listing?(): void;
   /** The object is there, or has changed. */
   observe(object: T): void;
   /** The object is gone. */
@@ -72,6 +74,7 @@ async function list<T extends Observed>(api: Api, collection: Collection<T>, sin
   const { path, parse } = collection;
   const uids = new Set<string>();
   const query: Record<string, string> = { ...collection.query, limit: String(PAGE) };
+  sink.listing?.();
   for (;;) {
     const answer = await api.send({ method: "GET", path, query: { ...query } });
     if (answer.status !== 200) throw answerError(`list ${path}`, answer);

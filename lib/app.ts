@@ -9,7 +9,8 @@ import type { HookCalls } from "./hook.ts";
 import { createHealthApp } from "./health.ts";
 import { createLog, errorFields, type Log } from "./log.ts";
 import { createHookMetrics, type HookMetrics } from "./metrics.ts";
-import { type Endpoint, replyOf } from "./reply.ts";
+import { createPace } from "./pace.ts";
+import { type Body, type Endpoint, readBody, replyOf } from "./reply.ts";
 
 /** Limits and outlets of a hook app; every field has a default. */
 export interface HookAppOptions {
@@ -34,6 +35,9 @@ export interface HookAppOptions {
 /** Seconds that Metacontroller waits after a 429 for too much work, and after a refusal of the guard. */
 const BUSY_RETRY_SECONDS = 1;
 const REFUSAL_RETRY_SECONDS = 30;
+
+/** Answers that are held back at once: each occupies a worker of Metacontroller, which has five unless it is told otherwise. */
+const MOST_HELD = 3;
 
 /** What `/readyz` says when it is not. */
 export const STOPPING = "stopping";
@@ -92,7 +96,15 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono {
   // Before the body limit, which reads the whole body.
   app.use(`/${name}`, timeout(settings.maxRequestMs, () => new HTTPException(504, { message: "Request is too slow" })));
   app.use(`/${name}`, bodyLimit({ maxSize: settings.maxBodyBytes, onError: () => refuse(413, "body is too large") }));
-  app.post(`/${name}`, async (c) => answer(hook, name, new Uint8Array(await c.req.arrayBuffer()), settings));
+  const pace = name === "sync" && hook.intervalMs
+    ? createPace({ intervalMs: hook.intervalMs, mostHeld: MOST_HELD })
+    : undefined;
+  app.post(`/${name}`, async (c) => {
+    const bytes = new Uint8Array(await c.req.arrayBuffer());
+    const body = readBody(new TextDecoder().decode(bytes));
+    await pace?.wait(String(parentOf(body.request)["uid"]));
+    return answer(hook, name, bytes, body, settings);
+  });
   app.all(`/${name}`, () => refuse(405, "use POST"));
   app.onError((error) => {
     const status = error instanceof HTTPException ? error.status : 500;
@@ -103,17 +115,11 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono {
 }
 
 /** Waits for nothing from the clock's look to the record, so that a recording has the order in which the hook was asked. */
-function answer(hook: HookCalls, name: Endpoint, bytes: Uint8Array, settings: Settings): Response {
+function answer(hook: HookCalls, name: Endpoint, bytes: Uint8Array, read: Body, settings: Settings): Response {
   const { metrics, log } = settings;
   const labels = { hook: hook.name, endpoint: name };
   const at = settings.now();
-  const { status, text, request, refusal, cause } = replyOf(
-    hook,
-    name,
-    new TextDecoder().decode(bytes),
-    at,
-    settings.maxUnexplainedDeletions,
-  );
+  const { status, text, request, refusal, cause } = replyOf(hook, name, read, at, settings.maxUnexplainedDeletions);
   const body = new TextEncoder().encode(text);
   metrics.bytes.inc({ ...labels, direction: "in" }, bytes.byteLength);
   if (status === 200) metrics.bytes.inc({ ...labels, direction: "out" }, body.byteLength);

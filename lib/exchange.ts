@@ -18,10 +18,6 @@ export const recordingHeaderSchema = z.object({
   recording: z.literal(1),
   /** The process that was recorded: one hook server from its start to its end. */
   process: z.string(),
-  /** Number of the file among those of its process, from 1. */
-  file: z.int().positive(),
-  /** Whether something was lost between the file before and this one. */
-  gap: z.boolean(),
   /** The command line's settings that hooks are made with. */
   settings: z.record(z.string(), z.unknown()),
 });

@@ -21,6 +21,8 @@ interface HookBasics<Parent> {
   parentSchema: z.ZodType<Parent>;
   /** Which related objects the sync hook wants to see; absent means none. */
   customize?(parent: Parent): RelatedRule[];
+  /** See {@link HookCalls.intervalMs}. */
+  intervalMs?: number;
 }
 
 /** The function behind a CompositeController. */
@@ -42,6 +44,8 @@ export interface HookCalls {
   sync(body: unknown, now: Date, share: number): { answer: object } | { refusal: Refusal };
   /** Names what a parent wants to see beside its children; absent: nothing. */
   customize?(body: unknown): object;
+  /** Shortest time between two answers for one parent, in milliseconds: what happens meanwhile is answered together. Absent: none. */
+  intervalMs?: number;
 }
 
 /**
@@ -83,12 +87,13 @@ export class AnswerError extends Error {
   override name = "AnswerError";
 }
 
-function basics<Parent>(hook: HookBasics<Parent>): Pick<HookCalls, "name" | "customize"> {
-  const { name, customize } = hook;
-  if (!customize) return { name };
+function basics<Parent>(hook: HookBasics<Parent>): Omit<HookCalls, "sync"> {
+  const { name: own, customize, intervalMs } = hook;
+  const name = { name: own, ...(intervalMs === undefined ? {} : { intervalMs }) };
+  if (!customize) return name;
   const requestSchema = customizeRequestSchema(hook.parentSchema);
   return {
-    name,
+    ...name,
     customize: (body) => {
       const relatedResources = customize(requestSchema.parse(body).parent);
       return checked(customizeAnswerSchema, { relatedResources });

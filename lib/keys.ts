@@ -15,14 +15,7 @@ export const TEMPLATE_REF_HASH_LABEL = `${PREFIX}sandbox-template-ref-hash`;
 export const CLAIM_UID_LABEL = `${PREFIX}claim-uid`;
 /** Label on claims, Sandboxes and Pods: which client asked for it. */
 export const CREATED_BY_LABEL = `${PREFIX}created-by`;
-/** Label on claims that have been given a Sandbox, value `true`: takes the claim out of its pool's sight. */
-export const CLAIM_BOUND_LABEL = `${PREFIX}claim-bound`;
-/**
- * Label on claims: name of their pool. The API server adds it where the admission policy is installed and the name is no
- * longer than a label's value; pools ask for claims by it, and for those without.
- */
-export const WARM_POOL_REF_LABEL = `${PREFIX}warm-pool-ref`;
-/** Label on Sandboxes that a pool has made: `warm` (a member) or `cold` (made for one claim). */
+/** Label on Sandboxes of pools and claims: `warm` (made as a member) or `cold` (made for one claim). */
 export const LAUNCH_TYPE_LABEL = `${PREFIX}launch-type`;
 /** Label on pool members: hash of what their template said of Pod, volumes and Service. */
 export const TEMPLATE_HASH_LABEL = `${PREFIX}sandbox-template-hash`;
@@ -41,7 +34,9 @@ export const TEMPLATE_REF_ANNOTATION = `${PREFIX}sandbox-template-ref`;
 export const POD_NAME_ANNOTATION = `${PREFIX}pod-name`;
 /** Annotation on pool members: `<own number>/<number of the first that was made along with it>`. */
 export const POOL_SEQUENCE_ANNOTATION = `${PREFIX}pool-sequence`;
-/** Annotation on Sandboxes that a pool has made for one claim alone: UID of that claim. */
+/** Annotation on pools: when the binder last told them that members were handed over, RFC 3339 with milliseconds. */
+export const HANDED_OVER_AT_ANNOTATION = `${PREFIX}handed-over-at`;
+/** Annotation on Sandboxes that a pool made for one claim alone before there was a binder: UID of that claim. */
 export const FOR_CLAIM_ANNOTATION = `${PREFIX}for-claim`;
 /** Annotation on a claim's Sandbox: when it was handed over, RFC 3339 with milliseconds. */
 export const ASSIGNED_AT_ANNOTATION = `${PREFIX}assigned-at`;

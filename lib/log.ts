@@ -1,7 +1,9 @@
 /** One JSON line per event, to standard error; nothing else in hookbox writes logs. @module */
 
-/** From which level on there are lines. */
-export type LogLevel = "debug" | "info" | "warn" | "error";
+/** From which level on there may be lines. */
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+/** How much a line of the log matters; `debug` least. */
+export type LogLevel = typeof LOG_LEVELS[number];
 
 /** Writes one line: `{"time","level","message",…fields}`. */
 export type Log = (level: LogLevel, message: string, fields?: Record<string, unknown>) => void;

@@ -67,9 +67,6 @@ export async function openRecording(options: RecordingOptions): Promise<Recordin
     if (!isBehind) options.log("warn", "Recording falls behind", { folder, backlogBytes: backlog });
     isBehind = true;
     options.unrecorded.inc({ cause: "backlog" }, 1);
-    // What is noted already is whole; the gap comes behind it.
-    flush();
-    writing = writing.then(files.markGap);
   }
 
   return {
@@ -99,8 +96,6 @@ interface Files {
   /** Never throws: what cannot be written is lost, logged and counted. */
   write(parts: Uint8Array[], count: number): Promise<void>;
   end(): Promise<void>;
-  /** The next write begins a file that says so. */
-  markGap(): void;
 }
 
 function createFiles({ folder, maxBytes, settings, log, unrecorded }: RecordingOptions): Files {
@@ -109,17 +104,16 @@ function createFiles({ folder, maxBytes, settings, log, unrecorded }: RecordingO
   const process = `${startedAt}-${id}`;
   let file = 0;
   let size = 0;
-  let gap = false;
   let pack: Pack | undefined;
 
   async function write(parts: Uint8Array[]): Promise<void> {
-    if (!pack || gap || size >= maxBytes / FILES) {
+    if (!pack || size >= maxBytes / FILES) {
       await end();
       await makeRoom(folder, maxBytes - maxBytes / FILES, log);
-      parts.unshift(headerLine({ recording: 1, process, file: ++file, gap, settings }));
+      file++;
+      parts.unshift(headerLine({ recording: 1, process, settings }));
       pack = createPacker();
       size = 0;
-      gap = false;
     }
     await append(Buffer.concat(parts), constants.ZSTD_e_flush);
   }
@@ -138,8 +132,8 @@ function createFiles({ folder, maxBytes, settings, log, unrecorded }: RecordingO
   }
 
   function failed(error: unknown, count: number): void {
+    // What a file holds after a failure is not known: the next batch goes into another.
     pack = undefined;
-    gap = true;
     unrecorded.inc({ cause: "write" }, count);
     log("error", "Cannot write to the recording", { folder, count, ...errorFields(error), stack: undefined });
   }
@@ -147,7 +141,6 @@ function createFiles({ folder, maxBytes, settings, log, unrecorded }: RecordingO
   return {
     write: (parts, count) => write(parts).catch((error: unknown) => failed(error, count)),
     end: () => end().catch((error: unknown) => failed(error, 0)),
-    markGap: () => void (gap = true),
   };
 }
 

@@ -32,10 +32,10 @@ export interface Reply {
  *
  * @param share see `guardAnswer`
  */
-export function replyOf(hook: HookCalls, endpoint: Endpoint, body: string, now: Date, share: number): Reply {
-  let request: unknown;
+export function replyOf(hook: HookCalls, endpoint: Endpoint, body: Body, now: Date, share: number): Reply {
+  const { request } = body;
   try {
-    request = parseBody(body);
+    if (body.error) throw body.error;
     const outcome = endpoint === "sync" ? hook.sync(request, now, share) : { answer: customized(hook, request) };
     if ("answer" in outcome) return { status: 200, text: JSON.stringify(outcome.answer), request };
     const { refusal } = outcome;
@@ -55,11 +55,15 @@ class BodyError extends Error {
   override name = "BodyError";
 }
 
-function parseBody(text: string): unknown {
+/** A request's body as JSON value, or why it is none. */
+export type Body = { request: unknown; error?: Error };
+
+/** Reads a body; never throws. */
+export function readBody(text: string): Body {
   try {
-    return JSON.parse(text);
+    return { request: JSON.parse(text) as unknown };
   } catch {
-    throw new BodyError("Cannot parse the body: it is no JSON");
+    return { request: undefined, error: new BodyError("Cannot parse the body: it is no JSON") };
   }
 }
 

@@ -20,6 +20,8 @@ export interface HookSettings {
   maxBatchSize: number;
   maxRefillRate: number;
   replenishDelaySeconds: number;
+  /** Shortest time between two answers for one pool. */
+  poolIntervalMs: number;
   /** Folder that requests and answers are recorded in; empty: none. */
   record: string;
   recordMaxBytes: number;
@@ -35,6 +37,7 @@ const OPTIONS = {
   "max-batch-size": { type: "string", default: "300" },
   "max-refill-rate": { type: "string", default: "0" },
   "replenish-delay-seconds": { type: "string", default: "0" },
+  "pool-interval-ms": { type: "string", default: "1000" },
   record: { type: "string", default: "" },
   "record-max-bytes": { type: "string", default: "268435456" },
   help: { type: "boolean", default: false },
@@ -58,6 +61,8 @@ Of the hook for pools:
   --max-batch-size N             most sandboxes made or given up at once (default 300)
   --max-refill-rate R            most sandboxes made per second for one pool (default 0: no limit)
   --replenish-delay-seconds S    how long a pool waits to make new ones after it has lost some (default 0)
+  --pool-interval-ms N           shortest time between two answers for one pool: what happens to its members meanwhile
+                                 is answered together (default 1000; 0: none). Claims do not wait for it
 `;
 
 /** Reads the settings and the positional arguments. @throws {TypeError | RangeError} if an argument makes no sense */
@@ -79,6 +84,7 @@ export function readSettings(args: string[]): { settings: HookSettings; position
     maxBatchSize: Math.floor(atLeast(1, "max-batch-size", values["max-batch-size"])),
     maxRefillRate: atLeast(0, "max-refill-rate", values["max-refill-rate"]),
     replenishDelaySeconds: atLeast(0, "replenish-delay-seconds", values["replenish-delay-seconds"]),
+    poolIntervalMs: atLeast(0, "pool-interval-ms", values["pool-interval-ms"]),
     record: values.record,
     recordMaxBytes: atLeast(1_000_000, "record-max-bytes", values["record-max-bytes"]),
   };

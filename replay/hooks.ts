@@ -6,7 +6,7 @@ import { type HookSettings, readSettings } from "../lib/runhook.ts";
 import { makeHooks } from "../tools/serve/hooks.ts";
 import { UnreadableError } from "./read.ts";
 
-/** Makes all hooks anew, with empty memories. @param settings as the recording's header has them */
+/** Makes all hooks. @param settings as the recording's header has them */
 export type MakeHooks = (settings: Record<string, unknown>) => Map<string, HookCalls>;
 
 type Factory = (settings: HookSettings) => HookCalls;

@@ -11,11 +11,8 @@ const VALUE_LENGTH = 72;
  * @param mostKinds kinds of difference that are shown
  */
 export function renderReplay(summary: ReplaySummary, mostKinds: number): string {
-  const { kinds, unsettled, skipped } = summary;
+  const { kinds, skipped } = summary;
   const lines = [headline(summary)];
-  if (unsettled > 0) {
-    lines.push(`${decisions(unsettled)} more after a gap in the recording: what the hook remembered is not known`);
-  }
   const others = Object.keys(skipped).sort();
   if (others.length > 0) lines.push(`${requests(sum(Object.values(skipped)))} of ${others.join(", ")} not replayed`);
   kinds.slice(0, mostKinds).forEach((kind, index) => lines.push("", ...linesOf(kind, index + 1)));

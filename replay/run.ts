@@ -1,11 +1,11 @@
 /** Runs recorded requests through hooks and says which decisions differ: what `hookbox replay` does. @module */
 import process from "node:process";
 import { MAX_UNEXPLAINED_DELETIONS } from "../lib/guard.ts";
-import type { RecordedExchange, RecordingHeader } from "../lib/exchange.ts";
+import type { RecordedExchange } from "../lib/exchange.ts";
 import type { HookCalls } from "../lib/hook.ts";
 import { replyOf } from "../lib/reply.ts";
 import { answerChanges, type Change } from "./compare.ts";
-import { loadHooks, type MakeHooks } from "./hooks.ts";
+import { loadHooks } from "./hooks.ts";
 import { readRecordings, UnreadableError } from "./read.ts";
 import { renderReplay } from "./render.ts";
 import { createTally, type ReplaySummary } from "./tally.ts";
@@ -20,21 +20,10 @@ export interface ReplayOptions {
   output?: "text" | "json";
   /** Kinds of difference that the text shows. @default {20} */
   mostKinds?: number;
-  /** How long after a gap in the recording differences are not counted. @default {60} */
-  settleSeconds?: number;
   /** @default {standard output} */
   write?: (text: string) => void;
   /** @default {standard error} */
   writeError?: (text: string) => void;
-}
-
-/** Hooks as they stood at one point of a recorded process. */
-interface Standing {
-  process: string;
-  file: number;
-  hooks: Map<string, HookCalls>;
-  /** Milliseconds since the epoch until which their memories are not what they were; undefined: the next request says. */
-  unsettledUntil: number | undefined;
 }
 
 /**
@@ -65,47 +54,33 @@ export async function runReplay(options: ReplayOptions): Promise<0 | 1 | 2> {
 }
 
 /**
- * Replays, one request at a time, each with the time at which it was asked. Hooks begin with empty memories where a
- * process of the recording begins, and are asked in the order in which they were asked then.
+ * Replays, one request at a time, each with the time at which it was asked, by hooks with the settings of that time.
  *
  * @throws {UnreadableError}
  */
 export async function replay(
-  { paths, hooks = [], settleSeconds = 60 }: Pick<ReplayOptions, "paths" | "hooks" | "settleSeconds">,
+  { paths, hooks: modules = [] }: Pick<ReplayOptions, "paths" | "hooks">,
 ): Promise<ReplaySummary> {
-  const make = await loadHooks(hooks);
+  const make = await loadHooks(modules);
   const tally = createTally();
-  let standing: Standing | undefined;
+  let hooks = new Map<string, HookCalls>();
   for await (const line of readRecordings(paths)) {
     if ("header" in line) {
-      standing = standingAt(line.header, standing, make);
+      hooks = make(line.header.settings);
       continue;
     }
     const { exchange, place } = line;
-    const hook = standing?.hooks.get(exchange.hook);
-    if (!standing || !hook) {
-      tally.skip(exchange.hook);
-      continue;
-    }
-    const at = Date.parse(exchange.at);
-    standing.unsettledUntil ??= at + settleSeconds * 1000;
-    tally.add(exchange, place, changesOf(hook, exchange), at >= standing.unsettledUntil);
+    const hook = hooks.get(exchange.hook);
+    if (hook) tally.add(exchange, place, changesOf(hook, exchange));
+    else tally.skip(exchange.hook);
   }
   return tally.summary();
-}
-
-/** Memories go on from file to file of one process, and begin anew where anything is missing. */
-function standingAt(header: RecordingHeader, before: Standing | undefined, make: MakeHooks): Standing {
-  const { process, file, gap, settings } = header;
-  const goesOn = before?.process === process && before.file + 1 === file && !gap;
-  if (goesOn) return { ...before, file };
-  return { process, file, hooks: make(settings), unsettledUntil: file === 1 && !gap ? -Infinity : undefined };
 }
 
 function changesOf(hook: HookCalls, exchange: RecordedExchange): Change[] {
   const { endpoint, at, request, status, answer } = exchange;
   // The hook reads the request as it came: one that writes to it must not change what it is compared with.
-  const reply = replyOf(hook, endpoint, JSON.stringify(request), new Date(at), MAX_UNEXPLAINED_DELETIONS);
+  const reply = replyOf(hook, endpoint, { request }, new Date(at), MAX_UNEXPLAINED_DELETIONS);
   const after = { status: reply.status, body: JSON.parse(reply.text) as unknown };
   return answerChanges(request, { status, body: answer }, after);
 }

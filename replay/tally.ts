@@ -29,8 +29,6 @@ export interface ReplaySummary {
   to?: string;
   /** Decisions that differ. */
   differing: number;
-  /** Decisions that differ where what the hook remembered is not known, and that are not counted. */
-  unsettled: number;
   /** Requests of hooks that were not replayed, by hook. */
   skipped: Record<string, number>;
   /** What deletes or fails first, then the most frequent. */
@@ -39,7 +37,7 @@ export interface ReplaySummary {
 
 /** What the counting goes into. */
 export interface Tally {
-  add(exchange: RecordedExchange, place: string, changes: Change[], isSettled: boolean): void;
+  add(exchange: RecordedExchange, place: string, changes: Change[]): void;
   skip(hook: string): void;
   summary(): ReplaySummary;
 }
@@ -48,7 +46,7 @@ type Counted = DifferenceKind & { uids: Set<string> };
 
 /** Makes an empty one. */
 export function createTally(): Tally {
-  const summary: Omit<ReplaySummary, "kinds"> = { requests: {}, differing: 0, unsettled: 0, skipped: {} };
+  const summary: Omit<ReplaySummary, "kinds"> = { requests: {}, differing: 0, skipped: {} };
   const kinds = new Map<string, Counted>();
 
   function count(exchange: RecordedExchange, place: string, changes: Change[]): void {
@@ -65,13 +63,12 @@ export function createTally(): Tally {
   }
 
   return {
-    add(exchange, place, changes, isSettled) {
+    add(exchange, place, changes) {
       const { hook, at } = exchange;
       summary.requests[hook] = (summary.requests[hook] ?? 0) + 1;
       if (summary.from === undefined || at < summary.from) summary.from = at;
       if (summary.to === undefined || at > summary.to) summary.to = at;
       if (changes.length === 0) return;
-      if (!isSettled) return void summary.unsettled++;
       summary.differing++;
       count(exchange, place, changes);
     },

@@ -1,7 +1,6 @@
 /** Builders for tests of claims: a claim, the Sandbox that it was given, a request, and what the engine makes of an answer. @module */
 import { type Sandbox, sandboxSchema } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../api/sandboxclaim.ts";
-import type { Memories } from "../hooks/sandboxclaim/memory.ts";
 import { syncSandboxClaim } from "../hooks/sandboxclaim/sync.ts";
 import { applyUpdate, canonicalJson, LAST_APPLIED_ANNOTATION, sameJson } from "../lib/apply.ts";
 import { type Condition, findCondition } from "../lib/conditions.ts";
@@ -36,12 +35,11 @@ export function aClaim(over: { metadata?: object; spec?: object; status?: object
   });
 }
 
-/** Makes a claim that shows its Sandbox and is bound. */
+/** Makes a claim that shows its Sandbox. */
 export function aBoundClaim(over: { metadata?: object; spec?: object; status?: object } = {}): SandboxClaim {
   return aClaim({
     ...over,
     metadata: {
-      labels: { [KEY("claim-bound")]: "true" },
       annotations: {
         [KEY("sandbox-name")]: "warm-1",
         [KEY("controller-first-observed-at")]: "2026-11-21T11:59:50.123Z",
@@ -57,7 +55,7 @@ export function aBoundClaim(over: { metadata?: object; spec?: object; status?: o
   });
 }
 
-/** What the pool said of the Sandbox when it handed it over. */
+/** What the binder said of the Sandbox when it handed it over, ten seconds ago. */
 export function anApplied(over: { metadata?: object; annotations?: object; podTemplate?: object } = {}) {
   const claim = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxClaim", name: "job", uid: "uid-job" };
   return {
@@ -66,7 +64,7 @@ export function anApplied(over: { metadata?: object; annotations?: object; podTe
     metadata: {
       name: "warm-1",
       namespace: "team-a",
-      labels: { [KEY("claim-uid")]: "uid-job", [KEY("launch-type")]: "warm", "controller-uid": "uid-warm" },
+      labels: { [KEY("claim-uid")]: "uid-job", [KEY("launch-type")]: "warm" },
       annotations: {
         [KEY("assigned-at")]: "2026-11-21T11:59:50.100Z",
         [KEY("claim-pod-metadata")]: "{}",
@@ -127,14 +125,14 @@ export function aClaimRequest(object: SandboxClaim, sandboxes: Sandbox[] = []) {
   return { controller: {}, object, attachments, related: {}, finalizing: false };
 }
 
-/** Calls the hook; a new process unless `memories` are given. */
+/** Calls the hook. */
 export function syncClaim(
   claim: SandboxClaim,
   sandboxes: Sandbox[] = [],
-  { now = NOW, memories = new Map() }: { now?: Date; memories?: Memories } = {},
+  { now = NOW }: { now?: Date } = {},
 ): Decorated<SandboxClaimStatus> {
   const observed = decoratorRequestSchema(sandboxClaimSchema).parse(aClaimRequest(claim, sandboxes));
-  return syncSandboxClaim(observed, now, CONFIG, memories);
+  return syncSandboxClaim(observed, now, CONFIG);
 }
 
 /** The Ready condition of an answer as `status reason message`; undefined: no status was answered. */

@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { syncSandbox } from "../hooks/sandbox/sync.ts";
 import { customizeSandboxWarmPool } from "../hooks/sandboxwarmpool/customize.ts";
-import { WARM_POOL_REF_LABEL } from "../lib/keys.ts";
 import { renderManifests } from "../tools/manifests/render.ts";
 import { hookNames } from "../tools/serve/hooks.ts";
 import { syncPool } from "./poolcalls.ts";
@@ -56,11 +55,7 @@ test("a pool's controller asks what it wants to see, in the hook's own words; a 
   expect(new URL(customize.webhook.url).origin).toBe(new URL(sync.webhook.url).origin);
   expect(new URL(customize.webhook.url).pathname).toBe("/customize");
   const wanted = customizeSandboxWarmPool(aPool()).map(({ apiVersion, resource }) => `${apiVersion}/${resource}`);
-  expect(wanted).toEqual([
-    "extensions.agents.x-k8s.io/v1beta1/sandboxtemplates",
-    "extensions.agents.x-k8s.io/v1beta1/sandboxclaims",
-    "extensions.agents.x-k8s.io/v1beta1/sandboxclaims",
-  ]);
+  expect(wanted).toEqual(["extensions.agents.x-k8s.io/v1beta1/sandboxtemplates"]);
   expect(controller("sandboxclaim", "decoratorcontrollers").spec.hooks).not.toHaveProperty("customize");
 });
 
@@ -91,20 +86,6 @@ test("renderManifests() gives CRDs first, then controllers that call <URL>/<hook
   );
   expect(sandbox.spec.hooks.sync.webhook.url).toBe("http://127.0.0.1:9000/sandbox/sync");
   expect(sandbox.spec.childResources).toEqual(controller("sandbox").spec.childResources);
-});
-
-test("renderManifests() ends with the admission policies, unless the cluster is too old for them", () => {
-  const kinds = (policies?: boolean) =>
-    parseAllDocuments(renderManifests(undefined, policies)).map((document) => document.toJS().kind);
-  expect(kinds().slice(-2)).toEqual(["MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"]);
-  expect(kinds(false)).toEqual(kinds().slice(0, -2));
-});
-
-test("the admission policy writes the label by which pools ask for their claims", () => {
-  const policy = read("mutatingadmissionpolicies/sandboxclaim.yaml");
-  const labels = new Set(policy.match(/agents\.x-k8s\.io\/warm-pool-[a-z-]+/g));
-  expect([...labels]).toEqual([WARM_POOL_REF_LABEL]);
-  expect(JSON.stringify(customizeSandboxWarmPool(aPool()))).toContain(WARM_POOL_REF_LABEL);
 });
 
 test("renderManifests() without a URL keeps the files' own; a URL that is none is refused", () => {

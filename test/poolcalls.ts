@@ -1,10 +1,8 @@
 /** Calling the SandboxWarmPool hook, and reading what it answers. @module */
 import type { Sandbox } from "../api/sandbox.ts";
-import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../api/sandboxwarmpool.ts";
 import type { WarmPoolConfig } from "../hooks/sandboxwarmpool/config.ts";
-import type { Memories } from "../hooks/sandboxwarmpool/memory.ts";
 import { syncSandboxWarmPool } from "../hooks/sandboxwarmpool/sync.ts";
 import type { Desired, Observed } from "../lib/metacontroller.ts";
 import type { DesiredObject } from "../lib/objects.ts";
@@ -16,11 +14,11 @@ const API = "extensions.agents.x-k8s.io/v1beta1";
 
 /** What the hook's flags say unless told otherwise. */
 export const CONFIG: WarmPoolConfig = {
-  labelDomains: ["sandbox.users.io"],
   readinessGraceSeconds: 300,
   maxBatchSize: 300,
   maxRefillRate: 0,
   replenishDelaySeconds: 0,
+  poolIntervalMs: 0,
 };
 
 /** What a pool's hook is shown. */
@@ -29,17 +27,12 @@ export interface World {
   /** null: there is none. */
   template?: SandboxTemplate | null;
   sandboxes?: Sandbox[];
-  claims?: SandboxClaim[];
 }
 
 /** Makes a request of the SandboxWarmPool hook as Metacontroller sends it. */
-export function aPoolRequest({ pool = aPool(), template = aTemplate(), sandboxes = [], claims = [] }: World = {}) {
+export function aPoolRequest({ pool = aPool(), template = aTemplate(), sandboxes = [] }: World = {}) {
   const children = { "Sandbox.agents.x-k8s.io/v1beta1": {}, ...onlyOwn(mapOf(sandboxes)) };
-  const related = {
-    [`SandboxTemplate.${API}`]: {},
-    [`SandboxClaim.${API}`]: {},
-    ...onlyOwn(mapOf([...(template ? [template] : []), ...claims])),
-  };
+  const related = { [`SandboxTemplate.${API}`]: {}, ...onlyOwn(mapOf(template ? [template] : [])) };
   return { parent: pool, children, related, finalizing: false } as Observed<SandboxWarmPool>;
 }
 
@@ -48,18 +41,17 @@ function onlyOwn(map: Observed<unknown>["children"]): Observed<unknown>["childre
   return Object.fromEntries(Object.entries(map).filter(([key]) => key.includes("agents.x-k8s.io")));
 }
 
-/** How the hook is called beside its request: a fresh memory and {@link NOW} unless told otherwise. */
+/** How the hook is called beside its request: at {@link NOW} unless told otherwise. */
 export interface Call {
   config?: Partial<WarmPoolConfig>;
-  memories?: Memories;
   now?: Date;
 }
 
 type PoolAnswer = Desired<SandboxWarmPoolStatus>;
 
 /** Calls the hook. */
-export function syncPool(world: World, { config, memories = new Map(), now = NOW }: Call = {}): PoolAnswer {
-  return syncSandboxWarmPool(aPoolRequest(world), now, { ...CONFIG, ...config }, memories);
+export function syncPool(world: World, { config, now = NOW }: Call = {}): PoolAnswer {
+  return syncSandboxWarmPool(aPoolRequest(world), now, { ...CONFIG, ...config });
 }
 
 /** Returns the time so many seconds after {@link NOW}. */
@@ -72,21 +64,10 @@ export function named({ children }: PoolAnswer, name: string): DesiredObject | u
   return children.find(({ metadata }) => metadata.name === name);
 }
 
-/** Names the members and the Sandboxes for one claim that an answer makes. */
-export function newNames({ children }: PoolAnswer, { sandboxes = [] }: World = {}) {
+/** Names the members that an answer makes. */
+export function newNames({ children }: PoolAnswer, { sandboxes = [] }: World = {}): string[] {
   const there = new Set(sandboxes.map(({ metadata }) => metadata.name));
-  const made = children.filter(({ metadata }) => !there.has(metadata.name));
-  const isCold = ({ metadata }: DesiredObject) => metadata.annotations?.["agents.x-k8s.io/for-claim"] !== undefined;
-  const names = (list: DesiredObject[]) => list.map(({ metadata }) => metadata.name);
-  return { cold: names(made.filter(isCold)), members: names(made.filter((object) => !isCold(object))) };
-}
-
-/** Maps the Sandboxes that an answer hands over to the claims that get them, by name. */
-export function handOvers({ children }: PoolAnswer): Record<string, string> {
-  const handed = children.flatMap(({ metadata: { name, ownerReferences = [] } }) =>
-    ownerReferences.filter(({ kind }) => kind === "SandboxClaim").map((owner) => [name, owner.name] as const)
-  );
-  return Object.fromEntries(handed);
+  return children.map(({ metadata }) => metadata.name).filter((name) => !there.has(name));
 }
 
 /** Maps the Sandboxes that an answer marks to the reasons, by name. */

@@ -26,6 +26,9 @@ export function aPool({ metadata, spec, status }: Over = {}): SandboxWarmPool {
   });
 }
 
+/** Status of a pool that counts on from all of its members. */
+export const COUNTED = { sequence: 1_000_000 };
+
 /** Makes a claim on `warm`, ten seconds old. */
 export function aClaim(name: string, { metadata, spec, status }: Over = {}): SandboxClaim {
   return sandboxClaimSchema.parse({

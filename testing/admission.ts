@@ -6,7 +6,6 @@ import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { StoreError, type StoreErrorCause } from "../dev/metacontroller/store.ts";
 import { sameJson } from "../lib/apply.ts";
-import { WARM_POOL_REF_LABEL } from "../lib/keys.ts";
 import { groupOf, type KubeObject } from "../lib/objects.ts";
 
 /** Holds a Pod that is asked to go until the kubelet has ended it; a real API server needs none for that. */
@@ -24,11 +23,8 @@ const NAME_RULE =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and " +
   "must start and end with an alphanumeric character";
 const LONGEST_NAME = 253;
-const LONGEST_LABEL = 63;
 
 export interface AdmissionOptions {
-  /** Whether a claim is given the label of its pool, as the admission policy does. @default {() => true} */
-  isLabelled?: ((claim: KubeObject) => boolean) | undefined;
   /** Whether the CRDs give objects a first status. @default {true} */
   isPreset?: boolean | undefined;
 }
@@ -41,7 +37,7 @@ export interface AdmissionOptions {
 export function admit(
   object: KubeObject,
   old: KubeObject | undefined,
-  { isLabelled = () => true, isPreset = true }: AdmissionOptions = {},
+  { isPreset = true }: AdmissionOptions = {},
 ): KubeObject {
   const schema = SCHEMAS[object.kind];
   if (!old) checkName(object);
@@ -50,7 +46,7 @@ export function admit(
   if (error) throw invalid(object, error.issues.map((issue) => causeOf(issue, object)));
   const admitted = data as KubeObject;
   if (old && object.kind === "Sandbox") checkVolumes(admitted, old);
-  return object.kind === "SandboxClaim" && isLabelled(admitted) ? labelled(admitted) : admitted;
+  return admitted;
 }
 
 /** What a CRD gives as default for the whole of a status. */
@@ -66,14 +62,6 @@ function withFirstStatus(object: KubeObject): KubeObject {
   if (kind !== "Pod") return object;
   const finalizers = [...(metadata["finalizers"] as string[] | undefined) ?? [], KUBELET_FINALIZER];
   return { ...object, metadata: { ...metadata, finalizers }, status: { phase: "Pending", qosClass: "BestEffort" } };
-}
-
-/** As mutatingadmissionpolicies/sandboxclaim.yaml does. */
-function labelled(claim: KubeObject): KubeObject {
-  const { name } = (claim["spec"] as { warmPoolRef: { name: string } }).warmPoolRef;
-  if (name.length > LONGEST_LABEL) return claim;
-  const labels = { ...claim.metadata.labels, [WARM_POOL_REF_LABEL]: name };
-  return { ...claim, metadata: { ...claim.metadata, labels } };
 }
 
 function checkName(object: KubeObject): void {

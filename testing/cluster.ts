@@ -1,4 +1,4 @@
-/** A cluster for tests: API, hooks, engine, keeper and kubelet in this process, on a clock that moves when told to. @module */
+/** A cluster for tests: API, hooks, engine, keeper, binder and kubelet in this process, on a clock that moves when told to. @module */
 import { setImmediate } from "node:timers/promises";
 import { createFakeClock, type FakeClock } from "../dev/metacontroller/fake-clock.ts";
 import { type Engine, startEngine } from "../dev/metacontroller/engine.ts";
@@ -10,6 +10,7 @@ import type { ClientOptions } from "../sdk/setup/options.ts";
 import type { ApiFault } from "./api/memoryapi.ts";
 import { createAutoTime } from "./autotime.ts";
 import { createStatusBook, type PastStatus } from "./history.ts";
+import { startBinder } from "./binder.ts";
 import { startHooks } from "./hooks.ts";
 import { startKeeper } from "./keeper.ts";
 import type { PodFate } from "./podfaults.ts";
@@ -62,12 +63,10 @@ export interface TestCluster extends Verbs, AsyncDisposable {
   clock: FakeClock;
   /** What becomes of Pods. */
   pods: PodControls;
-  /** What went wrong inside of hooks and keeper, in one line each: exceptions, and answers that the guard refused. */
+  /** What went wrong inside of hooks, keeper and binder, in one line each: exceptions, and answers that the guard refused. */
   faults(): string[];
   /** Returns the distinct statuses of an object, oldest first. Namespace: the first of the cluster's, by default. */
   history(kind: string, name: string, namespace?: string): PastStatus[];
-  /** Ends one hook and starts it again, as a new process would: it has forgotten everything. */
-  restartHook(name: string): void;
   /** Ends all watches on `api`, as a server that closes connections; with an error, as if the network broke. */
   endWatches(error?: Error): void;
   /** Ends everything, open watches too. */
@@ -101,6 +100,8 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   const hooks = startHooks({ clock, settings: options.settings ?? {}, replacements: options.hooks ?? {} });
   const pods = await startPods(store, options.pods ?? {});
   const keeper = await startKeeper(server.connect(), clock);
+  const binder = startBinder(server.connect(), clock);
+  await binder.listed;
   const engine = startEngine({ store, fetch: hooks.fetch });
   const settle = () => settled(store, engine);
   const auto = createAutoTime({ clock, idle: settle, isAwaited: () => api.isAwaited(), limitMs });
@@ -115,6 +116,7 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
     [auto.stop, api.endWatches].forEach((end) => end());
     await inside?.stop();
     await keeper.stop();
+    await binder.stop();
     await engine.stop();
   };
   return {
@@ -125,9 +127,8 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
     clock,
     pods,
     ...createVerbs({ api: server.connect(), store, settle, namespace }),
-    faults: () => [...hooks.faults, ...keeper.faults],
+    faults: () => [...hooks.faults, ...keeper.faults, ...binder.faults],
     history: (kind, name, where = namespace) => book.of(kind, name, where),
-    restartHook: hooks.restart,
     endWatches: api.endWatches,
     stop,
     [Symbol.asyncDispose]: stop,

@@ -1,4 +1,4 @@
-/** The hooks in this process, as an engine calls them, and as they can be started anew with empty memories. @module */
+/** The hooks in this process, as an engine calls them, and as they can be started anew. @module */
 import type { Clock } from "../lib/clock.ts";
 import type { HookCalls } from "../lib/hook.ts";
 import { type HookSettings, readSettings } from "../lib/runhook.ts";
@@ -7,7 +7,7 @@ import { hookNames, makeHooks } from "../tools/serve/hooks.ts";
 export interface RunningHooks {
   /** Answers at once; an engine takes it for `fetch`. */
   fetch(url: string, init: RequestInit): Response;
-  /** Ends one hook and starts it again: it has forgotten everything. */
+  /** Ends one hook and starts it again: nobody is to notice. */
   restart(name: string): void;
   /** What went wrong inside of hooks: refusals of the guard, and exceptions. */
   faults: string[];

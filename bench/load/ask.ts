@@ -5,14 +5,9 @@ import { sendAll } from "./send.ts";
 /** How many requests at once prepare and clear a run. */
 const CLIENTS = 16;
 
-/** Creates an object in the collection of `path`; `query` as of the API server. @throws if the API server refuses it */
-export async function create(
-  api: Api,
-  path: ObjectPath,
-  body: { kind: string; metadata: { name: string } },
-  query: Record<string, string> = {},
-) {
-  const answer = await api.send({ method: "POST", path: pathOf(path), body, query });
+/** Creates an object in the collection of `path`. @throws if the API server refuses it */
+export async function create(api: Api, path: ObjectPath, body: { kind: string; metadata: { name: string } }) {
+  const answer = await api.send({ method: "POST", path: pathOf(path), body });
   if (!isOk(answer)) throw answerError(`create ${body.kind} ${body.metadata.name}`, answer);
 }
 

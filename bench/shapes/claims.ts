@@ -20,7 +20,7 @@ export async function runClaims(arena: Arena, shape: Shape): Promise<Outcome> {
   const { samples, due, full } = await arena.measure(async (begun) => {
     const due = await askForClaims(arena, shape, claims);
     await claims.until(() => claims.readyAt.size >= due.size, PATIENCE);
-    const full = await untilFull(pools, shape);
+    const full = await untilFull(arena, pools, shape);
     return { samples: samplesOf(due, claims, begun), due, full };
   });
   const violations = [

@@ -1,7 +1,9 @@
 /** What stands before a shape begins: namespaces, templates, pools and idle Sandboxes. @module */
 import { create, createAll } from "../load/ask.ts";
-import { type Follower, followReady } from "../load/follower.ts";
-import { aClaim, aPool, aRuntimeTemplate, aSandbox, aTemplate } from "../load/objects.ts";
+import { answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
+import { controllerOf } from "../../lib/objects.ts";
+import { type Followed, type Follower, followReady, isReady } from "../load/follower.ts";
+import { aPool, aRuntimeTemplate, aSandbox, aTemplate } from "../load/objects.ts";
 import type { Arena } from "./arena.ts";
 import { SHARDS } from "../stage/layout.ts";
 import { poolCount, type Shape } from "./shape.ts";
@@ -66,15 +68,12 @@ export async function fillPools(arena: Arena, shape: Shape): Promise<Follower> {
   await prepareGround(arena, shape);
   const pools = await followReady(arena.api, "sandboxwarmpools", arena.signal);
   await createPools(arena, shape);
-  if (!await untilFull(pools, shape)) throw new Error("Cannot begin: the pools do not fill");
-  // The first claim after the start of an API server has that read its own schema: no cost of a claim.
-  const { namespace, name } = poolOf(shape, 0);
-  await create(arena.api, { resource: "sandboxclaims", namespace }, aClaim("rehearsal", name), { dryRun: "All" });
+  if (!await untilFull(arena, pools, shape)) throw new Error("Cannot begin: the pools do not fill");
   return pools;
 }
 
-/** Waits until every pool has been full for a while; false if that does not come. */
-export async function untilFull(pools: Follower, shape: Shape): Promise<boolean> {
+/** Waits until every pool has been full for a while, by its own word and by its members; false if that does not come. */
+export async function untilFull({ api }: Pick<Arena, "api">, pools: Follower, shape: Shape): Promise<boolean> {
   const full = () => {
     const ready = [...pools.objects.values()].filter(({ status }) => (status?.readyReplicas ?? 0) >= shape.replicas);
     return ready.length >= poolCount(shape);
@@ -84,7 +83,17 @@ export async function untilFull(pools: Follower, shape: Shape): Promise<boolean>
   const late = performance.now() + patience * 1000;
   while (performance.now() < late) {
     if (!await pools.until(full, patience)) return false;
-    if (!await pools.until(() => !full(), CALM)) return true;
+    if (!await pools.until(() => !full(), CALM) && await readyMembers(api) >= poolCount(shape) * shape.replicas) {
+      return true;
+    }
   }
   return false;
+}
+
+/** Counts members of pools that are Ready. A pool may say that it is full before it knows what it has given. */
+async function readyMembers(api: Api): Promise<number> {
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "sandboxes" }) });
+  if (!isOk(answer)) throw answerError("list Sandboxes", answer);
+  const { items } = answer.body as { items: Followed[] };
+  return items.filter((one) => isReady(one) && controllerOf(one.metadata)?.kind === "SandboxWarmPool").length;
 }

@@ -42,8 +42,8 @@ export const SHAPES: readonly Shape[] = [
   {
     ...CLAIMS,
     name: "claims-stream-50",
-    about: "100 claims at 4/s on a pool of 50",
-    count: 100,
+    about: "claims at 4/s on a pool of 50",
+    count: 200,
     replicas: 50,
     arrivals: rate(4),
   },

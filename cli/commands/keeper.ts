@@ -6,7 +6,7 @@ import type { World } from "../world.ts";
 export function keeperCommand(world: World): Command {
   return becoming(world, {
     name: "keeper",
-    description: "Run the keeper: expiry, Events, metrics",
+    description: "Run the keeper: expiry, Events, metrics; and the binder with it",
     usage: "[options]",
     help: async () => (await import("../../keeper/options.ts")).HELP,
     load: () => import("../../keeper/main.ts"),

@@ -1,10 +1,9 @@
-/** `hookbox manifests`: prints CRDs, controllers and admission policies. Asks no cluster. @module */
+/** `hookbox manifests`: prints CRDs and controllers. Asks no cluster. @module */
 import { Command } from "commander";
 import type { World } from "../world.ts";
 
 interface ManifestOptions {
   hooksUrl?: string;
-  policies: boolean;
 }
 
 const MORE = `
@@ -13,11 +12,11 @@ Example:
 
 export function manifestsCommand(world: World): Command {
   const command = new Command("manifests")
-    .description("Print CRDs, controllers and admission policies as YAML")
+    .description("Print CRDs and controllers as YAML")
     .addHelpText("after", MORE);
-  return withManifestOptions(command).action(async ({ hooksUrl, policies }: ManifestOptions) => {
+  return withManifestOptions(command).action(async ({ hooksUrl }: ManifestOptions) => {
     const { renderManifests } = await import("../../tools/manifests/render.ts");
-    world.stdout.write(renderManifests(hooksUrl, policies));
+    world.stdout.write(renderManifests(hooksUrl));
   });
 }
 
@@ -28,6 +27,5 @@ export function withManifestOptions(command: Command): Command {
       "--hooks-url <url>",
       "where the hooks listen, as Metacontroller reaches them: hook H is called at URL/H/sync " +
         "(default: Services in hookbox-system)",
-    )
-    .option("--no-policies", "leave out the admission policies, for Kubernetes before 1.36: all works, but slower");
+    );
 }

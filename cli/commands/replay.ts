@@ -9,7 +9,6 @@ interface ReplayOptions {
   hook: string[];
   output?: string;
   kinds: string;
-  settle: string;
 }
 
 const MORE = `
@@ -25,9 +24,8 @@ export function replayCommand(world: World): Command {
     .option("--hook <module>", "a module of a hook to run instead of this version's own; again for more", collect, [])
     .option("-o, --output <format>", "json")
     .option("--kinds <n>", "kinds of difference that are shown", "20")
-    .option("--settle <seconds>", "how long after a gap in the recording differences do not count", "60")
     .addHelpText("after", MORE)
-    .action(async (paths: string[], { hook, output, kinds, settle }: ReplayOptions) => {
+    .action(async (paths: string[], { hook, output, kinds }: ReplayOptions) => {
       const format = formatOf(output, ["json"]);
       const { runReplay } = await import("../../replay/run.ts");
       const code = await runReplay({
@@ -35,7 +33,6 @@ export function replayCommand(world: World): Command {
         hooks: hook,
         output: format === "json" ? "json" : "text",
         mostKinds: wholeNumber("--kinds", kinds),
-        settleSeconds: wholeNumber("--settle", settle),
         write: (text) => world.stdout.write(text),
         writeError: (text) => world.stderr.write(text),
       });

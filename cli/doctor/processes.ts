@@ -1,34 +1,58 @@
-/** Checks of the keeper and the router. Reads only. @module */
+/** Checks of the keeper, the binder and the router. Reads only. @module */
+import { BINDER_LEASE } from "../../claims/poolreference.ts";
+import type { LeaseFact } from "../../diagnosis/facts.ts";
 import { messageOf } from "../../kube/api.ts";
-import type { KubeObject } from "../../lib/objects.ts";
 import { humanDuration } from "../output/age.ts";
 import { type Check, itemsOf, read } from "./check.ts";
 
-interface Lease extends KubeObject {
-  spec?: { holderIdentity?: string; renewTime?: string; leaseDurationSeconds?: number };
+const LEASES = "/apis/coordination.k8s.io/v1";
+
+/** A process that leads by a Lease. */
+interface Leader {
+  what: string;
+  lease: string;
+  /** Follows what is wrong with the Lease; may be empty. */
+  loss: string;
+  remedy: string;
 }
 
-const LEASES = "/apis/coordination.k8s.io/v1";
-const ONLY_KEEPER = { fieldSelector: "metadata.name=hookbox-keeper" };
-
 /** Does a keeper hold its Lease? */
-export const checkKeeper: Check = async (patient) => {
-  const what = "Keeper";
-  const remedy = "Run one: hookbox keeper. Without it nothing that has expired is deleted, and no Events are recorded.";
-  let answer = await read(patient, `${LEASES}/leases`, ONLY_KEEPER);
-  if (answer.status === 403) answer = await read(patient, `${LEASES}/namespaces/hookbox-system/leases`, ONLY_KEEPER);
-  const leases = itemsOf<Lease>(answer);
-  if (!leases) return [{ mark: "warn", what, text: `cannot be seen: ${messageOf(answer)}` }];
-  const [newest] = leases.sort((a, b) => (b.spec?.renewTime ?? "").localeCompare(a.spec?.renewTime ?? ""));
-  if (!newest) return [{ mark: "fail", what, text: "there is no Lease hookbox-keeper", remedy }];
-  const { holderIdentity, renewTime = "", leaseDurationSeconds = 15 } = newest.spec ?? {};
-  const silentMs = patient.now.getTime() - Date.parse(renewTime);
-  const place = `Lease ${newest.metadata.namespace}/hookbox-keeper`;
-  if (holderIdentity && silentMs < leaseDurationSeconds * 1000) {
-    return [{ mark: "ok", what, text: `${holderIdentity} holds ${place}` }];
-  }
-  return [{ mark: "fail", what, text: `nobody has renewed ${place} for ${humanDuration(silentMs)}`, remedy }];
-};
+export const checkKeeper: Check = checkLease({
+  what: "Keeper",
+  lease: "hookbox-keeper",
+  loss: "",
+  remedy: "Run one: hookbox keeper. Without it nothing that has expired is deleted, and no Events are recorded.",
+});
+
+/** Does a binder hold its Lease? */
+export const checkBinder: Check = checkLease({
+  what: "Binder",
+  lease: BINDER_LEASE,
+  loss: ": claims are not served",
+  remedy: "Run one: hookbox keeper has it in its process, unless it is told --no-binder; else hookbox binder.",
+});
+
+function checkLease({ what, lease, loss, remedy }: Leader): Check {
+  const query = { fieldSelector: `metadata.name=${lease}` };
+  return async (patient) => {
+    let answer = await read(patient, `${LEASES}/leases`, query);
+    if (answer.status === 403) answer = await read(patient, `${LEASES}/namespaces/hookbox-system/leases`, query);
+    const leases = itemsOf<LeaseFact>(answer);
+    if (!leases) return [{ mark: "warn", what, text: `cannot be seen: ${messageOf(answer)}` }];
+    const [newest] = leases.sort((a, b) => (b.spec?.renewTime ?? "").localeCompare(a.spec?.renewTime ?? ""));
+    const nobody = `nobody holds Lease ${lease}${loss}`;
+    if (!newest) return [{ mark: "fail", what, text: `${nobody} (there is none)`, remedy }];
+    const { holderIdentity, renewTime, leaseDurationSeconds = 15 } = newest.spec ?? {};
+    const silentMs = patient.now.getTime() - Date.parse(renewTime ?? "");
+    const place = `Lease ${newest.metadata.namespace}/${lease}`;
+    const age = renewTime === undefined ? "<unknown>" : humanDuration(Math.max(0, silentMs));
+    if (holderIdentity && silentMs < leaseDurationSeconds * 1000) {
+      return [{ mark: "ok", what, text: `${holderIdentity} holds ${place}, renewed ${age} ago` }];
+    }
+    const since = holderIdentity ? `${holderIdentity} renewed ${place} ${age} ago` : `given back ${age} ago`;
+    return [{ mark: "fail", what, text: `${nobody} (${since})`, remedy }];
+  };
+}
 
 /** Does the router answer that was named? */
 export const checkRouter: Check = async ({ router, fetch }) => {

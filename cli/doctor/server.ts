@@ -1,14 +1,12 @@
-/** Checks of the API server and of what was installed there: CRDs, controllers, policies. Reads only. @module */
+/** Checks of the API server and of what was installed there: its CRDs. Reads only. @module */
 import { parse } from "yaml";
 import { isOk, messageOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 import { readCRDs } from "../../tools/manifests/render.ts";
-import { type Check, type Diagnosis, itemsOf, read } from "./check.ts";
+import { type Check, type Diagnosis, read } from "./check.ts";
 
 /** CEL rules in CRDs are there for good since then. */
 const OLDEST_MINOR = 29;
-/** And mutating admission policies since then. */
-const POLICIES_MINOR = 36;
 const INSTALL = "Install them: hookbox install --apply";
 
 /** Does the API server answer, and is it new enough? */
@@ -73,19 +71,3 @@ export function covers(found: unknown, wanted: unknown): boolean {
   if (typeof found !== "object" || found === null) return false;
   return Object.entries(wanted).every(([key, value]) => covers((found as Record<string, unknown>)[key], value));
 }
-
-/** Is the policy there that labels claims? */
-export const checkPolicies: Check = async (patient) => {
-  const what = "Policy";
-  const answer = await read(patient, "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies");
-  const slower = "claims wake every pool of their namespace, which costs time and nothing else";
-  if (answer.status === 404) {
-    const text = `the API server has no mutating policies before 1.${POLICIES_MINOR}: ${slower}`;
-    return [{ mark: "warn", what, text }];
-  }
-  const policies = itemsOf<KubeObject>(answer);
-  if (!policies) return [{ mark: "warn", what, text: `cannot be seen: ${messageOf(answer)}` }];
-  const found = policies.some(({ metadata }) => metadata.name === "hookbox-sandboxclaim");
-  if (found) return [{ mark: "ok", what, text: "claims are labelled with their pool" }];
-  return [{ mark: "warn", what, text: `there is none that labels claims: ${slower}`, remedy: INSTALL }];
-};

@@ -68,8 +68,6 @@ function pathOfObject({ apiVersion, metadata }: KubeObject, { name, namespaced }
 function unserved({ apiVersion, kind }: KubeObject): Failure {
   const remedy = apiVersion.startsWith("metacontroller.")
     ? "Install Metacontroller 4.17 or later first: https://metacontroller.github.io/metacontroller/guide/install.html"
-    : kind.startsWith("MutatingAdmissionPolicy")
-    ? "Use --no-policies: Kubernetes before 1.36 does not have them."
     : undefined;
   return new Failure(`Cannot apply ${kind}: the API server does not serve ${apiVersion}`, remedy);
 }

@@ -8,21 +8,21 @@ import { renderManifests } from "../../tools/manifests/render.ts";
 export interface BundleOptions {
   /** Undefined: the Services that the controllers name. */
   hooksURL: string | undefined;
-  policies: boolean;
-  /** Of keeper and router. */
+  /** Of keeper, binder and router. */
   namespace: string;
 }
 
+const PROCESSES = ["keeper", "binder", "router"];
 const RBAC_API = "rbac.authorization.k8s.io/v1";
 /** What must be there before the rest, in this order; controllers come last, so that what they call for is there. */
 const ORDER = ["Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "Role"];
 const LAST = ["CompositeController", "DecoratorController"];
 
-/** Renders all of it: CRDs, controllers, policies, and the accounts and rights of keeper and router. */
+/** Renders all of it: CRDs, controllers, and the accounts and rights of keeper, binder and router. */
 export function renderBundle(options: BundleOptions): string {
-  const { hooksURL, policies, namespace } = options;
-  const manifests = renderManifests(hooksURL, policies);
-  const rights = ["keeper", "router"].map((name) => readRights(name, namespace));
+  const { hooksURL, namespace } = options;
+  const manifests = renderManifests(hooksURL);
+  const rights = PROCESSES.map((name) => readRights(name, namespace));
   const made = [...accountsOf(namespace), ...bindingsOf(namespace)];
   return [manifests.trimEnd(), ...rights, ...made.map((object) => stringify(object).trimEnd())].join("\n---\n") + "\n";
 }
@@ -51,7 +51,7 @@ function readRights(name: string, namespace: string): string {
 function accountsOf(namespace: string): object[] {
   return [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
-    ...["keeper", "router"].map((name) => ({
+    ...PROCESSES.map((name) => ({
       apiVersion: "v1",
       kind: "ServiceAccount",
       metadata: { name: `hookbox-${name}`, namespace },
@@ -60,16 +60,19 @@ function accountsOf(namespace: string): object[] {
 }
 
 function bindingsOf(namespace: string): object[] {
-  const bind = (kind: "ClusterRole" | "Role", role: string, account: string) => ({
+  const bind = (kind: "ClusterRole" | "Role", role: string, ...accounts: string[]) => ({
     apiVersion: RBAC_API,
     kind: `${kind}Binding`,
     metadata: { name: role, ...kind === "Role" ? { namespace } : {} },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind, name: role },
-    subjects: [{ kind: "ServiceAccount", name: account, namespace }],
+    subjects: accounts.map((name) => ({ kind: "ServiceAccount", name, namespace })),
   });
   return [
     bind("ClusterRole", "hookbox-keeper", "hookbox-keeper"),
     bind("Role", "hookbox-keeper", "hookbox-keeper"),
+    // The keeper runs a binder in its own process, unless it is told not to.
+    bind("ClusterRole", "hookbox-binder", "hookbox-binder", "hookbox-keeper"),
+    bind("Role", "hookbox-binder", "hookbox-binder", "hookbox-keeper"),
     bind("ClusterRole", "hookbox-router", "hookbox-router"),
     bind("ClusterRole", "hookbox-router-reviews", "hookbox-router"),
   ];

@@ -50,17 +50,17 @@ export function servedSince({ claims, given }: PoolObjects, since: number): Serv
   return served;
 }
 
-/** Returns when each claim came, in seconds since the epoch, ascending: to the millisecond where somebody took note. */
+/** Returns when each claim came, in seconds since the epoch, ascending: to the millisecond where it was noted, else half past its second. */
 export function arrivalsOf({ claims }: PoolObjects): number[] {
   return claims.flatMap(({ starts: { controller }, createdAt }) => {
-    const isNear = controller !== undefined && createdAt !== undefined && Math.abs(controller - createdAt) < NEAR_MS;
-    const at = isNear ? controller : createdAt;
-    return at === undefined ? [] : [at / 1000];
+    if (createdAt === undefined) return [];
+    const isNear = controller !== undefined && Math.abs(controller - createdAt) < NEAR_MS;
+    return [(isNear ? controller : createdAt + NEAR_MS / 2) / 1000];
   }).sort((a, b) => a - b);
 }
 
-/** A controller that was down has seen a claim late. */
-const NEAR_MS = 2000;
+/** Creation is known to the second. What was noted later than that is when a claim that waited was given its Sandbox. */
+const NEAR_MS = 1000;
 
 /** How long Sandboxes took from their creation to Ready. */
 export interface StartTimes {

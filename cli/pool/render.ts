@@ -46,7 +46,7 @@ function restsOn({ pool, demand: { source, claims, spanSeconds }, refill, start 
     `${lengthOf(seconds)} (${measured > 0 ? `mean of ${measured}` : "given"})`;
   const span = humanDuration(spanSeconds * 1000);
   return `${subject}: ${claims.toLocaleString("en-US")} claims in ${span}, ${sources[source]}\n` +
-    `A member is replaced within ${per(refill)}, a cold start takes ${per(start)}`;
+    `A new member takes ${per(refill)}, a cold start ${per(start)}`;
 }
 
 function cellsOf(outcome: PoolOutcome, { smallest, pool, demand: { spanSeconds } }: PoolStudy): string[] {

@@ -1,15 +1,19 @@
 /** What a pool of some size would have done for claims that came when they came. Pure: no clock, no chance. @module */
+import { PATIENCE_MS } from "../../binder/choose.ts";
+import { refillDelay } from "../../binder/refills.ts";
 
 /** Claims, and how fast sandboxes start. Times in seconds. */
 export interface Demand {
   /** When each claim comes, from the beginning of the time that is looked at. */
   arrivals: readonly number[];
-  /** From the hand-over of a member until the one that replaces it is Ready. */
+  /** From the moment that a member is made until it is Ready. */
   refillSeconds: number;
   /** From the moment that a sandbox is made for one claim until it is Ready. */
   startSeconds: number;
-  /** How long a claim waits for a member on its way before one is made for it. @default {2} as the pool's hook has it */
+  /** How long a claim waits for a member on its way before one is made for it. @default {1.5} as the binder has it */
   patienceSeconds?: number;
+  /** Longest time from a hand-over until the pool is told of it. @default {5} as the binder has it */
+  delaySeconds?: number;
   /** How long the pool stands. @default {the last arrival} */
   spanSeconds?: number;
 }
@@ -29,11 +33,13 @@ export interface PoolOutcome {
   idleSeconds: number;
 }
 
-/** What a pool waits for a member on its way, as hooks/sandboxwarmpool/allocate.ts has it. */
-const PATIENCE_SECONDS = 2;
+/** The binder counts from a claim's creation, which is known to the second: on average half of one is over. */
+const PATIENCE_SECONDS = PATIENCE_MS / 1000 - 0.5;
+/** Default of the binder's --refill-delay-seconds. */
+const DELAY_SECONDS = 5;
 
 /**
- * Simulates a pool that is full at first. Each member that is handed over is replaced at once.
+ * Simulates a pool that is full at first.
  *
  * | when a claim comes | it |
  * |---|---|
@@ -41,70 +47,110 @@ const PATIENCE_SECONDS = 2;
  * | one is on its way, and Ready within the claim's patience | waits for it |
  * | one is on its way, and takes longer | waits in vain, then a sandbox is made for it |
  * | none is, or older claims wait for all that are | has a sandbox made for it at once |
+ *
+ * The pool makes all that it lacks when the binder tells it, or sooner if it looks for another reason: a member of its
+ * own has become Ready.
  */
 export function simulatePool(demand: Demand, replicas: number): PoolOutcome {
-  const { refillSeconds, startSeconds, patienceSeconds = PATIENCE_SECONDS } = demand;
+  const { startSeconds, patienceSeconds = PATIENCE_SECONDS } = demand;
   const arrivals = demand.arrivals.toSorted((a, b) => a - b);
-  const span = demand.spanSeconds ?? arrivals.at(-1) ?? 0;
-  const members = createMembers(replicas, refillSeconds, span);
-  /** Until when claims wait in vain. */
-  const inVain: number[] = [];
+  const members = createMembers(demand, replicas);
+  /** When those that wait came, oldest first. */
+  const waiting: number[] = [];
   const waits: number[] = [];
   const counts = { ready: 0, waited: 0, cold: 0 };
-  for (const at of arrivals) {
-    while ((inVain[0] ?? Infinity) <= at) inVain.shift();
-    const next = members.next();
-    const isOneComing = members.comingAt(at) > inVain.length;
-    if (next <= at) {
-      members.take(at);
-      counts.ready++;
-      waits.push(0);
-    } else if (isOneComing && next <= at + patienceSeconds) {
-      members.take(next);
+
+  function pass(until: number): void {
+    for (;;) {
+      const coldAt = (waiting[0] ?? Infinity) + patienceSeconds;
+      const next = members.next();
+      if (Math.min(next, coldAt) > until || Math.min(next, coldAt) === Infinity) return;
+      if (next > coldAt) {
+        waiting.shift();
+        startCold(patienceSeconds);
+        continue;
+      }
+      members.pass();
+      const came = waiting[0];
+      if (came === undefined || !members.take(next)) continue;
+      waiting.shift();
       counts.waited++;
-      waits.push(next - at);
-    } else {
-      if (isOneComing) inVain.push(at + patienceSeconds);
-      counts.cold++;
-      waits.push((isOneComing ? patienceSeconds : 0) + startSeconds);
+      waits.push(next - came);
     }
   }
+
+  function startCold(waited: number): void {
+    counts.cold++;
+    waits.push(waited + startSeconds);
+  }
+
+  for (const at of arrivals) {
+    pass(at);
+    if (members.take(at)) {
+      counts.ready++;
+      waits.push(0);
+    } else if (members.coming() > waiting.length) waiting.push(at);
+    else startCold(0);
+  }
+  pass(Infinity);
   const hits = counts.ready + counts.waited;
   const hitRate = arrivals.length === 0 ? 1 : hits / arrivals.length;
-  return { replicas, ...counts, hitRate, wait: percentiles(waits), idleSeconds: members.idleSeconds() };
+  const idleSeconds = members.idleSeconds(demand.spanSeconds ?? arrivals.at(-1) ?? 0);
+  return { replicas, ...counts, hitRate, wait: percentiles(waits), idleSeconds };
 }
 
-/** The members of a pool by when they are Ready. Members are taken in that order, so that their successors come in it too. */
+/** The members of a pool that nobody has: those that are Ready, on their way, and missing. */
 interface Members {
-  /** When the next one that nobody has is Ready; Infinity: the pool keeps none. */
+  /** When one becomes Ready, or missing ones are made; Infinity: never. */
   next(): number;
-  /** How many are on their way at a time, none being Ready. */
-  comingAt(at: number): number;
-  /** Takes the next one, at a time at which it is Ready. */
-  take(at: number): void;
+  /** Lets that happen. */
+  pass(): void;
+  /** How many are on their way. */
+  coming(): number;
+  /** Takes one that is Ready; false: there is none. */
+  take(at: number): boolean;
   /** Unused seconds, to the end of the span. */
-  idleSeconds(): number;
+  idleSeconds(span: number): number;
 }
 
-function createMembers(replicas: number, refillSeconds: number, span: number): Members {
-  const readyAt: number[] = Array.from({ length: replicas }, () => 0);
-  let first = 0;
+function createMembers({ refillSeconds, delaySeconds = DELAY_SECONDS }: Demand, replicas: number): Members {
+  /** Since when each is Ready, and when each will be: ascending, since all take as long. */
+  const ready = Array.from({ length: replicas }, () => 0);
+  const coming: number[] = [];
+  /** When the pool is told of those that are missing; Infinity: none is. */
+  let told = Infinity;
+  /** Since when the first of them is missing. */
+  let since: number | undefined;
   let idle = 0;
+
+  function make(at: number): void {
+    const missing = replicas - ready.length - coming.length;
+    for (let made = 0; made < missing; made++) coming.push(at + refillSeconds);
+    since = undefined;
+    told = Infinity;
+  }
+
   return {
-    next: () => readyAt[first] ?? Infinity,
-    comingAt(at) {
-      // Ordered at or before this time: the last ones may be those that replace members which are only promised.
-      for (let index = readyAt.length - 1; index >= first; index--) {
-        if ((readyAt[index] ?? 0) - refillSeconds <= at) return index - first + 1;
-      }
-      return 0;
+    next: () => Math.min(coming[0] ?? Infinity, told),
+    pass() {
+      const at = coming[0] ?? Infinity;
+      if (at > told) return make(told);
+      coming.shift();
+      ready.push(at);
+      make(at);
     },
+    coming: () => coming.length,
     take(at) {
-      idle += at - (readyAt[first] ?? at);
-      first++;
-      readyAt.push(at + refillSeconds);
+      const readySince = ready.shift();
+      if (readySince === undefined) return false;
+      idle += at - readySince;
+      since ??= at;
+      // Nobody waits while a member is Ready, and none of it takes time here.
+      const shortage = { pool: { spec: { replicas } }, ready: ready.length, waiting: 0, isBusy: false };
+      told = Math.max(at, since + refillDelay(shortage, delaySeconds * 1000) / 1000);
+      return true;
     },
-    idleSeconds: () => readyAt.slice(first).reduce((sum, ready) => sum + Math.max(0, span - ready), idle),
+    idleSeconds: (span) => ready.reduce((sum, readyAt) => sum + Math.max(0, span - readyAt), idle),
   };
 }
 

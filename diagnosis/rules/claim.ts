@@ -8,15 +8,17 @@ import { expiryTime } from "../../claims/expirytime.ts";
 import { metadataConflict } from "../../claims/podmetadata.ts";
 import { volumesProblem } from "../../claims/volumes.ts";
 import { findCondition, rfc3339 } from "../../lib/conditions.ts";
-import { CLAIM_BOUND_LABEL, CLAIM_UID_LABEL, FOR_CLAIM_ANNOTATION } from "../../lib/keys.ts";
+import { CLAIM_UID_LABEL, FOR_CLAIM_ANNOTATION } from "../../lib/keys.ts";
 import { controllerOf } from "../../lib/objects.ts";
 import type { Code } from "../catalogue.ts";
 import type { Facts } from "../facts.ts";
 import { type Cause, cause, named, type ObjectRef } from "../finding.ts";
 import { kubectl } from "../remedy.ts";
 import { conditionEvidence, evidenceOf, refOf, secondsSince } from "../scene.ts";
+import { binderDown } from "./binder.ts";
 import { beingDeleted } from "./deletion.ts";
 import { poolUnable, templateNotFound } from "./pool.ts";
+import { refusalIn } from "./refused.ts";
 import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
 
@@ -40,9 +42,9 @@ interface Ground {
 export function claimFinding(facts: Facts, claim: SandboxClaim, now: Date): Cause {
   const at = refOf("SandboxClaim", claim.metadata);
   const poolRef = { ...at, kind: "SandboxWarmPool", name: claim.spec.warmPoolRef.name };
-  const isBound = claim.metadata.labels?.[CLAIM_BOUND_LABEL] !== undefined || Boolean(claim.status?.sandbox?.name);
+  const isBound = Boolean(claim.status?.sandbox?.name);
   const ground: Ground = { facts, claim, at, poolRef, isBound, now };
-  for (const rule of [going, expired, ready, missing, rejected, given, nameTaken, unserved, failing]) {
+  for (const rule of [going, expired, ready, missing, rejected, given, unbound, nameTaken, unserved, failing]) {
     const found = rule(ground);
     if (found) return found;
   }
@@ -123,7 +125,8 @@ const REJECTIONS: Record<
 };
 
 /** The claim asks for what it may not have: as its conditions say, as the keeper says, or as its template says. */
-function rejected({ claim, at, facts: { template }, isBound, poolRef }: Ground): Cause | undefined {
+function rejected(ground: Ground): Cause | undefined {
+  const { claim, at, facts: { template }, isBound, poolRef } = ground;
   if (isBound) return undefined;
   const condition = findCondition(claim.status?.conditions, "Ready");
   const isSaid = condition !== undefined && condition.reason in REJECTIONS;
@@ -132,6 +135,10 @@ function rejected({ claim, at, facts: { template }, isBound, poolRef }: Ground):
     : readClaimProblem(claim.metadata) ?? (template && requestProblem(claim, template));
   const rejection = problem && REJECTIONS[problem.reason];
   if (!rejection) return undefined;
+  const { pool } = ground.facts;
+  const blueprint = pool ? { ...at, kind: "SandboxTemplate", name: pool.spec.sandboxTemplateRef.name } : poolRef;
+  const refusal = isSaid ? refusalIn({ at, blueprint, facts: ground.facts, pod: undefined }, condition) : undefined;
+  if (refusal) return through(ground, refusal);
   const { code, asked, policy } = rejection;
   const message = problem.message.replace(/^Error seen: /, "");
   const templateRef = template ? refOf("SandboxTemplate", template.metadata) : undefined;
@@ -181,6 +188,12 @@ function isMadeFor({ metadata }: Sandbox, { metadata: { uid } }: SandboxClaim): 
   const { annotations = {}, labels = {} } = metadata;
   return uid !== undefined &&
     [annotations[FOR_CLAIM_ANNOTATION], labels[CLAIM_UID_LABEL], controllerOf(metadata)?.uid].includes(uid);
+}
+
+/** Nobody is there who would give it one. */
+function unbound({ facts, claim, at, isBound, now }: Ground): Cause | undefined {
+  const { sandbox } = facts;
+  return isBound || (sandbox && isMadeFor(sandbox, claim)) ? undefined : binderDown(claim, at, facts, now);
 }
 
 function nameTaken(ground: Ground): Cause | undefined {

@@ -32,7 +32,7 @@ interface Telling {
 type Ready = Parameters<typeof conditionEvidence>[1];
 
 function readyTelling(at: ObjectRef, ready: Ready): Telling {
-  const text = ready.message.replace(/^Error seen: /, "");
+  const text = ready.message.replace(/^Error seen: (?:create sandbox: )?/, "");
   return { text, evidence: conditionEvidence(at, ready), since: ready.lastTransitionTime };
 }
 
@@ -70,6 +70,13 @@ export function creationRefused(
   const refusal = event && readRefusal(event.message, ground.at.namespace);
   if (!refusal || timeOf(event.last) < timeOf(newerThan)) return undefined;
   return refusalCause(ground, refusal, { text: event.message, evidence: eventEvidence(event), since: event.first });
+}
+
+/** A claim or a pool that says in a condition that the API server refuses what is made for it; undefined: that is not what it says. */
+export function refusalIn(ground: Ground, condition: Ready): Cause | undefined {
+  const telling = readyTelling(ground.at, condition);
+  const refusal = readRefusal(telling.text, ground.at.namespace);
+  return refusal && refusalCause(ground, refusal, telling);
 }
 
 function refusalCause(scene: Ground, { code, object }: Refusal, { text, evidence, since }: Telling): Cause {

@@ -10,7 +10,7 @@ export interface Choice {
 }
 
 /**
- * Chooses. A pool that has lost its memory may give a claim two; the claim shows one and gives back the other unseen.
+ * Chooses. Two binders that both lead for a moment may give a claim two; it shows one and gives back the other unseen.
  *
  * | Sandboxes | kept |
  * |---|---|

@@ -3,16 +3,14 @@ import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
 import { CLAIM_CONTROLLER } from "../../lib/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../lib/hook.ts";
 import type { ClaimConfig } from "./config.ts";
-import type { Memories } from "./memory.ts";
 import { syncSandboxClaim } from "./sync.ts";
 
-/** Makes the hook for one installation, with a memory of its own. */
+/** Makes the hook for one installation. */
 export function sandboxClaimHook(config: ClaimConfig): HookCalls {
-  const memories: Memories = new Map();
   return decoratorCalls({
     type: "decorator",
     name: CLAIM_CONTROLLER,
     parentSchema: sandboxClaimSchema,
-    sync: (observed, now) => syncSandboxClaim(observed, now, config, memories),
+    sync: (observed, now) => syncSandboxClaim(observed, now, config),
   });
 }

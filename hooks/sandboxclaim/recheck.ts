@@ -15,15 +15,15 @@ const LATER_SECONDS = 5;
  * | answer | look again |
  * |---|---|
  * | writes the status alone | soon: its event wakes nobody |
- * | writes labels or annotations | later: its event wakes us, unless the write was dropped |
+ * | writes annotations | later: its event wakes us, unless the write was dropped |
  * | writes nothing | never |
  */
 export function recheckSeconds(
-  { status, labels, annotations }: Omit<Decorated<SandboxClaimStatus>, "attachments">,
+  { status, annotations }: Omit<Decorated<SandboxClaimStatus>, "attachments">,
   claim: SandboxClaim,
 ): number | undefined {
   const { metadata } = claim;
-  if (hasNews(labels, metadata.labels) || hasNews(annotations, metadata.annotations)) return LATER_SECONDS;
+  if (hasNews(annotations, metadata.annotations)) return LATER_SECONDS;
   return status && !sameJson(status, claim.status) ? SOON_SECONDS : undefined;
 }
 

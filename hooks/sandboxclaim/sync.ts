@@ -1,8 +1,7 @@
-/** The SandboxClaim hook: shows what the pool has given, follows the claim's wishes, and lets go in time. Pure. @module */
-import { sandboxSchema } from "../../api/sandbox.ts";
+/** The SandboxClaim hook: shows what the binder has given, follows the claim's wishes, and lets go in time. Pure. @module */
+import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
 import { expiryTime } from "../../claims/expirytime.ts";
-import { WARM_POOL_REF_LABEL } from "../../lib/keys.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../lib/metacontroller.ts";
 import { unchanged } from "../../lib/unchanged.ts";
 import { attached } from "./attached.ts";
@@ -10,7 +9,6 @@ import { keepSandbox } from "./attachment.ts";
 import { chooseSandbox } from "./choice.ts";
 import type { ClaimConfig } from "./config.ts";
 import { type ExpiryPhase, expiryPhase } from "./expiry.ts";
-import { type Memories, recall } from "./memory.ts";
 import { recheckSeconds } from "./recheck.ts";
 import { unattached } from "./unattached.ts";
 
@@ -20,46 +18,37 @@ const SHORTEST_WAIT_SECONDS = 0.05;
 const LONGEST_WAIT_SECONDS = 86_400;
 
 /**
- * Decides status, labels and annotations of a claim, and what becomes of its Sandbox.
+ * Decides status and annotations of a claim, and what becomes of its Sandbox.
  *
- * @param memories for speed and patience only: see memory.ts
  * @throws {RangeError} if the controller lacks the attachment rule
  */
 export function syncSandboxClaim(
   observed: Observed<SandboxClaim>,
   now: Date,
   config: ClaimConfig,
-  memories: Memories,
 ): Decorated<SandboxClaimStatus> {
   const claim = observed.parent;
   const sandboxes = listKind(observed.children, SANDBOXES, sandboxSchema);
   if (claim.metadata.deletionTimestamp !== undefined) return { attachments: sandboxes.map(unchanged) };
-  const memory = recall(memories, claim.metadata.uid ?? "", now.getTime());
   const phase = expiryPhase(claim, now);
   const { kept, extra } = chooseSandbox(claim, sandboxes);
-  const deletions = Object.fromEntries(extra.map((sandbox) => [childKey(sandbox), "the claim has another one"]));
-  if (!kept) {
-    const answer = { ...unattached(claim, phase, memory, config, now), attachments: [] };
-    return timed(withTrueLabel(answer, claim), claim, phase, now);
-  }
+  if (!kept) return timed({ ...unattached(claim, phase, config, now), attachments: [] }, claim, phase, now);
 
-  memory.missingSince = undefined;
+  const { leaving, staying } = partOf(claim, kept, extra);
+  const deletions = Object.fromEntries(leaving.map((sandbox) => [childKey(sandbox), "the claim has another one"]));
+  const others = staying.map(unchanged);
   if (phase === "published" && claim.spec.lifecycle?.shutdownPolicy === "Retain") {
-    return { attachments: [], deletions: { ...deletions, [childKey(kept)]: "the claim has expired" } };
+    return { attachments: others, deletions: { ...deletions, [childKey(kept)]: "the claim has expired" } };
   }
   const { desired, problem } = keepSandbox(claim, kept, config);
-  const answer = { ...attached(claim, kept, phase, problem, memory, now), attachments: [desired], deletions };
+  const answer = { ...attached(claim, kept, phase, problem, now), attachments: [desired, ...others], deletions };
   return timed(answer, claim, phase, now);
 }
 
-/** Takes away a label with another pool's name, put there by mistake or before the claim was changed: no pool would see it. */
-function withTrueLabel(
-  answer: Decorated<SandboxClaimStatus>,
-  { metadata, spec }: SandboxClaim,
-): Decorated<SandboxClaimStatus> {
-  const label = metadata.labels?.[WARM_POOL_REF_LABEL];
-  if (label === undefined || label === spec.warmPoolRef.name) return answer;
-  return { ...answer, labels: { ...answer.labels, [WARM_POOL_REF_LABEL]: null } };
+/** What a claim has too many goes once the claim is seen to name the one that it keeps: an old view may know less than users do. */
+function partOf({ status }: SandboxClaim, kept: Sandbox, extra: Sandbox[]): { leaving: Sandbox[]; staying: Sandbox[] } {
+  const isNamed = status?.sandbox?.name === kept.metadata.name;
+  return isNamed ? { leaving: extra, staying: [] } : { leaving: [], staying: extra };
 }
 
 /** Adds when to look again without an event: at the expiry, at once when it has just been published, and for recheck.ts. */

@@ -1,9 +1,7 @@
 /** What an installation decides for all its pools. @module */
 
-/** The settings of the SandboxWarmPool hook. Rates and delays are counted by one process: run one replica. */
+/** The settings of the SandboxWarmPool hook. */
 export interface WarmPoolConfig {
-  /** Domains of label keys that claims may add to Pods. */
-  labelDomains: readonly string[];
   /** Seconds from its creation that a member may take to be Ready before it is replaced. */
   readinessGraceSeconds: number;
   /** Most members that one answer makes or gives up. */
@@ -12,4 +10,6 @@ export interface WarmPoolConfig {
   maxRefillRate: number;
   /** Seconds without new members after the pool has lost one. */
   replenishDelaySeconds: number;
+  /** Shortest time between two answers for one pool, in milliseconds. */
+  poolIntervalMs: number;
 }

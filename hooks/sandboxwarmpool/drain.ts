@@ -8,17 +8,14 @@ import { findCondition } from "../../lib/conditions.ts";
 import { blueprintHash, isStale } from "./blueprint.ts";
 import { isReady } from "./memberstate.ts";
 import type { WarmPoolConfig } from "./config.ts";
-import type { PoolMemory } from "./memory.ts";
-import { forClaim } from "./sandbox.ts";
 import type { View } from "./view.ts";
 
 /** Why a Sandbox goes; the value of its draining label. */
-export type DrainReason = "returned" | "claim-gone" | "stale" | "stuck" | "surplus";
+export type DrainReason = "returned" | "stale" | "stuck" | "surplus";
 
 /** The words for each, as the guard logs them. */
 export const DRAIN_WORDS: Readonly<Record<string, string>> = {
   returned: "it was a claim's and is never used again",
-  "claim-gone": "the claim that it was made for is gone",
   stale: "it is not like the template any more",
   stuck: "it was not Ready within the grace period",
   surplus: "the pool has more than it should",
@@ -35,22 +32,19 @@ export interface Drain {
  *
  * | Sandbox | reason |
  * |---|---|
- * | was a claim's | returned |
- * | made for a claim that waits no more, and was not handed over | claim-gone |
+ * | was a claim's, or made for one | returned |
  * | unlike the template, strategy Recreate | stale |
  * | not Ready past the grace period, and another one would fare better | stuck |
  * | beyond the wanted number: the not Ready first, then the newest | surplus |
  */
-export function drainsOf(view: View, config: WarmPoolConfig, memory: PoolMemory, now: Date): Drain[] {
+export function drainsOf(view: View, config: WarmPoolConfig, now: Date): Drain[] {
   const certain = [
     ...view.returned.map((sandbox) => drain(sandbox, "returned")),
-    ...view.cold.filter((sandbox) => isClaimGone(sandbox, view)).map((sandbox) => drain(sandbox, "claim-gone")),
     ...staleMembers(view).map((sandbox) => drain(sandbox, "stale")),
     ...stuckMembers(view, config, now).map((sandbox) => drain(sandbox, "stuck")),
   ];
   const going = new Set(certain.map(({ sandbox }) => sandbox));
-  const promised = new Set([...memory.assignments.values()].map(({ uid }) => uid));
-  const left = view.members.filter((member) => !going.has(member) && !promised.has(member.metadata.uid ?? ""));
+  const left = view.members.filter((member) => !going.has(member));
   const excess = Math.max(0, left.length - view.pool.spec.replicas);
   const unique = [...new Map(certain.map((entry) => [entry.sandbox, entry])).values()];
   const surplus = left.sort(leastUsefulFirst).slice(0, excess);
@@ -90,10 +84,6 @@ function staleMembers({ pool, template, members }: View): Sandbox[] {
 function likeTemplate(template: SandboxTemplate): (member: Sandbox) => boolean {
   const hash = blueprintHash(template);
   return (member) => !isStale(member, template, hash);
-}
-
-function isClaimGone(sandbox: Sandbox, { claims }: View): boolean {
-  return !claims.some(({ metadata }) => metadata.uid === forClaim(sandbox));
 }
 
 function leastUsefulFirst(a: Sandbox, b: Sandbox): number {

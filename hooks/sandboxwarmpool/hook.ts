@@ -3,17 +3,16 @@ import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
 import { compositeCalls, type HookCalls } from "../../lib/hook.ts";
 import type { WarmPoolConfig } from "./config.ts";
 import { customizeSandboxWarmPool } from "./customize.ts";
-import type { Memories } from "./memory.ts";
 import { syncSandboxWarmPool } from "./sync.ts";
 
-/** Makes the hook for one installation, with a memory of its own. */
+/** Makes the hook for one installation. */
 export function sandboxWarmPoolHook(config: WarmPoolConfig): HookCalls {
-  const memories: Memories = new Map();
   return compositeCalls({
     type: "composite",
     name: "sandboxwarmpool",
     parentSchema: sandboxWarmPoolSchema,
     customize: customizeSandboxWarmPool,
-    sync: (observed, now) => syncSandboxWarmPool(observed, now, config, memories),
+    intervalMs: config.poolIntervalMs,
+    sync: (observed, now) => syncSandboxWarmPool(observed, now, config),
   });
 }

@@ -3,10 +3,9 @@
  * again instead of for more members. @module
  */
 import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
+import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../api/sandboxwarmpool.ts";
 import { POOL_SEQUENCE_ANNOTATION } from "../../lib/keys.ts";
 import { nameHash } from "../../lib/names.ts";
-import type { PoolMemory } from "./memory.ts";
 
 /** A member's number, and that of the first member made along with it. */
 export interface Place {
@@ -16,10 +15,8 @@ export interface Place {
 
 /** A Service's name, which is the Sandbox's, is a DNS label. */
 const LONGEST_NAME = 63;
-/** How long creations may take to show up. */
-const IN_FLIGHT_MS = 3000;
-/** When numbers of which nothing has shown up are given up: others have the names, and the API server takes no second. */
-const IN_VAIN_MS = 30_000;
+/** How long creations may take to show up; after that they are somebody else's, or were refused. */
+export const IN_FLIGHT_MS = 3000;
 /** Members that one answer makes at most. */
 const MOST_MADE = 1000;
 
@@ -49,64 +46,80 @@ export function memberName(pool: SandboxWarmPool, number: number): string {
 }
 
 /**
- * Returns the highest number in use: of the members seen now or before. A pool without a past begins at the milliseconds
- * of its birth, so that a pool of the same name does not use the names of the one before it.
- */
-export function highestNumber(pool: SandboxWarmPool, members: Sandbox[], memory: PoolMemory, now: Date): number {
-  const seen = members.map((member) => placeOf(member)?.number ?? 0);
-  const highest = Math.max(memory.sequence, pool.status?.sequence ?? 0, ...seen) || firstNumber(pool, now);
-  const { after, last, at } = memory.tried ?? { after: NaN, last: NaN, at: NaN };
-  memory.sequence = highest === after && now.getTime() - at >= IN_VAIN_MS ? last : highest;
-  return memory.sequence;
-}
-
-/**
- * Not the clock: a process that has just been started asks for the names that the one before it asked for, and that do
- * not show yet, instead of for as many again. Births are whole seconds: the UID tells those of one second apart.
- */
-function firstNumber({ metadata }: SandboxWarmPool, now: Date): number {
-  const born = Date.parse(metadata.creationTimestamp ?? "");
-  return Number.isNaN(born) ? now.getTime() : born + Number.parseInt(nameHash(metadata.uid ?? ""), 16) % 1000;
-}
-
-/**
- * Returns the places of new members, and takes note of them.
+ * Returns the places of new members: they count on from the highest number that is seen or was asked for.
  *
- * @param after {@link highestNumber}
+ * @param members all that the pool still owns
  * @param taken names that they cannot have
  */
 export function nextPlaces(
   pool: SandboxWarmPool,
-  { after, count }: { after: number; count: number },
+  members: readonly Sandbox[],
+  count: number,
   taken: ReadonlySet<string>,
-  memory: PoolMemory,
   now: Date,
 ): Place[] {
   const numbers: number[] = [];
-  for (let number = after + 1; numbers.length < count; number++) {
+  for (let number = (highest(pool, members) || firstNumber(pool, now)) + 1; numbers.length < count; number++) {
     if (!taken.has(memberName(pool, number))) numbers.push(number);
-  }
-  const last = numbers.at(-1);
-  if (last !== undefined) {
-    memory.tried = { after, last, at: memory.tried?.after === after ? memory.tried.at : now.getTime() };
   }
   return numbers.map((number) => ({ number, first: numbers[0] ?? number }));
 }
 
 /**
- * Counts members that were made a moment ago and have not shown up: a younger one of the same answer has.
+ * Returns what the pool's status says of its numbers: the highest that is seen or asked for, and what was made last.
  *
- * @param settled names known to have gone since
+ * Metacontroller writes the status after the members: whoever sees it may trust that they were asked for.
  */
-export function inFlight(members: Sandbox[], settled: ReadonlySet<string>, pool: SandboxWarmPool, now: Date): number {
-  const numbers = new Set(members.map((member) => placeOf(member)?.number));
+export function numbersOf(
+  pool: SandboxWarmPool,
+  members: readonly Sandbox[],
+  made: readonly Place[],
+  now: Date,
+): Pick<SandboxWarmPoolStatus, "sequence" | "batches"> {
+  const [first] = made;
+  const sequence = made.at(-1)?.number ?? highest(pool, members);
+  const before = pool.status?.batches ?? [];
+  const batches = first
+    ? [...before.filter(({ at }) => isRecent(at, now)), { first: first.number, at: now.toISOString() }]
+    : before;
+  return { ...(sequence > 0 ? { sequence } : {}), ...(batches.length > 0 ? { batches } : {}) };
+}
+
+/**
+ * Counts members that were asked for a moment ago and have not shown up: of the newest batches by the status, which may be
+ * older than the view of members; and of batches of which others have shown up.
+ */
+export function inFlight({ status }: SandboxWarmPool, members: readonly Sandbox[], now: Date): number {
+  const seen = new Set(members.map((member) => placeOf(member)?.number));
   const missing = new Set<number>();
+  const look = (first: number, last: number) => {
+    for (let number = first; number <= last; number++) if (!seen.has(number)) missing.add(number);
+  };
+  const { batches = [], sequence = 0 } = status ?? {};
+  for (const [index, { first, at }] of batches.entries()) {
+    const last = (batches[index + 1]?.first ?? sequence + 1) - 1;
+    if (isRecent(at, now) && last - first < MOST_MADE) look(first, last);
+  }
   for (const member of members) {
     const place = placeOf(member);
-    const age = now.getTime() - Date.parse(member.metadata.creationTimestamp ?? "");
-    // An age that is unknown, or far below 0 because clocks differ, says nothing of a moment ago.
-    if (!place || !(Math.abs(age) <= IN_FLIGHT_MS)) continue;
-    for (let number = place.first; number < place.number; number++) if (!numbers.has(number)) missing.add(number);
+    if (place && isRecent(member.metadata.creationTimestamp, now)) look(place.first, place.number);
   }
-  return [...missing].filter((number) => !settled.has(memberName(pool, number))).length;
+  return missing.size;
+}
+
+function isRecent(time: string | undefined, now: Date): boolean {
+  return Math.abs(now.getTime() - Date.parse(time ?? "")) <= IN_FLIGHT_MS;
+}
+
+function highest(pool: SandboxWarmPool, members: readonly Sandbox[]): number {
+  return Math.max(pool.status?.sequence ?? 0, ...members.map((member) => placeOf(member)?.number ?? 0));
+}
+
+/**
+ * A pool without a past begins at the milliseconds of its birth, so that one of the same name does not use the names of
+ * the one before it. Births are whole seconds: the UID tells those of one second apart.
+ */
+function firstNumber({ metadata }: SandboxWarmPool, now: Date): number {
+  const born = Date.parse(metadata.creationTimestamp ?? "");
+  return Number.isNaN(born) ? now.getTime() : born + Number.parseInt(nameHash(metadata.uid ?? ""), 16) % 1000;
 }

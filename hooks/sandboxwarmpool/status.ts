@@ -6,22 +6,32 @@ import { nameHash } from "../../lib/names.ts";
 import { isReady } from "./memberstate.ts";
 import type { WarmPoolConfig } from "./config.ts";
 import { progressVerdict } from "./progress.ts";
-import { placeOf } from "./sequence.ts";
+import { lostAt } from "./refill.ts";
+import { numbersOf, type Place } from "./sequence.ts";
 import type { View } from "./view.ts";
 
-/** Computes the status; a count of 0 is absent. Source: Agent Sandbox API, sections 1.4 and 3.3.5. */
-export function computeStatus(view: View, config: WarmPoolConfig, now: Date): SandboxWarmPoolStatus {
+/**
+ * Computes the status; a count of 0 is absent. Source: Agent Sandbox API, sections 1.4 and 3.3.5.
+ *
+ * @param made the members that the same answer makes
+ */
+export function computeStatus(
+  view: View,
+  made: readonly Place[],
+  config: WarmPoolConfig,
+  now: Date,
+): SandboxWarmPoolStatus {
   const { pool, members } = view;
   const { generation, name } = pool.metadata;
   const ready = members.filter(isReady).length;
-  const seen = [...members, ...view.draining, ...view.terminating].map((member) => placeOf(member)?.number ?? 0);
-  const sequence = Math.max(pool.status?.sequence ?? 0, ...seen);
+  const lost = lostAt(view, config, now);
   const verdicts = [progressVerdict(view, config, now), readyVerdict(ready, pool.spec.replicas)];
   return {
     ...(members.length > 0 ? { replicas: members.length } : {}),
     ...(ready > 0 ? { readyReplicas: ready } : {}),
     selector: `${WARM_POOL_LABEL}=${nameHash(name)}`,
-    ...(sequence > 0 ? { sequence } : {}),
+    ...numbersOf(pool, [...members, ...view.draining, ...view.terminating], made, now),
+    ...(lost === undefined ? {} : { lostAt: lost }),
     conditions: verdicts.map((verdict) => stamp(verdict, pool.status?.conditions, generation, now)),
   };
 }

@@ -3,13 +3,22 @@ import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
 import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
-import type { Facts, NamedFact, NodeFact, QuotaFact, Subject, VolumeClaimFact } from "../../diagnosis/facts.ts";
+import type {
+  Facts,
+  LeaseFact,
+  NamedFact,
+  NodeFact,
+  QuotaFact,
+  Subject,
+  VolumeClaimFact,
+} from "../../diagnosis/facts.ts";
 import type { PodFact } from "../../diagnosis/podfact.ts";
+import { BINDER_LEASE } from "../../diagnosis/rules/binder.ts";
 import { isQuotaExceeded } from "../../diagnosis/refusal.ts";
 import { worstMember } from "../../diagnosis/sandboxcause.ts";
 import { why } from "../../diagnosis/why.ts";
 import type { Api, ObjectPath } from "../../kube/api.ts";
-import { CLAIM_BOUND_LABEL, POD_NAME_ANNOTATION, WARM_POOL_LABEL } from "../../lib/keys.ts";
+import { POD_NAME_ANNOTATION, WARM_POOL_LABEL } from "../../lib/keys.ts";
 import { nameHash } from "../../lib/names.ts";
 import { createFactReader, type FactReader } from "./factreader.ts";
 
@@ -20,7 +29,7 @@ import { createFactReader, type FactReader } from "./factreader.ts";
  * |---|---|
  * | does not exist, or is Ready | 1 |
  * | Sandbox | 3, and what its Pod refers to |
- * | claim | 4 to 7, and what its Sandbox's Pod refers to |
+ * | claim | 4 to 10, and what its Sandbox's Pod refers to |
  * | pool | 4, and those of its worst member |
  *
  * @throws {Error} if the API server does not answer; what it forbids or does not have is told in the facts
@@ -41,7 +50,7 @@ async function readClaimFacts(reader: FactReader, facts: Facts): Promise<void> {
   const { claim } = facts;
   if (!claim || isSettled(facts)) return;
   const pool = claim.spec.warmPoolRef.name;
-  const isBound = claim.metadata.labels?.[CLAIM_BOUND_LABEL] !== undefined || claim.status?.sandbox?.name !== undefined;
+  const isBound = claim.status?.sandbox?.name !== undefined;
   const [poolFound, ...events] = await Promise.all([
     reader.one({ resource: "sandboxwarmpools", namespace, name: pool }, sandboxWarmPoolSchema),
     isBound ? [] : reader.events(namespace, pool),
@@ -49,7 +58,10 @@ async function readClaimFacts(reader: FactReader, facts: Facts): Promise<void> {
   ]);
   set(facts, "pool", poolFound);
   facts.events = [...facts.events ?? [], ...events.flatMap((found) => found ?? [])];
-  if (poolFound && !isBound) await readTemplate(reader, facts, poolFound.spec.sandboxTemplateRef.name);
+  if (poolFound && !isBound) {
+    const template = poolFound.spec.sandboxTemplateRef.name;
+    await Promise.all([readTemplate(reader, facts, template), readBinder(reader, facts)]);
+  }
   await readAround(reader, facts);
 }
 
@@ -109,6 +121,16 @@ async function readPod(reader: FactReader, facts: Facts, { metadata }: Sandbox):
 async function readTemplate(reader: FactReader, facts: Facts, name: string): Promise<void> {
   const path = { resource: "sandboxtemplates", namespace: facts.subject.namespace, name } as const;
   set(facts, "template", await reader.one(path, sandboxTemplateSchema));
+}
+
+/** Reads the binder's Lease where the binder may have put it; elsewhere only if it can be looked for everywhere. */
+async function readBinder(reader: FactReader, facts: Facts): Promise<void> {
+  for (const namespace of ["hookbox-system", "default"]) {
+    const found = await reader.one<LeaseFact>({ resource: "leases", namespace, name: BINDER_LEASE });
+    if (found !== null) return set(facts, "binder", found);
+  }
+  const all = await reader.list<LeaseFact>({ resource: "leases" }, { fieldSelector: `metadata.name=${BINDER_LEASE}` });
+  set(facts, "binder", all && (all[0] ?? null));
 }
 
 /** Reads what the Pod refers to, and the quotas if one is in the way. */

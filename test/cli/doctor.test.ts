@@ -15,6 +15,14 @@ const engine = (...args: string[]) => ({
   status: { phase: "Running" },
 });
 
+const KEEPER = "GET /apis/coordination.k8s.io/v1/leases?metadata.name=hookbox-keeper";
+const BINDER = "GET /apis/coordination.k8s.io/v1/leases?metadata.name=hookbox-binder";
+/** A list of one Lease, renewed so many seconds ago. */
+const aLease = (name: string, spec: object, seconds: number) => {
+  const renewTime = new Date(NOW.getTime() - seconds * 1000).toISOString();
+  return listOf("v1", "Lease", { metadata: { name, namespace: "hookbox-system" }, spec: { ...spec, renewTime } });
+};
+
 function sound(): Answers {
   const crds = readCRDs().map((text) => parse(text) as { metadata: { name: string } });
   return {
@@ -23,9 +31,6 @@ function sound(): Answers {
       `GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd.metadata.name}`,
       { ...crd, status: {} },
     ])),
-    "GET /apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies": listOf("v1", "P", {
-      metadata: { name: "hookbox-sandboxclaim" },
-    }),
     "GET /api/v1/pods": listOf("v1", "Pod", engine("--client-go-qps=1000", "--workers=20")),
     [`GET ${METACONTROLLER}/compositecontrollers/sandbox`]: hook("http://hooks.test:8080/sandbox/sync"),
     [`GET ${METACONTROLLER}/compositecontrollers/sandboxwarmpool`]: hook("http://hooks.test.svc/x/sync"),
@@ -33,10 +38,8 @@ function sound(): Answers {
     [`GET ${METACONTROLLER}/decoratorcontrollers/sandboxtemplate`]: hook("http://hooks.test:8080/x/sync"),
     "GET /api/v1/namespaces/test/services/hooks:8080/proxy/healthz": { status: 200, body: "ok" },
     "GET /api/v1/namespaces/test/services/hooks:80/proxy/healthz": { status: 200, body: "ok" },
-    "GET /apis/coordination.k8s.io/v1/leases": listOf("v1", "Lease", {
-      metadata: { name: "hookbox-keeper", namespace: "hookbox-system" },
-      spec: { holderIdentity: "k1", renewTime: new Date(NOW.getTime() - 2000).toISOString(), leaseDurationSeconds: 15 },
-    }),
+    [KEEPER]: aLease("hookbox-keeper", { holderIdentity: "k1", leaseDurationSeconds: 15 }, 2),
+    [BINDER]: aLease("hookbox-binder", { holderIdentity: "b1", leaseDurationSeconds: 5 }, 1),
     "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews": { status: 201, body: { status: { allowed: true } } },
     "GET /apis/node.k8s.io/v1/runtimeclasses": listOf("v1", "RuntimeClass", { metadata: { name: "gvisor" } }),
     "GET /apis/storage.k8s.io/v1/storageclasses": listOf("v1", "StorageClass", {
@@ -58,14 +61,14 @@ test("a sound cluster has nothing but ✓, and code 0", async () => {
     ✓ CRD sandboxclaims        v1beta1
     ✓ CRD sandboxtemplates     v1beta1
     ✓ CRD sandboxwarmpools     v1beta1
-    ✓ Policy                   claims are labelled with their pool
     ✓ Metacontroller           metacontroller:v4.17.2, 1 Pod
     ✓ Controllers              sandbox, sandboxwarmpool, sandboxclaim, sandboxtemplate
     ✓ Hook sandbox             answers at hooks.test:8080
     ✓ Hook sandboxwarmpool     answers at hooks.test.svc
     ✓ Hook sandboxclaim        answers at 10.0.0.1:8080
     ✓ Hook sandboxtemplate     answers at hooks.test:8080
-    ✓ Keeper                   k1 holds Lease hookbox-system/hookbox-keeper
+    ✓ Keeper                   k1 holds Lease hookbox-system/hookbox-keeper, renewed 2s ago
+    ✓ Binder                   b1 holds Lease hookbox-system/hookbox-binder, renewed 1s ago
     ✓ Router                   answers at http://r
     ✓ Your rights              all that SDK and command need in namespace default
     ✓ RuntimeClasses           gvisor
@@ -77,7 +80,6 @@ test("a sound cluster has nothing but ✓, and code 0", async () => {
 
 test("each thing that is wrong has its mark and its remedy", async () => {
   const bad: [string, unknown, RegExp][] = [
-    ["GET /apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies", undefined, /! Policy .*before 1.36/],
     ["GET /api/v1/pods", listOf("v1", "Pod", engine("--workers=20")), /! Metacontroller .*5 requests per second\n +→ /],
     [
       "GET /api/v1/pods",
@@ -91,15 +93,24 @@ test("each thing that is wrong has its mark and its remedy", async () => {
       undefined,
       /✗ Hook sandboxwarmpool +does not answer/,
     ],
-    ["GET /apis/coordination.k8s.io/v1/leases", listOf("v1", "Lease"), /✗ Keeper +there is no Lease hookbox-keeper/],
+    [KEEPER, listOf("v1", "Lease"), /✗ Keeper +nobody holds Lease hookbox-keeper \(there is none\)\n +→ /],
     [
-      "GET /apis/coordination.k8s.io/v1/leases",
-      listOf("v1", "Lease", {
-        metadata: { name: "hookbox-keeper", namespace: "a" },
-        spec: { holderIdentity: "k1", renewTime: "2026-11-21T11:58:00Z", leaseDurationSeconds: 15 },
-      }),
-      /✗ Keeper +nobody has renewed Lease a\/hookbox-keeper for 2m/,
+      KEEPER,
+      aLease("hookbox-keeper", { holderIdentity: "k1", leaseDurationSeconds: 15 }, 120),
+      /✗ Keeper +nobody holds Lease hookbox-keeper \(k1 renewed Lease hookbox-system\/hookbox-keeper 2m ago\)\n +→ /,
     ],
+    [BINDER, listOf("v1", "Lease"), /✗ Binder +nobody holds Lease hookbox-binder: claims are not served .*\n +→ /],
+    [
+      BINDER,
+      aLease("hookbox-binder", { holderIdentity: "b1", leaseDurationSeconds: 5 }, 5),
+      /✗ Binder +nobody holds Lease hookbox-binder: claims are not served \(b1 renewed .* 5s ago\)/,
+    ],
+    [
+      BINDER,
+      aLease("hookbox-binder", { leaseDurationSeconds: 1 }, 0),
+      /✗ Binder +nobody holds Lease hookbox-binder: claims are not served \(given back 0s ago\)/,
+    ],
+    [BINDER, { status: 403, body: { message: "leases is forbidden" } }, /! Binder +cannot be seen: .*not found/],
     [
       "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
       { status: 201, body: { status: { allowed: false } } },

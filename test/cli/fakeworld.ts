@@ -76,7 +76,8 @@ export function fakeApi(answers: Record<string, unknown>): Api & { requests: Api
     requests,
     send: (request) => {
       requests.push(request);
-      const found = answers[`${request.method} ${request.path}`];
+      const line = `${request.method} ${request.path}`;
+      const found = answers[`${line}?${request.query?.["fieldSelector"]}`] ?? answers[line];
       const missing = { status: 404, body: { message: `${request.path} not found`, reason: "NotFound" } };
       return Promise.resolve(found === undefined ? missing : isAnswer(found) ? found : { status: 200, body: found });
     },

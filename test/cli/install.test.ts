@@ -3,6 +3,7 @@ import { parseAllDocuments } from "yaml";
 import { expect, test } from "vitest";
 import { bundleObjects, renderBundle } from "../../cli/install/bundle.ts";
 import type { Answer, Api, ApiRequest } from "../../kube/api.ts";
+import type { KubeObject } from "../../lib/objects.ts";
 import { run } from "./fakeworld.ts";
 
 const GROUPS: Record<string, [kind: string, name: string, namespaced: boolean][]> = {
@@ -18,11 +19,12 @@ const GROUPS: Record<string, [kind: string, name: string, namespaced: boolean][]
     ["CompositeController", "compositecontrollers", false],
     ["DecoratorController", "decoratorcontrollers", false],
   ],
-  "/apis/admissionregistration.k8s.io/v1": [
-    ["MutatingAdmissionPolicy", "mutatingadmissionpolicies", false],
-    ["MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", false],
-  ],
 };
+
+interface Rights extends KubeObject {
+  roleRef: { kind: string; name: string };
+  subjects: { name: string }[];
+}
 
 /** Stores what is applied; `without` leaves out groups. */
 function server(without: string[] = []): Api & { stored: Map<string, object>; requests: ApiRequest[] } {
@@ -57,13 +59,33 @@ test("it prints all kinds, in the namespace that is asked for", async () => {
   expect(new Set(kinds)).toEqual(new Set(Object.values(GROUPS).flat().map(([kind]) => kind)));
   expect(stdout).toContain("url: http://h:1/sandbox/sync");
   expect(stdout).not.toContain("hookbox-system");
-  expect((await run("install --no-policies")).stdout).not.toContain("MutatingAdmissionPolicy");
+});
+
+test("keeper, binder and router have an account each, and the rights of their files; a keeper may be a binder, too", () => {
+  const objects = bundleObjects(renderBundle({ hooksURL: undefined, namespace: "n" })) as unknown as Rights[];
+  const named = (kind: string) => objects.filter((object) => object.kind === kind).map(({ metadata }) => metadata.name);
+  const accounts = ["hookbox-keeper", "hookbox-binder", "hookbox-router"];
+  expect(named("ServiceAccount")).toEqual(accounts);
+  expect(named("ClusterRole")).toEqual(expect.arrayContaining(accounts));
+  const bound = (name: string) =>
+    objects.filter(({ kind }) => kind.endsWith("Binding")).filter(({ roleRef }) => roleRef.name === name)
+      .map(({ kind, roleRef, subjects }) => [kind, roleRef.kind, subjects.map((subject) => subject.name)]);
+  expect(bound("hookbox-keeper")).toEqual([
+    ["ClusterRoleBinding", "ClusterRole", ["hookbox-keeper"]],
+    ["RoleBinding", "Role", ["hookbox-keeper"]],
+  ]);
+  expect(bound("hookbox-binder")).toEqual([
+    ["ClusterRoleBinding", "ClusterRole", ["hookbox-binder", "hookbox-keeper"]],
+    ["RoleBinding", "Role", ["hookbox-binder", "hookbox-keeper"]],
+  ]);
+  expect(bound("hookbox-router")).toEqual([["ClusterRoleBinding", "ClusterRole", ["hookbox-router"]]]);
+  const namespaces = objects.filter(({ kind }) => ["Role", "RoleBinding", "ServiceAccount"].includes(kind))
+    .map(({ metadata }) => metadata.namespace);
+  expect(new Set(namespaces)).toEqual(new Set(["n"]));
 });
 
 test("what others need is applied first, controllers last", () => {
-  const kinds = bundleObjects(renderBundle({ hooksURL: undefined, policies: true, namespace: "n" })).map(({ kind }) =>
-    kind
-  );
+  const kinds = bundleObjects(renderBundle({ hooksURL: undefined, namespace: "n" })).map(({ kind }) => kind);
   expect(kinds.slice(0, 2)).toEqual(["Namespace", "CustomResourceDefinition"]);
   expect(kinds.slice(-2).every((kind) => kind.endsWith("Controller"))).toBe(true);
 });
@@ -96,13 +118,12 @@ test("--apply creates, then changes nothing, then what has changed; --dry-run st
 });
 
 test("what the API server does not have is said with its remedy, and the rest is applied", async () => {
-  const api = server(["/apis/metacontroller.k8s.io/v1alpha1", "/apis/admissionregistration.k8s.io/v1"]);
+  const api = server(["/apis/metacontroller.k8s.io/v1alpha1"]);
   const { code, stderr } = await run("install --apply", { api });
   expect(code).toBe(1);
   expect(stderr).toMatch(
     /Cannot apply CompositeController: the API server does not serve .*\nInstall Metacontroller 4.17/,
   );
-  expect(stderr).toMatch(/Cannot apply MutatingAdmissionPolicy: .*\nUse --no-policies/);
   expect([...api.stored.keys()].some((path) => path.includes("customresourcedefinitions"))).toBe(true);
   expect(await run("install --apply --dry-run")).toMatchObject({ code: 2 });
 });

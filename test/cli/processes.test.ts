@@ -28,7 +28,7 @@ test("without a cluster it says so in two lines", () => {
   });
 });
 
-test.for(["serve", "keeper", "router", "runtime"])(
+test.for(["serve", "keeper", "binder", "router", "runtime"])(
   "%s --help is the process' own, under the command's name",
   async (name) => {
     for (const flag of ["--help", "-h"]) {
@@ -40,7 +40,7 @@ test.for(["serve", "keeper", "router", "runtime"])(
   },
 );
 
-test.for(["serve", "keeper", "router", "runtime"])("%s hands its arguments on", (name) => {
+test.for(["serve", "keeper", "binder", "router", "runtime"])("%s hands its arguments on", (name) => {
   const { code, stdout, stderr } = hookbox([name, "--log-level", "loud"]);
   expect(code).toBe(1);
   expect(stdout + stderr).toMatch(/Cannot .*level.* "loud"/);

@@ -4,6 +4,8 @@ import { renderFinding } from "../../cli/output/finding.ts";
 import { runWhy } from "../../cli/why.ts";
 import type { Finding } from "../../diagnosis/finding.ts";
 import type { Api } from "../../kube/api.ts";
+import { aClaim, aPool } from "../pools.ts";
+import { aTemplate } from "../templates.ts";
 
 const quota = { kind: "ResourceQuota", namespace: "team-a", name: "small" };
 const claim = { kind: "SandboxClaim", namespace: "team-a", name: "job" };
@@ -76,6 +78,24 @@ test.for(
   const { code, object } = await runWhy(api, name, "team-a");
   expect([code, object.kind, object.name]).toEqual(["NotFound", kind, "job"]);
   expect(asked).toEqual(requests);
+});
+
+test("of a claim that waits the binder's Lease is read: nobody who holds it is to blame", async () => {
+  const objects: Record<string, object> = {
+    "sandboxclaims/job": aClaim("job", { metadata: { creationTimestamp: "2026-01-01T00:00:00Z" } }),
+    "sandboxwarmpools/warm": aPool(),
+    "sandboxtemplates/python": aTemplate(),
+    "leases/hookbox-binder": { metadata: { namespace: "hookbox-system", name: "hookbox-binder" }, spec: {} },
+  };
+  const { api } = empty();
+  const send: Api["send"] = (request) => {
+    const body = objects[request.path.split("/").slice(-2).join("/")];
+    return body ? Promise.resolve({ status: 200, body }) : api.send(request);
+  };
+  const text = renderFinding(await runWhy({ ...api, send }, "claim/job", "team-a"), { color: false });
+  expect(text).toMatch(/^BinderDown: Nobody holds Lease "hookbox-binder": /);
+  expect(text).toContain("\nObject:   lease/hookbox-binder in namespace hookbox-system\n");
+  expect(text).toContain("\nChain:    claim/job → lease/hookbox-binder\n");
 });
 
 test("a bare name that nothing has is said to name none of the three", async () => {

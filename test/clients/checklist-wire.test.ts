@@ -121,7 +121,7 @@ test.for([["warm", {}], ["cold", { env: [{ name: "WHO", value: "me" }] }]] as co
 /** Waits until the claim is bound and nobody writes to it any more. */
 async function settled(ns: Namespace, claim: string): Promise<Loose> {
   const version = async () => (await ns.get("sandboxclaim", claim)).metadata.resourceVersion;
-  await ns.until("sandboxclaim", claim, ({ metadata }) => metadata.labels["agents.x-k8s.io/claim-bound"] === "true");
+  await ns.until("sandboxclaim", claim, ({ metadata }) => metadata.annotations["agents.x-k8s.io/sandbox-name"]);
   await until(async () => {
     const before = await version();
     await new Promise((resolve) => setTimeout(resolve, 2000));

@@ -94,6 +94,13 @@ const facts: fc.Arbitrary<Facts> = fc.record({
   pod: maybe(pod),
   events: fc.array(event, { maxLength: 4 }),
   volumeClaims: fc.array(fc.constant({ metadata: { name: "c" } })),
+  binder: maybe(
+    fc.record({
+      holderIdentity: fc.constantFrom("", "b1"),
+      renewTime: fc.constantFrom(ago(1), ago(60), "nonsense"),
+      leaseDurationSeconds: fc.constantFrom(1, 15),
+    }, { requiredKeys: [] }).map((spec) => ({ metadata: { namespace: "a", name: "hookbox-binder" }, spec })),
+  ),
   nodes: fc.array(fc.constant({ metadata: { name: "node-1" } })),
   unreadable: fc.array(fc.constant({ what: "pods", message: "forbidden" })),
 }, { requiredKeys: ["subject"] }) as fc.Arbitrary<Facts>;

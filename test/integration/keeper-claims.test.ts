@@ -42,7 +42,6 @@ describe("claims that cannot be served", () => {
     startKeeper();
     await listed();
     await Promise.all([makeClaim(), makePool(), makeTemplate()]);
-    await send("PATCH", "sandboxclaims", "c", { metadata: { labels: { "agents.x-k8s.io/claim-bound": "true" } } });
     await publish(READY, { sandbox: { name: "s", podIPs: ["10.1.0.7"] } }, "c", "sandboxclaims");
     await send("DELETE", "sandboxwarmpools", "p");
     // Another one, in trouble, shows when the keeper has had its time.

@@ -31,14 +31,13 @@ export async function giveSandbox(claim: Loose, name: string, launchType: "warm"
   return metadata;
 }
 
-/** Says on the claim that it has this Sandbox and is Ready, then sets the marks, as the claim's hook does. */
+/** Says on the claim that it has this Sandbox and is Ready, then annotates it, as the claim's hook does. */
 export async function bind(claim: Loose, sandbox: string): Promise<void> {
   const { name } = claim.metadata;
   const conditions = [condition("Ready", "True", "DependenciesReady")];
   await publishOf("sandboxclaims", name, { sandbox: { name: sandbox }, conditions });
   const annotations = { [`${PREFIX}/sandbox-name`]: sandbox, [`${PREFIX}/claim-first-ready-at`]: now() };
-  const labels = { [`${PREFIX}/claim-bound`]: "true" };
-  await send("PATCH", "sandboxclaims", name, { metadata: { labels, annotations } });
+  await send("PATCH", "sandboxclaims", name, { metadata: { annotations } });
 }
 
 /** Replaces fields of a status. */

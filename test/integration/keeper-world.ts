@@ -92,7 +92,7 @@ export function startKeeper(...args: string[]): Child {
     }),
   );
   const election = args.length > 0 ? args : ["--no-leader-election"];
-  const all = ["keeper/main.ts", "--kubeconfig", kubeconfig, "--namespace", SYSTEM, ...election];
+  const all = ["keeper/main.ts", "--no-binder", "--kubeconfig", kubeconfig, "--namespace", SYSTEM, ...election];
   const keeper = startChild("keeper", all, join(folder, namespace));
   keepers.push(keeper);
   return keeper;

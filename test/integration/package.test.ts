@@ -20,6 +20,7 @@ const FILES = ["LICENSE", "README.md", "package.json"];
 const ROOMS = [
   ...[
     "api",
+    "binder",
     "claims",
     "cli",
     "dev",
@@ -34,7 +35,7 @@ const ROOMS = [
     "sdk",
   ],
   ...["mcp", "testing", "tools"],
-  ...["compositecontrollers", "crds", "decoratorcontrollers", "mutatingadmissionpolicies"],
+  ...["compositecontrollers", "crds", "decoratorcontrollers"],
 ];
 const SUFFIXES = ["", ".css", ".d.ts", ".js", ".json", ".map", ".md", ".mjs", ".py", ".svg", ".yaml"];
 

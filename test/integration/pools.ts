@@ -1,4 +1,5 @@
 /** Templates, pools and claims for the integration suite, and what tests ask about them. @module */
+import { setTimeout as sleep } from "node:timers/promises";
 import { condition, type Loose, type Namespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
 
 const API = "extensions.agents.x-k8s.io/v1beta1";
@@ -29,11 +30,22 @@ export function aClaim(name: string, pool: string, spec: Loose = {}, metadata: L
   return { apiVersion: API, kind: "SandboxClaim", metadata: { name, ...metadata }, spec: { warmPoolRef, ...spec } };
 }
 
-/** Waits until as many of the pool's Sandboxes are Ready as it should have. */
+/**
+ * Waits until as many of the pool's Sandboxes are Ready as it should have, by its status and by themselves: what was
+ * handed over a moment ago the status may still count.
+ */
 export async function untilFull(ns: Namespace, pool: string, seconds?: number): Promise<Loose> {
-  return await ns.until("sandboxwarmpool", pool, ({ spec, status }) => {
-    return (status?.readyReplicas ?? 0) === spec.replicas && (status?.replicas ?? 0) === spec.replicas;
-  }, seconds);
+  for (;;) {
+    const full = await ns.until("sandboxwarmpool", pool, ({ spec, status }) => {
+      return (status?.readyReplicas ?? 0) === spec.replicas && (status?.replicas ?? 0) === spec.replicas;
+    }, seconds);
+    const ready = (await ns.list("sandbox")).filter((sandbox) => {
+      const owner = controllerOf(sandbox);
+      return owner?.kind === "SandboxWarmPool" && owner.name === pool && condition(sandbox, "Ready")?.status === "True";
+    });
+    if (ready.length >= full.spec.replicas) return full;
+    await sleep(200);
+  }
 }
 
 /** Waits until the claim's Ready condition is True, or has the given reason. */

@@ -1,4 +1,4 @@
-/** A claim's Sandbox as the pool hands it over, and a claim as its hook marks it, for the keeper's tests. @module */
+/** A claim's Sandbox as the binder hands it over, and a claim as it shows that, for the keeper's tests. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import { aSandbox } from "../sandboxes.ts";
@@ -64,7 +64,6 @@ export function aBoundClaim({ sandbox = "pool-1", readyAt, annotations = {}, met
   return aClaim({
     metadata: {
       creationTimestamp: "2026-11-21T11:59:59Z",
-      labels: { [`${PREFIX}/claim-bound`]: "true" },
       annotations: {
         [`${PREFIX}/sandbox-name`]: sandbox,
         ...(readyAt === undefined ? {} : { [`${PREFIX}/claim-first-ready-at`]: readyAt }),

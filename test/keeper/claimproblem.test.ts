@@ -1,8 +1,11 @@
+/** What keeps a claim from being served, and when it is said: at once known or not known at all. @module */
 import { describe, expect, test } from "vitest";
 import type { ClaimProblem } from "../../api/claimproblem.ts";
+import { wordText } from "../../api/claimproblem.ts";
 import { claimProblem, claimWord, isUnbound } from "../../keeper/claimproblem.ts";
 import { aTemplate } from "../templates.ts";
-import { aClaim } from "./extensions.ts";
+import { NOT_SERVED } from "../../claims/poolreference.ts";
+import { aClaim, aCondition } from "./extensions.ts";
 
 const DOMAINS = ["sandbox.users.io"];
 const NOT_FOUND: ClaimProblem = { reason: "WarmPoolNotFound", message: 'SandboxWarmPool "pool" not found' };
@@ -59,25 +62,30 @@ describe("claimProblem()", () => {
   });
 });
 
-test("isUnbound() is what has neither label nor Sandbox, and is not going away", () => {
-  const bound = aClaim({ metadata: { labels: { "agents.x-k8s.io/claim-bound": "true" } } });
+test("isUnbound() is what shows no Sandbox, and is not going away", () => {
   const named = aClaim({ status: { sandbox: { name: "s" } } });
   const going = aClaim({ metadata: { deletionTimestamp: "2026-11-21T12:00:00Z" } });
-  expect([aClaim(), aClaim({ status: { sandbox: {} } }), bound, named, going].map(isUnbound)).toEqual([
+  expect([aClaim(), aClaim({ status: { sandbox: {} } }), named, going].map(isUnbound)).toEqual([
     true,
     true,
-    false,
     false,
     false,
   ]);
 });
 
 describe("claimWord()", () => {
-  const bound = { labels: { "agents.x-k8s.io/claim-bound": "true" } };
+  const bound = { sandbox: { name: "s" } };
   const other: ClaimProblem = { reason: "TemplateNotFound", message: "other" };
 
   test.for([
-    { name: "healthy", metadata: {}, problem: undefined, want: undefined },
+    { name: "waiting", metadata: {}, problem: undefined, want: "look" },
+    { name: "waiting, and told", metadata: annotated(1, NOT_SERVED), problem: undefined, want: undefined },
+    {
+      name: "told that it waits, but trouble is known",
+      metadata: annotated(1, NOT_SERVED),
+      problem: other,
+      want: "leftover",
+    },
     { name: "in trouble", metadata: {}, problem: NOT_FOUND, want: "look" },
     { name: "not known yet", metadata: annotated(1, NOT_FOUND), problem: "unknown" as const, want: undefined },
     { name: "said already", metadata: annotated(1, NOT_FOUND), problem: NOT_FOUND, want: undefined },
@@ -85,11 +93,19 @@ describe("claimWord()", () => {
     { name: "said otherwise", metadata: annotated(1, other), problem: NOT_FOUND, want: "leftover" },
     { name: "said by a user", metadata: { annotations: { [UNRESOLVED]: "x" } }, problem: NOT_FOUND, want: "leftover" },
     { name: "over", metadata: annotated(1, NOT_FOUND), problem: undefined, want: "leftover" },
-    { name: "bound", metadata: bound, problem: NOT_FOUND, want: undefined },
+    { name: "bound", status: bound, problem: NOT_FOUND, want: undefined },
     {
       name: "bound all the same",
-      metadata: { ...annotated(1, NOT_FOUND), ...bound },
+      metadata: annotated(1, NOT_FOUND),
+      status: bound,
       problem: NOT_FOUND,
+      want: "leftover",
+    },
+    {
+      name: "bound after all",
+      metadata: annotated(1, NOT_SERVED),
+      status: bound,
+      problem: undefined,
       want: "leftover",
     },
     {
@@ -98,7 +114,44 @@ describe("claimWord()", () => {
       problem: undefined,
       want: undefined,
     },
-  ])("$name", ({ metadata, problem, want }) => {
-    expect(claimWord(aClaim({ metadata }), () => problem)?.kind).toBe(want);
+  ])("$name", ({ metadata = {}, status, problem, want }) => {
+    expect(claimWord(aClaim({ metadata, ...(status ? { status } : {}) }), () => problem)?.kind).toBe(want);
+  });
+
+  const CREATED = "2026-11-21T11:59:50Z";
+  const at = (time: string, seconds: number) => Date.parse(time) + seconds * 1000;
+  const wordOf = (status?: object, problem?: ClaimProblem) =>
+    claimWord(aClaim({ metadata: { creationTimestamp: CREATED }, ...(status ? { status } : {}) }), () => problem);
+
+  test("that nobody serves a claim is said when it is ten seconds old, not before", () => {
+    expect(wordOf()).toMatchObject({ problem: NOT_SERVED, notBefore: at(CREATED, 10) });
+    expect(NOT_SERVED).toMatchObject({ reason: "SandboxMissing", message: expect.stringContaining("binder") });
+  });
+
+  test("what is known to be in the way does not wait for that", () => {
+    expect(wordOf(undefined, NOT_FOUND)).not.toHaveProperty("notBefore");
+  });
+
+  test("a claim that has lost its Sandbox has ten seconds from then", () => {
+    const lost = aCondition("Ready", "False", "SandboxMissing", { lastTransitionTime: "2026-11-21T12:30:00Z" });
+    expect(wordOf({ conditions: [lost] })).toMatchObject({ notBefore: at("2026-11-21T12:30:00Z", 10) });
+  });
+
+  test.for(["InvalidMetadata", "ClaimExpired"])(
+    "a claim that says %s itself is not told that nobody serves it",
+    (reason) => {
+      expect(wordOf({ conditions: [aCondition("Ready", "False", reason)] })).toBeUndefined();
+    },
+  );
+
+  test("a claim of no age is told at once rather than never", () => {
+    expect(claimWord(aClaim(), () => undefined)).toMatchObject({ notBefore: 10_000 });
+  });
+
+  test("the word is of the claim's generation, in JSON", () => {
+    expect(JSON.parse(wordText(aClaim({ metadata: { generation: 4 } }), NOT_SERVED))).toEqual({
+      generation: 4,
+      ...NOT_SERVED,
+    });
   });
 });

@@ -8,7 +8,10 @@ const NAMESPACE = "/api/v1/namespaces/team-a";
 /** So that nobody asks for the template's. */
 const NO_POLICY = { networkPolicyManagement: "Unmanaged" };
 const WORD = { generation: 1, reason: "WarmPoolNotFound", message: 'SandboxWarmPool "pool" not found' };
-const putClaim = (over: object = {}) => server.put(CLAIM, { ...aClaim(over) });
+/** Of noon, when the clock starts. */
+const CREATED = { creationTimestamp: "2026-11-21T12:00:00Z" };
+const putClaim = ({ metadata = {}, ...over }: { metadata?: object; spec?: object; status?: object } = {}) =>
+  server.put(CLAIM, { ...aClaim({ ...over, metadata: { ...CREATED, ...metadata } }) });
 const putPool = (over: object = {}) => server.put(POOL, { ...aPool(over) });
 const putTemplate = ({ spec = {}, metadata = {} } = {}) =>
   server.put(TEMPLATE, { ...aTemplate({ spec: { ...NO_POLICY, ...spec }, metadata }) });
@@ -30,7 +33,7 @@ describe("a claim that is well", () => {
     await keep(1);
     putClaim();
     await pass(5);
-    putClaim({ metadata: { labels: { "agents.x-k8s.io/claim-bound": "true" } }, status: { sandbox: { name: "s" } } });
+    putClaim({ status: { sandbox: { name: "s" } } });
     await pass(5);
     server.remove(POOL);
     await pass(5);
@@ -44,8 +47,42 @@ describe("a claim that is well", () => {
     putPool();
     await pass(1);
     putTemplate();
+    await pass(5);
+    putClaim({ status: { sandbox: { name: "s" } } });
     await pass(60);
     expect(asked()).toEqual([]);
+  });
+});
+
+describe("a claim that nobody serves", () => {
+  test("is told so after ten seconds, once, and told otherwise when it is served", async () => {
+    putTemplate();
+    putPool();
+    await keep(0);
+    putClaim();
+    await pass(9.9);
+    expect(asked()).toEqual([]);
+    await pass(0.2);
+    expect(word()).toMatchObject({ generation: 1, reason: "SandboxMissing" });
+    const told = asked();
+    await pass(600);
+    expect(asked()).toEqual(told);
+    putClaim({
+      metadata: { annotations: server.get(CLAIM)?.metadata.annotations },
+      status: { sandbox: { name: "s" } },
+    });
+    await pass(0.1);
+    expect(word()).toBeUndefined();
+  });
+
+  test("is told the truth where its pool has gone, though the watch has not said so", async () => {
+    putTemplate();
+    putPool();
+    putClaim();
+    await keep(9);
+    server.intercept = ({ method, path }) => method === "GET" && path === POOL ? refusal(404, "gone") : undefined;
+    await pass(5);
+    expect(word(), "not that the binder is down").toBeUndefined();
   });
 });
 
@@ -81,7 +118,7 @@ describe("a claim without a pool", () => {
     putClaim();
     await keep(2);
     const { annotations } = server.get(CLAIM)?.metadata ?? {};
-    putClaim({ metadata: { annotations, labels: { "agents.x-k8s.io/claim-bound": "true" } } });
+    putClaim({ metadata: { annotations }, status: { sandbox: { name: "s" } } });
     await pass(0.1);
     expect(word()).toBeUndefined();
   });
@@ -111,7 +148,9 @@ describe("a claim without a pool", () => {
     await keep(1);
     let isFirst = true;
     server.intercept = ({ method }) => {
-      if (method === "PATCH" && isFirst) server.put(CLAIM, { ...aClaim({ metadata: { labels: { a: "b" } } }) });
+      if (method === "PATCH" && isFirst) {
+        server.put(CLAIM, { ...aClaim({ metadata: { ...CREATED, labels: { a: "b" } } }) });
+      }
       if (method === "PATCH") isFirst = false;
       return undefined;
     };

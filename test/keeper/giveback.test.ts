@@ -14,7 +14,8 @@ const owned = (kind: string, name: string, uid: string) => ({
 const BY_CLAIM = owned("SandboxClaim", "job", "uid-job");
 const put = (metadata: object) => server.put(SANDBOX, { ...aSandbox({ metadata }) });
 const putPool = (metadata: object = {}) => server.put(POOL, { ...aPool({ metadata }) });
-const putClaim = (metadata: object = {}) => server.put(CLAIM, { ...aClaim({ metadata }) });
+const putClaim = (metadata: object = {}, status?: object) =>
+  server.put(CLAIM, { ...aClaim({ metadata, ...(status ? { status } : {}) }) });
 const meta = () => server.get(SANDBOX)?.metadata ?? { name: "" };
 
 beforeEach(begin);
@@ -91,7 +92,7 @@ describe("a Sandbox that a claim controls", () => {
   });
 
   test("and is one already costs no request", async () => {
-    putClaim({ labels: { "agents.x-k8s.io/claim-bound": "true" } });
+    putClaim({}, { sandbox: { name: "demo" } });
     put({ ...BY_CLAIM, annotations: { [DECORATOR]: "sandboxclaim" } });
     await keep(60);
     expect(asked()).toEqual([]);
@@ -102,7 +103,7 @@ describe("a Sandbox that a claim controls", () => {
     { name: "that is another of the name", claim: { uid: "uid-another" } },
     { name: "that is being deleted", claim: { deletionTimestamp: "2026-11-21T12:00:00Z" } },
   ])("$name is left alone", async ({ claim }) => {
-    if (claim) putClaim({ ...claim, labels: { "agents.x-k8s.io/claim-bound": "true" } });
+    if (claim) putClaim(claim, { sandbox: { name: "demo" } });
     put(BY_CLAIM);
     await keep(60);
     expect(asked()).toEqual(["GET sandboxclaims/job"]);

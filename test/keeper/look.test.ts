@@ -150,6 +150,8 @@ describe("plannedLook()", () => {
 
   test("clears leftovers at once", () => {
     expect(plannedLook(undefined, { key: "c", kind: "leftover" }, 5000, PACE)).toMatchObject({ at: 5000 });
+    expect(plannedLook(undefined, { key: "d", kind: "look", notBefore: 9000 }, 5000, PACE)).toMatchObject({ at: 9000 });
+    expect(plannedLook(undefined, { key: "d", kind: "look", notBefore: 1 }, 5000, PACE).at).toBe(5000 + PACE.settle);
   });
 });
 

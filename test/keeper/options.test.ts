@@ -16,14 +16,17 @@ describe("readOptions()", () => {
       labelDomains: ["sandbox.users.io"],
       leaderElection: true,
       claimEvents: true,
+      binder: true,
+      workers: 40,
+      refillDelayMs: 5000,
       leaseSeconds: 15,
       port: 0,
     });
   });
 
   test("takes every option that the help names", () => {
-    const args =
-      "--kubeconfig F --context C --namespace N --no-leader-election --lease-seconds 3 --disable-claim-events " +
+    const args = "--kubeconfig F --context C --namespace N --no-leader-election --lease-seconds 3 --no-binder " +
+      "--binder-workers 3 --refill-delay-seconds 2 --disable-claim-events " +
       "--port 8081 --host ::1 --log-level debug --allowed-label-domains a.example,b.example --help";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
@@ -35,6 +38,9 @@ describe("readOptions()", () => {
       labelDomains: ["a.example", "b.example"],
       leaderElection: false,
       claimEvents: false,
+      binder: false,
+      workers: 3,
+      refillDelayMs: 2000,
       leaseSeconds: 3,
       port: 8081,
     });
@@ -47,6 +53,8 @@ describe("readOptions()", () => {
       ["--port 70000", 'Cannot listen on port "70000"'],
       ["--port x", 'Cannot listen on port "x"'],
       ["--lease-seconds 2", 'Cannot hold a Lease for seconds "2"'],
+      ["--binder-workers 0", 'Cannot serve claims at once: "0"'],
+      ["--refill-delay-seconds x", 'Cannot delay refills for seconds "x"'],
       ["--log-level loud", 'Cannot log at level "loud"'],
       ["--context C", "it needs --kubeconfig"],
       ["--nonsense", "Unknown option '--nonsense'"],

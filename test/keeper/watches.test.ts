@@ -12,6 +12,7 @@ function recorder() {
   const sink: Sink<{ kind: string }> = {
     observe: ({ kind }) => seen.push(kind),
     gone: () => seen.push("gone"),
+    listing: () => seen.push("listing"),
     listed: () => seen.push("listed"),
   };
   return { seen, sink };
@@ -34,9 +35,10 @@ test("followAll() opens one watch for each kind, shows each sink what is its own
     sandboxwarmpools: [pools.sink],
     sandboxtemplates: [templates.sink],
   };
+  const raw = recorder();
   const end = new AbortController();
   const onListed = vi.fn();
-  void followAll(server, sinks, { log: () => {}, signal: end.signal, onListed });
+  void followAll(server, sinks, { log: () => {}, signal: end.signal, onListed }, { sandboxes: raw.sink });
   await vi.advanceTimersByTimeAsync(500);
   expect(onListed).not.toHaveBeenCalled();
   isRefused = false;
@@ -47,9 +49,10 @@ test("followAll() opens one watch for each kind, shows each sink what is its own
   server.endWatches();
   await vi.advanceTimersByTimeAsync(5000);
   expect(onListed).toHaveBeenCalledOnce();
-  expect(first.seen.slice(0, 2)).toEqual(["Sandbox", "listed"]);
+  expect(first.seen.slice(0, 3)).toEqual(["listing", "Sandbox", "listed"]);
+  expect(raw.seen).toEqual(first.seen);
   expect(second.seen).toEqual(first.seen);
-  expect([claims, pools, templates].map(({ seen }) => seen[0])).toEqual([
+  expect([claims, pools, templates].map(({ seen }) => seen.find((what) => what !== "listing"))).toEqual([
     "SandboxClaim",
     "SandboxWarmPool",
     "SandboxTemplate",

@@ -3,12 +3,16 @@ import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import type { Api } from "../../kube/api.ts";
 import { listenOn } from "../../lib/ports.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { createFakeApi, type FakeApi } from "./fakeapi.ts";
 
-export interface ServedApi {
-  api: FakeApi;
+/** What can be served: whatever answers, and whose watches can be ended. */
+type Servable = Api & { endWatches(): void };
+
+export interface ServedApi<A = FakeApi> {
+  api: A;
   /** Path of a kubeconfig that leads there. */
   kubeconfig: string;
   /** Requests whose client has left before they were answered, as `DELETE /path`; watches are not among them. */
@@ -16,7 +20,9 @@ export interface ServedApi {
 }
 
 /** Serves `api`; it goes with the test. */
-export async function serveApi(api: FakeApi = createFakeApi()): Promise<ServedApi> {
+export function serveApi(): Promise<ServedApi>;
+export function serveApi<A extends Servable>(api: A): Promise<ServedApi<A>>;
+export async function serveApi(api: Servable = createFakeApi()): Promise<ServedApi<Servable>> {
   const left: string[] = [];
   const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? "", "http://api");

@@ -23,11 +23,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function start(server: FakeApi): Promise<{ running: Promise<void> }> {
+async function start(server: FakeApi, more: { listing?(): void } = {}): Promise<{ running: Promise<void> }> {
   const sink = {
     observe: ({ metadata }: KubeObject) => seen.push(metadata.name),
     gone: (uid: string) => seen.push(`-${uid}`),
     listed: (uids: ReadonlySet<string>) => seen.push(`[${[...uids].toSorted()}]`),
+    ...more,
   };
   const parse = (object: unknown) => (object as { broken?: true }).broken ? undefined : object as KubeObject;
   const log = (_: string, message: string, fields?: Record<string, unknown>) =>
@@ -51,6 +52,24 @@ describe("follow()", () => {
     server.remove(at("b"));
     await vi.advanceTimersByTimeAsync(1);
     expect(shown()).toBe("f a -b");
+  });
+
+  test("tells that a list begins before it asks for it, as often as it does", async () => {
+    const server = createFakeApi();
+    server.put(at("a"), aThing("a"));
+    let isDown = true;
+    server.intercept = () => {
+      seen.push("asked");
+      return isDown ? refusal(500, "down") : undefined;
+    };
+    await start(server, { listing: () => seen.push("listing") });
+    isDown = false;
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(shown()).toBe("listing asked listing asked a [a]");
+    server.put(at("a"), aThing("a", { spec: 2 }));
+    server.endWatches();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(shown(), "a watch that goes on lists nothing").toBe("a");
   });
 
   test("goes on where it was when a watch ends or breaks", async () => {

@@ -20,6 +20,7 @@ export type Act =
   | { act: "evict"; member: number }
   | { act: "touch"; kind: "Sandbox" | "SandboxClaim" | "SandboxWarmPool"; member: number }
   | { act: "restartHook"; hook: string }
+  | { act: "restartBinder"; overlap: boolean }
   | { act: "restartEngine"; overlap: boolean };
 
 const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";

@@ -45,6 +45,7 @@ const users = fc.oneof(
 const restarts = fc.oneof(
   fc.record({ act: fc.constant("restartHook"), hook }),
   fc.record({ act: fc.constant("restartEngine"), overlap: fc.boolean() }),
+  fc.record({ act: fc.constant("restartBinder"), overlap: fc.boolean() }),
 ) as fc.Arbitrary<Act>;
 
 const fate: fc.Arbitrary<Fate> = fc.record({

@@ -1,12 +1,12 @@
 /** Runs one scenario from beginning to rest: the real hooks and the stand-in, on a store in memory and a fake clock. @module */
 import { type Engine, startEngine } from "../../dev/metacontroller/engine.ts";
 import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
-import type { KubeObject } from "../../lib/objects.ts";
 import { type Act, aPool, aTemplate, NAMESPACE, perform } from "./acts.ts";
 import { startHooks } from "../../testing/hooks.ts";
 import { startKeeper } from "../../testing/keeper.ts";
 import { startKubelet } from "../../testing/kubelet.ts";
 import { createMemoryServer } from "../../testing/server.ts";
+import { startBinders } from "./binders.ts";
 import { createFates, type Fate } from "./fates.ts";
 import { createHistory } from "./history.ts";
 import { weatheredFetch } from "./lateness.ts";
@@ -30,7 +30,7 @@ export interface Outcome {
   atRest: string[];
   /** Exceptions in hooks, and answers that the guard refused. */
   faults: string[];
-  /** What the engine wrote, as `<verb> <kind> <name>`; what changed nothing is not there. */
+  /** What engine and binder wrote, as `<verb> <kind> <name>`; what changed nothing is not there. */
   writes: string[];
   store: MemoryStore;
 }
@@ -38,17 +38,14 @@ export interface Outcome {
 export const CALM: Forecast = { requestMs: [2], answerMs: [2], troubles: [], mishaps: [], lags: [] };
 const GRACE_SECONDS = 3;
 const STORM_MS = 4000;
-/** Longer than a pool remembers an assignment, shorter than what would hide a lost wake-up: the pool's look each minute. */
+/** Long enough for all to come to rest, shorter than what would hide a lost wake-up: the pool's look each minute. */
 const REST_MS = 30_000;
-
-/** Pools have to serve claims without the label, too. */
-const isLabelled = ({ metadata }: KubeObject) => !/[02468]$/.test(metadata.name);
 
 /** Runs a scenario. */
 export async function run({ replicas, acts, fates, forecast, isPreset }: Scenario): Promise<Outcome> {
   const start = Date.parse("2026-01-01T00:00:00Z");
   const weather = createWeather(forecast, () => store.clock.now() - start);
-  const server = await createMemoryServer({ watchDelay: weather.lagOf, isLabelled, isPreset, namespaces: [NAMESPACE] });
+  const server = await createMemoryServer({ watchDelay: weather.lagOf, isPreset, namespaces: [NAMESPACE] });
   const { store } = server;
   const { clock } = store;
   const history = createHistory(store);
@@ -68,12 +65,14 @@ export async function run({ replicas, acts, fates, forecast, isPreset }: Scenari
     }
     history.notice(before, after, verb);
   };
+  const binders = startBinders(server, weather, notice);
   const startAgain = () => startEngine({ store: weathered(store, weather, notice), fetch, workers: 4 });
   let engine: Engine = startAgain();
   const ending: Promise<void>[] = [];
   for (const { wait, ...act } of acts) {
     await clock.advance(wait);
     if (act.act === "restartHook") hooks.restart(act.hook);
+    else if (act.act === "restartBinder") binders.restart(act.overlap);
     else if (act.act !== "restartEngine") await perform(store, act);
     else {
       ending.push(engine.stop());
@@ -86,8 +85,14 @@ export async function run({ replicas, acts, fates, forecast, isPreset }: Scenari
   weather.clear();
   await clock.advance(REST_MS);
   const atRest = faultsAtRest(store, sick);
-  ending.push(engine.stop(), keeper.stop());
+  ending.push(engine.stop(), keeper.stop(), binders.stop());
   await clock.advance(1000);
   await Promise.all(ending);
-  return { violations: history.violations, atRest, faults: [...hooks.faults, ...keeper.faults], writes, store };
+  return {
+    violations: history.violations,
+    atRest,
+    faults: [...hooks.faults, ...keeper.faults],
+    writes,
+    store,
+  };
 }

@@ -1,7 +1,7 @@
 /** Recordings for tests, without the process that would write them. @module */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Exchange, exchangeLine, headerLine, type RecordingHeader } from "../../lib/exchange.ts";
+import { type Exchange, exchangeLine, headerLine } from "../../lib/exchange.ts";
 import { type HookSettings, readSettings } from "../../lib/runhook.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 
@@ -12,10 +12,9 @@ export const SETTINGS: HookSettings = readSettings(["--readiness-grace-seconds",
 export function recordedIn(
   exchanges: readonly Exchange[],
   settings: object,
-  header: Partial<RecordingHeader> = {},
 ): string {
   const folder = makeTempFolder();
-  writeRecording(join(folder, "hooks-p-000001.jsonl"), exchanges, settings, header);
+  writeRecording(join(folder, "hooks-p-000001.jsonl"), exchanges, settings);
   return folder;
 }
 
@@ -24,9 +23,8 @@ export function writeRecording(
   path: string,
   exchanges: readonly Exchange[],
   settings: object,
-  header: Partial<RecordingHeader> = {},
 ): void {
-  const first = headerLine({ recording: 1, process: "p", file: 1, gap: false, settings: { ...settings }, ...header });
+  const first = headerLine({ recording: 1, process: "p", settings: { ...settings } });
   writeFileSync(
     path,
     [first, ...exchanges.flatMap(exchangeLine)].map((part) => new TextDecoder().decode(part)).join(""),

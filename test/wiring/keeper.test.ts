@@ -42,8 +42,12 @@ interface Started extends MainProcess {
   get(path: string): Promise<string>;
 }
 
-/** Starts keeper/main.ts with a port for its probes. */
+/** Starts keeper/main.ts with a port for its probes, and without a binder. */
 async function start(kubeconfig: string, ...flags: string[]): Promise<Started> {
+  return await startWhole(kubeconfig, "--no-binder", ...flags);
+}
+
+async function startWhole(kubeconfig: string, ...flags: string[]): Promise<Started> {
   const [port = 0] = await freePorts(1);
   const args = ["keeper/main.ts", "--kubeconfig", kubeconfig, "--namespace", "system", "--port", `${port}`, ...flags];
   const keeper = await startMain("node", args, "Starting");
@@ -133,6 +137,44 @@ test("a second keeper stands by: ready, and not leading", async () => {
   expect(await keeper.stop()).toBe(0);
   expect(api.requests.filter((request) => !isLease(request)), "not even a look").toEqual([]);
   expect(leaseOf(api).holderIdentity, "it gives back nothing that is another's").toBe("another");
+});
+
+test("it has a binder in its process, fed by its watches, which serves claims while both Leases are held", async () => {
+  const { api, kubeconfig } = await serveApi();
+  const binderLease = LEASE.replace("hookbox-keeper", "hookbox-binder");
+  const another = { spec: { holderIdentity: "another", leaseDurationSeconds: 3600 } };
+  const free = { spec: { holderIdentity: "", leaseDurationSeconds: 1 } };
+  const looksAt = (lease: string) => api.requests.filter(({ path }) => path === lease).length;
+  const leading = async (process: string) =>
+    (await keeper.get("/metrics")).includes(`\nhookbox_${process}_leading 1\n`);
+  const putClaim = (name: string) => {
+    api.put(CLAIM.replace(/job$/, name), { ...aClaim({ metadata: { name, uid: `uid-${name}` } }) });
+    return () => api.get(SANDBOX.replace(/demo$/, name));
+  };
+  api.put(LEASE, another);
+  api.put(binderLease, another);
+  api.put(POOL, { ...aPool() });
+  api.put(TEMPLATE, { ...aTemplate() });
+  const early = putClaim("early");
+  const keeper = await startWhole(kubeconfig, "--lease-seconds", "3");
+  await until(() => looksAt(LEASE) > 1);
+  expect([looksAt(binderLease), api.watches], "it stands by").toEqual([0, 0]);
+  api.put(LEASE, free);
+  await until(async () => await leading("keeper") && looksAt(binderLease) > 1);
+  expect([await leading("binder"), early()]).toEqual([false, undefined]);
+  api.put(binderLease, free);
+  await until(() => early() !== undefined);
+  expect(early()?.metadata.ownerReferences).toMatchObject([{ kind: "SandboxClaim", uid: "uid-early" }]);
+  expect([await leading("binder"), api.watches], "a watch for each kind").toEqual([true, 4]);
+  expect(await keeper.get("/metrics")).toMatch(/\nhookbox_binder_requests_total\{method="POST",code="201"\} 1\n/);
+  api.put(LEASE, another);
+  await until(async () => !await leading("binder") && !await leading("keeper"));
+  const late = putClaim("late");
+  const seen = looksAt(LEASE);
+  await until(() => looksAt(LEASE) > seen + 1);
+  expect(late()).toBeUndefined();
+  expect((api.get(binderLease)?.["spec"] as { holderIdentity?: string }).holderIdentity, "given back").toBeUndefined();
+  expect(await keeper.stop()).toBe(0);
 });
 
 test("without election there is no Lease, and claims may have no Events; a keeper that has not seen all is not ready", async () => {

@@ -10,7 +10,7 @@ import { objectMatcher } from "./selectors.ts";
 import { notServed, refusal } from "./status.ts";
 import type { Stream } from "./stream.ts";
 import { openWatch, type Watching, type WatchSource } from "./watch.ts";
-import { apply, create, patch, remove, removeAll, type Write } from "./writes.ts";
+import { apply, create, patch, remove, removeAll, replace, type Write } from "./writes.ts";
 
 /** The API, and what only a test can do to it. */
 export interface MemoryApi extends Api {
@@ -114,6 +114,8 @@ async function answer(store: MemoryStore, request: Answerable): Promise<Answer> 
         return answerList(store, resource, namespace, query);
       case "POST collection":
         return await create(store, write);
+      case "PUT object":
+        return await replace(store, write);
       case "PATCH object":
         return await (request.patch === "apply" ? apply : patch)(store, write);
       case "DELETE object":

@@ -1,4 +1,4 @@
-/** What changes objects of the API in memory: POST, PATCH and DELETE, with their preconditions. @module */
+/** What changes objects of the API in memory: POST, PUT, PATCH and DELETE, with their preconditions. @module */
 import type { ServedResource } from "../../dev/metacontroller/memory-kinds.ts";
 import { type DeleteOptions, isConflict, StoreError } from "../../dev/metacontroller/store.ts";
 import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
@@ -61,6 +61,21 @@ export async function apply(store: MemoryStore, write: Write): Promise<Answer> {
     : await create(store, { ...write, body: { ...rest, metadata: { ...metadata, name } } });
 }
 
+/** Replaces an object, or its status; one that names no version replaces whatever is there. @throws {StoreError} */
+export async function replace(
+  store: MemoryStore,
+  { resource, namespace, name, part, query, body }: Write,
+): Promise<Answer> {
+  const { metadata, ...rest } = body as KubeObject;
+  checkName(metadata.name, name);
+  const live = await store.get(resource, namespace, name);
+  const resourceVersion = metadata.resourceVersion ?? live.metadata.resourceVersion;
+  const object = { ...rest, metadata: { ...metadata, ...(resourceVersion !== undefined && { resourceVersion }) } };
+  const target = writing(store, query);
+  const replaced = await (part === "status" ? target.updateStatus : target.update)(resource, object as KubeObject);
+  return { status: 200, body: structuredClone(replaced) };
+}
+
 /** Merges a patch into an object, or into its status. @throws {StoreError} */
 export async function patch(store: MemoryStore, write: Write): Promise<Answer> {
   const { resource, namespace, name, part, query, body } = write;
@@ -68,13 +83,7 @@ export async function patch(store: MemoryStore, write: Write): Promise<Answer> {
   for (let tries = 1;; tries++) {
     const live = await store.get(resource, namespace, name);
     const merged = mergePatch(structuredClone(live), body) as KubeObject;
-    if (merged.metadata.name !== name) {
-      throw new StoreError(
-        400,
-        "BadRequest",
-        `the name of the object (${merged.metadata.name}) does not match the name on the URL (${name})`,
-      );
-    }
+    checkName(merged.metadata.name, name);
     try {
       const target = writing(store, query);
       const patched = await (part === "status" ? target.updateStatus : target.update)(resource, merged);
@@ -114,6 +123,12 @@ export async function removeAll(store: MemoryStore, write: Write): Promise<Answe
 
 function writing(store: MemoryStore, query: Record<string, string>): MemoryStore["dryRun"] {
   return query["dryRun"] ? store.dryRun : store;
+}
+
+function checkName(own: string, name: string): void {
+  if (own === name) return;
+  const why = `the name of the object (${own}) does not match the name on the URL (${name})`;
+  throw new StoreError(400, "BadRequest", why);
 }
 
 function checkKind(served: { apiVersion: string; kind: string }, body: { apiVersion?: string; kind?: string }): void {

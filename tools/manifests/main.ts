@@ -5,24 +5,21 @@ import { renderManifests } from "./render.ts";
 
 const HELP = `Usage: npm run -s manifests -- --hooks-url URL
 
-Prints the CRDs, controllers and admission policies of hookbox as one YAML stream:
+Prints the CRDs and controllers of hookbox as one YAML stream:
   npm run -s manifests -- --hooks-url http://10.0.0.5:8080 | kubectl apply --server-side -f -
 
   --hooks-url URL   where the hooks listen, as Metacontroller reaches them: hook H is called at URL/H/sync
                     (default: the Services named in compositecontrollers/ and decoratorcontrollers/)
-  --no-policies     leave out the admission policies, for Kubernetes before 1.36: all works without them, but each
-                    claim wakes all pools of its namespace
 `;
 
 try {
   const { values } = parseArgs({
     options: {
       "hooks-url": { type: "string" },
-      "no-policies": { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
-  process.stdout.write(values.help ? HELP : renderManifests(values["hooks-url"], !values["no-policies"]));
+  process.stdout.write(values.help ? HELP : renderManifests(values["hooks-url"]));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

@@ -4,22 +4,18 @@ import { parseAllDocuments } from "yaml";
 
 const ROOT = new URL("../../", import.meta.url);
 const CONTROLLER_FOLDERS = ["compositecontrollers/", "decoratorcontrollers/"];
-const POLICY_FOLDER = "mutatingadmissionpolicies/";
 
 /**
- * Renders CRDs, then controllers, then admission policies, in order of file name.
+ * Renders CRDs, then controllers, in order of file name.
  *
  * @param hooksURL base URL of the hooks: hook `h` answers at `<hooksURL>/h/sync`; a function gives each hook a base of
  * its own; undefined keeps the files' own URLs
- * @param policies whether there are admission policies: Kubernetes before 1.36 does not know them
  * @throws {TypeError} if `hooksURL` is not an absolute http or https URL
  */
-export function renderManifests(hooksURL: string | ((hook: string) => string) | undefined, policies = true): string {
+export function renderManifests(hooksURL: string | ((hook: string) => string) | undefined): string {
   const base = typeof hooksURL === "string" ? () => hooksURL : hooksURL;
   const controllers = readControllers().map((text) => pointed(text, base));
-  const admission = policies ? filesOf(POLICY_FOLDER).map((file) => readFileSync(file, "utf8")) : [];
-  return [...readCRDs(), ...controllers, ...admission].map((text) => text.startsWith("---") ? text : `---\n${text}`)
-    .join("");
+  return [...readCRDs(), ...controllers].map((text) => text.startsWith("---") ? text : `---\n${text}`).join("");
 }
 
 /** Reads the controllers of hookbox as their files have them, one text each. */

@@ -5,10 +5,14 @@ import { type Demand, simulatePool } from "../../../cli/pool/simulate.ts";
 import { poolCurve, smallestPool } from "../../../cli/pool/sizes.ts";
 import fc, { runs } from "../../properties.ts";
 
+/** A pool is told 0.05 s after a hand-over at the earliest: a member is replaced within ten seconds. */
+const TOLD_LATER = 10 - 0.05;
 const demand = (arrivals: number[], more: Partial<Demand> = {}): Demand => ({
   arrivals,
-  refillSeconds: 10,
+  refillSeconds: TOLD_LATER,
   startSeconds: 4,
+  patienceSeconds: 2,
+  delaySeconds: 0,
   ...more,
 });
 
@@ -60,10 +64,31 @@ test.for<{ name: string; given: Demand; replicas: number; want: object }>([
     want: { ready: 1, waited: 1, cold: 1, wait: { p50: 1.5, max: 4 } },
   },
   {
-    name: "a burst takes what there is; the rest waits in vain for what was ordered with it, or starts cold at once",
+    name: "a burst takes what there is; the rest starts cold at once, for nothing is on its way yet",
     given: demand([0, 0, 0, 0, 0]),
     replicas: 2,
-    want: { ready: 2, waited: 0, cold: 3, hitRate: 0.4, wait: { p50: 4, max: 6 } },
+    want: { ready: 2, waited: 0, cold: 3, hitRate: 0.4, wait: { p50: 4, max: 4 } },
+  },
+  {
+    // Three of four are left: the pool is told at 0.75, and the fourth is Ready at 10.7 instead of 10.
+    name: "a pool that is almost full is told later",
+    given: demand([0, 1, 1, 1, 8.69, 8.71], { delaySeconds: 5 }),
+    replicas: 4,
+    want: { ready: 4, waited: 1, cold: 1 },
+  },
+  {
+    // At 0.25 one is left of four: the pool is told then, and three are Ready at 10.2. Idle: 0.25, 8.3 and three times 0.1.
+    name: "a pool that runs low is told at once",
+    given: demand([0, 0, 0.25, 8.3], { delaySeconds: 5, spanSeconds: 10.3 }),
+    replicas: 4,
+    want: { ready: 4, idleSeconds: expect.closeTo(8.85) },
+  },
+  {
+    // Told of the first at 0.75, which is Ready at 10.7. That of 10.5 would be told at 11, and is made at 10.7: Ready at 20.65.
+    name: "a member that becomes Ready brings the pool to make what it lacks",
+    given: demand([0, 10.5, 20, 20, 20, 20.66], { delaySeconds: 5, patienceSeconds: 0 }),
+    replicas: 4,
+    want: { ready: 6, cold: 0 },
   },
   {
     name: "claims without patience start cold at once",
@@ -92,7 +117,8 @@ test.for([[1, 5, 3], [1, 5, 8], [4, 3, 12], [4, 3, 20]] as const)(
   "without patience a pool loses what Erlang's formula says: %s/s, %s s, %s members",
   ([perSecond, refillSeconds, replicas]) => {
     const arrivals = dueTimes(40_000, { kind: "poisson", perSecond, seed: 7 }).map((ms) => ms / 1000);
-    const { hitRate } = simulatePool({ arrivals, refillSeconds, startSeconds: 1, patienceSeconds: 0 }, replicas);
+    const given = demand(arrivals, { refillSeconds: refillSeconds - 0.05, patienceSeconds: 0 });
+    const { hitRate } = simulatePool(given, replicas);
     expect(hitRate).toBeCloseTo(1 - erlangLoss(perSecond * refillSeconds, replicas), 1.8);
   },
 );

@@ -24,7 +24,7 @@ function apiWith(...objects: KubeObject[]) {
 /** A claim so many seconds old, with the Sandbox that it was given at once. */
 function served(name: string, age: number, launchType: "warm" | "cold", startSeconds = 3): [SandboxClaim, Sandbox] {
   const claim = aClaim(name, {
-    metadata: { creationTimestamp: ago(age), labels: { "agents.x-k8s.io/claim-bound": "true" } },
+    metadata: { creationTimestamp: ago(age) },
     status: { sandbox: { name: `${name}-box` } },
   });
   const sandbox = launchType === "warm" ? aMember(age) : aColdSandbox(claim);
@@ -108,8 +108,8 @@ test("poolSimulation() takes arrivals and speeds from the cluster; a wake-up is 
     start: { seconds: 20, measured: 1 },
     smallest: 1,
   });
-  // One member: taken at 0, Ready again at 5 and given to the third, which comes then; the fourth comes as it returns.
-  expect(found.outcomes.find(({ replicas }) => replicas === 1)).toMatchObject({ ready: 3, cold: 1, hitRate: 0.75 });
+  // One member: taken at 0, Ready again at 5.05; the third comes at 5 and waits for it, and the fourth for the next.
+  expect(found.outcomes.find(({ replicas }) => replicas === 1)).toMatchObject({ ready: 1, waited: 2, cold: 1 });
 });
 
 test("poolSimulation() takes a rate, the same each time, and a trace", async () => {
@@ -151,13 +151,13 @@ test("renderSimulation() says what it rests on, each size, and which is enough",
   const trace = Array.from({ length: 21 }, (_, index) => index * 3);
   expect(renderSimulation(await study({ trace, refillSeconds: 7, startSeconds: 12, target: 0.9 }))).toBe(
     `Pool team-a/warm: 21 claims in 60s, of the trace
-A member is replaced within 7s (given), a cold start takes 12s (given)
+A new member takes 7s (given), a cold start 12s (given)
 
 REPLICAS   HIT RATE   AT ONCE   WAITED   COLD   WAIT P50   P95   P99   IDLE   NOTE
 0          0.0%       0         0        21     12s        12s   12s   0.0
-1          42.8%      3         6        12     14s        14s   14s   0.0
-2          85.7%      6         12       3      1s         14s   14s   0.1
-3          100.0%     21        0        0      0s         0s    0s    0.8    now, enough
+1          42.8%      5         4        12     13s        13s   13s   0.1
+2          80.9%      9         8        4      1s         13s   13s   0.1
+3          100.0%     21        0        0      0s         0s    0s    0.7    now, enough
 
 Smallest pool for a hit rate of 90.0%: 3, it has 3
 `,

@@ -1,7 +1,7 @@
 /** Which Sandbox a claim keeps of those that it was given, and what becomes of the other. @module */
 import { expect, test } from "vitest";
 import { chooseSandbox } from "../../../hooks/sandboxclaim/choice.ts";
-import { aBoundClaim, aClaim, aClaimed, after, anApplied, syncClaim } from "../../claimbuilders.ts";
+import { aBoundClaim, aClaim, aClaimed, after, anApplied, syncClaim, written } from "../../claimbuilders.ts";
 
 const ASSIGNED = "agents.x-k8s.io/assigned-at";
 const NAME = "agents.x-k8s.io/sandbox-name";
@@ -50,7 +50,7 @@ const cases = [
   },
   {
     name: "the earliest assigned",
-    reason: "it was the pool's first word",
+    reason: "it was the first word",
     claim: aClaim(),
     sandboxes: [given("a", after(-1)), given("b", after(-9))],
     want: ["b", "a"],
@@ -99,12 +99,21 @@ test.for(cases)("chooseSandbox() keeps $name", ({ claim, sandboxes, want }) => {
   }
 });
 
-test("a claim that was given two shows one and gives back the other, in one answer, unseen", () => {
-  const answer = syncClaim(aClaim(), [given("a", after(-1)), given("b", after(-9))]);
+test("a claim that was given two shows one, and lets the other go once it is seen to show it: views may be old", () => {
+  const sandboxes = [given("a", after(-5)), given("b", after(-9))];
+  const answer = syncClaim(aClaim(), sandboxes);
   expect(answer.status?.sandbox?.name).toBe("b");
   expect(answer.annotations).toMatchObject({ [NAME]: "b" });
-  expect(answer.attachments.map(({ metadata }) => metadata.name)).toEqual(["b"]);
-  expect(answer.deletions).toEqual({ "Sandbox/a": "the claim has another one" });
+  expect(answer.attachments.map(({ metadata }) => metadata.name)).toEqual(["b", "a"]);
+  expect(answer.deletions).toEqual({});
+  const next = syncClaim(written(aClaim(), answer), sandboxes);
+  expect(next.attachments.map(({ metadata }) => metadata.name)).toEqual(["b"]);
+  expect(next.deletions).toEqual({ "Sandbox/a": "the claim has another one" });
+});
+
+test("a claim that shows one which is gone gives back nothing yet: it may be told of another one", () => {
+  const answer = syncClaim(aBoundClaim(), [given("a", after(-5)), given("b", after(-9))]);
+  expect(answer.deletions).toEqual({});
 });
 
 test("a bound claim stays with what it shows when another one turns up", () => {

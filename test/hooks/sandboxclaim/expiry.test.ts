@@ -15,7 +15,6 @@ import {
 } from "../../claimbuilders.ts";
 import { NOW } from "../../sandboxes.ts";
 
-const BOUND = "agents.x-k8s.io/claim-bound";
 const finished = (status = "True", seconds = -100) => ({
   conditions: [{ ...aCondition("Finished", status, "PodSucceeded"), lastTransitionTime: after(seconds) }],
 });
@@ -107,7 +106,6 @@ test("Retain, second step: the Sandbox goes, with the reason; then the claim sho
   });
   const gone = syncClaim(published);
   expect(gone.status).toEqual({ conditions: published.status?.conditions });
-  expect(gone.labels).toEqual({ [BOUND]: "true" });
   const last = written(published, gone);
   const again = syncClaim(last, [], { now: new Date(NOW.getTime() + 60_000) });
   expect(written(last, again)).toEqual(last);
@@ -128,11 +126,10 @@ test("what a published expiry says stays, whatever becomes of the Sandbox", () =
   expect(syncClaim(published, [failed])).not.toHaveProperty("status");
 });
 
-test("a claim that expires before it was served is out of its pool's sight", () => {
+test("a claim that expires before it was served says so, and shows no Sandbox", () => {
   const claim = aClaim({ spec: { lifecycle: { shutdownTime: after(0) } } });
   const answer = syncClaim(claim);
   expect(readyText(answer)).toBe("False ClaimExpired Claim expired. Sandbox cleanup initiated.");
-  expect(answer.labels).toEqual({ [BOUND]: "true" });
   expect(answer.status).not.toHaveProperty("sandbox");
 });
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { sandboxSchema } from "../../../api/sandbox.ts";
 import { appliedOf, isHandable } from "../../../hooks/sandboxwarmpool/applied.ts";
 import { applyUpdate, lastApplied, sameJson } from "../../../lib/apply.ts";
-import { handOvers, marks, named, syncPool } from "../../poolcalls.ts";
+import { marks, named, syncPool } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, aMember, aPool, aReturned } from "../../pools.ts";
 
 const POOL = {
@@ -75,7 +75,6 @@ test("a claim's Sandbox that has come back is the pool's alone while it is marke
   const returned = aReturned(1);
   const answer = syncPool({ sandboxes: [returned] });
   expect(marks(answer)).toEqual({ "warm-1": "returned" });
-  expect(handOvers(syncPool({ sandboxes: [returned], claims: [aClaim("c")] }))).toEqual({});
   const written = applyUpdate(returned, named(answer, "warm-1") as object);
   expect(written.metadata.ownerReferences).toEqual([POOL]);
   expect(isHandable(returned)).toBe(false);
@@ -111,12 +110,4 @@ const handable = [
 ] as const;
 test.for(handable)("a Sandbox %s can be handed over: %s", ([, want, sandbox]) => {
   expect(isHandable(sandbox)).toBe(want);
-});
-
-test("no member whose ports share a number is handed over, and a claim's own waits for the keeper", () => {
-  const member = aMember(1, { applied: { spec: trapped } });
-  expect(handOvers(syncPool({ sandboxes: [member], claims: [aClaim("c")] }))).toEqual({});
-  const own = aColdSandbox(aClaim("c"), { applied: { spec: trapped } });
-  const answer = syncPool({ sandboxes: [own, aMember(2)], claims: [aClaim("c")] });
-  expect([handOvers(answer), marks(answer), answer.resyncAfterSeconds]).toEqual([{}, {}, 0.2]);
 });

@@ -1,7 +1,8 @@
 /** Which Sandboxes a pool gives up, why, and that it takes two steps. @module */
 import { expect, test } from "vitest";
 import type { DrainReason } from "../../../hooks/sandboxwarmpool/drain.ts";
-import { type Call, later, marks, named, newNames, syncPool, type World } from "../../poolcalls.ts";
+import { applyUpdate } from "../../../lib/apply.ts";
+import { type Call, marks, named, syncPool, type World } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned } from "../../pools.ts";
 
 const DRAINING = "agents.x-k8s.io/draining";
@@ -24,24 +25,10 @@ const cases: Case[] = [
   },
   { name: "what has come back", reason: "used once", sandboxes: [aReturned(1)], want: { "warm-1": "returned" } },
   {
-    name: "what was made for a claim that is gone",
-    reason: "nobody will ever have it",
+    name: "what was made for a claim before there was a binder",
+    reason: "nobody hands it over any more",
     sandboxes: [aColdSandbox(aClaim("c"))],
-    want: { c: "claim-gone" },
-  },
-  {
-    name: "what was made for a claim that has another one",
-    reason: "it waits no more",
-    sandboxes: [aColdSandbox(aClaim("c"))],
-    claims: [aClaim("c", { status: { sandbox: { name: "warm-9" } } })],
-    want: { c: "claim-gone" },
-  },
-  {
-    name: "what was made for a claim of the same name before",
-    reason: "another UID is another claim",
-    sandboxes: [aColdSandbox(aClaim("c", { metadata: { uid: "uid-before" } }))],
-    claims: [aClaim("c")],
-    want: { c: "claim-gone" },
+    want: { c: "returned" },
   },
   {
     name: "stale members under Recreate",
@@ -182,7 +169,6 @@ test.for(cases)("a pool marks $name", ({ want, reason, call, ...world }) => {
 
 const words = {
   returned: "it was a claim's and is never used again",
-  "claim-gone": "the claim that it was made for is gone",
   stale: "it is not like the template any more",
   stuck: "it was not Ready within the grace period",
   surplus: "the pool has more than it should",
@@ -190,15 +176,34 @@ const words = {
 };
 test.for(Object.entries(words))("what is observed marked %s is deleted, and says why", ([reason, text]) => {
   const marked = aMember(1, { metadata: { labels: { [DRAINING]: reason } } });
-  const answer = syncPool({ sandboxes: [marked, aMember(2)] });
+  const answer = syncPool({ pool: aPool({ status: { sequence: 2 } }), sandboxes: [marked, aMember(2)] });
   expect(answer.deletions).toEqual({ "Sandbox/warm-1": text });
   expect(named(answer, "warm-1")).toBeUndefined();
 });
 
 test("a mark is never taken back, whatever the pool wants by now", () => {
   const sandboxes = [aMember(1, { metadata: { labels: { [DRAINING]: "surplus" } } })];
-  const answer = syncPool({ pool: size(9), sandboxes, claims: [aClaim("c"), aClaim("warm-1")] });
-  expect(named(answer, "warm-1")).toBeUndefined();
+  const pool = aPool({ spec: { replicas: 9 }, status: { sequence: 1 } });
+  expect(named(syncPool({ pool, sandboxes }), "warm-1")).toBeUndefined();
+});
+
+const ANOTHERS = { metadata: { annotations: { "agents.x-k8s.io/pool-sequence": undefined } } };
+test.for<{ name: string; status?: object; number?: number; applied?: object; goes: boolean }>([
+  { name: "there is no status yet", number: 1, goes: false },
+  { name: "the status counts on from a lower number", status: { sequence: 6 }, goes: false },
+  { name: "the status counts on from its number", status: { sequence: 7 }, goes: true },
+  { name: "the status counts on from a higher number", status: { sequence: 8 }, goes: true },
+  { name: "it has no number: its name is no member's", applied: ANOTHERS, goes: true },
+])("what is marked goes only when its name will not be used again: $name", ({ status, number = 7, applied, goes }) => {
+  const mark = { metadata: { labels: { [DRAINING]: "stuck" } } };
+  const marked = aMember(number, applied ? { ...mark, applied } : { applied: mark });
+  const pool = aPool({ ...(status ? { status } : {}) });
+  const answer = syncPool({ pool, sandboxes: [marked] });
+  const { name } = marked.metadata;
+  expect(Object.keys(answer.deletions ?? {})).toEqual(goes ? [`Sandbox/${name}`] : []);
+  const desired = named(answer, name);
+  expect(desired && applyUpdate(marked, desired)).toEqual(goes ? undefined : marked);
+  expect(answer.resyncAfterSeconds).toBe(goes ? 60 : 0.2);
 });
 
 test("nothing is deleted that is only marked by this answer, and a mark changes nothing else", () => {
@@ -211,30 +216,10 @@ test("nothing is deleted that is only marked by this answer, and a mark changes 
   expect({ ...rest, metadata: { ...metadata, labels } }).toEqual(before);
 });
 
-test("what is handed over is not marked, and is no member that the pool has too many", () => {
-  const world = { pool: size(1), sandboxes: [aMember(1, { age: 90 }), aMember(2)], claims: [aClaim("c")] };
-  const memories = new Map();
-  syncPool({ ...world, claims: [] }, { memories, now: later(-1) });
-  expect(marks(syncPool(world, { memories }))).toEqual({});
-});
-
-test("what was handed over and is still seen is no surplus, nor does it make another one surplus", () => {
-  const memories = new Map();
-  const sandboxes = [aMember(1, { age: 90 }), aMember(2)];
-  syncPool({ sandboxes, claims: [aClaim("c")] }, { memories });
-  const answer = syncPool({ pool: size(1), sandboxes }, { memories, now: later(1) });
-  expect([marks(answer), newNames(answer, { sandboxes })]).toEqual([{}, { cold: [], members: [] }]);
-});
-
-test("what a claim still waits for is not marked as gone, even if it has had its answer", () => {
-  const world = { sandboxes: [aColdSandbox(aClaim("c"))], claims: [aClaim("c")] };
-  expect(marks(syncPool(world))).toEqual({});
-});
-
 test("a pool that is being deleted leaves everything as it is", () => {
   const pool = aPool({ metadata: { deletionTimestamp: ago(1) }, spec: { replicas: 0 }, status: { replicas: 2 } });
   const sandboxes = [aMember(1), aMember(2, { state: "coming", age: 999 }), aColdSandbox(aClaim("c"))];
-  const answer = syncPool({ pool, sandboxes, claims: [aClaim("c"), aClaim("d")] });
+  const answer = syncPool({ pool, sandboxes });
   expect(answer).toEqual({ status: { replicas: 2 }, children: expect.anything() });
   expect(answer.children.map(({ metadata }) => metadata.name).sort()).toEqual(["c", "warm-1", "warm-2"]);
   expect(marks(answer)).toEqual({});

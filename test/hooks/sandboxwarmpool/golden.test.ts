@@ -12,30 +12,30 @@ import { NOW } from "../../sandboxes.ts";
 import { aTemplate } from "../../templates.ts";
 import { brokenLaws } from "./laws.ts";
 
-/** `member: 1`, `returned: 1`, `cold: <claim>`, `claim: <name>` and `template: {}` stand for what the builders make. */
+/** `member: 1`, `returned: 1`, `cold: <claim>` and `template: {}` stand for what the builders make. */
 const FORM: GoldenForm = {
   parent: aPool,
-  object: ({ member, returned, cold, claim, template, ...over }) => {
+  object: ({ member, returned, cold, template, ...over }) => {
     if (member !== undefined) return aMember(member, over);
     if (returned !== undefined) return aReturned(returned, over);
     if (cold !== undefined) return aColdSandbox(aClaim(cold), over);
-    return claim === undefined ? aTemplate(template) : aClaim(claim, over);
+    return aTemplate(template);
   },
   children: ["Sandbox.agents.x-k8s.io/v1beta1"],
-  related: ["SandboxTemplate.extensions.agents.x-k8s.io/v1beta1", "SandboxClaim.extensions.agents.x-k8s.io/v1beta1"],
+  related: ["SandboxTemplate.extensions.agents.x-k8s.io/v1beta1"],
 };
 const cases = goldenCases(new URL("golden/", import.meta.url), FORM);
 const parse = (request: unknown) => compositeRequestSchema(sandboxWarmPoolSchema).parse(request);
 const answer = (request: unknown, more: Record<string, unknown> = {}) => {
   const config = { ...CONFIG, ...more["config"] as Partial<WarmPoolConfig> };
-  return syncSandboxWarmPool(parse(request), NOW, config, new Map());
+  return syncSandboxWarmPool(parse(request), NOW, config);
 };
 
 goldenTests(cases, (request, { more }) => answer(request, more));
 
 test.for(cases)("laws, same request, same bytes, untouched, in whatever order: $name", ({ request, more }) => {
   const frozen = deepFreeze(parse(structuredClone(request)));
-  expect(() => syncSandboxWarmPool(frozen, NOW, CONFIG, new Map())).not.toThrow();
+  expect(() => syncSandboxWarmPool(frozen, NOW, CONFIG)).not.toThrow();
   const first = answer(request, more);
   expect(JSON.stringify(answer(structuredClone(request), more))).toBe(JSON.stringify(first));
   expect(answer(reversed(request), more)).toEqual(first);

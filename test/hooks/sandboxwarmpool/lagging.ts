@@ -1,44 +1,50 @@
 /** A pool in a store whose views lag: what Metacontroller does with an answer, on versions that may be old. @module */
 import { type Sandbox, sandboxSchema } from "../../../api/sandbox.ts";
-import { type SandboxClaim, sandboxClaimSchema } from "../../../api/sandboxclaim.ts";
-import type { Memories } from "../../../hooks/sandboxwarmpool/memory.ts";
+import type { SandboxWarmPoolStatus } from "../../../api/sandboxwarmpool.ts";
+import { handedOver } from "../../../binder/handover.ts";
 import { applyCreate, applyUpdate, sameJson } from "../../../lib/apply.ts";
 import { controllerOf, type DesiredObject } from "../../../lib/objects.ts";
 import { later, syncPool } from "../../poolcalls.ts";
-import { aClaim, aPool, STATUS } from "../../pools.ts";
+import { aClaim, ago, aPool, STATUS } from "../../pools.ts";
+import { aTemplate } from "../../templates.ts";
 
 type Stored = Map<string, Sandbox>;
-type Claims = Map<string, SandboxClaim>;
 
-/** All versions of Sandboxes and claims, and how far the hook's views of each have come. */
+/** All versions of Sandboxes and of the pool's status, and how far the hook's views of each have come. */
 export interface Lagging {
   sandboxes: Stored[];
-  claims: Claims[];
+  statuses: (SandboxWarmPoolStatus | undefined)[];
   sandboxesSeen: number;
-  claimsSeen: number;
+  statusesSeen: number;
   replicas: number;
   seconds: number;
-  memories: Memories;
   writes: number;
   /** What must never happen, and did. */
   faults: string[];
 }
 
 export function newLagging(replicas: number): Lagging {
-  const views = { sandboxes: [new Map()], claims: [new Map()], sandboxesSeen: 0, claimsSeen: 0 };
-  return { ...views, replicas, seconds: 0, memories: new Map(), writes: 0, faults: [] };
+  const views = { sandboxes: [new Map()], statuses: [undefined], sandboxesSeen: 0, statusesSeen: 0 };
+  return { ...views, replicas, seconds: 0, writes: 0, faults: [] };
 }
 
-/** Calls the hook on its views, and does to the store what Metacontroller would. */
+const isMember = ({ metadata }: Sandbox) => controllerOf(metadata)?.uid === "uid-warm";
+
+/** Members in the store. */
+export function membersOf(world: Lagging): Sandbox[] {
+  return [...last(world.sandboxes).values()].filter(isMember);
+}
+
+/** Calls the hook on its views, and does to the store what Metacontroller would: members first, then the status. */
 export function sync(world: Lagging): void {
-  const isOurs = ({ metadata }: Sandbox) => controllerOf(metadata)?.uid === "uid-warm";
-  const seen = new Map([...at(world.sandboxes, world.sandboxesSeen)].filter(([, sandbox]) => isOurs(sandbox)));
-  const shown = {
-    pool: aPool({ spec: { replicas: world.replicas } }),
-    sandboxes: [...seen.values()],
-    claims: [...at(world.claims, world.claimsSeen).values()],
-  };
-  const { children } = syncPool(shown, { memories: world.memories, now: later(world.seconds) });
+  const seen = new Map([...at(world.sandboxes, world.sandboxesSeen)].filter(([, sandbox]) => isMember(sandbox)));
+  const before = at(world.statuses, world.statusesSeen);
+  const pool = aPool({
+    metadata: { creationTimestamp: ago(60) },
+    spec: { replicas: world.replicas },
+    ...(before ? { status: before } : {}),
+  });
+  const { children, status } = syncPool({ pool, sandboxes: [...seen.values()] }, { now: later(world.seconds) });
   const wanted = new Set(children.map(({ metadata }) => metadata.name));
   for (const sandbox of seen.values()) if (!wanted.has(sandbox.metadata.name)) remove(world, sandbox);
   for (const child of children) {
@@ -46,6 +52,8 @@ export function sync(world: Lagging): void {
     if (sandbox) update(world, sandbox, child);
     else create(world, child);
   }
+  // A status is written on condition that the pool is as it was seen.
+  if (world.statusesSeen === world.statuses.length - 1 && !sameJson(before, status)) world.statuses.push(status);
 }
 
 function create(world: Lagging, child: DesiredObject): void {
@@ -55,20 +63,15 @@ function create(world: Lagging, child: DesiredObject): void {
     ...child,
     metadata: { ...child.metadata, labels: { "controller-uid": "uid-warm", ...labels } },
   });
-  const creationTimestamp = later(world.seconds).toISOString();
   const system = {
     namespace: "team-a",
     uid: `${name}-${++world.writes}`,
     resourceVersion: `${world.writes}`,
-    creationTimestamp,
+    creationTimestamp: later(world.seconds).toISOString(),
   };
   put(world, sandboxSchema.parse({ ...made, metadata: { ...made.metadata, ...system } }));
-  const members = [...last(world.sandboxes).values()].filter(({ metadata }) =>
-    controllerOf(metadata)?.uid === "uid-warm" && metadata.annotations?.["agents.x-k8s.io/for-claim"] === undefined
-  );
-  if (members.length > world.replicas && labels?.["agents.x-k8s.io/launch-type"] === "warm") {
-    world.faults.push(`${members.length} of ${world.replicas} members`);
-  }
+  const count = membersOf(world).length;
+  if (count > world.replicas) world.faults.push(`${count} of ${world.replicas} members`);
 }
 
 /** A PUT on condition that nothing has changed since the view. */
@@ -76,73 +79,44 @@ function update(world: Lagging, sandbox: Sandbox, child: DesiredObject): void {
   const written = applyUpdate(sandbox, child);
   const stored = last(world.sandboxes).get(sandbox.metadata.name);
   if (sameJson(written, sandbox) || stored?.metadata.resourceVersion !== sandbox.metadata.resourceVersion) return;
-  put(
-    world,
-    sandboxSchema.parse({ ...written, metadata: { ...written.metadata, resourceVersion: `${++world.writes}` } }),
-  );
-  const owners = [...last(world.sandboxes).values()].map(({ metadata }) => controllerOf(metadata)?.uid ?? "");
-  const twice = owners.filter((uid, index) => uid !== "uid-warm" && owners.indexOf(uid) < index);
-  if (twice.length > 0) world.faults.push(`claim ${twice[0]} has two Sandboxes`);
+  put(world, versioned(world, written));
 }
 
 /** A DELETE on condition that it is still the same object, whatever its version. */
 function remove(world: Lagging, { metadata: { name, uid } }: Sandbox): void {
   const stored = last(world.sandboxes).get(name);
-  if (stored?.metadata.uid !== uid) return;
-  if (stored?.metadata.labels?.["agents.x-k8s.io/draining"] === undefined) world.faults.push(`${name} went unmarked`);
-  if (controllerOf(stored?.metadata ?? { name })?.kind !== "SandboxWarmPool") {
-    world.faults.push(`a claim's ${name} went`);
-  }
+  if (!stored || stored.metadata.uid !== uid) return;
+  if (stored.metadata.labels?.["agents.x-k8s.io/draining"] === undefined) world.faults.push(`${name} went unmarked`);
+  if (!isMember(stored)) world.faults.push(`a claim's ${name} went`);
   const next = new Map(last(world.sandboxes));
   next.delete(name);
   world.sandboxes.push(next);
 }
 
-/** Makes a claim; one of that name that is there stays. */
-export function claim(world: Lagging, name: string, spec: object): void {
-  if (last(world.claims).has(name)) return;
-  const creationTimestamp = later(world.seconds).toISOString();
-  const made = aClaim(name, { spec, metadata: { uid: `${name}-${++world.writes}`, creationTimestamp } });
-  world.claims.push(new Map([...last(world.claims), [name, made]]));
-}
-
-/** Deletes a claim, and with it its Sandboxes. */
-export function unclaim(world: Lagging, name: string): void {
-  const uid = last(world.claims).get(name)?.metadata.uid;
-  if (uid === undefined) return;
-  world.claims.push(new Map([...last(world.claims)].filter(([each]) => each !== name)));
-  world.sandboxes.push(
-    new Map([...last(world.sandboxes)].filter(([, { metadata }]) => controllerOf(metadata)?.uid !== uid)),
-  );
-}
-
-/** Lets every claim that has a Sandbox say so. */
-export function bind(world: Lagging): void {
-  const owners = new Set([...last(world.sandboxes).values()].map(({ metadata }) => controllerOf(metadata)?.uid));
-  const bound = [...last(world.claims)].map(([name, object]) => {
-    const labels = { "agents.x-k8s.io/claim-bound": "true" };
-    const isBound = owners.has(object.metadata.uid);
-    return [
-      name,
-      isBound ? sandboxClaimSchema.parse({ ...object, metadata: { ...object.metadata, labels } }) : object,
-    ] as const;
-  });
-  world.claims.push(new Map(bound));
+/** Plays the binder: gives an unmarked member, whichever, to a claim. */
+export function handOver(world: Lagging, which: number): void {
+  const free = membersOf(world).filter(({ metadata }) => !metadata.labels?.["agents.x-k8s.io/draining"]);
+  const member = free[which % Math.max(1, free.length)];
+  if (!member) return;
+  put(world, versioned(world, handedOver(member, aClaim(`c-${world.writes}`), aTemplate(), later(world.seconds))));
 }
 
 /** Lets every Sandbox become Ready. */
 export function ready(world: Lagging): void {
   for (const sandbox of last(world.sandboxes).values()) {
-    if (sandbox.status) continue;
-    const metadata = { ...sandbox.metadata, resourceVersion: `${++world.writes}` };
-    put(world, sandboxSchema.parse({ ...sandbox, metadata, status: STATUS.ready }));
+    if (!sandbox.status) put(world, versioned(world, { ...sandbox, status: STATUS.ready }));
   }
 }
 
 /** Lets the views come so many versions nearer. */
-export function look(world: Lagging, sandboxes: number, claims: number): void {
+export function look(world: Lagging, sandboxes: number, statuses: number): void {
   world.sandboxesSeen = Math.min(world.sandboxesSeen + sandboxes, world.sandboxes.length - 1);
-  world.claimsSeen = Math.min(world.claimsSeen + claims, world.claims.length - 1);
+  world.statusesSeen = Math.min(world.statusesSeen + statuses, world.statuses.length - 1);
+}
+
+function versioned(world: Lagging, sandbox: object): Sandbox {
+  const { metadata, ...rest } = sandbox as Sandbox;
+  return sandboxSchema.parse({ ...rest, metadata: { ...metadata, resourceVersion: `${++world.writes}` } });
 }
 
 function put(world: Lagging, sandbox: Sandbox): void {
@@ -153,6 +127,6 @@ function at<T>(versions: T[], index: number): T {
   return versions[index] as T;
 }
 
-export function last<T>(versions: T[]): T {
+function last<T>(versions: T[]): T {
   return versions.at(-1) as T;
 }

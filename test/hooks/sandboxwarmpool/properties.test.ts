@@ -1,4 +1,4 @@
-/** Whatever a pool is shown, its answer keeps the laws: no Sandbox twice, no claim with two, nothing gone unmarked. @module */
+/** Whatever a pool is shown, its answer keeps the laws: nothing gone unmarked, nothing written for nothing, never too many. @module */
 import { expect, test } from "vitest";
 import { aPoolRequest, syncPool, type World } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned, type Seen, STATUS } from "../../pools.ts";
@@ -28,22 +28,6 @@ const seen: fc.Arbitrary<Seen> = fc.record({
 const NAMES = ["a", "b", "warm", "warm-1", "warm-mwqcvpc1"];
 const name = fc.constantFrom(...NAMES);
 const uid = fc.constantFrom("1", "2");
-const claim = fc.record({
-  name,
-  uid,
-  spec: fc.constantFrom(
-    {},
-    {},
-    { env: [{ name: "A", value: "1" }] },
-    { additionalPodMetadata: { labels: { bad: "1" } } },
-    { additionalPodMetadata: { annotations: { note: "x" } } },
-    { warmPoolRef: { name: "other" } },
-  ),
-  creationTimestamp: fc.constantFrom(ago(0), ago(1), ago(10), ago(-9999), undefined),
-  labels: fc.constantFrom({}, {}, {}, { "agents.x-k8s.io/claim-bound": "true" }),
-}).map(({ name, uid, spec, creationTimestamp, labels }) =>
-  aClaim(name, { spec, metadata: { uid: `uid-${name}-${uid}`, creationTimestamp, labels } })
-);
 const byName = { selector: (object: { metadata: { name: string } }) => object.metadata.name };
 const cold = fc.tuple(name, uid, seen).map(([name, uid, seen]) =>
   aColdSandbox(aClaim(name, { metadata: { uid: `uid-${name}-${uid}` } }), seen)
@@ -61,7 +45,7 @@ const world: fc.Arbitrary<World> = fc.record({
     replicas: fc.integer({ min: 0, max: 6 }),
     type: fc.constantFrom("Recreate", "OnReplenish"),
     time: fc.constantFrom({}, {}, {}, {}, { deletionTimestamp: ago(1) }),
-    status: fc.constantFrom({}, { sequence: 7 }),
+    status: fc.constantFrom({}, { sequence: 7 }, { sequence: 9, batches: [{ first: 8, at: ago(1) }] }),
   }).map(({ replicas, type, time, status }) =>
     aPool({ spec: { replicas, updateStrategy: { type } }, metadata: time, status })
   ),
@@ -71,7 +55,6 @@ const world: fc.Arbitrary<World> = fc.record({
     aTemplate({ spec: { envVarsInjectionPolicy: "Allowed", service: true } }),
   ),
   sandboxes: fc.uniqueArray(sandbox, { maxLength: 8, ...byName }),
-  claims: fc.uniqueArray(claim, { maxLength: 5, ...byName }),
 });
 
 test("an answer keeps the laws", { timeout: 60_000 }, () => {
@@ -83,20 +66,9 @@ test("an answer keeps the laws", { timeout: 60_000 }, () => {
   );
 });
 
-test("an answer keeps the laws whatever was shown and answered before", { timeout: 60_000 }, () => {
-  fc.assert(
-    fc.property(fc.array(world, { minLength: 2, maxLength: 5 }), (shown) => {
-      const memories = new Map();
-      for (const each of shown) expect(brokenLaws(aPoolRequest(each), syncPool(each, { memories }))).toEqual([]);
-    }),
-    { numRuns: runs(200) },
-  );
-});
-
-test("the same request gives the same bytes, whatever the order of claims and Sandboxes", () => {
+test("the same request gives the same bytes, whatever the order of Sandboxes", () => {
   fc.assert(fc.property(world, (shown) => {
-    const { sandboxes = [], claims = [] } = shown;
-    const turned = { ...shown, sandboxes: sandboxes.toReversed(), claims: claims.toReversed() };
+    const turned = { ...shown, sandboxes: (shown.sandboxes ?? []).toReversed() };
     expect(JSON.stringify(syncPool(turned))).toBe(JSON.stringify(syncPool(shown)));
   }));
 });

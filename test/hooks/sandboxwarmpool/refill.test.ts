@@ -1,157 +1,148 @@
 /** How many members a pool makes, when it looks again, and that it never has more than it wants. @module */
 import { expect, test } from "vitest";
-import { later, newNames, syncPool } from "../../poolcalls.ts";
+import type { SandboxWarmPoolStatus } from "../../../api/sandboxwarmpool.ts";
+import { type Call, later, newNames, syncPool, type World } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned } from "../../pools.ts";
 
 const size = (replicas: number, status?: object) => aPool({ spec: { replicas }, ...(status ? { status } : {}) });
 const leaving = { metadata: { deletionTimestamp: ago(1) } };
 const draining = { metadata: { labels: { "agents.x-k8s.io/draining": "stuck" } } };
+const members = (...numbers: number[]) => numbers.map((number) => aMember(number));
+
+/** How many an answer makes, and when it looks again. */
+function refill(world: World, call: Call = {}) {
+  const answer = syncPool(world, call);
+  return [newNames(answer, world).length, answer.resyncAfterSeconds];
+}
 
 const counts = [
   ["an empty pool makes what it wants", 3, [], 3, 60],
-  ["a big empty pool makes thirty, and the rest soon", 40, [], 30, 0.03],
-  ["one with Ready members makes three at a time: claims wait meanwhile", 9, [aMember(1)], 3, 0.03],
-  ["one with members, none of them Ready, makes many", 9, [aMember(1, { state: "coming" })], 8, 60],
+  ["a big empty pool makes all at once", 40, [], 40, 60],
+  ["one with members makes the rest at once", 9, [aMember(1)], 8, 60],
   ["a full pool makes none", 1, [aMember(1)], 0, 60],
   ["a pool of none makes none", 0, [], 0, 60],
-  ["what is marked counts until it is gone", 2, [aMember(1, draining)], 1, 60],
-  ["what is being deleted counts until it is gone", 2, [aMember(1, leaving), aMember(2, draining)], 0, 60],
+  ["what is marked counts until it is gone", 2, [aMember(1, draining)], 1, 0.2],
+  ["what is being deleted counts until it is gone", 2, [aMember(1, leaving), aMember(2, draining)], 0, 0.2],
   ["what has come back counts until it is gone", 2, [aReturned(1)], 1, 60],
-  ["what was made for a claim does not count", 1, [aColdSandbox(aClaim("c"))], 1, 60],
-  ["nor when it goes", 1, [aColdSandbox(aClaim("c"), leaving), aColdSandbox(aClaim("d"), draining)], 1, 60],
+  ["so does what was made for a claim", 1, [aColdSandbox(aClaim("c"))], 0, 60],
 ] as const;
 test.for(counts)("%s", ([, replicas, sandboxes, count, again]) => {
-  const world = { pool: size(replicas), sandboxes: [...sandboxes] };
-  const answer = syncPool(world);
-  expect([newNames(answer, world).members.length, answer.resyncAfterSeconds]).toEqual([count, again]);
+  expect(refill({ pool: size(replicas), sandboxes: [...sandboxes] })).toEqual([count, again]);
 });
 
 test("without a template nothing is made", () => {
-  const answer = syncPool({ template: null, pool: size(40) });
-  expect(newNames(answer)).toEqual({ cold: [], members: [] });
-  expect(answer.resyncAfterSeconds).toBe(60);
+  expect(refill({ template: null, pool: size(40) })).toEqual([0, 60]);
 });
 
-test("an answer makes a batch at most", () => {
-  const answer = syncPool({ pool: size(9) }, { config: { maxBatchSize: 4 } });
-  expect([newNames(answer).members.length, answer.resyncAfterSeconds]).toEqual([4, 0.03]);
+test("an answer makes a batch at most, and the rest soon", () => {
+  expect(refill({ pool: size(9) }, { config: { maxBatchSize: 4 } })).toEqual([4, 0.03]);
 });
 
-test("an answer that serves claims does nothing else, but every half second it does all the same", () => {
-  const memories = new Map();
-  const at = (seconds: number, claim: string) => {
-    const world = { sandboxes: [aMember(1, { age: 90 }), aMember(2)], claims: [aClaim(claim)], pool: size(9) };
-    const answer = syncPool(world, { memories, now: later(seconds) });
-    expect(answer.resyncAfterSeconds).toBe(0.03);
-    return newNames(answer, world).members.length;
+/** A pool that answers one time after the other: what it makes is there at once, and so is its status. */
+function answering(replicas: number, config: Call["config"]) {
+  let status: Partial<SandboxWarmPoolStatus> | undefined;
+  let made: string[] = [];
+  return (seconds: number, numbers: number[] = []) => {
+    const world = { pool: size(replicas, status), sandboxes: members(...numbers) };
+    const answer = syncPool(world, { now: later(seconds), ...(config ? { config } : {}) });
+    ({ status } = answer);
+    made = newNames(answer, world);
+    return [made.length, answer.resyncAfterSeconds];
   };
-  expect([at(0, "a"), at(0.4, "b"), at(0.5, "c"), at(0.9, "d"), at(1, "e")]).toEqual([0, 0, 3, 0, 3]);
-});
+}
 
-test("while claims are served few are made, though nobody is Ready", () => {
-  const memories = new Map();
-  const pool = size(9);
-  syncPool({ pool, claims: [aClaim("a")] }, { memories });
-  const answer = syncPool({ pool, claims: [aClaim("a"), aClaim("b")] }, { memories, now: later(0.5) });
-  expect(newNames(answer)).toMatchObject({ cold: ["b"], members: { length: 3 } });
-});
-
-test("a rate is a bucket that starts full and holds a second's worth; what is left comes when it has filled", () => {
-  const memories = new Map();
+test("a rate is a bucket that starts full and holds a second's worth; the status says when the last were made", () => {
   const config = { maxRefillRate: 2 };
-  const at = (seconds: number) => {
-    const answer = syncPool({ pool: size(99) }, { memories, config, now: later(seconds) });
-    return [newNames(answer).members.length, answer.resyncAfterSeconds];
-  };
-  expect(at(0)).toEqual([2, 0.03]);
-  expect(at(0)).toEqual([0, 0.5]);
-  // Nothing that was asked for shows up: each look is later than the one before, until other names are tried.
-  expect(at(0.5)).toEqual([1, 0.12]);
-  expect(at(0.6)).toEqual([0, 0.5]);
-  expect(at(60)).toEqual([2, 0.03]);
+  const made = (seconds: number) =>
+    size(99, { batches: [{ first: 1, at: later(seconds).toISOString() }], sequence: 2 });
+  const at = (pool: ReturnType<typeof aPool>, seconds: number) =>
+    refill({ pool, sandboxes: members(1, 2) }, { config, now: later(seconds) });
+  expect(refill({ pool: size(99) }, { config })).toEqual([2, 0.5]);
+  expect(at(made(0), 0)).toEqual([0, 0.5]);
+  expect(at(made(0), 0.4)).toEqual([0, 0.5]);
+  expect(at(made(0), 0.5)).toEqual([1, 0.5]);
+  expect(at(made(0), 60)).toEqual([2, 0.5]);
 });
 
-test("a rate below one a second still makes one at first", () => {
-  const memories = new Map();
-  const call = { memories, config: { maxRefillRate: 0.1 } };
-  expect(newNames(syncPool({ pool: size(9) }, call)).members).toHaveLength(1);
-  expect(syncPool({ pool: size(9) }, call).resyncAfterSeconds).toBe(10);
+test("a rate below one a second still makes one at first, and the next in its time", () => {
+  const at = answering(9, { maxRefillRate: 0.1 });
+  expect(at(0)).toEqual([1, 10]);
+  const [first] = syncPool({ pool: size(9) }).children;
+  expect(first?.metadata.name).toBe("warm-mwqcvpc1");
+});
+
+test("a rate does not hold up what it allows", () => {
+  expect(refill({ pool: size(2) }, { config: { maxRefillRate: 5 } })).toEqual([2, 60]);
 });
 
 test("after a loss a pool waits as long as it is told to, again after each, and not for its first look", () => {
-  const memories = new Map();
+  const at = answering(4, { replenishDelaySeconds: 5 });
+  expect(at(0, [1, 2, 3])).toEqual([1, 60]);
+  expect(at(10, [1, 2, 3, 4])).toEqual([0, 60]);
+  expect(at(11, [1, 2])).toEqual([0, 5]);
+  expect(at(14, [1])).toEqual([0, 5]);
+  expect(at(18, [1])).toEqual([0, 1]);
+  expect(at(19, [1])).toEqual([3, 60]);
+});
+
+test("when a pool lost one is in its status, and only where it waits for that", () => {
+  const lost = (config: Call["config"]) =>
+    syncPool({ pool: size(3, { replicas: 3 }), sandboxes: members(1) }, config ? { config } : {}).status.lostAt;
+  expect([lost({ replenishDelaySeconds: 5 }), lost({})]).toEqual([later(0).toISOString(), undefined]);
+});
+
+test("a new process decides as the one before it: rate and delay are in the status", () => {
+  const status = { replicas: 3, sequence: 4, lostAt: later(-2).toISOString() };
   const config = { replenishDelaySeconds: 5 };
-  const at = (seconds: number, ...numbers: number[]) => {
-    const world = { pool: size(4), sandboxes: numbers.map((number) => aMember(number)) };
-    const answer = syncPool(world, { memories, config, now: later(seconds) });
-    return [newNames(answer, world).members.length, answer.resyncAfterSeconds];
-  };
-  expect(at(0, 1, 2, 3)).toEqual([1, 60]);
-  expect(at(1, 1, 2)).toEqual([0, 5]);
-  expect(at(4, 1)).toEqual([0, 5]);
-  expect(at(8, 1)).toEqual([0, 1]);
-  expect(at(9, 1)).toEqual([3, 60]);
+  expect(refill({ pool: size(4, status), sandboxes: members(1, 2, 3) }, { config })).toEqual([0, 3]);
 });
 
-test("a view that shows nothing of what was made asks for the same again: nothing is made twice", () => {
-  const memories = new Map();
-  const first = newNames(syncPool({ pool: size(3) }, { memories })).members;
-  for (const seconds of [0.03, 1, 29]) {
-    expect(newNames(syncPool({ pool: size(3) }, { memories, now: later(seconds) })).members).toEqual(first);
-  }
-});
-
-test("after half a minute in vain it asks for others: the names are taken", () => {
-  const memories = new Map();
-  const at = (seconds: number) => newNames(syncPool({ pool: size(2) }, { memories, now: later(seconds) })).members;
-  const first = at(0);
-  at(29);
-  const second = at(30);
-  expect(second.filter((name) => first.includes(name))).toEqual([]);
-  expect([at(59), at(60).filter((name) => second.includes(name))]).toEqual([second, []]);
-});
-
-const place = (number: number, first: number, age: number) =>
+const place = (number: number, first: number, age: number, over: object = {}) =>
   aMember(number, {
     age,
     state: "coming",
     applied: { metadata: { annotations: { "agents.x-k8s.io/pool-sequence": `${number}/${first}` } } },
+    ...over,
   });
+const batch = (first: number, age: number) => ({ sequence: 5, batches: [{ first, at: later(-age).toISOString() }] });
 const flights = [
-  ["one that shows proves those before it are on their way", [place(5, 3, 1)], 5, 2, 1],
-  ["those that show are not counted twice", [place(5, 3, 1), place(4, 3, 1)], 5, 2, 1],
-  ["a moment later they are missing", [place(5, 3, 3.001)], 5, 4, 60],
-  ["of the far future says nothing", [place(5, 3, -9)], 5, 4, 60],
+  ["one that shows proves those before it are on their way", {}, [place(5, 3, 1)], 5, 2, 3],
+  ["those that show are not counted twice", {}, [place(5, 3, 1), place(4, 3, 1)], 5, 2, 3],
+  ["a moment later they are missing", {}, [place(5, 3, 3.001)], 5, 4, 60],
+  ["of the far future says nothing", {}, [place(5, 3, -9)], 5, 4, 60],
   [
     "of an unknown age says nothing",
+    {},
     [aMember(5, { state: "coming", metadata: { creationTimestamp: undefined } })],
     5,
     4,
     60,
   ],
-  ["enough on their way are enough", [place(5, 1, 1)], 5, 0, 1],
-  [
-    "what goes already proves it, too",
-    [aMember(5, {
-      ...leaving,
-      age: 1,
-      applied: { metadata: { annotations: { "agents.x-k8s.io/pool-sequence": "5/4" } } },
-    })],
-    3,
-    1,
-    1,
-  ],
+  ["enough on their way are enough", {}, [place(5, 1, 1)], 5, 0, 3],
+  ["what goes already proves it, too", {}, [place(5, 4, 1, leaving)], 3, 1, 3],
+  ["the status says that some were made, and none shows", batch(3, 1), [], 5, 2, 3],
+  ["of the same batch one shows: it is not counted twice", batch(3, 1), [place(5, 3, 1)], 5, 2, 3],
+  ["what the status says was made shows", batch(5, 1), [aMember(5)], 2, 1, 60],
+  ["what was made long ago is not on its way", batch(3, 3.001), [], 5, 5, 60],
+  ["a status of the far future says nothing", batch(3, -9), [], 5, 5, 60],
+  ["nor does one whose batch is absurd", { ...batch(1, 1), sequence: 1001 }, [], 5, 5, 60],
 ] as const;
-test.for(flights)("a lagging view: %s", ([, sandboxes, replicas, count, again]) => {
-  const world = { pool: size(replicas), sandboxes: [...sandboxes] };
-  const answer = syncPool(world);
-  expect([newNames(answer, world).members.length, answer.resyncAfterSeconds]).toEqual([count, again]);
+test.for(flights)("a lagging view: %s", ([, status, sandboxes, replicas, count, again]) => {
+  expect(refill({ pool: size(replicas, status), sandboxes: [...sandboxes] })).toEqual([count, again]);
 });
 
-test("a member that was handed over a moment ago is not on its way", () => {
-  const memories = new Map();
-  const made = [place(1, 1, 1), place(2, 1, 1)].map((member) => ({ ...member, status: aMember(1).status }));
-  syncPool({ pool: size(2), sandboxes: made, claims: [aClaim("c")] }, { memories });
-  const world = { pool: size(2), sandboxes: made.slice(1), claims: [] };
-  expect(newNames(syncPool(world, { memories, now: later(0.03) }), world).members).toHaveLength(1);
+test("a view that shows nothing of what was made asks for the same again: nothing is made twice", () => {
+  const first = newNames(syncPool({ pool: size(3) }));
+  expect(newNames(syncPool({ pool: size(3) }))).toEqual(first);
+  const stale = { pool: size(4, { sequence: 7 }), sandboxes: members(6, 7) };
+  const again = [0, 1, 29].map((seconds) => newNames(syncPool(stale, { now: later(seconds) }), stale));
+  expect(again).toEqual([["warm-8", "warm-9"], ["warm-8", "warm-9"], ["warm-8", "warm-9"]]);
+});
+
+test("names that never show are not asked for again once the status knows of them: they are taken", () => {
+  const config = { maxBatchSize: 2 };
+  const first = syncPool({ pool: size(2) }, { config });
+  const next = syncPool({ pool: size(2, first.status) }, { config, now: later(3.001) });
+  expect(newNames(first).filter((name) => newNames(next).includes(name))).toEqual([]);
+  expect(newNames(next)).toHaveLength(2);
 });

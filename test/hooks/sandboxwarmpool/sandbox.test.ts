@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { sandboxSchema } from "../../../api/sandbox.ts";
 import { appliedOf } from "../../../hooks/sandboxwarmpool/applied.ts";
 import { securedPodSpec } from "../../../hooks/sandboxwarmpool/blueprint.ts";
-import { buildCold, buildMember } from "../../../hooks/sandboxwarmpool/sandbox.ts";
-import { aClaim, aColdSandbox, aMember, aPool } from "../../pools.ts";
+import { buildMember } from "../../../hooks/sandboxwarmpool/sandbox.ts";
+import { aMember, aPool } from "../../pools.ts";
 import { aTemplate } from "../../templates.ts";
 
 const PLACE = { number: 1, first: 1 };
@@ -20,13 +20,6 @@ test("buildMember() is what the other tests' members were made from", () => {
   expect(buildMember(aPool(), aTemplate(), PLACE)).toEqual({ ...seen, metadata: { ...seen.metadata, labels } });
 });
 
-test("buildCold() is what the other tests' cold Sandboxes were made from", () => {
-  const claim = aClaim("c");
-  const seen = appliedOf(aColdSandbox(claim), aPool());
-  const { "controller-uid": _, ...labels } = seen.metadata.labels ?? {};
-  expect(buildCold(aPool(), aTemplate(), claim)).toEqual({ ...seen, metadata: { ...seen.metadata, labels } });
-});
-
 test("a member has its pool's owner and the claims' decorator in what is applied, and no word of mode or shutdown", () => {
   const { metadata, spec } = buildMember(aPool(), aTemplate(), PLACE);
   expect(metadata.ownerReferences).toMatchObject([{ kind: "SandboxWarmPool", uid: "uid-warm", controller: true }]);
@@ -37,11 +30,9 @@ test("a member has its pool's owner and the claims' decorator in what is applied
 test("what a pool makes is its shard's from birth, and nobody's where the pool is nobody's", () => {
   const shard = { "agents.x-k8s.io/shard": "b" };
   const pool = aPool({ metadata: { labels: { ...shard, app: "x" } } });
-  const made = [buildMember(pool, aTemplate(), PLACE), buildCold(pool, aTemplate(), aClaim("c"))];
-  for (const { metadata } of made) {
-    expect(metadata.labels).toMatchObject(shard);
-    expect(metadata.labels).not.toHaveProperty("app");
-  }
+  const { metadata } = buildMember(pool, aTemplate(), PLACE);
+  expect(metadata.labels).toMatchObject(shard);
+  expect(metadata.labels).not.toHaveProperty("app");
   expect(buildMember(aPool(), aTemplate(), PLACE).metadata.labels).not.toHaveProperty("agents.x-k8s.io/shard");
 });
 
@@ -67,48 +58,6 @@ test("a member takes over volumes, Service and whatever else the template says o
     app: "x",
     "agents.x-k8s.io/warm-pool-sandbox": "81fa6638",
   });
-});
-
-test("a cold Sandbox has the claim's variables, volumes, metadata, client and trace from birth", () => {
-  const claim = aClaim("c", {
-    metadata: {
-      labels: { "agents.x-k8s.io/created-by": "python-client" },
-      annotations: { "opentelemetry.io/trace-context": "{}" },
-    },
-    spec: {
-      env: [{ name: "A", value: "1" }],
-      volumeClaimTemplates: [{ metadata: { name: "mine" }, spec: {} }],
-      additionalPodMetadata: { annotations: { note: "x" } },
-    },
-  });
-  const template = aTemplate({ spec: { volumeClaimTemplates: [{ metadata: { name: "v" }, spec: {} }] } });
-  const { metadata, spec } = buildCold(aPool(), template, claim);
-  expect(metadata).toMatchObject({
-    name: "c",
-    labels: { "agents.x-k8s.io/created-by": "python-client", "agents.x-k8s.io/launch-type": "cold" },
-    annotations: {
-      "opentelemetry.io/trace-context": "{}",
-      "agents.x-k8s.io/for-claim": "uid-c",
-      "agents.x-k8s.io/claim-pod-metadata": '{"annotations":{"note":"x"}}',
-    },
-  });
-  expect(metadata.labels).not.toHaveProperty("agents.x-k8s.io/claim-uid");
-  expect(spec?.volumeClaimTemplates?.map((volume) => volume.metadata?.name)).toEqual(["v", "mine"]);
-  expect(spec?.podTemplate.spec.containers[0]?.env).toEqual([{ name: "A", value: "1" }]);
-  expect(spec?.podTemplate.metadata).toEqual({
-    labels: {
-      "agents.x-k8s.io/claim-uid": "uid-c",
-      "agents.x-k8s.io/created-by": "python-client",
-      "agents.x-k8s.io/sandbox-template-ref-hash": "0fceff97",
-    },
-    annotations: { note: "x" },
-  });
-});
-
-test("a cold Sandbox without volumes of the claim has the template's as they are, an empty list too", () => {
-  const empty = aTemplate({ spec: { volumeClaimTemplates: [] } });
-  expect(buildCold(aPool(), empty, aClaim("c")).spec).toMatchObject({ volumeClaimTemplates: [] });
-  expect(buildCold(aPool(), aTemplate(), aClaim("c")).spec).not.toHaveProperty("volumeClaimTemplates");
 });
 
 const RESOLVERS = { dnsPolicy: "None", dnsConfig: { nameservers: ["8.8.8.8", "1.1.1.1"] } };

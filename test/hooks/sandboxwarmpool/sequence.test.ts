@@ -1,7 +1,6 @@
 /** Numbers and names of members: used once, DNS labels, and never a way to hang the hook. @module */
 import { expect, test } from "vitest";
 import { memberName, nextPlaces, placeOf, placeText } from "../../../hooks/sandboxwarmpool/sequence.ts";
-import { forgotten } from "../../../hooks/sandboxwarmpool/memory.ts";
 import { isDNSLabel, nameHash } from "../../../lib/names.ts";
 import { later, newNames, syncPool } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool } from "../../pools.ts";
@@ -55,11 +54,11 @@ test("pools whose names are cut or rewritten alike have members of different nam
   expect(new Set(names).size).toBe(4);
 });
 
-test("a process that has forgotten asks for the names that the one before it asked for", () => {
+test("a new process asks for the names that the one before it asked for", () => {
   const born = (uid: string, seconds: number) =>
     aPool({ metadata: { uid, creationTimestamp: ago(seconds) }, spec: { replicas: 2 } });
   const namesOf = (pool: ReturnType<typeof aPool>, now?: Date) =>
-    newNames(syncPool({ pool }, now === undefined ? {} : { now })).members;
+    newNames(syncPool({ pool }, now === undefined ? {} : { now }));
   const first = namesOf(born("uid-warm", 10));
   expect(namesOf(born("uid-warm", 10), later(2))).toEqual(first);
   const others = [...namesOf(born("uid-other", 10)), ...namesOf(born("uid-warm", 9))];
@@ -67,9 +66,9 @@ test("a process that has forgotten asks for the names that the one before it ask
 });
 
 test("a pool of unknown age begins at the clock's milliseconds: not where a pool of its name before it did", () => {
-  const first = newNames(syncPool({ pool: size(2) })).members;
+  const first = newNames(syncPool({ pool: size(2) }));
   expect(first).toEqual(["warm-mwqcvpc1", "warm-mwqcvpc2"]);
-  const next = newNames(syncPool({ pool: size(2) }, { now: later(60) })).members;
+  const next = newNames(syncPool({ pool: size(2) }, { now: later(60) }));
   expect(next.filter((name) => first.includes(name))).toEqual([]);
 });
 
@@ -82,39 +81,40 @@ const starts = [
   ["of its status", size(3, 9), [aMember(1), aMember(7)], "warm-a"],
 ] as const;
 test.for(starts)("numbers go on from the highest %s", ([, pool, sandboxes, want]) => {
-  expect(newNames(syncPool({ pool, sandboxes: [...sandboxes] }), { sandboxes: [...sandboxes] }).members).toEqual([
+  expect(newNames(syncPool({ pool, sandboxes: [...sandboxes] }), { sandboxes: [...sandboxes] })).toEqual([
     want,
   ]);
 });
 
-test("numbers go on from what was seen before, though the status has not been written", () => {
-  const memories = new Map();
-  syncPool({ pool: size(1), sandboxes: [aMember(7)] }, { memories });
-  expect(newNames(syncPool({ pool: size(1) }, { memories })).members).toEqual(["warm-8"]);
+test("a member that was handed over is out of sight, its number is not: the status keeps it", () => {
+  const made = syncPool({ pool: size(2) });
+  const pool = aPool({ spec: { replicas: 2 }, status: { ...made.status, batches: [{ first: 1, at: ago(60) }] } });
+  const next = newNames(syncPool({ pool, sandboxes: [] }));
+  expect(next.filter((name) => newNames(made).includes(name))).toEqual([]);
 });
 
 test("the status keeps the highest number, and says none before there is one", () => {
   const sequence = (...call: Parameters<typeof syncPool>) => syncPool(...call).status.sequence;
-  expect(sequence({ sandboxes: [aMember(1), aMember(7, { metadata: marked })] })).toBe(7);
-  expect(sequence({ sandboxes: [aMember(2, { metadata: going })] })).toBe(2);
+  expect(sequence({ pool: size(1), sandboxes: [aMember(1), aMember(7, { metadata: marked })] })).toBe(7);
+  expect(sequence({ pool: size(1), sandboxes: [aMember(2, { metadata: going })] })).toBe(2);
   expect(sequence({ pool: size(1, 9), sandboxes: [aMember(7)] })).toBe(9);
-  expect(sequence({})).toBeUndefined();
+  expect(sequence({ pool: size(0) })).toBeUndefined();
+});
+
+test("the status says which batch was the last, and when it was made; an answer that makes none leaves that", () => {
+  const made = syncPool({ pool: size(3), sandboxes: [aMember(4)] });
+  expect(made.status).toMatchObject({ sequence: 6, batches: [{ first: 5, at: NOW.toISOString() }] });
+  const full = { pool: aPool({ spec: { replicas: 1 }, status: made.status }), sandboxes: [aMember(6)] };
+  expect(syncPool(full, { now: later(9) }).status).toMatchObject({ sequence: 6, batches: made.status.batches });
 });
 
 test("a number whose name is taken is passed over", () => {
-  const claim = aClaim("warm-mwqcvpc1", { spec: { env: [] } });
-  const cold = syncPool({ pool: size(1), claims: [claim] }, { memories: new Map([["uid-warm", memoryDue()]]) });
-  expect(newNames(cold)).toEqual({ cold: ["warm-mwqcvpc1"], members: ["warm-mwqcvpc2"] });
-  const own = { pool: size(1), sandboxes: [aColdSandbox(claim)] };
-  expect(newNames(syncPool(own), own).members).toEqual(["warm-mwqcvpc2"]);
+  const claim = aClaim("warm-mwqcvpc1");
+  const own = { pool: size(2), sandboxes: [aColdSandbox(claim)] };
+  expect(newNames(syncPool(own), own)).toEqual(["warm-mwqcvpc2"]);
 });
 
 test("nextPlaces() tells each member the first that is made along with it", () => {
-  const made = nextPlaces(aPool(), { after: 4, count: 3 }, new Set(["warm-6"]), forgotten(0), NOW);
+  const made = nextPlaces(size(3, 4), [], 3, new Set(["warm-6"]), NOW);
   expect(made).toEqual([{ number: 5, first: 5 }, { number: 7, first: 5 }, { number: 8, first: 5 }]);
 });
-
-/** A memory in which it is time to bring the pool to size, claims or not. */
-function memoryDue() {
-  return { ...forgotten(NOW.getTime()), maintainedAt: NOW.getTime() - 1000 };
-}

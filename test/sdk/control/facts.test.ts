@@ -22,7 +22,7 @@ function serving(objects: Record<string, object | null>) {
     );
     if (key === undefined) {
       const name = path.split("/").at(-1);
-      const isList = /(pods|events|sandboxes|quotas|claims|classes|nodes)$/.test(path);
+      const isList = /(pods|events|leases|sandboxes|quotas|claims|classes|nodes)$/.test(path);
       return isList ? { status: 200, body: { items: [] } } : { status: 404, body: { details: { name } } };
     }
     const body = objects[key];
@@ -95,7 +95,7 @@ test("a claim that was given a Sandbox: itself, then pool, Sandbox, Pod and Even
   expect(facts.unreadable).toBeUndefined();
 });
 
-test("a claim without a Sandbox: its pool's Events and template, too", async () => {
+test("a claim without a Sandbox: its pool's Events and template, and the binder's Lease, too", async () => {
   const { api, paths } = serving({ "sandboxclaims/job": aClaim("job"), "sandboxwarmpools/warm": aPool() });
   const facts = await readFacts(api, CLAIM);
   expect(paths()).toEqual([
@@ -106,9 +106,28 @@ test("a claim without a Sandbox: its pool's Events and template, too", async () 
     "pods/job",
     "events?involvedObject.name=job",
     "sandboxtemplates/python",
+    "namespaces/hookbox-system/leases/hookbox-binder",
+    "namespaces/default/leases/hookbox-binder",
+    "leases?metadata.name=hookbox-binder",
   ]);
-  expect(facts).toMatchObject({ template: null, sandbox: null, pod: null });
+  expect(facts).toMatchObject({ template: null, sandbox: null, pod: null, binder: null });
   expect(why(facts, NOW).code).toBe("TemplateNotFound");
+});
+
+test("the binder's Lease is looked for no further than it is found, or forbidden", async () => {
+  const lease = { metadata: { namespace: "mine", name: "hookbox-binder" }, spec: { holderIdentity: "b1" } };
+  const read = async (objects: Record<string, object | null>) => {
+    const world = { "sandboxclaims/job": aClaim("job"), "sandboxwarmpools/warm": aPool(), ...objects };
+    const { api, paths } = serving(world);
+    const { binder, unreadable } = await readFacts(api, CLAIM);
+    return { binder, unreadable, asked: paths().filter((path) => path.includes("leases")).length };
+  };
+  expect(await read({ "leases/hookbox-binder": lease })).toEqual({ binder: lease, unreadable: undefined, asked: 1 });
+  const elsewhere = { "leases?metadata.name=hookbox-binder": { items: [lease] } };
+  expect(await read(elsewhere)).toEqual({ binder: lease, unreadable: undefined, asked: 3 });
+  const unreadable = [{ what: "leases", message: expect.stringContaining("forbidden") }];
+  expect(await read({ "leases/hookbox-binder": null })).toEqual({ binder: undefined, unreadable, asked: 1 });
+  expect(await read({ leases: null })).toEqual({ binder: undefined, unreadable, asked: 3 });
 });
 
 test("a pool: its template, its members, and the Pod of the worst of them", async () => {

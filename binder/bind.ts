@@ -1,0 +1,149 @@
+/** Gives claims their Sandboxes, as kube-scheduler gives Pods their nodes: one write of the Sandbox, one of the claim. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
+import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
+import { type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
+import { follow, type Sink } from "../kube/watch.ts";
+import { systemClock } from "../lib/clock.ts";
+import { isObject } from "../lib/json.ts";
+import { HANDED_OVER_AT_ANNOTATION } from "../lib/keys.ts";
+import { errorFields, type Log } from "../lib/log.ts";
+import type { ObjectMeta } from "../lib/objects.ts";
+import { begin, boundChanged, claimSink, poolChanged } from "./feed.ts";
+import { createIndex } from "./index.ts";
+import { createLines } from "./lines.ts";
+import type { Binder, BindOptions, Entry } from "./record.ts";
+import { createRefills } from "./refills.ts";
+import { dropRetry } from "./tell.ts";
+
+/** A binder as it is fed by watches. */
+export interface Binding {
+  /** Sandboxes and claims come as they were observed, untouched by a parser. */
+  sinks: {
+    sandboxes: Sink<Sandbox>;
+    sandboxclaims: Sink<SandboxClaim>;
+    sandboxwarmpools: Sink<SandboxWarmPool>;
+    sandboxtemplates: Sink<SandboxTemplate>;
+  };
+  /** Every object of every kind has been seen: from now on claims may be served. */
+  listed(): void;
+  /** Serves claims until `term` fires; returns when what was begun is done. */
+  serve(term: AbortSignal): Promise<void>;
+}
+
+/** Makes a binder that has seen nothing. Sends nothing before it is told to serve. */
+export function createBinding(api: Api, options: BindOptions): Binding {
+  const binder = createBinder(api, options);
+  const { index } = binder;
+  return {
+    sinks: {
+      sandboxes: index.sandboxes,
+      sandboxclaims: claimSink(binder),
+      sandboxwarmpools: index.pools,
+      sandboxtemplates: index.templates,
+    },
+    listed() {
+      binder.isListed = true;
+      begin(binder);
+    },
+    async serve(term) {
+      binder.term = term;
+      begin(binder);
+      await fired(term);
+      binder.refills.stop();
+      for (const cancel of binder.timers.values()) cancel();
+      for (const entry of binder.claims.values()) dropRetry(entry);
+      while (binder.serving > 0) await new Promise<void>((fulfil) => binder.onIdle = fulfil);
+    },
+  };
+}
+
+function createBinder(api: Api, options: BindOptions): Binder {
+  const { clock = systemClock, workers = 40, refillDelayMs = 5000, onServed = () => {} } = options;
+  const cap = Math.max(1, Math.ceil(workers / 2));
+  const lines = createLines<Entry>({ namespace: cap, pool: cap });
+  const index = createIndex({
+    onPool: (namespace, pool) => poolChanged(binder, namespace, pool),
+    onBound: (claim, sandbox) => boundChanged(binder, claim, sandbox),
+  });
+  const refills = createRefills({
+    clock,
+    mostMs: refillDelayMs,
+    shortageOf(namespace, name) {
+      const pool = index.pool(namespace, name);
+      if (!pool) return undefined;
+      const { all, ready } = index.members(pool).counts();
+      const waiting = lines.find(namespace, name)?.waiters.length ?? 0;
+      return { pool, members: all, ready, waiting, isBusy: lines.size() > workers };
+    },
+    tell: (pool) => tellPool(binder, pool),
+  });
+  const binder: Binder = {
+    ...{ ...options, clock, workers, refillDelayMs, onServed, api, term: undefined, index, lines, refills },
+    claims: new Map(),
+    parked: new Map(),
+    timers: new Map(),
+    serving: 0,
+    isPumping: false,
+    notes: [],
+    isNoting: false,
+    isListed: false,
+    onIdle: () => {},
+  };
+  return binder;
+}
+
+/** Wakes the pool: Metacontroller does not, where a member changes hands. */
+async function tellPool({ api, log, clock }: Binder, { metadata }: SandboxWarmPool): Promise<void> {
+  const { namespace, name, uid } = metadata;
+  const annotations = { [HANDED_OVER_AT_ANNOTATION]: new Date(clock.now()).toISOString() };
+  const path = pathOf({ resource: "sandboxwarmpools", namespace, name });
+  try {
+    const answer = await api.send({ method: "PATCH", path, body: { metadata: { uid, annotations } } });
+    if (!isOk(answer) && answer.status !== 404 && answer.status !== 409) {
+      log("warn", "Cannot tell a pool that it is short", { namespace, name, status: answer.status });
+    }
+  } catch (error) {
+    log("warn", "Cannot tell a pool that it is short", { namespace, name, ...errorFields(error) });
+  }
+}
+
+/**
+ * Watches for a binder until `signal` fires, so that it is ready to serve at once.
+ *
+ * One kind is listed after the other: a claim is known before its Sandbox is, so that no binding is missed on a start.
+ */
+export async function watchFor({ sinks, listed }: Binding, api: Api, log: Log, signal: AbortSignal): Promise<void> {
+  const watching: Promise<void>[] = [];
+  async function watch<T extends { metadata: ObjectMeta }>(
+    resource: ObjectPath["resource"],
+    parse: (object: unknown) => T | undefined,
+    sink: Sink<T>,
+  ): Promise<void> {
+    const kindListed = Promise.withResolvers<void>();
+    const onListed = (uids: ReadonlySet<string>) => {
+      sink.listed(uids);
+      kindListed.resolve();
+    };
+    watching.push(follow(api, { path: pathOf({ resource }), parse }, { ...sink, listed: onListed }, { log, signal }));
+    await Promise.race([kindListed.promise, fired(signal)]);
+  }
+  await watch("sandboxtemplates", (object) => sandboxTemplateSchema.safeParse(object).data, sinks.sandboxtemplates);
+  await watch("sandboxwarmpools", (object) => sandboxWarmPoolSchema.safeParse(object).data, sinks.sandboxwarmpools);
+  await watch("sandboxclaims", asObject<SandboxClaim>, sinks.sandboxclaims);
+  await watch("sandboxes", asObject<Sandbox>, sinks.sandboxes);
+  if (!signal.aborted) listed();
+  await Promise.all(watching);
+}
+
+function asObject<T>(object: unknown): T | undefined {
+  return isObject(object) && isObject(object["metadata"]) && isObject(object["spec"]) ? object as T : undefined;
+}
+
+function fired(signal: AbortSignal): Promise<void> {
+  return new Promise((fulfil) => {
+    if (signal.aborted) return fulfil();
+    signal.addEventListener("abort", () => fulfil(), { once: true });
+  });
+}

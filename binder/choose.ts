@@ -1,0 +1,93 @@
+/** What a claim gets that waits: a member of its pool, a Sandbox of its own, or nothing yet. Pure. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import { isFinal } from "../claims/binding.ts";
+import { expiryTime } from "../claims/expirytime.ts";
+import { metadataProblem } from "../claims/podmetadata.ts";
+import { needsColdStart, requestProblem } from "../claims/request.ts";
+import { isHandable } from "../hooks/sandboxwarmpool/applied.ts";
+import { blueprintHash, isStale } from "../hooks/sandboxwarmpool/blueprint.ts";
+import { placeOf } from "../hooks/sandboxwarmpool/sequence.ts";
+import { findCondition } from "../lib/conditions.ts";
+import type { Members } from "./members.ts";
+
+/** What there is for the claims of a pool. */
+export interface Offer {
+  /** Undefined: does not exist. */
+  pool: SandboxWarmPool | undefined;
+  template: SandboxTemplate | undefined;
+  members: Pick<Members, "best" | "counts">;
+  /** Claims before this one that wait for a member which has no address yet. */
+  waiting: number;
+}
+
+/**
+ * What becomes of a claim now. `refused`: it cannot be served as things are, and comes back when claim, pool or template
+ * has changed; `wait`: look again after so many milliseconds, or when a member has changed.
+ */
+export type Choice =
+  | { kind: "member"; pool: SandboxWarmPool; sandbox: Sandbox }
+  | { kind: "cold"; pool: SandboxWarmPool; template: SandboxTemplate }
+  | { kind: "wait"; ms: number }
+  | { kind: "refused" };
+
+/** How long a claim waits for a member that has no address yet before it gets a Sandbox of its own. */
+export const PATIENCE_MS = 2000;
+
+/** Tells whether a claim wants a Sandbox, if it has none: it is not being deleted, not expired, and not at its end. */
+export function wantsSandbox(claim: SandboxClaim, now: number): boolean {
+  const isExpired = (expiryTime(claim) ?? Infinity) <= now ||
+    findCondition(claim.status?.conditions, "Ready")?.reason === "ClaimExpired";
+  return claim.metadata.deletionTimestamp === undefined && !isExpired && !isFinal(claim);
+}
+
+/**
+ * Decides for a claim that wants a Sandbox. Source: Agent Sandbox API, section 3.5.3.
+ *
+ * | what holds, the first that does | choice |
+ * |---|---|
+ * | the pool is missing or being deleted | refused |
+ * | it asks for what the template does not allow | refused |
+ * | with env or volumes | cold |
+ * | a member is Ready, or runs, and the pool's status counts its number | that member |
+ * | it is younger than two seconds, and a member is coming that nobody before it waits for | wait |
+ * | else | cold |
+ *
+ * Without a template there is no cold start: refused.
+ */
+export function choose(claim: SandboxClaim, offer: Offer, domains: readonly string[], now: number): Choice {
+  const { pool, template, members } = offer;
+  if (!pool || pool.metadata.deletionTimestamp !== undefined) return { kind: "refused" };
+  const problem = template
+    ? requestProblem(claim, template, domains)
+    : metadataProblem(claim.spec.additionalPodMetadata, domains);
+  if (problem) return { kind: "refused" };
+  if (!needsColdStart(claim)) {
+    const isFit = fitsIn(pool, template);
+    const sandbox = members.best((member) => isCounted(member, pool) && isFit(member));
+    if (sandbox) return { kind: "member", pool, sandbox };
+    // Clocks differ: a claim from the far future would never lose its patience.
+    const age = Math.abs(now - Date.parse(claim.metadata.creationTimestamp ?? ""));
+    const isComing = members.counts().coming > offer.waiting || members.best(isFit) !== undefined;
+    if (age < PATIENCE_MS && isComing) return { kind: "wait", ms: PATIENCE_MS - age };
+  }
+  return template ? { kind: "cold", pool, template } : { kind: "refused" };
+}
+
+/**
+ * Tells whether the pool's status counts on from a member's number. One that is not counted yet might be gone again with
+ * its claim before the pool knows of it, and the next would have its name.
+ */
+function isCounted(member: Sandbox, { status }: SandboxWarmPool): boolean {
+  return (placeOf(member)?.number ?? 0) <= (status?.sequence ?? 0);
+}
+
+/** Returns what tells whether a member can be given: under Recreate only if it is like the template. */
+function fitsIn(pool: SandboxWarmPool, template: SandboxTemplate | undefined): (sandbox: Sandbox) => boolean {
+  if (pool.spec.updateStrategy?.type !== "Recreate") return isHandable;
+  if (!template) return () => false;
+  const hash = blueprintHash(template);
+  return (sandbox) => !isStale(sandbox, template, hash) && isHandable(sandbox);
+}

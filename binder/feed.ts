@@ -1,0 +1,70 @@
+/** What the binder sees: claims, and what has changed for them. Has them considered, and served. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
+import type { Sink } from "../kube/watch.ts";
+import { type Binder, consider, createEntry, isServing, withdraw } from "./record.ts";
+import { pump, wake } from "./serve.ts";
+import { dropRetry, finish, tellIfReady } from "./tell.ts";
+
+/** From when a claim's Sandbox is gone until it is given another: what became of the first may still be on its way to be said. */
+const LOST_MS = 2000;
+
+/** Looks at all that is there, once everything is known and this process leads. */
+export function begin(binder: Binder): void {
+  if (!isServing(binder)) return;
+  for (const { metadata } of binder.index.all()) binder.refills.look(metadata.namespace ?? "", metadata.name);
+  for (const entry of binder.claims.values()) {
+    consider(binder, entry);
+    void finish(binder, entry);
+  }
+  pump(binder);
+}
+
+/** Takes note of claims as they were observed, untouched by a parser. */
+export function claimSink(binder: Binder): Sink<SandboxClaim> {
+  const gone = (uid: string) => {
+    const entry = binder.claims.get(uid);
+    binder.claims.delete(uid);
+    if (!entry) return;
+    dropRetry(entry);
+    withdraw(binder, entry);
+  };
+  return {
+    observe(raw) {
+      const claim = sandboxClaimSchema.safeParse(raw).data;
+      const { uid = "" } = raw.metadata;
+      if (!claim) return gone(uid);
+      const before = binder.claims.get(uid);
+      const pool = claim.spec.warmPoolRef.name;
+      if (before && before.pool !== pool) withdraw(binder, before);
+      const entry = before ?? createEntry(claim, raw, binder.clock.now());
+      Object.assign(entry, { claim, raw, pool });
+      binder.claims.set(uid, entry);
+      consider(binder, entry);
+      pump(binder);
+    },
+    gone,
+    listed(uids) {
+      for (const uid of [...binder.claims.keys()]) if (!uids.has(uid)) gone(uid);
+    },
+  };
+}
+
+/** Serves those who wait for this pool: its members, it or its template have changed. */
+export function poolChanged(binder: Binder, namespace: string, pool: string): void {
+  if (!isServing(binder)) return;
+  const parked = binder.parked.get(`${namespace}/${pool}`);
+  for (const entry of [...parked ?? []]) consider(binder, entry);
+  binder.refills.look(namespace, pool);
+  wake(binder, namespace, pool);
+}
+
+/** Takes note that a claim's Sandbox has come, changed or, undefined, gone. */
+export function boundChanged(binder: Binder, uid: string, sandbox: Sandbox | undefined): void {
+  const entry = binder.claims.get(uid);
+  if (!entry) return;
+  if (sandbox) tellIfReady(binder, entry, sandbox);
+  else entry.notBefore = Math.max(entry.notBefore, binder.clock.now() + LOST_MS);
+  consider(binder, entry);
+  pump(binder);
+}

@@ -1,0 +1,99 @@
+/** Says of a claim what it was given: its first status, then its annotations. Tries again what fails. @module */
+import { wordText } from "../api/claimproblem.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { isBinders, isUntold } from "../claims/binding.ts";
+import { creationRefused } from "../claims/poolreference.ts";
+import { notesOf } from "../hooks/sandboxclaim/notes.ts";
+import { computeStatus } from "../hooks/sandboxclaim/status.ts";
+import { backoffMs } from "../kube/backoff.ts";
+import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
+import { errorFields } from "../lib/log.ts";
+import { type Binder, type Entry, isServing } from "./record.ts";
+import { annotateClaim, findOwn, putStatus } from "./writes.ts";
+
+/** How long annotations may wait for a moment in which no claim does. */
+const NOTES_MS = 2000;
+
+/** Says for a claim what it was given, as soon as that is Ready; whatever takes longer, and all that comes later, its hook says. */
+export function tellIfReady(binder: Binder, entry: Entry, sandbox: Sandbox): void {
+  if (entry.isTold || entry.retry || !isServing(binder) || !isBinders(entry.claim, sandbox, binder.clock.now())) return;
+  void tell(binder, entry, sandbox);
+}
+
+/** Says for a claim what it was given by a binder that came no further, or by this one. */
+export async function finish(binder: Binder, entry: Entry): Promise<void> {
+  const name = binder.index.boundTo(entry.uid);
+  if (entry.isTold || name === undefined || !isServing(binder)) return;
+  try {
+    const sandbox = await findOwn(binder.api, entry.claim, name);
+    if (sandbox && !entry.isTold && isUntold(entry.claim, sandbox)) await tell(binder, entry, sandbox);
+  } catch (error) {
+    failed(binder, entry, "Cannot look at a claim's Sandbox", error);
+  }
+}
+
+/** Writes that a claim is Ready, unless it says so, or says what is in the way; tries again if that fails. */
+async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<void> {
+  entry.isTold = true;
+  const now = new Date(binder.clock.now());
+  const compute = (claim: SandboxClaim) =>
+    isUntold(claim, sandbox) ? computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now) : undefined;
+  try {
+    const written = await putStatus(binder.api, entry.raw, compute);
+    entry.tellFailures = 0;
+    if (!written?.status) return;
+    // As it was before: the watch may have shown our own write by now.
+    const { status, ...before } = written;
+    const annotations = notesOf(before, sandbox, status, now, new Date(entry.seenAt));
+    binder.notes.push({ entry, annotations, at: now.getTime() });
+    void writeNotes(binder);
+  } catch (error) {
+    entry.isTold = false;
+    failed(binder, entry, "Cannot write the status of a claim", error);
+  }
+}
+
+/** Tries again later, and no sooner, whatever is heard of the Sandbox meanwhile. */
+function failed(binder: Binder, entry: Entry, message: string, error: unknown): void {
+  if (!isServing(binder) || binder.claims.get(entry.uid) !== entry) return;
+  const { namespace, name } = entry.claim.metadata;
+  binder.log("warn", message, { namespace, name, ...errorFields(error) });
+  dropRetry(entry);
+  entry.retry = binder.clock.setTimeout(() => {
+    entry.retry = undefined;
+    void finish(binder, entry);
+  }, backoffMs(entry.tellFailures++));
+}
+
+/** Plans no further try. */
+export function dropRetry(entry: Entry): void {
+  entry.retry?.();
+  entry.retry = undefined;
+}
+
+/** Writes annotations one claim after the other, while no claim is being served, but not for ever: nobody waits for them. */
+export async function writeNotes(binder: Binder): Promise<void> {
+  if (binder.isNoting) return;
+  binder.isNoting = true;
+  while (isServing(binder)) {
+    const [next] = binder.notes;
+    if (!next || (binder.serving > 0 && binder.clock.now() - next.at < NOTES_MS)) break;
+    binder.notes.shift();
+    await annotateClaim(binder.api, next.entry.claim, next.annotations).catch((error) => {
+      const { namespace, name } = next.entry.claim.metadata;
+      binder.log("warn", "Cannot annotate a claim: its hook will", { namespace, name, ...errorFields(error) });
+    });
+  }
+  binder.isNoting = false;
+}
+
+/** Leaves word of why the claim cannot be given a Sandbox, for its hook to say; the keeper takes it back once it has one. */
+export async function sayRefused({ api, log }: Binder, { claim }: Entry, { message }: Error): Promise<void> {
+  const text = wordText(claim, creationRefused(message));
+  if (claim.metadata.annotations?.[UNRESOLVED_ANNOTATION] === text) return;
+  await annotateClaim(api, claim, { [UNRESOLVED_ANNOTATION]: text }).catch((error) => {
+    const { namespace, name } = claim.metadata;
+    log("warn", "Cannot annotate a claim", { namespace, name, ...errorFields(error) });
+  });
+}

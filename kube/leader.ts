@@ -1,0 +1,138 @@
+/** Leads by a Lease: takes it, renews it, gives it back; whoever loses it stops at once. @module */
+import { errorFields, type Log } from "../lib/log.ts";
+import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "./api.ts";
+import { electionStep, heldSpec, type Lease, leaseSchema, releasedSpec, sight, type Sighting } from "./election.ts";
+import { sleep } from "./sleep.ts";
+
+export interface LeaderOptions {
+  /** Outlives leading: it gives the Lease back. Its requests must time out within a third of the term. */
+  api: Api;
+  log: Log;
+  namespace: string;
+  /** Name of the Lease. */
+  name: string;
+  /** Who we are; no two candidates share it. */
+  identity: string;
+  /** How long others wait for a renewal. @default {15} */
+  termSeconds?: number;
+}
+
+/** A run of `work`; the signal fires when leading ends. */
+export type Work = (leading: AbortSignal) => Promise<void>;
+
+/** Shares of the term: between two tries, and from the last renewal to giving up. As in client-go (15, 2 and 10 s). */
+const RETRY_SHARE = 2 / 15;
+const RENEWAL_SHARE = 10 / 15;
+
+/**
+ * Runs `work` whenever and as long as this process leads; returns once `signal` has fired, `work` has ended and the
+ * Lease is given back.
+ *
+ * @throws if the Lease's namespace does not exist, or what `work` throws
+ */
+export async function lead(options: LeaderOptions, work: Work, signal: AbortSignal): Promise<void> {
+  const candidate = createCandidate(options);
+  while (!signal.aborted) {
+    if (await candidate.attempt() === "held") await leadOnce(options, candidate, work, signal);
+    await pause(options, signal);
+  }
+}
+
+async function leadOnce(options: LeaderOptions, candidate: Candidate, work: Work, signal: AbortSignal): Promise<void> {
+  const { log, namespace, name, identity, termSeconds = 15 } = options;
+  log("info", "Leading", { namespace, lease: name, identity });
+  const term = new AbortController();
+  const giveUp = setTimeout(() => term.abort(), termSeconds * 1000 * RENEWAL_SHARE);
+  const leading = AbortSignal.any([signal, term.signal]);
+  const working = work(leading).finally(() => term.abort());
+  // It is awaited below; until then a failure is not to be taken for one that nobody handles.
+  working.catch(() => {});
+  for (;;) {
+    await pause(options, leading);
+    if (leading.aborted) break;
+    const outcome = await candidate.attempt();
+    if (outcome === "held") giveUp.refresh();
+    if (outcome === "lost") term.abort();
+  }
+  clearTimeout(giveUp);
+  await working;
+  if (signal.aborted) await candidate.release();
+  log(signal.aborted ? "info" : "error", "No longer leading", { namespace, lease: name, identity });
+}
+
+function pause({ termSeconds = 15 }: LeaderOptions, signal: AbortSignal): Promise<void> {
+  return sleep(termSeconds * 1000 * RETRY_SHARE, signal);
+}
+
+interface Candidate {
+  /** Takes or renews the Lease. `lost`: another holds it; `failed`: nobody knows. */
+  attempt(): Promise<"held" | "lost" | "failed">;
+  release(): Promise<void>;
+}
+
+/** What a candidate knows of the Lease. */
+interface Knowledge {
+  /** As we wrote it last; undefined: it has to be read first. */
+  held?: Lease | undefined;
+  sighting?: Sighting;
+}
+
+function createCandidate(options: LeaderOptions): Candidate {
+  const { log, namespace, name } = options;
+  const known: Knowledge = {};
+  return {
+    async attempt() {
+      try {
+        return await hold(options, known) ? "held" : "lost";
+      } catch (error) {
+        if (error instanceof NamespaceError) {
+          throw new Error(`Cannot make Lease ${namespace}/${name}: ${error.message}`);
+        }
+        log("warn", "Election failed, trying again", { ...errorFields(error), stack: undefined });
+        return "failed";
+      }
+    },
+    async release() {
+      if (known.held) await patch(options, known.held, releasedSpec(new Date())).catch(() => {});
+    },
+  };
+}
+
+/** The one failure that no second try mends. */
+class NamespaceError extends Error {}
+
+/** Takes or renews the Lease; returns false if somebody else holds it. */
+async function hold(options: LeaderOptions, known: Knowledge): Promise<boolean> {
+  const { namespace, name, identity, termSeconds = 15 } = options;
+  const wasHeld = known.held !== undefined;
+  const previous = known.held ?? await read(options, known);
+  known.held = undefined;
+  const { sighting } = known;
+  if (previous && sighting && electionStep(previous, sighting, identity, Date.now()) === "wait") return false;
+  const spec = heldSpec(previous, identity, termSeconds, new Date());
+  const answer = previous ? await patch(options, previous, spec) : await create(options, spec);
+  if (wasHeld && (answer.status === 404 || answer.status === 409)) return await hold(options, known);
+  if (!previous && answer.status === 404) throw new NamespaceError(messageOf(answer));
+  if (!isOk(answer)) throw answerError(`hold Lease ${namespace}/${name}`, answer);
+  known.held = leaseSchema.parse(answer.body);
+  return true;
+}
+
+async function read({ api, namespace, name }: LeaderOptions, known: Knowledge): Promise<Lease | undefined> {
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "leases", namespace, name }) });
+  if (answer.status === 404) return undefined;
+  if (!isOk(answer)) throw answerError(`get Lease ${namespace}/${name}`, answer);
+  const lease = leaseSchema.parse(answer.body);
+  known.sighting = sight(known.sighting, lease, Date.now());
+  return lease;
+}
+
+function create({ api, namespace, name }: LeaderOptions, spec: object): Promise<Answer> {
+  const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { namespace, name }, spec };
+  return api.send({ method: "POST", path: pathOf({ resource: "leases", namespace }), body });
+}
+
+function patch({ api, namespace, name }: LeaderOptions, { metadata }: Lease, spec: object): Promise<Answer> {
+  const body = { metadata: { resourceVersion: metadata.resourceVersion }, spec };
+  return api.send({ method: "PATCH", path: pathOf({ resource: "leases", namespace, name }), body });
+}

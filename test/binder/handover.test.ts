@@ -1,0 +1,214 @@
+/** The hand-over: one write that leaves the claim as the only owner, the Pod as it is, and Metacontroller nothing to do. @module */
+import { expect, test } from "vitest";
+import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
+import { type SandboxClaim, sandboxClaimSchema } from "../../api/sandboxclaim.ts";
+import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
+import { handedOver } from "../../binder/handover.ts";
+import { syncSandboxClaim } from "../../hooks/sandboxclaim/sync.ts";
+import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied } from "../../lib/apply.ts";
+import { decoratorRequestSchema } from "../../lib/metacontroller.ts";
+import { aClaimRequest, CONFIG, putOf } from "../claimbuilders.ts";
+import { aClaim, ago, aMember, type Seen } from "../pools.ts";
+import { NOW } from "../sandboxes.ts";
+import { aTemplate } from "../templates.ts";
+
+const TRACE = "opentelemetry.io/trace-context";
+
+function swap(sandbox: Sandbox, claim: SandboxClaim, template: SandboxTemplate | null = aTemplate()): Sandbox {
+  return handedOver(sandbox, claim, template ?? undefined, NOW);
+}
+
+/** A member as Metacontroller has made it: what it remembers as applied names the namespace. */
+function theMember(number: number, { applied, ...seen }: Seen = {}): Sandbox {
+  return aMember(number, { ...seen, applied: { ...applied, metadata: { namespace: "team-a" } } });
+}
+
+/** What Metacontroller would PUT next, after what the claim's hook answers; undefined: nothing. */
+function nextPut(sandbox: Sandbox, claim: SandboxClaim): Sandbox | undefined {
+  const request = decoratorRequestSchema(sandboxClaimSchema).parse(aClaimRequest(claim, [sandbox]));
+  const [desired] = syncSandboxClaim(request, NOW, CONFIG).attachments;
+  return desired && putOf(sandbox, desired);
+}
+
+/** A member as the API server might show it to a watch: without what a parser would add, with what it does not know. */
+function aRawMember(): Sandbox {
+  const { operatingMode: _, shutdownPolicy: __, ...spec } = theMember(1).spec as Record<string, unknown>;
+  return { ...theMember(1), spec: { ...spec, strange: 1 } } as unknown as Sandbox;
+}
+
+const claimRef = ({ metadata: { name, uid } }: SandboxClaim) => ({
+  apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+  kind: "SandboxClaim",
+  name,
+  uid,
+  controller: true,
+  blockOwnerDeletion: true,
+});
+
+const WISHES = { additionalPodMetadata: { labels: { "sandbox.users.io/team": "blue" }, annotations: { note: "x" } } };
+const swaps = [
+  ["a member", theMember(1), aClaim("c")],
+  ["a member to a claim with wishes", theMember(1), aClaim("c", { spec: WISHES })],
+  ["a member to a claim of the pool's name", theMember(1), aClaim("warm")],
+  ["a member to a claim of the member's name", theMember(1), aClaim("warm-1")],
+  ["a member as it was written, without defaults", aRawMember(), aClaim("c")],
+  ["a member with volumes and a Service", theMember(1, { applied: { spec: { service: true } } }), aClaim("c")],
+] as const;
+test.for(swaps)("%s: metadata apart, only the Pod's metadata changes", ([, sandbox, claim]) => {
+  const { metadata, spec, ...rest } = swap(sandbox, claim);
+  const { metadata: before, spec: specBefore, ...restBefore } = sandbox;
+  expect(spec).toEqual({ ...specBefore, podTemplate: { ...specBefore.podTemplate, metadata: expect.anything() } });
+  expect(rest).toEqual(restBefore);
+  const { labels: _, annotations: __, ownerReferences, ...system } = metadata;
+  const { labels: ___, annotations: ____, ownerReferences: _____, ...systemBefore } = before;
+  expect(system).toEqual(systemBefore);
+  expect(ownerReferences).toEqual([claimRef(claim)]);
+});
+
+test.for(swaps)("%s: Metacontroller has nothing to do after what the claim's hook answers", ([, sandbox, claim]) => {
+  expect(nextPut(sandboxSchema.parse(swap(sandbox, claim)), claim)).toBeUndefined();
+});
+
+test("what was given is what Metacontroller remembers as applied: it would take away what a later answer leaves out", () => {
+  const given = swap(theMember(1), aClaim("c"));
+  const applied = lastApplied(given) as unknown as Sandbox;
+  const { [LAST_APPLIED_ANNOTATION]: _, ...annotations } = given.metadata.annotations ?? {};
+  expect(applied.metadata).toEqual({
+    name: "warm-1",
+    namespace: "team-a",
+    labels: given.metadata.labels,
+    annotations,
+    ownerReferences: given.metadata.ownerReferences,
+  });
+  expect(applied.spec).toEqual({ podTemplate: given.spec.podTemplate });
+});
+
+test("the pool's controller-uid leaves labels and memory: no pool of the same UID or name takes it for its own", () => {
+  const given = swap(theMember(1), aClaim("c"));
+  expect(given.metadata.labels).not.toHaveProperty("controller-uid");
+  expect(canonicalJson(given)).not.toContain('uid-warm"');
+});
+
+test("a Sandbox loses the pool's labels and keeps the template's; its annotations stay", () => {
+  const { metadata } = swap(theMember(1), aClaim("c"));
+  expect(metadata.labels).toEqual({
+    "agents.x-k8s.io/claim-uid": "uid-c",
+    "agents.x-k8s.io/launch-type": "warm",
+    "agents.x-k8s.io/sandbox-template-ref-hash": "0fceff97",
+  });
+  expect(metadata.annotations).toMatchObject({
+    "agents.x-k8s.io/assigned-at": "2026-11-21T12:00:00.000Z",
+    "agents.x-k8s.io/pod-name": "warm-1",
+    "agents.x-k8s.io/sandbox-template-ref": "python",
+    "agents.x-k8s.io/claim-pod-metadata": "{}",
+    "metacontroller.k8s.io/decorator-controller": "sandboxclaim",
+  });
+});
+
+test("the same at the same time is the same, and the member is left as it was", () => {
+  const member = theMember(1);
+  const text = JSON.stringify(member);
+  expect(JSON.stringify(swap(member, aClaim("c")))).toBe(JSON.stringify(swap(theMember(1), aClaim("c"))));
+  expect(JSON.stringify(member)).toBe(text);
+});
+
+test("the client's name and trace go along, the pool's own name as client does not", () => {
+  const asked = aClaim("c", {
+    metadata: {
+      labels: { "agents.x-k8s.io/created-by": "go-client" },
+      annotations: { [TRACE]: '{"traceparent":"00"}' },
+    },
+  });
+  const { metadata, spec } = swap(theMember(1), asked);
+  expect(metadata.labels).toMatchObject({ "agents.x-k8s.io/created-by": "go-client" });
+  expect(metadata.annotations).toMatchObject({ [TRACE]: '{"traceparent":"00"}' });
+  expect(spec.podTemplate.metadata?.labels).toMatchObject({ "agents.x-k8s.io/created-by": "go-client" });
+  expect(swap(theMember(1), aClaim("c")).metadata.labels).not.toHaveProperty("agents.x-k8s.io/created-by");
+});
+
+const SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+const tracked = {
+  "agents.x-k8s.io/claim-uid": "uid-c",
+  "agents.x-k8s.io/sandbox-template-ref-hash": "0fceff97",
+};
+const old = {
+  metadata: {
+    labels: { "agents.x-k8s.io/warm-pool-sandbox": "81fa6638", app: "old" },
+    annotations: { [SAFE]: "true", a: "1" },
+  },
+  spec: { containers: [] },
+};
+const ofTemplate = (metadata: object) => aTemplate({ spec: { podTemplate: { metadata, spec: { containers: [] } } } });
+const podMetadata = [
+  {
+    name: "a template without any",
+    reason: "what the member has is the pool's, and goes",
+    template: aTemplate(),
+    want: { labels: tracked },
+  },
+  {
+    name: "a template that had some when the member was made",
+    reason: "it is replaced, not merged",
+    sandbox: theMember(1, { applied: { spec: { podTemplate: old } } }),
+    template: aTemplate(),
+    want: { labels: tracked },
+  },
+  {
+    name: "a template with some",
+    reason: "it is the template's as it is now",
+    template: ofTemplate({ labels: { app: "x" }, annotations: { [SAFE]: "false" } }),
+    want: { labels: { ...tracked, app: "x" }, annotations: { [SAFE]: "false" } },
+  },
+  {
+    name: "no template",
+    reason: "the member's own, without the pool's",
+    sandbox: theMember(1, { applied: { spec: { podTemplate: old } } }),
+    template: null,
+    want: { labels: { ...tracked, app: "old" }, annotations: { a: "1" } },
+  },
+  {
+    name: "no template, and evictable no by hand",
+    reason: "only the pool's own word goes",
+    sandbox: theMember(1, {
+      applied: { spec: { podTemplate: { ...old, metadata: { annotations: { [SAFE]: "false" } } } } },
+    }),
+    template: null,
+    want: { labels: tracked, annotations: { [SAFE]: "false" } },
+  },
+];
+test.for(podMetadata)("a Pod's metadata with $name", ({ sandbox = theMember(1), template, want, reason }) => {
+  expect(swap(sandbox, aClaim("c"), template).spec.podTemplate.metadata, reason).toEqual(want);
+});
+
+test("what the claim adds is on the Pod and on record", () => {
+  const { metadata, spec } = swap(theMember(1), aClaim("c", { spec: WISHES }));
+  expect(spec.podTemplate.metadata).toMatchObject(WISHES.additionalPodMetadata);
+  expect(metadata.annotations?.["agents.x-k8s.io/claim-pod-metadata"]).toBe(
+    '{"annotations":{"note":"x"},"labels":{"sandbox.users.io/team":"blue"}}',
+  );
+});
+
+test("where the keeper has taken the Pod's spec out of what was applied, it stays out", () => {
+  const ports = [{ containerPort: 53, protocol: "TCP" }, { containerPort: 53, protocol: "UDP" }];
+  const containers = [{ name: "main", ports }];
+  const quiet = theMember(1, {
+    applied: { spec: { podTemplate: {} } },
+    spec: { podTemplate: { spec: { containers } } },
+  });
+  const given = swap(quiet, aClaim("c"));
+  expect(given.spec.podTemplate.spec).toEqual({ containers });
+  expect((lastApplied(given) as unknown as Sandbox).spec.podTemplate).not.toHaveProperty("spec");
+});
+
+test("what a user has added stays: labels, owners that do not control, mode and shutdown time", () => {
+  const user = { apiVersion: "v1", kind: "ConfigMap", name: "mine", uid: "uid-mine" };
+  const touched = theMember(1, {
+    metadata: { labels: { mine: "1" }, ownerReferences: [...theMember(1).metadata.ownerReferences ?? [], user] },
+    spec: { shutdownPolicy: "Delete", shutdownTime: ago(-60) },
+  });
+  const { metadata, spec } = swap(touched, aClaim("c"));
+  expect(metadata.labels).toMatchObject({ mine: "1" });
+  expect(metadata.ownerReferences).toEqual(expect.arrayContaining([user, claimRef(aClaim("c"))]));
+  expect(metadata.ownerReferences).toHaveLength(2);
+  expect(spec).toMatchObject({ shutdownPolicy: "Delete", shutdownTime: ago(-60) });
+});

@@ -1,0 +1,119 @@
+/** Whose turn it is: oldest first within a line, namespaces and pools in rounds, no more at once than may be. @module */
+import { expect, test } from "vitest";
+import { createLines, type Line, type Waiter } from "../../binder/lines.ts";
+
+const waiter = (namespace: string, pool: string, rank: string): Waiter => ({
+  uid: `${namespace}/${pool}/${rank}`,
+  namespace,
+  pool,
+  rank,
+});
+
+function theLines(caps = { namespace: 9, pool: 9 }, ...names: string[]) {
+  const lines = createLines<Waiter>(caps);
+  for (const name of names) {
+    const [namespace = "", pool = "", rank = ""] = name.split("/");
+    lines.add(waiter(namespace, pool, rank));
+  }
+  const served: Waiter[] = [];
+  const take = ({ waiters }: Line<Waiter>) => {
+    const [first] = waiters;
+    if (!first) return false;
+    lines.remove(first);
+    served.push(first);
+    return true;
+  };
+  /** Serves the first of the next line; undefined: nobody. */
+  const next = () => lines.round(take) ? served.at(-1)?.uid : undefined;
+  /** Serves until nobody is left. */
+  const rest = () => {
+    const uids: string[] = [];
+    for (let uid = next(); uid !== undefined; uid = next()) uids.push(uid);
+    return uids;
+  };
+  return { lines, served, next, rest };
+}
+
+test("the oldest of a line comes first, whenever it came", () => {
+  const { rest } = theLines({ namespace: 9, pool: 9 }, "a/p/2", "a/p/3", "a/p/1");
+  expect(rest()).toEqual(["a/p/1", "a/p/2", "a/p/3"]);
+});
+
+test("rounds go by namespace: one with many claims does not hold up the others", () => {
+  const { rest } = theLines(undefined, "a/p/1", "a/p/2", "a/p/3", "b/p/1", "c/p/1", "c/p/2");
+  expect(rest()).toEqual(["a/p/1", "b/p/1", "c/p/1", "a/p/2", "c/p/2", "a/p/3"]);
+});
+
+test("and within a namespace by pool", () => {
+  const { rest } = theLines(undefined, "a/p/1", "a/p/2", "a/q/1", "a/q/2", "b/p/1");
+  expect(rest()).toEqual(["a/p/1", "b/p/1", "a/q/1", "a/p/2", "a/q/2"]);
+});
+
+test("no more of one namespace are served at once than may be, until one is done", () => {
+  const { next, served, lines } = theLines({ namespace: 2, pool: 9 }, "a/p/1", "a/q/1", "a/p/2", "b/p/1");
+  expect([next(), next(), next(), next()]).toEqual(["a/p/1", "b/p/1", "a/q/1", undefined]);
+  lines.done(served[1] as Waiter);
+  expect(next(), "one of another namespace").toBeUndefined();
+  lines.done(served[0] as Waiter);
+  expect([next(), next()]).toEqual(["a/p/2", undefined]);
+});
+
+test("no more of one pool, while others of its namespace are served", () => {
+  const { next, served, lines } = theLines({ namespace: 9, pool: 1 }, "a/p/1", "a/p/2", "a/q/1");
+  expect([next(), next(), next()]).toEqual(["a/p/1", "a/q/1", undefined]);
+  lines.done(served[1] as Waiter);
+  expect(next()).toBeUndefined();
+  lines.done(served[0] as Waiter);
+  expect(next()).toBe("a/p/2");
+});
+
+test("a line that serves nothing is not looked at until it is woken; the others are", () => {
+  const { lines, next } = theLines(undefined, "a/p/1", "b/p/1");
+  const looked: string[] = [];
+  const refuse = ({ namespace }: Line<Waiter>) => looked.push(namespace) < 0;
+  expect([lines.round(refuse), lines.round(refuse), looked]).toEqual([false, false, ["a", "b"]]);
+  expect(next()).toBeUndefined();
+  lines.wake("b", "p");
+  lines.wake("b", "p");
+  expect([next(), next()]).toEqual(["b/p/1", undefined]);
+  expect(lines.find("a", "p")?.waiters).toHaveLength(1);
+});
+
+test("a newcomer wakes its line", () => {
+  const { lines, rest } = theLines(undefined, "a/p/2");
+  lines.round(() => false);
+  lines.add(waiter("a", "p", "1"));
+  expect(rest()).toEqual(["a/p/1", "a/p/2"]);
+});
+
+test("waking a line that nobody waits in does nothing", () => {
+  const { lines, next } = theLines();
+  lines.wake("a", "p");
+  expect([next(), lines.find("a", "p")]).toEqual([undefined, undefined]);
+});
+
+test("who leaves is not served, and leaves no line behind; leaving twice does nothing", () => {
+  const { lines, rest } = theLines(undefined, "a/p/1", "a/p/2", "b/p/1");
+  const [first, second] = lines.find("a", "p")?.waiters ?? [];
+  lines.remove(first as Waiter);
+  lines.remove(first as Waiter);
+  expect(lines.size()).toBe(2);
+  lines.remove(second as Waiter);
+  expect([lines.size(), lines.find("a", "p")]).toEqual([1, undefined]);
+  expect(rest()).toEqual(["b/p/1"]);
+  expect(lines.size()).toBe(0);
+});
+
+test("a pool of the same name elsewhere is another line", () => {
+  const { lines } = theLines(undefined, "a/p/1", "b/p/1");
+  expect(lines.find("a", "p")?.waiters.map(({ uid }) => uid)).toEqual(["a/p/1"]);
+});
+
+test("a cap holds for claims that come while others are being served, though their line was gone meanwhile", () => {
+  const { lines, next, served } = theLines({ namespace: 1, pool: 1 }, "a/p/1");
+  expect(next()).toBe("a/p/1");
+  lines.add(waiter("a", "p", "2"));
+  expect(next()).toBeUndefined();
+  lines.done(served[0] as Waiter);
+  expect(next()).toBe("a/p/2");
+});

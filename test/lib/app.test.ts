@@ -1,0 +1,69 @@
+/** Syncs of one parent keep the distance that the hook asks for; the rest of the app waits for nothing. @module */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createHookApp } from "../../lib/app.ts";
+import type { HookCalls } from "../../lib/hook.ts";
+
+beforeEach(() => void vi.useFakeTimers({ now: 0 }));
+afterEach(() => void vi.useRealTimers());
+
+/** An app whose hook notes when it was asked, and for whom. */
+function anApp(intervalMs?: number) {
+  const asked: string[] = [];
+  const note = (body: unknown) => {
+    const { parent } = body as { parent: { metadata: { uid: string } } };
+    asked.push(`${parent.metadata.uid} ${Date.now()}`);
+    return {};
+  };
+  const hook: HookCalls = {
+    name: "x",
+    ...(intervalMs === undefined ? {} : { intervalMs }),
+    sync: (body) => ({ answer: note(body) }),
+    customize: note,
+  };
+  const app = createHookApp(hook, { log: () => {} });
+  const post = async (path: string, uid: string) => {
+    const body = JSON.stringify({ parent: { metadata: { uid } } });
+    return (await app.request(path, { method: "POST", body })).status;
+  };
+  return { asked, post, app };
+}
+
+test("the second sync of a parent is answered when the interval is over, with what the clock says by then", async () => {
+  const { asked, post } = anApp(1000);
+  const answers = [post("/sync", "a"), post("/sync", "a"), post("/sync", "b")];
+  await vi.advanceTimersByTimeAsync(999);
+  expect(asked).toEqual(["a 0", "b 0"]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(asked).toEqual(["a 0", "b 0", "a 1000"]);
+  expect(await Promise.all(answers)).toEqual([200, 200, 200]);
+});
+
+test("three syncs at most are held back: they occupy workers that others need", async () => {
+  const { asked, post } = anApp(1000);
+  const uids = ["a", "b", "c", "d"];
+  const answers = [...uids, ...uids].map((uid) => post("/sync", uid));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(asked).toEqual(["a 0", "b 0", "c 0", "d 0", "d 0"]);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await Promise.all(answers)).toHaveLength(8);
+});
+
+test("customize is never held back, nor is a hook that asks for no distance", async () => {
+  const paced = anApp(1000);
+  const free = anApp();
+  const answers = [
+    ...[paced.post("/sync", "a"), paced.post("/customize", "a"), paced.post("/customize", "a")],
+    ...[free.post("/sync", "a"), free.post("/sync", "a")],
+  ];
+  await vi.advanceTimersByTimeAsync(0);
+  expect(paced.asked).toEqual(["a 0", "a 0", "a 0"]);
+  expect(free.asked).toEqual(["a 0", "a 0"]);
+  expect(await Promise.all(answers)).toEqual([200, 200, 200, 200, 200]);
+});
+
+test("a body that is no JSON is refused at once, in whatever company", async () => {
+  const { app, post, asked } = anApp(1000);
+  await post("/sync", "a");
+  const refused = await app.request("/sync", { method: "POST", body: "{" });
+  expect([refused.status, asked]).toEqual([400, ["a 0"]]);
+});

@@ -1,0 +1,71 @@
+/** Answers for one key keep their distance, those for others do not wait for them. @module */
+import { expect, test } from "vitest";
+import { createFakeClock } from "../../dev/metacontroller/fake-clock.ts";
+import { createPace } from "../../lib/pace.ts";
+
+/** A pace on a clock of its own; `let` notes when something of a key goes through, in milliseconds from the start. */
+function aPace(intervalMs: number, mostHeld = 3) {
+  const clock = createFakeClock(0);
+  const pace = createPace({ intervalMs, mostHeld, clock });
+  const through: string[] = [];
+  const come = (key: string) => void pace.wait(key).then(() => through.push(`${key} ${clock.now()}`));
+  return { clock, through, come };
+}
+
+test("the first of a key goes through at once, the next when the interval is over", async () => {
+  const { clock, through, come } = aPace(1000);
+  come("a");
+  await clock.advance(300);
+  come("a");
+  await clock.advance(2000);
+  expect(through).toEqual(["a 0", "a 1000"]);
+});
+
+test("after a rest nothing waits", async () => {
+  const { clock, through, come } = aPace(1000);
+  come("a");
+  await clock.advance(1000);
+  come("a");
+  await clock.advance(0);
+  expect(through).toEqual(["a 0", "a 1000"]);
+});
+
+test("the interval counts from when the one before went through, not from when it came", async () => {
+  const { clock, through, come } = aPace(1000);
+  come("a");
+  await clock.advance(900);
+  come("a");
+  await clock.advance(600);
+  come("a");
+  await clock.advance(5000);
+  expect(through).toEqual(["a 0", "a 1000", "a 2000"]);
+});
+
+test("one key does not wait for another", async () => {
+  const { clock, through, come } = aPace(1000);
+  for (const key of ["a", "b", "a", "c"]) come(key);
+  await clock.advance(0);
+  expect(through).toEqual(["a 0", "b 0", "c 0"]);
+});
+
+test("no more are held than may be: each occupies a worker, further ones go through", async () => {
+  const { clock, through, come } = aPace(1000, 2);
+  for (const key of ["a", "b", "c", "d"]) come(key);
+  await clock.advance(100);
+  for (const key of ["a", "b", "c", "d"]) come(key);
+  await clock.advance(0);
+  expect(through.slice(4)).toEqual(["c 100", "d 100"]);
+  await clock.advance(1000);
+  expect(through.slice(6)).toEqual(["a 1000", "b 1000"]);
+  for (const key of ["c", "d"]) come(key);
+  await clock.advance(0);
+  expect(through.slice(8), "places are free again, and c and d have rested").toEqual(["c 1100", "d 1100"]);
+});
+
+test("an interval of 0 holds nothing back", async () => {
+  const { clock, through, come } = aPace(0);
+  come("a");
+  come("a");
+  await clock.advance(0);
+  expect(through).toEqual(["a 0", "a 0"]);
+});

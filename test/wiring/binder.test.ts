@@ -1,0 +1,250 @@
+/** The binder as a process on an API server in memory: its probes, its Lease and the loss of it, its rights, and its flags. @module */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import type { SandboxClaim } from "../../api/sandboxclaim.ts";
+import { freePorts } from "../../dev/cluster/ports.ts";
+import type { ApiRequest } from "../../kube/api.ts";
+import type { KubeObject } from "../../lib/objects.ts";
+import type { ApiFault } from "../../testing/api/memoryapi.ts";
+import { createMemoryServer } from "../../testing/server.ts";
+import { until } from "../eventually.ts";
+import { serveApi } from "../kube/servedapi.ts";
+import { type MainProcess, startMain } from "../mainprocess.ts";
+import { aClaim, aMember, aPool, COUNTED } from "../pools.ts";
+import { send } from "../runtime/servers.ts";
+import { aTemplate } from "../templates.ts";
+
+type Request = Parameters<ApiFault>[0];
+
+const LEASE = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" };
+const isLease = ({ path }: Request) => path.includes("/leases");
+const isWrite = ({ method }: Request) => !["GET", "WATCH"].includes(method);
+const isHandOver = ({ method, path }: Pick<ApiRequest, "method" | "path">) =>
+  method === "PUT" && path.includes("/sandboxes/");
+
+const ownerOf = ({ apiVersion, kind, metadata: { name, uid } }: KubeObject = aPool()) => ({
+  ...{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true },
+});
+
+/** A cluster of one pool of three, all of them Ready. */
+async function serveCluster() {
+  const server = await createMemoryServer({ namespaces: ["team-a", "system"] });
+  const world = {
+    requests: [] as Request[],
+    fault: (() => undefined) as ApiFault,
+    /** Awaited before a request is looked at. */
+    hold: (_: ApiRequest): Promise<void> | undefined => undefined,
+  };
+  const put = (...objects: object[]) => Promise.all(objects.map((object) => server.store.put(object as KubeObject)));
+  const [pool] = await put(aPool({ status: COUNTED }), aTemplate({ spec: { envVarsInjectionPolicy: "Allowed" } }));
+  const metadata = { labels: { "controller-uid": pool?.metadata.uid }, ownerReferences: [ownerOf(pool)] };
+  await put(...Array.from({ length: 3 }, (_, index) => aMember(index + 1, { applied: { metadata } })));
+  const inner = server.connect({
+    fault(request) {
+      world.requests.push(request);
+      return world.fault(request);
+    },
+  });
+  const api = { ...inner, send: async (request: ApiRequest) => (await world.hold(request), await inner.send(request)) };
+  const { kubeconfig } = await serveApi(api);
+  const find = (apiVersion: string, kind: string, name: string) =>
+    server.store.objects(apiVersion, kind).find(({ metadata }) => metadata.name === name);
+  const putLease = (holderIdentity: string, leaseDurationSeconds: number) =>
+    put({
+      ...LEASE,
+      metadata: { namespace: "system", name: "hookbox-binder" },
+      spec: { holderIdentity, leaseDurationSeconds },
+    });
+  const lease = () => find(LEASE.apiVersion, LEASE.kind, "hookbox-binder")?.["spec"] as Record<string, unknown>;
+  const claim = (name: string) =>
+    find("extensions.agents.x-k8s.io/v1beta1", "SandboxClaim", name) as unknown as SandboxClaim | undefined;
+  const sandboxOf = (name: string) => claim(name)?.status?.sandbox?.name;
+  return {
+    ...{ world, kubeconfig, put, putLease, find, lease, claim, sandboxOf },
+    writes: () => world.requests.filter(isWrite),
+  };
+}
+
+interface Started extends MainProcess {
+  port: number;
+  get(path: string): Promise<string>;
+}
+
+/** Starts binder/main.ts with a port for its probes. */
+async function start(kubeconfig: string, ...flags: string[]): Promise<Started> {
+  const [port = 0] = await freePorts(1);
+  const args = ["binder/main.ts", "--kubeconfig", kubeconfig, "--namespace", "system", "--port", `${port}`, ...flags];
+  const binder = await startMain("node", args, "Starting");
+  return { ...binder, port, get: async (path) => (await send(port, "GET", path)).text };
+}
+
+/** What RBAC asks about a request: `update sandboxclaims/status.extensions.agents.x-k8s.io`, and the name if rights have names. */
+function rightOf({ method, path }: Request): string {
+  const [, group = "", rest = ""] = /^\/apis\/([^/]+)\/[^/]+(?:\/namespaces\/[^/]+)?\/(.*)$/.exec(path) ?? [];
+  const [resource, name, subresource] = rest.split("/");
+  const verbs: Record<string, string> = {
+    POST: "create",
+    PUT: "update",
+    PATCH: "patch",
+    DELETE: "delete",
+    WATCH: "watch",
+  };
+  const verb = verbs[method] ?? (name === undefined ? "list" : "get");
+  const what = `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}.${group}`;
+  return resource === "leases" && name !== undefined ? `${what} ${name}` : what;
+}
+
+/** All rights of binder/rbac.yaml, in the same words. */
+function rights(): string[] {
+  interface Rule {
+    apiGroups: string[];
+    resources: string[];
+    verbs: string[];
+    resourceNames?: string[];
+  }
+  const text = readFileSync(new URL("../../binder/rbac.yaml", import.meta.url), "utf8");
+  const rules = parseAllDocuments(text).flatMap((document) => (document.toJS() as { rules: Rule[] }).rules);
+  return rules.flatMap(({ apiGroups: [group], resources, verbs, resourceNames: [name] = [] }) =>
+    resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}.${group}${name ? ` ${name}` : ""}`))
+  );
+}
+
+test("as the leader it serves, counts and answers its probes, with the rights of rbac.yaml and each of them; SIGTERM ends it with 0", async () => {
+  const { world, kubeconfig, put, find, lease, claim, sandboxOf } = await serveCluster();
+  // A claim whose binder was killed between its two writes.
+  const [half] = await put(aClaim("half"));
+  const annotations = { "agents.x-k8s.io/assigned-at": new Date().toISOString() };
+  const given = aMember(9, { metadata: { ownerReferences: [ownerOf(half)], annotations } });
+  await put(given, aClaim("warm"), aClaim("cold", { spec: { env: [{ name: "A", value: "1" }] } }));
+  let conflicts = 0;
+  world.fault = ({ method, path }) =>
+    method === "PUT" && path.endsWith("/warm/status") && conflicts++ === 0
+      ? { status: 409, body: { message: "modified" } }
+      : undefined;
+  const binder = await start(kubeconfig, "--refill-delay-seconds", "0");
+  await until(() => sandboxOf("warm") !== undefined && sandboxOf("half") !== undefined);
+  expect(sandboxOf("warm")).toMatch(/^warm-[123]$/);
+  expect(sandboxOf("half")).toBe(given.metadata.name);
+  await until(() => find("agents.x-k8s.io/v1beta1", "Sandbox", "cold") !== undefined);
+  const noted = () => claim("warm")?.metadata.annotations?.["agents.x-k8s.io/sandbox-name"];
+  const told = () => find("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool", "warm")?.metadata.annotations;
+  await until(() => noted() !== undefined && told()?.["agents.x-k8s.io/handed-over-at"] !== undefined);
+  expect(lease()).toMatchObject({ holderIdentity: expect.stringMatching(/.+_.+/), leaseDurationSeconds: 5 });
+  expect(binder.said("Listening")).toMatchObject([{ host: "127.0.0.1", port: binder.port }]);
+  expect([await binder.get("/healthz"), await binder.get("/readyz")]).toEqual(["ok", "ok"]);
+  for (const kind of ["warm", "cold"]) {
+    const counted = `\nhookbox_binder_claim_seconds_count{launch_type="${kind}"} 1\n`;
+    await until(async () => (await binder.get("/metrics")).includes(counted));
+  }
+  const metrics = await binder.get("/metrics");
+  expect(metrics).toContain("\nhookbox_binder_leading 1\n");
+  for (const counted of ['method="PUT",code="200"', 'method="PUT",code="409"', 'method="WATCH",code="200"']) {
+    expect(metrics).toContain(`hookbox_binder_requests_total{${counted}}`);
+  }
+  expect((await send(binder.port, "GET", "/debug")).status).toBe(404);
+  expect(await binder.stop()).toBe(0);
+  expect(lease()["holderIdentity"], "the next one need not wait").toBeFalsy();
+  // Asked for by an owner reference that blocks deletion, not by a request.
+  const finalizers = "update sandboxclaims/finalizers.extensions.agents.x-k8s.io";
+  expect([...new Set([...world.requests.map(rightOf), finalizers])].sort()).toEqual(rights().sort());
+});
+
+test("a second binder stands by: it watches, and writes nothing; given the Lease, it serves", async () => {
+  const { world, kubeconfig, put, putLease, sandboxOf, writes } = await serveCluster();
+  await putLease("another", 3600);
+  await put(aClaim("job"));
+  const binder = await start(kubeconfig);
+  const isWatching = (resource: string) =>
+    world.requests.some(({ method, path }) => method === "WATCH" && path.endsWith(`/${resource}`));
+  const kinds = ["sandboxtemplates", "sandboxwarmpools", "sandboxclaims", "sandboxes"];
+  await until(() => kinds.every(isWatching) && world.requests.filter(isLease).length > 1);
+  expect([await binder.get("/healthz"), await binder.get("/readyz")]).toEqual(["ok", "ok"]);
+  expect(await binder.get("/metrics")).toContain("\nhookbox_binder_leading 0\n");
+  expect(writes()).toEqual([]);
+  await putLease("", 1);
+  await until(() => sandboxOf("job") !== undefined);
+  expect(await binder.stop()).toBe(0);
+});
+
+test("a Lease that is lost ends the service of claims; got back, it goes on", async () => {
+  const { world, kubeconfig, put, putLease, lease, sandboxOf, writes } = await serveCluster();
+  await put(aClaim("early"));
+  const binder = await start(kubeconfig);
+  await until(() => sandboxOf("early") !== undefined);
+  const ours = lease()["holderIdentity"];
+  await putLease("another", 3600);
+  await until(() => binder.said("No longer leading").length > 0);
+  expect(await binder.get("/metrics")).toContain("\nhookbox_binder_leading 0\n");
+  expect(await binder.get("/readyz"), "it stands by").toBe("ok");
+  const before = writes().length;
+  await put(aClaim("late"));
+  const seen = world.requests.length;
+  await until(() => world.requests.slice(seen).filter(isLease).length > 1);
+  expect(writes().slice(before)).toEqual([]);
+  await putLease("", 1);
+  await until(() => sandboxOf("late") !== undefined);
+  expect(lease()["holderIdentity"]).toBe(ours);
+  expect(await binder.stop()).toBe(0);
+});
+
+test("without election there is no Lease; labels of domains that it is told are allowed, and no others", async () => {
+  const { world, kubeconfig, put, sandboxOf } = await serveCluster();
+  const labelled = (name: string) =>
+    aClaim(name, { spec: { additionalPodMetadata: { labels: { [`${name}.example/x`]: "y" } } } });
+  await put(labelled("b"), labelled("a"), aClaim("c"));
+  const binder = await start(kubeconfig, "--no-leader-election", "--allowed-label-domains", "a.example");
+  await until(() => sandboxOf("a") !== undefined && sandboxOf("c") !== undefined);
+  expect(await binder.stop()).toBe(0);
+  expect(sandboxOf("b")).toBeUndefined();
+  expect(world.requests.filter(isHandOver as (request: Request) => boolean)).toHaveLength(2);
+  expect(world.requests.filter(isLease)).toEqual([]);
+});
+
+test("it serves as many claims at once as it has workers, of one namespace half of them", async () => {
+  const { world, kubeconfig, put, sandboxOf } = await serveCluster();
+  const gates: (() => void)[] = [];
+  let [held, most] = [0, 0];
+  world.hold = async (request) => {
+    if (!isHandOver(request)) return;
+    most = Math.max(most, ++held);
+    await new Promise<void>((fulfil) => gates.push(fulfil));
+    held--;
+  };
+  const names = ["a", "b", "c"];
+  await put(...names.map((name) => aClaim(name)));
+  const binder = await start(kubeconfig, "--no-leader-election", "--binder-workers", "4");
+  await until(() => gates.length === 2);
+  gates[0]?.();
+  await until(() => gates.length === 3);
+  for (const open of gates) open();
+  await until(() => names.every((name) => sandboxOf(name) !== undefined));
+  expect(most).toBe(2);
+  expect(new Set(names.map(sandboxOf)).size).toBe(3);
+  expect(await binder.stop()).toBe(0);
+});
+
+test("what makes no sense, and a namespace that is not there, end it with one sentence; --help with its options", async () => {
+  const { world, kubeconfig } = await serveCluster();
+  world.fault = ({ method }) =>
+    method === "POST" ? { status: 404, body: { message: 'namespaces "system" not found' } } : undefined;
+  const flags = ["binder/main.ts", "--kubeconfig", kubeconfig, "--namespace", "system"];
+  const wrong: [string[], RegExp][] = [
+    [["--port", "x"], /^Cannot listen on port "x": .*\n$/],
+    [["--binder-workers", "0"], /^Cannot serve claims at once: "0": .*\n$/],
+    [["--refill-delay-seconds", "soon"], /^Cannot delay refills for seconds "soon": .*\n$/],
+    [["--log-level", "loud"], /^Cannot log at level "loud": .*\n$/],
+    [["--no-binder"], /^Unknown option '--no-binder'.*\n$/],
+    [[], /\nCannot make Lease system\/hookbox-binder: namespaces "system" not found\n$/],
+  ];
+  const ended = wrong.map(async ([more, words]) => {
+    const binder = await startMain("node", [...flags, ...more], undefined);
+    expect(await binder.ended).toBe(1);
+    expect(binder.log()).toMatch(words);
+  });
+  const help = await startMain("node", [...flags, "--help"], undefined);
+  expect(await help.ended).toBe(0);
+  const named = [...help.output().matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name);
+  expect(named).toEqual(expect.arrayContaining(["--kubeconfig", "--binder-workers", "--refill-delay-seconds"]));
+  await Promise.all(ended);
+});
