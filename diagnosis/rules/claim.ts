@@ -124,6 +124,9 @@ const REJECTIONS: Record<
   ReconcilerError: { code: "ClaimRejected" },
 };
 
+/** Where the binder leaves word for the claim's hook. */
+const WORD = "metadata.annotations[agents.x-k8s.io/unresolved]";
+
 /** The claim asks for what it may not have: as its conditions say, as the keeper says, or as its template says. */
 function rejected(ground: Ground): Cause | undefined {
   const { claim, at, facts: { template }, isBound, poolRef } = ground;
@@ -137,7 +140,10 @@ function rejected(ground: Ground): Cause | undefined {
   if (!rejection) return undefined;
   const { pool } = ground.facts;
   const blueprint = pool ? { ...at, kind: "SandboxTemplate", name: pool.spec.sandboxTemplateRef.name } : poolRef;
-  const refusal = isSaid ? refusalIn({ at, blueprint, facts: ground.facts, pod: undefined }, condition) : undefined;
+  const evidence = isSaid ? conditionEvidence(at, condition) : { object: at, where: WORD, text: problem.message };
+  const since = isSaid ? condition.lastTransitionTime : claim.metadata.creationTimestamp;
+  const telling = { text: problem.message, evidence, since };
+  const refusal = refusalIn({ at, blueprint, facts: ground.facts, pod: undefined }, telling);
   if (refusal) return through(ground, refusal);
   const { code, asked, policy } = rejection;
   const message = problem.message.replace(/^Error seen: /, "");

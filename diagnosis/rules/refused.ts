@@ -32,8 +32,12 @@ interface Telling {
 type Ready = Parameters<typeof conditionEvidence>[1];
 
 function readyTelling(at: ObjectRef, ready: Ready): Telling {
-  const text = ready.message.replace(/^Error seen: (?:create sandbox: )?/, "");
-  return { text, evidence: conditionEvidence(at, ready), since: ready.lastTransitionTime };
+  return { text: wordsOf(ready.message), evidence: conditionEvidence(at, ready), since: ready.lastTransitionTime };
+}
+
+/** The API server's own words. */
+function wordsOf(message: string): string {
+  return message.replace(/^Error seen: (?:create sandbox: )?/, "");
 }
 
 /** Who tells of a refusal, the most reliable first. */
@@ -72,11 +76,11 @@ export function creationRefused(
   return refusalCause(ground, refusal, { text: event.message, evidence: eventEvidence(event), since: event.first });
 }
 
-/** A claim or a pool that says in a condition that the API server refuses what is made for it; undefined: that is not what it says. */
-export function refusalIn(ground: Ground, condition: Ready): Cause | undefined {
-  const telling = readyTelling(ground.at, condition);
-  const refusal = readRefusal(telling.text, ground.at.namespace);
-  return refusal && refusalCause(ground, refusal, telling);
+/** A claim of which is told, in a condition or before that by the binder, that the API server refuses what is made for it. */
+export function refusalIn(ground: Ground, telling: Telling): Cause | undefined {
+  const text = wordsOf(telling.text);
+  const refusal = readRefusal(text, ground.at.namespace);
+  return refusal && refusalCause(ground, refusal, { ...telling, text });
 }
 
 function refusalCause(scene: Ground, { code, object }: Refusal, { text, evidence, since }: Telling): Cause {
