@@ -75,7 +75,9 @@ function createBinder(api: Api, options: BindOptions): Binder {
       if (!pool) return undefined;
       const { all, ready } = index.members(pool).counts();
       const waiting = lines.find(namespace, name)?.waiters.length ?? 0;
-      return { pool, members: all, ready, waiting, isBusy: lines.size() > workers };
+      const { replicas = 0, readyReplicas = 0 } = pool.status ?? {};
+      const isBehind = replicas !== all || readyReplicas < ready;
+      return { pool, members: all, ready, waiting, isBusy: lines.size() > workers, isBehind };
     },
     tell: (pool) => tellPool(binder, pool),
   });

@@ -153,13 +153,14 @@ function namedSink<T extends Named>(
   };
 }
 
-type Named = { metadata: ObjectMeta; status?: { sequence?: number | undefined } | undefined };
+type Counts = { sequence?: number | undefined; replicas?: number | undefined; readyReplicas?: number | undefined };
+type Named = { metadata: ObjectMeta; status?: Counts | undefined };
 
 /** Of a status, only what a pool counts is of concern. */
 function hasChanged(before: Named, after: Named): boolean {
   return before.metadata.generation !== after.metadata.generation ||
     before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
-    before.status?.sequence !== after.status?.sequence;
+    (["sequence", "replicas", "readyReplicas"] as const).some((key) => before.status?.[key] !== after.status?.[key]);
 }
 
 /** Puts a Sandbox where its owner says that it belongs; who is told finds it there, and nowhere else. */

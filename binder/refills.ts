@@ -13,6 +13,8 @@ export interface Shortage {
   waiting: number;
   /** Whether claims, of whichever pool, wait for longer than a moment: to serve them is more urgent. */
   isBusy: boolean;
+  /** Whether the pool's status counts others than there are: it may not have been looked at for long. */
+  isBehind: boolean;
 }
 
 export interface Refills {
@@ -68,7 +70,7 @@ export function createRefills(options: RefillsOptions): Refills {
     }
     plans.set(key, next);
     const due = next.told === undefined
-      ? next.since + refillDelay(shortage, options.mostMs)
+      ? next.since + (isFull(shortage) ? BEHIND_MS : refillDelay(shortage, options.mostMs))
       : next.since + next.againMs;
     const wait = due - now;
     if (wait > 0) {
@@ -103,7 +105,9 @@ export function createRefills(options: RefillsOptions): Refills {
  * | few | all to none | a second to the shortest |
  */
 export function refillDelay(
-  { pool, ready, waiting, isBusy }: Omit<Shortage, "pool" | "members"> & { pool: { spec: { replicas: number } } },
+  { pool, ready, waiting, isBusy }: Pick<Shortage, "ready" | "waiting" | "isBusy"> & {
+    pool: { spec: { replicas: number } };
+  },
   mostMs: number,
 ): number {
   if (ready < waiting) return LEAST_MS;
@@ -112,9 +116,15 @@ export function refillDelay(
   return Math.max(LEAST_MS, Math.min(mostMs, CALM_MS) * left);
 }
 
+/** A pool that is short of nothing counts its members by itself within a second or two, unless its hook was down. */
+const BEHIND_MS = 5000;
 /** Where nobody waits and the pool is almost full. */
 const CALM_MS = 1000;
 
-function isShort({ pool, members }: Shortage): boolean {
-  return pool.metadata.deletionTimestamp === undefined && members < pool.spec.replicas;
+function isFull({ pool, members }: Shortage): boolean {
+  return members >= pool.spec.replicas;
+}
+
+function isShort(shortage: Shortage): boolean {
+  return shortage.pool.metadata.deletionTimestamp === undefined && (!isFull(shortage) || shortage.isBehind);
 }

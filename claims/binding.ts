@@ -53,7 +53,10 @@ export function leftToBinder(
   now: number,
 ): { status: boolean; annotations: boolean } {
   const isFresh = isReachable(sandbox) && isWithin(sandbox, SILENCE_MS, now);
-  return { status: isFresh && status === undefined, annotations: isFresh };
+  const isSaid = status?.sandbox?.name === sandbox.metadata.name &&
+    findCondition(status.conditions, "Ready")?.status === "True";
+  // Whoever says that it is Ready notes when: a status that says so within this time was the binder's.
+  return { status: isFresh && status === undefined, annotations: isFresh && isSaid };
 }
 
 /** Tells whether a Sandbox is Ready and has an address. */

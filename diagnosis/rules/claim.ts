@@ -124,9 +124,6 @@ const REJECTIONS: Record<
   ReconcilerError: { code: "ClaimRejected" },
 };
 
-/** Where the binder leaves word for the claim's hook. */
-const WORD = "metadata.annotations[agents.x-k8s.io/unresolved]";
-
 /** The claim asks for what it may not have: as its conditions say, as the keeper says, or as its template says. */
 function rejected(ground: Ground): Cause | undefined {
   const { claim, at, facts: { template }, isBound, poolRef } = ground;
@@ -140,7 +137,9 @@ function rejected(ground: Ground): Cause | undefined {
   if (!rejection) return undefined;
   const { pool } = ground.facts;
   const blueprint = pool ? { ...at, kind: "SandboxTemplate", name: pool.spec.sandboxTemplateRef.name } : poolRef;
-  const evidence = isSaid ? conditionEvidence(at, condition) : { object: at, where: WORD, text: problem.message };
+  const evidence = isSaid
+    ? conditionEvidence(at, condition)
+    : { object: at, where: "metadata.annotations", text: problem.message };
   const since = isSaid ? condition.lastTransitionTime : claim.metadata.creationTimestamp;
   const telling = { text: problem.message, evidence, since };
   const refusal = refusalIn({ at, blueprint, facts: ground.facts, pod: undefined }, telling);
@@ -157,7 +156,7 @@ function rejected(ground: Ground): Cause | undefined {
       isSaid ? conditionEvidence(at, condition) : { object: at, where: "spec", text: message },
       ...(templateRef && value ? [{ object: templateRef, where: `spec.${policy}`, text: value }] : []),
     ],
-    since: isSaid ? condition.lastTransitionTime : claim.metadata.creationTimestamp,
+    since,
     ...(policy ? { remedy: `Leave ${asked} out of a new claim, or set spec.${policy} of ${whose} to Allowed.` } : {}),
   });
 }

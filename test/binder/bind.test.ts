@@ -195,7 +195,9 @@ test("a claim that goes while it waits leaves the line", async () => {
 });
 
 test("the pool is told of what it lacks, once it has been handed over, and in words that change nothing else", async () => {
-  await begin([1, 2, 3]);
+  world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
+  await world.members([1, 2, 3]);
+  await world.binder();
   await world.clock.advance(60_000);
   expect(world.asked).toEqual([]);
   await world.claim("c");

@@ -171,11 +171,14 @@ test("a Sandbox that changes hands from claim to claim is the second's alone", (
   expect(told.slice(-2)).toEqual(["uid-d warm-1", "uid-c none"]);
 });
 
-test("a pool's status is nobody's concern, its spec and its end are", () => {
+test("of a pool's status its counts are of concern, as are its spec and its end", () => {
   const { index, told } = anIndex();
   told.length = 0;
-  index.pools.observe(aPool({ status: { replicas: 1 } }));
+  index.pools.observe(aPool({ status: { selector: "a=b" } }));
   expect(told).toEqual([]);
+  index.pools.observe(aPool({ status: { replicas: 1 } }));
+  expect(told).toHaveLength(1);
+  told.length = 0;
   index.pools.observe(aPool({ metadata: { generation: 2 }, spec: { replicas: 7 } }));
   expect([told.length, index.pool("team-a", "warm")?.spec.replicas]).toEqual([1, 7]);
   index.pools.observe(aPool({ metadata: { generation: 2, deletionTimestamp: ago(1) } }));

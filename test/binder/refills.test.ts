@@ -11,7 +11,7 @@ const pool = aPool({ spec: { replicas: 10 } });
 function aShortage(isBusy = false) {
   const clock = createFakeClock(0);
   const told: number[] = [];
-  const state = { members: 10, ready: 10, waiting: 0, isBusy, isGone: false, pool };
+  const state = { members: 10, ready: 10, waiting: 0, isBusy, isBehind: false, isGone: false, pool };
   const refills = createRefills({
     clock,
     mostMs: BOUND,
@@ -26,6 +26,21 @@ function aShortage(isBusy = false) {
   return { clock, told, state, refills, left };
 }
 
+test("a full pool that counts wrongly is told after a while, and not once it counts right", async () => {
+  const { clock, told, left, state } = aShortage();
+  state.isBehind = true;
+  left(10);
+  await clock.advance(4000);
+  state.isBehind = false;
+  left(10);
+  await clock.advance(60_000);
+  expect(told).toEqual([]);
+  state.isBehind = true;
+  left(10);
+  await clock.advance(6000);
+  expect(told).toEqual([69_000]);
+});
+
 test("a full pool is not told anything", async () => {
   const { clock, told, left } = aShortage();
   left(10);
@@ -34,7 +49,7 @@ test("a full pool is not told anything", async () => {
   expect(told).toEqual([]);
 });
 
-const short = { pool, members: 9, ready: 9, waiting: 0, isBusy: false };
+const short = { pool, members: 9, ready: 9, waiting: 0, isBusy: false, isBehind: false };
 const delays = [
   ["nobody waits, one is missing", {}, 900],
   ["nobody waits, half are missing", { ready: 5 }, 500],
