@@ -135,18 +135,16 @@ function rejected(ground: Ground): Cause | undefined {
     : readClaimProblem(claim.metadata) ?? (template && requestProblem(claim, template));
   const rejection = problem && REJECTIONS[problem.reason];
   if (!rejection) return undefined;
-  const { pool } = ground.facts;
-  const blueprint = pool ? { ...at, kind: "SandboxTemplate", name: pool.spec.sandboxTemplateRef.name } : poolRef;
+  const templateRef = template && refOf("SandboxTemplate", template.metadata);
   const evidence = isSaid
     ? conditionEvidence(at, condition)
     : { object: at, where: "metadata.annotations", text: problem.message };
   const since = isSaid ? condition.lastTransitionTime : claim.metadata.creationTimestamp;
-  const telling = { text: problem.message, evidence, since };
-  const refusal = refusalIn({ at, blueprint, facts: ground.facts, pod: undefined }, telling);
+  const scene = { at, blueprint: templateRef ?? poolRef, facts: ground.facts, pod: undefined };
+  const refusal = refusalIn(scene, { text: problem.message, evidence, since });
   if (refusal) return through(ground, refusal);
   const { code, asked, policy } = rejection;
   const message = problem.message.replace(/^Error seen: /, "");
-  const templateRef = template ? refOf("SandboxTemplate", template.metadata) : undefined;
   const value = policy && template?.spec[policy];
   const whose = templateRef ? named(templateRef) : `the template of ${named(poolRef)}`;
   return cause(code, {
