@@ -196,6 +196,8 @@ def run(code, count, space):
     interrupts.late = False
     signal.signal(signal.SIGINT, interrupts.handle)
     try:
+        # Until now an interrupt would have been lost.
+        send(begun=True)
         value = execute(code, name, space)
         if value is not None:
             space["_"] = value

@@ -40,12 +40,21 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
   const events = createEvents([child.stdout, child.stderr, answers]);
   let alive = true;
   let onDone = () => {};
+  /** Whether the code heeds interrupts by now; and whether one waits for that. */
+  const heeds = { interrupts: false, due: false };
+  const interrupt = () => {
+    heeds.due = !heeds.interrupts;
+    if (heeds.interrupts) signalGroup(child.pid, "SIGINT");
+  };
   const ready = Promise.withResolvers<void>();
   readLines(answers, LONGEST_LINE, (line) => {
     const event = parse(line);
     if (!event) killSession(child.pid);
     else if ("ready" in event) ready.resolve();
-    else if ("done" in event) drained([child.stdout, child.stderr], QUIET_MS).then(onDone);
+    else if ("begun" in event) {
+      heeds.interrupts = true;
+      if (heeds.due) interrupt();
+    } else if ("done" in event) drained([child.stdout, child.stderr], QUIET_MS).then(onDone);
     else events.push(event as unknown as KernelEvent);
   });
   readText(child, events.push);
@@ -63,13 +72,14 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
     alive: () => alive,
     run: (code) => {
       const finished = new Promise<void>((resolve) => onDone = resolve);
+      Object.assign(heeds, { interrupts: language !== "python", due: false });
       if (!alive) onDone();
       else send(requests, { code, typescript: language === "typescript" });
       return { events: events.read(finished), finished };
     },
     interrupt: () => {
       if (!alive) return;
-      signalGroup(child.pid, "SIGINT");
+      interrupt();
       if (language !== "python") send(requests, { interrupt: true });
     },
     kill: () => {
