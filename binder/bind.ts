@@ -13,7 +13,7 @@ import type { ObjectMeta } from "../lib/objects.ts";
 import { begin, boundChanged, claimSink, poolChanged } from "./feed.ts";
 import { createIndex } from "./index.ts";
 import { createLines } from "./lines.ts";
-import type { Binder, BindOptions, Entry } from "./record.ts";
+import type { Binder, BindOptions, Entry } from "./state.ts";
 import { createRefills } from "./refills.ts";
 import { dropRetry } from "./tell.ts";
 

@@ -2,7 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { Sink } from "../kube/watch.ts";
-import { type Binder, consider, createEntry, isServing, withdraw } from "./record.ts";
+import { type Binder, consider, createEntry, isServing, withdraw } from "./state.ts";
 import { pump, wake } from "./serve.ts";
 import { dropRetry, finish, tellIfReady } from "./tell.ts";
 

@@ -1,23 +1,19 @@
-/** The binder's command line, and what of it the keeper shares. Reads nothing but its arguments. @module */
+/** The binder's command line, which is part of the keeper's. Reads nothing but its arguments. @module */
 import { parseArgs } from "node:util";
 import { DEFAULT_LABEL_DOMAINS } from "../claims/podmetadata.ts";
 import { LOG_LEVELS, type LogLevel } from "../lib/log.ts";
 
-/** How claims are served. */
-export interface BindingOptions {
-  /** Claims that are served at once. */
-  workers: number;
-  /** Longest time until a pool is told of members that are missing, in milliseconds. */
-  refillDelayMs: number;
-}
-
 /** What the command line says; absent means that the environment decides. */
-export interface BinderOptions extends BindingOptions {
+export interface BinderOptions {
   kubeconfig: string | undefined;
   context: string | undefined;
   /** Namespace of the Lease. */
   namespace: string | undefined;
   leaderElection: boolean;
+  /** Claims that the binder serves at once. */
+  workers: number;
+  /** Longest time until the binder tells a pool of members that are missing, in milliseconds. */
+  refillDelayMs: number;
   /** 0: none. */
   port: number;
   host: string | undefined;
@@ -27,10 +23,19 @@ export interface BinderOptions extends BindingOptions {
   help: boolean;
 }
 
-/** Options that the keeper has, too, for the binder in its process. */
-export const BINDING_OPTIONS = {
+/** What the binder takes; the keeper, which can have it in its process, takes all of it, too. */
+export const OPTIONS = {
+  kubeconfig: { type: "string" },
+  context: { type: "string" },
+  namespace: { type: "string" },
+  "no-leader-election": { type: "boolean", default: false },
   "binder-workers": { type: "string", default: "40" },
   "refill-delay-seconds": { type: "string", default: "5" },
+  port: { type: "string", default: "0" },
+  host: { type: "string" },
+  "log-level": { type: "string", default: "info" },
+  "allowed-label-domains": { type: "string", default: DEFAULT_LABEL_DOMAINS.join() },
+  help: { type: "boolean", default: false },
 } as const;
 
 export const BINDING_HELP =
@@ -39,19 +44,6 @@ export const BINDING_HELP =
                          longest time until a pool that has handed over members makes new ones (default 5). It is
                          shorter where the pool runs low, or where no claims wait
 `;
-
-const OPTIONS = {
-  kubeconfig: { type: "string" },
-  context: { type: "string" },
-  namespace: { type: "string" },
-  "no-leader-election": { type: "boolean", default: false },
-  ...BINDING_OPTIONS,
-  port: { type: "string", default: "0" },
-  host: { type: "string" },
-  "log-level": { type: "string", default: "info" },
-  "allowed-label-domains": { type: "string", default: DEFAULT_LABEL_DOMAINS.join() },
-  help: { type: "boolean", default: false },
-} as const;
 
 export const HELP = `Usage: binder/main.ts [options]
 
@@ -74,7 +66,11 @@ ${BINDING_HELP}  --port P               port for /healthz, /readyz and /metrics 
 
 /** Reads the arguments. @throws {TypeError | RangeError} if one makes no sense */
 export function readOptions(args: string[]): BinderOptions {
-  const { values } = parseArgs({ args, options: OPTIONS });
+  return optionsOf(parseArgs({ args, options: OPTIONS }).values);
+}
+
+/** Reads the values of {@link OPTIONS}. @throws {RangeError} if one makes no sense */
+export function optionsOf(values: ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"]): BinderOptions {
   const { kubeconfig, context, namespace, host, help } = values;
   if (context !== undefined && kubeconfig === undefined) {
     throw new RangeError(`Cannot use context "${context}": it needs --kubeconfig`);
@@ -82,18 +78,12 @@ export function readOptions(args: string[]): BinderOptions {
   const logLevel = LOG_LEVELS.find((level) => level === values["log-level"]);
   if (!logLevel) throw new RangeError(`Cannot log at level "${values["log-level"]}": use debug, info, warn or error`);
   return {
-    ...{ kubeconfig, context, namespace, host, help, logLevel, ...readBindingOptions(values) },
-    leaderElection: !values["no-leader-election"],
+    ...{ kubeconfig, context, namespace, host, help, logLevel },
     labelDomains: values["allowed-label-domains"].split(",").map((domain) => domain.trim()).filter(Boolean),
-    port: wholeNumber(values.port, "listen on port", 0, 65535),
-  };
-}
-
-/** Reads {@link BINDING_OPTIONS}. @throws {RangeError} if one makes no sense */
-export function readBindingOptions(values: Record<keyof typeof BINDING_OPTIONS, string>): BindingOptions {
-  return {
+    leaderElection: !values["no-leader-election"],
     workers: wholeNumber(values["binder-workers"], "serve claims at once:", 1, 1000),
     refillDelayMs: wholeNumber(values["refill-delay-seconds"], "delay refills for seconds", 0, 3600) * 1000,
+    port: wholeNumber(values.port, "listen on port", 0, 65535),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The binder as a whole: credentials, election, watches, health port. Does nothing until it is called. @module */
 import { Registry } from "prom-client";
-import { BINDER_LEASE } from "../claims/poolreference.ts";
+import { BINDER_LEASE } from "../claims/unserved.ts";
 import type { Api } from "../kube/api.ts";
 import { connect } from "../kube/connection.ts";
 import { clusterCredentials, type Credentials } from "../kube/credentials.ts";
@@ -11,10 +11,8 @@ import { serve } from "../lib/serve.ts";
 import { type Binding, createBinding, watchFor } from "./bind.ts";
 import { type BinderMetrics, createBinderMetrics } from "./metrics.ts";
 import type { BinderOptions } from "./options.ts";
-import type { BindOptions } from "./record.ts";
+import type { BindOptions } from "./state.ts";
 
-/** Name of the Lease. */
-export const LEASE_NAME = BINDER_LEASE;
 const USER_AGENT = "hookbox-binder";
 /** Safety rests on conditional writes, not on the Lease: it can be short, and claims wait no longer than this. */
 const LEASE_SECONDS = 5;
@@ -75,7 +73,7 @@ export async function serveClaims(
   metrics: BinderMetrics,
   signal: AbortSignal,
 ): Promise<void> {
-  const lease = { name: LEASE_NAME, userAgent: USER_AGENT, leaseSeconds: LEASE_SECONDS, onAnswer: counter(metrics) };
+  const lease = { name: BINDER_LEASE, userAgent: USER_AGENT, leaseSeconds: LEASE_SECONDS, onAnswer: counter(metrics) };
   await runElected({ ...options, ...lease }, async (leading) => {
     metrics.leading.set(1);
     await serve(leading);

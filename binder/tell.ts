@@ -3,13 +3,13 @@ import { wordText } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { isBinders, isUntold } from "../claims/binding.ts";
-import { creationRefused } from "../claims/poolreference.ts";
+import { creationRefused } from "../claims/unserved.ts";
 import { notesOf } from "../hooks/sandboxclaim/notes.ts";
 import { computeStatus } from "../hooks/sandboxclaim/status.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { errorFields } from "../lib/log.ts";
-import { type Binder, type Entry, isServing } from "./record.ts";
+import { type Binder, type Entry, isServing } from "./state.ts";
 import { annotateClaim, findOwn, putStatus } from "./writes.ts";
 
 /** How long annotations may wait for a moment in which no claim does. */

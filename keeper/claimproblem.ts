@@ -2,7 +2,7 @@
 import { type ClaimProblem, readClaimProblem, wordText } from "../api/claimproblem.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
-import { isCreationRefused, LATE_MS, NOT_SERVED, poolNotFound, templateNotFound } from "../claims/poolreference.ts";
+import { isCreationRefused, LATE_MS, NOT_SERVED, poolNotFound, templateNotFound } from "../claims/unserved.ts";
 import { requestProblem } from "../claims/request.ts";
 import { sameJson } from "../lib/apply.ts";
 import { findCondition } from "../lib/conditions.ts";

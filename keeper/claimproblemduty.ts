@@ -1,7 +1,7 @@
 /** Leaves word on claims that cannot be served, and takes it back. Nothing is written of what has not lasted. @module */
 import { type ClaimProblem, wordText } from "../api/claimproblem.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
-import { NOT_SERVED } from "../claims/poolreference.ts";
+import { NOT_SERVED } from "../claims/unserved.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { sameJson } from "../lib/apply.ts";

@@ -1,48 +1,28 @@
 /** The keeper's command line. Reads nothing but its arguments. @module */
 import { parseArgs } from "node:util";
 import { DEFAULT_LABEL_DOMAINS } from "../claims/podmetadata.ts";
-import { BINDING_HELP, BINDING_OPTIONS, readBindingOptions, wholeNumber } from "../binder/options.ts";
-import { LOG_LEVELS, type LogLevel } from "../lib/log.ts";
+import {
+  type BinderOptions,
+  BINDING_HELP,
+  OPTIONS as BINDER_OPTIONS,
+  optionsOf,
+  wholeNumber,
+} from "../binder/options.ts";
 
-/** What the command line says; absent means that the environment decides. */
-export interface KeeperOptions {
-  kubeconfig: string | undefined;
-  context: string | undefined;
-  /** Namespace of the Lease. */
-  namespace: string | undefined;
-  leaderElection: boolean;
+/** What the command line says: the binder's options, which are meant for the keeper and for a binder in its process. */
+export interface KeeperOptions extends BinderOptions {
   /** Whether the binder runs in this process, too; its Lease is its own. */
   binder: boolean;
-  /** Claims that the binder serves at once. */
-  workers: number;
-  /** Longest time until the binder tells a pool of members that are missing, in milliseconds. */
-  refillDelayMs: number;
   /** False: claims have no Events. */
   claimEvents: boolean;
   leaseSeconds: number;
-  /** 0: none. */
-  port: number;
-  host: string | undefined;
-  logLevel: LogLevel;
-  /** Domains of label keys that claims may use. */
-  labelDomains: string[];
-  help: boolean;
 }
 
 const OPTIONS = {
-  kubeconfig: { type: "string" },
-  context: { type: "string" },
-  namespace: { type: "string" },
-  "no-leader-election": { type: "boolean", default: false },
+  ...BINDER_OPTIONS,
   "lease-seconds": { type: "string", default: "15" },
   "no-binder": { type: "boolean", default: false },
-  ...BINDING_OPTIONS,
   "disable-claim-events": { type: "boolean", default: false },
-  port: { type: "string", default: "0" },
-  host: { type: "string" },
-  "log-level": { type: "string", default: "info" },
-  "allowed-label-domains": { type: "string", default: DEFAULT_LABEL_DOMAINS.join() },
-  help: { type: "boolean", default: false },
 } as const;
 
 export const HELP = `Usage: keeper/main.ts [options]
@@ -71,25 +51,10 @@ ${BINDING_HELP}  --disable-claim-events record no Events of claims
 /** Reads the arguments. @throws {TypeError | RangeError} if one makes no sense */
 export function readOptions(args: string[]): KeeperOptions {
   const { values } = parseArgs({ args, options: OPTIONS });
-  const { kubeconfig, context, namespace, host, help } = values;
-  if (context !== undefined && kubeconfig === undefined) {
-    throw new RangeError(`Cannot use context "${context}": it needs --kubeconfig`);
-  }
-  const logLevel = LOG_LEVELS.find((level) => level === values["log-level"]);
-  if (!logLevel) throw new RangeError(`Cannot log at level "${values["log-level"]}": use debug, info, warn or error`);
   return {
-    kubeconfig,
-    context,
-    namespace,
-    host,
-    help,
-    logLevel,
-    labelDomains: values["allowed-label-domains"].split(",").map((domain) => domain.trim()).filter(Boolean),
-    leaderElection: !values["no-leader-election"],
+    ...optionsOf(values),
     claimEvents: !values["disable-claim-events"],
     binder: !values["no-binder"],
-    ...readBindingOptions(values),
     leaseSeconds: wholeNumber(values["lease-seconds"], "hold a Lease for seconds", 3, 3600),
-    port: wholeNumber(values.port, "listen on port", 0, 65535),
   };
 }

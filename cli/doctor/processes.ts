@@ -1,5 +1,5 @@
 /** Checks of the keeper, the binder and the router. Reads only. @module */
-import { BINDER_LEASE } from "../../claims/poolreference.ts";
+import { BINDER_LEASE } from "../../claims/unserved.ts";
 import type { LeaseFact } from "../../diagnosis/facts.ts";
 import { messageOf } from "../../kube/api.ts";
 import { humanDuration } from "../output/age.ts";

@@ -1,6 +1,6 @@
 /** Nobody gives claims their Sandboxes: the binder's Lease is not held. Decides from that Lease alone. @module */
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
-import { BINDER_LEASE, LATE_MS } from "../../claims/poolreference.ts";
+import { BINDER_LEASE, LATE_MS } from "../../claims/unserved.ts";
 import type { Facts } from "../facts.ts";
 import { type Cause, cause, type Evidence, type ObjectRef } from "../finding.ts";
 import { evidenceOf, secondsSince } from "../scene.ts";

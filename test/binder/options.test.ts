@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { HELP, readOptions } from "../../binder/options.ts";
-import { LEASE_NAME } from "../../binder/run.ts";
+import { BINDER_LEASE } from "../../claims/unserved.ts";
 
 describe("readOptions()", () => {
   test("has defaults for a Pod", () => {
@@ -62,5 +62,5 @@ test("rbac.yaml names the Lease that the binder holds", () => {
   const path = new URL("../../binder/rbac.yaml", import.meta.url);
   const documents = parseAllDocuments(readFileSync(path, "utf8")).map((document) => document.toJS());
   const role = documents.find(({ kind }) => kind === "Role");
-  expect(role.rules.flatMap(({ resourceNames = [] }) => resourceNames)).toEqual([LEASE_NAME]);
+  expect(role.rules.flatMap(({ resourceNames = [] }) => resourceNames)).toEqual([BINDER_LEASE]);
 });

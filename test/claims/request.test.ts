@@ -1,6 +1,6 @@
 /** One verdict on what a claim asks for. @module */
 import { expect, test } from "vitest";
-import { poolNotFound, templateNotFound } from "../../claims/poolreference.ts";
+import { poolNotFound, templateNotFound } from "../../claims/unserved.ts";
 import { needsColdStart, requestProblem } from "../../claims/request.ts";
 import { aClaim } from "../pools.ts";
 import { aTemplate } from "../templates.ts";

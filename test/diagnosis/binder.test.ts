@@ -1,6 +1,6 @@
 /** A claim that nobody serves: what the binder's Lease says of that. @module */
 import { expect, test } from "vitest";
-import { NOT_SERVED } from "../../claims/poolreference.ts";
+import { NOT_SERVED } from "../../claims/unserved.ts";
 import type { Facts, LeaseFact } from "../../diagnosis/facts.ts";
 import { why } from "../../diagnosis/why.ts";
 import { aClaim, aPool, type Over } from "../pools.ts";

@@ -4,7 +4,7 @@ import type { ClaimProblem } from "../../api/claimproblem.ts";
 import { wordText } from "../../api/claimproblem.ts";
 import { claimProblem, claimWord, isUnbound } from "../../keeper/claimproblem.ts";
 import { aTemplate } from "../templates.ts";
-import { NOT_SERVED } from "../../claims/poolreference.ts";
+import { NOT_SERVED } from "../../claims/unserved.ts";
 import { aClaim, aCondition } from "./extensions.ts";
 
 const DOMAINS = ["sandbox.users.io"];

@@ -1,4 +1,4 @@
-/** Why a claim has no pool or no template to be served from, or nobody who serves it: the contract's words. Pure. @module */
+/** Why a claim is not served that asks for nothing wrong: what is missing, refused or down, in the contract's words. Pure. @module */
 import type { ClaimProblem } from "../api/claimproblem.ts";
 
 /** The claim's pool does not exist. */
