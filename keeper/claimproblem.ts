@@ -49,6 +49,7 @@ export type Word = Situation & { problem?: ClaimProblem };
  * | being deleted | | any | none |
  * | bound | | there | goes |
  * | unbound | not known yet | any | none |
+ * | unbound | its hook's to say | there | goes |
  * | unbound | none | is the binder's: its Sandbox is refused | none |
  * | unbound | none, and it is older than ten seconds | says so | none |
  * | unbound | none | there | goes |
@@ -57,11 +58,12 @@ export type Word = Situation & { problem?: ClaimProblem };
  * | unbound | some | says another, or of another generation | goes |
  * | unbound | some | none | comes, once that has lasted |
  *
- * @param problemOf is asked for unbound claims only; `unknown`: not everything has been listed
+ * @param problemOf is asked for unbound claims only; `unknown`: not everything has been listed; `its hook's`: there is
+ * one that the hook says by itself, and nobody else is to say another
  */
 export function claimWord(
   claim: SandboxClaim,
-  problemOf: (claim: SandboxClaim) => ClaimProblem | undefined | "unknown",
+  problemOf: (claim: SandboxClaim) => ClaimProblem | undefined | "unknown" | "its hook's",
 ): Word | undefined {
   const { metadata } = claim;
   const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
@@ -72,6 +74,7 @@ export function claimWord(
   if (!isUnbound(claim)) return goes;
   const found = problemOf(claim);
   if (found === "unknown") return undefined;
+  if (found === "its hook's") return goes;
   if (!found && isCreationRefused(readClaimProblem(metadata))) return undefined;
   const problem = found ?? (saysWhy(claim) ? undefined : NOT_SERVED);
   if (!problem) return goes;

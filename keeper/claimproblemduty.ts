@@ -1,6 +1,7 @@
 /** Leaves word on claims that cannot be served, and takes it back. Nothing is written of what has not lasted. @module */
 import { type ClaimProblem, wordText } from "../api/claimproblem.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { metadataProblem } from "../claims/podmetadata.ts";
 import { NOT_SERVED } from "../claims/unserved.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
@@ -68,7 +69,8 @@ function knownProblem(claim: SandboxClaim, { references: { pools, templates }, d
   const { namespace } = claim.metadata;
   const pool = pools.find(namespace, claim.spec.warmPoolRef.name);
   const template = pool && templates.find(namespace, pool.template)?.template;
-  return claimProblem(claim, { pool, template }, domains);
+  const problem = claimProblem(claim, { pool, template }, domains);
+  return problem ?? (metadataProblem(claim.spec.additionalPodMetadata, domains) ? "its hook's" : undefined);
 }
 
 /** Asks the API server itself: a watch may lag, and clients give up for good on a claim that they see fail. */

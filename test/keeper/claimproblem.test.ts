@@ -155,3 +155,11 @@ describe("claimWord()", () => {
     });
   });
 });
+
+test("of a claim whose metadata is bad nobody says that it waits for the binder: its hook says what it is", () => {
+  const old = { creationTimestamp: "2026-11-21T12:00:00Z" };
+  expect(claimWord(aClaim({ metadata: old }), () => undefined)?.problem).toEqual(NOT_SERVED);
+  expect(claimWord(aClaim({ metadata: old }), () => "its hook's")).toBeUndefined();
+  const word = { "agents.x-k8s.io/unresolved": "{}" };
+  expect(claimWord(aClaim({ metadata: { ...old, annotations: word } }), () => "its hook's")?.kind).toBe("leftover");
+});
