@@ -88,7 +88,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     timers: new Map(),
     serving: 0,
     isPumping: false,
-    notes: [],
+    notes: new Map(),
     isNoting: false,
     isListed: false,
     onIdle: () => {},

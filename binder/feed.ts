@@ -2,7 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { Sink } from "../kube/watch.ts";
-import { type Binder, consider, createEntry, isServing, withdraw } from "./state.ts";
+import { type Binder, consider, createEntry, isServing, takeNote, withdraw } from "./state.ts";
 import { pump, wake } from "./serve.ts";
 import { dropRetry, finish, tellIfReady } from "./tell.ts";
 
@@ -15,6 +15,8 @@ export function begin(binder: Binder): void {
   for (const { metadata } of binder.index.all()) binder.refills.look(metadata.namespace ?? "", metadata.name);
   for (const entry of binder.claims.values()) {
     consider(binder, entry);
+    // One that has said something may have been served by a binder that came no further.
+    if (entry.isTold) takeNote(binder, entry);
     void finish(binder, entry);
   }
   pump(binder);
@@ -25,6 +27,7 @@ export function claimSink(binder: Binder): Sink<SandboxClaim> {
   const gone = (uid: string) => {
     const entry = binder.claims.get(uid);
     binder.claims.delete(uid);
+    binder.notes.delete(uid);
     if (!entry) return;
     dropRetry(entry);
     withdraw(binder, entry);

@@ -5,7 +5,7 @@ import { errorFields } from "../lib/log.ts";
 import { type Choice, choose, wantsSandbox } from "./choose.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
 import type { Line } from "./lines.ts";
-import { type Binder, consider, type Entry, isServing, park } from "./state.ts";
+import { type Binder, consider, type Entry, isServing, park, takeNote } from "./state.ts";
 import { sayRefused, writeNotes } from "./tell.ts";
 import { findOwn, type Given, postSandbox, putSandbox, RefusalError } from "./writes.ts";
 
@@ -60,6 +60,7 @@ function nextIn(binder: Binder, line: Line<Entry>) {
     lines.remove(entry);
     if (choice.kind === "refused") {
       park(binder, entry);
+      takeNote(binder, entry);
       continue;
     }
     // Taken before anybody else can look.

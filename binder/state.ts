@@ -2,6 +2,7 @@
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { Api } from "../kube/api.ts";
 import type { Clock } from "../lib/clock.ts";
+import { FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../lib/keys.ts";
 import type { Log } from "../lib/log.ts";
 import { wantsSandbox } from "./choose.ts";
 import type { Index } from "./index.ts";
@@ -36,11 +37,20 @@ export interface Entry extends Waiter {
   notBefore: number;
   /** Name of a member of which nobody knows whether the claim was given it; undefined: there is none. */
   unsure: string | undefined;
+  /** Whether it has been, or is about to be, annotated with when it was first seen. */
+  isNoted: boolean;
   /** Whether its first status was written, or is the hook's business. */
   isTold: boolean;
   tellFailures: number;
   /** Cancels the next try of what could not be said; undefined: none is planned. */
   retry: (() => void) | undefined;
+}
+
+/** Annotations of a claim that are still to be written; `at` in milliseconds since the epoch. */
+export interface Notes {
+  entry: Entry;
+  annotations: Record<string, string>;
+  at: number;
 }
 
 /** All that a binder keeps between events. */
@@ -59,8 +69,8 @@ export interface Binder extends Required<BindOptions> {
   timers: Map<string, () => void>;
   serving: number;
   isPumping: boolean;
-  /** Annotations that are still to be written. */
-  notes: { entry: Entry; annotations: Record<string, string>; at: number }[];
+  /** Annotations that are still to be written, and since when, by UID of the claim. */
+  notes: Map<string, Notes>;
   isNoting: boolean;
   isListed: boolean;
   /** Called when nothing is being served any more. */
@@ -77,11 +87,35 @@ export function consider(binder: Binder, entry: Entry): void {
   if (!isServing(binder) || entry.place === "serving") return;
   const isWanting = binder.claims.get(entry.uid) === entry && wantsSandbox(entry.claim, binder.clock.now()) &&
     binder.index.boundTo(entry.uid) === undefined;
-  if (!isWanting) return withdraw(binder, entry);
+  if (!isWanting) {
+    if (!entry.isTold) takeNote(binder, entry);
+    return withdraw(binder, entry);
+  }
   if (entry.place === "waiting") return binder.lines.wake(entry.namespace, entry.pool);
   withdraw(binder, entry);
   entry.place = "waiting";
   binder.lines.add(entry);
+}
+
+/**
+ * Plans to annotate a claim with when it was first seen, once: its hook is not asked before, and speaks for it from then on.
+ *
+ * @param more what else is to be written with it
+ */
+export function takeNote({ notes, claims, index, clock }: Binder, entry: Entry, more?: Record<string, string>): void {
+  const { uid, claim: { metadata }, seenAt } = entry;
+  if (claims.get(uid) !== entry || metadata.deletionTimestamp !== undefined) return;
+  const isKnown = entry.isNoted || metadata.annotations?.[FIRST_OBSERVED_ANNOTATION] !== undefined;
+  if (isKnown && !more) return;
+  const name = index.boundTo(uid);
+  const annotations = {
+    ...isKnown ? {} : { [FIRST_OBSERVED_ANNOTATION]: new Date(seenAt).toISOString() },
+    ...name === undefined ? {} : { [SANDBOX_NAME_ANNOTATION]: name },
+    ...notes.get(uid)?.annotations,
+    ...more,
+  };
+  notes.set(uid, { entry, annotations, at: notes.get(uid)?.at ?? clock.now() });
+  entry.isNoted = true;
 }
 
 /** Makes the entry of a claim that is seen for the first time. */
@@ -89,7 +123,7 @@ export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number)
   const { uid = "", namespace = "", name, creationTimestamp = "" } = claim.metadata;
   return {
     ...{ uid, namespace, pool: claim.spec.warmPoolRef.name, rank: `${creationTimestamp} ${name}`, claim, raw },
-    ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, unsure: undefined },
+    ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, unsure: undefined, isNoted: false },
     ...{ isTold: claim.status !== undefined, tellFailures: 0, retry: undefined },
   };
 }

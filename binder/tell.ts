@@ -9,7 +9,7 @@ import { computeStatus } from "../hooks/sandboxclaim/status.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { errorFields } from "../lib/log.ts";
-import { type Binder, type Entry, isServing } from "./state.ts";
+import { type Binder, type Entry, isServing, takeNote } from "./state.ts";
 import { annotateClaim, findOwn, putStatus } from "./writes.ts";
 
 /** How long annotations may wait for a moment in which no claim does. */
@@ -42,11 +42,9 @@ async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<voi
   try {
     const written = await putStatus(binder.api, entry.raw, compute);
     entry.tellFailures = 0;
-    if (!written?.status) return;
     // As it was before: the watch may have shown our own write by now.
-    const { status, ...before } = written;
-    const annotations = notesOf(before, sandbox, status, now, new Date(entry.seenAt));
-    binder.notes.push({ entry, annotations, at: now.getTime() });
+    const { status, ...before } = written ?? entry.raw;
+    takeNote(binder, entry, written && status && notesOf(before, sandbox, status, now, new Date(entry.seenAt)));
     void writeNotes(binder);
   } catch (error) {
     entry.isTold = false;
@@ -77,12 +75,13 @@ export async function writeNotes(binder: Binder): Promise<void> {
   if (binder.isNoting) return;
   binder.isNoting = true;
   while (isServing(binder)) {
-    const [next] = binder.notes;
+    const [next] = binder.notes.values();
     if (!next || (binder.serving > 0 && binder.clock.now() - next.at < NOTES_MS)) break;
-    binder.notes.shift();
-    await annotateClaim(binder.api, next.entry.claim, next.annotations).catch((error) => {
-      const { namespace, name } = next.entry.claim.metadata;
-      binder.log("warn", "Cannot annotate a claim: its hook will", { namespace, name, ...errorFields(error) });
+    const { entry, annotations } = next;
+    binder.notes.delete(entry.uid);
+    await annotateClaim(binder.api, entry.claim, annotations).catch((error) => {
+      const { namespace, name } = entry.claim.metadata;
+      binder.log("warn", "Cannot annotate a claim: the keeper will", { namespace, name, ...errorFields(error) });
     });
   }
   binder.isNoting = false;

@@ -61,10 +61,11 @@ export function timeOf(text: string | undefined): number {
   return Number.isNaN(time) ? 0 : time;
 }
 
-/** Tells when somebody last wrote to an object, but for its status; undefined where `managedFields` are not shown. */
+/** Tells when somebody who has a say in an object's spec last wrote to it; undefined where `managedFields` are not shown. */
 export function specChanged(metadata: ObjectMeta): string | undefined {
-  const fields = (metadata["managedFields"] ?? []) as { subresource?: string; time?: string }[];
-  return fields.filter(({ subresource }) => !subresource).map(({ time }) => time ?? "").sort().at(-1) || undefined;
+  const entries = (metadata["managedFields"] ?? []) as { subresource?: string; time?: string; fieldsV1?: object }[];
+  const ofSpec = entries.filter(({ subresource, fieldsV1 = {} }) => !subresource && "f:spec" in fieldsV1);
+  return ofSpec.map(({ time }) => time ?? "").sort().at(-1) || undefined;
 }
 
 /** Tells for how many seconds something has lasted; 0 if nobody knows. */

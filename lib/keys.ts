@@ -42,6 +42,8 @@ export const FOR_CLAIM_ANNOTATION = `${PREFIX}for-claim`;
 export const ASSIGNED_AT_ANNOTATION = `${PREFIX}assigned-at`;
 /** Annotation on a claim's Sandbox: the claim's `additionalPodMetadata` that it carries, as JSON. */
 export const CLAIM_METADATA_ANNOTATION = `${PREFIX}claim-pod-metadata`;
+/** Annotation on Sandboxes that have said nothing for seconds: when the keeper had their hook asked; RFC 3339 with milliseconds. */
+export const WOKEN_AT_ANNOTATION = `${PREFIX}woken-at`;
 /** Annotation on claims: name of the Sandbox that they were given. */
 export const SANDBOX_NAME_ANNOTATION = `${PREFIX}sandbox-name`;
 /** Annotation on claims: when a controller first saw them, RFC 3339 with milliseconds. */

@@ -21,7 +21,10 @@ export interface ParentRule {
   apiVersion: string;
   resource: string;
   labelSelector?: LabelSelector;
-  annotationSelector?: { matchAnnotations?: Record<string, string>; matchExpressions?: never[] };
+  annotationSelector?: {
+    matchAnnotations?: Record<string, string>;
+    matchExpressions?: NonNullable<LabelSelector["matchExpressions"]>;
+  };
   ignoreStatusChanges?: boolean;
 }
 

@@ -9,27 +9,24 @@ const QUIET_MS = 2000;
 const LONGEST_MS = 10_000;
 
 /**
- * Returns for how many more seconds the status may stay as the API server has preset it; undefined: write it now.
+ * Tells whether the status may stay as the API server has preset it; else it is to be written now.
  *
- * It may while it would say no more than that the Pod is on its way. Metacontroller adds `observedGeneration` to every
+ * It is written with the first event after that; where none comes, the keeper sees to one (keeper/silenceduty.ts). It may
+ * while it would say no more than that the Pod is on its way. Metacontroller adds `observedGeneration` to every
  * status, so that keeping quiet costs no write only where the CRD presets that field: elsewhere this is never so.
  */
-export function quietSeconds({ sandbox, pod }: View, status: SandboxStatus, now: Date): number | undefined {
+export function isQuiet({ sandbox, pod }: View, status: SandboxStatus, now: Date): boolean {
   const { creationTimestamp, generation } = sandbox.metadata;
   const { observedGeneration, ...rest } = sandbox.status ?? {};
   const isPreset = observedGeneration === generation && generation !== undefined && Object.keys(rest).length === 0;
-  if (!isPreset || !isOnItsWay(status)) return undefined;
-  const left = Math.min(
-    youthLeft(creationTimestamp, LONGEST_MS, now),
-    pod ? youthLeft(pod.metadata.creationTimestamp, QUIET_MS, now) : Infinity,
-  );
-  return left > 0 ? left / 1000 : undefined;
+  return isPreset && isOnItsWay(status) && isYoung(creationTimestamp, LONGEST_MS, now) &&
+    (!pod || isYoung(pod.metadata.creationTimestamp, QUIET_MS, now));
 }
 
-/** None where the clock is behind the API server's: that says nothing about youth. */
-function youthLeft(creationTimestamp = "", longestMs: number, now: Date): number {
+/** Tells whether something was made a moment ago: never where the clock is behind the API server's. */
+export function isYoung(creationTimestamp = "", longestMs: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(creationTimestamp);
-  return age >= 0 && age < longestMs ? longestMs - age : 0;
+  return age >= 0 && age < longestMs;
 }
 
 /** A Pod with an address can serve a claim that waits; everything but a Pod that is not Ready yet is news. */

@@ -3,11 +3,13 @@ import type { Sandbox, SandboxStatus } from "../../api/sandbox.ts";
 import type { Desired, Observed } from "../../lib/metacontroller.ts";
 import { desiredChildren, expiredChildren, untouchedChildren } from "./children.ts";
 import { type ExpiryPhase, expiryPhase, resyncAfter } from "./expiry.ts";
-import { quietSeconds } from "./firststatus.ts";
+import { isQuiet, isYoung } from "./firststatus.ts";
 import { computeStatus } from "./status.ts";
 import { type View, viewOf } from "./view.ts";
 
 const MISSING_POD_SECONDS = 5;
+/** From when a Sandbox that keeps quiet looks for its Pod; until then the keeper sees to one that has none. */
+const MISSED_MS = 2000;
 
 /** What an installation decides for all its Sandboxes. */
 export interface SandboxConfig {
@@ -28,10 +30,11 @@ export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: Sand
   }
   const expiry = expiryPhase(sandbox, now);
   const status = computeStatus(view, expiry, config.clusterDomain, now);
-  const quiet = quietSeconds(view, status, now);
-  const resyncAfterSeconds = soonest(resyncAfter(sandbox, now), lookForPod(view, expiry), quiet);
+  const quiet = isQuiet(view, status, now);
+  const isMade = quiet && isYoung(sandbox.metadata.creationTimestamp, MISSED_MS, now);
+  const resyncAfterSeconds = soonest(resyncAfter(sandbox, now), isMade ? undefined : lookForPod(view, expiry));
   return {
-    status: quiet === undefined ? status : {},
+    status: quiet ? {} : status,
     ...(expiry === "published" ? expiredChildren(view) : desiredChildren(view)),
     ...(resyncAfterSeconds === undefined ? {} : { resyncAfterSeconds }),
   };

@@ -71,7 +71,7 @@ test("a claim with variables gets a Sandbox of its own, and its hook says how th
   await begin([1], { template: OPEN });
   await world.claim("c", { spec: ENV });
   await world.clock.advance(0);
-  expect([world.shares(), writes()]).toEqual([{ c: ["c"] }, ["POST sandboxes"]]);
+  expect([world.shares(), writes()]).toEqual([{ c: ["c"] }, ["POST sandboxes", "PATCH sandboxclaims/c"]]);
   expect(world.sandboxes().find(({ metadata }) => metadata.name === "c")?.spec.podTemplate.spec.containers[0]?.env)
     .toEqual(ENV.env);
 });

@@ -162,3 +162,59 @@ test.for(["the binder is stopped", "the claim is gone"])("what failed is not tri
   await world.clock.advance(60_000);
   expect(told()).toBe(1);
 });
+
+const OBSERVED = "agents.x-k8s.io/controller-first-observed-at";
+const SANDBOX_NAME = "agents.x-k8s.io/sandbox-name";
+const notesOf = (index = 0) => world.claims()[index]?.metadata.annotations ?? {};
+
+test("a claim that is served is annotated once, with all there is to say", async () => {
+  await begin([1, 2]);
+  await world.claim("c");
+  await world.clock.advance(100);
+  expect(world.asked.filter((line) => line === "PATCH sandboxclaims/c")).toHaveLength(1);
+  expect(Object.keys(notesOf()).toSorted()).toEqual([
+    "agents.x-k8s.io/claim-first-ready-at",
+    OBSERVED,
+    SANDBOX_NAME,
+  ]);
+});
+
+test("one whose Sandbox is not Ready yet is annotated, so that its hook is asked", async () => {
+  await begin([]);
+  await world.claim("c", { spec: ENV });
+  await world.clock.advance(0);
+  expect(notesOf()).toMatchObject({ [OBSERVED]: expect.any(String), [SANDBOX_NAME]: "c" });
+});
+
+test.for([
+  { name: "asks for bad metadata", spec: { additionalPodMetadata: { labels: { plain: "1" } } } },
+  { name: "has expired", spec: { lifecycle: { shutdownTime: "2020-01-01T00:00:00Z" } } },
+  { name: "names a pool that does not exist", spec: { warmPoolRef: { name: "none" } } },
+])("one that cannot be served ($name) is annotated, once", async ({ spec }) => {
+  await begin([1]);
+  await world.claim("c", { spec });
+  await world.clock.advance(100);
+  expect(world.shares()).toEqual({ c: [] });
+  expect(Object.keys(notesOf())).toEqual([OBSERVED]);
+  await world.members([2]);
+  await world.clock.advance(60_000);
+  expect(world.asked.filter((line) => line === "PATCH sandboxclaims/c")).toHaveLength(1);
+});
+
+test("one that a binder has served and not annotated is annotated by the next", async () => {
+  await begin([1, 2], (request) => request.method === "PATCH" ? { status: 500, body: {} } : undefined);
+  await world.claim("c");
+  await world.clock.advance(100);
+  expect([world.shown(), notesOf()]).toEqual([{ c: "warm-1" }, {}]);
+  await world.binder();
+  await world.clock.advance(100);
+  expect(notesOf()).toMatchObject({ [OBSERVED]: expect.any(String), [SANDBOX_NAME]: "warm-1" });
+});
+
+test("one that has been taken note of is not annotated anew", async () => {
+  await begin([1]);
+  const noted = { annotations: { [OBSERVED]: "2026-01-01T00:00:00.000Z" } };
+  await world.claim("c", { metadata: noted, spec: { warmPoolRef: { name: "none" } } });
+  await world.clock.advance(1000);
+  expect(world.asked.filter((line) => line.startsWith("PATCH sandboxclaims"))).toEqual([]);
+});

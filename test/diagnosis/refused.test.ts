@@ -14,6 +14,9 @@ import {
   unresolved,
 } from "./facts.ts";
 
+/** A moment ago somebody wrote to the spec. */
+const WRITTEN = { time: ago(1), fieldsV1: { "f:spec": {} } };
+
 const cases: Case[] = [
   {
     name: "a quota, by the keeper's word",
@@ -41,9 +44,17 @@ const cases: Case[] = [
   },
   {
     name: "an Event of before the spec changed",
-    facts: sandboxFacts({ metadata: { managedFields: [{ time: ago(1) }] } }, { events: [syncError(QUOTA)] }),
+    facts: sandboxFacts({ metadata: { managedFields: [WRITTEN] } }, { events: [syncError(QUOTA)] }),
     want: ["Starting", "Sandbox/demo", false],
     says: "starting",
+  },
+  {
+    name: "an Event of before somebody annotated it",
+    facts: sandboxFacts({ metadata: { managedFields: [{ ...WRITTEN, fieldsV1: { "f:metadata": {} } }] } }, {
+      events: [syncError(QUOTA)],
+    }),
+    want: ["QuotaExceeded", "ResourceQuota/small", true],
+    says: "pods=4",
   },
   {
     name: "a bad spec in words of our own",

@@ -118,7 +118,10 @@ const cases: Case[] = [
   {
     name: "nobody has looked at its new spec",
     facts: sandboxFacts({
-      metadata: { generation: 2, managedFields: [{ time: ago(35) }, { time: ago(1), subresource: "status" }] },
+      metadata: {
+        generation: 2,
+        managedFields: [{ time: ago(35), fieldsV1: { "f:spec": {} } }, { time: ago(1), subresource: "status" }],
+      },
       status: { observedGeneration: 1 },
     }),
     want: ["ControllerSilent", "Sandbox/demo", false],

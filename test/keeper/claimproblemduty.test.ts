@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aTemplate } from "../templates.ts";
 import { asked, begin, end, keep, keeper, pass, server } from "./duty.ts";
-import { aClaim, aPool, CLAIM, POOL, TEMPLATE } from "./extensions.ts";
+import { aClaim, aPool, CLAIM, noted, POOL, TEMPLATE } from "./extensions.ts";
 import { refusal } from "../kube/fakeapi.ts";
 
 const NAMESPACE = "/api/v1/namespaces/team-a";
@@ -10,8 +10,13 @@ const NO_POLICY = { networkPolicyManagement: "Unmanaged" };
 const WORD = { generation: 1, reason: "WarmPoolNotFound", message: 'SandboxWarmPool "pool" not found' };
 /** Of noon, when the clock starts. */
 const CREATED = { creationTimestamp: "2026-11-21T12:00:00Z" };
-const putClaim = ({ metadata = {}, ...over }: { metadata?: object; spec?: object; status?: object } = {}) =>
-  server.put(CLAIM, { ...aClaim({ ...over, metadata: { ...CREATED, ...metadata } }) });
+interface Over {
+  metadata?: { annotations?: object | undefined; generation?: number };
+  spec?: object;
+  status?: object;
+}
+const putClaim = ({ metadata = {}, ...over }: Over = {}) =>
+  server.put(CLAIM, { ...aClaim({ ...over, metadata: { ...CREATED, ...metadata, ...noted(metadata.annotations) } }) });
 const putPool = (over: object = {}) => server.put(POOL, { ...aPool(over) });
 const putTemplate = ({ spec = {}, metadata = {} } = {}) =>
   server.put(TEMPLATE, { ...aTemplate({ spec: { ...NO_POLICY, ...spec }, metadata }) });

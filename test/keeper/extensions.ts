@@ -13,6 +13,13 @@ interface Over {
   status?: object;
 }
 
+/** Annotations of a claim that the binder has taken note of, and others. */
+export function noted(annotations: object = {}): { annotations: object } {
+  return {
+    annotations: { "agents.x-k8s.io/controller-first-observed-at": "2026-11-21T12:00:00.000Z", ...annotations },
+  };
+}
+
 /** Makes a claim named `job` on the pool `pool`. */
 export function aClaim({ metadata, spec, status }: Over = {}): SandboxClaim {
   return sandboxClaimSchema.parse({

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { nameHash } from "../../lib/names.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { asked, begin, end, keep, keeper, pass, server } from "./duty.ts";
-import { aClaim, aPool, CLAIM, POOL } from "./extensions.ts";
+import { aClaim, aPool, CLAIM, noted, POOL } from "./extensions.ts";
 import { refusal } from "../kube/fakeapi.ts";
 import { SANDBOX } from "./keeping.ts";
 
@@ -15,7 +15,7 @@ const BY_CLAIM = owned("SandboxClaim", "job", "uid-job");
 const put = (metadata: object) => server.put(SANDBOX, { ...aSandbox({ metadata }) });
 const putPool = (metadata: object = {}) => server.put(POOL, { ...aPool({ metadata }) });
 const putClaim = (metadata: object = {}, status?: object) =>
-  server.put(CLAIM, { ...aClaim({ metadata, ...(status ? { status } : {}) }) });
+  server.put(CLAIM, { ...aClaim({ metadata: { ...noted(), ...metadata }, ...(status ? { status } : {}) }) });
 const meta = () => server.get(SANDBOX)?.metadata ?? { name: "" };
 
 beforeEach(begin);

@@ -69,16 +69,16 @@ test("the keeper does its duties by the cluster's clock: expiry, and word of wha
 });
 
 test("history() shows every status that an object had, with its time", async () => {
-  await using cluster = await createTestCluster({ pods: { startMs: 3000, readyMs: 1000 } });
+  await using cluster = await createTestCluster({ pods: { startMs: 8000, readyMs: 1000 } });
   await cluster.apply(sandbox("box"));
   await cluster.clock.advance(10_000);
   const history = cluster.history("Sandbox", "box");
   const start = cluster.clock.now() - 10_000;
   expect(history.map(({ at, status }) => [at - start, conditionOf({ status }, "Ready")])).toEqual([
     [0, undefined],
-    [2000, "False DependenciesNotReady"],
-    [3000, "False DependenciesNotReady"],
-    [4000, "True DependenciesReady"],
+    [6000, "False DependenciesNotReady"],
+    [8000, "False DependenciesNotReady"],
+    [9000, "True DependenciesReady"],
   ]);
   expect(cluster.history("Sandbox", "none")).toEqual([]);
 });

@@ -20,8 +20,11 @@ interface Wake {
 
 type Call = Extract<Moment, { called: string }> & { index: number };
 
-/** Longest time from an event to the hook call that it leads to; there was one worker for each controller. */
-const PROMPT_MS = 1000;
+/**
+ * Longest time from an event to the hook call that it leads to: there was one worker for each controller, and the answer to
+ * the call before may have been held for a second (`--pool-interval-ms`).
+ */
+const PROMPT_MS = 2000;
 /** The same for a parent's first call: related objects are listed before. */
 const FIRST_MS = 5000;
 /** What came so shortly before a sync began may have come too late for it, and be the cause of the next. */

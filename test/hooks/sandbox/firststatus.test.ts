@@ -24,17 +24,18 @@ interface Case {
   status?: object | undefined;
   pods?: ReturnType<typeof aReadyPod>[];
   quiet: boolean;
-  /** Seconds. @default {1} */
+  /** Seconds. @default {undefined} */
   again?: number;
 }
 
 const cases: Case[] = [
-  { name: "no Pod yet", reason: "this very answer makes it", quiet: true, again: 5 },
+  { name: "no Pod yet", reason: "this very answer makes it", quiet: true },
   {
     name: "no Pod yet, and seen late",
     reason: "many were asked for at once",
     metadata: { creationTimestamp: "2026-11-21T11:59:51Z" },
     quiet: true,
+    again: 5,
   },
   {
     name: "a young Pod, which came late",
@@ -124,7 +125,7 @@ const cases: Case[] = [
 
 test.for(cases)(
   "the first status of a Sandbox: $name ($reason)",
-  ({ metadata, spec, pods = [], quiet, again = 1, ...given }) => {
+  ({ metadata, spec, pods = [], quiet, again, ...given }) => {
     const status = "status" in given ? given.status : PRESET;
     const sandbox = aSandbox({
       metadata: { ...YOUNG, ...metadata },
