@@ -6,9 +6,9 @@ let world: EngineWorld;
 beforeAll(async () => void (world = await makeEngineWorld()));
 afterAll(() => world?.stop());
 
-/** Takes all finalizers off a Thing. */
-const release = (name: string) =>
-  world.edit(world.api, "things", name, (object) => ({ ...object, metadata: { ...object.metadata, finalizers: [] } }));
+/** Takes all finalizers off a Thing, or a Part. */
+const release = (name: string, plural: "things" | "parts" = "things") =>
+  world.edit(world.api, plural, name, (object) => ({ ...object, metadata: { ...object.metadata, finalizers: [] } }));
 
 test("a parent that is being deleted, without a finalize hook: its children are left alone, its status is written", async () => {
   world.hook("/ending", ({ parent }) => {
@@ -33,7 +33,9 @@ test("a parent that is being deleted, without a finalize hook: its children are 
 });
 
 test("a parent that is deleted in the foreground is finalized, its children are left to the garbage collector", async () => {
-  world.hook("/foreground-sync", () => ({ status: {}, children: [world.aPart("foreground")] }));
+  // Held: once the last child is gone, the garbage collector takes its finalizer off the parent, which is like any other then.
+  const held = world.aPart("foreground", {}, { finalizers: ["example.com/held"] });
+  world.hook("/foreground-sync", () => ({ status: {}, children: [held] }));
   world.hook("/foreground", () => ({ status: { ends: true }, children: [world.aPart("foreground-late")] }));
   await world.composite("foreground", {
     generateSelector: true,
@@ -49,6 +51,7 @@ test("a parent that is deleted in the foreground is finalized, its children are 
   await world.quiet("/foreground");
   expect(world.calls("/foreground").every(({ finalizing }) => finalizing)).toBe(true);
   expect(await world.part("foreground-late")).toBeUndefined();
+  await release("foreground", "parts");
   await release("foreground");
 });
 
