@@ -9,7 +9,6 @@ import { metadataProblem } from "../claims/podmetadata.ts";
 import { needsColdStart, requestProblem } from "../claims/request.ts";
 import { isHandable } from "../hooks/sandboxwarmpool/applied.ts";
 import { blueprintHash, isStale } from "../hooks/sandboxwarmpool/blueprint.ts";
-import { placeOf } from "../hooks/sandboxwarmpool/sequence.ts";
 import { findCondition } from "../lib/conditions.ts";
 import type { Members } from "./members.ts";
 
@@ -66,7 +65,9 @@ export function choose(claim: SandboxClaim, offer: Offer, domains: readonly stri
   if (problem) return { kind: "refused" };
   if (!needsColdStart(claim)) {
     const isFit = fitsIn(pool, template);
-    const sandbox = members.best((member) => isCounted(member, pool) && isFit(member));
+    // One that the pool's status does not count yet might be gone again with its claim before the pool knows of it, and the
+    // next would have its name.
+    const sandbox = members.best(isFit, pool.status?.sequence ?? 0);
     if (sandbox) return { kind: "member", pool, sandbox };
     // Clocks differ: a claim from the far future would never lose its patience.
     const age = Math.abs(now - Date.parse(claim.metadata.creationTimestamp ?? ""));
@@ -76,18 +77,19 @@ export function choose(claim: SandboxClaim, offer: Offer, domains: readonly stri
   return template ? { kind: "cold", pool, template } : { kind: "refused" };
 }
 
-/**
- * Tells whether the pool's status counts on from a member's number. One that is not counted yet might be gone again with
- * its claim before the pool knows of it, and the next would have its name.
- */
-function isCounted(member: Sandbox, { status }: SandboxWarmPool): boolean {
-  return (placeOf(member)?.number ?? 0) <= (status?.sequence ?? 0);
-}
-
 /** Returns what tells whether a member can be given: under Recreate only if it is like the template. */
 function fitsIn(pool: SandboxWarmPool, template: SandboxTemplate | undefined): (sandbox: Sandbox) => boolean {
-  if (pool.spec.updateStrategy?.type !== "Recreate") return isHandable;
+  if (pool.spec.updateStrategy?.type !== "Recreate") return isHandableOnce;
   if (!template) return () => false;
   const hash = blueprintHash(template);
-  return (sandbox) => !isStale(sandbox, template, hash) && isHandable(sandbox);
+  return (sandbox) => !isStale(sandbox, template, hash) && isHandableOnce(sandbox);
+}
+
+/** What was found of Sandboxes as they were observed: the merge behind it costs more than all else here. */
+const handable = new WeakMap<Sandbox, boolean>();
+
+function isHandableOnce(sandbox: Sandbox): boolean {
+  const found = handable.get(sandbox) ?? isHandable(sandbox);
+  handable.set(sandbox, found);
+  return found;
 }

@@ -1,6 +1,7 @@
 /** The members of one pool that claims can have, found without a look at all of them. Decides nothing. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { type MemberState, memberState } from "../hooks/sandboxwarmpool/memberstate.ts";
+import { placeOf } from "../hooks/sandboxwarmpool/sequence.ts";
 
 /** Members by what a claim can do with them. */
 export interface Members {
@@ -13,8 +14,9 @@ export interface Members {
    * runs. Takes nothing out.
    *
    * @param isFit refuses members; each that is refused costs a call, the rest none
+   * @param upTo the highest number that a member may have
    */
-  best(isFit: (sandbox: Sandbox) => boolean): Sandbox | undefined;
+  best(isFit: (sandbox: Sandbox) => boolean, upTo?: number): Sandbox | undefined;
   /** How many there are in all, and of those Ready ones and such as have no address yet. */
   counts(): { all: number; ready: number; coming: number };
 }
@@ -24,6 +26,8 @@ interface Entry {
   state: MemberState;
   /** Sorts by age. */
   rank: string;
+  /** Its number in the pool; 0 if it has none. */
+  number: number;
   group: Entry[] | undefined;
 }
 
@@ -60,16 +64,17 @@ export function createMembers(): Members {
       remove(uid);
       const state = memberState(sandbox);
       const group = groupOf({ state, sandbox });
-      const entry = { sandbox, state, rank: `${creationTimestamp} ${name}`, group };
+      const number = placeOf(sandbox)?.number ?? 0;
+      const entry = { sandbox, state, rank: `${creationTimestamp} ${name}`, number, group };
       entries.set(uid, entry);
       if (state === "coming") coming++;
       group?.splice(placeIn(group, entry.rank), 0, entry);
     },
     remove,
-    best(isFit) {
+    best(isFit, upTo = Infinity) {
       const fullestFirst = [...ready.values()].sort((a, b) => b.length - a.length);
       for (const group of [...fullestFirst, starting]) {
-        const found = group.find(({ sandbox }) => isFit(sandbox));
+        const found = group.find(({ sandbox, number }) => number <= upTo && isFit(sandbox));
         if (found) return found.sandbox;
       }
       return undefined;
