@@ -90,7 +90,8 @@ ${Object.entries(LAYOUTS).map(([name, { about }]) => `                       ${n
   --process NAME=PID   a process of this machine to account for; may be given often
   --hooks URL          where a hook's /metrics is; may be given often
   --out DIR            folder for report.json, report.md and the plots (default .hookbox/bench)
-  --profile            takes CPU profiles into the folder: pprof of kube-apiserver and Metacontroller, and Node's
+  --profile            takes CPU profiles into the folder: of kube-apiserver, Metacontroller, and hooks and keeper on Node
+                       (--layout node)
   --count N, --rate R, --namespaces N, --pools N, --replicas N, --standing N
                        change the shapes: R is per second, --replicas of each pool
   --help               this text

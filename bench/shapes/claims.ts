@@ -8,11 +8,14 @@ import type { Arena, Outcome } from "./arena.ts";
 import { boundFaults, createSharingCheck, leftoverFaults, unreadyFaults } from "./checks.ts";
 import { fillPools, PATIENCE, poolOf, untilFull } from "./ground.ts";
 import type { Shape } from "./shape.ts";
+import { warmUp } from "./warmup.ts";
 
 /** Runs a shape of claims. @throws if the pools do not fill */
 export async function runClaims(arena: Arena, shape: Shape): Promise<Outcome> {
   const { api, signal, say } = arena;
   const pools = await fillPools(arena, shape);
+  await warmUp(arena, shape);
+  if (!await untilFull(arena, pools, shape)) throw new Error("Cannot begin: the pools do not fill again");
   const shared = createSharingCheck();
   const claims = await followReady(api, "sandboxclaims", signal, shared.look);
 

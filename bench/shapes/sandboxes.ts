@@ -7,11 +7,13 @@ import type { Arena, Outcome } from "./arena.ts";
 import { leftoverFaults, unreadyFaults } from "./checks.ts";
 import { namespaceOf, PATIENCE, prepareGround } from "./ground.ts";
 import type { Shape } from "./shape.ts";
+import { warmUp } from "./warmup.ts";
 
 /** Runs a shape of Sandboxes. */
 export async function runSandboxes(arena: Arena, shape: Shape): Promise<Outcome> {
   const { api, signal, say } = arena;
   await prepareGround(arena, shape);
+  await warmUp(arena, shape);
   const sandboxes = await followReady(api, "sandboxes", signal);
   const before = sandboxes.readyAt.size;
   say(`${shape.count} Sandboxes …`);

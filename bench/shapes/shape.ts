@@ -26,6 +26,8 @@ export interface Shape {
   standsApart?: boolean;
   /** Mean time for which a claim is kept before it is deleted, seconds, exponential; absent: to the end. */
   dwellSeconds?: number;
+  /** Objects that are asked for, and deleted again, before anything is measured; absent: none. */
+  warmUp?: number;
   /** Most requests of hookbox for each object, where the API server tells who asked; more is a violation. */
   budget?: { writes: number; reads: number };
   /** Whether the report has memory over time. */

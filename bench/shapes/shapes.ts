@@ -4,7 +4,9 @@ import type { Shape, Sweep } from "./shape.ts";
 const BURST = { kind: "burst", clients: 16 } as const;
 const rate = (perSecond: number) => ({ kind: "rate", perSecond }) as const;
 const ONE = { namespaces: 1, pools: 1, replicas: 0, standing: 0 };
-const CLAIMS = { ...ONE, asks: "claims", count: 300, replicas: 300, arrivals: rate(20) } as const;
+/** A process that has just been started compiles its code for the first hundred objects; none of them stays that young. */
+const WARM_UP = 100;
+const CLAIMS = { ...ONE, asks: "claims", count: 300, replicas: 300, arrivals: rate(20), warmUp: WARM_UP } as const;
 /** On a real node: containers of this machine. */
 const SDK = { ...ONE, asks: "sdk", count: 20, replicas: 20 } as const;
 const COMMANDS = { ...ONE, asks: "commands", count: 20, replicas: 20 } as const;
@@ -19,6 +21,7 @@ export const SHAPES: readonly Shape[] = [
     asks: "sandboxes",
     count: 500,
     arrivals: BURST,
+    warmUp: WARM_UP,
   },
   {
     ...ONE,
@@ -27,6 +30,7 @@ export const SHAPES: readonly Shape[] = [
     asks: "sandboxes",
     count: 300,
     arrivals: rate(30),
+    warmUp: WARM_UP,
   },
   { ...CLAIMS, name: "claims-burst", about: "300 claims at once on a pool of 300", arrivals: BURST },
   {

@@ -33,7 +33,7 @@ test.for([
   { args: ["burst"], message: 'Cannot run shape "burst": there are ' },
   { args: ["fill", "--count", "x"], message: 'Cannot use --count "x": it is not a number of at least 0' },
   { args: ["fill", "--process", "a"], message: 'Cannot account for process "a": write it as NAME=PID' },
-  { args: ["fill", "--layout", "bun"], message: 'Cannot use layout "bun": there are node, deno, together, ' },
+  { args: ["fill", "--layout", "bun"], message: 'Cannot use layout "bun": there are deno, node, defaults, ' },
   { args: ["fill", "--peer", "p"], message: "Cannot use --peer without --peer-crds: name the folder of its CRDs" },
   { args: ["fill", "--peer-crds", "d"], message: "Cannot use --peer-crds without --peer: name the peer's controller" },
   { args: ["fill", "--peer", "p", "--peer-crds", "d", "--kubeconfig", "f"], message: "Cannot run the peer of --peer" },
