@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { createTestCluster, type PodFault } from "../../testing/mod.ts";
 import { claim, conditionOf, pool, sandbox } from "./objects.ts";
 
-const SECONDS = 5000;
+/** A Sandbox whose Pod is merely late says so after six seconds. */
+const SECONDS = 7000;
 
 test.for<{ fault: PodFault; restartPolicy?: string; phase: string; shows: Record<string, string> }>([
   {
