@@ -3,26 +3,27 @@ import { expect, test } from "vitest";
 import { NOT_SERVED } from "../../claims/unserved.ts";
 import type { Facts, LeaseFact } from "../../diagnosis/facts.ts";
 import { why } from "../../diagnosis/why.ts";
-import { aClaim, aPool, type Over } from "../pools.ts";
-import { aTemplate } from "../templates.ts";
-import { aCondition, ago, aPod, aWaitingSandbox, type Case, expectCause, KEY, NOW, waiting } from "./facts.ts";
+import type { Over } from "../pools.ts";
+import {
+  aCondition,
+  ago,
+  aPod,
+  aWaitingSandbox,
+  type Case,
+  claimFacts,
+  expectCause,
+  KEY,
+  NOW,
+  waiting,
+} from "./facts.ts";
 
-const SUBJECT = { kind: "SandboxClaim", namespace: "team-a", name: "job" } as const;
 const says = (reason: string, message = reason) => ({ conditions: [aCondition("Ready", "False", reason, message)] });
 const aged = (seconds: number, status = says("SandboxMissing")) => ({
   metadata: { creationTimestamp: ago(seconds) },
   status,
 });
-const of = (claim: Over, binder: LeaseFact | null | undefined, more: Partial<Facts> = {}): Facts => ({
-  subject: SUBJECT,
-  claim: aClaim("job", claim),
-  pool: aPool({ status: { observedGeneration: 1, conditions: [aCondition("Progressing", "True", "Filling")] } }),
-  template: aTemplate(),
-  sandbox: null,
-  pod: null,
-  ...binder === undefined ? {} : { binder },
-  ...more,
-});
+const of = (claim: Over, binder: LeaseFact | null | undefined, more: Partial<Facts> = {}): Facts =>
+  claimFacts(claim, { ...binder === undefined ? {} : { binder }, ...more });
 /** A Lease, renewed so many seconds ago. */
 const aLease = (seconds: number, holderIdentity = "b1", leaseDurationSeconds = 5): LeaseFact => ({
   metadata: { namespace: "hookbox-system", name: "hookbox-binder" },

@@ -1,21 +1,23 @@
 /** Why a claim is as it is: what it refers to, what it asks for, and its Sandbox. @module */
 import { expect, test } from "vitest";
-import type { Facts } from "../../diagnosis/facts.ts";
 import { why } from "../../diagnosis/why.ts";
-import { aClaim, aPool, type Over } from "../pools.ts";
+import { aClaim, aPool } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
-import { aCondition, ago, anEvent, aPod, aWaitingSandbox, type Case, expectCause, KEY, NOW, waiting } from "./facts.ts";
+import {
+  aCondition,
+  ago,
+  anEvent,
+  aPod,
+  aWaitingSandbox,
+  type Case,
+  claimFacts,
+  expectCause,
+  JOB,
+  KEY,
+  NOW,
+  waiting,
+} from "./facts.ts";
 
-const SUBJECT = { kind: "SandboxClaim", namespace: "team-a", name: "job" } as const;
-const of = (claim: Over, more: Partial<Facts> = {}): Facts => ({
-  subject: SUBJECT,
-  claim: aClaim("job", claim),
-  pool: aPool({ status: { observedGeneration: 1, conditions: [aCondition("Progressing", "True", "Filling")] } }),
-  template: aTemplate(),
-  sandbox: null,
-  pod: null,
-  ...more,
-});
 const says = (reason: string, message = reason) => ({ conditions: [aCondition("Ready", "False", reason, message)] });
 const BOUND = { sandbox: { name: "demo" }, ...says("DependenciesNotReady") };
 const old = { metadata: { creationTimestamp: ago(60) } };
@@ -30,32 +32,32 @@ const badImage = aPod({ containerStatuses: [waiting("InvalidImageName")] });
 const cases: Case[] = [
   {
     name: "nothing",
-    facts: of({}, { claim: null }),
+    facts: claimFacts({}, { claim: null }),
     want: ["NotFound", "SandboxClaim/job", true],
     says: "does not exist",
   },
   {
     name: "no pool",
-    facts: of({}, { pool: null }),
+    facts: claimFacts({}, { pool: null }),
     want: ["WarmPoolNotFound", "SandboxWarmPool/warm", true],
     says: '"warm"',
   },
   {
     name: "no pool, by the condition alone",
-    facts: { subject: SUBJECT, claim: aClaim("job", { status: says("WarmPoolNotFound") }) },
+    facts: { subject: JOB, claim: aClaim("job", { status: says("WarmPoolNotFound") }) },
     want: ["WarmPoolNotFound", "SandboxWarmPool/warm", true],
     says: '"warm"',
   },
   {
     name: "no template",
-    facts: of({}, { template: null }),
+    facts: claimFacts({}, { template: null }),
     want: ["TemplateNotFound", "SandboxTemplate/python", true],
     says: '"python"',
   },
   {
     name: "no template, by the condition alone",
     facts: {
-      subject: SUBJECT,
+      subject: JOB,
       claim: aClaim("job", { status: says("TemplateNotFound", 'SandboxTemplate "py" not found') }),
     },
     want: ["TemplateNotFound", "SandboxTemplate/py", true],
@@ -63,31 +65,31 @@ const cases: Case[] = [
   },
   {
     name: "bad metadata",
-    facts: of({ status: says("InvalidMetadata", "invalid additionalPodMetadata: x") }),
+    facts: claimFacts({ status: says("InvalidMetadata", "invalid additionalPodMetadata: x") }),
     want: ["InvalidMetadata", "SandboxClaim/job", true],
     says: "invalid additionalPodMetadata",
   },
   {
     name: "variables, before anybody has said so",
-    facts: of({ spec: { env: [{ name: "A", value: "1" }] } }),
+    facts: claimFacts({ spec: { env: [{ name: "A", value: "1" }] } }),
     want: ["EnvVarsInjectionRejected", "SandboxClaim/job", true],
     says: "not allowed by the template policy",
   },
   {
     name: "volumes, by the keeper's word",
-    facts: of(word("VolumeClaimTemplatesError", "volumes are not allowed"), { template: aTemplate() }),
+    facts: claimFacts(word("VolumeClaimTemplatesError", "volumes are not allowed"), { template: aTemplate() }),
     want: ["VolumeClaimTemplatesError", "SandboxClaim/job", true],
     says: "volumes are not allowed",
   },
   {
     name: "a container that the template lacks",
-    facts: of({ status: says("ReconcilerError", 'Error seen: target container "x" not found') }),
+    facts: claimFacts({ status: says("ReconcilerError", 'Error seen: target container "x" not found') }),
     want: ["ClaimRejected", "SandboxClaim/job", true],
     says: 'target container "x"',
   },
   {
     name: "its time is up",
-    facts: of({ spec: { lifecycle: { shutdownTime: ago(5), shutdownPolicy: "Retain" } }, status: BOUND }, {
+    facts: claimFacts({ spec: { lifecycle: { shutdownTime: ago(5), shutdownPolicy: "Retain" } }, status: BOUND }, {
       sandbox: forClaim,
     }),
     want: ["Expired", "SandboxClaim/job", true],
@@ -95,37 +97,37 @@ const cases: Case[] = [
   },
   {
     name: "it is being deleted",
-    facts: of({ metadata: { deletionTimestamp: ago(5) } }),
+    facts: claimFacts({ metadata: { deletionTimestamp: ago(5) } }),
     want: ["BeingDeleted", "SandboxClaim/job", false],
     says: "being deleted",
   },
   {
     name: "its Sandbox is gone",
-    facts: of({ status: BOUND }),
+    facts: claimFacts({ status: BOUND }),
     want: ["SandboxLost", "Sandbox/demo", false],
     says: '"demo"',
   },
   {
     name: "its Sandbox's Pod",
-    facts: of({ status: BOUND }, { sandbox: aWaitingSandbox(), pod: badImage }),
+    facts: claimFacts({ status: BOUND }, { sandbox: aWaitingSandbox(), pod: badImage }),
     want: ["InvalidImageName", "Pod/demo", true],
     says: "no image name",
   },
   {
     name: "the Pod of the Sandbox that is made for it",
-    facts: of({}, { sandbox: forClaim, pod: badImage }),
+    facts: claimFacts({}, { sandbox: forClaim, pod: badImage }),
     want: ["InvalidImageName", "Pod/demo", true],
     says: "no image name",
   },
   {
     name: "a Sandbox of its name that is somebody's",
-    facts: of(old, { sandbox: aWaitingSandbox({ metadata: { name: "job" } }) }),
+    facts: claimFacts(old, { sandbox: aWaitingSandbox({ metadata: { name: "job" } }) }),
     want: ["SandboxNameTaken", "Sandbox/job", true],
     says: "somebody else's",
   },
   {
     name: "a pool that may make no Sandboxes",
-    facts: of(old, {
+    facts: claimFacts(old, {
       events: [
         anEvent(
           "SyncError",
@@ -140,7 +142,7 @@ const cases: Case[] = [
   },
   {
     name: "a hook that does not answer",
-    facts: of(old, {
+    facts: claimFacts(old, {
       events: [anEvent("SyncError", "Sync error: http error: connection refused", "SandboxWarmPool", "warm")],
     }),
     want: ["HookFailing", "SandboxWarmPool/warm", false],
@@ -148,7 +150,7 @@ const cases: Case[] = [
   },
   {
     name: "a hook that failed once",
-    facts: of({ status: says("SandboxMissing") }, {
+    facts: claimFacts({ status: says("SandboxMissing") }, {
       events: [{ ...anEvent("SyncError", "http error: connection refused", "SandboxWarmPool", "warm"), first: ago(6) }],
     }),
     want: ["Starting", "SandboxClaim/job", false],
@@ -156,7 +158,7 @@ const cases: Case[] = [
   },
   {
     name: "its Sandbox is Ready, and it does not say so yet",
-    facts: of({ status: BOUND }, {
+    facts: claimFacts({ status: BOUND }, {
       sandbox: aWaitingSandbox({ status: { conditions: [aCondition("Ready", "True", "DependenciesReady")] } }),
     }),
     want: ["Starting", "SandboxClaim/job", false],
@@ -164,19 +166,19 @@ const cases: Case[] = [
   },
   {
     name: "nobody has looked at it",
-    facts: of(old, { pool: aPool({ status: { readyReplicas: 0, observedGeneration: 1, conditions: [] } }) }),
+    facts: claimFacts(old, { pool: aPool({ status: { readyReplicas: 0, observedGeneration: 1, conditions: [] } }) }),
     want: ["ControllerSilent", "SandboxClaim/job", false],
     says: "yet",
   },
   {
     name: "it is young",
-    facts: of({ status: says("SandboxMissing") }),
+    facts: claimFacts({ status: says("SandboxMissing") }),
     want: ["Starting", "SandboxClaim/job", false],
     says: "waits for a Sandbox",
   },
   {
     name: "it waits for long",
-    facts: of({ ...old, status: says("SandboxMissing") }),
+    facts: claimFacts({ ...old, status: says("SandboxMissing") }),
     want: ["NotReady", "SandboxClaim/job", false],
     says: "nothing that could be read says why",
   },
@@ -186,16 +188,16 @@ test.for(cases)("$name: $want.0", expectCause);
 
 test("a claim that is Ready is well, whatever has become of its pool", () => {
   const ready = { sandbox: { name: "demo" }, conditions: [aCondition("Ready", "True", "DependenciesReady")] };
-  expect(why(of({ status: ready }, { pool: null }), NOW)).toMatchObject({
+  expect(why(claimFacts({ status: ready }, { pool: null }), NOW)).toMatchObject({
     code: "Ready",
     isOk: true,
-    object: SUBJECT,
-    chain: [SUBJECT],
+    object: JOB,
+    chain: [JOB],
   });
 });
 
 test("the chain leads through the pool to the Pod, and the remedy to the template", () => {
-  const { chain, remedy } = why(of({}, { sandbox: forClaim, pod: badImage }), NOW);
+  const { chain, remedy } = why(claimFacts({}, { sandbox: forClaim, pod: badImage }), NOW);
   expect(chain.map(({ kind, name }) => `${kind}/${name}`)).toEqual([
     "SandboxClaim/job",
     "SandboxWarmPool/warm",

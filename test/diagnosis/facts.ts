@@ -5,7 +5,9 @@ import type { Facts, Subject } from "../../diagnosis/facts.ts";
 import type { ContainerFact, PodFact, PodSpecFact } from "../../diagnosis/podfact.ts";
 import { why } from "../../diagnosis/why.ts";
 import type { Condition } from "../../lib/conditions.ts";
+import { aClaim, aPool, type Over } from "../pools.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
+import { aTemplate } from "../templates.ts";
 
 export { NOW };
 
@@ -16,6 +18,22 @@ export function ago(seconds: number): string {
 
 export function aCondition(type: string, status: Condition["status"], reason: string, message = reason): Condition {
   return { type, status, reason, message, lastTransitionTime: ago(30) };
+}
+
+/** The claim `job` as a subject. */
+export const JOB = { kind: "SandboxClaim", namespace: "team-a", name: "job" } as const;
+
+/** The facts of the claim `job` that has no Sandbox: its pool is filling. */
+export function claimFacts(claim: Over, more: Partial<Facts> = {}): Facts {
+  return {
+    subject: JOB,
+    claim: aClaim("job", claim),
+    pool: aPool({ status: { observedGeneration: 1, conditions: [aCondition("Progressing", "True", "Filling")] } }),
+    template: aTemplate(),
+    sandbox: null,
+    pod: null,
+    ...more,
+  };
 }
 
 /** The Sandbox `demo` that is the subject, and says that it waits for its Pod. */
