@@ -7,11 +7,16 @@ import { leftoverFaults } from "./checks.ts";
 import { namespaceOf, PATIENCE, poolOf } from "./ground.ts";
 import type { Shape } from "./shape.ts";
 
-/** Asks for `shape.warmUp` objects of the kind of the shape and deletes them again. @throws if they do not come, or stay */
-export async function warmUp(arena: Arena, shape: Shape): Promise<void> {
+/**
+ * Asks for `shape.warmUp` objects of the kind of the shape and deletes them again.
+ *
+ * @returns whether the shape wants that; its pools may still have to fill
+ * @throws if they do not become Ready, or do not go
+ */
+export async function warmUp(arena: Arena, shape: Shape): Promise<boolean> {
   const { api, signal, say } = arena;
   const { asks, warmUp: count = 0 } = shape;
-  if (count === 0) return;
+  if (count === 0) return false;
   const resource = asks === "sandboxes" ? "sandboxes" : "sandboxclaims";
   say(`${count} to warm up …`);
   const watching = new AbortController();
@@ -25,8 +30,9 @@ export async function warmUp(arena: Arena, shape: Shape): Promise<void> {
   const isWarm = (key: string) => key.includes("/warm-up-");
   const areReady = await made.until(() => [...made.readyAt.keys()].filter(isWarm).length >= count, PATIENCE);
   watching.abort();
-  if (!areReady) throw new Error("Cannot begin: what is to warm up does not become Ready");
+  if (!areReady) throw new Error(`Cannot begin: not all of the first ${count} ${resource} become Ready`);
   await removeAll(api, Array.from({ length: count }, (_, index) => ({ ...pathOf(index), name: name(index) })));
   const [fault] = await leftoverFaults(arena, shape);
   if (fault) throw new Error(`Cannot begin: ${fault}`);
+  return true;
 }
