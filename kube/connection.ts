@@ -119,24 +119,15 @@ function createAgents(): (url: string, pass: Pass) => HTTPAgent {
 }
 
 async function answerOf(response: IncomingMessage): Promise<Answer> {
-  const text = await textOf(response);
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString();
   const status = response.statusCode ?? 0;
   try {
     return { status, body: JSON.parse(text) };
   } catch {
     return { status, body: status === 200 ? text : { message: text.trim().slice(0, 500) } };
   }
-}
-
-/** Reads an answer to its end. By its events: an iterator costs more than all the rest of a small answer. */
-function textOf(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  return new Promise((fulfil, reject) => {
-    response.on("data", (chunk: Buffer) => chunks.push(chunk))
-      .once("end", () => fulfil(Buffer.concat(chunks).toString()))
-      .once("error", reject)
-      .once("close", () => reject(new Error("the answer broke off")));
-  });
 }
 
 interface Silence {
