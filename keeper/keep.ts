@@ -15,12 +15,11 @@ import { giveBackDuty, withPools } from "./givebackduty.ts";
 import type { Pace } from "./look.ts";
 import { mergeTrapDuty } from "./mergetrapduty.ts";
 import { policyDuty, type PolicyNaming } from "./policyduty.ts";
-import { observeDuty } from "./observeduty.ts";
 import { createQueue } from "./queue.ts";
 import { createReferences } from "./references.ts";
 import type { Report } from "./report.ts";
 import { sharedPortsDuty } from "./sharedportsduty.ts";
-import { silenceDuty } from "./silenceduty.ts";
+import { claimWakeDuty, sandboxWakeDuty } from "./wakeduty.ts";
 import { followAll, type Sinks } from "./watches.ts";
 
 export interface KeepOptions {
@@ -59,14 +58,14 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       queue(childrenDuty({ api, ...options, report })),
       queue(sharedPortsDuty(api, report)),
       queue(mergeTrapDuty(api, report)),
-      queue(silenceDuty(api)),
+      queue(sandboxWakeDuty(api)),
       withPools(queue(giveBackDuty({ api, report, references })), references),
       ...observers.sandboxes ?? [],
     ],
     sandboxclaims: [
       withReferences(queue(claimProblemDuty({ api, report: claimReport, references, domains, clock })), references),
       queue(expiryDuty(api, claimReport, CLAIM_EXPIRY)),
-      queue(observeDuty(api)),
+      queue(claimWakeDuty(api)),
       ...observers.sandboxclaims ?? [],
     ],
     sandboxwarmpools: [

@@ -8,8 +8,8 @@ import { computeStatus } from "./status.ts";
 import { type View, viewOf } from "./view.ts";
 
 const MISSING_POD_SECONDS = 5;
-/** From when a Sandbox that keeps quiet looks for its Pod; until then the keeper sees to one that has none. */
-const MISSED_MS = 2000;
+/** Until then a Sandbox that keeps quiet counts on the Pod that its first answer makes, or else on the keeper to wake it. */
+const POD_EXPECTED_MS = 2000;
 
 /** What an installation decides for all its Sandboxes. */
 export interface SandboxConfig {
@@ -31,8 +31,8 @@ export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: Sand
   const expiry = expiryPhase(sandbox, now);
   const status = computeStatus(view, expiry, config.clusterDomain, now);
   const quiet = isQuiet(view, status, now);
-  const isMade = quiet && isYoung(sandbox.metadata.creationTimestamp, MISSED_MS, now);
-  const resyncAfterSeconds = soonest(resyncAfter(sandbox, now), isMade ? undefined : lookForPod(view, expiry));
+  const isExpected = quiet && isYoung(sandbox.metadata.creationTimestamp, POD_EXPECTED_MS, now);
+  const resyncAfterSeconds = soonest(resyncAfter(sandbox, now), isExpected ? undefined : lookForPod(view, expiry));
   return {
     status: quiet ? {} : status,
     ...(expiry === "published" ? expiredChildren(view) : desiredChildren(view)),

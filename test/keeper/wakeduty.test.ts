@@ -1,30 +1,66 @@
-/** Sandboxes that say nothing: the keeper has their hook asked, in time and not too often. */
+/** What nothing else has a hook asked for, the keeper does: claims that nobody takes note of, Sandboxes that say nothing. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { refusal } from "../kube/fakeapi.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { asked, begin, end, keep, pass, server } from "./duty.ts";
+import { aClaim, aCondition, CLAIM, noted } from "./extensions.ts";
 import { SANDBOX } from "./keeping.ts";
 
+const OBSERVED = "agents.x-k8s.io/controller-first-observed-at";
+const PATCH = "PATCH sandboxes/demo";
 /** Noon is when the clock starts. */
 const CREATED = { creationTimestamp: "2026-11-21T12:00:00Z" };
+const READY = { conditions: [aCondition("Ready", "True", "DependenciesReady")] };
+const putClaim = (metadata: object = {}) =>
+  server.put(CLAIM, {
+    ...aClaim({ metadata: { ...CREATED, ...metadata }, status: { sandbox: { name: "s" } } }),
+  });
+const observed = () => server.get(CLAIM)?.metadata.annotations?.[OBSERVED];
 const put = ({ metadata = {}, status = { observedGeneration: 1 } }: { metadata?: object; status?: object } = {}) =>
   server.put(SANDBOX, { ...aSandbox({ metadata: { ...CREATED, ...metadata }, status }) });
 const woken = () => server.get(SANDBOX)?.metadata.annotations?.["agents.x-k8s.io/woken-at"];
-const PATCH = "PATCH sandboxes/demo";
-const READY = {
-  conditions: [
-    {
-      type: "Ready",
-      status: "True",
-      reason: "DependenciesReady",
-      message: "",
-      lastTransitionTime: CREATED.creationTimestamp,
-    },
-  ],
-};
 
 beforeEach(begin);
 afterEach(end);
+
+describe("a claim that nobody has taken note of", () => {
+  test("is annotated ten seconds after its creation, with when it was first seen", async () => {
+    await keep(0.5);
+    putClaim();
+    await pass(9);
+    expect(asked()).toEqual([]);
+    await pass(2);
+    expect(observed()).toBe("2026-11-21T12:00:00.500Z");
+    await pass(60);
+    expect(asked()).toEqual(["PATCH sandboxclaims/job"]);
+  });
+
+  test("is annotated at once by a keeper that starts later", async () => {
+    putClaim({ creationTimestamp: "2026-11-21T11:00:00Z" });
+    await keep(0.1);
+    expect(observed()).toBe("2026-11-21T12:00:00.000Z");
+  });
+
+  test("is looked at again where it has changed meanwhile", async () => {
+    server.intercept = ({ method }) => method === "PATCH" ? refusal(409, "changed") : undefined;
+    putClaim();
+    await keep(60);
+    expect(asked()).toEqual(["PATCH sandboxclaims/job"]);
+    server.intercept = () => undefined;
+    putClaim({ labels: { a: "b" } });
+    await pass(0.1);
+    expect(observed()).toBe("2026-11-21T12:00:00.000Z");
+  });
+
+  test.for([
+    { name: "that somebody has taken note of", metadata: noted() },
+    { name: "that is being deleted", metadata: { deletionTimestamp: "2026-11-21T12:00:00Z" } },
+  ])("one $name is left alone", async ({ metadata }) => {
+    putClaim(metadata);
+    await keep(60);
+    expect(asked()).toEqual([]);
+  });
+});
 
 describe("a Sandbox without conditions", () => {
   test("is woken six seconds after its creation, and once more at twelve", async () => {
@@ -66,7 +102,7 @@ describe("a Sandbox without conditions", () => {
   });
 });
 
-test("one that speaks in time costs no request", async () => {
+test("a Sandbox that speaks in time costs no request", async () => {
   await keep(0.5);
   put();
   await pass(2);

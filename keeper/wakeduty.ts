@@ -1,0 +1,79 @@
+/** The duty of having a hook asked that nothing else has asked in time: an annotation wakes its controller. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { LATE_MS } from "../claims/unserved.ts";
+import type { Api, ObjectPath } from "../kube/api.ts";
+import { patchOf, sendPatch } from "../kube/patch.ts";
+import { FIRST_OBSERVED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../lib/keys.ts";
+import type { ObjectMeta } from "../lib/objects.ts";
+import type { Duty } from "./duty.ts";
+
+/**
+ * When a Sandbox that says nothing is woken, in milliseconds from its creation, and when once more: most have come up by the
+ * first, and of many that were asked for at once none should cost a write more while all are busy.
+ */
+const WAKE_MS = [6000, 12_000] as const;
+
+/** Makes the duty for claims: one that nobody has annotated for ten seconds gets the time at which this process first saw it. */
+export function claimWakeDuty(api: Api): Duty<SandboxClaim> {
+  return wakeDuty(api, {
+    ...{ kind: "SandboxClaim", resource: "sandboxclaims", annotation: FIRST_OBSERVED_ANNOTATION },
+    dueAt({ metadata: { annotations, creationTimestamp = "" } }, seenAt) {
+      const isNoted = annotations?.[FIRST_OBSERVED_ANNOTATION] !== undefined;
+      return isNoted ? undefined : (Date.parse(creationTimestamp) || seenAt) + LATE_MS;
+    },
+    time: (seenAt) => seenAt,
+  });
+}
+
+/** Makes the duty for Sandboxes: one without conditions gets the time, twice at most. One that speaks in time costs no request. */
+export function sandboxWakeDuty(api: Api): Duty<Sandbox> {
+  return wakeDuty(api, {
+    ...{ kind: "Sandbox", resource: "sandboxes", annotation: WOKEN_AT_ANNOTATION },
+    dueAt({ metadata: { annotations, creationTimestamp = "" }, status }) {
+      const born = Date.parse(creationTimestamp);
+      if ((status?.conditions ?? []).length > 0 || Number.isNaN(born)) return undefined;
+      const woken = Date.parse(annotations?.[WOKEN_AT_ANNOTATION] ?? "");
+      const next = WAKE_MS.find((ms) => !(woken >= born + ms));
+      return next === undefined ? undefined : born + next;
+    },
+    time: (_, now) => now,
+  });
+}
+
+/** A kind whose controllers are woken. Times are in milliseconds since the epoch. */
+interface Waking<T> {
+  kind: string;
+  resource: ObjectPath["resource"];
+  /** Holds a time, RFC 3339 with milliseconds. */
+  annotation: string;
+  /** When an object is to be annotated that this process first saw at `seenAt`; undefined: never. Not asked of one that is being deleted. */
+  dueAt(object: T, seenAt: number): number | undefined;
+  /** What the annotation says. */
+  time(seenAt: number, now: number): number;
+}
+
+function wakeDuty<T extends { metadata: ObjectMeta }>(api: Api, waking: Waking<T>): Duty<T> {
+  const { kind, resource, annotation } = waking;
+  /** When it was first seen, and the version that was annotated. */
+  const memory = new Map<string, { seenAt: number; done?: string | undefined }>();
+  return {
+    name: `waking of ${kind}`,
+    memory,
+    dueAt(object, now) {
+      const { uid = "", deletionTimestamp, resourceVersion } = object.metadata;
+      const known = memory.get(uid) ?? { seenAt: now };
+      const due = deletionTimestamp === undefined ? waking.dueAt(object, known.seenAt) : undefined;
+      if (due === undefined) memory.delete(uid);
+      else memory.set(uid, known);
+      return known.done !== undefined && known.done === resourceVersion ? undefined : due;
+    },
+    async act({ metadata }, now) {
+      const { uid = "", resourceVersion: done } = metadata;
+      const { seenAt } = memory.get(uid) ?? { seenAt: now };
+      const time = new Date(waking.time(seenAt, now)).toISOString();
+      await sendPatch(api, { kind, resource, metadata }, patchOf(metadata, { annotations: { [annotation]: time } }));
+      memory.set(uid, { seenAt, done });
+    },
+  };
+}
