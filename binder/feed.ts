@@ -4,7 +4,7 @@ import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { Sink } from "../kube/watch.ts";
 import { type Binder, consider, createEntry, isServing, takeNote, withdraw } from "./state.ts";
 import { pump, wake } from "./serve.ts";
-import { dropRetry, finish, tellIfReady } from "./tell.ts";
+import { dropRetry, finish, settle, tellIfReady } from "./tell.ts";
 
 /** From when a claim's Sandbox is gone until it is given another: what became of the first may still be on its way to be said. */
 const LOST_MS = 2000;
@@ -66,8 +66,10 @@ export function poolChanged(binder: Binder, namespace: string, pool: string): vo
 export function boundChanged(binder: Binder, uid: string, sandbox: Sandbox | undefined): void {
   const entry = binder.claims.get(uid);
   if (!entry) return;
-  if (sandbox) tellIfReady(binder, entry, sandbox);
-  else entry.notBefore = Math.max(entry.notBefore, binder.clock.now() + LOST_MS);
+  if (sandbox) {
+    settle(binder, entry, sandbox);
+    tellIfReady(binder, entry, sandbox);
+  } else entry.notBefore = Math.max(entry.notBefore, binder.clock.now() + LOST_MS);
   consider(binder, entry);
   pump(binder);
 }

@@ -39,6 +39,8 @@ export interface Entry extends Waiter {
   unsure: string | undefined;
   /** Whether it has been, or is about to be, annotated with when it was first seen. */
   isNoted: boolean;
+  /** The highest generation of its Sandbox that the Sandbox's status was about; 0: none was seen. */
+  settled: number;
   /** Whether its first status was written, or is the hook's business. */
   isTold: boolean;
   tellFailures: number;
@@ -46,11 +48,13 @@ export interface Entry extends Waiter {
   retry: (() => void) | undefined;
 }
 
-/** Annotations of a claim that are still to be written; `at` in milliseconds since the epoch. */
+/** Annotations of a claim that are still to be written; `at`, when that was planned, in milliseconds since the epoch. */
 export interface Notes {
   entry: Entry;
   annotations: Record<string, string>;
   at: number;
+  /** Not written before, in milliseconds since the epoch. */
+  notBefore: number;
 }
 
 /** All that a binder keeps between events. */
@@ -72,6 +76,8 @@ export interface Binder extends Required<BindOptions> {
   /** Annotations that are still to be written, and since when, by UID of the claim. */
   notes: Map<string, Notes>;
   isNoting: boolean;
+  /** Ends the wait for the next annotations. */
+  cancelNoting: () => void;
   isListed: boolean;
   /** Called when nothing is being served any more. */
   onIdle: () => void;
@@ -101,8 +107,14 @@ export function consider(binder: Binder, entry: Entry): void {
  * Plans to annotate a claim with when it was first seen, once: its hook is not asked before, and speaks for it from then on.
  *
  * @param more what else is to be written with it
+ * @param waitMs how long that may wait for the Sandbox to settle, in milliseconds
  */
-export function takeNote({ notes, claims, index, clock }: Binder, entry: Entry, more?: Record<string, string>): void {
+export function takeNote(
+  { notes, claims, index, clock }: Binder,
+  entry: Entry,
+  more?: Record<string, string>,
+  waitMs = 0,
+): void {
   const { uid, claim: { metadata }, seenAt } = entry;
   if (claims.get(uid) !== entry || metadata.deletionTimestamp !== undefined) return;
   const isKnown = entry.isNoted || metadata.annotations?.[FIRST_OBSERVED_ANNOTATION] !== undefined;
@@ -114,7 +126,8 @@ export function takeNote({ notes, claims, index, clock }: Binder, entry: Entry, 
     ...notes.get(uid)?.annotations,
     ...more,
   };
-  notes.set(uid, { entry, annotations, at: notes.get(uid)?.at ?? clock.now() });
+  const { at = clock.now(), notBefore = at + waitMs } = notes.get(uid) ?? {};
+  notes.set(uid, { entry, annotations, at, notBefore });
   entry.isNoted = true;
 }
 
@@ -123,7 +136,7 @@ export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number)
   const { uid = "", namespace = "", name, creationTimestamp = "" } = claim.metadata;
   return {
     ...{ uid, namespace, pool: claim.spec.warmPoolRef.name, rank: `${creationTimestamp} ${name}`, claim, raw },
-    ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, unsure: undefined, isNoted: false },
+    ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, unsure: undefined, isNoted: false, settled: 0 },
     ...{ isTold: claim.status !== undefined, tellFailures: 0, retry: undefined },
   };
 }

@@ -7,6 +7,7 @@ import { creationRefused } from "../claims/unserved.ts";
 import { notesOf } from "../hooks/sandboxclaim/notes.ts";
 import { computeStatus } from "../hooks/sandboxclaim/status.ts";
 import { backoffMs } from "../kube/backoff.ts";
+import { findCondition } from "../lib/conditions.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { errorFields } from "../lib/log.ts";
 import { type Binder, type Entry, isServing, takeNote } from "./state.ts";
@@ -14,6 +15,8 @@ import { annotateClaim, findOwn, putStatus } from "./writes.ts";
 
 /** How long annotations may wait for a moment in which no claim does. */
 const NOTES_MS = 2000;
+/** How long they may wait for the Sandbox to settle: its status is the last that the claim's hook would be asked for. */
+const SETTLE_MS = 300;
 
 /** Says for a claim what it was given, as soon as that is Ready; whatever takes longer, and all that comes later, its hook says. */
 export function tellIfReady(binder: Binder, entry: Entry, sandbox: Sandbox): void {
@@ -44,7 +47,8 @@ async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<voi
     entry.tellFailures = 0;
     // As it was before: the watch may have shown our own write by now.
     const { status, ...before } = written ?? entry.raw;
-    takeNote(binder, entry, written && status && notesOf(before, sandbox, status, now, new Date(entry.seenAt)));
+    const notes = written && status && notesOf(before, sandbox, status, now, new Date(entry.seenAt));
+    takeNote(binder, entry, notes, isSettled(entry, sandbox) ? 0 : SETTLE_MS);
     void writeNotes(binder);
   } catch (error) {
     entry.isTold = false;
@@ -70,13 +74,35 @@ export function dropRetry(entry: Entry): void {
   entry.retry = undefined;
 }
 
+/** Takes note of what the claim's Sandbox says by now; annotations that wait for it to settle are written when it has. */
+export function settle(binder: Binder, entry: Entry, sandbox: Sandbox): void {
+  const { metadata: { generation = 0 }, status } = sandbox;
+  const ready = findCondition(status?.conditions, "Ready");
+  // What is shown may be older than what was shown before.
+  if (ready?.observedGeneration === generation) entry.settled = Math.max(entry.settled, generation);
+  const notes = binder.notes.get(entry.uid);
+  if (!notes || !isSettled(entry, sandbox)) return;
+  notes.notBefore = notes.at;
+  void writeNotes(binder);
+}
+
+function isSettled({ settled }: Entry, { metadata: { generation = 0 } }: Sandbox): boolean {
+  return settled > 0 && settled >= generation;
+}
+
 /** Writes annotations one claim after the other, while no claim is being served, but not for ever: nobody waits for them. */
 export async function writeNotes(binder: Binder): Promise<void> {
   if (binder.isNoting) return;
   binder.isNoting = true;
+  binder.cancelNoting();
   while (isServing(binder)) {
-    const [next] = binder.notes.values();
-    if (!next || (binder.serving > 0 && binder.clock.now() - next.at < NOTES_MS)) break;
+    const now = binder.clock.now();
+    const next = binder.notes.values().find(({ notBefore }) => notBefore <= now);
+    if (!next) {
+      noteLater(binder, now);
+      break;
+    }
+    if (binder.serving > 0 && now - next.at < NOTES_MS) break;
     const { entry, annotations } = next;
     binder.notes.delete(entry.uid);
     await annotateClaim(binder.api, entry.claim, annotations).catch((error) => {
@@ -85,6 +111,12 @@ export async function writeNotes(binder: Binder): Promise<void> {
     });
   }
   binder.isNoting = false;
+}
+
+function noteLater(binder: Binder, now: number): void {
+  const soonest = Math.min(...binder.notes.values().map(({ notBefore }) => notBefore));
+  if (soonest === Infinity) return;
+  binder.cancelNoting = binder.clock.setTimeout(() => void writeNotes(binder), soonest - now);
 }
 
 /** Leaves word of why the claim cannot be given a Sandbox, for its hook to say; the keeper takes it back once it has one. */

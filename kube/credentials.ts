@@ -23,7 +23,9 @@ export interface Credentials {
 export interface Pass {
   headers: Record<string, string>;
   tls: Pick<ConnectionOptions, "ca" | "cert" | "key" | "rejectUnauthorized" | "servername">;
-  /** Only where a proxy needs its own. */
+  /** URL of the proxy on the way, HTTP or SOCKS 5; absent: none. */
+  proxyURL?: string;
+  /** What node:http needs for that proxy. */
   agent?: Agent;
 }
 
@@ -154,7 +156,7 @@ async function clientNodeCredentials(path: string, context: string, namespace: s
         ...(auth ? { Authorization: `Basic ${Buffer.from(auth).toString("base64")}` } : {}),
       },
       tls: Object.fromEntries(given),
-      ...(cluster?.proxyUrl && agent instanceof Agent ? { agent } : {}),
+      ...(cluster?.proxyUrl && agent instanceof Agent ? { agent, proxyURL: cluster.proxyUrl } : {}),
     };
   };
   return { server: trimmed(cluster?.server ?? ""), namespace, current };

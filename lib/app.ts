@@ -5,11 +5,11 @@ import { HTTPException } from "hono/http-exception";
 import { timeout } from "hono/timeout";
 import type { Exchange } from "./exchange.ts";
 import { MAX_UNEXPLAINED_DELETIONS } from "./guard.ts";
-import type { HookCalls } from "./hook.ts";
+import type { HookCalls, SentRequest } from "./hook.ts";
 import { createHealthApp } from "./health.ts";
 import { createLog, errorFields, type Log } from "./log.ts";
 import { createHookMetrics, type HookMetrics } from "./metrics.ts";
-import { createPace } from "./pace.ts";
+import { createPace, type Spacing } from "./pace.ts";
 import { type Body, type Endpoint, readBody, replyOf } from "./reply.ts";
 
 /** Limits and outlets of a hook app; every field has a default. */
@@ -97,14 +97,13 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono {
   app.use(`/${name}`, timeout(settings.maxRequestMs, () => new HTTPException(504, { message: "Request is too slow" })));
   const limited = bodyLimit({ maxSize: settings.maxBodyBytes, onError: () => refuse(413, "body is too large") });
   app.use(`/${name}`, (c, next) => isWithin(c.req.raw.headers, settings.maxBodyBytes) ? next() : limited(c, next));
-  const pace = name === "sync" && hook.intervalMs
-    ? createPace({ intervalMs: hook.intervalMs, mostHeld: MOST_HELD })
-    : undefined;
+  const spacing = name === "sync" ? hook.spacing : undefined;
+  const pace = createPace({ mostHeld: MOST_HELD });
   app.post(`/${name}`, async (c) => {
     const bytes = new Uint8Array(await c.req.arrayBuffer());
     const body = readBody(new TextDecoder().decode(bytes));
-    const { uid } = parentOf(body.request);
-    if (typeof uid === "string") await pace?.wait(uid);
+    const distance = spacing && spacingOf(spacing, body.request);
+    if (distance) await pace.wait(distance);
     return answer(hook, name, bytes, body, settings);
   });
   app.all(`/${name}`, () => refuse(405, "use POST"));
@@ -114,6 +113,15 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono {
     return refuse(status, error instanceof HTTPException ? error.message : "Cannot read the request");
   });
   return app;
+}
+
+/** What is wrong with a request is said when it is read. */
+function spacingOf(spacing: NonNullable<HookCalls["spacing"]>, request: unknown): Spacing | undefined {
+  try {
+    return spacing(request as SentRequest);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Tells whether a body says that it is small enough: it need not be read as a stream, which would cost more than the hook does. */

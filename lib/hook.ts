@@ -13,7 +13,8 @@ import {
   type Observed,
   type RelatedRule,
 } from "./metacontroller.ts";
-import type { DesiredObject } from "./objects.ts";
+import type { DesiredObject, ObjectMeta } from "./objects.ts";
+import type { Spacing } from "./pace.ts";
 
 interface HookBasics<Parent> {
   /** Name of the controller and of the hook's folder: `sandbox`. */
@@ -21,8 +22,8 @@ interface HookBasics<Parent> {
   parentSchema: z.ZodType<Parent>;
   /** Which related objects the sync hook wants to see; absent means none. */
   customize?(parent: Parent): RelatedRule[];
-  /** See {@link HookCalls.intervalMs}. */
-  intervalMs?: number;
+  /** See {@link HookCalls.spacing}. */
+  spacing?(request: SentRequest): Spacing | undefined;
 }
 
 /** The function behind a CompositeController. */
@@ -37,6 +38,13 @@ export interface DecoratorHook<Parent, Status> extends HookBasics<Parent> {
   sync(observed: Observed<Parent>, now: Date): Decorated<Status>;
 }
 
+/** A sync request as it was sent, of which nothing is certain. */
+export interface SentRequest {
+  parent?: { metadata?: Partial<ObjectMeta> };
+  /** Objects by name, by kind. */
+  children?: Record<string, Record<string, unknown>>;
+}
+
 /** One call of a hook, prepared: takes the parsed JSON body, gives the answer's JSON value or why it must not be sent. */
 export interface HookCalls {
   name: string;
@@ -44,8 +52,8 @@ export interface HookCalls {
   sync(body: unknown, now: Date, share: number): { answer: object } | { refusal: Refusal };
   /** Names what a parent wants to see beside its children; absent: nothing. */
   customize?(body: unknown): object;
-  /** Shortest time between two answers for one parent, in milliseconds: what happens meanwhile is answered together. Absent: none. */
-  intervalMs?: number;
+  /** Which calls this one keeps its distance from before it is answered; absent, undefined: none. */
+  spacing?(request: SentRequest): Spacing | undefined;
 }
 
 /**
@@ -88,8 +96,8 @@ export class AnswerError extends Error {
 }
 
 function basics<Parent>(hook: HookBasics<Parent>): Omit<HookCalls, "sync"> {
-  const { name: own, customize, intervalMs } = hook;
-  const name = { name: own, ...(intervalMs === undefined ? {} : { intervalMs }) };
+  const { name: own, customize, spacing } = hook;
+  const name = { name: own, ...(spacing ? { spacing } : {}) };
   if (!customize) return name;
   const requestSchema = customizeRequestSchema(hook.parentSchema);
   return {

@@ -1,36 +1,64 @@
-/** Holds back what comes too often for one key, so that a burst of events is answered together. Decides nothing. @module */
+/** Holds back calls that come too soon after another: bursts are answered together, or one after the other. Decides nothing. @module */
 import { type Clock, systemClock } from "./clock.ts";
 
+/** What a call keeps its distance from, and how far. */
+export interface Spacing {
+  /** Calls of the same key keep their distance from each other. */
+  key: string;
+  /** Shortest time since the one before, in milliseconds; 0: none is held back. */
+  intervalMs: number;
+}
+
 export interface Pace {
-  /** Resolves at once, or when the interval since the last time for this key is over. */
-  wait(key: string): Promise<void>;
+  /** Resolves at once, or when the interval since the call before is over. */
+  wait(spacing: Spacing): Promise<void>;
 }
 
 export interface PaceOptions {
-  /** Shortest time between two of a key, in milliseconds; 0: none is held back. */
-  intervalMs: number;
-  /** How many are held back at once; further ones go through. */
+  /** How many are held back at once, of all keys; further ones go through. */
   mostHeld: number;
   /** @default {systemClock} */
   clock?: Clock;
 }
 
+interface Last {
+  /** When a call goes through next, or went last. */
+  at: number;
+  /** None is held back until then: more than `mostHeld` came at once, and to hold back a few of many would be in vain. */
+  rushUntil: number;
+  intervalMs: number;
+}
+
+/** A crowd is over when nobody has come for so many intervals. */
+const RUSH_INTERVALS = 5;
+
 /** Makes a pace that has seen nothing. */
-export function createPace({ intervalMs, mostHeld, clock = systemClock }: PaceOptions): Pace {
-  /** When a key goes through next, or went last; oldest first. */
-  const times = new Map<string, number>();
+export function createPace({ mostHeld, clock = systemClock }: PaceOptions): Pace {
+  /** Oldest first. */
+  const lasts = new Map<string, Last>();
   let held = 0;
+
+  function forget(now: number): void {
+    for (const [key, { at, rushUntil, intervalMs }] of lasts) {
+      if (now < Math.max(at + intervalMs, rushUntil)) break;
+      lasts.delete(key);
+    }
+  }
+
   return {
-    async wait(key) {
+    async wait({ key, intervalMs }) {
       const now = clock.now();
-      for (const [old, at] of times) {
-        if (now - at < intervalMs) break;
-        times.delete(old);
-      }
-      const due = (times.get(key) ?? -Infinity) + intervalMs;
-      const isHeld = due > now && held < mostHeld;
-      times.delete(key);
-      times.set(key, isHeld ? due : now);
+      forget(now);
+      const { at, rushUntil } = lasts.get(key) ?? { at: -Infinity, rushUntil: -Infinity };
+      const due = at + intervalMs;
+      const isRush = now < rushUntil || due - now > mostHeld * intervalMs;
+      const isHeld = due > now && held < mostHeld && !isRush;
+      lasts.delete(key);
+      lasts.set(key, {
+        at: isHeld ? due : now,
+        rushUntil: isRush ? now + RUSH_INTERVALS * intervalMs : -Infinity,
+        intervalMs,
+      });
       if (!isHeld) return;
       held++;
       await new Promise<void>((fulfil) => clock.setTimeout(fulfil, due - now));

@@ -1,6 +1,7 @@
 /** The Sandbox hook as a value: what a server mounts. @module */
 import { sandboxSchema } from "../../api/sandbox.ts";
 import { compositeCalls, type HookCalls } from "../../lib/hook.ts";
+import { startSpacing } from "./spacing.ts";
 import { type SandboxConfig, syncSandbox } from "./sync.ts";
 
 /** Makes the hook for one installation. */
@@ -9,6 +10,7 @@ export function sandboxHook(config: SandboxConfig): HookCalls {
     type: "composite",
     name: "sandbox",
     parentSchema: sandboxSchema,
+    spacing: startSpacing,
     sync: (observed, now) => syncSandbox(observed, now, config),
   });
 }

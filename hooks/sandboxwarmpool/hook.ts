@@ -2,6 +2,7 @@
 import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
 import { compositeCalls, type HookCalls } from "../../lib/hook.ts";
 import type { WarmPoolConfig } from "./config.ts";
+import { answerSpacing } from "./spacing.ts";
 import { customizeSandboxWarmPool } from "./customize.ts";
 import { syncSandboxWarmPool } from "./sync.ts";
 
@@ -12,7 +13,7 @@ export function sandboxWarmPoolHook(config: WarmPoolConfig): HookCalls {
     name: "sandboxwarmpool",
     parentSchema: sandboxWarmPoolSchema,
     customize: customizeSandboxWarmPool,
-    intervalMs: config.poolIntervalMs,
+    spacing: (request) => answerSpacing(request, config),
     sync: (observed, now) => syncSandboxWarmPool(observed, now, config),
   });
 }

@@ -165,18 +165,49 @@ test.for(["the binder is stopped", "the claim is gone"])("what failed is not tri
 
 const OBSERVED = "agents.x-k8s.io/controller-first-observed-at";
 const SANDBOX_NAME = "agents.x-k8s.io/sandbox-name";
+const annotated = () => world.asked.filter((line) => line === "PATCH sandboxclaims/c").length;
+/** The claim's Sandbox says all that it would, as its hook does after a hand-over. */
+async function settleSandbox(): Promise<void> {
+  const own = world.sandboxes().find(({ metadata }) => metadata.name === "warm-1");
+  const { generation = 1 } = own?.metadata ?? {};
+  const conditions = (own?.status?.conditions ?? []).map((one) => ({ ...one, observedGeneration: generation }));
+  await world.store.put({ ...own, status: { ...own?.status, conditions } } as never);
+}
 const notesOf = (index = 0) => world.claims()[index]?.metadata.annotations ?? {};
 
 test("a claim that is served is annotated once, with all there is to say", async () => {
   await begin([1, 2]);
   await world.claim("c");
-  await world.clock.advance(100);
-  expect(world.asked.filter((line) => line === "PATCH sandboxclaims/c")).toHaveLength(1);
+  await world.clock.advance(500);
+  expect(annotated()).toBe(1);
   expect(Object.keys(notesOf()).toSorted()).toEqual([
     "agents.x-k8s.io/claim-first-ready-at",
     OBSERVED,
     SANDBOX_NAME,
   ]);
+});
+
+test("its hook is asked once the Sandbox has settled: of that event it would be asked again", async () => {
+  await begin([1, 2]);
+  await world.claim("c");
+  await world.clock.advance(100);
+  expect([world.shown(), annotated()]).toEqual([{ c: "warm-1" }, 0]);
+  await settleSandbox();
+  await world.clock.advance(0);
+  expect(annotated()).toBe(1);
+  await world.clock.advance(60_000);
+  expect(annotated()).toBe(1);
+});
+
+test("a Sandbox that has settled before its claim is told does not delay anything", async () => {
+  const isFirst = once(isStatus);
+  await begin([1, 2], undefined, async (request, send) => {
+    if (isFirst(request)) await settleSandbox();
+    return await send();
+  });
+  await world.claim("c");
+  await world.clock.advance(0);
+  expect([world.shown(), annotated()]).toEqual([{ c: "warm-1" }, 1]);
 });
 
 test("one whose Sandbox is not Ready yet is annotated, so that its hook is asked", async () => {

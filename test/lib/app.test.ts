@@ -1,5 +1,6 @@
 /** Syncs of one parent keep the distance that the hook asks for; the rest of the app waits for nothing. @module */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import * as z from "zod";
 import { createHookApp } from "../../lib/app.ts";
 import type { HookCalls } from "../../lib/hook.ts";
 
@@ -16,7 +17,9 @@ function anApp(intervalMs?: number) {
   };
   const hook: HookCalls = {
     name: "x",
-    ...(intervalMs === undefined ? {} : { intervalMs }),
+    ...(intervalMs === undefined
+      ? {}
+      : { spacing: ({ parent }) => ({ key: parent?.metadata?.uid?.toUpperCase() ?? "", intervalMs }) }),
     sync: (body) => ({ answer: note(body) }),
     customize: note,
   };
@@ -66,4 +69,18 @@ test("a body that is no JSON is refused at once, in whatever company", async () 
   await post("/sync", "a");
   const refused = await app.request("/sync", { method: "POST", body: "{" });
   expect([refused.status, asked]).toEqual([400, ["a 0"]]);
+});
+
+test("a request that makes no sense to the hook's spacing is refused for what is wrong with it", async () => {
+  const hook: HookCalls = {
+    name: "strict",
+    spacing: ({ parent }) => ({ key: parent!.metadata!.uid!.toUpperCase(), intervalMs: 1000 }),
+    sync: (body) => ({
+      answer: z.object({ parent: z.object({ metadata: z.object({ uid: z.string() }) }) }).parse(body),
+    }),
+  };
+  const strict = createHookApp(hook, { log: () => {} });
+  const post = async (body: string) => (await strict.request("/sync", { method: "POST", body })).status;
+  expect(await Promise.all(["null", "[]", "{}", '{"parent":null}', '{"parent":{"metadata":{"uid":7}}}'].map(post)))
+    .toEqual([400, 400, 400, 400, 400]);
 });

@@ -6,9 +6,9 @@ import { createPace } from "../../lib/pace.ts";
 /** A pace on a clock of its own; `let` notes when something of a key goes through, in milliseconds from the start. */
 function aPace(intervalMs: number, mostHeld = 3) {
   const clock = createFakeClock(0);
-  const pace = createPace({ intervalMs, mostHeld, clock });
+  const pace = createPace({ mostHeld, clock });
   const through: string[] = [];
-  const come = (key: string) => void pace.wait(key).then(() => through.push(`${key} ${clock.now()}`));
+  const come = (key: string) => void pace.wait({ key, intervalMs }).then(() => through.push(`${key} ${clock.now()}`));
   return { clock, through, come };
 }
 
@@ -68,4 +68,26 @@ test("an interval of 0 holds nothing back", async () => {
   come("a");
   await clock.advance(0);
   expect(through).toEqual(["a 0", "a 0"]);
+});
+
+test("of one key as many as may be held go through one after the other", async () => {
+  const { clock, through, come } = aPace(100);
+  for (let count = 0; count < 4; count++) come("a");
+  await clock.advance(1000);
+  expect(through).toEqual(["a 0", "a 100", "a 200", "a 300"]);
+});
+
+test("a crowd is not held back until it is over: to space out a few of many would be in vain", async () => {
+  const { clock, through, come } = aPace(100);
+  for (let count = 0; count < 6; count++) come("a");
+  await clock.advance(10);
+  expect(through, "the fifth and the sixth").toEqual(["a 0", "a 0", "a 0"]);
+  await clock.advance(400);
+  for (let count = 0; count < 3; count++) come("a");
+  await clock.advance(0);
+  expect(through.slice(6)).toEqual(["a 410", "a 410", "a 410"]);
+  await clock.advance(501);
+  for (let count = 0; count < 2; count++) come("a");
+  await clock.advance(0);
+  expect(through.slice(9), "half a second later they are few again").toEqual(["a 911"]);
 });

@@ -27,8 +27,9 @@ test("every option is in the help, and has a default", () => {
 
 test("--pool-interval-ms is the distance of the pools' hook, and of no other", () => {
   const hooks = makeHooks([], readSettings(["--pool-interval-ms", "250"]).settings);
-  const paced = hooks.filter(({ intervalMs }) => intervalMs !== undefined);
-  expect(paced.map(({ name, intervalMs }) => [name, intervalMs])).toEqual([["sandboxwarmpool", 250]]);
+  const request = { parent: { metadata: { uid: "p" } } };
+  const spaced = hooks.map(({ name, spacing }) => [name, spacing?.(request)]).filter(([, spacing]) => spacing);
+  expect(spaced).toEqual([["sandboxwarmpool", { key: "p", intervalMs: 250 }]]);
 });
 
 test.for(
