@@ -1,5 +1,7 @@
 /** Talks JSON to an API server over connections that are kept. Decides nothing and tries nothing twice. @module */
-import { Agent, type Dispatcher, ProxyAgent, request, Socks5ProxyAgent } from "undici";
+import { Buffer } from "node:buffer";
+import { Agent as HTTPAgent, type IncomingMessage, request as httpRequest } from "node:http";
+import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { Answer, Api, ApiRequest, WatchEvent } from "./api.ts";
 import type { Credentials, Pass } from "./credentials.ts";
 
@@ -18,8 +20,7 @@ export interface ConnectionOptions {
 
 const PATCH_TYPES = { merge: "application/merge-patch+json", apply: "application/apply-patch+yaml" } as const;
 
-type Opened = Dispatcher.ResponseData;
-type Open = (request: ApiRequest, signal: AbortSignal, accept?: string) => Promise<Opened>;
+type Open = (request: ApiRequest, signal: AbortSignal, accept?: string) => Promise<IncomingMessage>;
 
 /** Makes the connection; the first request opens it. */
 export function connect(credentials: Credentials, options: ConnectionOptions): Api {
@@ -36,10 +37,10 @@ export function connect(credentials: Credentials, options: ConnectionOptions): A
     async watch(path, query, given) {
       const silence = createSilence(silenceMs, given);
       try {
-        const asked: ApiRequest = { method: "GET", path, query: { ...query, watch: "true" } };
-        const response = await open(asked, AbortSignal.any([signal, silence.signal]));
-        onAnswer("WATCH", response.statusCode);
-        if (response.statusCode === 200) return { status: 200, body: null, events: eventsOf(response.body, silence) };
+        const request: ApiRequest = { method: "GET", path, query: { ...query, watch: "true" } };
+        const response = await open(request, AbortSignal.any([signal, silence.signal]));
+        onAnswer("WATCH", response.statusCode ?? 0);
+        if (response.statusCode === 200) return { status: 200, body: null, events: eventsOf(response, silence) };
         return { ...await answerOf(response), events: eventsOf([], silence) };
       } catch (error) {
         silence.stop();
@@ -61,66 +62,67 @@ export async function openText(
   { signal, userAgent }: Pick<ConnectionOptions, "signal" | "userAgent">,
 ): Promise<Answer & { chunks: AsyncIterable<Uint8Array> }> {
   const response = await createOpen(credentials, userAgent)({ method: "GET", path, query }, signal, "*/*");
-  if (response.statusCode === 200) return { status: 200, body: null, chunks: response.body };
+  if (response.statusCode === 200) return { status: 200, body: null, chunks: response };
   return { ...await answerOf(response), chunks: nothing() };
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 function createOpen(credentials: Credentials, userAgent: string): Open {
-  const dispatcherFor = createDispatchers();
+  const agentFor = createAgents();
   return async ({ method, path, query = {}, body, patch = "merge" }, signal, accept = "application/json") => {
     const pass = await credentials.current();
     const parameters = new URLSearchParams(query).toString();
     const url = `${credentials.server}${path}${parameters && `?${parameters}`}`;
+    const text = body === undefined ? undefined : JSON.stringify(body);
     const type = method === "PATCH" ? PATCH_TYPES[patch] : "application/json";
-    const headers = {
-      ...pass.headers,
-      accept,
-      "user-agent": userAgent,
-      ...(body === undefined ? {} : { "content-type": type }),
+    const options: RequestOptions = {
+      method,
+      signal,
+      agent: pass.agent ?? agentFor(url, pass),
+      headers: {
+        ...pass.headers,
+        Accept: accept,
+        "User-Agent": userAgent,
+        ...(text === undefined ? {} : { "Content-Type": type, "Content-Length": Buffer.byteLength(text) }),
+      },
     };
-    const text = body === undefined ? null : JSON.stringify(body);
-    try {
-      return await request(url, { method, headers, body: text, signal, dispatcher: dispatcherFor(pass) });
-    } catch (error) {
-      throw unreachable(credentials.server, error, signal);
-    }
+    return await new Promise((fulfil, reject) => {
+      const request = url.startsWith("http:")
+        ? httpRequest(url, options)
+        : httpsRequest(url, { ...pass.tls, ...options });
+      const fail = (error: Error) => reject(unreachable(credentials.server, error, signal));
+      request.once("response", fulfil).once("error", fail).end(text);
+    });
   };
 }
 
-function unreachable(server: string, error: unknown, signal: AbortSignal): Error {
-  const cause = signal.aborted && signal.reason instanceof Error ? signal.reason : error;
-  return new Error(`Cannot reach ${server}: ${cause instanceof Error ? cause.message : String(cause)}`, {
-    cause: error,
-  });
+function unreachable(server: string, error: Error, signal: AbortSignal): Error {
+  const { message } = signal.aborted && signal.reason instanceof Error ? signal.reason : error;
+  return new Error(`Cannot reach ${server}: ${message}`, { cause: error });
 }
 
 /** One set of kept connections at a time: other certificates begin a new one. */
-function createDispatchers(): (pass: Pass) => Dispatcher {
-  let kept: { pass: Pass; identity: string; dispatcher: Dispatcher } | undefined;
-  return (pass) => {
-    if (kept?.pass === pass) return kept.dispatcher;
-    const identity = JSON.stringify([pass.tls, pass.proxyURL]);
-    if (kept?.identity !== identity) kept = { pass, identity, dispatcher: dispatcherOf(pass) };
+function createAgents(): (url: string, pass: Pass) => HTTPAgent {
+  const settings = { keepAlive: true, keepAliveMsecs: 30_000, timeout: 60_000 };
+  let kept: { pass: Pass; identity: string; agent: HTTPAgent } | undefined;
+  return (url, pass) => {
+    if (kept?.pass === pass) return kept.agent;
+    const identity = JSON.stringify(pass.tls);
+    if (kept?.identity !== identity) {
+      const agent = url.startsWith("http:") ? new HTTPAgent(settings) : new Agent({ ...settings, ...pass.tls });
+      kept = { pass, identity, agent };
+    }
     kept.pass = pass;
-    return kept.dispatcher;
+    return kept.agent;
   };
 }
 
-/** Timeouts of 0: none but our own, since watches last. */
-const KEPT = { keepAliveTimeout: 60_000, headersTimeout: 0, bodyTimeout: 0 } as const;
-/** Sooner than the idle timeouts of load balancers. */
-const PROBED = { keepAlive: true, keepAliveInitialDelay: 30_000 } as const;
-
-function dispatcherOf({ tls, proxyURL }: Pass): Dispatcher {
-  if (proxyURL === undefined) return new Agent({ ...KEPT, connect: { ...tls, ...PROBED } });
-  if (proxyURL.startsWith("socks")) return new Socks5ProxyAgent(proxyURL, { ...KEPT, requestTls: tls });
-  return new ProxyAgent({ ...KEPT, uri: proxyURL, requestTls: tls, proxyTunnel: true });
-}
-
-async function answerOf({ statusCode: status, body }: Opened): Promise<Answer> {
-  const text = await body.text();
+async function answerOf(response: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString();
+  const status = response.statusCode ?? 0;
   try {
     return { status, body: JSON.parse(text) };
   } catch {
@@ -148,7 +150,7 @@ async function* eventsOf(body: AsyncIterable<unknown> | Iterable<unknown>, silen
   try {
     for await (const chunk of body) {
       silence.heard();
-      const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split("\n");
+      const lines = (rest + decoder.decode(chunk as Buffer, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) if (line !== "") yield JSON.parse(line) as WatchEvent;
     }

@@ -23,9 +23,7 @@ export interface Credentials {
 export interface Pass {
   headers: Record<string, string>;
   tls: Pick<ConnectionOptions, "ca" | "cert" | "key" | "rejectUnauthorized" | "servername">;
-  /** URL of the proxy on the way, HTTP or SOCKS 5; absent: none. */
-  proxyURL?: string;
-  /** What node:http needs for that proxy. */
+  /** Only where a proxy needs its own. */
   agent?: Agent;
 }
 
@@ -156,7 +154,7 @@ async function clientNodeCredentials(path: string, context: string, namespace: s
         ...(auth ? { Authorization: `Basic ${Buffer.from(auth).toString("base64")}` } : {}),
       },
       tls: Object.fromEntries(given),
-      ...(cluster?.proxyUrl && agent instanceof Agent ? { agent, proxyURL: cluster.proxyUrl } : {}),
+      ...(cluster?.proxyUrl && agent instanceof Agent ? { agent } : {}),
     };
   };
   return { server: trimmed(cluster?.server ?? ""), namespace, current };
