@@ -87,6 +87,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     parked: new Map(),
     timers: new Map(),
     serving: 0,
+    succeeding: new Map(),
     isPumping: false,
     notes: new Map(),
     isNoting: false,

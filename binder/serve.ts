@@ -6,6 +6,7 @@ import { type Choice, choose, wantsSandbox } from "./choose.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
 import type { Line } from "./lines.ts";
 import { type Binder, consider, type Entry, isServing, park, takeNote } from "./state.ts";
+import { replace } from "./successors.ts";
 import { sayRefused, writeNotes } from "./tell.ts";
 import { findOwn, type Given, postSandbox, putSandbox, RefusalError } from "./writes.ts";
 
@@ -100,6 +101,7 @@ async function serve(
     if (choice.kind === "member" && own) index.release(choice.sandbox);
     if (typeof given === "object") {
       index.written(given);
+      if (choice.kind === "member" && !own) void replace(binder, choice.sandbox, choice.pool.metadata.name);
       binder.onServed(choice.kind === "member" ? "warm" : "cold", (clock.now() - entry.seenAt) / 1000);
       entry.failures = 0;
     } else if (given === "taken") entry.notBefore = clock.now() + TAKEN_MS;

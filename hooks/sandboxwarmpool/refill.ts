@@ -1,5 +1,6 @@
 /** How many members a pool makes now, and when it looks again. @module */
-import type { SandboxWarmPoolStatus } from "../../api/sandboxwarmpool.ts";
+import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../api/sandboxwarmpool.ts";
+import { HANDED_OVER_AT_ANNOTATION } from "../../lib/keys.ts";
 import type { WarmPoolConfig } from "./config.ts";
 import { IN_FLIGHT_MS, inFlight } from "./sequence.ts";
 import type { View } from "./view.ts";
@@ -12,6 +13,8 @@ export interface Refill {
 
 /** At once, in seconds: only so late that the answer has been carried out. */
 const SOON = 0.03;
+/** Until then the binder has replaced what it has handed over, in seconds. */
+const REPLACED_SECONDS = 1;
 
 /**
  * Decides how many members to make. Source: Agent Sandbox API, section 3.3.4.
@@ -22,15 +25,34 @@ const SOON = 0.03;
 export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill {
   const { pool, members, draining, terminating, returned } = view;
   const flying = inFlight(pool, [...members, ...draining, ...terminating], now);
-  const deficit = pool.spec.replicas - members.length - draining.length - terminating.length - returned.length - flying;
+  const missing = pool.spec.replicas - members.length - draining.length - terminating.length - returned.length - flying;
+  const deficit = isLimited(config) ? missing : Math.min(missing, missedBefore(pool));
   const landing = flying > 0 ? { again: IN_FLIGHT_MS / 1000 } : {};
-  if (!view.template || deficit <= 0) return { count: 0, ...landing };
+  const later = deficit < missing ? { again: REPLACED_SECONDS } : landing;
+  if (!view.template || deficit <= 0) return { count: 0, ...(view.template ? later : landing) };
 
   const held = heldFor(lostAt(view, config, now), config, now);
   if (held > 0) return { count: 0, again: held };
   const count = Math.min(deficit, config.maxBatchSize, allowance(pool.status, config, now));
-  if (count === deficit) return { count, ...landing };
+  if (count === deficit) return { count, ...later };
   return { count, again: count > 0 && config.maxRefillRate === 0 ? SOON : 1 / config.maxRefillRate };
+}
+
+/**
+ * Returns how many members were missing when the pool was answered last: what has gone since, the binder may have handed
+ * over and be about to replace (binder/successors.ts). All, where it has told the pool since, or the spec is new.
+ */
+function missedBefore({ metadata, spec, status }: SandboxWarmPool): number {
+  const toldAt = Date.parse(metadata.annotations?.[HANDED_OVER_AT_ANNOTATION] ?? "");
+  const madeAt = Date.parse(status?.batches?.at(-1)?.at ?? "");
+  const isTold = toldAt > (Number.isNaN(madeAt) ? -Infinity : madeAt);
+  if (!status || status.observedGeneration !== metadata.generation || isTold) return Infinity;
+  return spec.replicas - (status.replicas ?? 0);
+}
+
+/** Tells whether members are made at a limited rate: then by the pool alone. */
+export function isLimited({ maxRefillRate, replenishDelaySeconds }: WarmPoolConfig): boolean {
+  return maxRefillRate > 0 || replenishDelaySeconds > 0;
 }
 
 /** Returns when the pool last lost a member, if its refills wait for that; undefined: never, or they do not. */

@@ -22,7 +22,7 @@ import {
 import { nameHash } from "../../lib/names.ts";
 import { controllerReference, type DesiredObject } from "../../lib/objects.ts";
 import { blueprintHash, podSpecHash, securedPodSpec } from "./blueprint.ts";
-import { memberName, type Place, placeText } from "./sequence.ts";
+import { type Place, placeText } from "./sequence.ts";
 
 /** What a pool says of a Sandbox's spec; mode, shutdown time and policy belong to users. */
 export type PoolSandboxSpec = Pick<SandboxSpec, "podTemplate" | "volumeClaimTemplates" | "service">;
@@ -31,9 +31,17 @@ export type PoolSandbox = DesiredObject<"Sandbox", PoolSandboxSpec>;
 /** What every Sandbox begins with. */
 export const SANDBOX = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox" } as const;
 
-/** Builds the member of a place. Source: Agent Sandbox API, section 3.3.2. */
-export function buildMember(pool: SandboxWarmPool, template: SandboxTemplate, place: Place): PoolSandbox {
-  const name = memberName(pool, place.number);
+/**
+ * Builds a member. Source: Agent Sandbox API, section 3.3.2.
+ *
+ * @param place absent: it takes another one's place
+ */
+export function buildMember(
+  pool: SandboxWarmPool,
+  template: SandboxTemplate,
+  name: string,
+  place?: Place,
+): PoolSandbox {
   const tracked = {
     [WARM_POOL_LABEL]: nameHash(pool.metadata.name),
     [TEMPLATE_REF_HASH_LABEL]: nameHash(template.metadata.name),
@@ -47,7 +55,10 @@ export function buildMember(pool: SandboxWarmPool, template: SandboxTemplate, pl
     metadata: {
       name,
       labels: { ...tracked, [LAUNCH_TYPE_LABEL]: "warm", [CREATED_BY_LABEL]: "controller", ...shardOf(pool) },
-      annotations: { ...templateAnnotations(template, name), [POOL_SEQUENCE_ANNOTATION]: placeText(place) },
+      annotations: {
+        ...templateAnnotations(template, name),
+        ...(place ? { [POOL_SEQUENCE_ANNOTATION]: placeText(place) } : {}),
+      },
       ownerReferences: [controllerReference(pool)],
     },
     spec: {

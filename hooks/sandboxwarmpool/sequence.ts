@@ -17,6 +17,8 @@ export interface Place {
 const LONGEST_NAME = 63;
 /** How long creations may take to show up; after that they are somebody else's, or were refused. */
 export const IN_FLIGHT_MS = 3000;
+/** Of a UID; more than any number of a member has. */
+const SUCCESSOR_DIGITS = 14;
 /** Members that one answer makes at most. */
 const MOST_MADE = 1000;
 
@@ -32,12 +34,22 @@ export function placeText({ number, first }: Place): string {
   return `${number}/${first}`;
 }
 
-/**
- * Returns the name of the pool's member of that number, a DNS label: a pool's name that is too long is cut, dots become
- * dashes, and its hash keeps such names apart.
- */
+/** Returns the name of the pool's member of that number, a DNS label. */
 export function memberName(pool: SandboxWarmPool, number: number): string {
-  const suffix = `-${number.toString(36)}`;
+  return nameInPool(pool, number.toString(36));
+}
+
+/**
+ * Returns the name of the member that takes the place of another in its pool, a DNS label: the same whoever makes it, no
+ * number's, and no other member's.
+ */
+export function successorName(pool: SandboxWarmPool, { metadata: { uid = "" } }: Sandbox): string {
+  return nameInPool(pool, uid.replaceAll("-", "").slice(0, SUCCESSOR_DIGITS));
+}
+
+/** A pool's name that is too long is cut, dots become dashes, and its hash keeps such names apart. */
+function nameInPool(pool: SandboxWarmPool, end: string): string {
+  const suffix = `-${end}`;
   const { name } = pool.metadata;
   const label = name.replaceAll(".", "-");
   if (label === name && name.length + suffix.length <= LONGEST_NAME) return name + suffix;

@@ -9,7 +9,7 @@ import { type Drain, DRAIN_WORDS, drainsOf, graceEnds, isHopeless } from "./drai
 import { isReady } from "./memberstate.ts";
 import { refillOf } from "./refill.ts";
 import { buildMember, type PoolSandbox } from "./sandbox.ts";
-import { nextPlaces, type Place, placeOf } from "./sequence.ts";
+import { memberName, nextPlaces, type Place, placeOf } from "./sequence.ts";
 import { computeStatus } from "./status.ts";
 import { type View, viewOf } from "./view.ts";
 
@@ -77,7 +77,7 @@ function placesOf({ pool, members, returned, draining, terminating }: View, coun
 }
 
 function created({ pool, template }: View, places: Place[]): PoolSandbox[] {
-  return template ? places.map((place) => buildMember(pool, template, place)) : [];
+  return template ? places.map((place) => buildMember(pool, template, memberName(pool, place.number), place)) : [];
 }
 
 function marked(applied: PoolSandbox, reason: string): PoolSandbox {

@@ -4,7 +4,7 @@ import { startSpacing } from "../../../hooks/sandbox/spacing.ts";
 import type { SentRequest } from "../../../lib/hook.ts";
 
 const NONE = { "Pod.v1": {}, "Service.v1": {}, "PersistentVolumeClaim.v1": {} };
-const owned = (kind: string): SentRequest["parent"] => ({
+const owned = (kind: string): NonNullable<SentRequest["parent"]> => ({
   metadata: { ownerReferences: [{ apiVersion: "v1", kind, name: "x", uid: "owner", controller: true }] },
 });
 

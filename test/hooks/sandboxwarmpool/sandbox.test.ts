@@ -17,11 +17,14 @@ test("buildMember() is what the other tests' members were made from", () => {
   const member = withoutUid(aMember(1));
   const { "controller-uid": _, ...labels } = appliedOf(member, aPool()).metadata.labels ?? {};
   const seen = appliedOf(member, aPool());
-  expect(buildMember(aPool(), aTemplate(), PLACE)).toEqual({ ...seen, metadata: { ...seen.metadata, labels } });
+  expect(buildMember(aPool(), aTemplate(), "warm-1", PLACE)).toEqual({
+    ...seen,
+    metadata: { ...seen.metadata, labels },
+  });
 });
 
 test("a member has its pool's owner and the claims' decorator in what is applied, and no word of mode or shutdown", () => {
-  const { metadata, spec } = buildMember(aPool(), aTemplate(), PLACE);
+  const { metadata, spec } = buildMember(aPool(), aTemplate(), "warm-1", PLACE);
   expect(metadata.ownerReferences).toMatchObject([{ kind: "SandboxWarmPool", uid: "uid-warm", controller: true }]);
   expect(metadata.annotations).toMatchObject({ "metacontroller.k8s.io/decorator-controller": "sandboxclaim" });
   expect(Object.keys(spec ?? {})).toEqual(["podTemplate"]);
@@ -30,10 +33,12 @@ test("a member has its pool's owner and the claims' decorator in what is applied
 test("what a pool makes is its shard's from birth, and nobody's where the pool is nobody's", () => {
   const shard = { "agents.x-k8s.io/shard": "b" };
   const pool = aPool({ metadata: { labels: { ...shard, app: "x" } } });
-  const { metadata } = buildMember(pool, aTemplate(), PLACE);
+  const { metadata } = buildMember(pool, aTemplate(), "warm-1", PLACE);
   expect(metadata.labels).toMatchObject(shard);
   expect(metadata.labels).not.toHaveProperty("app");
-  expect(buildMember(aPool(), aTemplate(), PLACE).metadata.labels).not.toHaveProperty("agents.x-k8s.io/shard");
+  expect(buildMember(aPool(), aTemplate(), "warm-1", PLACE).metadata.labels).not.toHaveProperty(
+    "agents.x-k8s.io/shard",
+  );
 });
 
 test("a member takes over volumes, Service and whatever else the template says of the Pod", () => {
@@ -48,7 +53,7 @@ test("a member takes over volumes, Service and whatever else the template says o
       },
     },
   });
-  const { spec } = buildMember(aPool(), template, PLACE);
+  const { spec } = buildMember(aPool(), template, "warm-1", PLACE);
   expect(spec).toMatchObject({ volumeClaimTemplates, service: true });
   expect(spec?.podTemplate.spec).toMatchObject({ runtimeClassName: "gvisor" });
   expect(spec?.podTemplate.metadata?.annotations).toEqual({

@@ -1,0 +1,73 @@
+/**
+ * Members that take the places of those that are handed over: made at once, so that a pool that is in use needs no sync of
+ * all its members for each. The shape of members is the pool hook's: where that makes them otherwise, they are left to it.
+ * @module
+ */
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import { buildMember, type PoolSandbox } from "../hooks/sandboxwarmpool/sandbox.ts";
+import { placeOf, successorName } from "../hooks/sandboxwarmpool/sequence.ts";
+import { isOk, pathOf } from "../kube/api.ts";
+import { applyCreate, lastApplied, sameJson } from "../lib/apply.ts";
+import { CONTROLLER_UID_LABEL } from "../lib/keys.ts";
+import { errorFields } from "../lib/log.ts";
+import type { Binder } from "./state.ts";
+
+/**
+ * Returns the member that takes another one's place, for a POST, as Metacontroller would make it.
+ *
+ * @param member as it was before it was handed over
+ * @returns undefined: the pool's hook would make another one now, because template, pool or hook have changed
+ * @throws {SyntaxError} if the last-applied annotation is not the JSON text of an object
+ */
+export function successorOf(
+  member: Sandbox,
+  pool: SandboxWarmPool,
+  template: SandboxTemplate,
+): PoolSandbox | undefined {
+  const { name, namespace = "", uid = "" } = member.metadata;
+  const asApplied = ({ metadata, ...rest }: PoolSandbox): PoolSandbox => ({
+    ...rest,
+    metadata: {
+      ...metadata,
+      namespace,
+      // Metacontroller adds it to all children of a pool.
+      labels: { ...metadata.labels, [CONTROLLER_UID_LABEL]: pool.metadata.uid ?? "" },
+    },
+  });
+  const isUpToDate = uid !== "" &&
+    sameJson(lastApplied(member), asApplied(buildMember(pool, template, name, placeOf(member))));
+  if (!isUpToDate) return undefined;
+  return applyCreate(asApplied(buildMember(pool, template, successorName(pool, member)))) as PoolSandbox;
+}
+
+/**
+ * Makes the successor of a member that was handed over, if nobody waits and the pool has too few without it; what is not
+ * made here the pool makes, as soon as it is told. Never throws.
+ */
+export async function replace(binder: Binder, member: Sandbox, name: string): Promise<void> {
+  const { api, index, lines, log, succeeding } = binder;
+  const { namespace = "" } = member.metadata;
+  const pool = index.pool(namespace, name);
+  const template = pool && index.template(pool);
+  if (!template || pool.metadata.deletionTimestamp !== undefined || lines.size() > 0) return;
+  const { uid = "" } = pool.metadata;
+  const coming = succeeding.get(uid) ?? 0;
+  if (index.members(pool).counts().all + coming >= pool.spec.replicas) return;
+  succeeding.set(uid, coming + 1);
+  try {
+    const body = successorOf(member, pool, template);
+    const answer = body && await api.send({ method: "POST", path: pathOf({ resource: "sandboxes", namespace }), body });
+    if (answer && isOk(answer)) index.written(answer.body as Sandbox);
+  } catch (error) {
+    log("warn", "Cannot replace a member: its pool will", {
+      namespace,
+      name: member.metadata.name,
+      ...errorFields(error),
+    });
+  }
+  const left = (succeeding.get(uid) ?? 1) - 1;
+  if (left > 0) succeeding.set(uid, left);
+  else succeeding.delete(uid);
+}
