@@ -34,6 +34,8 @@ export const TEMPLATE_REF_ANNOTATION = `${PREFIX}sandbox-template-ref`;
 export const POD_NAME_ANNOTATION = `${PREFIX}pod-name`;
 /** Annotation on pool members: `<own number>/<number of the first that was made along with it>`. */
 export const POOL_SEQUENCE_ANNOTATION = `${PREFIX}pool-sequence`;
+/** Annotation on members of a pool that is limited in how fast it makes them, `limited`: then nobody else makes any. */
+export const REFILL_ANNOTATION = `${PREFIX}refill`;
 /** Annotation on pools: when the binder last woke them, for members that it has handed over; RFC 3339 with milliseconds. */
 export const HANDED_OVER_AT_ANNOTATION = `${PREFIX}handed-over-at`;
 /** Annotation on Sandboxes that a pool made for one claim alone before there was a binder: UID of that claim. */

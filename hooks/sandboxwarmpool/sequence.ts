@@ -17,8 +17,6 @@ export interface Place {
 const LONGEST_NAME = 63;
 /** How long creations may take to show up; after that they are somebody else's, or were refused. */
 export const IN_FLIGHT_MS = 3000;
-/** Of a UID; more than any number of a member has. */
-const SUCCESSOR_DIGITS = 14;
 /** Members that one answer makes at most. */
 const MOST_MADE = 1000;
 
@@ -44,7 +42,8 @@ export function memberName(pool: SandboxWarmPool, number: number): string {
  * number's, and no other member's.
  */
 export function successorName(pool: SandboxWarmPool, { metadata: { uid = "" } }: Sandbox): string {
-  return nameInPool(pool, uid.replaceAll("-", "").slice(0, SUCCESSOR_DIGITS));
+  // One hash would meet another of a busy pool within a day; no number is as long as two.
+  return nameInPool(pool, nameHash(uid) + nameHash(`/${uid}`));
 }
 
 /** A pool's name that is too long is cut, dots become dashes, and its hash keeps such names apart. */

@@ -1,13 +1,13 @@
 /** The SandboxWarmPool hook: keeps as many members as there should be, and says how the pool stands. Sends nothing, reads no clock. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../api/sandboxwarmpool.ts";
-import { DRAINING_LABEL } from "../../lib/keys.ts";
+import { DRAINING_LABEL, REFILL_ANNOTATION } from "../../lib/keys.ts";
 import { childKey, type Desired, type Observed } from "../../lib/metacontroller.ts";
 import { appliedOf } from "./applied.ts";
 import type { WarmPoolConfig } from "./config.ts";
 import { type Drain, DRAIN_WORDS, drainsOf, graceEnds, isHopeless } from "./drain.ts";
 import { isReady } from "./memberstate.ts";
-import { refillOf } from "./refill.ts";
+import { isLimited, refillOf } from "./refill.ts";
 import { buildMember, type PoolSandbox } from "./sandbox.ts";
 import { memberName, nextPlaces, type Place, placeOf } from "./sequence.ts";
 import { computeStatus } from "./status.ts";
@@ -40,7 +40,7 @@ export function syncSandboxWarmPool(
     children: [
       ...kept(view, drainsOf(view, config, now)),
       ...staying.map((sandbox) => appliedOf(sandbox, pool)),
-      ...created(view, made),
+      ...created(view, made, config),
     ],
     deletions: Object.fromEntries(leaving.map((sandbox) => [childKey(sandbox), wordsFor(sandbox)])),
     resyncAfterSeconds: Math.min(
@@ -76,8 +76,18 @@ function placesOf({ pool, members, returned, draining, terminating }: View, coun
   return nextPlaces(pool, [...members, ...draining, ...terminating], count, taken, now);
 }
 
-function created({ pool, template }: View, places: Place[]): PoolSandbox[] {
-  return template ? places.map((place) => buildMember(pool, template, memberName(pool, place.number), place)) : [];
+function created({ pool, template }: View, places: Place[], config: WarmPoolConfig): PoolSandbox[] {
+  if (!template) return [];
+  const members = places.map((place) => buildMember(pool, template, memberName(pool, place.number), place));
+  return isLimited(config) ? members.map(limited) : members;
+}
+
+/** The binder makes no successor of it: that would be beyond the limit. */
+function limited({ metadata, ...member }: PoolSandbox): PoolSandbox {
+  return {
+    ...member,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, [REFILL_ANNOTATION]: "limited" } },
+  };
 }
 
 function marked(applied: PoolSandbox, reason: string): PoolSandbox {

@@ -22,14 +22,14 @@ async function begin(members: number[], options: Parameters<typeof aWorld>[0] = 
   await world.binder();
 }
 
-test("a claim gets a member with one write of that, one of its status and one of its annotations", async () => {
+test("a claim gets a member with one write of that, one of its status and one of its annotations; another member takes its place", async () => {
   await begin([1, 2]);
   await world.claim("c");
   await world.clock.advance(0);
   expect(world.shares()).toEqual({ c: ["warm-1"] });
-  expect(writes()).toEqual(["PUT sandboxes/warm-1", "PUT sandboxclaims/c/status"]);
+  expect(writes()).toEqual(["PUT sandboxes/warm-1", "PUT sandboxclaims/c/status", "POST sandboxes"]);
   await world.clock.advance(500);
-  expect(writes().slice(2), "nobody has said more of the Sandbox").toEqual(["PATCH sandboxclaims/c"]);
+  expect(writes().slice(3), "nobody has said more of the Sandbox").toEqual(["PATCH sandboxclaims/c"]);
   expect(claimOf("c").status).toMatchObject({
     sandbox: { name: "warm-1", podIPs: ["10.1.0.7"] },
     conditions: [{ type: "Ready", status: "True", reason: "DependenciesReady" }],
@@ -41,7 +41,7 @@ test("a claim gets a member with one write of that, one of its status and one of
     "agents.x-k8s.io/claim-first-ready-at": now,
   });
   await world.clock.advance(60_000);
-  expect([writes().length, world.faults()]).toEqual([3, []]);
+  expect([writes().length, world.faults()]).toEqual([4, []]);
 });
 
 test("claims that are there before the binder are served, each with one of its own, the oldest first", async () => {
@@ -196,10 +196,10 @@ test("a claim that goes while it waits leaves the line", async () => {
   expect(world.sandboxes()).toHaveLength(1);
 });
 
-test("the pool is told of what it lacks, once it has been handed over, and in words that change nothing else", async () => {
+test("a pool whose member nobody replaces is told of what it lacks, in words that change nothing else", async () => {
   world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
   await world.members([1, 2, 3]);
-  await world.binder();
+  await world.binder(({ method }) => method === "POST" ? { status: 403, body: { message: "quota" } } : undefined);
   await world.clock.advance(60_000);
   expect(world.asked).toEqual([]);
   await world.claim("c");

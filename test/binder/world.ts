@@ -64,7 +64,7 @@ export async function aWorld({ template = aTemplate(), pool = aPool({ status: CO
     async members(numbers: number[], seen: Seen = {}) {
       const uid = stored?.metadata.uid ?? "";
       const [owner] = aMember(1).metadata.ownerReferences ?? [];
-      const metadata = { ownerReferences: [{ ...owner, uid }] };
+      const metadata = { ownerReferences: [{ ...owner, uid }], labels: { "controller-uid": uid } };
       const applied = {
         metadata: { ...metadata, namespace: "team-a" },
         ...seen.applied && { spec: seen.applied.spec ?? {} },

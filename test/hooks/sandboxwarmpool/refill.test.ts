@@ -51,6 +51,40 @@ function answering(replicas: number, config: Call["config"]) {
   };
 }
 
+const answered = (replicas: number, over: object = {}) => ({ observedGeneration: 1, replicas, ...over });
+const told = (seconds: number) => ({ annotations: { "agents.x-k8s.io/handed-over-at": later(seconds).toISOString() } });
+const made = (seconds: number) => ({ batches: [{ first: 1, at: later(seconds).toISOString() }] });
+const losses = [
+  ["one that went a moment ago is left to the binder, for a second", answered(4), {}, [0, 1]],
+  ["one that was missing before is made", answered(3), {}, [1, 60]],
+  ["of two the one that was missing before is made, and the other a second later", answered(3), {}, [1, 1], [1, 2]],
+  ["what the binder tells of is made", answered(4, made(-9)), told(-8), [1, 60]],
+  ["what it told of before the last were made says nothing", answered(4, made(-7)), told(-8), [0, 1]],
+  ["it may be the first thing that it tells", answered(4), told(-8), [1, 60]],
+  ["another size is filled up to at once", answered(4, { observedGeneration: 0 }), {}, [1, 60]],
+  ["a pool that has never answered makes all", undefined, {}, [1, 60]],
+] as const;
+test.for(losses)("of members that a pool has lost, %s", ([, status, metadata, want, left = [1, 2, 3]]) => {
+  const pool = aPool({ metadata, spec: { replicas: 4 }, ...(status ? { status } : {}) });
+  expect(refill({ pool, sandboxes: members(...left) })).toEqual(want);
+});
+
+test.for([{ maxRefillRate: 5 }, { replenishDelaySeconds: 1 }])(
+  "with a limit of its own (%o) a pool makes all itself",
+  (config) => {
+    const status = answered(4, { lostAt: later(-5).toISOString(), replicas: 3 });
+    const pool = aPool({ spec: { replicas: 5 }, status });
+    expect(refill({ pool, sandboxes: members(1, 2, 3) }, { config })).toEqual([2, 60]);
+    const { children } = syncPool({ pool, sandboxes: members(1, 2, 3) }, { config });
+    const marks = children.map(({ metadata }) => metadata.annotations?.["agents.x-k8s.io/refill"]);
+    expect(marks, "so that the binder replaces none of them").toEqual([
+      ...[1, 2, 3].map(() => undefined),
+      "limited",
+      "limited",
+    ]);
+  },
+);
+
 test("a rate is a bucket that starts full and holds a second's worth; the status says when the last were made", () => {
   const config = { maxRefillRate: 2 };
   const made = (seconds: number) =>

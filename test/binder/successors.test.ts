@@ -1,0 +1,138 @@
+/** Who takes the place of a member that is handed over: its like, once, and only where the pool would make the same. @module */
+import { afterEach, describe, expect, test } from "vitest";
+import { successorOf } from "../../binder/successors.ts";
+import { appliedOf } from "../../hooks/sandboxwarmpool/applied.ts";
+import { applyUpdate } from "../../lib/apply.ts";
+import { aMember, aPool, COUNTED, type Seen } from "../pools.ts";
+import { aTemplate } from "../templates.ts";
+import { aWorld, losing } from "./world.ts";
+
+/** By UID alone: whoever makes the successor of that member, now or after a restart, asks for this name. */
+const NAME = "warm-82108be652c53c81";
+const UID = "8278cf2f-c5d1-4f00-a000-000000000001";
+
+/** A member as Metacontroller has made it. */
+function theMember(seen: Seen = {}) {
+  const metadata = { namespace: "team-a", labels: { "controller-uid": "uid-warm" }, ...seen.applied?.metadata };
+  return aMember(7, { ...seen, applied: { ...seen.applied, metadata }, metadata: { uid: UID, ...seen.metadata } });
+}
+
+describe("successorOf()", () => {
+  test("is as the pool would make it, named after the member that it follows", () => {
+    const { metadata, spec } = successorOf(theMember(), aPool(), aTemplate()) ?? {};
+    expect(metadata?.name).toBe(NAME);
+    const { name, annotations, ...rest } = appliedOf(theMember(), aPool()).metadata;
+    const { "agents.x-k8s.io/pool-sequence": place, ...kept } = annotations ?? {};
+    expect([name, place]).toEqual(["warm-7", "7/7"]);
+    const { "metacontroller.k8s.io/last-applied-configuration": text = "", ...own } = metadata?.annotations ?? {};
+    expect({ ...metadata, annotations: own }).toEqual({
+      ...rest,
+      name: NAME,
+      annotations: { ...kept, "agents.x-k8s.io/pod-name": NAME },
+    });
+    expect(spec).toEqual(theMember().spec.podTemplate && { podTemplate: theMember().spec.podTemplate });
+    expect(JSON.parse(text)).toEqual({ ...JSON.parse(text), metadata: { ...metadata, annotations: own }, spec });
+  });
+
+  test("leaves Metacontroller nothing to write, and has a successor of its own", () => {
+    const first = successorOf(theMember(), aPool(), aTemplate());
+    const made = { ...aMember(1), ...first, metadata: { ...first?.metadata, uid: "b-b-b" } } as ReturnType<
+      typeof aMember
+    >;
+    const applied = appliedOf(made, aPool());
+    expect(applyUpdate(made, applied)).toEqual(made);
+    expect(successorOf(made, aPool(), aTemplate())?.metadata.name).toBe("warm-569e1ae1595bba00");
+  });
+
+  const others = [
+    ["the template has other labels", theMember(), aPool(), {
+      podTemplate: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "main", image: "python" }] } },
+    }],
+    ["the template has another image", theMember(), aPool(), {
+      podTemplate: { spec: { containers: [{ name: "main", image: "ruby" }] } },
+    }],
+    ["the pool is another shard's", theMember(), aPool({ metadata: { labels: { "agents.x-k8s.io/shard": "b" } } }), {}],
+    ["another pool of that name has come", theMember(), aPool({ metadata: { uid: "new" } }), {}],
+    [
+      "the hook says more of its members",
+      theMember({ applied: { metadata: { annotations: { more: "1" } } } }),
+      aPool(),
+      {},
+    ],
+    ["another controller has made it", aMember(7, { applied: null, metadata: { uid: UID } }), aPool(), {}],
+  ] as const;
+  test.for(others)("is the pool hook's business where %s", ([, member, pool, spec]) => {
+    expect(successorOf(member, pool, aTemplate({ spec }))).toBeUndefined();
+  });
+});
+
+let world: Awaited<ReturnType<typeof aWorld>>;
+let isBegun = false;
+afterEach(async () => {
+  if (isBegun) await world.stop();
+  isBegun = false;
+});
+const posts = () => world.asked.filter((line) => line === "POST sandboxes").length;
+const names = () => world.sandboxes().map(({ metadata }) => metadata.name).toSorted();
+const told = () => world.asked.filter((line) => line === "PATCH sandboxwarmpools/warm").length;
+const FULL = { status: { ...COUNTED, replicas: 3, readyReplicas: 3 } };
+
+async function begin(members: number[], pool = aPool(FULL), ...binder: Parameters<typeof world.binder>) {
+  world = await aWorld({ pool });
+  isBegun = true;
+  await world.members(members);
+  await world.binder(...binder);
+}
+
+test("each member that is handed over has one successor, and the pool hears nothing of it", async () => {
+  await begin([1, 2, 3]);
+  for (const name of ["a", "b"]) await world.claim(name);
+  await world.clock.advance(3000);
+  expect([posts(), names().length, told()]).toEqual([2, 5, 0]);
+  expect(world.faults()).toEqual([]);
+});
+
+test("a pool that has as many as it wants gets none", async () => {
+  await begin([1, 2, 3], aPool({ spec: { replicas: 2 }, ...FULL }));
+  await world.claim("a");
+  await world.clock.advance(1000);
+  expect(posts()).toBe(0);
+});
+
+test("while others wait nobody makes successors: claims go first, and the pool is told", async () => {
+  await begin([1], aPool({ spec: { replicas: 1 }, status: { ...COUNTED, replicas: 1, readyReplicas: 1 } }));
+  const coming = { state: "coming", age: 0 } as const;
+  await world.members([2], coming);
+  const created = { metadata: { creationTimestamp: new Date(world.clock.now()).toISOString() } };
+  await Promise.all(["a", "b"].map((name) => world.claim(name, created)));
+  await world.clock.advance(0);
+  expect(world.asked.filter((line) => line.startsWith("PUT sandboxes/"))).toHaveLength(1);
+  expect(posts()).toBe(0);
+});
+
+test("one of which no answer comes may be there all the same: nobody makes a second", async () => {
+  await begin([1, 2, 3], aPool(FULL), undefined, losing(({ method }) => method === "POST"));
+  await world.claim("a");
+  await world.clock.advance(100);
+  expect([posts(), names().length, told()]).toEqual([1, 4, 0]);
+  expect(world.faults()).toEqual([expect.stringContaining("its pool will")]);
+});
+
+test("a refusal is the pool's to tell of", async () => {
+  const isPost = ({ method }: { method: string }) => method === "POST";
+  await begin([1, 2, 3], aPool(FULL), (request) => isPost(request) ? { status: 403, body: {} } : undefined);
+  await world.claim("a");
+  await world.clock.advance(1500);
+  expect([posts(), names().length, told()]).toEqual([1, 3, 1]);
+});
+
+test("a member that somebody else has taken has no successor of ours", async () => {
+  await begin(
+    [1, 2, 3],
+    aPool(FULL),
+    ({ method, path }) => method === "PUT" && path.endsWith("/warm-1") ? { status: 409, body: {} } : undefined,
+  );
+  await world.claim("a");
+  await world.clock.advance(1000);
+  expect([world.shares(), posts()]).toEqual([{ a: ["warm-2"] }, 1]);
+});
