@@ -90,7 +90,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     succeeding: new Map(),
     isPumping: false,
     notes: new Map(),
-    isNoting: false,
+    noting: 0,
     cancelNoting: () => {},
     isListed: false,
     onIdle: () => {},

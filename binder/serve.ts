@@ -34,7 +34,7 @@ export function pump(binder: Binder): void {
     void serve(binder, job.entry, job.choice);
   }
   binder.isPumping = false;
-  void writeNotes(binder);
+  writeNotes(binder);
 }
 
 /** Takes the first claim that can be served from a line, and those that cannot at all. */

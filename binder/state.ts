@@ -77,7 +77,8 @@ export interface Binder extends Required<BindOptions> {
   isPumping: boolean;
   /** Annotations that are still to be written, and since when, by UID of the claim. */
   notes: Map<string, Notes>;
-  isNoting: boolean;
+  /** How many claims are being annotated. */
+  noting: number;
   /** Ends the wait for the next annotations. */
   cancelNoting: () => void;
   isListed: boolean;

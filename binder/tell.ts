@@ -10,9 +10,11 @@ import { backoffMs } from "../kube/backoff.ts";
 import { findCondition } from "../lib/conditions.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { errorFields } from "../lib/log.ts";
-import { type Binder, type Entry, isServing, takeNote } from "./state.ts";
+import { type Binder, type Entry, isServing, type Notes, takeNote } from "./state.ts";
 import { annotateClaim, findOwn, putStatus } from "./writes.ts";
 
+/** Claims that are annotated at once. */
+const MOST_NOTING = 4;
 /** How long annotations may wait for a moment in which no claim does. */
 const NOTES_MS = 2000;
 /** How long they may wait for the Sandbox to settle: its status is the last that the claim's hook would be asked for. */
@@ -49,7 +51,7 @@ async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<voi
     const { status, ...before } = written ?? entry.raw;
     const notes = written && status && notesOf(before, sandbox, status, now, new Date(entry.seenAt));
     takeNote(binder, entry, notes, isSettled(entry, sandbox) ? 0 : SETTLE_MS);
-    void writeNotes(binder);
+    writeNotes(binder);
   } catch (error) {
     entry.isTold = false;
     failed(binder, entry, "Cannot write the status of a claim", error);
@@ -83,40 +85,42 @@ export function settle(binder: Binder, entry: Entry, sandbox: Sandbox): void {
   const notes = binder.notes.get(entry.uid);
   if (!notes || !isSettled(entry, sandbox)) return;
   notes.notBefore = notes.at;
-  void writeNotes(binder);
+  writeNotes(binder);
 }
 
 function isSettled({ settled }: Entry, { metadata: { generation = 0 } }: Sandbox): boolean {
   return settled > 0 && settled >= generation;
 }
 
-/** Writes annotations one claim after the other, while no claim is being served, but not for ever: nobody waits for them. */
-export async function writeNotes(binder: Binder): Promise<void> {
-  if (binder.isNoting) return;
-  binder.isNoting = true;
+/** Writes annotations, a few claims' at once, while no claim is being served, but not for ever: nobody waits for them. */
+export function writeNotes(binder: Binder): void {
+  const { clock, notes } = binder;
   binder.cancelNoting();
-  while (isServing(binder)) {
-    const now = binder.clock.now();
-    const next = binder.notes.values().find(({ notBefore }) => notBefore <= now);
-    if (!next) {
-      noteLater(binder, now);
-      break;
-    }
-    if (binder.serving > 0 && now - next.at < NOTES_MS) break;
-    const { entry, annotations } = next;
-    binder.notes.delete(entry.uid);
-    await annotateClaim(binder.api, entry.claim, annotations).catch((error) => {
-      const { namespace, name } = entry.claim.metadata;
-      binder.log("warn", "Cannot annotate a claim: the keeper will", { namespace, name, ...errorFields(error) });
+  while (binder.noting < MOST_NOTING && isServing(binder)) {
+    const now = clock.now();
+    const next = notes.values().find(({ notBefore }) => notBefore <= now);
+    if (!next) return noteLater(binder, now);
+    if (binder.serving > 0 && now - next.at < NOTES_MS) return;
+    notes.delete(next.entry.uid);
+    binder.noting++;
+    void writeNote(binder, next).then(() => {
+      binder.noting--;
+      writeNotes(binder);
     });
   }
-  binder.isNoting = false;
+}
+
+async function writeNote({ api, log }: Binder, { entry: { claim }, annotations }: Notes): Promise<void> {
+  await annotateClaim(api, claim, annotations).catch((error) => {
+    const { namespace, name } = claim.metadata;
+    log("warn", "Cannot annotate a claim: the keeper will", { namespace, name, ...errorFields(error) });
+  });
 }
 
 function noteLater(binder: Binder, now: number): void {
   const soonest = Math.min(...binder.notes.values().map(({ notBefore }) => notBefore));
   if (soonest === Infinity) return;
-  binder.cancelNoting = binder.clock.setTimeout(() => void writeNotes(binder), soonest - now);
+  binder.cancelNoting = binder.clock.setTimeout(() => writeNotes(binder), soonest - now);
 }
 
 /** Leaves word of why the claim cannot be given a Sandbox, for its hook to say; the keeper takes it back once it has one. */

@@ -1,6 +1,6 @@
 /** Hooks put together with their real flags: the guard, the limits that nobody sets, stopping, and who serves what. @module */
 import { readdirSync } from "node:fs";
-import { request as httpRequest } from "node:http";
+import { Agent, request as httpRequest } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createHookApp } from "../../lib/app.ts";
 import { compositeCalls, type HookCalls } from "../../lib/hook.ts";
@@ -192,6 +192,28 @@ describe("several hooks in one process", () => {
     expect(wrong.output()).toMatch(/^Cannot serve hook "other": there are sandbox, /);
   });
 });
+
+test.for(["node", "deno"] as const)(
+  "on %s a connection serves one call after the other, whatever their size",
+  async (runtime) => {
+    const main = runtime === "node" ? ["tools/serve/main.ts"] : ["run", "--allow-net", "tools/serve/main.ts"];
+    const { said } = await startMain(runtime, [...main, "sandbox", ...LOCAL.slice(0, 4)], "Listening");
+    const [{ port }] = said("Listening") as [{ port: number }];
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const body = SYNC.body + " ".repeat(20_000);
+    const call = () =>
+      new Promise<unknown[]>((resolve, reject) => {
+        const options = { port, agent, method: "POST", headers: { "content-length": body.length } };
+        const request = httpRequest("http://127.0.0.1/sandbox/sync", options, (response) => {
+          response.resume().once("end", () => setTimeout(resolve, 20, [response.statusCode, request.reusedSocket]));
+        });
+        request.once("error", reject).end(body);
+      });
+    expect(await call()).toEqual([200, false]);
+    expect(await call(), "a new one for each would cost more than the call").toEqual([200, true]);
+  },
+);
 
 test("what the command line says reaches the hooks", async () => {
   const flags = ["--cluster-domain", "c.example", "--max-batch-size", "2"];
