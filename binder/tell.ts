@@ -18,7 +18,7 @@ const MOST_NOTING = 4;
 /** How long annotations may wait for a moment in which no claim does. */
 const NOTES_MS = 2000;
 /** How long they may wait for the Sandbox to settle: its status is the last that the claim's hook would be asked for. */
-const SETTLE_MS = 300;
+const SETTLE_MS = 1000;
 
 /** Says for a claim what it was given, as soon as that is Ready; whatever takes longer, and all that comes later, its hook says. */
 export function tellIfReady(binder: Binder, entry: Entry, sandbox: Sandbox): void {

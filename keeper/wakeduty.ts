@@ -13,6 +13,8 @@ import type { Duty } from "./duty.ts";
  * first, and of many that were asked for at once none should cost a write more while all are busy.
  */
 const WAKE_MS = [6000, 12_000] as const;
+/** So much later for each other one that says nothing, and no later than that. */
+const CROWD_MS = { each: 50, most: 10_000 };
 
 /** Makes the duty for claims: one that nobody has annotated for ten seconds gets the time at which this process first saw it. */
 export function claimWakeDuty(api: Api): Duty<SandboxClaim> {
@@ -30,12 +32,12 @@ export function claimWakeDuty(api: Api): Duty<SandboxClaim> {
 export function sandboxWakeDuty(api: Api): Duty<Sandbox> {
   return wakeDuty(api, {
     ...{ kind: "Sandbox", resource: "sandboxes", annotation: WOKEN_AT_ANNOTATION },
-    dueAt({ metadata: { annotations, creationTimestamp = "" }, status }) {
+    dueAt({ metadata: { annotations, creationTimestamp = "" }, status }, _, crowd) {
       const born = Date.parse(creationTimestamp);
       if ((status?.conditions ?? []).length > 0 || Number.isNaN(born)) return undefined;
       const woken = Date.parse(annotations?.[WOKEN_AT_ANNOTATION] ?? "");
       const next = WAKE_MS.find((ms) => !(woken >= born + ms));
-      return next === undefined ? undefined : born + next;
+      return next === undefined ? undefined : born + next + Math.min(CROWD_MS.most, crowd * CROWD_MS.each);
     },
     time: (_, now) => now,
   });
@@ -47,8 +49,11 @@ interface Waking<T> {
   resource: ObjectPath["resource"];
   /** Holds a time, RFC 3339 with milliseconds. */
   annotation: string;
-  /** When an object is to be annotated that this process first saw at `seenAt`; undefined: never. Not asked of one that is being deleted. */
-  dueAt(object: T, seenAt: number): number | undefined;
+  /**
+   * When an object is to be annotated that this process first saw at `seenAt`, while `crowd` others may have to be;
+   * undefined: never. Not asked of one that is being deleted.
+   */
+  dueAt(object: T, seenAt: number, crowd: number): number | undefined;
   /** What the annotation says. */
   time(seenAt: number, now: number): number;
 }
@@ -63,7 +68,8 @@ function wakeDuty<T extends { metadata: ObjectMeta }>(api: Api, waking: Waking<T
     dueAt(object, now) {
       const { uid = "", deletionTimestamp, resourceVersion } = object.metadata;
       const known = memory.get(uid) ?? { seenAt: now };
-      const due = deletionTimestamp === undefined ? waking.dueAt(object, known.seenAt) : undefined;
+      const others = memory.size - (memory.has(uid) ? 1 : 0);
+      const due = deletionTimestamp === undefined ? waking.dueAt(object, known.seenAt, others) : undefined;
       if (due === undefined) memory.delete(uid);
       else memory.set(uid, known);
       return known.done !== undefined && known.done === resourceVersion ? undefined : due;

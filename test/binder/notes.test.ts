@@ -32,7 +32,7 @@ const notesOf = (index = 0) => world.claims()[index]?.metadata.annotations ?? {}
 test("a claim that is served is annotated once, with all there is to say", async () => {
   await begin([1, 2]);
   await world.claim("c");
-  await world.clock.advance(500);
+  await world.clock.advance(1000);
   expect(annotated()).toBe(1);
   expect(Object.keys(notesOf()).toSorted()).toEqual([
     "agents.x-k8s.io/claim-first-ready-at",

@@ -78,6 +78,16 @@ describe("a Sandbox without conditions", () => {
     expect(asked()).toEqual([PATCH, PATCH]);
   });
 
+  test("is woken later the more there are, so that many that come up at once cost no more", async () => {
+    await keep(0.5);
+    for (let number = 0; number < 40; number++) put({ metadata: { name: `s${number}`, uid: `s${number}` } });
+    put();
+    await pass(7);
+    expect(woken()).toBeUndefined();
+    await pass(1);
+    expect(woken()).toBe("2026-11-21T12:00:08.000Z");
+  });
+
   test("is woken at once by a keeper that starts late", async () => {
     put({ metadata: { creationTimestamp: "2026-11-21T11:00:00Z" } });
     await keep(60);
