@@ -43,6 +43,8 @@ export interface Entry extends Waiter {
   settled: number;
   /** Whether its first status was written, or is the hook's business. */
   isTold: boolean;
+  /** Ends when its first status has been written, or that has failed; undefined: nobody writes it. */
+  telling: Promise<void> | undefined;
   tellFailures: number;
   /** Cancels the next try of what could not be said; undefined: none is planned. */
   retry: (() => void) | undefined;
@@ -140,7 +142,7 @@ export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number)
   return {
     ...{ uid, namespace, pool: claim.spec.warmPoolRef.name, rank: `${creationTimestamp} ${name}`, claim, raw },
     ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, unsure: undefined, isNoted: false, settled: 0 },
-    ...{ isTold: claim.status !== undefined, tellFailures: 0, retry: undefined },
+    ...{ isTold: claim.status !== undefined, telling: undefined, tellFailures: 0, retry: undefined },
   };
 }
 

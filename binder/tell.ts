@@ -23,7 +23,7 @@ const SETTLE_MS = 1000;
 /** Says for a claim what it was given, as soon as that is Ready; whatever takes longer, and all that comes later, its hook says. */
 export function tellIfReady(binder: Binder, entry: Entry, sandbox: Sandbox): void {
   if (entry.isTold || entry.retry || !isServing(binder) || !isBinders(entry.claim, sandbox, binder.clock.now())) return;
-  void tell(binder, entry, sandbox);
+  entry.telling = tell(binder, entry, sandbox).finally(() => entry.telling = undefined);
 }
 
 /** Says for a claim what it was given by a binder that came no further, or by this one. */

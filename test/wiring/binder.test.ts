@@ -146,8 +146,10 @@ test("as the leader it serves, counts and answers its probes, with the rights of
   expect(await binder.stop()).toBe(0);
   expect(lease()["holderIdentity"], "the next one need not wait").toBeFalsy();
   // Asked for by an owner reference that blocks deletion, not by a request.
-  const finalizers = "update sandboxclaims/finalizers.extensions.agents.x-k8s.io";
-  expect([...new Set([...world.requests.map(rightOf), finalizers])].sort()).toEqual(rights().sort());
+  const finalizers = ["sandboxclaims", "sandboxwarmpools"].map((kind) =>
+    `update ${kind}/finalizers.extensions.agents.x-k8s.io`
+  );
+  expect([...new Set([...world.requests.map(rightOf), ...finalizers])].sort()).toEqual(rights().sort());
 });
 
 test("a second binder stands by: it watches, and writes nothing; given the Lease, it serves", async () => {
