@@ -1,6 +1,5 @@
 /** What a pool of some size would have done for claims that came when they came. Pure: no clock, no chance. @module */
 import { PATIENCE_MS } from "../../binder/choose.ts";
-import { refillDelay } from "../../binder/refills.ts";
 
 /** Claims, and how fast sandboxes start. Times in seconds. */
 export interface Demand {
@@ -12,8 +11,6 @@ export interface Demand {
   startSeconds: number;
   /** How long a claim waits for a member on its way before one is made for it. @default {1.5} as the binder has it */
   patienceSeconds?: number;
-  /** Longest time from a hand-over until the pool is told of it. @default {5} as the binder has it */
-  delaySeconds?: number;
   /** How long the pool stands. @default {the last arrival} */
   spanSeconds?: number;
 }
@@ -35,8 +32,8 @@ export interface PoolOutcome {
 
 /** The binder counts from a claim's creation, which is known to the second: on average half of one is over. */
 const PATIENCE_SECONDS = PATIENCE_MS / 1000 - 0.5;
-/** Default of the binder's --refill-delay-seconds. */
-const DELAY_SECONDS = 5;
+/** From a hand-over until the next member is made: claims that come together go first. */
+const REPLACED_SECONDS = 0.05;
 
 /**
  * Simulates a pool that is full at first.
@@ -48,8 +45,7 @@ const DELAY_SECONDS = 5;
  * | one is on its way, and takes longer | waits in vain, then a sandbox is made for it |
  * | none is, or older claims wait for all that are | has a sandbox made for it at once |
  *
- * The pool makes all that it lacks when the binder tells it, or sooner if it looks for another reason: a member of its
- * own has become Ready.
+ * Each member that a claim gets is replaced a moment later.
  */
 export function simulatePool(demand: Demand, replicas: number): PoolOutcome {
   const { startSeconds, patienceSeconds = PATIENCE_SECONDS } = demand;
@@ -99,9 +95,9 @@ export function simulatePool(demand: Demand, replicas: number): PoolOutcome {
   return { replicas, ...counts, hitRate, wait: percentiles(waits), idleSeconds };
 }
 
-/** The members of a pool that nobody has: those that are Ready, on their way, and missing. */
+/** The members of a pool that nobody has: those that are Ready, and those on their way. */
 interface Members {
-  /** When one becomes Ready, or missing ones are made; Infinity: never. */
+  /** When one becomes Ready or is made; Infinity: never. */
   next(): number;
   /** Lets that happen. */
   pass(): void;
@@ -113,41 +109,27 @@ interface Members {
   idleSeconds(span: number): number;
 }
 
-function createMembers({ refillSeconds, delaySeconds = DELAY_SECONDS }: Demand, replicas: number): Members {
+function createMembers({ refillSeconds }: Demand, replicas: number): Members {
   /** Since when each is Ready, and when each will be: ascending, since all take as long. */
   const ready = Array.from({ length: replicas }, () => 0);
   const coming: number[] = [];
-  /** When the pool is told of those that are missing; Infinity: none is. */
-  let told = Infinity;
-  /** Since when the first of them is missing. */
-  let since: number | undefined;
+  /** When the next ones are made: ascending. */
+  const due: number[] = [];
   let idle = 0;
-
-  function make(at: number): void {
-    const missing = replicas - ready.length - coming.length;
-    for (let made = 0; made < missing; made++) coming.push(at + refillSeconds);
-    since = undefined;
-    told = Infinity;
-  }
-
   return {
-    next: () => Math.min(coming[0] ?? Infinity, told),
+    next: () => Math.min(coming[0] ?? Infinity, due[0] ?? Infinity),
     pass() {
-      const at = coming[0] ?? Infinity;
-      if (at > told) return make(told);
-      coming.shift();
-      ready.push(at);
-      make(at);
+      const [made = Infinity, at = Infinity] = [due[0], coming[0]];
+      if (made < at) coming.push(made + refillSeconds);
+      else ready.push(at);
+      (made < at ? due : coming).shift();
     },
     coming: () => coming.length,
     take(at) {
       const readySince = ready.shift();
       if (readySince === undefined) return false;
       idle += at - readySince;
-      since ??= at;
-      // Nobody waits while a member is Ready, and none of it takes time here.
-      const shortage = { pool: { spec: { replicas } }, ready: ready.length, waiting: 0, isBusy: false };
-      told = Math.max(at, since + refillDelay(shortage, delaySeconds * 1000) / 1000);
+      due.push(at + REPLACED_SECONDS);
       return true;
     },
     idleSeconds: (span) => ready.reduce((sum, readyAt) => sum + Math.max(0, span - readyAt), idle),

@@ -84,6 +84,7 @@ test("why names the cause, and what to do; the code tells whether there is somet
 });
 
 test("pool shows how claims were served", async () => {
+  await cluster.until("SandboxWarmPool", "python", (found) => found?.status?.readyReplicas === 2);
   const { stdout } = await look("pool");
   expect(stdout).toMatch(
     /^NAME +READY +DESIRED +WAITING +SERVED \(1H\) +COLD +HIT RATE +AGE +WHY NOT FULL\npython +2 +2 +0 +1 +0 +100/,

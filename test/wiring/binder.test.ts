@@ -83,13 +83,7 @@ async function start(kubeconfig: string, ...flags: string[]): Promise<Started> {
 function rightOf({ method, path }: Request): string {
   const [, group = "", rest = ""] = /^\/apis\/([^/]+)\/[^/]+(?:\/namespaces\/[^/]+)?\/(.*)$/.exec(path) ?? [];
   const [resource, name, subresource] = rest.split("/");
-  const verbs: Record<string, string> = {
-    POST: "create",
-    PUT: "update",
-    PATCH: "patch",
-    DELETE: "delete",
-    WATCH: "watch",
-  };
+  const verbs: { [method: string]: string } = { POST: "create", PUT: "update", PATCH: "patch", WATCH: "watch" };
   const verb = verbs[method] ?? (name === undefined ? "list" : "get");
   const what = `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}.${group}`;
   return resource === "leases" && name !== undefined ? `${what} ${name}` : what;
@@ -146,10 +140,10 @@ test("as the leader it serves, counts and answers its probes, with the rights of
   expect(await binder.stop()).toBe(0);
   expect(lease()["holderIdentity"], "the next one need not wait").toBeFalsy();
   // Asked for by an owner reference that blocks deletion, not by a request.
-  const finalizers = ["sandboxclaims", "sandboxwarmpools"].map((kind) =>
+  const asked = ["sandboxclaims", "sandboxwarmpools"].map((kind) =>
     `update ${kind}/finalizers.extensions.agents.x-k8s.io`
   );
-  expect([...new Set([...world.requests.map(rightOf), ...finalizers])].sort()).toEqual(rights().sort());
+  expect([...new Set([...world.requests.map(rightOf), ...asked])].sort()).toEqual(rights().sort());
 });
 
 test("a second binder stands by: it watches, and writes nothing; given the Lease, it serves", async () => {
