@@ -156,7 +156,7 @@ A new member takes 7s (given), a cold start 12s (given)
 REPLICAS   HIT RATE   AT ONCE   WAITED   COLD   WAIT P50   P95   P99   IDLE   NOTE
 0          0.0%       0         0        21     12s        12s   12s   0.0
 1          42.8%      5         4        12     13s        13s   13s   0.1
-2          80.9%      9         8        4      1s         13s   13s   0.1
+2          80.9%      9         8        4      1s         13s   13s   0.2
 3          100.0%     21        0        0      0s         0s    0s    0.7    now, enough
 
 Smallest pool for a hit rate of 90.0%: 3, it has 3
