@@ -27,6 +27,7 @@ export const objectMetaSchema = z.looseObject({
   annotations: stringMapSchema.optional(),
   ownerReferences: z.array(ownerReferenceSchema).optional(),
 });
+/** Metadata of an object: the fields that are read here, and whatever else it has. */
 export type ObjectMeta = z.infer<typeof objectMetaSchema>;
 
 /** Any observed object: type, name, and whatever else it has. */
