@@ -1,9 +1,7 @@
 /** Talks JSON to an API server over connections that are kept. Decides nothing and tries nothing twice. @module */
-import { Buffer } from "node:buffer";
-import { Agent as HTTPAgent, type IncomingMessage, request as httpRequest } from "node:http";
-import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { Answer, Api, ApiRequest, WatchEvent } from "./api.ts";
-import type { Credentials, Pass } from "./credentials.ts";
+import type { Credentials } from "./credentials.ts";
+import { createSend, type Incoming } from "./transport.ts";
 
 /** How patient a connection is, and who wants to know of its answers. Times in milliseconds. */
 export interface ConnectionOptions {
@@ -20,7 +18,7 @@ export interface ConnectionOptions {
 
 const PATCH_TYPES = { merge: "application/merge-patch+json", apply: "application/apply-patch+yaml" } as const;
 
-type Open = (request: ApiRequest, signal: AbortSignal, accept?: string) => Promise<IncomingMessage>;
+type Open = (request: ApiRequest, signal: AbortSignal, accept?: string) => Promise<Incoming>;
 
 /** Makes the connection; the first request opens it. */
 export function connect(credentials: Credentials, options: ConnectionOptions): Api {
@@ -39,8 +37,8 @@ export function connect(credentials: Credentials, options: ConnectionOptions): A
       try {
         const request: ApiRequest = { method: "GET", path, query: { ...query, watch: "true" } };
         const response = await open(request, AbortSignal.any([signal, silence.signal]));
-        onAnswer("WATCH", response.statusCode ?? 0);
-        if (response.statusCode === 200) return { status: 200, body: null, events: eventsOf(response, silence) };
+        onAnswer("WATCH", response.status);
+        if (response.status === 200) return { status: 200, body: null, events: eventsOf(response.chunks, silence) };
         return { ...await answerOf(response), events: eventsOf([], silence) };
       } catch (error) {
         silence.stop();
@@ -62,67 +60,45 @@ export async function openText(
   { signal, userAgent }: Pick<ConnectionOptions, "signal" | "userAgent">,
 ): Promise<Answer & { chunks: AsyncIterable<Uint8Array> }> {
   const response = await createOpen(credentials, userAgent)({ method: "GET", path, query }, signal, "*/*");
-  if (response.statusCode === 200) return { status: 200, body: null, chunks: response };
+  if (response.status === 200) return { status: 200, body: null, chunks: response.chunks };
   return { ...await answerOf(response), chunks: nothing() };
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 function createOpen(credentials: Credentials, userAgent: string): Open {
-  const agentFor = createAgents();
+  const send = createSend();
   return async ({ method, path, query = {}, body, patch = "merge" }, signal, accept = "application/json") => {
     const pass = await credentials.current();
     const parameters = new URLSearchParams(query).toString();
     const url = `${credentials.server}${path}${parameters && `?${parameters}`}`;
     const text = body === undefined ? undefined : JSON.stringify(body);
     const type = method === "PATCH" ? PATCH_TYPES[patch] : "application/json";
-    const options: RequestOptions = {
-      method,
-      signal,
-      agent: pass.agent ?? agentFor(url, pass),
-      headers: {
-        ...pass.headers,
-        Accept: accept,
-        "User-Agent": userAgent,
-        ...(text === undefined ? {} : { "Content-Type": type, "Content-Length": Buffer.byteLength(text) }),
-      },
+    const headers = {
+      ...pass.headers,
+      Accept: accept,
+      "User-Agent": userAgent,
+      ...(text === undefined ? {} : { "Content-Type": type }),
     };
-    return await new Promise((fulfil, reject) => {
-      const request = url.startsWith("http:")
-        ? httpRequest(url, options)
-        : httpsRequest(url, { ...pass.tls, ...options });
-      const fail = (error: Error) => reject(unreachable(credentials.server, error, signal));
-      request.once("response", fulfil).once("error", fail).end(text);
-    });
-  };
-}
-
-function unreachable(server: string, error: Error, signal: AbortSignal): Error {
-  const { message } = signal.aborted && signal.reason instanceof Error ? signal.reason : error;
-  return new Error(`Cannot reach ${server}: ${message}`, { cause: error });
-}
-
-/** One set of kept connections at a time: other certificates begin a new one. */
-function createAgents(): (url: string, pass: Pass) => HTTPAgent {
-  const settings = { keepAlive: true, keepAliveMsecs: 30_000, timeout: 60_000 };
-  let kept: { pass: Pass; identity: string; agent: HTTPAgent } | undefined;
-  return (url, pass) => {
-    if (kept?.pass === pass) return kept.agent;
-    const identity = JSON.stringify(pass.tls);
-    if (kept?.identity !== identity) {
-      const agent = url.startsWith("http:") ? new HTTPAgent(settings) : new Agent({ ...settings, ...pass.tls });
-      kept = { pass, identity, agent };
+    try {
+      return await send({ url, method, headers, text, signal }, pass);
+    } catch (error) {
+      throw unreachable(credentials.server, error, signal);
     }
-    kept.pass = pass;
-    return kept.agent;
   };
 }
 
-async function answerOf(response: IncomingMessage): Promise<Answer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
-  const text = Buffer.concat(chunks).toString();
-  const status = response.statusCode ?? 0;
+function unreachable(server: string, error: unknown, signal: AbortSignal): Error {
+  const { message, cause } = (signal.aborted ? signal.reason : error) as {
+    message?: string;
+    cause?: { message?: string };
+  };
+  // Deno's fetch has the reason one level below.
+  return new Error(`Cannot reach ${server}: ${cause?.message ?? message}`, { cause: error });
+}
+
+async function answerOf({ status, ...response }: Incoming): Promise<Answer> {
+  const text = await response.text();
   try {
     return { status, body: JSON.parse(text) };
   } catch {
@@ -144,13 +120,13 @@ function createSilence(ms: number, given: AbortSignal | undefined): Silence {
   return { signal, heard: () => timer.refresh(), stop: () => clearTimeout(timer) };
 }
 
-async function* eventsOf(body: AsyncIterable<unknown> | Iterable<unknown>, silence: Silence) {
+async function* eventsOf(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, silence: Silence) {
   const decoder = new TextDecoder();
   let rest = "";
   try {
     for await (const chunk of body) {
       silence.heard();
-      const lines = (rest + decoder.decode(chunk as Buffer, { stream: true })).split("\n");
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) if (line !== "") yield JSON.parse(line) as WatchEvent;
     }
