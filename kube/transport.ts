@@ -1,4 +1,4 @@
-/** Sends one HTTP request over kept connections: by node:https, or on Deno by its own fetch, at three fifths of the cost. @module */
+/** Sends one HTTP request over kept connections: by node:https, or on Deno by its own fetch, at four fifths of the cost. @module */
 import { Buffer } from "node:buffer";
 import { Agent as HTTPAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
@@ -47,7 +47,12 @@ function createFetchSend(deno: DenoHTTP): Send {
     });
   }, (client) => client.close());
   return async ({ url, text, ...options }, pass) => {
-    const init = { ...options, ...(text === undefined ? {} : { body: text }), client: clientOf(pass) };
+    const init = {
+      ...options,
+      redirect: "manual",
+      ...(text === undefined ? {} : { body: text }),
+      client: clientOf(pass),
+    };
     const response = await fetch(url, init as RequestInit);
     return { status: response.status, chunks: response.body ?? nothing(), text: () => response.text() };
   };
