@@ -8,7 +8,7 @@ import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { buildMember, type PoolSandbox } from "../hooks/sandboxwarmpool/sandbox.ts";
 import { placeOf, successorName } from "../hooks/sandboxwarmpool/sequence.ts";
-import { isOk, pathOf } from "../kube/api.ts";
+import { pathOf } from "../kube/api.ts";
 import { applyCreate, lastApplied, sameJson } from "../lib/apply.ts";
 import { CONTROLLER_UID_LABEL } from "../lib/keys.ts";
 import { errorFields } from "../lib/log.ts";
@@ -58,8 +58,8 @@ export async function replace(binder: Binder, member: Sandbox, name: string): Pr
   succeeding.set(uid, coming + 1);
   try {
     const body = successorOf(member, pool, template);
-    const answer = body && await api.send({ method: "POST", path: pathOf({ resource: "sandboxes", namespace }), body });
-    if (answer && isOk(answer)) index.written(answer.body as Sandbox);
+    // What is refused is made, or told of, by the pool.
+    if (body) await api.send({ method: "POST", path: pathOf({ resource: "sandboxes", namespace }), body });
   } catch (error) {
     log("warn", "Cannot replace a member: its pool will", {
       namespace,

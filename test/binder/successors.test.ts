@@ -100,7 +100,7 @@ test("a pool that has as many as it wants gets none", async () => {
 });
 
 test("while others wait nobody makes successors: claims go first, and the pool is told", async () => {
-  await begin([1], aPool({ spec: { replicas: 1 }, status: { ...COUNTED, replicas: 1, readyReplicas: 1 } }));
+  await begin([1], aPool({ spec: { replicas: 2 }, status: { ...COUNTED, replicas: 2, readyReplicas: 1 } }));
   const coming = { state: "coming", age: 0 } as const;
   await world.members([2], coming);
   const created = { metadata: { creationTimestamp: new Date(world.clock.now()).toISOString() } };
