@@ -87,7 +87,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     parked: new Map(),
     timers: new Map(),
     serving: 0,
-    succeeding: new Map(),
+    replacing: new Map(),
     isPumping: false,
     notes: new Map(),
     noting: 0,

@@ -6,7 +6,7 @@ import { type Choice, choose, wantsSandbox } from "./choose.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
 import type { Line } from "./lines.ts";
 import { type Binder, consider, type Entry, isServing, park, takeNote } from "./state.ts";
-import { replace } from "./successors.ts";
+import { replace } from "./replacements.ts";
 import { sayRefused, writeNotes } from "./tell.ts";
 import { findOwn, type Given, postSandbox, putSandbox, RefusalError } from "./writes.ts";
 

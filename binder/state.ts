@@ -74,8 +74,8 @@ export interface Binder extends Required<BindOptions> {
   /** Ends the wait of a line, by namespace and pool. */
   timers: Map<string, () => void>;
   serving: number;
-  /** How many successors of members are being made, by UID of the pool. */
-  succeeding: Map<string, number>;
+  /** How many replacements of members are being made, by UID of the pool. */
+  replacing: Map<string, number>;
   isPumping: boolean;
   /** Annotations that are still to be written, and since when, by UID of the claim. */
   notes: Map<string, Notes>;

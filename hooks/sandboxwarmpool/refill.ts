@@ -40,7 +40,7 @@ export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill 
 
 /**
  * Returns how many members were missing when the pool was answered last: what has gone since, the binder may have handed
- * over and be about to replace (binder/successors.ts). All, where it has told the pool since, or the spec is new.
+ * over and be about to replace (binder/replacements.ts). All, where it has told the pool since, or the spec is new.
  */
 function missedBefore({ metadata, spec, status }: SandboxWarmPool): number {
   const toldAt = Date.parse(metadata.annotations?.[HANDED_OVER_AT_ANNOTATION] ?? "");

@@ -41,7 +41,7 @@ export function memberName(pool: SandboxWarmPool, number: number): string {
  * Returns the name of the member that takes the place of another in its pool, a DNS label: the same whoever makes it, no
  * number's, and no other member's.
  */
-export function successorName(pool: SandboxWarmPool, { metadata: { uid = "" } }: Sandbox): string {
+export function replacementName(pool: SandboxWarmPool, { metadata: { uid = "" } }: Sandbox): string {
   // One hash would meet another of a busy pool within a day; no number is as long as two.
   return nameInPool(pool, nameHash(uid) + nameHash(`/${uid}`));
 }

@@ -82,7 +82,7 @@ function created({ pool, template }: View, places: Place[], config: WarmPoolConf
   return isLimited(config) ? members.map(limited) : members;
 }
 
-/** The binder makes no successor of it: that would be beyond the limit. */
+/** The binder makes no replacement of it: that would be beyond the limit. */
 function limited({ metadata, ...member }: PoolSandbox): PoolSandbox {
   return {
     ...member,

@@ -7,7 +7,7 @@ import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { buildMember, type PoolSandbox } from "../hooks/sandboxwarmpool/sandbox.ts";
-import { placeOf, successorName } from "../hooks/sandboxwarmpool/sequence.ts";
+import { placeOf, replacementName } from "../hooks/sandboxwarmpool/sequence.ts";
 import { pathOf } from "../kube/api.ts";
 import { applyCreate, lastApplied, sameJson } from "../lib/apply.ts";
 import { CONTROLLER_UID_LABEL } from "../lib/keys.ts";
@@ -21,7 +21,7 @@ import type { Binder } from "./state.ts";
  * @returns undefined: the pool's hook would make another one now, because template, pool or hook have changed
  * @throws {SyntaxError} if the last-applied annotation is not the JSON text of an object
  */
-export function successorOf(
+export function replacementOf(
   member: Sandbox,
   pool: SandboxWarmPool,
   template: SandboxTemplate,
@@ -39,25 +39,25 @@ export function successorOf(
   const isUpToDate = uid !== "" &&
     sameJson(lastApplied(member), asApplied(buildMember(pool, template, name, placeOf(member))));
   if (!isUpToDate) return undefined;
-  return applyCreate(asApplied(buildMember(pool, template, successorName(pool, member)))) as PoolSandbox;
+  return applyCreate(asApplied(buildMember(pool, template, replacementName(pool, member)))) as PoolSandbox;
 }
 
 /**
- * Makes the successor of a member that was handed over, if nobody waits and the pool has too few without it; what is not
+ * Makes the replacement of a member that was handed over, if nobody waits and the pool has too few without it; what is not
  * made here the pool makes, as soon as it is told. Never throws.
  */
 export async function replace(binder: Binder, member: Sandbox, name: string): Promise<void> {
-  const { api, index, lines, log, succeeding } = binder;
+  const { api, index, lines, log, replacing } = binder;
   const { namespace = "" } = member.metadata;
   const pool = index.pool(namespace, name);
   const template = pool && index.template(pool);
   if (!template || pool.metadata.deletionTimestamp !== undefined || lines.size() > 0) return;
   const { uid = "" } = pool.metadata;
-  const coming = succeeding.get(uid) ?? 0;
+  const coming = replacing.get(uid) ?? 0;
   if (index.members(pool).counts().all + coming >= pool.spec.replicas) return;
-  succeeding.set(uid, coming + 1);
+  replacing.set(uid, coming + 1);
   try {
-    const body = successorOf(member, pool, template);
+    const body = replacementOf(member, pool, template);
     // What is refused is made, or told of, by the pool.
     if (body) await api.send({ method: "POST", path: pathOf({ resource: "sandboxes", namespace }), body });
   } catch (error) {
@@ -67,7 +67,7 @@ export async function replace(binder: Binder, member: Sandbox, name: string): Pr
       ...errorFields(error),
     });
   }
-  const left = (succeeding.get(uid) ?? 1) - 1;
-  if (left > 0) succeeding.set(uid, left);
-  else succeeding.delete(uid);
+  const left = (replacing.get(uid) ?? 1) - 1;
+  if (left > 0) replacing.set(uid, left);
+  else replacing.delete(uid);
 }

@@ -1,13 +1,13 @@
 /** Who takes the place of a member that is handed over: its like, once, and only where the pool would make the same. @module */
 import { afterEach, describe, expect, test } from "vitest";
-import { successorOf } from "../../binder/successors.ts";
+import { replacementOf } from "../../binder/replacements.ts";
 import { appliedOf } from "../../hooks/sandboxwarmpool/applied.ts";
 import { applyUpdate } from "../../lib/apply.ts";
 import { aMember, aPool, COUNTED, type Seen } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { aWorld, losing } from "./world.ts";
 
-/** By UID alone: whoever makes the successor of that member, now or after a restart, asks for this name. */
+/** By UID alone: whoever makes the replacement of that member, now or after a restart, asks for this name. */
 const NAME = "warm-82108be652c53c81";
 const UID = "8278cf2f-c5d1-4f00-a000-000000000001";
 
@@ -17,9 +17,9 @@ function theMember(seen: Seen = {}) {
   return aMember(7, { ...seen, applied: { ...seen.applied, metadata }, metadata: { uid: UID, ...seen.metadata } });
 }
 
-describe("successorOf()", () => {
+describe("replacementOf()", () => {
   test("is as the pool would make it, named after the member that it follows", () => {
-    const { metadata, spec } = successorOf(theMember(), aPool(), aTemplate()) ?? {};
+    const { metadata, spec } = replacementOf(theMember(), aPool(), aTemplate()) ?? {};
     expect(metadata?.name).toBe(NAME);
     const { name, annotations, ...rest } = appliedOf(theMember(), aPool()).metadata;
     const { "agents.x-k8s.io/pool-sequence": place, ...kept } = annotations ?? {};
@@ -34,14 +34,14 @@ describe("successorOf()", () => {
     expect(JSON.parse(text)).toEqual({ ...JSON.parse(text), metadata: { ...metadata, annotations: own }, spec });
   });
 
-  test("leaves Metacontroller nothing to write, and has a successor of its own", () => {
-    const first = successorOf(theMember(), aPool(), aTemplate());
+  test("leaves Metacontroller nothing to write, and has a replacement of its own", () => {
+    const first = replacementOf(theMember(), aPool(), aTemplate());
     const made = { ...aMember(1), ...first, metadata: { ...first?.metadata, uid: "b-b-b" } } as ReturnType<
       typeof aMember
     >;
     const applied = appliedOf(made, aPool());
     expect(applyUpdate(made, applied)).toEqual(made);
-    expect(successorOf(made, aPool(), aTemplate())?.metadata.name).toBe("warm-569e1ae1595bba00");
+    expect(replacementOf(made, aPool(), aTemplate())?.metadata.name).toBe("warm-569e1ae1595bba00");
   });
 
   const others = [
@@ -62,7 +62,7 @@ describe("successorOf()", () => {
     ["another controller has made it", aMember(7, { applied: null, metadata: { uid: UID } }), aPool(), {}],
   ] as const;
   test.for(others)("is the pool hook's business where %s", ([, member, pool, spec]) => {
-    expect(successorOf(member, pool, aTemplate({ spec }))).toBeUndefined();
+    expect(replacementOf(member, pool, aTemplate({ spec }))).toBeUndefined();
   });
 });
 
@@ -84,7 +84,7 @@ async function begin(members: number[], pool = aPool(FULL), ...binder: Parameter
   await world.binder(...binder);
 }
 
-test("each member that is handed over has one successor, and the pool hears nothing of it", async () => {
+test("each member that is handed over has one replacement, and the pool hears nothing of it", async () => {
   await begin([1, 2, 3]);
   for (const name of ["a", "b"]) await world.claim(name);
   await world.clock.advance(3000);
@@ -99,7 +99,7 @@ test("a pool that has as many as it wants gets none", async () => {
   expect(posts()).toBe(0);
 });
 
-test("while others wait nobody makes successors: claims go first, and the pool is told", async () => {
+test("while others wait nobody makes replacements: claims go first, and the pool is told", async () => {
   await begin([1], aPool({ spec: { replicas: 2 }, status: { ...COUNTED, replicas: 2, readyReplicas: 1 } }));
   const coming = { state: "coming", age: 0 } as const;
   await world.members([2], coming);
@@ -126,7 +126,7 @@ test("a refusal is the pool's to tell of", async () => {
   expect([posts(), names().length, told()]).toEqual([1, 3, 1]);
 });
 
-test("a member that somebody else has taken has no successor of ours", async () => {
+test("a member that somebody else has taken has no replacement of ours", async () => {
   await begin(
     [1, 2, 3],
     aPool(FULL),
