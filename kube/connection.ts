@@ -1,7 +1,7 @@
 /** Talks JSON to an API server over connections that are kept. Decides nothing and tries nothing twice. @module */
 import type { Answer, Api, ApiRequest, WatchEvent } from "./api.ts";
 import type { Credentials } from "./credentials.ts";
-import { createSend, type Incoming } from "./transport.ts";
+import { createSend, type Incoming, nothing } from "./transport.ts";
 
 /** How patient a connection is, and who wants to know of its answers. Times in milliseconds. */
 export interface ConnectionOptions {
@@ -39,7 +39,7 @@ export function connect(credentials: Credentials, options: ConnectionOptions): A
         const response = await open(request, AbortSignal.any([signal, silence.signal]));
         onAnswer("WATCH", response.status);
         if (response.status === 200) return { status: 200, body: null, events: eventsOf(response.chunks, silence) };
-        return { ...await answerOf(response), events: eventsOf([], silence) };
+        return { ...await answerOf(response), events: eventsOf(nothing(), silence) };
       } catch (error) {
         silence.stop();
         throw error;
@@ -63,8 +63,6 @@ export async function openText(
   if (response.status === 200) return { status: 200, body: null, chunks: response.chunks };
   return { ...await answerOf(response), chunks: nothing() };
 }
-
-async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 function createOpen(credentials: Credentials, userAgent: string): Open {
   const send = createSend();
@@ -120,7 +118,7 @@ function createSilence(ms: number, given: AbortSignal | undefined): Silence {
   return { signal, heard: () => timer.refresh(), stop: () => clearTimeout(timer) };
 }
 
-async function* eventsOf(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, silence: Silence) {
+async function* eventsOf(body: AsyncIterable<Uint8Array>, silence: Silence) {
   const decoder = new TextDecoder();
   let rest = "";
   try {

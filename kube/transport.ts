@@ -58,7 +58,8 @@ function createFetchSend(deno: DenoHTTP): Send {
   };
 }
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
+/** A body without bytes. */
+export async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 function createNodeSend(): Send {
   const settings = { keepAlive: true, keepAliveMsecs: 30_000, timeout: 60_000 };
