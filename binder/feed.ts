@@ -4,7 +4,8 @@ import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { Sink } from "../kube/watch.ts";
 import { type Binder, consider, createEntry, isServing, takeNote, withdraw } from "./state.ts";
 import { pump, wake } from "./serve.ts";
-import { dropRetry, finish, settle, tellIfReady } from "./tell.ts";
+import { settle } from "./notes.ts";
+import { dropRetry, finish, tellIfReady } from "./tell.ts";
 
 /** From when a claim's Sandbox is gone until it is given another: what became of the first may still be on its way to be said. */
 const LOST_MS = 2000;

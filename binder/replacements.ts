@@ -12,7 +12,8 @@ import { pathOf } from "../kube/api.ts";
 import { applyCreate, lastApplied, sameJson } from "../lib/apply.ts";
 import { CONTROLLER_UID_LABEL } from "../lib/keys.ts";
 import { errorFields } from "../lib/log.ts";
-import type { Binder } from "./state.ts";
+import type { Choice } from "./choose.ts";
+import { type Binder, type Entry, isServing } from "./state.ts";
 
 /**
  * Returns the member that takes another one's place, for a POST, as Metacontroller would make it.
@@ -43,29 +44,30 @@ export function replacementOf(
 }
 
 /**
- * Makes the replacement of a member that was handed over, if nobody waits and the pool has too few without it; what is not
- * made here the pool makes, as soon as it is told. Never throws.
+ * Makes the replacement of a member that a claim was given, once the claim is told, if nobody waits and the pool has too
+ * few without it; what is not made here the pool makes, as soon as it is told. Never throws.
  */
-export async function replace(binder: Binder, member: Sandbox, name: string): Promise<void> {
+export async function replace(
+  binder: Binder,
+  { telling }: Entry,
+  { sandbox, pool: { metadata } }: Extract<Choice, { kind: "member" }>,
+): Promise<void> {
+  await telling;
   const { api, index, lines, log, replacing } = binder;
-  const { namespace = "" } = member.metadata;
-  const pool = index.pool(namespace, name);
+  const { namespace = "", uid = "" } = metadata;
+  const pool = index.pool(namespace, metadata.name);
   const template = pool && index.template(pool);
-  if (!template || pool.metadata.deletionTimestamp !== undefined || lines.size() > 0) return;
-  const { uid = "" } = pool.metadata;
+  if (!isServing(binder) || !template || pool.metadata.deletionTimestamp !== undefined || lines.size() > 0) return;
   const coming = replacing.get(uid) ?? 0;
   if (index.members(pool).counts().all + coming >= pool.spec.replicas) return;
   replacing.set(uid, coming + 1);
   try {
-    const body = replacementOf(member, pool, template);
+    const body = replacementOf(sandbox, pool, template);
     // What is refused is made, or told of, by the pool.
     if (body) await api.send({ method: "POST", path: pathOf({ resource: "sandboxes", namespace }), body });
   } catch (error) {
-    log("warn", "Cannot replace a member: its pool will", {
-      namespace,
-      name: member.metadata.name,
-      ...errorFields(error),
-    });
+    const { name } = sandbox.metadata;
+    log("warn", "Cannot replace a member: its pool will", { namespace, name, ...errorFields(error) });
   }
   const left = (replacing.get(uid) ?? 1) - 1;
   if (left > 0) replacing.set(uid, left);

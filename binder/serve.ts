@@ -7,7 +7,8 @@ import { coldSandbox, handedOver } from "./handover.ts";
 import type { Line } from "./lines.ts";
 import { type Binder, consider, type Entry, isServing, park, takeNote } from "./state.ts";
 import { replace } from "./replacements.ts";
-import { sayRefused, writeNotes } from "./tell.ts";
+import { writeNotes } from "./notes.ts";
+import { sayRefused } from "./tell.ts";
 import { findOwn, type Given, postSandbox, putSandbox, RefusalError } from "./writes.ts";
 
 /** Looks again at a claim whose Sandbox could not be made because the name is somebody else's. */
@@ -101,7 +102,7 @@ async function serve(
     if (choice.kind === "member" && own) index.release(choice.sandbox);
     if (typeof given === "object") {
       index.written(given);
-      if (choice.kind === "member" && !own) void replaceLater(binder, entry, choice);
+      if (choice.kind === "member" && !own) void replace(binder, entry, choice);
       binder.onServed(choice.kind === "member" ? "warm" : "cold", (clock.now() - entry.seenAt) / 1000);
       entry.failures = 0;
     } else if (given === "taken") entry.notBefore = clock.now() + TAKEN_MS;
@@ -118,16 +119,6 @@ async function serve(
   consider(binder, entry);
   pump(binder);
   if (binder.serving === 0) binder.onIdle();
-}
-
-/** The claim goes first: until it is told there is no hurry. */
-async function replaceLater(
-  binder: Binder,
-  entry: Entry,
-  { sandbox, pool }: Extract<Choice, { kind: "member" }>,
-): Promise<void> {
-  await entry.telling;
-  await replace(binder, sandbox, pool.metadata.name);
 }
 
 /** Returns the Sandbox that the claim has all the same, though the watch has not shown it: it says so, or a write has landed. */

@@ -1,4 +1,4 @@
-/** Says of a claim what it was given: its first status, then its annotations. Tries again what fails. @module */
+/** Says of a claim what it was given: its first status, and what it cannot have. Tries again what fails. @module */
 import { wordText } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
@@ -7,18 +7,11 @@ import { creationRefused } from "../claims/unserved.ts";
 import { notesOf } from "../hooks/sandboxclaim/notes.ts";
 import { computeStatus } from "../hooks/sandboxclaim/status.ts";
 import { backoffMs } from "../kube/backoff.ts";
-import { findCondition } from "../lib/conditions.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { errorFields } from "../lib/log.ts";
-import { type Binder, type Entry, isServing, type Notes, takeNote } from "./state.ts";
+import { noteTold } from "./notes.ts";
+import { type Binder, type Entry, isServing } from "./state.ts";
 import { annotateClaim, findOwn, putStatus } from "./writes.ts";
-
-/** Claims that are annotated at once. */
-const MOST_NOTING = 4;
-/** How long annotations may wait for a moment in which no claim does. */
-const NOTES_MS = 2000;
-/** How long they may wait for the Sandbox to settle: its status is the last that the claim's hook would be asked for. */
-const SETTLE_MS = 1000;
 
 /** Says for a claim what it was given, as soon as that is Ready; whatever takes longer, and all that comes later, its hook says. */
 export function tellIfReady(binder: Binder, entry: Entry, sandbox: Sandbox): void {
@@ -50,8 +43,7 @@ async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<voi
     // As it was before: the watch may have shown our own write by now.
     const { status, ...before } = written ?? entry.raw;
     const notes = written && status && notesOf(before, sandbox, status, now, new Date(entry.seenAt));
-    takeNote(binder, entry, notes, isSettled(entry, sandbox) ? 0 : SETTLE_MS);
-    writeNotes(binder);
+    noteTold(binder, entry, sandbox, notes);
   } catch (error) {
     entry.isTold = false;
     failed(binder, entry, "Cannot write the status of a claim", error);
@@ -74,53 +66,6 @@ function failed(binder: Binder, entry: Entry, message: string, error: unknown): 
 export function dropRetry(entry: Entry): void {
   entry.retry?.();
   entry.retry = undefined;
-}
-
-/** Takes note of what the claim's Sandbox says by now; annotations that wait for it to settle are written when it has. */
-export function settle(binder: Binder, entry: Entry, sandbox: Sandbox): void {
-  const { metadata: { generation = 0 }, status } = sandbox;
-  const ready = findCondition(status?.conditions, "Ready");
-  // What is shown may be older than what was shown before.
-  if (ready?.observedGeneration === generation) entry.settled = Math.max(entry.settled, generation);
-  const notes = binder.notes.get(entry.uid);
-  if (!notes || !isSettled(entry, sandbox)) return;
-  notes.notBefore = notes.at;
-  writeNotes(binder);
-}
-
-function isSettled({ settled }: Entry, { metadata: { generation = 0 } }: Sandbox): boolean {
-  return settled > 0 && settled >= generation;
-}
-
-/** Writes annotations, a few claims' at once, while no claim is being served, but not for ever: nobody waits for them. */
-export function writeNotes(binder: Binder): void {
-  const { clock, notes } = binder;
-  binder.cancelNoting();
-  while (binder.noting < MOST_NOTING && isServing(binder)) {
-    const now = clock.now();
-    const next = notes.values().find(({ notBefore }) => notBefore <= now);
-    if (!next) return noteLater(binder, now);
-    if (binder.serving > 0 && now - next.at < NOTES_MS) return;
-    notes.delete(next.entry.uid);
-    binder.noting++;
-    void writeNote(binder, next).then(() => {
-      binder.noting--;
-      writeNotes(binder);
-    });
-  }
-}
-
-async function writeNote({ api, log }: Binder, { entry: { claim }, annotations }: Notes): Promise<void> {
-  await annotateClaim(api, claim, annotations).catch((error) => {
-    const { namespace, name } = claim.metadata;
-    log("warn", "Cannot annotate a claim: the keeper will", { namespace, name, ...errorFields(error) });
-  });
-}
-
-function noteLater(binder: Binder, now: number): void {
-  const soonest = Math.min(...binder.notes.values().map(({ notBefore }) => notBefore));
-  if (soonest === Infinity) return;
-  binder.cancelNoting = binder.clock.setTimeout(() => writeNotes(binder), soonest - now);
 }
 
 /** Leaves word of why the claim cannot be given a Sandbox, for its hook to say; the keeper takes it back once it has one. */

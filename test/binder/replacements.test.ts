@@ -30,7 +30,7 @@ describe("replacementOf()", () => {
       name: NAME,
       annotations: { ...kept, "agents.x-k8s.io/pod-name": NAME },
     });
-    expect(spec).toEqual(theMember().spec.podTemplate && { podTemplate: theMember().spec.podTemplate });
+    expect(spec).toEqual({ podTemplate: theMember().spec.podTemplate });
     expect(JSON.parse(text)).toEqual({ ...JSON.parse(text), metadata: { ...metadata, annotations: own }, spec });
   });
 
@@ -67,11 +67,6 @@ describe("replacementOf()", () => {
 });
 
 let world: Awaited<ReturnType<typeof aWorld>>;
-let isBegun = false;
-afterEach(async () => {
-  if (isBegun) await world.stop();
-  isBegun = false;
-});
 const posts = () => world.asked.filter((line) => line === "POST sandboxes").length;
 const names = () => world.sandboxes().map(({ metadata }) => metadata.name).toSorted();
 const told = () => world.asked.filter((line) => line === "PATCH sandboxwarmpools/warm").length;
@@ -79,60 +74,74 @@ const FULL = { status: { ...COUNTED, replicas: 3, readyReplicas: 3 } };
 
 async function begin(members: number[], pool = aPool(FULL), ...binder: Parameters<typeof world.binder>) {
   world = await aWorld({ pool });
-  isBegun = true;
   await world.members(members);
   await world.binder(...binder);
 }
 
-test("each member that is handed over has one replacement, and the pool hears nothing of it", async () => {
-  await begin([1, 2, 3]);
-  for (const name of ["a", "b"]) await world.claim(name);
-  await world.clock.advance(3000);
-  expect([posts(), names().length, told()]).toEqual([2, 5, 0]);
-  expect(world.faults()).toEqual([]);
-});
+describe("a member that is handed over", () => {
+  afterEach(() => world.stop());
 
-test("a pool that has as many as it wants gets none", async () => {
-  await begin([1, 2, 3], aPool({ spec: { replicas: 2 }, ...FULL }));
-  await world.claim("a");
-  await world.clock.advance(1000);
-  expect(posts()).toBe(0);
-});
+  test("each member that is handed over has one replacement, and the pool hears nothing of it", async () => {
+    await begin([1, 2, 3]);
+    for (const name of ["a", "b"]) await world.claim(name);
+    await world.clock.advance(3000);
+    expect([posts(), names().length, told()]).toEqual([2, 5, 0]);
+    expect(world.faults()).toEqual([]);
+  });
 
-test("while others wait nobody makes replacements: claims go first, and the pool is told", async () => {
-  await begin([1], aPool({ spec: { replicas: 2 }, status: { ...COUNTED, replicas: 2, readyReplicas: 1 } }));
-  const coming = { state: "coming", age: 0 } as const;
-  await world.members([2], coming);
-  const created = { metadata: { creationTimestamp: new Date(world.clock.now()).toISOString() } };
-  await Promise.all(["a", "b"].map((name) => world.claim(name, created)));
-  await world.clock.advance(0);
-  expect(world.asked.filter((line) => line.startsWith("PUT sandboxes/"))).toHaveLength(1);
-  expect(posts()).toBe(0);
-});
+  test("a pool that has as many as it wants gets none", async () => {
+    await begin([1, 2, 3], aPool({ spec: { replicas: 2 }, ...FULL }));
+    await world.claim("a");
+    await world.clock.advance(1000);
+    expect(posts()).toBe(0);
+  });
 
-test("one of which no answer comes may be there all the same: nobody makes a second", async () => {
-  await begin([1, 2, 3], aPool(FULL), undefined, losing(({ method }) => method === "POST"));
-  await world.claim("a");
-  await world.clock.advance(100);
-  expect([posts(), names().length, told()]).toEqual([1, 4, 0]);
-  expect(world.faults()).toEqual([expect.stringContaining("its pool will")]);
-});
+  test("while others wait nobody makes replacements: claims go first, and the pool is told", async () => {
+    await begin([1], aPool({ spec: { replicas: 2 }, status: { ...COUNTED, replicas: 2, readyReplicas: 1 } }));
+    const coming = { state: "coming", age: 0 } as const;
+    await world.members([2], coming);
+    const created = { metadata: { creationTimestamp: new Date(world.clock.now()).toISOString() } };
+    await Promise.all(["a", "b"].map((name) => world.claim(name, created)));
+    await world.clock.advance(0);
+    expect(world.asked.filter((line) => line.startsWith("PUT sandboxes/"))).toHaveLength(1);
+    expect(posts()).toBe(0);
+  });
 
-test("a refusal is the pool's to tell of", async () => {
-  const isPost = ({ method }: { method: string }) => method === "POST";
-  await begin([1, 2, 3], aPool(FULL), (request) => isPost(request) ? { status: 403, body: {} } : undefined);
-  await world.claim("a");
-  await world.clock.advance(1500);
-  expect([posts(), names().length, told()]).toEqual([1, 3, 1]);
-});
+  test("one of which no answer comes may be there all the same: nobody makes a second", async () => {
+    await begin([1, 2, 3], aPool(FULL), undefined, losing(({ method }) => method === "POST"));
+    await world.claim("a");
+    await world.clock.advance(100);
+    expect([posts(), names().length, told()]).toEqual([1, 4, 0]);
+    expect(world.faults()).toEqual([expect.stringContaining("its pool will")]);
+  });
 
-test("a member that somebody else has taken has no replacement of ours", async () => {
-  await begin(
-    [1, 2, 3],
-    aPool(FULL),
-    ({ method, path }) => method === "PUT" && path.endsWith("/warm-1") ? { status: 409, body: {} } : undefined,
-  );
-  await world.claim("a");
-  await world.clock.advance(1000);
-  expect([world.shares(), posts()]).toEqual([{ a: ["warm-2"] }, 1]);
+  test("a refusal is the pool's to tell of", async () => {
+    const isPost = ({ method }: { method: string }) => method === "POST";
+    await begin([1, 2, 3], aPool(FULL), (request) => isPost(request) ? { status: 403, body: {} } : undefined);
+    await world.claim("a");
+    await world.clock.advance(1500);
+    expect([posts(), names().length, told()]).toEqual([1, 3, 1]);
+  });
+
+  test("a member that somebody else has taken has no replacement of ours", async () => {
+    await begin(
+      [1, 2, 3],
+      aPool(FULL),
+      ({ method, path }) => method === "PUT" && path.endsWith("/warm-1") ? { status: 409, body: {} } : undefined,
+    );
+    await world.claim("a");
+    await world.clock.advance(1000);
+    expect([world.shares(), posts()]).toEqual([{ a: ["warm-2"] }, 1]);
+  });
+
+  test("a binder that has lost its lease meanwhile makes none", async () => {
+    const isStatus = ({ path }: { path: string }) => path.endsWith("/status");
+    await begin([1, 2, 3], aPool(FULL), undefined, async (request, send) => {
+      if (isStatus(request)) void world.stop();
+      return await send();
+    });
+    await world.claim("a");
+    await world.clock.advance(1000);
+    expect([world.shares(), posts()]).toEqual([{ a: ["warm-1"] }, 0]);
+  });
 });
