@@ -79,12 +79,16 @@ async function start(kubeconfig: string, ...flags: string[]): Promise<Started> {
   return { ...binder, port, get: async (path) => (await send(port, "GET", path)).text };
 }
 
+const VERBS = new Map([["POST", "create"], ["PUT", "update"], ["PATCH", "patch"], ["DELETE", "delete"], [
+  "WATCH",
+  "watch",
+]]);
+
 /** What RBAC asks about a request: `update sandboxclaims/status.extensions.agents.x-k8s.io`, and the name if rights have names. */
 function rightOf({ method, path }: Request): string {
   const [, group = "", rest = ""] = /^\/apis\/([^/]+)\/[^/]+(?:\/namespaces\/[^/]+)?\/(.*)$/.exec(path) ?? [];
   const [resource, name, subresource] = rest.split("/");
-  const verbs: { [method: string]: string } = { POST: "create", PUT: "update", PATCH: "patch", WATCH: "watch" };
-  const verb = verbs[method] ?? (name === undefined ? "list" : "get");
+  const verb = VERBS.get(method) ?? (name === undefined ? "list" : "get");
   const what = `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}.${group}`;
   return resource === "leases" && name !== undefined ? `${what} ${name}` : what;
 }
@@ -140,10 +144,9 @@ test("as the leader it serves, counts and answers its probes, with the rights of
   expect(await binder.stop()).toBe(0);
   expect(lease()["holderIdentity"], "the next one need not wait").toBeFalsy();
   // Asked for by an owner reference that blocks deletion, not by a request.
-  const asked = ["sandboxclaims", "sandboxwarmpools"].map((kind) =>
-    `update ${kind}/finalizers.extensions.agents.x-k8s.io`
-  );
-  expect([...new Set([...world.requests.map(rightOf), ...asked])].sort()).toEqual(rights().sort());
+  const blocking = (kind: string) => `update ${kind}/finalizers.extensions.agents.x-k8s.io`;
+  const asked = [...world.requests.map(rightOf), blocking("sandboxclaims"), blocking("sandboxwarmpools")];
+  expect([...new Set(asked)].sort()).toEqual(rights().sort());
 });
 
 test("a second binder stands by: it watches, and writes nothing; given the Lease, it serves", async () => {
