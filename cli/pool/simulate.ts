@@ -119,10 +119,9 @@ function createMembers({ refillSeconds }: Demand, replicas: number): Members {
   return {
     next: () => Math.min(coming[0] ?? Infinity, due[0] ?? Infinity),
     pass() {
-      const [made = Infinity, at = Infinity] = [due[0], coming[0]];
-      if (made < at) coming.push(made + refillSeconds);
-      else ready.push(at);
-      (made < at ? due : coming).shift();
+      const isMade = (due[0] ?? Infinity) < (coming[0] ?? Infinity);
+      if (isMade) coming.push((due.shift() ?? 0) + refillSeconds);
+      else ready.push(coming.shift() ?? 0);
     },
     coming: () => coming.length,
     take(at) {

@@ -6,7 +6,7 @@ import type { Spacing } from "../../lib/pace.ts";
 /** Roughly what a Pod's start costs a small cluster's control plane, in milliseconds. */
 const START_MS = 100;
 
-/** Returns how far apart the first Pods of a pool's members are asked for; undefined: for nothing else anybody waits. */
+/** Returns how far apart members of a pool that have no Pod yet are answered; undefined: this Sandbox is answered at once. */
 export function startSpacing({ parent, children = {} }: SentRequest): Spacing | undefined {
   const owner = controllerOf({ name: "", ...parent?.metadata });
   const isStarting = Object.values(children).every((objects) => Object.keys(objects).length === 0);

@@ -19,17 +19,18 @@ const REPLACED_SECONDS = 1;
 /**
  * Decides how many members to make. Source: Agent Sandbox API, section 3.3.4.
  *
- * Everything of the pool's counts until it is gone, and so does what was made a moment ago and has not shown up yet: the
- * population never goes beyond what is wanted.
+ * Everything of the pool's counts until it is gone, and so does what was made a moment ago and has not shown up yet: what
+ * is made here never brings the population beyond what is wanted.
  */
 export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill {
   const { pool, members, draining, terminating, returned } = view;
   const flying = inFlight(pool, [...members, ...draining, ...terminating], now);
   const missing = pool.spec.replicas - members.length - draining.length - terminating.length - returned.length - flying;
-  const deficit = isLimited(config) ? missing : Math.min(missing, missedBefore(pool));
+  const deficit = Math.min(missing, missedBefore(pool, config));
   const landing = flying > 0 ? { again: IN_FLIGHT_MS / 1000 } : {};
   const later = deficit < missing ? { again: REPLACED_SECONDS } : landing;
-  if (!view.template || deficit <= 0) return { count: 0, ...(view.template ? later : landing) };
+  if (!view.template) return { count: 0, ...landing };
+  if (deficit <= 0) return { count: 0, ...later };
 
   const held = heldFor(lostAt(view, config, now), config, now);
   if (held > 0) return { count: 0, again: held };
@@ -40,13 +41,14 @@ export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill 
 
 /**
  * Returns how many members were missing when the pool was answered last: what has gone since, the binder may have handed
- * over and be about to replace (binder/replacements.ts). All, where it has told the pool since, or the spec is new.
+ * over and be about to replace (binder/replacements.ts). All, where it has told the pool since, the spec is new, or only the pool makes members.
  */
-function missedBefore({ metadata, spec, status }: SandboxWarmPool): number {
+function missedBefore({ metadata, spec, status }: SandboxWarmPool, config: WarmPoolConfig): number {
   const toldAt = Date.parse(metadata.annotations?.[HANDED_OVER_AT_ANNOTATION] ?? "");
   const madeAt = Date.parse(status?.batches?.at(-1)?.at ?? "");
   const isTold = toldAt > (Number.isNaN(madeAt) ? -Infinity : madeAt);
-  if (!status || status.observedGeneration !== metadata.generation || isTold) return Infinity;
+  const isNew = !status || status.observedGeneration !== metadata.generation;
+  if (isNew || isTold || isLimited(config)) return Infinity;
   return spec.replicas - (status.replicas ?? 0);
 }
 
