@@ -97,10 +97,21 @@ function unreachable(server: string, error: unknown, signal: AbortSignal): Error
 
 async function answerOf({ status, ...response }: Incoming): Promise<Answer> {
   const text = await response.text();
+  let read: { body: unknown } | undefined;
+  // Nobody reads what most writes are answered.
+  return {
+    status,
+    get body() {
+      return (read ??= { body: bodyOf(status, text) }).body;
+    },
+  };
+}
+
+function bodyOf(status: number, text: string): unknown {
   try {
-    return { status, body: JSON.parse(text) };
+    return JSON.parse(text);
   } catch {
-    return { status, body: status === 200 ? text : { message: text.trim().slice(0, 500) } };
+    return status === 200 ? text : { message: text.trim().slice(0, 500) };
   }
 }
 
