@@ -26,16 +26,30 @@ export function environmentProblem(
   if (policy === "Disallowed") {
     return rejected("environment variable injection is not allowed by the template policy");
   }
-  const faults = env.map((variable) => variableProblem(variable, policy, podSpec));
-  return faults.find((fault) => fault !== undefined);
+  const containers = new Map<string | undefined, Target>();
+  // Of two with one name the first counts.
+  for (const container of [...podSpec.containers, ...(podSpec.initContainers ?? [])].reverse()) {
+    containers.set(container.name, { container, names: new Set((container.env ?? []).map(({ name }) => name)) });
+  }
+  containers.set(undefined, containers.get(podSpec.containers[0]?.name) as Target);
+  for (const variable of env) {
+    const problem = variableProblem(variable, policy, containers.get(variable.containerName));
+    if (problem) return problem;
+  }
+  return undefined;
+}
+
+/** A container, and the variables that it sets. */
+interface Target {
+  container: V1Container;
+  names: ReadonlySet<string>;
 }
 
 /** Returns the Pod spec with the variables set: an entry of the same name is replaced whole, others are appended. */
 export function withEnvironment(podSpec: V1PodSpec, env: readonly Variable[]): V1PodSpec {
   if (env.length === 0) return podSpec;
-  const first = podSpec.containers[0]?.name;
-  const withOwn = (container: V1Container) =>
-    env.filter(({ containerName = first }) => containerName === container.name).reduce(withVariable, container);
+  const byContainer = Map.groupBy(env, ({ containerName = podSpec.containers[0]?.name }) => containerName);
+  const withOwn = (container: V1Container) => withVariables(container, byContainer.get(container.name) ?? []);
   return {
     ...podSpec,
     containers: podSpec.containers.map(withOwn),
@@ -43,31 +57,30 @@ export function withEnvironment(podSpec: V1PodSpec, env: readonly Variable[]): V
   };
 }
 
-function variableProblem({ name, containerName }: Variable, policy: Policy, podSpec: V1PodSpec) {
-  const all = [...podSpec.containers, ...(podSpec.initContainers ?? [])];
-  const container = containerName === undefined ? podSpec.containers[0] : all.find((c) => c.name === containerName);
-  if (!container) {
+function variableProblem({ name, containerName }: Variable, policy: Policy, target: Target | undefined) {
+  if (!target) {
     return failed(`target container "${containerName}" not found in template for environment variable "${name}"`);
   }
   if (policy === "Overrides") return undefined;
+  const { container, names } = target;
   if ((container.envFrom ?? []).length > 0) {
     return rejected(
       `container "${container.name}" uses envFrom, so it is unknown whether "${name}" would override a variable`,
     );
   }
-  const isTaken = (container.env ?? []).some((variable) => variable.name === name);
-  return isTaken
+  return names.has(name)
     ? failed(`environment variable override is not allowed by the template policy for variable "${name}"`)
     : undefined;
 }
 
-function withVariable(container: V1Container, { name, value }: Variable): V1Container {
+/** Of two variables with one name the last counts, in the place of the first. */
+function withVariables(container: V1Container, variables: readonly Variable[]): V1Container {
+  if (variables.length === 0) return container;
+  const wanted = new Map(variables.map(({ name, value }) => [name, { name, value }]));
   const before = container.env ?? [];
-  const isThere = before.some((variable) => variable.name === name);
-  const env = isThere
-    ? before.map((variable) => variable.name === name ? { name, value } : variable)
-    : [...before, { name, value }];
-  return { ...container, env };
+  const names = new Set(before.map(({ name }) => name));
+  const added = [...wanted.values()].filter(({ name }) => !names.has(name));
+  return { ...container, env: [...before.map((variable) => wanted.get(variable.name) ?? variable), ...added] };
 }
 
 function rejected(message: string): ClaimProblem {

@@ -46,7 +46,8 @@ export function joinedVolumes(
 function nameFault(volumes: readonly VolumeClaimTemplate[], whose: string): string | undefined {
   const names = volumes.map(nameOf);
   if (names.includes("")) return `a volumeClaimTemplate of the ${whose} has no name`;
-  const twice = names.find((name, index) => names.indexOf(name) < index);
+  const seen = new Set<string>();
+  const twice = names.find((name) => seen.has(name) || !seen.add(name));
   return twice === undefined ? undefined : `two volumeClaimTemplates of the ${whose} are named "${twice}"`;
 }
 

@@ -34,10 +34,11 @@ function isPlain(applied: unknown, observed: unknown): boolean {
 /** Tells whether some list has two items that agree in a field: only such can share a key. */
 function hasTwins(value: unknown): boolean {
   if (!Array.isArray(value)) return isObject(value) && Object.values(value).some(hasTwins);
-  return value.some((item, index) => hasTwins(item) || value.slice(0, index).some((other) => areTwins(item, other)));
-}
-
-function areTwins(a: unknown, b: unknown): boolean {
-  if (!isObject(a) || !isObject(b)) return false;
-  return Object.keys(a).some((key) => key in b && String(a[key]) === String(b[key]));
+  const seen = new Set<string>();
+  return value.some((item) => {
+    const fields = isObject(item) ? Object.entries(item).map(([key, field]) => `${key}=${field}`) : [];
+    const isTwin = fields.some((field) => seen.has(field));
+    fields.forEach((field) => seen.add(field));
+    return isTwin || hasTwins(item);
+  });
 }

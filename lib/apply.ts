@@ -128,7 +128,7 @@ function mergeList(observed: unknown[], last: unknown[], desired: unknown[] | un
   const merged = new Map(Object.entries(mergeObject(keyed(observed), keyed(last), keyed(desired ?? []))));
   const observedKeys = (observed as Json[]).map((item) => keyText(item[key])).filter((text) => merged.has(text));
   const desiredKeys = ((desired ?? []) as Json[]).map((item) => keyText(item[key]));
-  const added = new Set(desiredKeys.filter((text) => !observedKeys.includes(text)));
+  const added = new Set(desiredKeys).difference(new Set(observedKeys));
   return [...observedKeys, ...added].map((text) => merged.get(text));
 }
 

@@ -47,10 +47,19 @@ export function stamp(
     type: verdict.type,
     status: verdict.status,
     reason: verdict.reason,
-    message: verdict.message,
+    message: inBounds(verdict.message),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     lastTransitionTime,
   };
+}
+
+/** Longest message that the API server takes, in characters: with a longer one it would refuse the whole status, for ever. */
+const LONGEST_MESSAGE = 32_768;
+
+function inBounds(message: string): string {
+  if (message.length <= LONGEST_MESSAGE) return message;
+  // A character that is cut in two is left out.
+  return `${message.slice(0, LONGEST_MESSAGE - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
 /** Writes an instant as metav1.Time does: RFC 3339, UTC, whole seconds (fractions are cut off). */

@@ -59,7 +59,8 @@ function distinctPorts(containers: V1Container[]): Port[] {
   for (const { containerPort: port, protocol = "TCP", name } of containers.flatMap(({ ports = [] }) => ports)) {
     const key = `${port}/${protocol}`;
     const known = byKey.get(key) ?? { port, protocol, names: [] };
-    byKey.set(key, name ? { ...known, names: [...known.names, name] } : known);
+    if (name) known.names.push(name);
+    byKey.set(key, known);
   }
   return [...byKey.values()].sort((a, b) => a.port - b.port || (a.protocol < b.protocol ? -1 : 1));
 }

@@ -35,7 +35,8 @@ export function withInheritance(wanted: DesiredMeta, pod: Pod): DesiredMeta {
 type StringMap = Record<string, string>;
 
 function merged(wanted: StringMap = {}, observed: StringMap = {}, applied: StringMap = {}, keys: string[]): StringMap {
-  return withForeignFields(wanted, observed, applied, (key) => keys.includes(key));
+  const ours = new Set(keys);
+  return withForeignFields(wanted, observed, applied, (key) => ours.has(key));
 }
 
 function field(name: "labels" | "annotations", map: StringMap): DesiredPart {

@@ -20,6 +20,8 @@ export interface View {
   others: KubeObject[];
   /** What keeps a missing child away, as far as it is known: PersistentVolumeClaims, Pod, Service. */
   problems: Problem[];
+  /** Those of them that the API server would refuse for what they say, as `kind/name`. */
+  invalid: ReadonlySet<string>;
 }
 
 /** Sorts the observed children of a Sandbox. @throws {RangeError} if the controller lacks one of the three child rules */
@@ -29,6 +31,7 @@ export function viewOf(observed: Observed<Sandbox>): View {
   const services = listKind(observed.children, "Service.v1", kubeObjectSchema);
   const pvcs = listKind(observed.children, "PersistentVolumeClaim.v1", kubeObjectSchema);
   const service = services.find(({ metadata }) => metadata.name === sandbox.metadata.name);
+  const problems = openProblems(sandbox, [...pods, ...pvcs, ...services]);
   return {
     sandbox,
     pod: pods.length === 1 ? pods[0] : undefined,
@@ -36,7 +39,8 @@ export function viewOf(observed: Observed<Sandbox>): View {
     service,
     pvcs,
     others: services.filter((other) => other !== service),
-    problems: openProblems(sandbox, [...pods, ...pvcs, ...services]),
+    problems,
+    invalid: new Set(problems.filter(({ state }) => state === "invalid").map(keyOf)),
   };
 }
 
@@ -47,7 +51,7 @@ export function isPodTaken(view: View): boolean {
 
 /** Tells whether the API server would refuse this child for what it says, so that asking again is useless. */
 export function isInvalid(view: View, kind: string, name: string): boolean {
-  return view.problems.some((problem) => problem.state === "invalid" && problem.kind === kind && problem.name === name);
+  return view.invalid.has(keyOf({ kind, name }));
 }
 
 /** What the hook foresees and what the keeper has found, without what has been overtaken by events. */
@@ -56,14 +60,14 @@ function openProblems(sandbox: Sandbox, children: KubeObject[]): Problem[] {
   const current = unresolved?.generation === sandbox.metadata.generation;
   const found = unresolved?.problems.filter(({ state }) => current || state === "taken") ?? [];
   const foreseen = invalidChildren(sandbox);
-  const isNews = (problem: Problem) => !foreseen.some((known) => sameChild(known, problem));
-  return inOrder([...foreseen, ...found.filter(isNews)]).filter(
-    (problem) => !children.some(({ kind, metadata }) => sameChild({ kind, name: metadata.name }, problem)),
-  );
+  const isForeseen = new Set(foreseen.map(keyOf));
+  const news = found.filter((problem) => !isForeseen.has(keyOf(problem)));
+  const exists = new Set(children.map(({ kind, metadata }) => keyOf({ kind, name: metadata.name })));
+  return inOrder([...foreseen, ...news]).filter((problem) => !exists.has(keyOf(problem)));
 }
 
-function sameChild(a: { kind: string; name: string }, b: { kind: string; name: string }): boolean {
-  return a.kind === b.kind && a.name === b.name;
+function keyOf({ kind, name }: { kind: string; name: string }): string {
+  return `${kind}/${name}`;
 }
 
 const ORDER: Problem["kind"][] = ["PersistentVolumeClaim", "Pod", "Service"];

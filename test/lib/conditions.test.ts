@@ -36,3 +36,10 @@ test("findCondition() finds by type, and nothing in no list", () => {
 test("rfc3339() cuts fractions off", () => {
   expect(rfc3339(new Date("2026-11-21T12:00:00.999Z"))).toBe("2026-11-21T12:00:00Z");
 });
+
+test("stamp() cuts what is longer than the API server takes, and no character in two", () => {
+  const of = (message: string) => stamp({ type: "Ready", status: "True", reason: "B", message }, [], 1, NOW).message;
+  expect(of("x".repeat(32_768))).toBe("x".repeat(32_768));
+  expect(of("x".repeat(32_769))).toBe(`${"x".repeat(32_767)}…`);
+  expect(of(`${"x".repeat(32_766)}😀😀`)).toBe(`${"x".repeat(32_766)}…`);
+});
