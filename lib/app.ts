@@ -1,12 +1,11 @@
 /** The HTTP face of a hook, as a Hono app: routes, limits, errors to status codes. Opens no port. @module */
 import { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
-import { timeout } from "hono/timeout";
 import type { Exchange } from "./exchange.ts";
 import { MAX_UNEXPLAINED_DELETIONS } from "./guard.ts";
 import type { HookCalls, SentRequest } from "./hook.ts";
 import { createHealthApp } from "./health.ts";
+import { createIntake } from "./intake.ts";
 import { createLog, errorFields, type Log } from "./log.ts";
 import { createHookMetrics, type HookMetrics } from "./metrics.ts";
 import { createPace, type Spacing } from "./pace.ts";
@@ -20,10 +19,10 @@ export interface HookAppOptions {
   metrics?: HookMetrics;
   /** Largest request body, in bytes. @default {67108864} */
   maxBodyBytes?: number;
-  /** Longest time for one request, in milliseconds. @default {8000} (Metacontroller gives up after 10 s) */
-  maxRequestMs?: number;
-  /** Requests answered at once; more get a 429. @default {256} */
-  maxConcurrency?: number;
+  /** Bytes of request bodies that are held at a time; those for which there is no room get a 429. @default {134217728} */
+  maxHeldBytes?: number;
+  /** Longest time until the last byte of a request, in milliseconds. @default {8000} (Metacontroller gives up after 10 s) */
+  maxBodyMs?: number;
   /** Share of the observed children (0 to 1) that an answer may delete without naming a reason. @default {0.1} */
   maxUnexplainedDeletions?: number;
   /** Is given each request that the hook was asked, with its answer; must return at once and never throw. @default {() => {}} */
@@ -32,7 +31,7 @@ export interface HookAppOptions {
   ready?: () => boolean;
 }
 
-/** Seconds that Metacontroller waits after a 429 for too much work, and after a refusal of the guard. */
+/** Seconds that Metacontroller waits after a 429 for want of room, and after a refusal of the guard. */
 const BUSY_RETRY_SECONDS = 1;
 const REFUSAL_RETRY_SECONDS = 30;
 
@@ -52,8 +51,8 @@ type Settings = Required<HookAppOptions>;
  * |---|---|
  * | 200 | the answer, checked |
  * | 400 | the body is no request: `{error, issues}` names paths, never values |
- * | 413, 504 | body too large, request too slow |
- * | 429 + Retry-After | too many at once, or the guard refused the answer |
+ * | 413, 504 | body too large, too slow |
+ * | 429 + Retry-After | no room for the body, or the guard refused the answer |
  * | 500 | the hook threw, or its answer breaks the protocol: `{error}` names the class only, the log has the rest |
  */
 export function createHookApp(hook: HookCalls, options: HookAppOptions = {}): Hono {
@@ -70,8 +69,8 @@ function withDefaults(options: HookAppOptions): Settings {
     log: createLog(),
     metrics: createHookMetrics(),
     maxBodyBytes: 64 * 1024 * 1024,
-    maxRequestMs: 8000,
-    maxConcurrency: 256,
+    maxHeldBytes: 128 * 1024 * 1024,
+    maxBodyMs: 8000,
     maxUnexplainedDeletions: MAX_UNEXPLAINED_DELETIONS,
     record: () => {},
     ready: () => true,
@@ -87,30 +86,26 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono {
   app.use(`/${name}`, async (c, next) => {
     const stop = metrics.duration.startTimer(labels);
     metrics.inFlight.set({ hook: hook.name }, ++inFlight);
-    if (inFlight <= settings.maxConcurrency) await next();
-    else c.res = Response.json({ error: "too many requests at once" }, retryAfter(BUSY_RETRY_SECONDS));
+    await next();
     metrics.inFlight.set({ hook: hook.name }, --inFlight);
     metrics.requests.inc({ ...labels, code: String(c.res.status) });
     stop();
   });
-  // Before the body limit, which reads the whole body.
-  app.use(`/${name}`, timeout(settings.maxRequestMs, () => new HTTPException(504, { message: "Request is too slow" })));
-  const limited = bodyLimit({ maxSize: settings.maxBodyBytes, onError: () => refuse(413, "body is too large") });
-  app.use(`/${name}`, (c, next) => isWithin(c.req.raw.headers, settings.maxBodyBytes) ? next() : limited(c, next));
+  const intake = createIntake(settings);
   const spacing = name === "sync" ? hook.spacing : undefined;
   const pace = createPace({ mostHeld: MOST_HELD });
-  app.post(`/${name}`, async (c) => {
-    const bytes = new Uint8Array(await c.req.arrayBuffer());
-    const body = readBody(new TextDecoder().decode(bytes));
-    const distance = spacing && spacingOf(spacing, body.request);
-    if (distance) await pace.wait(distance);
-    return answer(hook, name, bytes, body, settings);
-  });
+  app.post(`/${name}`, (c) =>
+    intake(c.req.raw, async (bytes) => {
+      const body = readBody(new TextDecoder().decode(bytes));
+      const distance = spacing && spacingOf(spacing, body.request);
+      if (distance) await pace.wait(distance);
+      return answer(hook, name, bytes, body, settings);
+    }));
   app.all(`/${name}`, () => refuse(405, "use POST"));
   app.onError((error) => {
-    const status = error instanceof HTTPException ? error.status : 500;
+    if (error instanceof HTTPException) return declined(error);
     log("error", "Request failed", { ...labels, ...errorFields(error) });
-    return refuse(status, error instanceof HTTPException ? error.message : "Cannot read the request");
+    return refuse(500, "Cannot read the request");
   });
   return app;
 }
@@ -122,12 +117,6 @@ function spacingOf(spacing: NonNullable<HookCalls["spacing"]>, request: unknown)
   } catch {
     return undefined;
   }
-}
-
-/** Tells whether a body says that it is small enough: it need not be read as a stream, which would cost more than the hook does. */
-function isWithin(headers: Headers, maxBytes: number): boolean {
-  const length = headers.get("content-length");
-  return length !== null && Number(length) <= maxBytes && !headers.has("transfer-encoding");
 }
 
 /** Waits for nothing from the clock's look to the record, so that a recording has the order in which the hook was asked. */
@@ -152,6 +141,12 @@ function answer(hook: HookCalls, name: Endpoint, bytes: Uint8Array, read: Body, 
 
 function refuse(status: number, error: string): Response {
   return Response.json({ error }, { status });
+}
+
+/** Answers a body that is not taken: what is left of it is not waited for. */
+function declined({ status, message }: HTTPException): Response {
+  const headers = { Connection: "close", ...(status === 429 ? { "Retry-After": String(BUSY_RETRY_SECONDS) } : {}) };
+  return Response.json({ error: message }, { status, headers });
 }
 
 function retryAfter(seconds: number, headers: Record<string, string> = {}) {

@@ -79,13 +79,41 @@ test("the guard turns an answer that would delete without a reason into a 429, a
   expect(await (await app.request("/metrics")).text()).toContain('hookbox_hook_guard_refusals_total{hook="broken"} 1');
 });
 
-test("more requests at once than allowed are told to come back", async () => {
-  const { post } = anApp({ maxConcurrency: 2 });
-  const answers = await Promise.all(Array.from({ length: 5 }, () => post("/sync", request())));
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429, 429]);
-  const [refused] = answers.filter(({ status }) => status === 429);
-  expect(Number(refused?.headers.get("Retry-After"))).toBeGreaterThan(0);
-  expect((await post("/sync", request())).status).toBe(200);
+test("bodies for which there is no room are told to come back", async () => {
+  const text = JSON.stringify(request());
+  const { app } = anApp({ maxHeldBytes: 2.5 * text.length });
+  const gate = Promise.withResolvers<void>();
+  const slow = () => {
+    const body = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(new TextEncoder().encode(text));
+        await gate.promise;
+        controller.close();
+      },
+    });
+    return app.request(new Request("http://hook/sync", { method: "POST", body, duplex: "half" } as RequestInit));
+  };
+  const held = [slow(), slow()];
+  await new Promise((resolve) => setTimeout(resolve));
+  const refused = await slow();
+  expect([refused.status, refused.headers.get("Connection")]).toEqual([429, "close"]);
+  expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
+  gate.resolve();
+  expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
+  expect((await slow()).status, "there is room again").toBe(200);
+});
+
+test("senders that send nothing keep nobody out", async () => {
+  const { app, post } = anApp();
+  const headers = { "Content-Length": "1000" };
+  const stalled = () => new ReadableStream({ start: () => {} });
+  for (let i = 0; i < 300; i++) {
+    void app.request(
+      new Request("http://hook/sync", { method: "POST", headers, body: stalled(), duplex: "half" } as RequestInit),
+    );
+  }
+  const answers = await Promise.all(Array.from({ length: 20 }, () => post("/sync", request())));
+  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
 });
 
 test("a body over the limit is a 413, announced or not", async () => {
@@ -102,7 +130,7 @@ test("a body over the limit is a 413, announced or not", async () => {
 });
 
 test("a request that never ends is a 504", async () => {
-  const { app } = anApp({ maxRequestMs: 20 });
+  const { app } = anApp({ maxBodyMs: 20 });
   const body = new ReadableStream({ start: () => {} });
   const stuck = new Request("http://hook/sync", { method: "POST", body, duplex: "half" } as RequestInit);
   const answer = await app.request(stuck);

@@ -1,8 +1,7 @@
-/** Hooks put together with their real flags: the guard, the limits that nobody sets, stopping, and who serves what. @module */
+/** Hooks put together with their real flags: the guard, stopping, and who serves what. @module */
 import { readdirSync } from "node:fs";
 import { Agent, request as httpRequest } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createHookApp } from "../../lib/app.ts";
 import { compositeCalls, type HookCalls } from "../../lib/hook.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 import { readSettings, serveHooks } from "../../lib/runhook.ts";
@@ -95,45 +94,6 @@ describe("the guard that every hook is served behind", () => {
     expect(counted ?? "0").toBe(refused ? "1" : "0");
     const children = refused?.map((name) => `${name === "home" ? "PersistentVolumeClaim" : "Pod"}/${name}`);
     expect(errors).toMatchObject(children ? [{ message: "Answer refused by the guard", name: "demo", children }] : []);
-  });
-});
-
-describe("limits that nobody has set", () => {
-  const hook = forgetful(() => true);
-  const post = (body: BodyInit) =>
-    new Request("http://hook/sync", { method: "POST", body, duplex: "half" } as RequestInit);
-
-  test("256 requests at once are answered, one more is told to come back", async () => {
-    const app = createHookApp(hook, { log: () => {} });
-    const answers = await Promise.all(Array.from({ length: 257 }, () => app.request(post(SYNC.body))));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(256);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(1);
-  });
-
-  test("a request is given up before Metacontroller gives it up, which is after ten seconds", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const app = createHookApp(hook, { log: () => {} });
-    let status: number | undefined;
-    const asked = Promise.resolve(app.request(post(new ReadableStream()))).then((answer) => status = answer.status);
-    await vi.advanceTimersByTimeAsync(7900);
-    expect(status).toBeUndefined();
-    await vi.advanceTimersByTimeAsync(1100);
-    expect(await asked).toBe(504);
-  });
-
-  test("a body of more than 64 MiB is refused by its length alone", async () => {
-    const { port } = await serve([hook], true);
-    const statusOf = (bytes: number) =>
-      new Promise<number>((resolve, reject) => {
-        const headers = { "Content-Length": bytes, Expect: "100-continue" };
-        const asked = httpRequest({ host: "127.0.0.1", port, method: "POST", path: "/sync", headers, agent: false });
-        asked.on("error", reject).on("response", ({ statusCode = 0 }) => resolve(statusCode)).flushHeaders();
-        onTestFinished(() => void asked.destroy());
-        if (bytes < 1000) asked.once("continue", () => asked.end("x".repeat(bytes)));
-      });
-    expect(await statusOf((64 << 20) + 1)).toBe(413);
-    expect(await statusOf(1), "which is no JSON").toBe(400);
   });
 });
 
