@@ -1,5 +1,6 @@
 /** Which Sandboxes another controller or a user has left lying, and what gives them back to pool or claim. Pure. @module */
 import type { Sandbox } from "../api/sandbox.ts";
+import { LAST_APPLIED_ANNOTATION } from "../lib/apply.ts";
 import {
   CLAIM_CONTROLLER,
   CLAIM_UID_LABEL,
@@ -19,10 +20,14 @@ export function orphanOf({ metadata }: Sandbox): string | undefined {
   return isLeftAlone || controllerOf(metadata) ? undefined : labels[WARM_POOL_LABEL];
 }
 
-/** Returns the label with which Metacontroller adopts an orphan for the pool; undefined: it carries it already. */
+/**
+ * Returns the label with which Metacontroller adopts an orphan for the pool; undefined: it carries it already. What it says
+ * of how it was made goes: its pool looks at what it is.
+ */
 export function poolChange(orphan: ObjectMeta, pool: { uid: string }): MetadataChange | undefined {
   const isLabelled = orphan.labels?.[CONTROLLER_UID_LABEL] === pool.uid;
-  return isLabelled ? undefined : { labels: { [CONTROLLER_UID_LABEL]: pool.uid } };
+  const labels = { [CONTROLLER_UID_LABEL]: pool.uid };
+  return isLabelled ? undefined : { labels, annotations: { [LAST_APPLIED_ANNOTATION]: null } };
 }
 
 /** What gives a Sandbox back to the claim that controls it, if that still exists. */

@@ -3,20 +3,49 @@ import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import { lastApplied, mergeApply, sameJson } from "../../lib/apply.ts";
 import { CLAIM_CONTROLLER, CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../../lib/keys.ts";
+import { isObject, type Json } from "../../lib/json.ts";
 import { controllerOf, controllerReference } from "../../lib/objects.ts";
-import type { PoolSandbox } from "./sandbox.ts";
+import { type PoolSandbox, SANDBOX } from "./sandbox.ts";
+
+type Applied = PoolSandbox | "broken" | undefined;
+
+/** What was found: pools have many members, and are answered often. */
+const found = new WeakMap<Sandbox, Applied>();
+
+/** Reads how a Sandbox was applied last; undefined: it never was; `broken`: nobody can read the annotation, nor merge. */
+export function readApplied(sandbox: Sandbox): Applied {
+  if (!found.has(sandbox)) found.set(sandbox, parsed(sandbox));
+  return found.get(sandbox);
+}
+
+function parsed(sandbox: Sandbox): Applied {
+  try {
+    const applied = lastApplied(sandbox);
+    return applied === undefined || isShaped(applied) ? applied as unknown as PoolSandbox | undefined : "broken";
+  } catch {
+    return "broken";
+  }
+}
+
+/** Tells whether it is of the shape that is relied upon: whoever may write Sandboxes may write the annotation. */
+function isShaped({ metadata, spec = {} }: Json): boolean {
+  if (!isObject(metadata) || !isObject(spec)) return false;
+  const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
+  const { podTemplate = {} } = spec;
+  return [labels, annotations, podTemplate].every(isObject) && Array.isArray(ownerReferences) &&
+    ownerReferences.every(isObject);
+}
 
 /**
- * Returns a Sandbox of the pool as it was last applied.
+ * Returns a Sandbox of the pool as it was last applied; of one for which that cannot be read, no more than its name.
  *
  * One that another controller has made is described anew: whole, so that from the next call on it is like our own.
  * Owner and `controller-uid` are always this pool's: one that it was given back had others, and Metacontroller refuses
  * an answer with the wrong ones.
- *
- * @throws {SyntaxError} if the last-applied annotation is not the JSON text of an object
  */
 export function appliedOf(sandbox: Sandbox, pool: SandboxWarmPool): PoolSandbox {
-  const applied = lastApplied(sandbox) as unknown as PoolSandbox | undefined;
+  const applied = readApplied(sandbox);
+  if (applied === "broken") return { ...SANDBOX, metadata: { name: sandbox.metadata.name } };
   if (!applied) return described(sandbox, pool);
   const { [CONTROLLER_UID_LABEL]: uid, ...labels } = applied.metadata.labels ?? {};
   return {
@@ -35,9 +64,9 @@ export function appliedOf(sandbox: Sandbox, pool: SandboxWarmPool): PoolSandbox 
  * Its owner has to be among what was applied, or the merge would put the new one beside it.
  */
 export function isHandable(sandbox: Sandbox): boolean {
-  const applied = lastApplied(sandbox) as unknown as PoolSandbox | undefined;
+  const applied = readApplied(sandbox);
   const owner = controllerOf(sandbox.metadata)?.name;
-  if (!applied?.metadata.ownerReferences?.some(({ name }) => name === owner)) return false;
+  if (applied === "broken" || !applied?.metadata.ownerReferences?.some(({ name }) => name === owner)) return false;
   const { spec } = applied;
   const observed = { spec: sandbox.spec };
   return sameJson(mergeApply(observed, { spec }, { spec }), observed);

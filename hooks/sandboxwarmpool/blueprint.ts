@@ -49,13 +49,18 @@ export function podSpecHash(template: SandboxTemplate): string {
  *
  * @param hash {@link blueprintHash} of the template
  */
-export function isStale({ metadata, spec }: Sandbox, template: SandboxTemplate, hash: string): boolean {
-  const { labels = {} } = metadata;
+export function isStale(sandbox: Sandbox, template: SandboxTemplate, hash: string): boolean {
+  const { labels = {} } = sandbox.metadata;
   if (labels[TEMPLATE_REF_HASH_LABEL] !== nameHash(template.metadata.name)) return true;
   if (labels[TEMPLATE_HASH_LABEL] === hash) return false;
-  return !sameJson(spec.podTemplate.spec, securedPodSpec(template)) ||
-    !sameJson(essentials(spec.volumeClaimTemplates), essentials(template.spec.volumeClaimTemplates)) ||
-    (spec.service ?? null) !== (template.spec.service ?? null);
+  return !isLike(sandbox, template);
+}
+
+/** Tells whether a Sandbox's spec is what the pool would make of the template now, whatever its labels say. */
+export function isLike({ spec }: Sandbox, template: SandboxTemplate): boolean {
+  return sameJson(spec.podTemplate.spec, securedPodSpec(template)) &&
+    sameJson(essentials(spec.volumeClaimTemplates), essentials(template.spec.volumeClaimTemplates)) &&
+    (spec.service ?? null) === (template.spec.service ?? null);
 }
 
 function essentials(volumes: readonly VolumeClaimTemplate[] = []): object[] {

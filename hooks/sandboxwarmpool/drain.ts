@@ -5,7 +5,8 @@
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
 import { findCondition } from "../../lib/conditions.ts";
-import { blueprintHash, isStale } from "./blueprint.ts";
+import { readApplied } from "./applied.ts";
+import { blueprintHash, isLike, isStale } from "./blueprint.ts";
 import { isReady } from "./memberstate.ts";
 import type { WarmPoolConfig } from "./config.ts";
 import type { View } from "./view.ts";
@@ -13,13 +14,14 @@ import type { View } from "./view.ts";
 /** Why a Sandbox goes; the value of its draining label. */
 export type DrainReason = "returned" | "stale" | "stuck" | "surplus";
 
-/** The words for each, as the guard logs them. */
+/** The words for each, and for what cannot be marked, as the guard logs them. */
 export const DRAIN_WORDS: Readonly<Record<string, string>> = {
   returned: "it was a claim's and is never used again",
   stale: "it is not like the template any more",
   stuck: "it was not Ready within the grace period",
   surplus: "the pool has more than it should",
-} satisfies Record<DrainReason, string>;
+  broken: "nobody can read its last-applied annotation",
+} satisfies Record<DrainReason | "broken", string>;
 
 /** A Sandbox to be marked. */
 export interface Drain {
@@ -34,6 +36,7 @@ export interface Drain {
  * |---|---|
  * | was a claim's, or made for one | returned |
  * | unlike the template, strategy Recreate | stale |
+ * | unlike the template, and not made here: anybody may have put the pool's label on it | stale |
  * | not Ready past the grace period, and another one would fare better | stuck |
  * | beyond the wanted number: the not Ready first, then the newest | surplus |
  */
@@ -76,9 +79,10 @@ function stuckMembers({ template, members }: View, config: WarmPoolConfig, now: 
 }
 
 function staleMembers({ pool, template, members }: View): Sandbox[] {
-  if (pool.spec.updateStrategy?.type !== "Recreate" || !template) return [];
-  const isFresh = likeTemplate(template);
-  return members.filter((member) => !isFresh(member));
+  if (!template) return [];
+  const isFresh = pool.spec.updateStrategy?.type === "Recreate" ? likeTemplate(template) : () => true;
+  const isStranger = (member: Sandbox) => readApplied(member) === undefined && !isLike(member, template);
+  return members.filter((member) => !isFresh(member) || isStranger(member));
 }
 
 function likeTemplate(template: SandboxTemplate): (member: Sandbox) => boolean {

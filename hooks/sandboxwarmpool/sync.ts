@@ -98,7 +98,7 @@ function marked(applied: PoolSandbox, reason: string): PoolSandbox {
 }
 
 function wordsFor({ metadata }: Sandbox): string {
-  const reason = metadata.labels?.[DRAINING_LABEL] ?? "";
+  const reason = metadata.labels?.[DRAINING_LABEL] ?? "broken";
   return DRAIN_WORDS[reason] ?? reason;
 }
 

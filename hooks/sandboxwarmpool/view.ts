@@ -4,6 +4,7 @@ import { type SandboxTemplate, sandboxTemplateSchema } from "../../api/sandboxte
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../../lib/keys.ts";
 import { listKind, type Observed } from "../../lib/metacontroller.ts";
+import { readApplied } from "./applied.ts";
 import { forClaim } from "./sandbox.ts";
 
 /** The observed world of one pool. Every Sandbox that it owns is in exactly one of the lists of Sandboxes. */
@@ -15,7 +16,7 @@ export interface View {
   members: Sandbox[];
   /** Were a claim's, or made for one, and are nobody's: never used again. */
   returned: Sandbox[];
-  /** Marked: to be deleted now. */
+  /** Marked: to be deleted now. Beside them such as cannot be marked, for nobody can merge anything into them. */
   draining: Sandbox[];
   /** Being deleted. */
   terminating: Sandbox[];
@@ -44,7 +45,7 @@ type Role = "member" | "returned" | "draining" | "terminating";
 function roleOf(sandbox: Sandbox): Role {
   const { deletionTimestamp, labels = {} } = sandbox.metadata;
   if (deletionTimestamp !== undefined) return "terminating";
-  if (labels[DRAINING_LABEL] !== undefined) return "draining";
+  if (labels[DRAINING_LABEL] !== undefined || readApplied(sandbox) === "broken") return "draining";
   return labels[CLAIM_UID_LABEL] === undefined && forClaim(sandbox) === undefined ? "member" : "returned";
 }
 

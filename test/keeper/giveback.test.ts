@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { LAST_APPLIED_ANNOTATION } from "../../lib/apply.ts";
 import { nameHash } from "../../lib/names.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { asked, begin, end, keep, keeper, pass, server } from "./duty.ts";
@@ -30,6 +31,13 @@ describe("a Sandbox that nobody controls", () => {
     expect(keeper.actions).toEqual(["adopted"]);
     await pass(60);
     expect(asked()).toEqual(["PATCH sandboxes/demo"]);
+  });
+
+  test("loses what it says of how it was made: anybody may have written that", async () => {
+    putPool();
+    put({ labels: OF_POOL, annotations: { [LAST_APPLIED_ANNOTATION]: '{"metadata":{}}', other: "x" } });
+    await keep(1);
+    expect(meta().annotations).toEqual({ other: "x" });
   });
 
   test("waits for its pool, and for the next one of that name", async () => {

@@ -45,6 +45,20 @@ const cases: Case[] = [
     want: {},
   },
   {
+    name: "what was not made here and is unlike the template",
+    reason: "anybody may have put the pool's labels on it",
+    pool: size(3, "OnReplenish"),
+    sandboxes: [
+      aMember(1, {
+        applied: null,
+        spec: { podTemplate: { spec: { containers: [{ name: "main", image: "evil/image" }] } } },
+      }),
+      aMember(2, { applied: null }),
+      aMember(3, { metadata: old }),
+    ],
+    want: { "warm-1": "stale" },
+  },
+  {
     name: "no stale members under Recreate without a template",
     reason: "nobody knows what they should be like",
     pool: size(1, "Recreate"),
