@@ -1,6 +1,6 @@
 /**
- * A cluster of its own for tests that break things: simulated nodes, each hook, the engine and the keeper a process that
- * can be killed and comes back. @module
+ * A cluster of its own for tests that break things: simulated nodes, each hook, the engine, the keeper and two binders a
+ * process that can be killed and comes back. @module
  */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
@@ -26,6 +26,8 @@ export interface Breakable {
   /** Kills a hook and starts it again when `during` has ended, well or not. */
   withoutHook(hook: string, during: () => Promise<void>): Promise<void>;
   killEngine(): Promise<void>;
+  /** Kills the binder that leads; the other one takes over within its Lease. */
+  killBinder(): Promise<void>;
   killApiServer(): Promise<void>;
   down(): Promise<void>;
 }
@@ -39,6 +41,7 @@ export async function startBreakable(): Promise<Breakable> {
   const cluster = await startCluster({ ...options, nodes: "simulated", progress: () => {} });
   const kubectl = { kubectl: cluster.kubectl, kubeconfig: cluster.kubeconfig };
   const ports = await freePorts(hookNames.length);
+  const binderPorts = await freePorts(2);
   const portOf = (hook: string) => String(ports[hookNames.indexOf(hook)]);
   await run(kubectl, ["apply", "-f", "-"], renderManifests((hook) => `http://127.0.0.1:${portOf(hook)}`));
   const start = (hook: string) =>
@@ -51,7 +54,11 @@ export async function startBreakable(): Promise<Breakable> {
       progress: () => {},
     });
   let engine = await startEngine();
-  const keeper = startChild("breakable-keeper", ["keeper/main.ts", "--kubeconfig", cluster.kubeconfig], logs);
+  const given = ["--kubeconfig", cluster.kubeconfig];
+  const keeper = startChild("breakable-keeper", ["keeper/main.ts", "--no-binder", ...given], logs);
+  const startBinder = (port: number) =>
+    startChild(`breakable-binder-${port}`, ["binder/main.ts", "--port", String(port), ...given], logs);
+  const binders = new Map<number, Child>(binderPorts.map((port) => [port, startBinder(port)]));
   let apiServer: number | undefined;
   const withoutHook = async (hook: string, during: () => Promise<void>) => {
     await hooks.get(hook)?.kill("SIGKILL");
@@ -71,12 +78,18 @@ export async function startBreakable(): Promise<Breakable> {
       await engine.stop();
       engine = await startEngine();
     },
+    killBinder: async () => {
+      const port = await until(() => leaderOf(binderPorts), (leader) => leader !== undefined) ?? 0;
+      await binders.get(port)?.kill("SIGKILL");
+      binders.set(port, startBinder(port));
+      await until(() => isUp(`http://127.0.0.1:${port}/healthz`), (up) => up);
+    },
     killApiServer: async () => {
       apiServer = await startedAgain(apiServer ?? apiServerOf(cluster), join(logs, "breakable-apiserver.log"));
       await until(() => attempt(kubectl, ["get", "--raw", "/readyz"]), ({ code }) => code === 0);
     },
     down: async () => {
-      await Promise.all([keeper.stop(), engine.stop(), ...[...hooks.values()].map((hook) => hook.stop())]);
+      await Promise.all([keeper, engine, ...hooks.values(), ...binders.values()].map((child) => child.stop()));
       if (apiServer !== undefined) await endProcess(apiServer);
       await cluster.stop();
       rmSync(directory, { recursive: true, force: true });
@@ -97,6 +110,15 @@ async function startedAgain(pid: number, logFile: string): Promise<number> {
   await endProcess(pid);
   const log = openSync(logFile, "a");
   return spawn(command, args, { stdio: ["ignore", log, log] }).pid ?? 0;
+}
+
+/** Finds the binder that says it leads. */
+async function leaderOf(ports: number[]): Promise<number | undefined> {
+  for (const port of ports) {
+    const metrics = await fetch(`http://127.0.0.1:${port}/metrics`).then((answer) => answer.text(), () => "");
+    if (metrics.includes("\nhookbox_binder_leading 1")) return port;
+  }
+  return undefined;
 }
 
 async function isUp(url: string): Promise<boolean> {

@@ -5,12 +5,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type Breakable, startBreakable } from "./breakable.ts";
+import fc from "../properties.ts";
 import { createAll } from "./bulk.ts";
 import { faultsOf, followClaims, type History } from "./history.ts";
 import { until } from "./kubectl.ts";
 import { type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
 import { aClaim, aPool, aSimulatedTemplate, controllerOf, untilFull } from "./pools.ts";
 
+/** How long it takes about until a binder leads again whose leader was killed. */
+const TAKEOVER_MS = 5000;
 const CLAIMS = inject("isSoak") ? 300 : 100;
 let world: Breakable;
 beforeAll(async () => world = await startBreakable());
@@ -45,6 +48,11 @@ const CASES: Case[] = [
     breaking: (served) => repeatedly(2, served, () => world.killEngine()),
   },
   {
+    name: "on a pool of 30 while the binder that leads is killed twice",
+    replicas: 30,
+    breaking: (served) => repeatedly(2, served, () => world.killBinder()),
+  },
+  {
     name: "on a pool of 30 while the API server is killed",
     replicas: 30,
     breaking: (served) => repeatedly(1, served, () => world.killApiServer()),
@@ -63,8 +71,36 @@ test.for(cases)(`${CLAIMS} claims at once $name`, { timeout: 900_000 }, async ({
   await breaking(served);
   await until(() => Promise.resolve(served()), (count) => count === CLAIMS, 300);
   await untilFull(ns, "p", 300);
-  await expectOneEach(ns, history, replicas);
+  await expectOneEach(ns, history, CLAIMS, replicas);
 });
+
+if (inject("isSoak")) {
+  test(
+    "1,000 claims at 5/s while the binder that leads is killed at random, twenty times",
+    { timeout: 900_000 },
+    async () => {
+      const [claims, kills, replicas] = [1000, 20, 50];
+      const ns = await makeNamespace(world.kubectl);
+      await ns.apply(aSimulatedTemplate("t"), aPool("p", replicas, "t"));
+      await untilFull(ns, "p", 300);
+      const history = await followClaims(ns);
+      const arriving = (async () => {
+        for (let index = 0; index < claims; index++) {
+          await Promise.all([createAll(ns, [aClaim(`c-${index}`, "p")]), sleep(200)]);
+        }
+      })();
+      const pauses = fc.integer({ min: 0, max: 2 * (claims * 200 / kills - TAKEOVER_MS) });
+      for (const pauseMs of fc.sample(pauses, { seed: inject("seed"), numRuns: kills, unbiased: true })) {
+        await sleep(pauseMs);
+        await world.killBinder();
+      }
+      await arriving;
+      await until(() => Promise.resolve(history.ready().length), (count) => count === claims, 300);
+      await untilFull(ns, "p", 300);
+      await expectOneEach(ns, history, claims, replicas);
+    },
+  );
+}
 
 /** Breaks something again and again, spread over the time in which the claims are served. */
 async function repeatedly(times: number, served: () => number, act: () => Promise<void>): Promise<void> {
@@ -76,13 +112,13 @@ async function repeatedly(times: number, served: () => number, act: () => Promis
 }
 
 /** Every claim shows another Sandbox, which is its own; there are no others but the pool's. */
-async function expectOneEach(ns: Namespace, history: History, replicas: number): Promise<void> {
-  await until(async () => (await ns.list("sandbox")).length, (count) => count === CLAIMS + replicas, 120);
+async function expectOneEach(ns: Namespace, history: History, claims: number, replicas: number): Promise<void> {
+  await until(async () => (await ns.list("sandbox")).length, (count) => count === claims + replicas, 120);
   expect(faultsOf(history)).toEqual([]);
   const shown = new Map(
     (await ns.list("sandboxclaim")).map((claim) => [claim.status.sandbox.name, claim.metadata.uid]),
   );
-  expect(shown.size).toBe(CLAIMS);
+  expect(shown.size).toBe(claims);
   const sandboxes = await ns.list("sandbox");
   const owned = sandboxes.filter((sandbox) => controllerOf(sandbox)?.kind === "SandboxClaim");
   expect(new Map(owned.map((sandbox) => [sandbox.metadata.name, controllerOf(sandbox)?.uid]))).toEqual(shown);
