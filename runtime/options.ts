@@ -1,6 +1,7 @@
 /** The runtime's command line. Reads nothing but its arguments and the environment it is given. @module */
 import { parseArgs } from "node:util";
 import { parseDuration } from "../lib/durations.ts";
+import { hostsOf } from "../lib/hosts.ts";
 import type { LogLevel } from "../lib/log.ts";
 
 /** What the command line says. */
@@ -21,6 +22,8 @@ export interface RuntimeOptions {
   /** The file was named: without it nobody is let in. */
   tokenRequired: boolean;
   tokenScope: "all" | "bind";
+  /** Names of this machine beside localhost. */
+  allowedHosts: string[];
   logLevel: LogLevel;
   help: boolean;
 }
@@ -42,6 +45,7 @@ const OPTIONS = {
   "max-upload": { type: "string", default: "4Gi" },
   "token-file": { type: "string" },
   "token-scope": { type: "string", default: "all" },
+  "allowed-hosts": { type: "string", default: "" },
   "log-level": { type: "string", default: "info" },
   help: { type: "boolean", default: false },
 } as const;
@@ -65,6 +69,7 @@ Options:
   --token-file F         requests need the bearer token in this file; it is read anew for each. Without the option:
                          ${DEFAULT_TOKEN_FILE} where that is mounted, else no token
   --token-scope S        what the token guards: all (but health), or bind for late binding alone (default all)
+  --allowed-hosts H,I    names beside localhost that requests without a token may come to over loopback
   --shutdown-timeout D   how long running requests may go on after SIGTERM (default 10s)
   --log-level L          debug, info, warn or error (default info)
 
@@ -88,6 +93,7 @@ export function readOptions(args: string[], env: Record<string, string | undefin
     tokenFile: values["token-file"] ?? DEFAULT_TOKEN_FILE,
     tokenRequired: values["token-file"] !== undefined,
     tokenScope: oneOf(values["token-scope"], ["all", "bind"], "guard"),
+    allowedHosts: hostsOf(values["allowed-hosts"]),
     logLevel: oneOf(values["log-level"], ["debug", "info", "warn", "error"], "log at level"),
     help: values.help,
   };

@@ -21,11 +21,11 @@ const SDK = [
 ];
 const RULES: Rule[] = [
   { files: "lib/*.ts", values: [/^lib\//, /^zod$/] },
-  { files: "lib/{app,health,metrics}.ts", values: [/^lib\//, /^zod$/, ...HTTP] },
+  { files: "lib/{app,health,intake,metrics}.ts", values: [/^lib\//, /^zod$/, ...HTTP] },
   // Loaded where somebody asks for a recording, and nowhere else.
   { files: "lib/recording.ts", values: [/^lib\//, /^node:(buffer|fs\/promises|path|zlib)$/] },
   { files: "lib/tarwriter.ts", values: [/^tar-stream$/] },
-  { files: "lib/{ports,proctable}.ts", values: [/^node:(buffer|fs|net)$/] },
+  { files: "lib/{hosts,ports,proctable}.ts", values: [/^node:(buffer|fs|net)$/] },
   { files: "lib/runprocess.ts", values: [/^lib\//, /^node:process$/] },
   { files: "lib/{serve,runhook}.ts", values: [/^lib\//, ...HTTP, /^@hono\/node-server$/, /^node:(http|util)$/] },
   { files: "api/*.ts", values: [/^lib\//, /^api\//, /^zod$/] },

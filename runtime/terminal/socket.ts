@@ -5,8 +5,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { Root } from "../confine.ts";
 import { type RefusalCode, Refused, refusedFor } from "../files/refused.ts";
-import { CHALLENGE, FOREIGN, notLetIn, STOPPING } from "../http/guard.ts";
-import { isForeign } from "../http/origin.ts";
+import { CHALLENGE, keptOut, notLetIn, STOPPING } from "../http/guard.ts";
 import { SpawnError } from "../processes/command.ts";
 import { findExecutable } from "../processes/executable.ts";
 import type { Process, Processes } from "../processes/processes.ts";
@@ -18,6 +17,8 @@ export interface TerminalSocketOptions {
   root: Root;
   processes: Processes;
   token?: TokenCheck | undefined;
+  /** Names of this machine, see lib/hosts.ts. @default {[]} */
+  hosts?: readonly string[];
   /** Aborts when the runtime begins to stop; absent: it never does. */
   stop?: AbortSignal;
 }
@@ -53,17 +54,23 @@ export function createTerminalSockets(options: TerminalSocketOptions): TerminalS
     handleProtocols: (offered) => offered.has(TERMINAL_PROTOCOL) && TERMINAL_PROTOCOL,
   });
   return {
-    wants: (request) => request.headers.upgrade?.toLowerCase() === "websocket" && urlOf(request).pathname === PATH,
+    wants: (request) => request.headers.upgrade?.toLowerCase() === "websocket" && partsOf(request).path === PATH,
     upgrade: async (request, socket, head) => {
       socket.on("error", () => socket.destroy());
       try {
-        const query = urlOf(request).searchParams;
+        const { query } = partsOf(request);
         if (options.stop?.aborted) throw new Refused("UNAVAILABLE", STOPPING);
-        await admit(request, options.token);
+        await admit(request, options);
         const window = windowOf(query.get("window"));
         const entry = await open(query, options);
         const joined = { offset: Number(query.get("offset") ?? 0), window };
-        server.handleUpgrade(request, socket, head, (webSocket) => serveTerminal(webSocket, entry, processes, joined));
+        let isJoined = false;
+        server.handleUpgrade(request, socket, head, (webSocket) => {
+          isJoined = true;
+          void serveTerminal(webSocket, entry, processes, joined);
+        });
+        // The handshake has failed, and been answered: nobody would ever end the shell.
+        if (!isJoined && !entry.log) entry.kill();
       } catch (error) {
         refuse(socket, asRefused(error));
       }
@@ -71,8 +78,10 @@ export function createTerminalSockets(options: TerminalSocketOptions): TerminalS
   };
 }
 
-function urlOf(request: IncomingMessage): URL {
-  return new URL(request.url ?? "/", "http://sandbox");
+/** No URL parser: it throws at what clients may well send, such as `//`. */
+function partsOf({ url = "/" }: IncomingMessage): { path: string; query: URLSearchParams } {
+  const [path = "", ...query] = url.split("?");
+  return { path, query: new URLSearchParams(query.join("?")) };
 }
 
 function windowOf(text: string | null): number | undefined {
@@ -97,16 +106,19 @@ async function open(query: URLSearchParams, { root, processes }: TerminalSocketO
 }
 
 /** Lets in who has the token. Where there is none, a page of another origin is kept out. */
-async function admit({ headers }: IncomingMessage, token: TokenCheck | undefined): Promise<void> {
+async function admit(
+  { headers, socket }: IncomingMessage,
+  { token, hosts = [] }: TerminalSocketOptions,
+): Promise<void> {
   const { authorization } = headers;
   const offered = headers["sec-websocket-protocol"]?.split(/ *, */) ?? [];
   const encoded = offered.find((one) => one.startsWith("hookbox.bearer."))?.slice("hookbox.bearer.".length);
   const bearer = encoded === undefined ? authorization : `Bearer ${Buffer.from(encoded, "base64url")}`;
   const verdict = await token?.(bearer) ?? "none";
   if (verdict === "missing" || verdict === "wrong") throw new Refused("UNAUTHENTICATED", notLetIn(verdict));
-  if (verdict === "none" && isForeign((name) => headers[name]?.toString())) {
-    throw new Refused("PERMISSION_DENIED", FOREIGN);
-  }
+  if (verdict !== "none") return;
+  const why = keptOut((name) => headers[name]?.toString(), socket.localAddress, hosts);
+  if (why !== undefined) throw new Refused("PERMISSION_DENIED", why);
 }
 
 const STATUS: Partial<Record<RefusalCode, string>> = {

@@ -17,7 +17,7 @@ const echo: Upgrades = {
 async function ask(port: number, path: string): Promise<{ socket: Socket; line: string }> {
   const socket = connect(port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n`);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n`);
   const [answer] = await once(socket, "data");
   return { socket, line: `${answer}`.split("\r\n")[0] ?? "" };
 }

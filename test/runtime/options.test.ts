@@ -17,6 +17,7 @@ test("readOptions() has the published defaults", () => {
     tokenFile: "/var/run/secrets/hookbox/runtime/token",
     tokenRequired: false,
     tokenScope: "all",
+    allowedHosts: [],
     logLevel: "info",
     help: false,
   });

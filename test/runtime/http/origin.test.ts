@@ -1,7 +1,7 @@
 /** Pages of other sites, on the ports that take commands and files. @module */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import type { Runtime } from "../../../runtime/start.ts";
 import { makeRoot, type TestRoot } from "../folders.ts";
 import { formOf, send, startTestRuntime } from "../servers.ts";
@@ -44,7 +44,28 @@ test("nor does it upload or read", async () => {
 });
 
 test("a page of the same origin may, as the runtime sees it or as the router's client asked", async () => {
-  const own = await simple(runtime.port, { Host: "agent.example:1234", Origin: "http://agent.example:1234" });
+  const own = await simple(runtime.port, { Host: "agent.localhost:1234", Origin: "http://agent.localhost:1234" });
   const forwarded = { "X-Forwarded-Host": "8888-agent-team.example", Origin: "https://8888-agent-team.example" };
   expect([own.status, (await simple(runtime.port, forwarded)).status]).toEqual([200, 200]);
+});
+
+test("a page whose name was made to lead here runs no command and reads no file", async () => {
+  const host = { Host: "evil.example:8888" };
+  const { status, text } = await simple(runtime.port, { ...host, Origin: "http://evil.example:8888" });
+  expect([status, JSON.parse(text)]).toEqual([403, {
+    message: 'Cannot let you in: "evil.example:8888" is not a name of this machine; --allowed-hosts adds names',
+  }]);
+  expect(existsSync(join(made.root.path, "made"))).toBe(false);
+  // A browser says no Origin where it reads from what it takes for the page's own.
+  expect((await send(runtime.restPort, "GET", "/v1/files/file", { headers: host })).status).toBe(403);
+  const forwarded = { ...host, "X-Forwarded-Host": "localhost" };
+  expect((await send(runtime.restPort, "GET", "/v1/files/file", { headers: forwarded })).status).toBe(403);
+});
+
+test("--allowed-hosts lets in what comes by such a name", async () => {
+  const other = await startTestRuntime(made.root.path, "--allowed-hosts", "Dev.example");
+  onTestFinished(() => other.stop());
+  const ask = async (host: string) =>
+    (await send(other.restPort, "GET", "/v1/files/file", { headers: { Host: host } })).status;
+  expect([await ask("dev.example:80"), await ask("evil.example")]).toEqual([200, 403]);
 });

@@ -158,7 +158,7 @@ test("DELETE removes: a file, an empty folder, a full one if asked, and all ther
 test("an upload that breaks off leaves the old file and nothing else", async () => {
   for (const headers of ["Content-Length: 1000", "Transfer-Encoding: chunked"]) {
     const socket = connect(runtime.restPort, "127.0.0.1");
-    socket.write(`PUT /v1/files/file HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n5\r\nhello\r\n`);
+    socket.write(`PUT /v1/files/file HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n5\r\nhello\r\n`);
     await eventually(() => readdir(made.root.path)).toHaveLength(4);
     socket.destroy();
     await eventually(() => readdir(made.root.path)).toEqual(["d", "empty", "file"]);
@@ -171,7 +171,7 @@ test("a form that breaks off does as well", async () => {
   const socket = connect(runtime.restPort, "127.0.0.1");
   const type = `Content-Type: ${headers?.["Content-Type"]}\r\nContent-Length: 99999`;
   socket.write(Buffer.concat([
-    Buffer.from(`PUT /v1/files/file HTTP/1.1\r\nHost: x\r\n${type}\r\n\r\n`),
+    Buffer.from(`PUT /v1/files/file HTTP/1.1\r\nHost: localhost\r\n${type}\r\n\r\n`),
     Buffer.from(body as Uint8Array).subarray(0, -20),
   ]));
   await eventually(() => readdir(made.root.path)).toHaveLength(4);

@@ -1,5 +1,6 @@
 /** GET /v1/terminal: frames both ways, who is let in, and whose end a terminal shares. @module */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -177,4 +178,37 @@ test("other requests for an upgrade are answered as if they had not asked", asyn
   let answer = "";
   for await (const part of socket) answer += part;
   expect(answer).toMatch(/^HTTP\/1.1 200 [^]*plain/);
+});
+
+test("a request that no URL parser takes is answered, and the runtime goes on", async () => {
+  const { host, port } = await aServer();
+  for (const path of ["//", "//:x", "/%", "http://[", "///v1/terminal?cwd=%"]) {
+    const socket = connect(port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+    const [first] = await once(socket, "data");
+    expect([path, String(first).split("\r\n")[0]]).toEqual([path, "HTTP/1.1 200 OK"]);
+  }
+  const terminal = open(host, { command: "echo still here" });
+  await terminal.closed;
+  expect(terminal.text).toBe("still here\r\n");
+});
+
+test("a handshake that fails leaves no shell behind", async () => {
+  const { processes, port } = await aServer();
+  for (const wrong of ["Sec-WebSocket-Version: 12", "Sec-WebSocket-Key: short"]) {
+    const right = ["Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="];
+    const name = wrong.split(":")[0] ?? "";
+    const lines = [...right.filter((line) => !line.startsWith(name)), wrong];
+    const socket = connect(port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    socket.write(
+      `GET /v1/terminal HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${
+        lines.join("\r\n")
+      }\r\n\r\n`,
+    );
+    const [first] = await once(socket, "data");
+    expect([wrong, String(first).split("\r\n")[0]]).toEqual([wrong, "HTTP/1.1 400 Bad Request"]);
+  }
+  await eventually(() => processes.list()).toEqual([]);
 });
