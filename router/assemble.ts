@@ -1,6 +1,7 @@
 /** Puts the router together around an API server. Opens no port. @module */
 import type { Api } from "../kube/api.ts";
 import type { Log } from "../lib/log.ts";
+import { createAddressOf } from "./access/clientaddress.ts";
 import { createGate, type Gate, openGate } from "./access/gate.ts";
 import { createLimits } from "./access/limits.ts";
 import { createScopedAccess } from "./access/scoped.ts";
@@ -73,12 +74,13 @@ export function assembleRouter(api: Api, options: RouterSettings, outputs: Outpu
     api,
     index,
     log,
+    suspends: options.idle,
     me: options.identity,
     tickMs: options.idleTickMs,
     runtimePort: options.runtimePort,
     onSuspended: (suspended, reason) => metrics.suspensions.inc({ sandbox_namespace: suspended, reason }),
   });
-  if (options.idle) ready.then(() => idler.run(signal));
+  ready.then(() => idler.run(signal));
   const hold = createHold({
     index,
     look: within(namespace, createLook({ api, index }, log)),
@@ -92,14 +94,21 @@ export function assembleRouter(api: Api, options: RouterSettings, outputs: Outpu
   const reach = createReach(index, hold);
   return {
     handler: createHandler({
-      routing: { allowLoopback, pathPrefix: options.pathPrefix, domain: options.domain, exists: existsIn(index) },
+      routing: { allowLoopback, pathPrefix: options.pathPrefix, domain: options.domain },
+      exists: existsIn(index),
       gate: gateOf(api, options, log),
       browser: options.browser,
+      allowedHosts: options.allowedHosts,
       terminalPage: options.terminalPage ? createTerminalPage(log, options.runtimePort) : undefined,
       limits: createLimits(options.limits),
       reach,
       settings,
-      observer: createObserver(metrics, accessLog, idler.traffic),
+      observer: createObserver({
+        metrics,
+        log: accessLog,
+        traffic: idler.traffic,
+        addressOf: createAddressOf(options.trustedProxies),
+      }),
       traces: options.traces,
       log,
     }),

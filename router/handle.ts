@@ -2,10 +2,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { isRebound, reboundText } from "../lib/hosts.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import type { BrowserOptions } from "./access/credentials.ts";
 import { type Gate, openGate, type Pass } from "./access/gate.ts";
 import type { Limits } from "./access/limits.ts";
+import { chooseReading, type Chosen } from "./access/readings.ts";
 import type { Observer, RequestRecord } from "./observe/observer.ts";
 import { sendRedirect, sendRefusal } from "./proxy/answer.ts";
 import { type Exchange, forward } from "./proxy/forward.ts";
@@ -26,8 +28,12 @@ import { waitFor, waitForRaw } from "./wake/waiting.ts";
 
 export interface HandlerParts {
   routing: RouteOptions;
+  /** Tells whether there is such a Sandbox for anybody to reach. */
+  exists(target: Target): boolean;
   gate: Gate;
   browser: BrowserOptions;
+  /** Names of this machine beside localhost. */
+  allowedHosts: readonly string[];
   /** Undefined: sandboxes have the whole path. */
   terminalPage: TerminalPage | undefined;
   limits: Limits | undefined;
@@ -48,7 +54,7 @@ export interface Handler {
 }
 
 /** A request for which it is known where it goes and that it may. */
-type Passed = Pick<Exchange, "target" | "path" | "proto" | "withheld" | "added" | "locate">;
+type Passed = Pick<Exchange, "target" | "address" | "path" | "proto" | "withheld" | "added" | "locate">;
 
 const NO_TUNNEL: Refusal = { status: 405, detail: "The router is no proxy for CONNECT." };
 
@@ -101,30 +107,49 @@ function admit(
   client: ServerResponse | Socket,
   then: (passed: Passed | Refusal, pass?: Pass) => void,
 ): void {
-  const { routing, gate, browser, limits, observer, log } = parts;
-  const { request } = record;
-  const route = routeOf(request, routing);
-  if (isRefusal(route)) return then(route);
-  const { target } = route;
-  const isKnown = routing.exists(target);
-  const admitted = (pass: Pass | Refusal) => {
-    if (gate !== openGate) observer.decided(isKnown ? target.namespace : "", pass);
+  const { routing, gate, exists, observer, log } = parts;
+  const { request, address } = record;
+  const asked = routeOf(request, routing);
+  if (isRefusal(asked)) return then(asked);
+  const decided = ({ route, pass }: Chosen) => {
+    const isKnown = exists(route.target);
+    if (gate !== openGate) observer.decided(isKnown ? route.target.namespace : "", pass);
     if (isRefusal(pass)) return then(pass);
-    const release = limits?.(pass.client, performance.now());
-    if (typeof release === "object") return then(release);
-    if (release) client.once("close", release);
-    observer.passed(record, target, pass.client, isKnown);
-    const origin = isSocket(client) ? foreignOrigin(request, route, browser, gate === openGate) : undefined;
+    const refusal = reboundRefusal(parts, request, route, pass) ?? limit(parts, client, pass);
+    if (refusal) return then(refusal);
+    observer.passed(record, route.target, pass.client, isKnown);
+    const origin = isSocket(client) ? foreignOrigin(request, route, parts.browser, gate === openGate) : undefined;
     then(passedOf(parts, record, route, origin ? { ...pass, added: [...pass.added, ...origin] } : pass), pass);
   };
-  const pass = gate(request, route);
-  if (pass instanceof Promise) {
-    const isOver = () => isSocket(client) ? client.destroyed : isGone(client);
-    pass.then((found) => isOver() || admitted(found)).catch((error) => {
+  const chosen = asked.readings ? chooseReading(asked, exists, gate, request, address) : gate(request, asked, address);
+  if (!(chosen instanceof Promise)) return decided({ route: asked, pass: chosen });
+  const isOver = () => isSocket(client) ? client.destroyed : isGone(client);
+  chosen.then((found) => isOver() || decided("route" in found ? found : { route: asked, pass: found })).catch(
+    (error) => {
       log("error", "Cannot handle a request", errorFields(error));
       if (!isOver()) then(INTERNAL);
-    });
-  } else admitted(pass);
+    },
+  );
+}
+
+/** Keeps out pages by whose names this machine was never known, where nobody has to show a token. */
+function reboundRefusal(
+  { allowedHosts }: HandlerParts,
+  request: IncomingMessage,
+  route: Route,
+  { isAnonymous }: Pass,
+): Refusal | undefined {
+  const asked = { host: hostOf(request), localAddress: request.socket.localAddress };
+  const isKept = isAnonymous && route.via !== "host" && isRebound(asked, allowedHosts);
+  return isKept ? { status: 403, detail: reboundText(asked) } : undefined;
+}
+
+/** Counts the request until its client is done with; returns why it may not begin. */
+function limit({ limits }: HandlerParts, client: ServerResponse | Socket, pass: Pass): Refusal | undefined {
+  const release = limits?.(pass.client, performance.now());
+  if (typeof release === "object") return release;
+  if (release) client.once("close", release);
+  return undefined;
 }
 
 function isSocket(client: ServerResponse | Socket): client is Socket {
@@ -144,6 +169,7 @@ function passedOf(
   if (base !== "") more.push("X-Forwarded-Prefix", base);
   return {
     target,
+    address: record.address,
     path,
     proto: (request.socket as Partial<TLSSocket>).encrypted === true ? "https" : "http",
     withheld: trace?.isBroken ? new Set([...withheld, "traceparent", "tracestate"]) : withheld,

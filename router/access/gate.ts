@@ -9,6 +9,8 @@ import type { Authorise, Grant } from "./grant.ts";
 /** A request that is let in. */
 export interface Pass {
   client: string;
+  /** Nobody has shown a token that was checked. */
+  isAnonymous: boolean;
   /** Path and query for the sandbox, without credentials. */
   path: string;
   /** Headers that the sandbox does not get, in lower case, and some that it gets in their place, flat. */
@@ -18,8 +20,12 @@ export interface Pass {
   redirect?: { location: string; cookie: string };
 }
 
-/** Answers at once wherever it need not ask. */
-export type Gate = (request: IncomingMessage, route: Route) => Pass | Refusal | Promise<Pass | Refusal>;
+/** Decides about a request from `address`; answers at once wherever it need not ask. */
+export type Gate = (
+  request: IncomingMessage,
+  route: Route,
+  address: string,
+) => Pass | Refusal | Promise<Pass | Refusal>;
 
 const NOTHING: ReadonlySet<string> = new Set();
 const COOKIE: ReadonlySet<string> = new Set(["cookie"]);
@@ -27,19 +33,18 @@ const COOKIE: ReadonlySet<string> = new Set(["cookie"]);
 const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
 
 /** The gate of mode allow-all. */
-export function openGate(request: IncomingMessage, { path }: Route): Pass {
-  return { client: `address:${request.socket.remoteAddress ?? ""}`, path, withheld: NOTHING, added: [] };
+export function openGate(_: IncomingMessage, { path }: Route, address: string): Pass {
+  return { client: `address:${address}`, isAnonymous: true, path, withheld: NOTHING, added: [] };
 }
 
 /** Makes the gate of every other mode. */
 export function createGate(authorise: Authorise, browser: BrowserOptions): Gate {
-  return (request, route) => {
+  return (request, route, address) => {
     const credentials = credentialsOf(request, route, browser);
     if (credentials.source === "cookie" && isForeign(request, browser)) {
       return { status: 403, detail: "A page of another origin may not use this cookie." };
     }
     const { token } = credentials;
-    const address = request.socket.remoteAddress ?? "";
     const grant = authorise({ target: route.target, token, address });
     const passed = (found: Grant | Refusal) =>
       isRefusal(found) ? found : passOf(request, route, credentials, found, browser);
@@ -57,6 +62,7 @@ function passOf(
   const { cookie } = rest;
   const pass: Pass = {
     client,
+    isAnonymous: source === undefined,
     path,
     withheld: "cookie" in rest ? COOKIE : NOTHING,
     added: cookie === undefined ? [] : ["Cookie", cookie],

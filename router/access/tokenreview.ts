@@ -4,7 +4,7 @@ import type { Api } from "../../kube/api.ts";
 import { errorFields, type Log } from "../../lib/log.ts";
 import { createBudget } from "../budget.ts";
 import type { Refusal } from "../refusal.ts";
-import { createMemory } from "./cache.ts";
+import { createMemory, type Worth } from "./cache.ts";
 import { type Ask, type Authorise, type Grant, unauthorized } from "./grant.ts";
 import { reviewAccess, reviewToken, type User } from "./reviews.ts";
 
@@ -22,7 +22,7 @@ export interface TokenReviewOptions {
 
 /** A denial may be over sooner than a permission: a RoleBinding has just been made. */
 const LONGEST_DENIAL_MS = 5000;
-/** Unknown tokens from one address: each costs the API server a request. */
+/** Unknown tokens from one address, those aside that prove good: each costs the API server a request. */
 const REVIEWS_PER_SECOND = 20;
 const REVIEWS_AT_ONCE = 100;
 
@@ -31,17 +31,24 @@ type Verdict = { user: User | undefined } | Refusal;
 /** Makes the decision of mode tokenreview. Tokens are kept as hashes only. */
 export function createTokenReviewAccess(options: TokenReviewOptions): Authorise {
   const { api, log, ttlMs, cacheSize, audiences, requiresToken } = options;
-  const ttlOf = (isGood: boolean) => isGood ? ttlMs : Math.min(ttlMs, LONGEST_DENIAL_MS);
-  const users = createMemory<Verdict>(cacheSize, (verdict) => "detail" in verdict ? 0 : ttlOf(!!verdict.user));
-  const rights = createMemory<boolean>(cacheSize, ttlOf);
+  const worthOf = (isGood: boolean): Worth => ({ isGood, ttlMs: isGood ? ttlMs : Math.min(ttlMs, LONGEST_DENIAL_MS) });
+  const users = createMemory<Verdict>(
+    cacheSize,
+    (verdict) => "detail" in verdict ? { isGood: false, ttlMs: 0 } : worthOf(verdict.user !== undefined),
+  );
+  const rights = createMemory(cacheSize, worthOf);
   const budget = createBudget(REVIEWS_PER_SECOND, REVIEWS_AT_ONCE);
 
-  const review = (token: string, address: string) => async (): Promise<Verdict> => {
-    const seconds = budget(address, performance.now());
+  const review = (key: string, token: string, address: string) => async (): Promise<Verdict> => {
+    // Who was let in before does not wait behind those who guess.
+    const wasGood = users.wasGood(key);
+    const seconds = wasGood ? 0 : budget(address, performance.now());
     if (seconds > 0) {
       return { status: 429, detail: "Too many unknown tokens.", headers: { "Retry-After": String(seconds) } };
     }
-    return { user: await reviewToken(api, token, audiences) };
+    const user = await reviewToken(api, token, audiences);
+    if (user && !wasGood) budget(address, performance.now(), -1);
+    return { user };
   };
 
   function decide({ target: { namespace, name } }: Ask, user: User): Promise<Grant | Refusal> | Grant | Refusal {
@@ -68,7 +75,7 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
       log("error", "Cannot find out who may connect", { ...errorFields(error), stack: undefined });
       return { status: 500, detail: "Cannot find out who may connect: the API server does not say." };
     };
-    const verdict = users.get(key, performance.now(), review(token, address));
+    const verdict = users.get(key, performance.now(), review(key, token, address));
     if (verdict instanceof Promise) return slowly(ask, verdict).catch(failed);
     if ("detail" in verdict) return verdict;
     if (!verdict.user) return unauthorized(token);

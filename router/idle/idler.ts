@@ -13,6 +13,8 @@ import { expire, leaveWord, suspend, type SuspendParts, tellOf } from "./suspend
 import { createTraffic, type Traffic } from "./traffic.ts";
 
 export interface IdlerParts extends SuspendParts {
+  /** False: nothing is suspended; word of traffic is left for other routers all the same. */
+  suspends: boolean;
   log: Log;
   /** Between two looks at everything, in milliseconds. */
   tickMs: number;
@@ -53,6 +55,7 @@ export function createIdler(parts: IdlerParts): Idler {
     traffic,
     async look() {
       traffic.prune((namespace, name) => parts.index.find(namespace, name) !== undefined);
+      if (!parts.suspends) return;
       const due = [...parts.index.entries()].filter(({ sandbox }) => isLookedAfter(sandbox));
       const known = new Set(due.map(({ sandbox }) => sandbox.metadata.uid));
       for (const uid of samples.keys()) if (!known.has(uid)) samples.delete(uid);

@@ -35,6 +35,7 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
   const byUID = new Map<string, Entry>();
   const byName = new Map<string, Entry>();
   const podsByUID = new Map<string, PodRecord>();
+  /** By Sandbox: a Pod that names the UID of one in another namespace is not its own. */
   const podsOfSandbox = new Map<string, PodRecord[]>();
   /** An answer that was on its way as its Sandbox went must not bring it back. */
   const departed = new Set<string>();
@@ -52,7 +53,8 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
   }
 
   function entryOf(sandbox: SandboxRecord): Entry {
-    const pods = podsOfSandbox.get(sandbox.metadata.uid) ?? [];
+    const { namespace, uid } = sandbox.metadata;
+    const pods = podsOfSandbox.get(`${namespace}/${uid}`) ?? [];
     return { sandbox, pods, formerIPs: [], suspects: new Set(), isBeingSuspended: false, failingSince: undefined };
   }
 
@@ -81,11 +83,17 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     tell(entry.sandbox);
   }
 
-  function setPods(sandboxUID: string, pods: PodRecord[], gone: PodRecord | undefined): void {
-    if (pods.length === 0) podsOfSandbox.delete(sandboxUID);
-    else podsOfSandbox.set(sandboxUID, pods);
+  function setPods(
+    { metadata: { namespace }, sandboxUID = "" }: PodRecord,
+    change: (pods: PodRecord[]) => PodRecord[],
+    gone?: PodRecord,
+  ): void {
+    const key = `${namespace}/${sandboxUID}`;
+    const pods = change(podsOfSandbox.get(key) ?? []);
+    if (pods.length === 0) podsOfSandbox.delete(key);
+    else podsOfSandbox.set(key, pods);
     const entry = byUID.get(sandboxUID);
-    if (!entry) return;
+    if (entry?.sandbox.metadata.namespace !== namespace) return;
     entry.pods = pods;
     suspect(entry);
     if (gone) entry.formerIPs = [...gone.ips, ...entry.formerIPs].slice(0, FORMER_IPS);
@@ -98,7 +106,7 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     podsByUID.delete(uid);
     onPodGone(pod.ips);
     if (pod.sandboxUID === undefined) return;
-    setPods(pod.sandboxUID, (podsOfSandbox.get(pod.sandboxUID) ?? []).filter((other) => other !== pod), pod);
+    setPods(pod, (pods) => pods.filter((other) => other !== pod), pod);
   }
 
   function observePod(pod: PodRecord): void {
@@ -106,8 +114,7 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     if (known && known.sandboxUID !== pod.sandboxUID) forgetPod(pod.metadata.uid);
     podsByUID.set(pod.metadata.uid, pod);
     if (pod.sandboxUID === undefined) return;
-    const others = (podsOfSandbox.get(pod.sandboxUID) ?? []).filter((other) => other.metadata.uid !== pod.metadata.uid);
-    setPods(pod.sandboxUID, [...others, pod], undefined);
+    setPods(pod, (pods) => [...pods.filter((other) => other.metadata.uid !== pod.metadata.uid), pod]);
   }
 
   return {

@@ -25,8 +25,8 @@ export function createAccessLog(write: (text: string) => void): AccessLog {
   };
   return {
     flush,
-    add({ request, target, client, traceId, heldMs }, status, ms) {
-      const { url = "", method, httpVersion, socket } = request;
+    add({ request, address, target, client, traceId, heldMs }, status, ms) {
+      const { url = "", method, httpVersion } = request;
       const query = url.indexOf("?");
       lines.push(JSON.stringify({
         time: new Date().toISOString(),
@@ -39,7 +39,7 @@ export function createAccessLog(write: (text: string) => void): AccessLog {
         namespace: target?.namespace,
         name: target?.name,
         port: target?.port,
-        client: client || `address:${socket.remoteAddress ?? ""}`,
+        client: client || `address:${address}`,
         http: httpVersion,
         traceId,
         ...(heldMs === 0 ? {} : { heldMs: Math.round(heldMs) }),

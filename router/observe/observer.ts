@@ -1,5 +1,6 @@
 /** Takes note of every request from its beginning to its end, for the metrics, the log and idleness. Decides nothing. @module */
 import type { IncomingMessage } from "node:http";
+import type { AddressOf } from "../access/clientaddress.ts";
 import type { AccessLog } from "./accesslog.ts";
 import type { RouterMetrics } from "./metrics.ts";
 import { isRefusal } from "../refusal.ts";
@@ -8,6 +9,8 @@ import type { Target } from "../target/target.ts";
 /** What is known of a request; filled in as it goes on. */
 export interface RequestRecord {
   request: IncomingMessage;
+  /** Of the client. */
+  address: string;
   startedAt: number;
   target: Target | undefined;
   /** There is such a Sandbox: its namespace may become a label. */
@@ -35,13 +38,22 @@ export interface Observer {
   end(record: RequestRecord, status: number): void;
 }
 
-/** Makes the observer; without a log there is none. */
-export function createObserver(metrics: RouterMetrics, log: AccessLog | undefined, traffic: Traffic): Observer {
+export interface ObserverParts {
+  metrics: RouterMetrics;
+  /** Undefined: there is none. */
+  log: AccessLog | undefined;
+  traffic: Traffic;
+  addressOf: AddressOf;
+}
+
+/** Makes the observer. */
+export function createObserver({ metrics, log, traffic, addressOf }: ObserverParts): Observer {
   return {
     begin(request) {
       metrics.now.inflight++;
       const startedAt = performance.now();
-      return { request, startedAt, target: undefined, isKnown: false, client: "", traceId: "", heldMs: 0 };
+      const address = addressOf(request);
+      return { request, address, startedAt, target: undefined, isKnown: false, client: "", traceId: "", heldMs: 0 };
     },
     passed(record, target, client, isKnown) {
       Object.assign(record, { target, client, isKnown });

@@ -1,10 +1,16 @@
 /** Requests by method, code and namespace, in Prometheus' text format: prom-client would cost each request as much as the rest. @module */
+import { STATUS_CODES } from "node:http";
 
 /** Upper bounds in seconds. Source: Agent Sandbox API, section 5.5. */
 const BUCKETS = [.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 180];
 
+/** A label's values are ours: what clients and sandboxes send would make a series for each. */
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"]);
+const CODES = new Set([...Object.keys(STATUS_CODES).map(Number), 499]);
+
 /** Counts, and how long they took. */
 export interface RequestStats {
+  /** Methods and codes that HTTP does not know count as `other`. */
   observe(method: string, code: number, namespace: string, seconds: number): void;
   /** Returns `sandbox_router_requests_total` and `sandbox_router_request_duration_seconds`. */
   text(): string;
@@ -22,7 +28,9 @@ interface Series {
 export function createRequestStats(): RequestStats {
   const all = new Map<string, Series>();
   return {
-    observe(method, code, namespace, seconds) {
+    observe(anyMethod, anyCode, namespace, seconds) {
+      const method = METHODS.has(anyMethod) ? anyMethod : "other";
+      const code = CODES.has(anyCode) ? anyCode : "other";
       const key = `${method} ${code} ${namespace}`;
       let series = all.get(key);
       if (!series) {

@@ -40,8 +40,10 @@ Who may:
   --authz-cookie-samesite S         Lax (default), Strict or None
   --authz-cookie-insecure           cookies without Secure, for plain HTTP
   --authz-cookie-allowed-origins O  origins whose pages may use the cookie beside the sandbox's own
+  --allowed-hosts H,I               names beside localhost that requests without a token may come to over loopback
   --client-requests-per-second N    of one client, and twice as many at once (default 0: any number)
   --client-max-concurrent N         requests and open streams of one client (default 0: any number)
+  --trusted-proxies A,B             addresses or subnets of proxies in front, whose X-Forwarded-For tells clients apart
   --allow-loopback-pod-ip           Pods may have loopback addresses: for tests on one machine
 
 Runtimes:
@@ -63,7 +65,8 @@ Waking:
   --no-wake                         requests wake nothing (Sandboxes can say so for themselves, see docs/router.md)
   --wake-timeout D                  longest wait for a sandbox that wakes up or starts (default 120s)
   --wakes-per-minute N              Sandboxes of one namespace that requests wake (default 600; 0: any number)
-  --max-held-requests N             requests that wait for sandboxes at a time (default 10000)
+  --max-held-requests N             requests that wait for sandboxes at a time (default 10000); those of one namespace
+                                    are no more than there is room left for others
 
 Idleness, for Sandboxes that ask for it by annotation (docs/router.md):
   --no-idle                         suspend nothing

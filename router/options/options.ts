@@ -1,12 +1,14 @@
 /** The router's command line. Reads nothing but its arguments. @module */
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
+import { hostsOf } from "../../lib/hosts.ts";
 import type { LogLevel } from "../../lib/log.ts";
+import { createAddressOf } from "../access/clientaddress.ts";
 import type { BrowserOptions } from "../access/credentials.ts";
 import type { LimitOptions } from "../access/limits.ts";
 import { authzOf, type AuthzOptions, browserOf } from "./accessoptions.ts";
 import { FLAGS, type Values } from "./flags.ts";
-import { type Bind, bindOf, choiceOf, durationOf, wholeNumber } from "./optionvalues.ts";
+import { type Bind, bindOf, choiceOf, durationOf, listOf, wholeNumber } from "./optionvalues.ts";
 import { isPathPrefix } from "../target/pathroute.ts";
 
 /** What the command line says. Times in milliseconds. */
@@ -25,9 +27,13 @@ export interface RouterOptions {
   metrics: Bind | undefined;
   pathPrefix: string | undefined;
   domain: string | undefined;
+  /** Names of this machine beside localhost. */
+  allowedHosts: string[];
   authz: AuthzOptions;
   browser: BrowserOptions;
   limits: LimitOptions;
+  /** Addresses and subnets of proxies whose X-Forwarded-For is believed. */
+  trustedProxies: string[];
   allowLoopback: boolean;
   answerMs: number;
   silenceMs: number;
@@ -77,10 +83,12 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     h2c: values.h2c,
     https: httpsOf(values),
     ...routingOf(values),
+    allowedHosts: hostsOf(values["allowed-hosts"]),
     authz: authzOf(values),
     browser: browserOf(values),
     ...patienceOf(values),
     limits: limitsOf(values),
+    trustedProxies: proxiesOf(values),
     allowLoopback: values["allow-loopback-pod-ip"],
     maxBodyBytes: countOf(values, "max-request-body-bytes"),
     mayWake: values.wake,
@@ -150,6 +158,13 @@ function patienceOf(values: Values) {
 function limitsOf(values: Values): LimitOptions {
   const perSecond = countOf(values, "client-requests-per-second");
   return { perSecond, burst: Math.max(2 * perSecond, 1), atOnce: countOf(values, "client-max-concurrent") };
+}
+
+function proxiesOf(values: Values): string[] {
+  const trusted = listOf(values["trusted-proxies"]);
+  // Wrong ones are noticed at the start.
+  createAddressOf(trusted);
+  return trusted;
 }
 
 type CountFlag = { [Flag in keyof Values]-?: Values[Flag] extends string ? Flag : never }[keyof Values];

@@ -19,6 +19,8 @@ export interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   target: Target;
+  /** Address of the client. */
+  address: string;
   /** What is asked of the sandbox: path and query. */
   path: string;
   proto: "http" | "https";
@@ -114,7 +116,7 @@ function requestHeaders(state: State, address: string): string[] {
   const { request, target, hasBody, proto, withheld, added } = state;
   const headers = headersForSandbox(rawHeadersOf(request), request.headers.connection, {
     host: hostOf(address, target.port),
-    client: request.socket.remoteAddress ?? "",
+    client: state.address,
     clientHost: hostOfClient(request),
     proto,
   }, withheld);

@@ -79,10 +79,18 @@ export function headersForClient(
     const name = (raw[i] as string).toLowerCase();
     if (NOT_TO_CLIENT.has(name) || listed.has(name)) continue;
     const value = raw[i + 1] as string;
-    if (name === "set-cookie" && cookieName !== undefined && value.trimStart().startsWith(`${cookieName}=`)) continue;
+    if (name === "set-cookie" && cookieName !== undefined && nameOfCookie(value) === cookieName) continue;
     result.push(raw[i] as string, value);
   }
   return result;
+}
+
+/**
+ * Returns the name under which a browser will send a cookie: without blanks around it, and where it has none, what its
+ * value looks like. Source: RFC 6265 section 5.2, and 6265bis.
+ */
+function nameOfCookie(setCookie: string): string | undefined {
+  return /^[\s=]*([^;=]*?)\s*(?:[;=]|$)/.exec(setCookie)?.[1];
 }
 
 const NONE: ReadonlySet<string> = new Set();

@@ -72,11 +72,14 @@ function attempt(state: State, address: string): void {
   outgoing.end();
 }
 
-function requestHeaders({ request, target, proto, withheld, added }: State, address: string): string[] {
-  const { headers, rawHeaders, socket } = request;
+function requestHeaders(
+  { request, target, address: client, proto, withheld, added }: State,
+  address: string,
+): string[] {
+  const { headers, rawHeaders } = request;
   const forwarding = {
     host: hostOf(address, target.port),
-    client: socket.remoteAddress ?? "",
+    client,
     clientHost: headers.host ?? "",
     proto,
   };

@@ -1,7 +1,7 @@
 /** The sandbox that a request names in its host: `<port>-<name>-<namespace>.<domain>`. Pure. @module */
 import { isDNSLabel } from "../../lib/names.ts";
-import { isRefusal, type Refusal } from "../refusal.ts";
-import { badRequest, checkedTarget, type Target } from "./target.ts";
+import { isRefusal } from "../refusal.ts";
+import { checkedTarget, type Target } from "./target.ts";
 
 const LABEL = /^([0-9]+)-(.+)$/;
 
@@ -22,17 +22,4 @@ export function targetsFromHost(host: string, domain: string): Target[] | undefi
     const target = isDNSLabel(id) && isDNSLabel(namespace) ? checkedTarget(namespace, id, port) : undefined;
     return target && !isRefusal(target) ? [target] : [];
   });
-}
-
-/**
- * Chooses the one that is meant: the only one that exists. None is guessed, or whoever makes a Sandbox of a fitting name
- * would get what is meant for another.
- */
-export function chosenTarget(targets: Target[], exists: (target: Target) => boolean): Target | Refusal {
-  const known = targets.filter(exists);
-  const [target = targets.length === 1 ? targets[0] : undefined, second] = known;
-  if (second) return badRequest("The host name fits several sandboxes: name the one by path or header.");
-  if (target) return target;
-  if (targets.length === 0) return badRequest("The host name is not <port>-<sandbox ID>-<namespace>.<domain>");
-  return { status: 404, detail: "Cannot find a sandbox that the host name fits." };
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { isRefusal, type Refusal } from "../refusal.ts";
 import { targetFromHeaders } from "./headers.ts";
-import { chosenTarget, targetsFromHost } from "./host.ts";
+import { targetsFromHost } from "./host.ts";
 import { originForm } from "./path.ts";
 import { targetFromPath } from "./pathroute.ts";
 import { badRequest, type Target } from "./target.ts";
@@ -10,6 +10,8 @@ import { badRequest, type Target } from "./target.ts";
 /** Where a request goes. */
 export interface Route {
   target: Target;
+  /** All the ways to read a host name, where there are several; `target` is the first. */
+  readings?: Target[];
   /** Path and query for the sandbox. */
   path: string;
   /** The part of the path that only the router knows; empty unless the path names the sandbox. */
@@ -22,8 +24,6 @@ export interface RouteOptions {
   allowLoopback: boolean;
   pathPrefix: string | undefined;
   domain: string | undefined;
-  /** Tells whether there is such a Sandbox for anybody to reach. */
-  exists(target: Target): boolean;
 }
 
 /**
@@ -42,8 +42,9 @@ export function routeOf(request: IncomingMessage, options: RouteOptions): Route 
     const targets = targetsFromHost(hostOf(request), options.domain);
     if (targets) {
       if (isHostAmbiguous(request)) return badRequest("There is more than one Host header.");
-      const target = chosenTarget(targets, options.exists);
-      return isRefusal(target) ? target : { target, path, base: "", via: "host" };
+      const [target, ...others] = targets;
+      if (!target) return badRequest("The host name is not <port>-<sandbox ID>-<namespace>.<domain>");
+      return { target, path, base: "", via: "host", ...(others.length > 0 ? { readings: targets } : {}) };
     }
   }
   if (options.pathPrefix !== undefined) {

@@ -18,8 +18,12 @@ export interface Held {
   ms: number;
 }
 
-/** Holds; ends early, with a refusal that nobody reads, once `signal` fires. */
-export type Hold = (target: Target, signal: AbortSignal) => Promise<Held>;
+/**
+ * Holds; ends early, with a refusal that nobody reads, once `signal` fires.
+ *
+ * @param comesBack whoever asks comes back for it: a suspended sandbox is woken even then
+ */
+export type Hold = (target: Target, signal: AbortSignal, comesBack?: boolean) => Promise<Held>;
 
 export interface HoldParts {
   index: SandboxIndex;
@@ -30,7 +34,7 @@ export interface HoldParts {
   /** False: requests wake nothing. */
   mayWake: boolean;
   holdMs: number;
-  /** Requests held at a time. */
+  /** Requests held at a time; those of one namespace are no more than there is room left for others. */
   maxHeld: number;
   onHeld(change: 1 | -1): void;
 }
@@ -42,25 +46,33 @@ const TICK_MS = 1000;
 /** Makes it. */
 export function createHold(parts: HoldParts): Hold {
   let held = 0;
-  return async (target, signal) => {
-    if (held >= parts.maxHeld) {
-      const refusal = { status: 503, detail: `${held} requests wait for sandboxes already.`, headers: RETRY_SOON };
-      return { place: refusal, timing: "", ms: 0 };
+  const heldOf = new Map<string, number>();
+  return async (target, signal, comesBack = false) => {
+    const { namespace } = target;
+    const own = heldOf.get(namespace) ?? 0;
+    if (own >= parts.maxHeld - held) {
+      const detail = `${own} requests wait for sandboxes of namespace ${namespace} already, ${held} in all.`;
+      return { place: { status: 503, detail, headers: RETRY_SOON }, timing: "", ms: 0 };
     }
-    held++;
-    parts.onHeld(1);
+    const count = (change: 1 | -1) => {
+      held += change;
+      const now = (heldOf.get(namespace) ?? 0) + change;
+      if (now === 0) heldOf.delete(namespace);
+      else heldOf.set(namespace, now);
+      parts.onHeld(change);
+    };
+    count(1);
     try {
-      return await wait(parts, target, signal);
+      return await wait(parts, target, signal, comesBack);
     } finally {
-      held--;
-      parts.onHeld(-1);
+      count(-1);
     }
   };
 }
 
 const RETRY_SOON = { "Retry-After": "1" };
 
-async function wait(parts: HoldParts, target: Target, signal: AbortSignal): Promise<Held> {
+async function wait(parts: HoldParts, target: Target, signal: AbortSignal, comesBack: boolean): Promise<Held> {
   const { index, look, holdMs } = parts;
   const { namespace, name } = target;
   const startedAt = performance.now();
@@ -72,7 +84,7 @@ async function wait(parts: HoldParts, target: Target, signal: AbortSignal): Prom
   };
   let hasLooked = false;
   let hasWoken = false;
-  while (!signal.aborted) {
+  while (comesBack || !signal.aborted) {
     const entry = index.find(namespace, name);
     const standing = standingOf(target, entry, Date.now());
     if (standing.state === "reachable") return end(addressFor(target, standing, entry));
@@ -90,6 +102,8 @@ async function wait(parts: HoldParts, target: Target, signal: AbortSignal): Prom
       hasWoken = true;
       continue;
     }
+    // It is on its way without us.
+    if (signal.aborted) break;
     stopwatch.enter(standing.phase, performance.now());
     const left = deadline - performance.now();
     if (left <= 0) return end(timedOut(name, `${standing.phase} for ${holdMs / 1000} s: ${standing.cause}`));

@@ -23,9 +23,9 @@ export async function waitFor(
 ): Promise<Held | undefined> {
   const isPatient = !isNavigation(request);
   const gone = new AbortController();
+  response.once("close", () => gone.abort());
   // What a browser has begun goes on without it: the page comes back.
-  if (isPatient) response.once("close", () => gone.abort());
-  const holding = hold(target, gone.signal);
+  const holding = hold(target, gone.signal, !isPatient);
   const held = isPatient ? await holding : await Promise.race([holding, pause(PAGELESS_MS)]);
   if (isGone(response)) return undefined;
   if (!held) sendPage(response, target.namespace, target.name);

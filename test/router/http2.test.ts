@@ -147,7 +147,7 @@ describe("HTTP/2 in the clear", () => {
     expect(await fetchFrom(port, { headers: naming(backend.port) })).toMatchObject({ status: 200, text: "one" });
     const socket = await dial(port);
     const head = Object.entries(naming(backend.port)).map(([name, value]) => `${name}: ${value}\r\n`).join("");
-    for (const part of ["P", "O", `ST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n${head}\r\n`]) {
+    for (const part of ["P", "O", `ST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n${head}\r\n`]) {
       socket.write(part);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -177,7 +177,7 @@ test("TLS: both versions on one port, and X-Forwarded-Proto says so", async () =
       const socket = connectTls({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false });
       let text = "";
       socket.on("data", (chunk) => text += chunk).on("error", () => {}).on("close", () => resolve(text));
-      socket.write(`GET / HTTP/1.1\r\nHost: a\r\n${more}${head}\r\n`);
+      socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\n${more}${head}\r\n`);
     });
   expect(await say("Connection: close\r\n")).toMatch(/200 OK.*https$/s);
   expect(await say("Connection: Upgrade\r\nUpgrade: raw\r\n")).toMatch(/101 Switching Protocols.*raw bytes$/s);

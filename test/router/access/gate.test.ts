@@ -38,7 +38,10 @@ async function start() {
   const { port } = await startRouter(api, over);
   const backend = await startBackend(({ url = "", headers }, answer) => {
     seen.push({ url, headers });
-    answer.setHeader("Set-Cookie", ["pass=stolen", "own=1"]);
+    answer.setHeader("Set-Cookie", [
+      ...["pass=stolen", "pass =stolen; Domain=d.example", " pass\t=x", "=pass=x", "pass", "pass;a=b"],
+      ...["own=1", "own=pass=1"],
+    ]);
     answer.end("in");
   });
   const exp = Math.floor(Date.now() / 1000) + 600;
@@ -61,7 +64,7 @@ describe("a scoped token", () => {
     expect(seen.map(({ headers }) => headers["cookie"])).toEqual([undefined, undefined, "own=1; other=2", undefined]);
     expect(seen[1]?.headers["x-forwarded-prefix"]).toBe(path);
     expect(JSON.stringify(seen)).not.toContain(token);
-    expect(replies[0]?.headers["set-cookie"], "no sandbox sets the router's cookie").toEqual(["own=1"]);
+    expect(replies[0]?.headers["set-cookie"], "no sandbox sets the router's cookie").toEqual(["own=1", "own=pass=1"]);
   });
 
   test("opens no other, and nothing opens without", async () => {

@@ -107,6 +107,32 @@ describe("createTokenReviewAccess()", () => {
     expect(api.requests.length).toBeLessThan(110);
   });
 
+  test("lets in whom it knows while others guess, and counts no good token as a guess", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const api = apiOfTwo();
+    const review = api.intercept;
+    api.intercept = (request) => {
+      const { spec } = request.body as { spec: { token?: string; user?: string } };
+      const isUser = /^user-/.test(spec.token ?? spec.user ?? "");
+      if (!isUser) return review(request);
+      const status = spec.token ? { authenticated: true, user: { username: spec.token } } : { allowed: true };
+      return { status: 201, body: { status } };
+    };
+    const ask = start(api);
+    expect(await ask("ann")).toEqual({ client: "user:Ann" });
+    const users = await Promise.all(Array.from({ length: 60 }, (_, i) => ask(`user-${i}`)));
+    expect(users.filter((answer) => "status" in answer), "60 at once, from one address").toEqual([]);
+    await Promise.all(Array.from({ length: 300 }, (_, i) => ask(`guess-${i}`)));
+    expect(await ask("guess-new"), "more guesses are not looked at").toMatchObject({ status: 429 });
+    const before = api.requests.length;
+    expect(await ask("ann")).toEqual({ client: "user:Ann" });
+    expect(api.requests.length, "known all the time").toBe(before);
+    vi.advanceTimersByTime(30_001);
+    await Promise.all(Array.from({ length: 300 }, (_, i) => ask(`guess-again-${i}`)));
+    expect(await ask("guess-last")).toMatchObject({ status: 429 });
+    expect(await ask("ann"), "and after the time of its answer").toEqual({ client: "user:Ann" });
+  });
+
   test("lets in without a token only where that is asked for", async () => {
     const ask = start(apiOfTwo(), { requiresToken: false });
     expect(await ask(undefined)).toEqual({ client: "address:1.2.3.4" });

@@ -36,6 +36,7 @@ async function start(annotations: object = {}, activity?: () => object) {
       api,
       index,
       me,
+      suspends: true,
       log: () => {},
       tickMs: 1000,
       runtimePort: runtime?.port ?? 1,

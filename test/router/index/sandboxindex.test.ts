@@ -32,6 +32,21 @@ test("a Pod belongs to its Sandbox, whichever is seen first", () => {
   expect(index.find("n", "a")?.pods).toEqual([]);
 });
 
+test("a Pod of another namespace that names the UID is not its Pod, whichever is seen first", () => {
+  for (const isFirst of [true, false]) {
+    const index = createSandboxIndex();
+    const strange = pod("evil", "10.6.6.6", { namespace: "evil-ns" });
+    if (isFirst) index.pods.observe(strange);
+    index.sandboxes.observe(sandbox(1));
+    if (!isFirst) index.pods.observe(strange);
+    expect(index.find("n", "a")?.pods).toEqual([]);
+    index.pods.observe(pod("own", "10.0.0.1"));
+    index.pods.gone("evil");
+    expect(index.find("n", "a")?.pods.map(({ metadata }) => metadata.uid)).toEqual(["own"]);
+    expect(index.find("n", "a")?.formerIPs).toEqual([]);
+  }
+});
+
 test("a Pod out of a list says neither its kind nor its version, and is read all the same", () => {
   const conditions = [{ type: "Ready", status: "True" }];
   const listed = { metadata: { name: "p", uid: "p", ownerReferences: [owner] }, status: { conditions } };

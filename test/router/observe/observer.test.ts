@@ -27,7 +27,7 @@ describe("metrics and log", () => {
     const backend = await startBackend((incoming, answer) =>
       incoming.url === "/hang" ? answer.write("x") : answer.end("ok")
     );
-    const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: raw\r\n`;
+    const upgrade = `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: raw\r\n`;
     await fetchFrom(port, { path: "/a?token=secret", headers: naming(backend.port) });
     await fetchFrom(port, { headers: naming(backend.port, "nobody") });
     await fetchFrom(port, { path: "/a" });
@@ -79,6 +79,16 @@ describe("metrics and log", () => {
     expect(await count("sandbox_router_upstream_errors_total")).toEqual({
       '{sandbox_namespace="team-a",reason="dial"}': "1",
     });
+  });
+
+  test("createRequestStats() makes no series of what clients and sandboxes think up", () => {
+    const stats = createRequestStats();
+    for (let i = 0; i < 3000; i++) stats.observe(`METHOD-${i}`, 600 + i, "n", 1);
+    stats.observe("GET", 499, "n", 1);
+    expect(stats.text().split("\n").filter((line) => line.startsWith("sandbox_router_requests_total"))).toEqual([
+      'sandbox_router_requests_total{method="other",code="other",sandbox_namespace="n"} 3000',
+      'sandbox_router_requests_total{method="GET",code="499",sandbox_namespace="n"} 1',
+    ]);
   });
 
   test("createRequestStats() counts in buckets that add up", () => {

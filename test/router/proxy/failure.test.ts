@@ -110,7 +110,7 @@ describe("an end in the middle", () => {
     });
     for (const framing of ["Transfer-Encoding: chunked\r\n\r\n4\r\npart\r\n", "Content-Length: 100\r\n\r\npart"]) {
       const socket = await dial(port);
-      socket.write(`POST / HTTP/1.1\r\nHost: a\r\n${headOf(backend.port)}${framing}`);
+      socket.write(`POST / HTTP/1.1\r\nHost: localhost\r\n${headOf(backend.port)}${framing}`);
       await until(() => seen.includes("part"));
       socket.resetAndDestroy();
       await until(() => seen.length > 1);
@@ -194,7 +194,7 @@ describe("limits and signs", () => {
     const ask = async (name: string, target: number) => {
       const socket = await dial(port);
       const head = headOf(target).replace("demo", name);
-      socket.write(`POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n${head}\r\n`);
+      socket.write(`POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 4\r\n${head}\r\n`);
       return { socket, text: await readUntil(socket, "\r\n\r\n") };
     };
     const refused = await ask("nobody", raw.port);

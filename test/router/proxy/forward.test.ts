@@ -53,7 +53,7 @@ describe("forward()", () => {
     const { port, backend, seen } = await startMirror();
     const headers = {
       ...naming(backend.port),
-      Host: "public.example",
+      Host: "public.localhost",
       Authorization: "Bearer secret",
       "Proxy-Authorization": "Basic secret",
       Connection: "keep-alive, X-Private, content-length",
@@ -73,7 +73,7 @@ describe("forward()", () => {
       host: `127.0.0.1:${backend.port}`,
       "x-forwarded-for": "127.0.0.1",
       "x-forwarded-proto": "http",
-      "x-forwarded-host": "public.example",
+      "x-forwarded-host": "public.localhost",
       "x-sandbox-id": "demo",
       cookie: "a=b",
     });
@@ -200,7 +200,7 @@ describe("forward()", () => {
     const { port, backend, seen } = await startMirror();
     const head = Object.entries(naming(backend.port)).map(([name, value]) => `${name}: ${value}\r\n`).join("");
     const ask = (target: string) =>
-      exchange(port, `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${head}\r\n`);
+      exchange(port, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${head}\r\n`);
     expect(await ask("http://evil.example:1/p?q")).toContain("200 OK");
     expect(await ask("http://evil.example")).toContain("200 OK");
     expect(seen.map(({ url }) => url)).toEqual(["/p?q", "/"]);
@@ -224,7 +224,7 @@ async function* none(): AsyncGenerator<never> {}
 test("bytes of a header that are no ASCII pass as they are", async () => {
   const { port, backend, seen } = await startMirror();
   const head = Object.entries(naming(backend.port)).map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  const raw = `GET /%E4 HTTP/1.1\r\nHost: a\r\nX-Odd: \xe4\xff\r\nConnection: close\r\n${head}\r\n`;
+  const raw = `GET /%E4 HTTP/1.1\r\nHost: localhost\r\nX-Odd: \xe4\xff\r\nConnection: close\r\n${head}\r\n`;
   expect(await exchange(port, raw)).toContain("200 OK");
   expect(headersOf(seen[0]?.raw ?? [])["x-odd"]).toBe("\xe4\xff");
 });

@@ -16,7 +16,7 @@ describe("smuggling", () => {
     const raw = await startRaw((socket) => socket.end(OK));
     const text = await exchange(
       port,
-      `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headOf(raw.port)}Content-Length: 4\r\n\r\nabcd`,
+      `POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headOf(raw.port)}Content-Length: 4\r\n\r\nabcd`,
     );
     expect(text).toContain("200 OK");
     expect(raw.text).toContain("abcd");
@@ -36,7 +36,10 @@ describe("smuggling", () => {
   ])("never gets %s through", async ([, rest]) => {
     const { port } = await start();
     const raw = await startRaw((socket) => socket.end(OK));
-    const text = await exchange(port, `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headOf(raw.port)}${rest}`);
+    const text = await exchange(
+      port,
+      `POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headOf(raw.port)}${rest}`,
+    );
     expect(text).not.toContain("200 OK");
     expect(raw.text).not.toMatch(/GET|identity|gzip|0x1|\r\n b|\0/);
   });

@@ -30,7 +30,7 @@ async function startSwitch(onSwitch: (socket: Socket, head: Uint8Array) => void)
 }
 
 const asking = (port: number, more = "") =>
-  `GET /term?x=1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: raw\r\nOrigin: http://evil\r\n` +
+  `GET /term?x=1 HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: raw\r\nOrigin: http://evil\r\n` +
   `Authorization: Bearer secret\r\n${
     Object.entries(naming(port)).map(([name, value]) => `${name}: ${value}\r\n`).join("")
   }${more}\r\n`;
@@ -139,7 +139,7 @@ describe("forwardUpgrade()", () => {
       answer.end("today");
     });
     const socket = await dial(port);
-    socket.write(`${asking(backend.port)}GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n`);
+    socket.write(`${asking(backend.port)}GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     const text = await readUntil(socket, "today");
     expect(text).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/);
     expect(text).toMatch(/\r\nConnection: close\r\n\r\nnot today$/);

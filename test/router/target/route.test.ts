@@ -5,14 +5,9 @@ import { routeOf } from "../../../router/target/route.ts";
 
 const HEADERS = { "x-sandbox-id": "by-header", "x-sandbox-pod-ip": "10.0.0.1", "x-sandbox-uid": "u" };
 
-function route(url: string, host = "router", known: string[] = [], rawHeaders: string[] = []) {
+function route(url: string, host = "router", rawHeaders: string[] = []) {
   const request = { url, headers: { ...HEADERS, host }, rawHeaders } as unknown as IncomingMessage;
-  return routeOf(request, {
-    allowLoopback: false,
-    pathPrefix: "/p/q",
-    domain: "preview.example",
-    exists: ({ namespace, name }) => known.includes(`${namespace}/${name}`),
-  });
+  return routeOf(request, { allowLoopback: false, pathPrefix: "/p/q", domain: "preview.example" });
 }
 
 describe("routeOf() by path", () => {
@@ -56,20 +51,20 @@ describe("routeOf() by path", () => {
 });
 
 describe("routeOf() by host", () => {
-  test("finds the only one that exists", () => {
-    const want = { target: { namespace: "team-a", name: "demo", port: 80 }, path: "/p/q/x", base: "", via: "host" };
-    expect(route("/p/q/x", "80-demo-team-a.Preview.example.:8443", ["team-a/demo"])).toEqual(want);
-    expect(route("/", "80-demo-default.preview.example"), "there is one way to read it, known or not").toMatchObject({
-      target: { namespace: "default", name: "demo" },
-    });
+  test("finds the one way to read it", () => {
+    const target = { namespace: "default", name: "demo", port: 80 };
+    const want = { target, path: "/p/q/x", base: "", via: "host" };
+    expect(route("/p/q/x", "80-demo-default.Preview.example.:8443")).toEqual(want);
   });
 
-  test("guesses nothing", () => {
-    const both = ["team-a/demo", "a/demo-team"];
-    expect(route("/", "80-demo-team-a.preview.example", both)).toMatchObject({ status: 400 });
-    expect(route("/", "80-demo-team-a.preview.example")).toMatchObject({ status: 404 });
+  test("finds all ways to read it, and leaves the choice to those who know more", () => {
+    const readings = [{ namespace: "team-a", name: "demo", port: 80 }, { namespace: "a", name: "demo-team", port: 80 }];
+    expect(route("/", "80-demo-team-a.preview.example")).toMatchObject({ target: readings[0], readings });
+  });
+
+  test("takes one Host header, no more", () => {
     const twice = ["Host", "80-demo-default.preview.example", "host", "other"];
-    expect(route("/", "80-demo-default.preview.example", [], twice)).toMatchObject({ status: 400 });
+    expect(route("/", "80-demo-default.preview.example", twice)).toMatchObject({ status: 400 });
   });
 
   test.for([

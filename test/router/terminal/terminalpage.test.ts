@@ -95,7 +95,7 @@ describe("the terminal page", () => {
     expect(await ask(`${PAGE}page.js`, {}, "HEAD")).toMatchObject({ status: 200, text: "" });
     expect(await ask(PAGE, {}, "POST")).toMatchObject({ status: 405, headers: { allow: "GET, HEAD" } });
     expect(await ask(`${PAGE}page.js`, {}, "DELETE")).toMatchObject({ status: 405 });
-    const expecting = `GET ${PAGE} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`;
+    const expecting = `GET ${PAGE} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`;
     expect(await exchange(port, expecting)).toMatch(/^HTTP\/1.1 417 [^]*\r\nConnection: close\r\n/);
   });
 
@@ -104,7 +104,7 @@ describe("the terminal page", () => {
     for (const name of ["other", "constructor", "../../../../package.json", "page/page.js", "/page.js"]) {
       expect(await ask(`${PAGE}${name}`), name).toMatchObject({ status: 404 });
     }
-    const upgrade = `GET ${PAGE} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+    const upgrade = `GET ${PAGE} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
     expect(await exchange(port, upgrade)).toMatch(/^HTTP\/1.1 400 /);
   });
 

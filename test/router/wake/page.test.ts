@@ -1,7 +1,8 @@
+import { request as httpRequest } from "node:http";
 import { expect, test } from "vitest";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { fetchFrom } from "../client.ts";
-import { naming, putPod, putSandbox, startBackend, startRouter } from "../stage.ts";
+import { naming, putPod, putSandbox, SANDBOXES, startBackend, startRouter } from "../stage.ts";
 import { until } from "../../eventually.ts";
 
 const browser = (port: number) => ({ ...naming(port), Accept: "text/html,*/*;q=0.8", "Sec-Fetch-Mode": "navigate" });
@@ -35,6 +36,39 @@ test("a browser sees a page that tells the phase, and then the sandbox", async (
     status: 200,
     text: "the sandbox's own page",
   });
+});
+
+test("a browser that has its page keeps nobody else waiting, and what it has begun goes on", async () => {
+  const api = createFakeApi();
+  putSandbox(api, "demo", { spec: { operatingMode: "Suspended" } });
+  const { port, router } = await startRouter(api, { maxHeld: 2 });
+  expect(await fetchFrom(port, { headers: browser(1) })).toMatchObject({
+    status: 503,
+    headers: { "retry-after": "2" },
+  });
+  await until(() => router.metrics.now.held === 0);
+  expect(await fetchFrom(port, { headers: browser(1) }), "again").toMatchObject({ headers: { "retry-after": "2" } });
+  expect(api.requests.filter(({ method }) => method === "PATCH")).toHaveLength(1);
+});
+
+test("a browser that goes away before it has a page has woken the sandbox all the same", async () => {
+  const api = createFakeApi();
+  putSandbox(api, "demo", { spec: { operatingMode: "Suspended" } });
+  const { port, router } = await startRouter(api);
+  const gate = Promise.withResolvers<void>();
+  const send = api.send;
+  api.send = async (request) => {
+    if (request.method === "PATCH") await gate.promise;
+    return await send(request);
+  };
+  const asked = httpRequest({ host: "127.0.0.1", port, headers: browser(1), agent: false });
+  asked.on("error", () => {}).end();
+  await until(() => router.metrics.now.held === 1);
+  asked.destroy();
+  await until(() => router.metrics.now.inflight === 0);
+  gate.resolve();
+  await until(() => router.metrics.now.held === 0);
+  expect(api.get(`${SANDBOXES}/demo`)).toMatchObject({ spec: { operatingMode: "Running" } });
 });
 
 test("a script in a page is no browser that wants to see something", async () => {

@@ -214,7 +214,7 @@ describe("a wait that comes to nothing", () => {
     await until(() => now.held === 0);
     const raw = await dial(port);
     const head = Object.entries(naming(1)).map(([name, value]) => `${name}: ${value}\r\n`).join("");
-    raw.write(`GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: raw\r\n${head}\r\n`);
+    raw.write(`GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: raw\r\n${head}\r\n`);
     await until(() => now.held === 1);
     raw.end();
     await until(() => now.held === 0);
@@ -238,7 +238,7 @@ describe("a wait that comes to nothing", () => {
     });
     const socket = await dial(port);
     const head = Object.entries(naming(target)).map(([name, value]) => `${name}: ${value}\r\n`).join("");
-    socket.write(`GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: raw\r\n${head}\r\n`);
+    socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: raw\r\n${head}\r\n`);
     await new Promise((resolve) => setTimeout(resolve, 20));
     socket.write("early");
     expect(await readUntil(socket, "early")).toContain("101");
