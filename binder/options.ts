@@ -9,6 +9,8 @@ export interface BinderOptions {
   context: string | undefined;
   /** Namespace of the Lease. */
   namespace: string | undefined;
+  /** Name under which the Lease is held; undefined: the Pod's, or outside a cluster one that nobody has had before. */
+  identity: string | undefined;
   leaderElection: boolean;
   /** Claims that the binder serves at once. */
   workers: number;
@@ -28,6 +30,7 @@ export const OPTIONS = {
   kubeconfig: { type: "string" },
   context: { type: "string" },
   namespace: { type: "string" },
+  identity: { type: "string" },
   "no-leader-election": { type: "boolean", default: false },
   "binder-workers": { type: "string", default: "40" },
   "refill-delay-seconds": { type: "string", default: "5" },
@@ -45,6 +48,11 @@ export const BINDING_HELP =
                          shorter where the pool runs low, or where no claims wait
 `;
 
+export const IDENTITY_HELP =
+  `  --identity I           name under which the Lease is held: one that is restarted under its name takes it again at once
+                         (default: this Pod's name; with --kubeconfig one that is new at each start)
+`;
+
 export const HELP = `Usage: binder/main.ts [options]
 
 Gives claims their Sandboxes: a member of the claim's pool, or one made for it. A second binder is ready to take over
@@ -55,7 +63,7 @@ Options:
   --context C            context of the kubeconfig (default: its current one)
   --namespace N          namespace of the Lease hookbox-binder (default: this Pod's; with --kubeconfig hookbox-system,
                          or default where that does not exist)
-  --no-leader-election   act at once, Lease or not: for a single binder
+${IDENTITY_HELP}  --no-leader-election   act at once, Lease or not: for a single binder
 ${BINDING_HELP}  --port P               port for /healthz, /readyz and /metrics (default 0: none)
   --host H               address to listen on (default 0.0.0.0; with --kubeconfig 127.0.0.1)
   --log-level L          debug, info, warn or error (default info)
@@ -71,14 +79,14 @@ export function readOptions(args: string[]): BinderOptions {
 
 /** Reads the values of {@link OPTIONS}. @throws {RangeError} if one makes no sense */
 export function optionsOf(values: ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"]): BinderOptions {
-  const { kubeconfig, context, namespace, host, help } = values;
+  const { kubeconfig, context, namespace, identity, host, help } = values;
   if (context !== undefined && kubeconfig === undefined) {
     throw new RangeError(`Cannot use context "${context}": it needs --kubeconfig`);
   }
   const logLevel = LOG_LEVELS.find((level) => level === values["log-level"]);
   if (!logLevel) throw new RangeError(`Cannot log at level "${values["log-level"]}": use debug, info, warn or error`);
   return {
-    ...{ kubeconfig, context, namespace, host, help, logLevel },
+    ...{ kubeconfig, context, namespace, identity, host, help, logLevel },
     labelDomains: values["allowed-label-domains"].split(",").map((domain) => domain.trim()).filter(Boolean),
     leaderElection: !values["no-leader-election"],
     workers: wholeNumber(values["binder-workers"], "serve claims at once:", 1, 1000),

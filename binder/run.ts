@@ -21,7 +21,8 @@ const TIMEOUT_MS = 10_000;
 
 /** What it takes to serve claims, in whichever process. */
 export type ServeClaimsOptions =
-  & Pick<BinderOptions, "kubeconfig" | "namespace" | "leaderElection" | "labelDomains" | "workers" | "refillDelayMs">
+  & Pick<BinderOptions, "kubeconfig" | "namespace" | "identity" | "leaderElection" | "labelDomains" | "workers">
+  & Pick<BinderOptions, "refillDelayMs">
   & { credentials: Credentials; log: Log };
 
 /**

@@ -4,6 +4,7 @@ import { DEFAULT_LABEL_DOMAINS } from "../claims/podmetadata.ts";
 import {
   type BinderOptions,
   BINDING_HELP,
+  IDENTITY_HELP,
   OPTIONS as BINDER_OPTIONS,
   optionsOf,
   wholeNumber,
@@ -36,7 +37,7 @@ Options:
   --context C            context of the kubeconfig (default: its current one)
   --namespace N          namespace of the Lease hookbox-keeper (default: this Pod's; with --kubeconfig hookbox-system,
                          or default where that does not exist)
-  --no-leader-election   act at once, Lease or not: for a single keeper
+${IDENTITY_HELP}  --no-leader-election   act at once, Lease or not: for a single keeper
   --lease-seconds S      how long others wait for a leader that is gone (default 15, at least 3)
   --no-binder            leave it to another process to give claims their Sandboxes: binder/main.ts
 ${BINDING_HELP}  --disable-claim-events record no Events of claims

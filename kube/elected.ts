@@ -14,6 +14,8 @@ export interface ElectedOptions extends Pick<ConnectionOptions, "userAgent" | "o
   name: string;
   /** Namespace of the Lease; undefined: the Pod's, or outside a cluster hookbox-system, else default. */
   namespace: string | undefined;
+  /** Under which name this process holds the Lease; undefined: its Pod's, or outside a cluster a new one. */
+  identity: string | undefined;
   /** Where this process runs outside the cluster. */
   kubeconfig: string | undefined;
   leaseSeconds: number;
@@ -38,7 +40,7 @@ export async function runElected(options: ElectedOptions, work: Work, signal: Ab
   const namespace = options.namespace ?? (kubeconfig ? await localNamespace(api, log) : credentials.namespace);
   if (!namespace) throw new Error("Cannot elect a leader: this Pod's namespace is unknown, pass --namespace");
   // A Pod's name is its host name and outlives its containers: a restarted one need not wait for its own Lease.
-  const identity = kubeconfig ? `${hostname()}_${randomUUID()}` : hostname();
+  const identity = options.identity ?? (kubeconfig ? `${hostname()}_${randomUUID()}` : hostname());
   await lead({ api, log, namespace, name, identity, termSeconds }, work, signal);
 }
 

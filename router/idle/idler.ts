@@ -84,7 +84,8 @@ function isLookedAfter(sandbox: SandboxRecord): boolean {
 
 function isWordDue({ sandbox }: Entry, now: number): boolean {
   const policy = policyOf(sandbox);
-  return policy !== undefined && !sandbox.isSuspended && now - wordOf(sandbox).at >= wordMs(policy);
+  // A word from the future is that of a clock that is wrong.
+  return policy !== undefined && !sandbox.isSuspended && Math.abs(now - wordOf(sandbox).at) >= wordMs(policy);
 }
 
 async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, Sample>, entry: Entry): Promise<void> {
@@ -96,7 +97,7 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   const use = traffic.useOf(namespace, name);
   if ((use?.open ?? 0) > 0 && isWordDue(entry, now)) return await leaveWord(parts, sandbox, new Date(now));
   const quietAt = (instant: number) =>
-    (instant - lastUse(sandbox, policy, traffic.useOf(namespace, name), parts.me)) / 1000;
+    (instant - lastUse(entry, policy, traffic.useOf(namespace, name), { me: parts.me, now: instant })) / 1000;
   const open = use?.open ?? 0;
   const pod = entry.pods.find(({ isReady, isDeleting }) => isReady && !isDeleting);
   // Nobody is asked before it matters.

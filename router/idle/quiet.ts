@@ -1,6 +1,7 @@
 /** Since when nobody has used a sandbox, as far as this router can tell for itself and the others. Pure. @module */
 import { findCondition } from "../../lib/conditions.ts";
 import type { SandboxRecord } from "../index/records.ts";
+import type { Entry } from "../index/sandboxindex.ts";
 import { ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../keys.ts";
 import type { IdlePolicy } from "./policy.ts";
 import type { Use } from "./traffic.ts";
@@ -29,19 +30,27 @@ export function wordOf({ annotations }: SandboxRecord): { at: number; router: st
  * | another router's word | then, and as much later as it may keep to itself |
  * | it became Ready, was woken, or was given to a claim | then |
  * | it is not Ready | no telling: its last change may be long past, and its Pod just up |
+ *
+ * What others say counts from when this router saw it, by its own clock: theirs may be wrong. Only what it has found at
+ * its start counts from when they say that it was, and never from the future.
  */
-export function lastUse(sandbox: SandboxRecord, policy: IdlePolicy, use: Use | undefined, me: string): number {
+export function lastUse(
+  { sandbox, usedSeenAt }: Pick<Entry, "sandbox" | "usedSeenAt">,
+  policy: IdlePolicy,
+  use: Use | undefined,
+  { me, now }: { me: string; now: number },
+): number {
   const word = wordOf(sandbox);
   // Our own word of before a restart is like that of another: what came after it is forgotten.
   const isOurs = word.router === me && use !== undefined;
   const ready = findCondition(sandbox.conditions, "Ready");
   if (ready?.status !== "True") return Infinity;
-  const latest = Math.max(
-    use?.lastAt ?? 0,
-    word.at === 0 ? 0 : word.at + (isOurs ? 0 : wordMs(policy)),
-    Date.parse(ready.lastTransitionTime) || 0,
-    sandbox.assignedAt ?? 0,
-    Date.parse(sandbox.annotations[WOKEN_AT_ANNOTATION] ?? "") || 0,
-  );
+  const keptMs = isOurs ? 0 : wordMs(policy);
+  if (usedSeenAt !== undefined) return Math.max(use?.lastAt ?? 0, usedSeenAt + (word.at === 0 ? 0 : keptMs));
+  const claimed = [
+    ...[Date.parse(ready.lastTransitionTime), sandbox.assignedAt ?? NaN],
+    ...[Date.parse(sandbox.annotations[WOKEN_AT_ANNOTATION] ?? ""), word.at || NaN],
+  ].filter((at) => !Number.isNaN(at)).map((at) => Math.min(at, now) + (at === word.at ? keptMs : 0));
+  const latest = Math.max(use?.lastAt ?? 0, ...claimed);
   return latest === 0 ? Infinity : latest;
 }

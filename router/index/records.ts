@@ -1,11 +1,11 @@
 /** What the router keeps of Sandboxes and Pods: little, as there may be many thousands. Pure. @module */
 import * as z from "zod";
-import { type Condition, conditionSchema } from "../../lib/conditions.ts";
+import { type Condition, conditionSchema, findCondition } from "../../lib/conditions.ts";
 import { ASSIGNED_AT_ANNOTATION, WARM_POOL_LABEL } from "../../lib/keys.ts";
 import { controllerOf, groupOf, objectMetaSchema } from "../../lib/objects.ts";
 import { podSchema } from "../../lib/pods.ts";
 import { sandboxCRD } from "../../api/sandbox.ts";
-import { ANNOTATION_PREFIX } from "../keys.ts";
+import { ACTIVE_ANNOTATION, ANNOTATION_PREFIX, WOKEN_AT_ANNOTATION } from "../keys.ts";
 import { canonicalIP, isPodAddress } from "../target/podip.ts";
 
 type RecordMeta = {
@@ -29,6 +29,8 @@ export interface SandboxRecord {
   assignedAt: number | undefined;
   /** The conditions that tell why it cannot be reached. */
   conditions: Condition[];
+  /** All that others say of when it was used; another text means that there is news. */
+  usesText: string;
   /** Annotations of the router alone: the Sandbox's own, else those of its Pod template. */
   annotations: Record<string, string>;
 }
@@ -69,18 +71,25 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
   if (!data) return undefined;
   const { metadata, spec, status } = data;
   const template = spec.podTemplate?.metadata?.annotations;
-  const annotations = Object.entries({ ...template, ...metadata.annotations }).filter(([key]) =>
-    key.startsWith(ANNOTATION_PREFIX)
+  const annotations = Object.fromEntries(
+    Object.entries({ ...template, ...metadata.annotations }).filter(([key]) => key.startsWith(ANNOTATION_PREFIX)),
   );
+  const conditions = (status?.conditions ?? []).filter(({ type }) => KEPT_CONDITIONS.has(type));
+  const ready = findCondition(conditions, "Ready");
+  const assigned = metadata.annotations?.[ASSIGNED_AT_ANNOTATION];
   return {
     metadata: keptMeta(metadata),
     isUnclaimed: metadata.labels?.[WARM_POOL_LABEL] !== undefined,
     isDeleting: metadata.deletionTimestamp !== undefined,
     isSuspended: spec.operatingMode === "Suspended",
     expiresAt: instantOf(spec.shutdownTime),
-    assignedAt: instantOf(metadata.annotations?.[ASSIGNED_AT_ANNOTATION]),
-    conditions: (status?.conditions ?? []).filter(({ type }) => KEPT_CONDITIONS.has(type)),
-    annotations: Object.fromEntries(annotations),
+    assignedAt: instantOf(assigned),
+    conditions,
+    usesText: [
+      ...[annotations[ACTIVE_ANNOTATION], annotations[WOKEN_AT_ANNOTATION], assigned],
+      ...[ready?.status, ready?.lastTransitionTime],
+    ].join("|"),
+    annotations,
   };
 }
 

@@ -12,6 +12,8 @@ export interface Entry {
   suspects: Set<string>;
   /** This router is about to suspend it: requests wait until that is settled. */
   isBeingSuspended: boolean;
+  /** When this process saw that others have used it, in milliseconds; undefined: it has seen no change of what they say. */
+  usedSeenAt: number | undefined;
   /** When this process first saw its containers fail, in milliseconds; undefined: they do not. */
   failingSince: number | undefined;
 }
@@ -55,7 +57,10 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
   function entryOf(sandbox: SandboxRecord): Entry {
     const { namespace, uid } = sandbox.metadata;
     const pods = podsOfSandbox.get(`${namespace}/${uid}`) ?? [];
-    return { sandbox, pods, formerIPs: [], suspects: new Set(), isBeingSuspended: false, failingSince: undefined };
+    return {
+      ...{ sandbox, pods, formerIPs: [], suspects: new Set(), isBeingSuspended: false },
+      ...{ usedSeenAt: undefined, failingSince: undefined },
+    };
   }
 
   function observeSandbox(sandbox: SandboxRecord): void {
@@ -63,6 +68,7 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     const known = byUID.get(uid);
     if (departed.has(uid) || known && isOlder(sandbox, known.sandbox)) return;
     const entry = known ?? entryOf(sandbox);
+    if (entry.sandbox.usesText !== sandbox.usesText) entry.usedSeenAt = Date.now();
     entry.sandbox = sandbox;
     suspect(entry);
     const isFailing = sandbox.conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True");

@@ -11,6 +11,7 @@ describe("readOptions()", () => {
       kubeconfig: undefined,
       context: undefined,
       namespace: undefined,
+      identity: undefined,
       host: undefined,
       help: false,
       logLevel: "info",
@@ -23,12 +24,13 @@ describe("readOptions()", () => {
   });
 
   test("takes every option that the help names", () => {
-    const args = "--kubeconfig F --context C --namespace N --no-leader-election --binder-workers 3 " +
+    const args = "--kubeconfig F --context C --namespace N --identity I --no-leader-election --binder-workers 3 " +
       "--refill-delay-seconds 0 --port 8081 --host ::1 --log-level warn --allowed-label-domains a.example,b.example --help";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
       context: "C",
       namespace: "N",
+      identity: "I",
       host: "::1",
       help: true,
       logLevel: "warn",

@@ -26,7 +26,7 @@ export interface Breakable {
   /** Kills a hook and starts it again when `during` has ended, well or not. */
   withoutHook(hook: string, during: () => Promise<void>): Promise<void>;
   killEngine(): Promise<void>;
-  /** Kills the binder that leads; the other one takes over within its Lease. */
+  /** Kills the binder that leads; it takes its Lease again, or the other one does. */
   killBinder(): Promise<void>;
   killApiServer(): Promise<void>;
   down(): Promise<void>;
@@ -57,7 +57,7 @@ export async function startBreakable(): Promise<Breakable> {
   const given = ["--kubeconfig", cluster.kubeconfig];
   const keeper = startChild("breakable-keeper", ["keeper/main.ts", "--no-binder", ...given], logs);
   const startBinder = (port: number) =>
-    startChild(`breakable-binder-${port}`, ["binder/main.ts", "--port", String(port), ...given], logs);
+    startChild(`breakable-binder-${port}`, ["binder/main.ts", ...bindersOwn(port), ...given], logs);
   const binders = new Map<number, Child>(binderPorts.map((port) => [port, startBinder(port)]));
   let apiServer: number | undefined;
   const withoutHook = async (hook: string, during: () => Promise<void>) => {
@@ -110,6 +110,11 @@ async function startedAgain(pid: number, logFile: string): Promise<number> {
   await endProcess(pid);
   const log = openSync(logFile, "a");
   return spawn(command, args, { stdio: ["ignore", log, log] }).pid ?? 0;
+}
+
+/** As a Pod has it: its name outlives its containers. */
+function bindersOwn(port: number): string[] {
+  return ["--port", String(port), "--identity", `binder-${port}`];
 }
 
 /** Finds the binder that says it leads. */

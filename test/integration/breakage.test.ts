@@ -12,8 +12,6 @@ import { until } from "./kubectl.ts";
 import { type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
 import { aClaim, aPool, aSimulatedTemplate, controllerOf, untilFull } from "./pools.ts";
 
-/** How long it takes about until a binder leads again whose leader was killed. */
-const TAKEOVER_MS = 5000;
 const CLAIMS = inject("isSoak") ? 300 : 100;
 let world: Breakable;
 beforeAll(async () => world = await startBreakable());
@@ -89,7 +87,7 @@ if (inject("isSoak")) {
           await Promise.all([createAll(ns, [aClaim(`c-${index}`, "p")]), sleep(200)]);
         }
       })();
-      const pauses = fc.integer({ min: 0, max: 2 * (claims * 200 / kills - TAKEOVER_MS) });
+      const pauses = fc.integer({ min: 0, max: 2 * claims * 200 / (kills + 1) });
       for (const pauseMs of fc.sample(pauses, { seed: inject("seed"), numRuns: kills, unbiased: true })) {
         await sleep(pauseMs);
         await world.killBinder();

@@ -1,6 +1,6 @@
 /**
  * A real API server with our CRDs and nothing else, keepers as processes that reach it through a proxy, with the rights
- * of keeper/rbac.yaml and no others, and verbs to play the hook's part. Files share the API server: a keeper sees the
+ * of keeper/rbac.yaml and no others and under keeper/admission.yaml, and verbs to play the hook's part. Files share the API server: a keeper sees the
  * namespace of its test alone, and its Lease is in a namespace of its file. @module
  */
 import { randomBytes } from "node:crypto";
@@ -43,6 +43,7 @@ export async function up(): Promise<void> {
   await run(cluster, ["create", "namespace", SYSTEM]);
   await run(cluster, ["-n", SYSTEM, "create", "serviceaccount", "keeper"]);
   await run(cluster, ["-n", SYSTEM, "apply", "-f", path("keeper/rbac.yaml")]);
+  await run(cluster, ["apply", "-f", "-"], policy());
   const account = `--serviceaccount=${SYSTEM}:keeper`;
   await run(cluster, ["create", "clusterrolebinding", FILE, "--clusterrole=hookbox-keeper", account]);
   await run(cluster, ["-n", SYSTEM, "create", "rolebinding", "keeper", "--role=hookbox-keeper", account]);
@@ -51,9 +52,19 @@ export async function up(): Promise<void> {
   admin = connect(credentials, { signal: over.signal, userAgent: "hookbox-test" });
 }
 
+/** The admission policy, for the keepers of this file. */
+function policy(): string {
+  const text = readFileSync(path("keeper/admission.yaml"), "utf8");
+  return text.replaceAll("system:serviceaccount:hookbox-system:hookbox-keeper", ACCOUNT).replaceAll(
+    "hookbox-keeper",
+    FILE,
+  );
+}
+
 /** For afterAll. */
 export async function down(): Promise<void> {
   await run(cluster, ["delete", "clusterrolebinding", FILE]);
+  await run(cluster, ["delete", "-f", "-"], policy());
   await run(cluster, ["delete", "namespace", SYSTEM, "--wait=false"]);
   over.abort();
   rmSync(folder, { recursive: true, force: true });
@@ -73,7 +84,7 @@ export async function begin(shown?: "all namespaces"): Promise<void> {
 export async function end(): Promise<void> {
   await Promise.all(keepers.splice(0).map((keeper) => keeper.stop()));
   proxy.stop();
-  expect(logs().match(/is forbidden: User/g), "the rights are enough").toBeNull();
+  expect(logs().match(/is forbidden: User|The keeper may /g), "the rights are enough").toBeNull();
 }
 
 /** What the keepers of this test have logged. */

@@ -10,6 +10,7 @@ describe("readOptions()", () => {
       kubeconfig: undefined,
       context: undefined,
       namespace: undefined,
+      identity: undefined,
       host: undefined,
       help: false,
       logLevel: "info",
@@ -25,13 +26,15 @@ describe("readOptions()", () => {
   });
 
   test("takes every option that the help names", () => {
-    const args = "--kubeconfig F --context C --namespace N --no-leader-election --lease-seconds 3 --no-binder " +
+    const args =
+      "--kubeconfig F --context C --namespace N --identity I --no-leader-election --lease-seconds 3 --no-binder " +
       "--binder-workers 3 --refill-delay-seconds 2 --disable-claim-events " +
       "--port 8081 --host ::1 --log-level debug --allowed-label-domains a.example,b.example --help";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
       context: "C",
       namespace: "N",
+      identity: "I",
       host: "::1",
       help: true,
       logLevel: "debug",

@@ -149,21 +149,23 @@ test("as the leader it serves, counts and answers its probes, with the rights of
   expect([...new Set(asked)].sort()).toEqual(rights().sort());
 });
 
-test("a second binder stands by: it watches, and writes nothing; given the Lease, it serves", async () => {
+test("a second binder stands by: it watches, and writes nothing; given the Lease, or holding it by name, it serves", async () => {
   const { world, kubeconfig, put, putLease, sandboxOf, writes } = await serveCluster();
   await putLease("another", 3600);
   await put(aClaim("job"));
   const binder = await start(kubeconfig);
-  const isWatching = (resource: string) =>
-    world.requests.some(({ method, path }) => method === "WATCH" && path.endsWith(`/${resource}`));
   const kinds = ["sandboxtemplates", "sandboxwarmpools", "sandboxclaims", "sandboxes"];
-  await until(() => kinds.every(isWatching) && world.requests.filter(isLease).length > 1);
-  expect([await binder.get("/healthz"), await binder.get("/readyz")]).toEqual(["ok", "ok"]);
-  expect(await binder.get("/metrics")).toContain("\nhookbox_binder_leading 0\n");
+  const watched = () => world.requests.flatMap(({ method, path }) => method === "WATCH" ? path.split("/").at(-1) : []);
+  await until(() => kinds.every((kind) => watched().includes(kind)) && world.requests.filter(isLease).length > 1);
+  const said = [await binder.get("/healthz"), await binder.get("/readyz"), await binder.get("/metrics")];
+  expect(said).toEqual(["ok", "ok", expect.stringContaining("\nhookbox_binder_leading 0\n")]);
   expect(writes()).toEqual([]);
   await putLease("", 1);
   await until(() => sandboxOf("job") !== undefined);
   expect(await binder.stop()).toBe(0);
+  await Promise.all([putLease("killed", 3600), put(aClaim("next"))]);
+  await start(kubeconfig, "--identity", "killed");
+  await until(() => sandboxOf("next") !== undefined);
 });
 
 test("a Lease that is lost ends the service of claims; got back, it goes on", async () => {

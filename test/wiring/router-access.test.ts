@@ -115,4 +115,51 @@ describe("router/main.ts", () => {
     expect(await statusOf(router.port, "/x", { ...headers, "X-Sandbox-Pod-IP": "127.0.0.1" })).toBe(400);
     expect(seen).toEqual([]);
   });
+
+  test("lets no page in whose name was made to lead to it, and no host name tell what exists", async () => {
+    const { api, kubeconfig } = await serveApi();
+    putBoth(api);
+    const flags = ["--authz-mode", "allow-all", "--allowed-hosts", "dev.example"];
+    const { port } = await startRouterMain(kubeconfig, ...ROUTING, ...flags);
+    const { port: backend, seen } = await startSandboxes();
+    const asked = { port, backend, namespace: "team-a", token: undefined };
+    const strange = { ...named(asked), Host: "evil.example" };
+    const path = `/s/team-a/demo/${backend}/x`;
+    const kept = [
+      await statusOf(port, "/x", strange),
+      await statusOf(port, path, { Host: "evil.example:80" }),
+      await statusOf(port, path, { Host: "localhost.evil.example" }, "POST", "body"),
+      await statusOf(port, path, { Host: "evil.example", Authorization: "Bearer anything" }),
+      await statusOf(port, path, { Host: "evil.example", Connection: "Upgrade", Upgrade: "websocket" }),
+      await statusOf(port, "/x", { Host: `${backend}-demo-team-a.evil.example` }),
+    ];
+    expect(kept).toEqual([403, 403, 403, 403, 403, 400]);
+    expect(seen).toEqual([]);
+    const letIn = [
+      await statusOf(port, path, { Host: "dev.example:8443" }),
+      await statusOf(port, path, { Host: `localhost:${port}` }),
+      await statusOf(port, "/x", { Host: `${backend}-demo-team-a.d.example` }),
+      await statusOf(port, "/healthz", { Host: "any.example" }),
+    ];
+    expect(letIn).toEqual([200, 200, 200, 200]);
+  });
+
+  test("tells who may reach nothing nothing of what exists, by whatever host name", async () => {
+    const { api, kubeconfig } = await serveApi();
+    putBoth(api);
+    api.intercept = review;
+    const { port } = await startRouterMain(kubeconfig, ...ROUTING);
+    const { port: backend } = await startSandboxes();
+    const ask = (host: string, token?: string) =>
+      fetchFrom(port, {
+        path: "/x",
+        headers: { Host: `${backend}-${host}.d.example`, ...(token ? { Authorization: `Bearer ${token}` } : {}) },
+      });
+    const there = await ask("demo-team-a", "bob");
+    const missing = await ask("none-team-a", "bob");
+    expect([there.status, missing.status]).toEqual([403, 403]);
+    expect(there.text.replaceAll("demo", "none")).toBe(missing.text);
+    expect([(await ask("demo-team-a")).status, (await ask("none-team-a")).status]).toEqual([401, 401]);
+    expect((await ask("demo-team-a", "ann")).status).toBe(200);
+  });
 });

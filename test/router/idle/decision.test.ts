@@ -3,7 +3,8 @@ import { activityOf, comparedNext } from "../../../router/idle/activity.ts";
 import { type Evidence, idleDecision } from "../../../router/idle/decision.ts";
 import { policyOf } from "../../../router/idle/policy.ts";
 import { lastUse } from "../../../router/idle/quiet.ts";
-import { readSandbox } from "../../../router/index/records.ts";
+import type { Use } from "../../../router/idle/traffic.ts";
+import { readSandbox, type SandboxRecord } from "../../../router/index/records.ts";
 import { aSandbox } from "../../sandboxes.ts";
 
 const POLICY = { idleSeconds: 60, maxActiveSeconds: 600, cpuFloor: 0.05, deleteSeconds: undefined };
@@ -85,11 +86,14 @@ describe("lastUse()", () => {
   const ready = Date.parse("2026-11-21T12:00:00Z");
   const word = (text: string) => record({ [key("active-at")]: text });
   const use = (lastAt: number) => ({ open: 0, lastAt });
+  const now = ready + 3_600_000;
+  const used = (sandbox: SandboxRecord, use: Use | undefined, usedSeenAt?: number) =>
+    lastUse({ sandbox, usedSeenAt }, POLICY, use, { me: "me", now });
 
   test("takes the latest evidence", () => {
-    expect(lastUse(record({}), POLICY, undefined, "me")).toBe(ready);
-    expect(lastUse(record({}), POLICY, use(ready + 5), "me")).toBe(ready + 5);
-    expect(lastUse(record({ [key("woken-at")]: "2026-11-21T12:01:00Z" }), POLICY, undefined, "me")).toBe(
+    expect(used(record({}), undefined)).toBe(ready);
+    expect(used(record({}), use(ready + 5))).toBe(ready + 5);
+    expect(used(record({ [key("woken-at")]: "2026-11-21T12:01:00Z" }), undefined)).toBe(
       ready + 60_000,
     );
   });
@@ -97,26 +101,37 @@ describe("lastUse()", () => {
   test("allows another router what it may keep to itself, and itself after a restart", () => {
     const at = ready + 100_000;
     const text = `${new Date(at).toISOString()} `;
-    expect(lastUse(word(`${text}other`), POLICY, use(ready), "me")).toBe(at + 20_000);
-    expect(lastUse(word(`${text}me`), POLICY, use(at + 1), "me")).toBe(at + 1);
-    expect(lastUse(word(`${text}me`), POLICY, undefined, "me")).toBe(at + 20_000);
-    expect(lastUse(word("nonsense"), POLICY, undefined, "me")).toBe(ready);
+    expect(used(word(`${text}other`), use(ready))).toBe(at + 20_000);
+    expect(used(word(`${text}me`), use(at + 1))).toBe(at + 1);
+    expect(used(word(`${text}me`), undefined)).toBe(at + 20_000);
+    expect(used(word("nonsense"), undefined)).toBe(ready);
   });
 
   test("counts from when a claim was given it, however long a pool has kept it Ready", () => {
     const claimed = record({ "agents.x-k8s.io/assigned-at": "2026-11-21T12:10:00.250Z" });
-    expect(lastUse(claimed, POLICY, undefined, "me")).toBe(ready + 600_250);
-    expect(lastUse(record({ "agents.x-k8s.io/assigned-at": "x" }), POLICY, undefined, "me")).toBe(ready);
+    expect(used(claimed, undefined)).toBe(ready + 600_250);
+    expect(used(record({ "agents.x-k8s.io/assigned-at": "x" }), undefined)).toBe(ready);
+  });
+
+  test("believes no other clock: news counts from when they were seen, and nothing lies in the future", () => {
+    const seen = ready + 500_000;
+    const behind = word("2020-01-01T00:00:00Z other");
+    expect(used(behind, undefined, seen)).toBe(seen + 20_000);
+    expect(used(record({ [key("woken-at")]: "2020-01-01T00:00:00Z" }), undefined, seen)).toBe(seen);
+    expect(used(record({}), use(seen + 1), seen)).toBe(seen + 1);
+    const ahead = word("2030-01-01T00:00:00Z other");
+    expect(used(ahead, undefined)).toBe(now + 20_000);
+    expect(used(ahead, undefined, seen)).toBe(seen + 20_000);
   });
 
   test("is no guess", () => {
     const bare = readSandbox(aSandbox())!;
-    expect(lastUse(bare, POLICY, undefined, "me")).toBe(Infinity);
+    expect(used(bare, undefined)).toBe(Infinity);
   });
 
   test("takes the end of being Ready for no use", () => {
     const [condition] = record({}).conditions;
     const starting = { ...record({}), conditions: [{ ...condition!, status: "False" as const }] };
-    expect(lastUse(starting, POLICY, undefined, "me")).toBe(Infinity);
+    expect(used(starting, undefined)).toBe(Infinity);
   });
 });

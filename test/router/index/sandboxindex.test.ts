@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { addressFor } from "../../../router/index/address.ts";
 import { readPod, readSandbox } from "../../../router/index/records.ts";
 import { createSandboxIndex } from "../../../router/index/sandboxindex.ts";
@@ -45,6 +45,20 @@ test("a Pod of another namespace that names the UID is not its Pod, whichever is
     expect(index.find("n", "a")?.pods.map(({ metadata }) => metadata.uid)).toEqual(["own"]);
     expect(index.find("n", "a")?.formerIPs).toEqual([]);
   }
+});
+
+test("what others say of its use is news when it changes, by this process' own clock", () => {
+  vi.useFakeTimers({ now: 1_000_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const index = createSandboxIndex();
+  const active = (at: string) => ({ annotations: { "router.agents.x-k8s.io/active-at": `${at} other` } });
+  index.sandboxes.observe(sandbox(1, active("2020-01-01T00:00:00Z")));
+  index.sandboxes.observe(sandbox(2, active("2020-01-01T00:00:00Z")));
+  expect(index.find("n", "a")?.usedSeenAt).toBeUndefined();
+  vi.advanceTimersByTime(5000);
+  index.sandboxes.observe(sandbox(3, active("2020-01-01T00:00:20Z")));
+  index.sandboxes.observe(sandbox(4, { ...active("2020-01-01T00:00:20Z"), labels: { a: "b" } }));
+  expect(index.find("n", "a")?.usedSeenAt).toBe(1_005_000);
 });
 
 test("a Pod out of a list says neither its kind nor its version, and is read all the same", () => {
