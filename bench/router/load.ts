@@ -11,7 +11,7 @@ import { commandLine } from "../../lib/serve.ts";
 
 const [port = 0, target = 0, clients = 16, ms = 5000] = commandLine().map(Number);
 const HEAD =
-  `GET /hello HTTP/1.1\r\nHost: bench\r\nX-Sandbox-ID: demo\r\nX-Sandbox-Namespace: bench\r\nX-Sandbox-Port: ${target}\r\n\r\n`;
+  `GET /hello HTTP/1.1\r\nHost: localhost\r\nX-Sandbox-ID: demo\r\nX-Sandbox-Namespace: bench\r\nX-Sandbox-Port: ${target}\r\n\r\n`;
 const end = performance.now() + ms;
 const times: number[] = [];
 let failures = 0;

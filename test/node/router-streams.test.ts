@@ -62,7 +62,7 @@ describe.runIf(hasRealNode)("through the router", () => {
     const connect = async (path: string) => {
       const socket = await dial(router.port, true);
       const names = Object.entries(naming(ns, "o", OWN_PORT)).map(([name, value]) => `${name}: ${value}\r\n`).join("");
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: own\r\n${names}\r\n`);
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: own\r\n${names}\r\n`);
       return { socket, head: await readUntil(socket, /\r\n\r\n/) };
     };
     const heard = async (path: string) => {
