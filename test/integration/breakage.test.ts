@@ -87,7 +87,7 @@ if (inject("isSoak")) {
           await Promise.all([createAll(ns, [aClaim(`c-${index}`, "p")]), sleep(200)]);
         }
       })();
-      const pauses = fc.integer({ min: 0, max: 2 * claims * 200 / (kills + 1) });
+      const pauses = fc.integer({ min: 0, max: Math.floor(2 * claims * 200 / (kills + 1)) });
       for (const pauseMs of fc.sample(pauses, { seed: inject("seed"), numRuns: kills, unbiased: true })) {
         await sleep(pauseMs);
         await world.killBinder();
