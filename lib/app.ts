@@ -136,7 +136,7 @@ function answer(hook: HookCalls, name: Endpoint, bytes: Uint8Array, read: Body, 
   }
   if (request !== undefined) settings.record({ at, ...labels, status, request: bytes, answer: body });
   const headers = { "Content-Type": "application/json" };
-  return new Response(body, status === 429 ? retryAfter(REFUSAL_RETRY_SECONDS, headers) : { status, headers });
+  return new Response(body, { status, headers: { ...headers, ...retryAfter(status, REFUSAL_RETRY_SECONDS) } });
 }
 
 function refuse(status: number, error: string): Response {
@@ -145,12 +145,12 @@ function refuse(status: number, error: string): Response {
 
 /** Answers a body that is not taken: what is left of it is not waited for. */
 function declined({ status, message }: HTTPException): Response {
-  const headers = { Connection: "close", ...(status === 429 ? { "Retry-After": String(BUSY_RETRY_SECONDS) } : {}) };
+  const headers = { Connection: "close", ...retryAfter(status, BUSY_RETRY_SECONDS) };
   return Response.json({ error: message }, { status, headers });
 }
 
-function retryAfter(seconds: number, headers: Record<string, string> = {}) {
-  return { status: 429, headers: { ...headers, "Retry-After": String(seconds) } };
+function retryAfter(status: number, seconds: number): Record<string, string> {
+  return status === 429 ? { "Retry-After": String(seconds) } : {};
 }
 
 /** Names the parent of a request for the log; nothing where the body is not that far in shape. */

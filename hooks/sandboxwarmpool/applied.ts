@@ -21,7 +21,7 @@ export function readApplied(sandbox: Sandbox): Applied {
 function parsed(sandbox: Sandbox): Applied {
   try {
     const applied = lastApplied(sandbox);
-    return applied === undefined || isShaped(applied) ? applied as unknown as PoolSandbox | undefined : "broken";
+    return applied && !isShaped(applied) ? "broken" : applied as unknown as PoolSandbox | undefined;
   } catch {
     return "broken";
   }
