@@ -5,9 +5,14 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
+/** Returns an IPv4 address that a socket names as one of IPv6 (`::ffff:10.0.0.1`) as IPv4, any other as it is. */
+export function plainAddress(address: string): string {
+  return address.replace(/^::ffff:(?=[0-9.]+$)/i, "");
+}
+
 /** Tells whether only programs of this machine can have come over an address, as sockets name it. */
 export function isLoopback(address: string): boolean {
-  const plain = address.replace(/^::ffff:(?=[0-9.]+$)/i, "");
+  const plain = plainAddress(address);
   const family = isIP(plain);
   return family !== 0 && loopback.check(plain, family === 4 ? "ipv4" : "ipv6");
 }

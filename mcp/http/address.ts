@@ -1,5 +1,6 @@
 /** Where the server listens, and which machines that lets in. Pure. @module */
-import { isIPv4, isIPv6 } from "node:net";
+import { isIPv6 } from "node:net";
+import { isLoopback } from "../../lib/hosts.ts";
 
 /** A host and a port. */
 export interface Address {
@@ -20,10 +21,6 @@ export function parseAddress(text: string): Address {
   // What a machine calls localhost need not be loopback.
   const host = written.toLowerCase() === "localhost" ? "127.0.0.1" : written.replace(/^\[|\]$/g, "");
   return { host, port, isLoopback: isLoopback(host) };
-}
-
-function isLoopback(host: string): boolean {
-  return isIPv4(host) ? host.startsWith("127.") : isIPv6(host) && new URL(`http://[${host}]`).hostname === "[::1]";
 }
 
 /** Writes `host:port` as URLs have it. */

@@ -1,6 +1,7 @@
 /** The address that a request comes from, behind proxies that say so as well. Pure. @module */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
+import { plainAddress } from "../../lib/hosts.ts";
 
 /** Returns the address of a request's client. */
 export type AddressOf = (request: Pick<IncomingMessage, "socket" | "headers">) => string;
@@ -18,10 +19,10 @@ export function createAddressOf(trusted: readonly string[]): AddressOf {
   const proxies = listOf(trusted);
   const isProxy = (address: string) => proxies.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
   return ({ socket, headers }) => {
-    const peer = plain(socket.remoteAddress ?? "");
+    const peer = plainAddress(socket.remoteAddress ?? "");
     if (trusted.length === 0 || isIP(peer) === 0 || !isProxy(peer)) return peer;
     const forwarded = [headers["x-forwarded-for"] ?? []].flat().join(",").split(",").map((address) =>
-      plain(address.trim())
+      plainAddress(address.trim())
     );
     let client = peer;
     for (const address of forwarded.reverse()) {
@@ -31,10 +32,6 @@ export function createAddressOf(trusted: readonly string[]): AddressOf {
     }
     return client;
   };
-}
-
-function plain(address: string): string {
-  return address.replace(/^::ffff:(?=[0-9.]+$)/i, "");
 }
 
 function listOf(subnets: readonly string[]): BlockList {
