@@ -23,7 +23,7 @@ export interface RuntimeSignals {
 
 /** Makes everything that needs no port: an app for each, and what they work on. @throws if the root cannot be made */
 export async function assemble(options: RuntimeOptions, log: Log, signals: RuntimeSignals) {
-  const { outputBytes, execTimeoutMs: timeoutMs, maxUploadBytes, tokenScope, allowedHosts: hosts } = options;
+  const { outputBytes, execTimeoutMs: timeoutMs, maxUploadBytes, tokenScope, allowedHosts } = options;
   const root = await createRoot(options.root);
   const token = createTokenCheck(options.tokenFile, options.tokenRequired);
   const tokenForAll = tokenScope === "all" ? token : undefined;
@@ -33,7 +33,7 @@ export async function assemble(options: RuntimeOptions, log: Log, signals: Runti
   const metrics = createMetrics({ processes, busyContexts: contexts.busy });
   const { stop } = signals;
   const routes = createRoutes({ root, processes, contexts, metrics, outputBytes, token: tokenForAll, stop });
-  const shared = { root, maxUploadBytes, hosts, touch: processes.touch, log, ...signals };
+  const shared = { root, maxUploadBytes, allowedHosts, touch: processes.touch, log, ...signals };
   const legacy = createLegacy({ ...shared, run: processes.run, timeoutMs, outputBytes, token: tokenForAll });
   const metadata = { prefix: options.metadataPrefix, env: process.env };
   const rest = createRest({
@@ -45,6 +45,6 @@ export async function assemble(options: RuntimeOptions, log: Log, signals: Runti
     activity: () => activityOf(metrics.read(), new Date()),
     web: createWebHandler(routes),
   });
-  const terminals = createTerminalSockets({ root, processes, token: tokenForAll, hosts, stop });
+  const terminals = createTerminalSockets({ root, processes, token: tokenForAll, allowedHosts, stop });
   return { apps: { legacy, rest, routes, terminals }, processes, contexts, root };
 }

@@ -14,14 +14,16 @@ export interface GuardOptions {
   /** Undefined: no token is asked for. */
   token: TokenCheck | undefined;
   /** Names of this machine, see {@link isRebound}. */
-  hosts: readonly string[];
+  allowedHosts: readonly string[];
   /** Called for each request that goes through: somebody uses the sandbox. */
   touch(): void;
   refuse(code: RefusalCode, message: string, headers: Record<string, string>): Response;
 }
 
 /** Makes the middleware: 503 while stopping, 401 without the token where one is mounted, 403 for other sites' pages where none is. */
-export function createGuard({ open, stopping, token, hosts, touch, refuse }: GuardOptions): MiddlewareHandler<HTTPEnv> {
+export function createGuard(
+  { open, stopping, token, allowedHosts, touch, refuse }: GuardOptions,
+): MiddlewareHandler<HTTPEnv> {
   return async (c, next) => {
     if (open(c.req.path)) return await next();
     if (stopping()) {
@@ -30,7 +32,7 @@ export function createGuard({ open, stopping, token, hosts, touch, refuse }: Gua
     const verdict = await token?.(c.req.header("Authorization")) ?? "none";
     if (verdict === "missing" || verdict === "wrong") return refuse("UNAUTHENTICATED", notLetIn(verdict), CHALLENGE);
     const why = verdict === "none"
-      ? keptOut((name) => c.req.header(name), c.env?.incoming?.socket.localAddress, hosts)
+      ? keptOut((name) => c.req.header(name), c.env?.incoming?.socket.localAddress, allowedHosts)
       : undefined;
     if (why !== undefined) return refuse("PERMISSION_DENIED", why, {});
     touch();
@@ -42,11 +44,11 @@ export function createGuard({ open, stopping, token, hosts, touch, refuse }: Gua
 export function keptOut(
   header: (name: "origin" | "host" | "x-forwarded-host") => string | undefined,
   localAddress: string | undefined,
-  hosts: readonly string[],
+  allowedHosts: readonly string[],
 ): string | undefined {
   if (isForeign(header)) return "Cannot let you in: a page of another origin needs a token";
   const asked = { host: header("host"), localAddress };
-  return isRebound(asked, hosts) ? reboundText(asked) : undefined;
+  return isRebound(asked, allowedHosts) ? reboundText(asked) : undefined;
 }
 
 /** What is asked for while the runtime stops would be killed in a moment. */

@@ -38,7 +38,7 @@ export interface LegacyOptions extends ExecuteOptions {
   /** Undefined: no token is asked for. */
   token: TokenCheck | undefined;
   /** Names of this machine, see lib/hosts.ts. */
-  hosts: readonly string[];
+  allowedHosts: readonly string[];
   /** Called for each request but `GET /`. */
   touch(): void;
   /** Aborts when the runtime begins to stop. */
@@ -57,7 +57,7 @@ export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {
     open: (path) => path === "/",
     stopping: () => stop.aborted,
     token,
-    hosts: options.hosts,
+    allowedHosts: options.allowedHosts,
     touch: options.touch,
     refuse: (code, message, headers) => Response.json({ message }, { status: statusOf({ code } as Refused), headers }),
   }));

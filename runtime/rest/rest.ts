@@ -50,7 +50,7 @@ export interface RestOptions {
   maxUploadBytes: number;
   token: TokenCheck;
   /** Names of this machine, see lib/hosts.ts. */
-  hosts: readonly string[];
+  allowedHosts: readonly string[];
   /** What the token guards: everything but health, or binding alone. */
   tokenScope: "all" | "bind";
   /** What `GET /v1/activity` shows. */
@@ -73,7 +73,7 @@ export function createRest(options: RestOptions): Hono<HTTPEnv> {
     open: (path) => path === "/v1/health" || path === "/v1/activity",
     stopping: () => stop.aborted,
     token: tokenScope === "all" ? token : undefined,
-    hosts: options.hosts,
+    allowedHosts: options.allowedHosts,
     touch: options.touch,
     refuse,
   }));

@@ -18,7 +18,7 @@ export interface TerminalSocketOptions {
   processes: Processes;
   token?: TokenCheck | undefined;
   /** Names of this machine, see lib/hosts.ts. @default {[]} */
-  hosts?: readonly string[];
+  allowedHosts?: readonly string[];
   /** Aborts when the runtime begins to stop; absent: it never does. */
   stop?: AbortSignal;
 }
@@ -108,7 +108,7 @@ async function open(query: URLSearchParams, { root, processes }: TerminalSocketO
 /** Lets in who has the token. Where there is none, a page of another origin is kept out. */
 async function admit(
   { headers, socket }: IncomingMessage,
-  { token, hosts = [] }: TerminalSocketOptions,
+  { token, allowedHosts = [] }: TerminalSocketOptions,
 ): Promise<void> {
   const { authorization } = headers;
   const offered = headers["sec-websocket-protocol"]?.split(/ *, */) ?? [];
@@ -117,7 +117,7 @@ async function admit(
   const verdict = await token?.(bearer) ?? "none";
   if (verdict === "missing" || verdict === "wrong") throw new Refused("UNAUTHENTICATED", notLetIn(verdict));
   if (verdict !== "none") return;
-  const why = keptOut((name) => headers[name]?.toString(), socket.localAddress, hosts);
+  const why = keptOut((name) => headers[name]?.toString(), socket.localAddress, allowedHosts);
   if (why !== undefined) throw new Refused("PERMISSION_DENIED", why);
 }
 
