@@ -35,7 +35,7 @@ export function wordOf({ annotations }: SandboxRecord): { at: number; router: st
  * its start counts from when they say that it was, and never from the future.
  */
 export function lastUse(
-  { sandbox, usedSeenAt }: Pick<Entry, "sandbox" | "usedSeenAt">,
+  { sandbox, evidenceSeenAt }: Pick<Entry, "sandbox" | "evidenceSeenAt">,
   policy: IdlePolicy,
   use: Use | undefined,
   { me, now }: { me: string; now: number },
@@ -46,11 +46,13 @@ export function lastUse(
   const ready = findCondition(sandbox.conditions, "Ready");
   if (ready?.status !== "True") return Infinity;
   const keptMs = isOurs ? 0 : wordMs(policy);
-  if (usedSeenAt !== undefined) return Math.max(use?.lastAt ?? 0, usedSeenAt + (word.at === 0 ? 0 : keptMs));
-  const claimed = [
-    ...[Date.parse(ready.lastTransitionTime), sandbox.assignedAt ?? NaN],
-    ...[Date.parse(sandbox.annotations[WOKEN_AT_ANNOTATION] ?? ""), word.at || NaN],
-  ].filter((at) => !Number.isNaN(at)).map((at) => Math.min(at, now) + (at === word.at ? keptMs : 0));
-  const latest = Math.max(use?.lastAt ?? 0, ...claimed);
+  if (evidenceSeenAt !== undefined) return Math.max(use?.lastAt ?? 0, evidenceSeenAt + (word.at === 0 ? 0 : keptMs));
+  const latest = Math.max(
+    use?.lastAt ?? 0,
+    word.at === 0 ? 0 : Math.min(word.at, now) + keptMs,
+    Math.min(Date.parse(ready.lastTransitionTime) || 0, now),
+    Math.min(sandbox.assignedAt ?? 0, now),
+    Math.min(Date.parse(sandbox.annotations[WOKEN_AT_ANNOTATION] ?? "") || 0, now),
+  );
   return latest === 0 ? Infinity : latest;
 }

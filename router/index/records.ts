@@ -29,8 +29,8 @@ export interface SandboxRecord {
   assignedAt: number | undefined;
   /** The conditions that tell why it cannot be reached. */
   conditions: Condition[];
-  /** All that others say of when it was used; another text means that there is news. */
-  usesText: string;
+  /** All that others say of when it was used, as one text: another one means that there is news. */
+  evidence: string;
   /** Annotations of the router alone: the Sandbox's own, else those of its Pod template. */
   annotations: Record<string, string>;
 }
@@ -77,6 +77,7 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
   const conditions = (status?.conditions ?? []).filter(({ type }) => KEPT_CONDITIONS.has(type));
   const ready = findCondition(conditions, "Ready");
   const assigned = metadata.annotations?.[ASSIGNED_AT_ANNOTATION];
+  const { [ACTIVE_ANNOTATION]: active, [WOKEN_AT_ANNOTATION]: woken } = annotations;
   return {
     metadata: keptMeta(metadata),
     isUnclaimed: metadata.labels?.[WARM_POOL_LABEL] !== undefined,
@@ -85,10 +86,7 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
     expiresAt: instantOf(spec.shutdownTime),
     assignedAt: instantOf(assigned),
     conditions,
-    usesText: [
-      ...[annotations[ACTIVE_ANNOTATION], annotations[WOKEN_AT_ANNOTATION], assigned],
-      ...[ready?.status, ready?.lastTransitionTime],
-    ].join("|"),
+    evidence: JSON.stringify([active, woken, assigned, ready?.status, ready?.lastTransitionTime]),
     annotations,
   };
 }

@@ -13,7 +13,7 @@ export interface Entry {
   /** This router is about to suspend it: requests wait until that is settled. */
   isBeingSuspended: boolean;
   /** When this process saw that others have used it, in milliseconds; undefined: it has seen no change of what they say. */
-  usedSeenAt: number | undefined;
+  evidenceSeenAt: number | undefined;
   /** When this process first saw its containers fail, in milliseconds; undefined: they do not. */
   failingSince: number | undefined;
 }
@@ -57,10 +57,8 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
   function entryOf(sandbox: SandboxRecord): Entry {
     const { namespace, uid } = sandbox.metadata;
     const pods = podsOfSandbox.get(`${namespace}/${uid}`) ?? [];
-    return {
-      ...{ sandbox, pods, formerIPs: [], suspects: new Set(), isBeingSuspended: false },
-      ...{ usedSeenAt: undefined, failingSince: undefined },
-    };
+    const none = { formerIPs: [], suspects: new Set<string>(), evidenceSeenAt: undefined, failingSince: undefined };
+    return { sandbox, pods, isBeingSuspended: false, ...none };
   }
 
   function observeSandbox(sandbox: SandboxRecord): void {
@@ -68,7 +66,7 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     const known = byUID.get(uid);
     if (departed.has(uid) || known && isOlder(sandbox, known.sandbox)) return;
     const entry = known ?? entryOf(sandbox);
-    if (entry.sandbox.usesText !== sandbox.usesText) entry.usedSeenAt = Date.now();
+    if (entry.sandbox.evidence !== sandbox.evidence) entry.evidenceSeenAt = Date.now();
     entry.sandbox = sandbox;
     suspect(entry);
     const isFailing = sandbox.conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True");

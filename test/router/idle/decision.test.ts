@@ -87,8 +87,8 @@ describe("lastUse()", () => {
   const word = (text: string) => record({ [key("active-at")]: text });
   const use = (lastAt: number) => ({ open: 0, lastAt });
   const now = ready + 3_600_000;
-  const used = (sandbox: SandboxRecord, use: Use | undefined, usedSeenAt?: number) =>
-    lastUse({ sandbox, usedSeenAt }, POLICY, use, { me: "me", now });
+  const used = (sandbox: SandboxRecord, use: Use | undefined, evidenceSeenAt?: number) =>
+    lastUse({ sandbox, evidenceSeenAt }, POLICY, use, { me: "me", now });
 
   test("takes the latest evidence", () => {
     expect(used(record({}), undefined)).toBe(ready);
