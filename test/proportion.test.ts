@@ -3,19 +3,19 @@
  * in hooks and in what binder and keeper decide by. @module
  */
 import { describe, expect, test } from "vitest";
-import { sandboxHook } from "../../hooks/sandbox/hook.ts";
-import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
-import { handedOver } from "../../binder/handover.ts";
-import { environmentProblem, withEnvironment } from "../../claims/environment.ts";
-import { requestProblem } from "../../claims/request.ts";
-import { joinedVolumes } from "../../claims/volumes.ts";
-import { mergeTrapPatch } from "../../keeper/mergetrap.ts";
-import { LAST_APPLIED_ANNOTATION, mergeApply } from "../../lib/apply.ts";
-import { operationsOf } from "../operations.ts";
-import { aClaim, aMember } from "../pools.ts";
-import { syncPool } from "../poolcalls.ts";
-import { aChild, aReadyPod, aRequest, aSandbox, NOW } from "../sandboxes.ts";
-import { aTemplate } from "../templates.ts";
+import { sandboxHook } from "../hooks/sandbox/hook.ts";
+import { sandboxClaimSchema } from "../api/sandboxclaim.ts";
+import { handedOver } from "../binder/handover.ts";
+import { environmentProblem, withEnvironment } from "../claims/environment.ts";
+import { requestProblem } from "../claims/request.ts";
+import { joinedVolumes } from "../claims/volumes.ts";
+import { mergeTrapPatch } from "../keeper/mergetrap.ts";
+import { LAST_APPLIED_ANNOTATION, mergeApply } from "../lib/apply.ts";
+import { operationsOf } from "./operations.ts";
+import { aClaim, aMember } from "./pools.ts";
+import { syncPool } from "./poolcalls.ts";
+import { aChild, aReadyPod, aRequest, aSandbox, NOW } from "./sandboxes.ts";
+import { aTemplate } from "./templates.ts";
 
 const many = <T>(count: number, make: (index: number) => T) => Array.from({ length: count }, (_, index) => make(index));
 const mapOf = (count: number, value: string) => Object.fromEntries(many(count, (i) => [`k${i}`, value]));
