@@ -60,7 +60,7 @@ function service(view: View): Children {
   const wanted = sandbox.spec.service;
   if (observed && view.pods.length > 1) return { children: [unchanged(observed)], deletions: {} };
   if (observed && wanted === false) return { children: [], deletions: reasons([observed], "spec.service is false") };
-  if (observed) return { children: [keepService(sandbox, observed)], deletions: {} };
+  if (observed) return { children: [keepService(sandbox, observed, view.pods.length > 0)], deletions: {} };
   const possible = wanted === true && view.pods.length < 2 && !isInvalid(view, "Service", sandbox.metadata.name);
   return { children: possible ? [buildService(sandbox)] : [], deletions: {} };
 }

@@ -2,7 +2,7 @@
 import type { V1Container, V1ServicePort, V1ServiceSpec } from "@kubernetes/client-node";
 import type { Sandbox } from "../../api/sandbox.ts";
 import { lastApplied } from "../../lib/apply.ts";
-import { NAME_HASH_LABEL } from "../../lib/keys.ts";
+import { CONTROLLER_UID_LABEL, NAME_HASH_LABEL } from "../../lib/keys.ts";
 import { nameHash } from "../../lib/names.ts";
 import type { DesiredObject, KubeObject } from "../../lib/objects.ts";
 
@@ -11,9 +11,12 @@ type Service = DesiredObject<"Service", Partial<V1ServiceSpec>>;
 /**
  * Builds the Service: named like the Sandbox, headless, selecting its Pod, one port for each distinct port and protocol
  * of its containers and sidecars. Source: Agent Sandbox API, section 2.5.
+ *
+ * The contract's name hash has 32 bits: a Sandbox with a name of the same hash is found in no time. So the Pod has to
+ * carry this Sandbox's UID, too, as every child does.
  */
 export function buildService(sandbox: Sandbox): Service {
-  return headless(sandbox, servicePorts(sandbox));
+  return headless(sandbox, servicePorts(sandbox), true);
 }
 
 /**
@@ -26,11 +29,15 @@ export function buildService(sandbox: Sandbox): Service {
  *
  * Ports that share a number are left alone either way once the keeper has taken them out of last-applied:
  * Metacontroller merges Service ports by number and would collapse them.
+ *
+ * @param hasPod whether a Pod of the Sandbox is seen. One that was taken over may not carry the UID yet: until it is seen,
+ * a Service that selects without the UID goes on to do so
  */
-export function keepService(sandbox: Sandbox, service: KubeObject): Service {
+export function keepService(sandbox: Sandbox, service: KubeObject, hasPod: boolean): Service {
   const ports = servicePorts(sandbox);
-  if (sharesNumbers(ports) && appliedPorts(service) === undefined) return headless(sandbox, undefined);
-  return headless(sandbox, sandbox.spec.service === true ? ports : observedPorts(service));
+  const byUID = hasPod || specOf(service)?.selector?.[CONTROLLER_UID_LABEL] !== undefined;
+  if (sharesNumbers(ports) && appliedPorts(service) === undefined) return headless(sandbox, undefined, byUID);
+  return headless(sandbox, sandbox.spec.service === true ? ports : specOf(service)?.ports, byUID);
 }
 
 /** Lists the ports: by number, then protocol; named as the first container names it, else `p-<port>-<protocol>`. */
@@ -71,13 +78,15 @@ function freeName(base: string, taken: Set<string>): string {
   return name;
 }
 
-function headless(sandbox: Sandbox, ports: V1ServicePort[] | undefined): Service {
-  const identity = { [NAME_HASH_LABEL]: nameHash(sandbox.metadata.name) };
+function headless(sandbox: Sandbox, ports: V1ServicePort[] | undefined, byUID: boolean): Service {
+  const { name, uid } = sandbox.metadata;
+  const labels = { [NAME_HASH_LABEL]: nameHash(name) };
+  const selector = { ...labels, ...(byUID && uid !== undefined ? { [CONTROLLER_UID_LABEL]: uid } : {}) };
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: { name: sandbox.metadata.name, labels: identity },
-    spec: { clusterIP: "None", selector: identity, ...(ports && ports.length > 0 ? { ports } : {}) },
+    metadata: { name, labels },
+    spec: { clusterIP: "None", selector, ...(ports && ports.length > 0 ? { ports } : {}) },
   };
 }
 
@@ -85,8 +94,8 @@ function sharesNumbers(ports: V1ServicePort[]): boolean {
   return new Set(ports.map(({ port }) => port)).size < ports.length;
 }
 
-function observedPorts(service: KubeObject): V1ServicePort[] | undefined {
-  return (service["spec"] as V1ServiceSpec | undefined)?.ports;
+function specOf(service: KubeObject): V1ServiceSpec | undefined {
+  return service["spec"] as V1ServiceSpec | undefined;
 }
 
 function appliedPorts(service: KubeObject): unknown {

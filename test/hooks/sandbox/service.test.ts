@@ -1,7 +1,10 @@
 /** @module */
 import { expect, test } from "vitest";
-import { servicePorts } from "../../../hooks/sandbox/service.ts";
-import { aSandbox } from "../../sandboxes.ts";
+import { buildPod } from "../../../hooks/sandbox/pod.ts";
+import { buildService, keepService, servicePorts } from "../../../hooks/sandbox/service.ts";
+import { CONTROLLER_UID_LABEL, NAME_HASH_LABEL } from "../../../lib/keys.ts";
+import { nameHash } from "../../../lib/names.ts";
+import { aChild, aSandbox } from "../../sandboxes.ts";
 
 const container = (name: string, ...ports: object[]) => ({ name, image: "x", ports });
 const cases = [
@@ -53,4 +56,30 @@ test("servicePorts() counts sidecars, not other init containers", () => {
   ];
   const sandbox = aSandbox({ spec: { podTemplate: { spec: { containers: [container("main")], initContainers } } } });
   expect(servicePorts(sandbox).map(({ port }) => port)).toEqual([1]);
+});
+
+test("a Service does not select the Pod of another Sandbox, whose name has the same hash", () => {
+  // Found among 13,000 names.
+  const sandboxOf = (name: string) => aSandbox({ metadata: { name, uid: `uid-${name}` } });
+  const [mine, theirs] = [sandboxOf("sandbox-qz7dhh"), sandboxOf("sandbox-k2g4kw")];
+  const selector = Object.entries(buildService(mine).spec?.selector ?? {});
+  // Metacontroller adds the label of the parent to all its children.
+  const labelsOf = (sandbox: typeof mine): Record<string, string | undefined> => ({
+    ...buildPod(sandbox).metadata.labels,
+    [CONTROLLER_UID_LABEL]: sandbox.metadata.uid,
+  });
+  const selects = (labels: Record<string, unknown>) => selector.every(([key, value]) => labels[key] === value);
+  expect(labelsOf(theirs)[NAME_HASH_LABEL]).toBe(labelsOf(mine)[NAME_HASH_LABEL]);
+  expect([selects(labelsOf(mine)), selects(labelsOf(theirs))]).toEqual([true, false]);
+});
+
+test.for([
+  { name: "its Pod is seen, so it carries the UID", selector: {}, hasPod: true, byUID: true },
+  { name: "no Pod is seen: one that was taken over may lack the UID", selector: {}, hasPod: false, byUID: false },
+  { name: "it selects by UID already", selector: { [CONTROLLER_UID_LABEL]: "older" }, hasPod: false, byUID: true },
+])("keepService(): $name", ({ selector, hasPod, byUID }) => {
+  const service = aChild("Service", { spec: { clusterIP: "None", selector } });
+  const { spec } = keepService(aSandbox(), service, hasPod);
+  const hash = { [NAME_HASH_LABEL]: nameHash("demo") };
+  expect(spec?.selector).toEqual(byUID ? { ...hash, [CONTROLLER_UID_LABEL]: "uid-demo" } : hash);
 });
