@@ -2,8 +2,9 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimCRD } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import { findCondition } from "../lib/conditions.ts";
-import type { ObjectMeta } from "../lib/objects.ts";
+import { type Condition, findCondition } from "../lib/conditions.ts";
+import { GUARDED } from "../lib/hold.ts";
+import type { KubeObject, ObjectMeta } from "../lib/objects.ts";
 import type { ClaimView, SandboxView } from "./binding.ts";
 import { type Occurrence, type Regarding, regardingOf } from "../kube/event.ts";
 import type { Sight } from "./eventsource.ts";
@@ -60,6 +61,27 @@ export function poolProgress(pool: SandboxWarmPool, before: string | undefined):
   if (!isAgain) return { mark };
   const note = "Warm pool is progressing again";
   return { mark, occurrence: { ...base, type: "Normal", reason: "WarmPoolProgressing", note, key: mark } };
+}
+
+/** The guard keeps children that the object's hook would let go. */
+export function childrenKept(object: KubeObject): Sight {
+  const { conditions } = (object["status"] ?? {}) as { conditions?: Condition[] };
+  const guarded = findCondition(conditions, GUARDED);
+  if (guarded?.status !== "True") return {};
+  const { lastTransitionTime, message } = guarded;
+  return {
+    mark: lastTransitionTime,
+    occurrence: {
+      regarding: regardingOf(object),
+      type: "Warning",
+      reason: "TooManyLosses",
+      action: "Reconciling",
+      note: message,
+      reportingController: `${object.kind.toLowerCase()}-controller`,
+      key: `guarded ${lastTransitionTime}`,
+      at: Date.parse(lastTransitionTime),
+    },
+  };
 }
 
 /** A claim's expiry has been published. */

@@ -8,7 +8,7 @@ import { createBindings } from "./bindings.ts";
 import type { Sink } from "../kube/watch.ts";
 import { isYoung } from "../kube/event.ts";
 import { createEventQueue, type RecordEvent } from "./eventqueue.ts";
-import { claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";
+import { childrenKept, claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";
 import { eventSource } from "./eventsource.ts";
 import { guarded } from "./guarded.ts";
 import type { KeeperMetrics } from "./metrics.ts";
@@ -65,15 +65,18 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
     sinks: {
       sandboxes: [
         guard("Sandboxes' Events", eventSource(multiplePods, record)),
+        guard("Sandboxes that are guarded", eventSource(childrenKept, record)),
         guard("the count of Sandboxes", census),
         guard("claims' Sandboxes", bindings.sandboxes),
       ],
       sandboxclaims: [
         guard("claims' expiry", eventSource(claimExpired, recordOfClaim)),
+        guard("claims that are guarded", eventSource(childrenKept, recordOfClaim)),
         guard("claims", bindings.claims),
       ],
       sandboxwarmpools: [
         guard("pools' Events", eventSource(poolProgress, record)),
+        guard("pools that are guarded", eventSource(childrenKept, record)),
         guard("pools' figures", pools),
       ],
       sandboxtemplates: [guard("templates' Events", eventSource(policyNotOwned, record))],

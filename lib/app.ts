@@ -2,11 +2,12 @@
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { Exchange } from "./exchange.ts";
-import { MAX_UNEXPLAINED_DELETIONS } from "./guard.ts";
 import type { HookCalls, SentRequest } from "./hook.ts";
 import { createHealthApp } from "./health.ts";
 import { createIntake } from "./intake.ts";
 import { createLog, errorFields, type Log } from "./log.ts";
+import { createLossBudget, type LossBudget } from "./lossbudget.ts";
+import { childKey } from "./metacontroller.ts";
 import { createHookMetrics, type HookMetrics } from "./metrics.ts";
 import { createPace, type Spacing } from "./pace.ts";
 import { type Body, type Endpoint, readBody, replyOf } from "./reply.ts";
@@ -23,8 +24,8 @@ export interface HookAppOptions {
   maxHeldBytes?: number;
   /** Longest time until the last byte of a request, in milliseconds. @default {8000} (Metacontroller gives up after 10 s) */
   maxBodyMs?: number;
-  /** Share of the observed children (0 to 1) that an answer may delete without naming a reason. @default {0.1} */
-  maxUnexplainedDeletions?: number;
+  /** What answers may take away over time; one for all hooks of a process. @default {no limit} */
+  losses?: LossBudget;
   /** Is given each request that the hook was asked, with its answer; must return at once and never throw. @default {() => {}} */
   record?: (exchange: Exchange) => void;
   /** False while the process is stopping: `/readyz` then answers 503. */
@@ -71,7 +72,7 @@ function withDefaults(options: HookAppOptions): Settings {
     maxBodyBytes: 64 * 1024 * 1024,
     maxHeldBytes: 128 * 1024 * 1024,
     maxBodyMs: 8000,
-    maxUnexplainedDeletions: MAX_UNEXPLAINED_DELETIONS,
+    losses: createLossBudget({ perMinute: 0, now: () => 0 }),
     record: () => {},
     ready: () => true,
     ...options,
@@ -124,7 +125,8 @@ function answer(hook: HookCalls, name: Endpoint, bytes: Uint8Array, read: Body, 
   const { metrics, log } = settings;
   const labels = { hook: hook.name, endpoint: name };
   const at = settings.now();
-  const { status, text, request, refusal, cause } = replyOf(hook, name, read, at, settings.maxUnexplainedDeletions);
+  const reply = replyOf(hook, name, read, at, settings.losses.spend);
+  const { status, text, request, refusal, cause, losses = [], held = [] } = reply;
   const body = new TextEncoder().encode(text);
   metrics.bytes.inc({ ...labels, direction: "in" }, bytes.byteLength);
   if (status === 200) metrics.bytes.inc({ ...labels, direction: "out" }, body.byteLength);
@@ -133,6 +135,12 @@ function answer(hook: HookCalls, name: Endpoint, bytes: Uint8Array, read: Body, 
     const { message, children } = refusal;
     metrics.refusals.inc({ hook: hook.name });
     log("error", "Answer refused by the guard", { hook: hook.name, ...parentOf(request), refusal: message, children });
+  }
+  if (losses.length > held.length) metrics.losses.inc({ hook: hook.name }, losses.length - held.length);
+  if (held.length > 0) {
+    metrics.held.inc({ hook: hook.name }, held.length);
+    const children = held.map(({ child, what }) => `${childKey(child)} ${what}`);
+    log("warn", "Children kept: too much would go at once", { hook: hook.name, ...parentOf(request), children });
   }
   if (request !== undefined) settings.record({ at, ...labels, status, request: bytes, answer: body });
   const headers = { "Content-Type": "application/json" };

@@ -1,7 +1,9 @@
 /** A hook as a value, and how one call of it goes: parse, decide, guard, check. No HTTP, no I/O. @module */
 import * as z from "zod";
-import { guardAnswer, type Refusal } from "./guard.ts";
+import { type DeletionReason, guardAnswer, type Loss, type Refusal } from "./guard.ts";
+import { announced, keeping, mayLose, type Parent as AnyParent } from "./hold.ts";
 import {
+  childKey,
   compositeAnswerSchema,
   compositeRequestSchema,
   customizeAnswerSchema,
@@ -20,6 +22,8 @@ interface HookBasics<Parent> {
   /** Name of the controller and of the hook's folder: `sandbox`. */
   name: string;
   parentSchema: z.ZodType<Parent>;
+  /** When a child may go, by the words that `deletions` names. Absent: the guard believes any words. */
+  deletionReasons?: Readonly<Record<string, DeletionReason<Parent>>>;
   /** Which related objects the sync hook wants to see; absent means none. */
   customize?(parent: Parent): RelatedRule[];
   /** See {@link HookCalls.spacing}. */
@@ -45,11 +49,17 @@ export interface SentRequest {
   children?: Record<string, Record<string, unknown>>;
 }
 
+/** Says which objects of a namespace, by UID, may not be taken away now. */
+export type Spend = (namespace: string, uids: readonly string[]) => ReadonlySet<string>;
+
+/** What a call comes to: an answer, with what it takes away and what it keeps for now, or why there is none. */
+export type Outcome = { answer: object; losses: Loss[]; held: Loss[] } | { refusal: Refusal };
+
 /** One call of a hook, prepared: takes the parsed JSON body, gives the answer's JSON value or why it must not be sent. */
 export interface HookCalls {
   name: string;
-  /** Decides. `share` is the part of the observed children, 0 to 1, that may go without a reason. */
-  sync(body: unknown, now: Date, share: number): { answer: object } | { refusal: Refusal };
+  /** Decides, and guards. @param spend which losses have to wait; absent: none */
+  sync(body: unknown, now: Date, spend?: Spend): Outcome;
   /** Names what a parent wants to see beside its children; absent: nothing. */
   customize?(body: unknown): object;
   /** Which calls this one keeps its distance from before it is answered; absent, undefined: none. */
@@ -63,31 +73,65 @@ export interface HookCalls {
  * answer breaks the protocol
  */
 export function compositeCalls<Parent, Status extends object>(hook: CompositeHook<Parent, Status>): HookCalls {
-  return callsOf(hook, compositeRequestSchema(hook.parentSchema), compositeAnswerSchema, ({ children }) => children);
+  return callsOf(hook, {
+    request: compositeRequestSchema(hook.parentSchema),
+    answer: compositeAnswerSchema,
+    childrenOf: ({ children }) => children,
+    withChildren: (desired, children) => ({ ...desired, children }),
+  });
 }
 
 /** Prepares a decorator hook's calls; see {@link compositeCalls}. */
 export function decoratorCalls<Parent, Status extends object>(hook: DecoratorHook<Parent, Status>): HookCalls {
-  const attachmentsOf = ({ attachments }: Decorated<Status>) => attachments;
-  return callsOf(hook, decoratorRequestSchema(hook.parentSchema), decoratorAnswerSchema, attachmentsOf);
+  return callsOf(hook, {
+    request: decoratorRequestSchema(hook.parentSchema),
+    answer: decoratorAnswerSchema,
+    childrenOf: ({ attachments }) => attachments,
+    withChildren: (desired, attachments) => ({ ...desired, attachments }),
+  });
 }
 
-function callsOf<Parent, Answer extends { deletions?: Readonly<Record<string, string>> }>(
+/** How the two kinds of answers differ. */
+interface Wire<Answer> {
+  request: z.ZodType;
+  answer: z.ZodType;
+  childrenOf(answer: Answer): DesiredObject[];
+  withChildren(answer: Answer, children: DesiredObject[]): Answer;
+}
+
+interface AnyDesired {
+  status?: unknown;
+  resyncAfterSeconds?: number;
+  deletions?: Readonly<Record<string, string>>;
+}
+
+function callsOf<Parent, Answer extends AnyDesired>(
   hook: HookBasics<Parent> & { sync(observed: Observed<Parent>, now: Date): Answer },
-  requestSchema: z.ZodType<Observed<Parent>>,
-  answerSchema: z.ZodType,
-  childrenOf: (answer: Answer) => DesiredObject[],
+  wire: Wire<Answer> & { request: z.ZodType<Observed<Parent>> },
 ): HookCalls {
   return {
     ...basics(hook),
-    sync: (body, now, share) => {
-      const observed = requestSchema.parse(body);
+    sync: (body, now, spend) => {
+      const observed = wire.request.parse(body);
       const desired = hook.sync(observed, now);
-      const { deletions, ...answer } = desired;
-      const refusal = guardAnswer(observed.children, childrenOf(desired), deletions ?? {}, share);
-      return refusal ? { refusal } : { answer: checked(answerSchema, answer) };
+      const children = wire.childrenOf(desired);
+      const verdict = guardAnswer(observed, children, desired.deletions ?? {}, now, hook.deletionReasons);
+      if ("refusal" in verdict) return verdict;
+      const { losses } = verdict;
+      // Every parent is an object of Kubernetes.
+      const parent = observed.parent as AnyParent;
+      const held = spend && losses.length > 0 && !mayLose(parent, now) ? heldOf(losses, parent, spend) : [];
+      const kept = held.length > 0 ? wire.withChildren(desired, keeping(children, held)) : desired;
+      const { deletions: _, ...answer } = announced(kept, parent, held, now);
+      return { answer: checked(wire.answer, answer), losses, held };
     },
   };
+}
+
+function heldOf(losses: readonly Loss[], { metadata }: AnyParent, spend: Spend): Loss[] {
+  const uidOf = ({ child }: Loss) => child.metadata.uid ?? childKey(child);
+  const staying = spend(metadata.namespace ?? "", [...new Set(losses.map(uidOf))]);
+  return losses.filter((loss) => staying.has(uidOf(loss)));
 }
 
 /** A hook's answer that breaks the protocol: a bug of the hook, so nothing is sent. */

@@ -38,6 +38,8 @@ export const POOL_SEQUENCE_ANNOTATION = `${PREFIX}pool-sequence`;
 export const REFILL_ANNOTATION = `${PREFIX}refill`;
 /** Annotation on pools: when the binder last woke them, for members that it has handed over; RFC 3339 with milliseconds. */
 export const HANDED_OVER_AT_ANNOTATION = `${PREFIX}handed-over-at`;
+/** Annotation on Sandboxes, claims and pools, set by users: until then, RFC 3339, their hook's guard counts no losses. */
+export const LOSSES_ALLOWED_ANNOTATION = `${PREFIX}losses-allowed-until`;
 /** Annotation on Sandboxes that a pool made for one claim alone before there was a binder: UID of that claim. */
 export const FOR_CLAIM_ANNOTATION = `${PREFIX}for-claim`;
 /** Annotation on a claim's Sandbox: when it was handed over, RFC 3339 with milliseconds. */

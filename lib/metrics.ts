@@ -9,6 +9,9 @@ export interface HookMetrics {
   bytes: Counter<"hook" | "endpoint" | "direction">;
   inFlight: Gauge<"hook">;
   refusals: Counter<"hook">;
+  /** Children that answers have taken away, and such as were kept for now, each time that it was tried. */
+  losses: Counter<"hook">;
+  held: Counter<"hook">;
   /** Exchanges that a recording lacks, by why. */
   unrecorded: Counter<"cause">;
   text(): Promise<string>;
@@ -48,6 +51,18 @@ export function createHookMetrics(): HookMetrics {
     refusals: new Counter({
       name: "hookbox_hook_guard_refusals_total",
       help: "Answers held back because they would have deleted children without a reason",
+      labelNames: ["hook"],
+      registers,
+    }),
+    losses: new Counter({
+      name: "hookbox_hook_losses_total",
+      help: "Children that answers have deleted, drained, suspended or let expire",
+      labelNames: ["hook"],
+      registers,
+    }),
+    held: new Counter({
+      name: "hookbox_hook_losses_held_total",
+      help: "Attempts to do so that were put off, because too much had gone in the last minutes",
       labelNames: ["hook"],
       registers,
     }),

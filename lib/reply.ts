@@ -1,7 +1,7 @@
 /** What one request of a hook comes to: status, body, and what the log should know of it. No HTTP, no clock. @module */
 import * as z from "zod";
-import type { Refusal } from "./guard.ts";
-import { type HookCalls, issuePaths } from "./hook.ts";
+import type { Loss, Refusal } from "./guard.ts";
+import { type HookCalls, issuePaths, type Spend } from "./hook.ts";
 import { errorFields } from "./log.ts";
 
 /** The calls that a hook answers. */
@@ -16,6 +16,9 @@ export interface Reply {
   request: unknown;
   /** Why the guard held the hook's answer back, for status 429. */
   refusal?: Refusal;
+  /** What the answer takes away, and what it keeps although the hook would not; status 200 of `sync`. */
+  losses?: Loss[];
+  held?: Loss[];
   /** Fields for the log, where the status is 400 or 500. */
   cause?: Record<string, unknown>;
 }
@@ -30,14 +33,18 @@ export interface Reply {
  * | 429 | the guard refused the answer |
  * | 500 | the hook threw, or its answer breaks the protocol: `{error}` names the class only |
  *
- * @param share see `guardAnswer`
+ * @param spend see {@link HookCalls.sync}
  */
-export function replyOf(hook: HookCalls, endpoint: Endpoint, body: Body, now: Date, share: number): Reply {
+export function replyOf(hook: HookCalls, endpoint: Endpoint, body: Body, now: Date, spend?: Spend): Reply {
   const { request } = body;
   try {
     if (body.error) throw body.error;
-    const outcome = endpoint === "sync" ? hook.sync(request, now, share) : { answer: customized(hook, request) };
-    if ("answer" in outcome) return { status: 200, text: JSON.stringify(outcome.answer), request };
+    if (endpoint === "customize") return { status: 200, text: JSON.stringify(customized(hook, request)), request };
+    const outcome = hook.sync(request, now, spend);
+    if ("answer" in outcome) {
+      const { answer, losses, held } = outcome;
+      return { status: 200, text: JSON.stringify(answer), request, losses, held };
+    }
     const { refusal } = outcome;
     return { status: 429, text: JSON.stringify({ error: refusal.message }), request, refusal };
   } catch (error) {

@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { createHookApp, STOPPING } from "./app.ts";
 import { createHealthApp } from "./health.ts";
 import type { HookCalls } from "./hook.ts";
+import { createLossBudget } from "./lossbudget.ts";
 import { createLog, type Log, type LogLevel } from "./log.ts";
 import { createHookMetrics, type HookMetrics } from "./metrics.ts";
 import type { Recording } from "./recording.ts";
@@ -22,6 +23,8 @@ export interface HookSettings {
   replenishDelaySeconds: number;
   /** Shortest time between two answers for one pool. */
   poolIntervalMs: number;
+  /** What answers may take away per minute, over all parents; 0: no limit. */
+  maxLossesPerMinute: number;
   /** Folder that requests and answers are recorded in; empty: none. */
   record: string;
   recordMaxBytes: number;
@@ -38,6 +41,7 @@ const OPTIONS = {
   "max-refill-rate": { type: "string", default: "0" },
   "replenish-delay-seconds": { type: "string", default: "0" },
   "pool-interval-ms": { type: "string", default: "1000" },
+  "max-losses-per-minute": { type: "string", default: "120" },
   record: { type: "string", default: "" },
   "record-max-bytes": { type: "string", default: "268435456" },
   help: { type: "boolean", default: false },
@@ -49,6 +53,10 @@ export const HOOK_OPTIONS = `Options:
   --host H             address to listen on (default 0.0.0.0)
   --cluster-domain D   DNS domain of the cluster (default cluster.local)
   --log-level L        debug, info, warn or error (default info)
+  --max-losses-per-minute N
+                       Pods, volumes and Sandboxes that answers may delete, drain, suspend or let expire per minute,
+                       beyond what the spec of their parent asks for; what comes together in five minutes may go at
+                       once, and nothing of it is there at the start (default 120; 0: no limit)
   --record DIR         folder to record requests and answers in, for hookbox replay: whole objects, with their values
   --record-max-bytes N size of that folder: of more, the oldest files go (default 268435456)
   --help               this text
@@ -85,6 +93,7 @@ export function readSettings(args: string[]): { settings: HookSettings; position
     maxRefillRate: atLeast(0, "max-refill-rate", values["max-refill-rate"]),
     replenishDelaySeconds: atLeast(0, "replenish-delay-seconds", values["replenish-delay-seconds"]),
     poolIntervalMs: atLeast(0, "pool-interval-ms", values["pool-interval-ms"]),
+    maxLossesPerMinute: atLeast(0, "max-losses-per-minute", values["max-losses-per-minute"]),
     record: values.record,
     recordMaxBytes: atLeast(1_000_000, "record-max-bytes", values["record-max-bytes"]),
   };
@@ -104,11 +113,12 @@ function atLeast(least: number, option: string, text: string): number {
 export async function serveHooks(hooks: HookCalls[], settings: HookSettings, onlyOne: boolean): Promise<Server> {
   const log = createLog(settings.logLevel);
   const metrics = createHookMetrics();
+  const losses = createLossBudget({ perMinute: settings.maxLossesPerMinute, now: () => performance.now() });
   const recording = await startRecording(settings, log, metrics);
   let ready = true;
   const app = createHealthApp(() => ready, metrics, STOPPING);
   for (const hook of hooks) {
-    const hookApp = createHookApp(hook, { log, metrics, ready: () => ready, record: recording.record });
+    const hookApp = createHookApp(hook, { log, metrics, losses, ready: () => ready, record: recording.record });
     app.route(`/${hook.name}`, hookApp);
     if (onlyOne) app.route("/", hookApp);
   }

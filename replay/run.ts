@@ -1,6 +1,5 @@
 /** Runs recorded requests through hooks and says which decisions differ: what `hookbox replay` does. @module */
 import process from "node:process";
-import { MAX_UNEXPLAINED_DELETIONS } from "../lib/guard.ts";
 import type { RecordedExchange } from "../lib/exchange.ts";
 import type { HookCalls } from "../lib/hook.ts";
 import { replyOf } from "../lib/reply.ts";
@@ -80,7 +79,7 @@ export async function replay(
 function changesOf(hook: HookCalls, exchange: RecordedExchange): Change[] {
   const { endpoint, at, request, status, answer } = exchange;
   // The hook reads the request as it came: one that writes to it must not change what it is compared with.
-  const reply = replyOf(hook, endpoint, { request }, new Date(at), MAX_UNEXPLAINED_DELETIONS);
+  const reply = replyOf(hook, endpoint, { request }, new Date(at));
   const after = { status: reply.status, body: JSON.parse(reply.text) as unknown };
   return answerChanges(request, { status, body: answer }, after);
 }

@@ -21,7 +21,7 @@ const many = <T>(count: number, make: (index: number) => T) => Array.from({ leng
 const mapOf = (count: number, value: string) => Object.fromEntries(many(count, (i) => [`k${i}`, value]));
 const hook = sandboxHook({ clusterDomain: "cluster.local" });
 const sync = (spec: object, metadata: object = {}, children = [aReadyPod()]) =>
-  hook.sync(aRequest(aSandbox({ spec, metadata }), children), NOW, 0.1);
+  hook.sync(aRequest(aSandbox({ spec, metadata }), children), NOW);
 const podTemplate = (container: object, more: object = {}) => ({
   podTemplate: { spec: { containers: [{ name: "main", image: "busybox", ...container }], ...more } },
 });

@@ -36,7 +36,7 @@ export interface TestClusterOptions {
   namespaces?: [string, ...string[]];
   /** What becomes of Pods that nothing is planned for. */
   pods?: Pick<PodFate, "startMs" | "readyMs">;
-  /** Settings of the hooks, as on their command line. */
+  /** Settings of the hooks, as on their command line; what answers take away over time is not limited by default. */
   settings?: Partial<HookSettings>;
   /** Hooks of your own, in place of those of these names. */
   hooks?: Record<string, () => HookCalls>;

@@ -1,6 +1,7 @@
 /** The hooks in this process, as an engine calls them, and as they can be started anew. @module */
 import type { Clock } from "../lib/clock.ts";
-import type { HookCalls } from "../lib/hook.ts";
+import type { HookCalls, Spend } from "../lib/hook.ts";
+import { createLossBudget } from "../lib/lossbudget.ts";
 import { type HookSettings, readSettings } from "../lib/runhook.ts";
 import { hookNames, makeHooks } from "../tools/serve/hooks.ts";
 
@@ -15,27 +16,36 @@ export interface RunningHooks {
 
 export interface HooksOptions {
   clock: Clock;
-  /** On top of the defaults of the command line. */
+  /** On top of the defaults of the command line, but that nothing limits what answers take away over time. */
   settings?: Partial<HookSettings>;
   /** In place of the hooks of these names. */
   replacements?: Record<string, () => HookCalls>;
-  /** Share of the children that an answer may delete without a reason. @default {0} so that every deletion needs one */
-  share?: number;
 }
 
 /** Starts all hooks. */
-export function startHooks({ clock, settings, replacements = {}, share = 0 }: HooksOptions): RunningHooks {
-  const all = { ...readSettings([]).settings, ...settings };
+export function startHooks({ clock, settings, replacements = {} }: HooksOptions): RunningHooks {
+  const all = { ...readSettings([]).settings, maxLossesPerMinute: 0, ...settings };
+  const newBudget = () => createLossBudget({ perMinute: all.maxLossesPerMinute, now: () => clock.now() });
+  const budgets = new Map(hookNames.map((name) => [name, newBudget()]));
   const start = (name: string) => replacements[name]?.() ?? makeHooks([name], all)[0] as HookCalls;
   const hooks = new Map(hookNames.map((name) => [name, start(name)]));
   const faults: string[] = [];
   return {
     faults,
-    restart: (name) => void hooks.set(name, start(name)),
+    restart(name) {
+      hooks.set(name, start(name));
+      budgets.set(name, newBudget());
+    },
     fetch(url, init) {
       const { hostname, pathname } = new URL(url);
-      const hook = hooks.get(hostname.split(".")[0] ?? "");
-      return answerOf({ hook, path: pathname, now: new Date(clock.now()), share }, String(init.body), faults);
+      const name = hostname.split(".")[0] ?? "";
+      const call = {
+        hook: hooks.get(name),
+        path: pathname,
+        now: new Date(clock.now()),
+        spend: budgets.get(name)?.spend,
+      };
+      return answerOf(call, String(init.body), faults);
     },
   };
 }
@@ -44,13 +54,13 @@ interface Call {
   hook: HookCalls | undefined;
   path: string;
   now: Date;
-  share: number;
+  spend: Spend | undefined;
 }
 
-function answerOf({ hook, path, now, share }: Call, body: string, faults: string[]): Response {
+function answerOf({ hook, path, now, spend }: Call, body: string, faults: string[]): Response {
   try {
     if (path === "/customize") return response(200, JSON.stringify(hook?.customize?.(JSON.parse(body))));
-    const outcome = hook?.sync(JSON.parse(body), now, share);
+    const outcome = hook?.sync(JSON.parse(body), now, spend);
     if (outcome && "answer" in outcome) return response(200, JSON.stringify(outcome.answer));
     faults.push(`${hook?.name} was refused: ${outcome?.refusal.message}`);
     return response(429, "", { "retry-after": "30" });

@@ -2,6 +2,7 @@
 import { childKey } from "../../lib/metacontroller.ts";
 import type { DesiredObject } from "../../lib/objects.ts";
 import { unchanged } from "../../lib/unchanged.ts";
+import { EXPIRED, NO_SERVICE, SUSPENDED } from "./deletionreasons.ts";
 import { buildPod, keepPod } from "./pod.ts";
 import { buildPVCs } from "./pvcs.ts";
 import { buildService, keepService } from "./service.ts";
@@ -23,7 +24,7 @@ export function expiredChildren(view: View): Children {
   const gone = [...view.pods, ...(view.service ? [view.service] : [])];
   return joined([
     volumes(view),
-    { children: [], deletions: reasons(gone, "the Sandbox has expired") },
+    { children: [], deletions: reasons(gone, EXPIRED) },
     keptOthers(view),
   ]);
 }
@@ -48,7 +49,7 @@ function pods(view: View): Children {
   const { sandbox, pod } = view;
   if (view.pods.length > 1) return { children: view.pods.map(unchanged), deletions: {} };
   if (sandbox.spec.operatingMode === "Suspended") {
-    return { children: [], deletions: reasons(view.pods, "the Sandbox is suspended") };
+    return { children: [], deletions: reasons(view.pods, SUSPENDED) };
   }
   if (pod) return { children: [keepPod(sandbox, pod)], deletions: {} };
   const impossible = isInvalid(view, "Pod", sandbox.metadata.name);
@@ -59,7 +60,7 @@ function service(view: View): Children {
   const { sandbox, service: observed } = view;
   const wanted = sandbox.spec.service;
   if (observed && view.pods.length > 1) return { children: [unchanged(observed)], deletions: {} };
-  if (observed && wanted === false) return { children: [], deletions: reasons([observed], "spec.service is false") };
+  if (observed && wanted === false) return { children: [], deletions: reasons([observed], NO_SERVICE) };
   if (observed) return { children: [keepService(sandbox, observed, view.pods.length > 0)], deletions: {} };
   const possible = wanted === true && view.pods.length < 2 && !isInvalid(view, "Service", sandbox.metadata.name);
   return { children: possible ? [buildService(sandbox)] : [], deletions: {} };

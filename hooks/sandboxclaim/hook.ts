@@ -3,6 +3,7 @@ import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
 import { CLAIM_CONTROLLER } from "../../lib/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../lib/hook.ts";
 import type { ClaimConfig } from "./config.ts";
+import { deletionReasons } from "./deletionreasons.ts";
 import { syncSandboxClaim } from "./sync.ts";
 
 /** Makes the hook for one installation. */
@@ -11,6 +12,7 @@ export function sandboxClaimHook(config: ClaimConfig): HookCalls {
     type: "decorator",
     name: CLAIM_CONTROLLER,
     parentSchema: sandboxClaimSchema,
+    deletionReasons,
     sync: (observed, now) => syncSandboxClaim(observed, now, config),
   });
 }

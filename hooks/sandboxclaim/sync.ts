@@ -8,6 +8,7 @@ import { attached } from "./attached.ts";
 import { keepSandbox } from "./attachment.ts";
 import { chooseSandbox } from "./choice.ts";
 import type { ClaimConfig } from "./config.ts";
+import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
 import { type ExpiryPhase, expiryPhase } from "./expiry.ts";
 import { recheckSeconds } from "./recheck.ts";
 import { unattached } from "./unattached.ts";
@@ -35,10 +36,10 @@ export function syncSandboxClaim(
   if (!kept) return timed({ ...unattached(claim, phase, config, now), attachments: [] }, claim, phase, now);
 
   const { leaving, staying } = partOf(claim, kept, extra);
-  const deletions = Object.fromEntries(leaving.map((sandbox) => [childKey(sandbox), "the claim has another one"]));
+  const deletions = Object.fromEntries(leaving.map((sandbox) => [childKey(sandbox), ANOTHER]));
   const others = staying.map(unchanged);
   if (phase === "published" && claim.spec.lifecycle?.shutdownPolicy === "Retain") {
-    return { attachments: others, deletions: { ...deletions, [childKey(kept)]: "the claim has expired" } };
+    return { attachments: others, deletions: { ...deletions, [childKey(kept)]: EXPIRED } };
   }
   const { desired, problem } = keepSandbox(claim, kept, config);
   const answer = { ...attached(claim, kept, phase, problem, now), attachments: [desired, ...others], deletions };

@@ -2,6 +2,7 @@
 import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
 import { TEMPLATE_CONTROLLER } from "../../lib/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../lib/hook.ts";
+import { deletionReasons } from "./deletionreasons.ts";
 import { syncSandboxTemplate } from "./sync.ts";
 
 /** Makes the hook; it has nothing to configure. */
@@ -10,6 +11,7 @@ export function sandboxTemplateHook(): HookCalls {
     type: "decorator",
     name: TEMPLATE_CONTROLLER,
     parentSchema: sandboxTemplateSchema,
+    deletionReasons,
     sync: syncSandboxTemplate,
   });
 }

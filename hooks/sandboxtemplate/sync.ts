@@ -5,6 +5,7 @@ import { childKey, type Decorated, listKind, type Observed } from "../../lib/met
 import { nameHash } from "../../lib/names.ts";
 import { type KubeObject, kubeObjectSchema } from "../../lib/objects.ts";
 import { unchanged } from "../../lib/unchanged.ts";
+import { UNMANAGED } from "./deletionreasons.ts";
 import { buildNetworkPolicy, policyName } from "./networkpolicy.ts";
 
 /**
@@ -26,7 +27,7 @@ export function syncSandboxTemplate(observed: Observed<SandboxTemplate>): Decora
   const ours = policies.find(isOurs);
   const others = policies.filter((policy) => !isOurs(policy)).map(unchanged);
   if (template.spec.networkPolicyManagement === "Unmanaged") {
-    const deletions = ours ? { [childKey(ours)]: "networkPolicyManagement is Unmanaged" } : {};
+    const deletions = ours ? { [childKey(ours)]: UNMANAGED } : {};
     return { labels, attachments: others, deletions };
   }
   return { labels, attachments: [buildNetworkPolicy(template, ours), ...others] };

@@ -7,21 +7,10 @@ import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
 import { findCondition } from "../../lib/conditions.ts";
 import { readApplied } from "./applied.ts";
 import { blueprintHash, isLike, isStale } from "./blueprint.ts";
+import type { DrainReason } from "./deletionreasons.ts";
 import { isReady } from "./memberstate.ts";
 import type { WarmPoolConfig } from "./config.ts";
 import type { View } from "./view.ts";
-
-/** Why a Sandbox goes; the value of its draining label. */
-export type DrainReason = "returned" | "stale" | "stuck" | "surplus";
-
-/** The words for each, and for what cannot be marked, as the guard logs them. */
-export const DRAIN_WORDS: Readonly<Record<string, string>> = {
-  returned: "it was a claim's and is never used again",
-  stale: "it is not like the template any more",
-  stuck: "it was not Ready within the grace period",
-  surplus: "the pool has more than it should",
-  broken: "nobody can read its last-applied annotation",
-} satisfies Record<DrainReason | "broken", string>;
 
 /** A Sandbox to be marked. */
 export interface Drain {

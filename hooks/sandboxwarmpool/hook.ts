@@ -4,6 +4,7 @@ import { compositeCalls, type HookCalls } from "../../lib/hook.ts";
 import type { WarmPoolConfig } from "./config.ts";
 import { answerSpacing } from "./spacing.ts";
 import { customizeSandboxWarmPool } from "./customize.ts";
+import { deletionReasons } from "./deletionreasons.ts";
 import { syncSandboxWarmPool } from "./sync.ts";
 
 /** Makes the hook for one installation. */
@@ -12,6 +13,7 @@ export function sandboxWarmPoolHook(config: WarmPoolConfig): HookCalls {
     type: "composite",
     name: "sandboxwarmpool",
     parentSchema: sandboxWarmPoolSchema,
+    deletionReasons,
     customize: customizeSandboxWarmPool,
     spacing: (request) => answerSpacing(request, config),
     sync: (observed, now) => syncSandboxWarmPool(observed, now, config),

@@ -5,7 +5,8 @@ import { DRAINING_LABEL, REFILL_ANNOTATION } from "../../lib/keys.ts";
 import { childKey, type Desired, type Observed } from "../../lib/metacontroller.ts";
 import { appliedOf } from "./applied.ts";
 import type { WarmPoolConfig } from "./config.ts";
-import { type Drain, DRAIN_WORDS, drainsOf, graceEnds, isHopeless } from "./drain.ts";
+import { wordsFor } from "./deletionreasons.ts";
+import { type Drain, drainsOf, graceEnds, isHopeless } from "./drain.ts";
 import { isReady } from "./memberstate.ts";
 import { isLimited, refillOf } from "./refill.ts";
 import { buildMember, type PoolSandbox } from "./sandbox.ts";
@@ -95,11 +96,6 @@ function marked(applied: PoolSandbox, reason: string): PoolSandbox {
     ...applied,
     metadata: { ...applied.metadata, labels: { ...applied.metadata.labels, [DRAINING_LABEL]: reason } },
   };
-}
-
-function wordsFor({ metadata }: Sandbox): string {
-  const reason = metadata.labels?.[DRAINING_LABEL] ?? "broken";
-  return DRAIN_WORDS[reason] ?? reason;
 }
 
 /** In how many seconds a member that is not Ready may be replaced. */

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { viewClaim, viewSandbox } from "../../keeper/binding.ts";
-import { claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "../../keeper/eventrules.ts";
+import {
+  childrenKept,
+  claimBound,
+  claimDeleted,
+  claimExpired,
+  multiplePods,
+  poolProgress,
+} from "../../keeper/eventrules.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 import { aClaimsSandbox } from "./bound.ts";
 import { aClaim, aCondition, aPool } from "./extensions.ts";
@@ -44,6 +51,22 @@ describe("multiplePods()", () => {
     const conditions = [aCondition("Ready", "False", "DependenciesNotReady")];
     expect(multiplePods(aSandbox({ status: { conditions } }))).toEqual({});
   });
+});
+
+test("childrenKept() tells once that the guard keeps children, in the condition's words", () => {
+  const guarded = aCondition("Guarded", "True", "TooManyLosses", { message: "Kept for now" });
+  expect(childrenKept(aPool({ status: { conditions: [guarded] } }))).toMatchObject({
+    mark: TIME,
+    occurrence: {
+      regarding: { kind: "SandboxWarmPool", name: "pool" },
+      type: "Warning",
+      reason: "TooManyLosses",
+      note: "Kept for now",
+      reportingController: "sandboxwarmpool-controller",
+      at,
+    },
+  });
+  expect([childrenKept(aPool({ status: { conditions: [] } })), childrenKept(aSandbox())]).toEqual([{}, {}]);
 });
 
 describe("poolProgress()", () => {

@@ -20,7 +20,7 @@ function anApp(intervalMs?: number) {
     ...(intervalMs === undefined
       ? {}
       : { spacing: ({ parent }) => ({ key: parent?.metadata?.uid?.toUpperCase() ?? "", intervalMs }) }),
-    sync: (body) => ({ answer: note(body) }),
+    sync: (body) => ({ answer: note(body), losses: [], held: [] }),
     customize: note,
   };
   const app = createHookApp(hook, { log: () => {} });
@@ -77,6 +77,8 @@ test("a request that makes no sense to the hook's spacing is refused for what is
     spacing: ({ parent }) => ({ key: parent!.metadata!.uid!.toUpperCase(), intervalMs: 1000 }),
     sync: (body) => ({
       answer: z.object({ parent: z.object({ metadata: z.object({ uid: z.string() }) }) }).parse(body),
+      losses: [],
+      held: [],
     }),
   };
   const strict = createHookApp(hook, { log: () => {} });

@@ -10,7 +10,11 @@ const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "demo" } };
 test("compositeCalls() takes the reasons of deletions out of the answer", () => {
   const sync = () => ({ status: {}, children: [], deletions: { "Pod/demo": "suspended" } });
   const calls = compositeCalls({ type: "composite", name: "x", parentSchema, sync });
-  expect(calls.sync(aRequest(aSandbox(), [aChild("Pod")]), NOW, 0)).toEqual({ answer: { status: {}, children: [] } });
+  expect(calls.sync(aRequest(aSandbox(), [aChild("Pod")]), NOW)).toMatchObject({
+    answer: { status: {}, children: [] },
+    losses: [{ child: { kind: "Pod" }, what: "deleted" }],
+    held: [],
+  });
 });
 
 test("compositeCalls() refuses the same without the reason", () => {
@@ -20,7 +24,7 @@ test("compositeCalls() refuses the same without the reason", () => {
     parentSchema,
     sync: () => ({ status: {}, children: [] }),
   });
-  expect(calls.sync(aRequest(aSandbox(), [aChild("Pod")]), NOW, 0)).toMatchObject({
+  expect(calls.sync(aRequest(aSandbox(), [aChild("Pod")]), NOW)).toMatchObject({
     refusal: { children: ["Pod/demo"] },
   });
 });
@@ -43,7 +47,7 @@ test.for(
   ] as const,
 )("an answer with %s is not sent", ([, answer, path]) => {
   const calls = compositeCalls({ type: "composite", name: "x", parentSchema, sync: () => answer as never });
-  expect(() => calls.sync(aRequest(aSandbox()), NOW, 1)).toThrow(path);
+  expect(() => calls.sync(aRequest(aSandbox()), NOW)).toThrow(path);
 });
 
 test("decoratorCalls() reads object and attachments, and answers labels and attachments", () => {
@@ -58,7 +62,11 @@ test("decoratorCalls() reads object and attachments, and answers labels and atta
     },
   });
   const request = { object: aSandbox(), attachments: mapOf([aChild("Pod")]), related: {}, finalizing: false };
-  expect(calls.sync(request, NOW, 0)).toEqual({ answer: { labels: { a: "1", b: null }, attachments: [pod] } });
+  expect(calls.sync(request, NOW)).toEqual({
+    answer: { labels: { a: "1", b: null }, attachments: [pod] },
+    losses: [],
+    held: [],
+  });
   expect(seen).toEqual(["demo", ["team-a/demo"]]);
 });
 

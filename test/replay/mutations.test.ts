@@ -31,7 +31,7 @@ const MUTATIONS: (Mutation & { name: string; want: Partial<Change> })[] = [
     name: "a suspended Sandbox keeps its Pod",
     hook: "sandbox",
     file: "children.ts",
-    from: 'return { children: [], deletions: reasons(view.pods, "the Sandbox is suspended") };',
+    from: "return { children: [], deletions: reasons(view.pods, SUSPENDED) };",
     to: "return { children: view.pods.map(unchanged), deletions: {} };",
     want: { effect: "keeps", child: expect.objectContaining({ kind: "Pod" }) },
   },

@@ -19,7 +19,7 @@ function anExchange(name: string, seconds = 0, change: (answer: Answer) => void 
   const request = { controller: {}, ...aRequest(sandbox, [aChild("Service", { metadata: { name } })]) };
   const at = new Date(NOW.getTime() + seconds * 1000);
   if (!HOOK) throw new Error("Cannot replay: there is no hook");
-  const { status, text } = replyOf(HOOK, "sync", { request }, at, 0.1);
+  const { status, text } = replyOf(HOOK, "sync", { request }, at);
   const answer = JSON.parse(text);
   change(answer);
   return { at, hook: "sandbox", endpoint: "sync", status, request: bytes(request), answer: bytes(answer) };

@@ -7,7 +7,7 @@ import { readSettings, serveHooks } from "../../lib/runhook.ts";
 import { until } from "../eventually.ts";
 import { send } from "../runtime/servers.ts";
 
-const hook: HookCalls = { name: "plain", sync: () => ({ answer: {} }) };
+const hook: HookCalls = { name: "plain", sync: () => ({ answer: {}, losses: [], held: [] }) };
 const SYNC = { body: "{}" };
 const post = (body: BodyInit) =>
   new Request("http://hook/sync", { method: "POST", body, duplex: "half" } as RequestInit);

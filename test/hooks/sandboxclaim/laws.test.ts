@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { sandboxClaimSchema } from "../../../api/sandboxclaim.ts";
 import { sandboxClaimHook } from "../../../hooks/sandboxclaim/hook.ts";
 import { syncSandboxClaim } from "../../../hooks/sandboxclaim/sync.ts";
+import { deletionReasons } from "../../../hooks/sandboxclaim/deletionreasons.ts";
 import { guardAnswer } from "../../../lib/guard.ts";
 import { decoratorAnswerSchema, decoratorRequestSchema } from "../../../lib/metacontroller.ts";
 import { aClaim, aClaimed, aClaimRequest, after, anApplied, CONFIG, putOf } from "../../claimbuilders.ts";
@@ -92,7 +93,7 @@ test("same request, same bytes, whatever the process was asked before", () => {
   const old = sandboxClaimHook(CONFIG);
   always((body) => {
     expect(JSON.stringify(answer(structuredClone(body)))).toBe(JSON.stringify(answer(body)));
-    expect(JSON.stringify(old.sync(body, NOW, 0))).toBe(JSON.stringify(sandboxClaimHook(CONFIG).sync(body, NOW, 0)));
+    expect(JSON.stringify(old.sync(body, NOW))).toBe(JSON.stringify(sandboxClaimHook(CONFIG).sync(body, NOW)));
   });
 });
 
@@ -111,9 +112,10 @@ test("every answer keeps the protocol, and names the reason of every deletion", 
   always((body) => {
     const { deletions, ...decorated } = answer(body);
     expect(decoratorAnswerSchema.safeParse(decorated).error).toBeUndefined();
-    expect(guardAnswer(parse(body).children, decorated.attachments, deletions ?? {}, 0)).toBeUndefined();
-    const outcome = sandboxClaimHook(CONFIG).sync(body, NOW, 0);
-    expect(outcome).toEqual({ answer: decorated });
+    const verdict = guardAnswer(parse(body), decorated.attachments, deletions ?? {}, NOW, deletionReasons);
+    expect(verdict).not.toHaveProperty("refusal");
+    const outcome = sandboxClaimHook(CONFIG).sync(body, NOW);
+    expect(outcome).toMatchObject({ answer: decorated, held: [] });
   }));
 
 test("the Sandbox that is shown is answered for, and Ready promises an address", () =>

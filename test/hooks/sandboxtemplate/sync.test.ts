@@ -9,8 +9,8 @@ import { aTemplate, aTemplateRequest } from "../../templates.ts";
 
 const HASH = "agents.x-k8s.io/sandbox-template-ref-hash";
 
-function answer(template = aTemplate(), policies: KubeObject[] = [], share = 0): Decorated<never> {
-  const outcome = sandboxTemplateHook().sync(aTemplateRequest(template, policies), NOW, share);
+function answer(template = aTemplate(), policies: KubeObject[] = []): Decorated<never> {
+  const outcome = sandboxTemplateHook().sync(aTemplateRequest(template, policies), NOW);
   if (!("answer" in outcome)) throw new Error(outcome.refusal.message);
   return outcome.answer as Decorated<never>;
 }

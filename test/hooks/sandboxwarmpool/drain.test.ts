@@ -1,6 +1,6 @@
 /** Which Sandboxes a pool gives up, why, and that it takes two steps. @module */
 import { expect, test } from "vitest";
-import type { DrainReason } from "../../../hooks/sandboxwarmpool/drain.ts";
+import type { DrainReason } from "../../../hooks/sandboxwarmpool/deletionreasons.ts";
 import { applyUpdate } from "../../../lib/apply.ts";
 import { type Call, marks, named, syncPool, type World } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned } from "../../pools.ts";
@@ -186,7 +186,7 @@ const words = {
   stale: "it is not like the template any more",
   stuck: "it was not Ready within the grace period",
   surplus: "the pool has more than it should",
-  "by hand": "by hand",
+  "by hand": "it is marked as draining",
 };
 test.for(Object.entries(words))("what is observed marked %s is deleted, and says why", ([reason, text]) => {
   const marked = aMember(1, { metadata: { labels: { [DRAINING]: reason } } });

@@ -19,7 +19,7 @@ test("it asks for its template by name, and for nothing elsewhere", () => {
 test("a whole pool may go at once, if it is marked: the guard hears why, Metacontroller does not", () => {
   const labels = { "agents.x-k8s.io/draining": "surplus" };
   const sandboxes = [1, 2, 3].map((number) => aMember(number, { metadata: { labels } }));
-  const outcome = sandboxWarmPoolHook(CONFIG).sync(aPoolRequest({ sandboxes }), NOW, 0);
+  const outcome = sandboxWarmPoolHook(CONFIG).sync(aPoolRequest({ sandboxes }), NOW);
   expect(Object.keys("answer" in outcome ? outcome.answer : outcome).sort()).toEqual([
     "children",
     "resyncAfterSeconds",
@@ -30,7 +30,7 @@ test("a whole pool may go at once, if it is marked: the guard hears why, Metacon
 test("a hook that has been asked before answers as a new one does, byte for byte", () => {
   const [old, fresh] = [sandboxWarmPoolHook(CONFIG), sandboxWarmPoolHook(CONFIG)];
   const answer = (hook: typeof old, sandboxes = [aMember(1)]) =>
-    JSON.stringify(hook.sync(aPoolRequest({ sandboxes }), NOW, 0));
+    JSON.stringify(hook.sync(aPoolRequest({ sandboxes }), NOW));
   answer(old, []);
   answer(old, [aMember(2), aMember(3)]);
   expect(answer(old)).toBe(answer(fresh));

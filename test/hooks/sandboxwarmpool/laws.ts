@@ -2,7 +2,9 @@
 import { type Sandbox, sandboxSchema } from "../../../api/sandbox.ts";
 import type { SandboxWarmPool } from "../../../api/sandboxwarmpool.ts";
 import { applyUpdate, lastApplied, mergeApply, sameJson } from "../../../lib/apply.ts";
+import { deletionReasons } from "../../../hooks/sandboxwarmpool/deletionreasons.ts";
 import { guardAnswer } from "../../../lib/guard.ts";
+import { NOW } from "../../sandboxes.ts";
 import { childKey, compositeAnswerSchema, type Desired, listKind, type Observed } from "../../../lib/metacontroller.ts";
 import { controllerOf, type DesiredObject } from "../../../lib/objects.ts";
 
@@ -17,7 +19,9 @@ export function brokenLaws(observed: Observed<SandboxWarmPool>, answer: Answer):
   const isPoolGoing = observed.parent.metadata.deletionTimestamp !== undefined;
   return [
     ...(compositeAnswerSchema.safeParse(wire).error ? ["the answer breaks the protocol"] : []),
-    ...(guardAnswer(observed.children, answer.children, deletions, 0) ? ["the guard refuses the answer"] : []),
+    ...("refusal" in guardAnswer(observed, answer.children, deletions, NOW, deletionReasons)
+      ? ["the guard refuses the answer"]
+      : []),
     ...(isPoolGoing ? [] : sandboxes.flatMap((sandbox) => brokenBy(sandbox, answer, sequence))),
     ...overfull(observed.parent, sandboxes, answer),
   ];

@@ -1,0 +1,24 @@
+/** Why a claim loses a Sandbox: the words, and how the guard sees for itself that they are true. @module */
+import type { SandboxClaim } from "../../api/sandboxclaim.ts";
+import { expiryTime } from "../../claims/expirytime.ts";
+import type { DeletionReason } from "../../lib/guard.ts";
+
+export const EXPIRED = "the claim has expired";
+export const ANOTHER = "the claim has another one";
+
+/** A claim never loses the Sandbox that its status names, but by expiry. */
+export const deletionReasons: Readonly<Record<string, DeletionReason<SandboxClaim>>> = {
+  [EXPIRED]: {
+    holds: (_, { parent }, now) =>
+      parent.spec.lifecycle?.shutdownPolicy === "Retain" && (expiryTime(parent) ?? Infinity) <= now.getTime(),
+  },
+  [ANOTHER]: {
+    holds: ({ metadata }, { parent, children }) => {
+      const named = parent.status?.sandbox?.name;
+      const isThere = Object.values(children).some((byName) =>
+        Object.values(byName).some((child) => child.metadata.name === named)
+      );
+      return isThere && metadata.name !== named;
+    },
+  },
+};

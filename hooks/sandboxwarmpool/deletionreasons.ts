@@ -1,0 +1,44 @@
+/** Why a pool loses a member: the words, and how the guard sees for itself that they are true. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
+import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
+import type { DeletionReason } from "../../lib/guard.ts";
+import { DRAINING_LABEL } from "../../lib/keys.ts";
+import { listAll, type Observed } from "../../lib/metacontroller.ts";
+import type { KubeObject } from "../../lib/objects.ts";
+import { readApplied } from "./applied.ts";
+
+/** Why a Sandbox goes; the value of its draining label. */
+export type DrainReason = "returned" | "stale" | "stuck" | "surplus";
+
+/** The words for each, and for what cannot be marked. */
+export const DRAIN_WORDS: Readonly<Record<string, string>> = {
+  returned: "it was a claim's and is never used again",
+  stale: "it is not like the template any more",
+  stuck: "it was not Ready within the grace period",
+  surplus: "the pool has more than it should",
+  broken: "nobody can read its last-applied annotation",
+} satisfies Record<DrainReason | "broken", string>;
+/** The words where somebody else has marked it, for reasons of their own. */
+const MARKED = "it is marked as draining";
+
+/** Returns why a Sandbox goes that is marked, or that nobody can read. */
+export function wordsFor({ metadata }: Sandbox): string {
+  return DRAIN_WORDS[metadata.labels?.[DRAINING_LABEL] ?? "broken"] ?? MARKED;
+}
+
+const isMarked = { holds: ({ metadata }: KubeObject) => metadata.labels?.[DRAINING_LABEL] !== undefined };
+
+/** What a pool marks is lost from then on; what was marked only goes. */
+export const deletionReasons: Readonly<Record<string, DeletionReason<SandboxWarmPool>>> = {
+  ...Object.fromEntries([...Object.values(DRAIN_WORDS), MARKED].map((words) => [words, isMarked])),
+  [DRAIN_WORDS["broken"] ?? ""]: { holds: (child) => readApplied(child as Sandbox) === "broken" },
+  ["surplus" satisfies DrainReason]: { ...isMarked, stated: surplus },
+};
+
+/** As many as the pool has beyond `spec.replicas`: that is what whoever scales it down wants. */
+function surplus({ parent, children }: Observed<SandboxWarmPool>): number {
+  const left = listAll(children).filter(({ metadata }) =>
+    metadata.deletionTimestamp === undefined && metadata.labels?.[DRAINING_LABEL] === undefined
+  );
+  return left.length - parent.spec.replicas;
+}

@@ -1,0 +1,75 @@
+/** What is answered where too much would go at once: children stay as they are, the rest is served, and the status says so. Pure. @module */
+import { type Condition, findCondition, stamp } from "./conditions.ts";
+import type { Loss } from "./guard.ts";
+import { identity } from "./guard.ts";
+import { isObject, type Json } from "./json.ts";
+import { LOSSES_ALLOWED_ANNOTATION } from "./keys.ts";
+import { childKey } from "./metacontroller.ts";
+import type { DesiredObject, ObjectMeta } from "./objects.ts";
+import { unchanged } from "./unchanged.ts";
+
+/** Condition on a parent whose children are kept; there is none where none are. */
+export const GUARDED = "Guarded";
+
+const RETRY_SECONDS = 5;
+const MOST_NAMED = 3;
+
+/** A parent as its hook is shown it. */
+export interface Parent {
+  kind?: unknown;
+  metadata: ObjectMeta;
+  status?: unknown;
+}
+
+/** The parts of an answer that holding changes. */
+export interface Held {
+  status?: unknown;
+  resyncAfterSeconds?: number;
+}
+
+/** Returns the children of an answer with those that have to stay as they are. */
+export function keeping(desired: readonly DesiredObject[], held: readonly Loss[]): DesiredObject[] {
+  const staying = new Map(held.map(({ child }) => [identity(child), child]));
+  return [...desired.filter((child) => !staying.has(identity(child))), ...[...staying.values()].map(unchanged)];
+}
+
+/**
+ * Returns an answer whose status says what is kept, and which is asked for again soon; where nothing is, one whose status
+ * no longer says so. A parent that has no status gets none.
+ */
+export function announced<Answer extends Held>(
+  answer: Answer,
+  parent: Parent,
+  held: readonly Loss[],
+  now: Date,
+): Answer {
+  const old = conditionsOf(parent.status);
+  if (held.length === 0 && !findCondition(old, GUARDED)) return answer;
+  const status = answer.status ?? parent.status;
+  if (!isObject(status)) return answer;
+  const others = conditionsOf(status).filter(({ type }) => type !== GUARDED);
+  if (held.length === 0) return { ...answer, status: { ...status, conditions: others } };
+  const verdict = { type: GUARDED, status: "True", reason: "TooManyLosses", message: messageFor(held) } as const;
+  return {
+    ...answer,
+    status: { ...status, conditions: [...others, stamp(verdict, old, parent.metadata.generation, now)] },
+    resyncAfterSeconds: Math.min(answer.resyncAfterSeconds ?? RETRY_SECONDS, RETRY_SECONDS),
+  };
+}
+
+/** Tells whether somebody has let go of this parent's children on purpose. */
+export function mayLose({ metadata }: Parent, now: Date): boolean {
+  return Date.parse(metadata.annotations?.[LOSSES_ALLOWED_ANNOTATION] ?? "") > now.getTime();
+}
+
+function messageFor(held: readonly Loss[]): string {
+  const names = held.slice(0, MOST_NAMED).map(({ child, what }) => `${childKey(child)} (${what})`).join(", ");
+  const more = held.length > MOST_NAMED ? ` and ${held.length - MOST_NAMED} more` : "";
+  return `Kept for now, because too much has gone in the last minutes: ${names}${more}. To let them go at once set the ` +
+    `annotation ${LOSSES_ALLOWED_ANNOTATION} to a time ahead`;
+}
+
+function conditionsOf(status: unknown): Condition[] {
+  const conditions = isObject(status) ? (status as Json)["conditions"] : undefined;
+  return Array.isArray(conditions) ? conditions as Condition[] : [];
+}

@@ -1,0 +1,133 @@
+/** Hooks as they may be deployed by mistake: what ours decide, spoilt before the guard looks at it. @module */
+import { sandboxSchema } from "../../api/sandbox.ts";
+import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
+import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
+import * as claims from "../../hooks/sandboxclaim/deletionreasons.ts";
+import { syncSandboxClaim } from "../../hooks/sandboxclaim/sync.ts";
+import * as sandboxes from "../../hooks/sandbox/deletionreasons.ts";
+import { syncSandbox } from "../../hooks/sandbox/sync.ts";
+import * as pools from "../../hooks/sandboxwarmpool/deletionreasons.ts";
+import { customizeSandboxWarmPool } from "../../hooks/sandboxwarmpool/customize.ts";
+import { syncSandboxWarmPool } from "../../hooks/sandboxwarmpool/sync.ts";
+import { compositeCalls, decoratorCalls, type HookCalls } from "../../lib/hook.ts";
+import { childKey } from "../../lib/metacontroller.ts";
+import type { DesiredObject } from "../../lib/objects.ts";
+import { readSettings } from "../../lib/runhook.ts";
+
+/** What a hook wants, and why it lets the others go. */
+export interface Wish {
+  children: DesiredObject[];
+  deletions: Readonly<Record<string, string>>;
+}
+
+/** What is wrong with a deploy. `call` counts the calls of its hook, from 0. */
+export type Fault = (wish: Wish, context: { hook: string; call: number; now: Date }) => Wish;
+
+/** Makes all hooks with a fault. @param ahead milliseconds by which their clock is wrong */
+export function faulty(fault: Fault, ahead = 0): Record<string, () => HookCalls> {
+  const { settings } = readSettings([]);
+  const spoil = (hook: string) => {
+    let call = 0;
+    return (children: DesiredObject[], deletions: Wish["deletions"] = {}, now = new Date(0)) =>
+      fault({ children, deletions }, { hook, call: call++, now });
+  };
+  const sandbox = spoil("sandbox");
+  const claim = spoil("sandboxclaim");
+  const pool = spoil("sandboxwarmpool");
+  const late = (calls: HookCalls): HookCalls => ({
+    ...calls,
+    sync: (body, now, spend) => calls.sync(body, new Date(now.getTime() + ahead), spend),
+  });
+  const all = {
+    sandbox: compositeCalls({
+      type: "composite",
+      name: "sandbox",
+      parentSchema: sandboxSchema,
+      deletionReasons: sandboxes.deletionReasons,
+      sync(observed, now) {
+        const desired = syncSandbox(observed, now, settings);
+        return { ...desired, ...sandbox(desired.children, desired.deletions, now) };
+      },
+    }),
+    sandboxclaim: decoratorCalls({
+      type: "decorator",
+      name: "sandboxclaim",
+      parentSchema: sandboxClaimSchema,
+      deletionReasons: claims.deletionReasons,
+      sync(observed, now) {
+        const decorated = syncSandboxClaim(observed, now, settings);
+        const { children, deletions } = claim(decorated.attachments, decorated.deletions, now);
+        return { ...decorated, attachments: children, deletions };
+      },
+    }),
+    sandboxwarmpool: compositeCalls({
+      type: "composite",
+      name: "sandboxwarmpool",
+      parentSchema: sandboxWarmPoolSchema,
+      deletionReasons: pools.deletionReasons,
+      customize: customizeSandboxWarmPool,
+      sync(observed, now) {
+        const desired = syncSandboxWarmPool(observed, now, settings);
+        return { ...desired, ...pool(desired.children, desired.deletions, now) };
+      },
+    }),
+  };
+  return Object.fromEntries(Object.entries(all).map(([name, calls]) => [name, () => late(calls)]));
+}
+
+const without = (wish: Wish, goes: (child: DesiredObject, index: number) => boolean, reason?: string): Wish => {
+  const gone = wish.children.filter(goes);
+  return {
+    children: wish.children.filter((child) => !gone.includes(child)),
+    deletions: {
+      ...wish.deletions,
+      ...Object.fromEntries(reason === undefined ? [] : gone.map((child) => [childKey(child), reason])),
+    },
+  };
+};
+const changed = (wish: Wish, change: (child: DesiredObject) => DesiredObject): Wish => ({
+  ...wish,
+  children: wish.children.map(change),
+});
+const withSpec = (child: DesiredObject, fields: object): DesiredObject => ({
+  ...child,
+  spec: { ...child.spec as object, ...fields },
+});
+const isSandbox = ({ kind }: DesiredObject) => kind === "Sandbox";
+const nothing: Wish = { children: [], deletions: {} };
+
+/** The children that were last wanted for another parent. */
+function strangers(): Fault {
+  const last = new Map<string, Wish>();
+  return (wish, { hook }) => {
+    const other = last.get(hook) ?? nothing;
+    last.set(hook, wish);
+    return other;
+  };
+}
+
+/** The bad deploys, by what they do. */
+export const BAD_DEPLOYS: Record<string, () => Fault> = {
+  "answers nothing": () => () => nothing,
+  "forgets the volumes": () => (wish) => without(wish, ({ kind }) => kind === "PersistentVolumeClaim"),
+  "forgets a tenth at a time": () => (wish) => without(wish, (_, index) => index % 10 === 0),
+  "suspends all": () => (wish, { hook }) =>
+    hook === "sandbox"
+      ? without(wish, ({ kind }) => kind === "Pod", sandboxes.SUSPENDED)
+      : changed(wish, (child) => isSandbox(child) ? withSpec(child, { operatingMode: "Suspended" }) : child),
+  "lets all expire": () => (wish, { hook, now }) => {
+    if (hook === "sandbox") return without(wish, ({ kind }) => kind !== "PersistentVolumeClaim", sandboxes.EXPIRED);
+    if (hook === "sandboxclaim") return without(wish, isSandbox, claims.EXPIRED);
+    return changed(wish, (child) => withSpec(child, { shutdownTime: now.toISOString() }));
+  },
+  "renames the children": () => (wish) =>
+    changed(wish, (child) => ({ ...child, metadata: { ...child.metadata, name: `${child.metadata.name}-x` } })),
+  "loses the labels": () => (wish) =>
+    changed(wish, ({ metadata: { labels: _, ...metadata }, ...child }) => ({ ...child, metadata })),
+  "answers with another's children": strangers,
+  "throws for one in ten": () => (wish, { call }) => {
+    if (call % 10 === 0) throw new RangeError("out of order");
+    return wish;
+  },
+  "flaps": () => (wish, { call }) => call % 2 === 0 ? nothing : wish,
+};
