@@ -41,7 +41,7 @@ const OPTIONS = {
   "max-refill-rate": { type: "string", default: "0" },
   "replenish-delay-seconds": { type: "string", default: "0" },
   "pool-interval-ms": { type: "string", default: "1000" },
-  "max-losses-per-minute": { type: "string", default: "120" },
+  "max-losses-per-minute": { type: "string", default: "600" },
   record: { type: "string", default: "" },
   "record-max-bytes": { type: "string", default: "268435456" },
   help: { type: "boolean", default: false },
@@ -56,7 +56,7 @@ export const HOOK_OPTIONS = `Options:
   --max-losses-per-minute N
                        Pods, volumes and Sandboxes that answers may delete, drain, suspend or let expire per minute,
                        beyond what the spec of their parent asks for; what comes together in five minutes may go at
-                       once, and nothing of it is there at the start (default 120; 0: no limit)
+                       once, and nothing of it is there at the start (default 600; 0: no limit)
   --record DIR         folder to record requests and answers in, for hookbox replay: whole objects, with their values
   --record-max-bytes N size of that folder: of more, the oldest files go (default 268435456)
   --help               this text

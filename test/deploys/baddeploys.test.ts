@@ -42,7 +42,7 @@ test(
       [],
       cluster.objects("Service").length,
     ]);
-    const SECONDS = 4;
+    const SECONDS = 0.5;
     await cluster.clock.advance(SECONDS * 1000);
     await fleet.look();
     expect(fleet.lost().length).toBeGreaterThan(0);

@@ -6,7 +6,7 @@ import { claim, pool, sandbox } from "../testing/objects.ts";
 
 const NAMESPACES = ["team-a", "team-b", "team-c"] as const;
 /** As hooks are served by default. */
-export const LOSSES_PER_MINUTE = 120;
+export const LOSSES_PER_MINUTE = 600;
 const volumeClaimTemplates = [{ metadata: { name: "home" }, spec: { accessModes: ["ReadWriteOnce"] } }];
 
 /** A fleet, and what becomes of it. */

@@ -14,7 +14,7 @@ test("every option is in the help, and has a default", () => {
     labelDomains: ["sandbox.users.io"],
     readinessGraceSeconds: 300,
     maxBatchSize: 300,
-    maxLossesPerMinute: 120,
+    maxLossesPerMinute: 600,
     maxRefillRate: 0,
     replenishDelaySeconds: 0,
     poolIntervalMs: 1000,
