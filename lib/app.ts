@@ -161,11 +161,12 @@ function retryAfter(status: number, seconds: number): Record<string, string> {
   return status === 429 ? { "Retry-After": String(seconds) } : {};
 }
 
-/** Names the parent of a request for the log; nothing where the body is not that far in shape. */
+/** Names the parent of a request for the log; where the body is not in shape, anything may stand in a name's place. */
 function parentOf(body: unknown): Record<string, unknown> {
   const parent = asRecord(asRecord(body)["parent"] ?? asRecord(body)["object"]);
-  const { namespace, name, uid, generation } = asRecord(parent["metadata"]) as Record<string, unknown>;
-  return { namespace, name, uid, generation };
+  const { namespace, name, uid, generation } = asRecord(parent["metadata"]);
+  const plain = Object.entries({ namespace, name, uid, generation }).filter(([, value]) => typeof value !== "object");
+  return Object.fromEntries(plain);
 }
 
 function asRecord(value: unknown): Record<string, unknown> {

@@ -86,3 +86,13 @@ test("a request that makes no sense to the hook's spacing is refused for what is
   expect(await Promise.all(["null", "[]", "{}", '{"parent":null}', '{"parent":{"metadata":{"uid":7}}}'].map(post)))
     .toEqual([400, 400, 400, 400, 400]);
 });
+
+test("the log names the parent, and shows nothing else that stands where a name should", async () => {
+  const lines: unknown[] = [];
+  const hook: HookCalls = { name: "x", sync: (body) => ({ answer: z.object({ parent: z.string() }).parse(body) }) };
+  const app = createHookApp(hook, { log: (_, __, fields) => lines.push(fields) });
+  const metadata = { namespace: "team-a", name: { env: [{ value: "secret" }] }, uid: ["secret"], generation: 1 };
+  await app.request("/sync", { method: "POST", body: JSON.stringify({ parent: { metadata } }) });
+  expect(lines).toEqual([expect.objectContaining({ namespace: "team-a", generation: 1 })]);
+  expect(JSON.stringify(lines)).not.toContain("secret");
+});
