@@ -2,9 +2,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
 
-/** Tells whether a request came by HTTP/2: it is then a Http2ServerRequest, and its answer a Http2ServerResponse. */
-export function isHttp2({ httpVersionMajor }: IncomingMessage): boolean {
-  return httpVersionMajor === 2;
+/**
+ * Tells whether a request came by HTTP/2: it is then a Http2ServerRequest, and its answer a Http2ServerResponse. What it
+ * says of its version proves nothing: node:http takes `GET / HTTP/2.0` as well.
+ */
+export function isHttp2(request: IncomingMessage): boolean {
+  return "stream" in request;
 }
 
 /** Returns the headers as they came, flat. HTTP/2 may split a cookie in parts, which HTTP/1.1 wants as one. */

@@ -5,7 +5,7 @@ import { connect as connectTls } from "node:tls";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeApi } from "../kube/fakeapi.ts";
 import { makeCertificate } from "./certificate.ts";
-import { dial, fetchFrom, readUntil } from "./client.ts";
+import { dial, exchange, fetchFrom, readUntil } from "./client.ts";
 import { naming, putPod, putReady, putSandbox, startBackend, startRouter } from "./stage.ts";
 import { until } from "../eventually.ts";
 import { listen } from "../../router/server.ts";
@@ -154,6 +154,17 @@ describe("HTTP/2 in the clear", () => {
     expect(await readUntil(socket, "one")).toContain("200 OK");
   });
 });
+
+test.for(["GET", "POST"])(
+  "a %s that only calls itself HTTP/2 is answered as the HTTP/1.1 that it is",
+  async (method) => {
+    const { port } = await start();
+    const backend = await startBackend((incoming, answer) => incoming.pipe(answer));
+    const head = Object.entries(naming(backend.port)).map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    const text = await exchange(port, `${method} / HTTP/2.0\r\nHost: localhost\r\nConnection: close\r\n${head}\r\n`);
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  },
+);
 
 test("TLS: both versions on one port, and X-Forwarded-Proto says so", async () => {
   const { router } = await start();
