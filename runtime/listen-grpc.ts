@@ -17,19 +17,22 @@ const LAST_BYTES_MS = 200;
 export async function listenGRPC(routes: Routes, host: string, port: number): Promise<Listening> {
   const handler = connectNodeAdapter({ routes });
   const running = countRunning();
-  const http1 = createHTTP1((request, response) => {
+  const take = (...[request, response]: Parameters<typeof handler>) => {
     running.begin();
     response.once("close", running.end);
-    handler(request, response);
-  });
+    try {
+      handler(request, response);
+    } catch {
+      // It makes a URL of what the client calls the host.
+      response.writeHead(400);
+      response.end();
+    }
+  };
+  const http1 = createHTTP1(take);
   http1.requestTimeout = 0;
   http1.keepAliveTimeout = KEEP_ALIVE_MS;
   const sessions = new Set<ServerHttp2Session>();
-  const http2 = createHTTP2((request, response) => {
-    running.begin();
-    response.once("close", running.end);
-    handler(request, response);
-  });
+  const http2 = createHTTP2(take);
   http2.on("session", (session) => sessions.add(session.once("close", () => sessions.delete(session))));
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {

@@ -11,6 +11,7 @@ import { createWebHandler } from "../../runtime/rpc/web.ts";
 import { createTokenCheck } from "../../runtime/token.ts";
 import { aServer, decode, encode, shell } from "./rpc/serving.ts";
 import { eventually } from "../eventually.ts";
+import { send } from "./servers.ts";
 
 const transports = {
   "gRPC, HTTP/2": (baseUrl: string) => createGrpcTransport({ baseUrl }),
@@ -47,6 +48,23 @@ test("a preface that comes byte by byte is HTTP/2, and so is a request HTTP/1.1"
   expect((await speak("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"))[3]).toBe(4);
   expect(decode(await speak("GET / HTTP/1.1\r\nhost: x\r\n\r\n"))).toMatch(/^HTTP\/1.1 404 /);
 });
+
+test.for(["a b", "[", "localhost:99999"])(
+  "whoever calls the host %j is refused, and the next is answered",
+  async (host) => {
+    const { listening } = await aServer();
+    const statusOf = async (host: string) => {
+      const path = "/process.v1.ProcessService/Execute";
+      return (await send(listening.port, "POST", path, {
+        headers: { Host: host, "Content-Type": "application/json" },
+        body: "{}",
+      })).status;
+    };
+    expect(await statusOf(host)).toBe(400);
+    expect(await statusOf("localhost"), "for what it lacks").toBe(400);
+    expect((await send(listening.port, "GET", "/")).status).toBe(404);
+  },
+);
 
 test("requests on one HTTP/1.1 connection come one after another", async () => {
   const { baseUrl } = await aServer();
