@@ -20,6 +20,8 @@ export async function listenGRPC(routes: Routes, host: string, port: number): Pr
   const take = (...[request, response]: Parameters<typeof handler>) => {
     running.begin();
     response.once("close", running.end);
+    // The adapter stops listening when the answer has ended; a body that is still coming can break after that.
+    request.on("error", () => {});
     try {
       handler(request, response);
     } catch {

@@ -5,12 +5,13 @@ import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { setImmediate } from "node:timers";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { ProcessService } from "../../runtime/gen/process/v1/process_pb.ts";
 import { createWebHandler } from "../../runtime/rpc/web.ts";
 import { createTokenCheck } from "../../runtime/token.ts";
 import { aServer, decode, encode, shell } from "./rpc/serving.ts";
 import { eventually } from "../eventually.ts";
+import { speak, watchForCrashes } from "../fuzz/wire.ts";
 import { send } from "./servers.ts";
 
 const transports = {
@@ -65,6 +66,19 @@ test.for(["a b", "[", "localhost:99999"])(
     expect((await send(listening.port, "GET", "/")).status).toBe(404);
   },
 );
+
+test("a body that breaks off when its answer has ended ends nothing else", async () => {
+  const { listening } = await aServer();
+  const { crashes, stop } = watchForCrashes();
+  onTestFinished(stop);
+  const head = "GET /process.v1.ProcessService/Start HTTP/1.1\r\nHost: localhost\r\n";
+  const request = `${head}Content-Type: application/connect+proto\r\nContent-Length: 7\r\n\r\n1234567`;
+  // Another byte is no third request: what comes in is given up while the second is still read.
+  for (let round = 0; round < 20; round++) {
+    expect(await speak(listening.port, `${request}${request}\0`, "patient")).toMatch(/^HTTP\/1\.1 4/);
+  }
+  expect(crashes).toEqual([]);
+});
 
 test("requests on one HTTP/1.1 connection come one after another", async () => {
   const { baseUrl } = await aServer();
