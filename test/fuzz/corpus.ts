@@ -1,4 +1,5 @@
 /** The corpus: real requests and objects to begin with, and every input that ever found a fault (`found-…`). @module */
+import { join } from "node:path";
 import { readdirSync, readFileSync } from "node:fs";
 
 /** One file of the corpus. */
@@ -14,7 +15,7 @@ const CORPUS = new URL("corpus/", import.meta.url);
 export function corpus(folder: string): Entry[] {
   const files = readdirSync(new URL(`${folder}/`, CORPUS), { recursive: true, withFileTypes: true });
   return files.filter((file) => file.isFile()).map(({ parentPath, name }) => {
-    const path = `${parentPath}/${name}`;
+    const path = join(parentPath, name);
     return { name: path.slice(CORPUS.pathname.length), text: readFileSync(path, "utf8") };
   }).sort((a, b) => a.name < b.name ? -1 : 1);
 }
