@@ -12,6 +12,7 @@ export function guarded<T>(name: string, sink: Sink<T>, log: Log): Sink<T> {
     }
   };
   return {
+    listing: () => attempt(() => sink.listing?.()),
     observe: (object) => attempt(() => sink.observe(object)),
     gone: (uid) => attempt(() => sink.gone(uid)),
     listed: (uids) => attempt(() => sink.listed(uids)),

@@ -7,6 +7,7 @@ import type { Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
 import { follow, type Sink } from "../kube/watch.ts";
+import { guarded } from "./guarded.ts";
 
 /** What each kind's watch feeds, in this order; the keys are the kinds' plurals. */
 export interface Sinks {
@@ -60,7 +61,10 @@ export async function followAll(
       const read = schema.safeParse(object).data;
       return read && { metadata: read.metadata, raw: object as T, read };
     };
-    return follow(api, { path: pathOf({ resource }), parse }, fanOut(list, rawSink, onKindListed), { log, signal });
+    // One object that a sink cannot read would break the watch, each time anew, for all objects of the kind.
+    const [guardedRaw, ...sinks] = [rawSink, ...list].map((sink) => sink && guarded(resource, sink, log));
+    const sink = fanOut(sinks.filter((each) => each !== undefined), guardedRaw, onKindListed);
+    return follow(api, { path: pathOf({ resource }), parse }, sink, { log, signal });
   };
   await Promise.all([
     watch("sandboxtemplates", sandboxTemplateSchema, sinks.sandboxtemplates),

@@ -63,3 +63,30 @@ test("followAll() opens one watch for each kind, shows each sink what is its own
   end.abort();
   vi.useRealTimers();
 });
+
+test("a sink that cannot read an object is told of the others, and so are other sinks", async () => {
+  vi.useFakeTimers();
+  const server = createFakeApi();
+  server.put(SANDBOX, { ...aSandbox() });
+  server.put(SANDBOX.replace("demo", "second"), { ...aSandbox({ metadata: { name: "second", uid: "uid-second" } }) });
+  const seen: string[] = [];
+  const picky: Sink<{ metadata: { name: string } }> = {
+    ...recorder().sink,
+    observe({ metadata: { name } }) {
+      if (name === "demo") throw new TypeError("ports.map is not a function");
+      seen.push(name);
+    },
+  };
+  const other = recorder();
+  const end = new AbortController();
+  const lines: string[] = [];
+  const log = (_: string, message: string) => lines.push(message);
+  const sinks = { sandboxes: [picky, other.sink], sandboxclaims: [], sandboxwarmpools: [], sandboxtemplates: [] };
+  void followAll(server, sinks, { log, signal: end.signal, onListed: () => {} });
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(seen).toEqual(["second"]);
+  expect(other.seen).toEqual(["listing", "Sandbox", "Sandbox", "listed"]);
+  expect(lines).toEqual(["Cannot take note for sandboxes"]);
+  end.abort();
+  vi.useRealTimers();
+});
