@@ -65,7 +65,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
   const lines = createLines<Entry>({ namespace: cap, pool: cap });
   const index = createIndex({
     onPool: (namespace, pool) => poolChanged(binder, namespace, pool),
-    onBound: (claim, sandbox) => boundChanged(binder, claim, sandbox),
+    onBound: (namespace, claim, sandbox) => boundChanged(binder, namespace, claim, sandbox),
   });
   const refills = createRefills({
     clock,

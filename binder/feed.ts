@@ -64,9 +64,9 @@ export function poolChanged(binder: Binder, namespace: string, pool: string): vo
 }
 
 /** Takes note that a claim's Sandbox has come, changed or, undefined, gone. */
-export function boundChanged(binder: Binder, uid: string, sandbox: Sandbox | undefined): void {
+export function boundChanged(binder: Binder, namespace: string, uid: string, sandbox: Sandbox | undefined): void {
   const entry = binder.claims.get(uid);
-  if (!entry) return;
+  if (entry?.claim.metadata.namespace !== namespace) return;
   if (sandbox) {
     settle(binder, entry, sandbox);
     tellIfReady(binder, entry, sandbox);

@@ -14,7 +14,7 @@ export interface IndexListener {
   /** Members of a pool, the pool or its template have changed. */
   onPool(namespace: string, pool: string): void;
   /** A claim's Sandbox has come, changed or, undefined, gone. */
-  onBound(claim: string, sandbox: Sandbox | undefined): void;
+  onBound(namespace: string, claim: string, sandbox: Sandbox | undefined): void;
 }
 
 export interface Index {
@@ -25,8 +25,8 @@ export interface Index {
   template(pool: SandboxWarmPool): SandboxTemplate | undefined;
   /** The members that claims can have; none for a pool that is not known. */
   members(pool: SandboxWarmPool | undefined): Members;
-  /** Returns the name of a Sandbox that this claim controls, by UID of the claim; undefined: there is none. */
-  boundTo(claim: string): string | undefined;
+  /** Returns the name of a Sandbox that this claim controls, by namespace and UID of the claim; undefined: there is none. */
+  boundTo(namespace: string, claim: string): string | undefined;
   /** All pools. */
   all(): Iterable<SandboxWarmPool>;
   /**
@@ -40,8 +40,11 @@ export interface Index {
   written(sandbox: Sandbox): void;
 }
 
-/** Where a Sandbox stands: in a pool, by UID of that, or with a claim. */
-type Place = { pool: string } | { claim: string };
+/**
+ * Where a Sandbox stands: in a pool, by UID of that, or with a claim. Owners are of its own namespace: whoever names the
+ * UID of one in another has no part in that.
+ */
+type Place = { namespace: string } & ({ pool: string } | { claim: string });
 
 interface State {
   listener: IndexListener;
@@ -51,11 +54,11 @@ interface State {
   /** Namespace and name, by UID. */
   poolKeys: Map<string, string>;
   templateKeys: Map<string, string>;
-  /** By UID of the pool. */
+  /** By namespace and UID of the pool. */
   members: Map<string, Members>;
   /** By UID of the Sandbox. */
   places: Map<string, Place>;
-  /** Names of Sandboxes by their UIDs, by UID of their claim. */
+  /** Names of Sandboxes by their UIDs, by namespace and UID of their claim. */
   bound: Map<string, Map<string, string>>;
   assumed: Assumptions;
 }
@@ -92,7 +95,7 @@ export function createIndex(listener: IndexListener): Index {
     },
     pools: namedSink(pools, poolKeys, (pool, isGone) => {
       const { namespace = "", name, uid = "" } = pool.metadata;
-      if (isGone) state.members.delete(uid);
+      if (isGone) state.members.delete(`${namespace}/${uid}`);
       listener.onPool(namespace, name);
     }),
     templates: namedSink(templates, templateKeys, ({ metadata: { namespace = "", name } }) => {
@@ -103,8 +106,8 @@ export function createIndex(listener: IndexListener): Index {
     }),
     pool: (namespace, name) => pools.get(`${namespace}/${name}`),
     template: ({ metadata, spec }) => templates.get(`${metadata.namespace}/${spec.sandboxTemplateRef.name}`),
-    members: (pool) => state.members.get(pool?.metadata.uid ?? "") ?? NONE,
-    boundTo: (claim) => state.bound.get(claim)?.values().next().value,
+    members: (pool) => state.members.get(`${pool?.metadata.namespace}/${pool?.metadata.uid}`) ?? NONE,
+    boundTo: (namespace, claim) => state.bound.get(`${namespace}/${claim}`)?.values().next().value,
     all: () => pools.values(),
     assume({ metadata: { uid = "", resourceVersion = "" } }) {
       displace(state, uid);
@@ -171,28 +174,32 @@ function place(state: State, sandbox: Sandbox): void {
   const after = placeOf(sandbox);
   if (after) state.places.set(uid, after);
   if (after && "pool" in after) {
-    const members = state.members.get(after.pool) ?? createMembers();
-    state.members.set(after.pool, members);
+    const members = state.members.get(keyOf(after)) ?? createMembers();
+    state.members.set(keyOf(after), members);
     members.put(sandbox);
   } else if (after) {
-    state.bound.set(after.claim, (state.bound.get(after.claim) ?? new Map<string, string>()).set(uid, name));
-    state.listener.onBound(after.claim, sandbox);
+    state.bound.set(keyOf(after), (state.bound.get(keyOf(after)) ?? new Map<string, string>()).set(uid, name));
+    state.listener.onBound(namespace, after.claim, sandbox);
   }
   if (before && !isSame(before, after)) tellOf(state, before);
   if (after && "pool" in after) state.listener.onPool(namespace, owner?.name ?? "");
 }
 
 function placeOf(sandbox: Sandbox): Place | undefined {
-  const { labels = {}, deletionTimestamp } = sandbox.metadata;
+  const { namespace = "", labels = {}, deletionTimestamp } = sandbox.metadata;
   const owner = controllerOf(sandbox.metadata);
-  if (owner?.kind === "SandboxClaim") return { claim: owner.uid };
+  if (owner?.kind === "SandboxClaim") return { namespace, claim: owner.uid };
   const isMember = owner?.kind === "SandboxWarmPool" && deletionTimestamp === undefined &&
     labels[DRAINING_LABEL] === undefined && labels[CLAIM_UID_LABEL] === undefined && forClaim(sandbox) === undefined;
-  return isMember ? { pool: owner.uid } : undefined;
+  return isMember ? { namespace, pool: owner.uid } : undefined;
+}
+
+function keyOf(place: Place): string {
+  return `${place.namespace}/${"pool" in place ? place.pool : place.claim}`;
 }
 
 function isSame(a: Place, b: Place | undefined): boolean {
-  return b !== undefined && ("pool" in a ? "pool" in b && a.pool === b.pool : "claim" in b && a.claim === b.claim);
+  return b !== undefined && "pool" in a === "pool" in b && keyOf(a) === keyOf(b);
 }
 
 /** Takes a Sandbox from where it stands, tells nobody, and returns where that was. */
@@ -201,25 +208,25 @@ function takeOut(state: State, uid: string): Place | undefined {
   state.places.delete(uid);
   if (!before) return undefined;
   if ("pool" in before) {
-    const members = state.members.get(before.pool);
+    const members = state.members.get(keyOf(before));
     members?.remove(uid);
-    if (!state.poolKeys.has(before.pool) && members?.counts().all === 0) state.members.delete(before.pool);
+    if (!state.poolKeys.has(before.pool) && members?.counts().all === 0) state.members.delete(keyOf(before));
     return before;
   }
-  const sandboxes = state.bound.get(before.claim);
+  const sandboxes = state.bound.get(keyOf(before));
   sandboxes?.delete(uid);
-  if (sandboxes?.size === 0) state.bound.delete(before.claim);
+  if (sandboxes?.size === 0) state.bound.delete(keyOf(before));
   return before;
 }
 
 /** Tells of a place that has one less. */
 function tellOf({ listener, pools, poolKeys, bound }: State, before: Place): void {
   if ("claim" in before) {
-    if (!bound.has(before.claim)) listener.onBound(before.claim, undefined);
+    if (!bound.has(keyOf(before))) listener.onBound(before.namespace, before.claim, undefined);
     return;
   }
   const pool = pools.get(poolKeys.get(before.pool) ?? "");
-  if (pool) listener.onPool(pool.metadata.namespace ?? "", pool.metadata.name);
+  if (pool?.metadata.namespace === before.namespace) listener.onPool(before.namespace, pool.metadata.name);
 }
 
 function displace(state: State, uid: string): void {

@@ -97,7 +97,7 @@ export function isServing({ isListed, term }: Binder): boolean {
 export function consider(binder: Binder, entry: Entry): void {
   if (!isServing(binder) || entry.place === "serving") return;
   const isWanting = binder.claims.get(entry.uid) === entry && wantsSandbox(entry.claim, binder.clock.now()) &&
-    binder.index.boundTo(entry.uid) === undefined;
+    binder.index.boundTo(entry.namespace, entry.uid) === undefined;
   if (!isWanting) {
     if (!entry.isTold) takeNote(binder, entry);
     return withdraw(binder, entry);
@@ -120,11 +120,11 @@ export function takeNote(
   more?: Record<string, string>,
   waitMs = 0,
 ): void {
-  const { uid, claim: { metadata }, seenAt } = entry;
+  const { uid, namespace, claim: { metadata }, seenAt } = entry;
   if (claims.get(uid) !== entry || metadata.deletionTimestamp !== undefined) return;
   const isKnown = entry.isNoted || metadata.annotations?.[FIRST_OBSERVED_ANNOTATION] !== undefined;
   if (isKnown && !more) return;
-  const name = index.boundTo(uid);
+  const name = index.boundTo(namespace, uid);
   const annotations = {
     ...isKnown ? {} : { [FIRST_OBSERVED_ANNOTATION]: new Date(seenAt).toISOString() },
     ...name === undefined ? {} : { [SANDBOX_NAME_ANNOTATION]: name },

@@ -21,7 +21,7 @@ export function tellIfReady(binder: Binder, entry: Entry, sandbox: Sandbox): voi
 
 /** Says for a claim what it was given by a binder that came no further, or by this one. */
 export async function finish(binder: Binder, entry: Entry): Promise<void> {
-  const name = binder.index.boundTo(entry.uid);
+  const name = binder.index.boundTo(entry.namespace, entry.uid);
   if (entry.isTold || name === undefined || !isServing(binder)) return;
   try {
     const sandbox = await findOwn(binder.api, entry.claim, name);

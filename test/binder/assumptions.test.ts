@@ -21,7 +21,7 @@ function anIndex() {
   index.sandboxes.observe(at(9));
   const where = () => [
     ...index.members(aPool()).counts().all > 0 ? ["free"] : [],
-    ...index.boundTo("uid-c") === undefined ? [] : ["given"],
+    ...index.boundTo("team-a", "uid-c") === undefined ? [] : ["given"],
   ];
   /** Shows a whole list; `during` happens after it was read. */
   const list = (shown: Sandbox[], during = () => {}) => {

@@ -12,7 +12,7 @@ function anIndex() {
   const told: string[] = [];
   const index = createIndex({
     onPool: (namespace, pool) => told.push(`${namespace}/${pool}`),
-    onBound: (claim, sandbox) => told.push(`${claim} ${sandbox?.metadata.name ?? "none"}`),
+    onBound: (_, claim, sandbox) => told.push(`${claim} ${sandbox?.metadata.name ?? "none"}`),
   });
   index.templates.observe(aTemplate());
   index.pools.observe(aPool());
@@ -38,9 +38,9 @@ test("a member is its pool's, a claim's Sandbox the claim's; both are told", () 
   const { index, told, free } = anIndex();
   told.length = 0;
   index.sandboxes.observe(at(1));
-  expect([free(), index.boundTo("uid-c"), told]).toEqual(["warm-1", undefined, ["team-a/warm"]]);
+  expect([free(), index.boundTo("team-a", "uid-c"), told]).toEqual(["warm-1", undefined, ["team-a/warm"]]);
   index.sandboxes.observe(given(2));
-  expect([free(), index.boundTo("uid-c")]).toEqual([undefined, "warm-1"]);
+  expect([free(), index.boundTo("team-a", "uid-c")]).toEqual([undefined, "warm-1"]);
   expect(told.slice(1)).toEqual(["uid-c warm-1", "team-a/warm"]);
 });
 
@@ -58,7 +58,7 @@ test("a member that changes is never out of its pool for those who are told, and
 
 test("who is told that a pool has one less finds that it is the claim's", () => {
   const seen: (string | undefined)[] = [];
-  const index = createIndex({ onPool: () => seen.push(index.boundTo("uid-c")), onBound: () => {} });
+  const index = createIndex({ onPool: () => seen.push(index.boundTo("team-a", "uid-c")), onBound: () => {} });
   index.pools.observe(aPool());
   index.sandboxes.observe(at(1));
   index.sandboxes.observe(given(2));
@@ -111,14 +111,14 @@ test("what was written counts at once, older events do not, the next newer one d
   index.sandboxes.observe(at(9));
   index.assume(at(9));
   index.written(given(12));
-  expect([free(), index.boundTo("uid-c")]).toEqual([undefined, "warm-1"]);
+  expect([free(), index.boundTo("team-a", "uid-c")]).toEqual([undefined, "warm-1"]);
   told.length = 0;
   for (const old of [at(9), at(10), given(12)]) index.sandboxes.observe(old);
-  expect([free(), index.boundTo("uid-c"), told]).toEqual([undefined, "warm-1", []]);
+  expect([free(), index.boundTo("team-a", "uid-c"), told]).toEqual([undefined, "warm-1", []]);
   index.sandboxes.observe(given(13));
   expect(told).toEqual(["uid-c warm-1"]);
   index.sandboxes.observe(at(14));
-  expect([free(), index.boundTo("uid-c")], "back in the pool").toEqual(["warm-1", undefined]);
+  expect([free(), index.boundTo("team-a", "uid-c")], "back in the pool").toEqual(["warm-1", undefined]);
 });
 
 test("what is released is as it was, unless the watch has shown something newer", () => {
@@ -158,16 +158,16 @@ test("a claim whose Sandbox goes is told so; one of two that goes is none of its
   const second = given(3);
   index.sandboxes.observe({ ...second, metadata: { ...second.metadata, name: "warm-2", uid: "uid-warm-2" } });
   index.sandboxes.gone("uid-warm-1");
-  expect([index.boundTo("uid-c"), told.at(-1)]).toEqual(["warm-2", "uid-c warm-2"]);
+  expect([index.boundTo("team-a", "uid-c"), told.at(-1)]).toEqual(["warm-2", "uid-c warm-2"]);
   index.sandboxes.gone("uid-warm-2");
-  expect([index.boundTo("uid-c"), told.at(-1)]).toEqual([undefined, "uid-c none"]);
+  expect([index.boundTo("team-a", "uid-c"), told.at(-1)]).toEqual([undefined, "uid-c none"]);
 });
 
 test("a Sandbox that changes hands from claim to claim is the second's alone", () => {
   const { index, told } = anIndex();
   index.sandboxes.observe(given(2));
   index.sandboxes.observe(given(3, "d"));
-  expect([index.boundTo("uid-c"), index.boundTo("uid-d")]).toEqual([undefined, "warm-1"]);
+  expect([index.boundTo("team-a", "uid-c"), index.boundTo("team-a", "uid-d")]).toEqual([undefined, "warm-1"]);
   expect(told.slice(-2)).toEqual(["uid-d warm-1", "uid-c none"]);
 });
 
@@ -216,4 +216,20 @@ test("nothing is kept of a pool that is gone once its members are, whatever is h
   index.sandboxes.observe(at(2));
   index.sandboxes.gone("uid-warm-1");
   expect(index.members(aPool())).toBe(index.members(undefined));
+});
+
+test("who names the UID of a pool or claim of another namespace has no part in that", () => {
+  const { index, told, free } = anIndex();
+  told.length = 0;
+  const foreign = { namespace: "team-b" };
+  index.sandboxes.observe(aMember(1, { metadata: { ...foreign, uid: "uid-foreign" } }));
+  const claimed = given(2);
+  index.sandboxes.observe({ ...claimed, metadata: { ...claimed.metadata, ...foreign, uid: "uid-forged" } });
+  expect([free(), index.members(aPool()).counts().all, index.boundTo("team-a", "uid-c")]).toEqual([
+    undefined,
+    0,
+    undefined,
+  ]);
+  index.sandboxes.gone("uid-foreign");
+  expect(told.filter((each) => each.startsWith("team-a"))).toEqual([]);
 });
