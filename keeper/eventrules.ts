@@ -41,7 +41,8 @@ export function multiplePods(sandbox: Sandbox): Sight {
  *
  * | Progressing | before | Event |
  * |---|---|---|
- * | False | any | WarmPoolNotProgressing |
+ * | False | False, whatever its time: a hook that saw an older status has stamped it again | none |
+ * | False | else | WarmPoolNotProgressing |
  * | True | False | WarmPoolProgressing |
  * | True | not seen; it turned so more than a minute after the pool's creation | WarmPoolProgressing |
  * | True, Unknown, absent | else | none |
@@ -54,6 +55,7 @@ export function poolProgress(pool: SandboxWarmPool, before: string | undefined):
   const at = Date.parse(lastTransitionTime);
   const base = { regarding: regardingOf(pool), action: "Reconciling", reportingController: POOL_CONTROLLER, at };
   if (status === "False") {
+    if (before?.startsWith("False ")) return { mark: before };
     const reason = "WarmPoolNotProgressing";
     return { mark, occurrence: { ...base, type: "Warning", reason, note: message, key: mark } };
   }
@@ -70,7 +72,7 @@ export function childrenKept(object: KubeObject): Sight {
   if (guarded?.status !== "True") return {};
   const { lastTransitionTime, message } = guarded;
   return {
-    mark: lastTransitionTime,
+    mark: GUARDED,
     occurrence: {
       regarding: regardingOf(object),
       type: "Warning",

@@ -9,7 +9,6 @@ import { syncSandboxClaim } from "../../hooks/sandboxclaim/sync.ts";
 import { syncSandboxTemplate } from "../../hooks/sandboxtemplate/sync.ts";
 import { syncSandboxWarmPool } from "../../hooks/sandboxwarmpool/sync.ts";
 import { createHookApp } from "../../lib/app.ts";
-import { MAX_UNEXPLAINED_DELETIONS } from "../../lib/guard.ts";
 import type { HookCalls, SentRequest } from "../../lib/hook.ts";
 import { createLog } from "../../lib/log.ts";
 import { compositeRequestSchema, decoratorRequestSchema } from "../../lib/metacontroller.ts";
@@ -86,7 +85,7 @@ function forgotten(request: unknown, answer: unknown, reasons: Reasons): string[
 
 /** Asks the hook, and holds it to what every answer owes. */
 async function check({ hook, endpoint }: Asked, text: string, now: Date): Promise<number> {
-  const ask = () => replyOf(hook, endpoint, readBody(text), now, MAX_UNEXPLAINED_DELETIONS);
+  const ask = () => replyOf(hook, endpoint, readBody(text), now);
   const reply = ask();
   expect([200, 400, 429, 500]).toContain(reply.status);
   expect(ask().text, "the same request, the same bytes").toBe(reply.text);

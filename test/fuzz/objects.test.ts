@@ -123,7 +123,7 @@ test("10,000 objects that somebody tampered with: no watch breaks, and nothing e
       expect(said.ofNamespace).toEqual(alone.ofNamespace);
       expect(await readAll(said, before)).toEqual(codes);
     }),
-    { numRuns: runs(220) },
+    { numRuns: runs(260) },
   );
   expect(count).toBeGreaterThan(runs(10_000));
 });

@@ -56,7 +56,7 @@ describe("multiplePods()", () => {
 test("childrenKept() tells once that the guard keeps children, in the condition's words", () => {
   const guarded = aCondition("Guarded", "True", "TooManyLosses", { message: "Kept for now" });
   expect(childrenKept(aPool({ status: { conditions: [guarded] } }))).toMatchObject({
-    mark: TIME,
+    mark: "Guarded",
     occurrence: {
       regarding: { kind: "SandboxWarmPool", name: "pool" },
       type: "Warning",
@@ -72,6 +72,12 @@ test("childrenKept() tells once that the guard keeps children, in the condition'
 describe("poolProgress()", () => {
   const aPoolThat = (status: string, over: object = {}, metadata: object = {}) =>
     aPool({ status: { conditions: [aCondition("Progressing", status, "Unschedulable", over)] }, metadata });
+
+  test("tells once that a pool cannot fill, even if a hook that saw an older status stamps it again", () => {
+    const again = aPoolThat("False", { lastTransitionTime: "2026-11-21T11:59:01Z" });
+    expect(poolProgress(again, `False ${TIME}`)).toEqual({ mark: `False ${TIME}` });
+    expect(poolProgress(again, `True ${TIME}`).occurrence).toMatchObject({ reason: "WarmPoolNotProgressing" });
+  });
 
   test("tells of a pool that cannot fill, in the condition's words", () => {
     const sight = poolProgress(aPoolThat("False", { message: "2/3 sandboxes are unschedulable" }), undefined);

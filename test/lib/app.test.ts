@@ -89,7 +89,10 @@ test("a request that makes no sense to the hook's spacing is refused for what is
 
 test("the log names the parent, and shows nothing else that stands where a name should", async () => {
   const lines: unknown[] = [];
-  const hook: HookCalls = { name: "x", sync: (body) => ({ answer: z.object({ parent: z.string() }).parse(body) }) };
+  const hook: HookCalls = {
+    name: "x",
+    sync: (body) => ({ answer: z.object({ parent: z.string() }).parse(body), losses: [], held: [] }),
+  };
   const app = createHookApp(hook, { log: (_, __, fields) => lines.push(fields) });
   const metadata = { namespace: "team-a", name: { env: [{ value: "secret" }] }, uid: ["secret"], generation: 1 };
   await app.request("/sync", { method: "POST", body: JSON.stringify({ parent: { metadata } }) });
