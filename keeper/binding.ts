@@ -37,6 +37,7 @@ export interface ClaimView {
 /** Times are in milliseconds since the epoch; undefined means unknown. */
 export interface SandboxView {
   uid: string;
+  namespace: string;
   name: string;
   claim: string;
   launchType: LaunchType;
@@ -94,6 +95,7 @@ export function viewSandbox({ metadata, status }: Sandbox): SandboxView | undefi
   const ready = findCondition(status?.conditions, "Ready");
   return {
     uid: metadata.uid ?? "",
+    namespace: metadata.namespace ?? "",
     name: metadata.name,
     claim: owner.uid,
     launchType: launchTypeOf(metadata.labels),

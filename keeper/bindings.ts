@@ -106,7 +106,7 @@ function observeSandbox(state: State, sandbox: Sandbox): void {
 function settle(listener: BindingListener, entry: Entry): void {
   const { claim, given } = entry;
   if (!claim) return;
-  const sandbox = given.find(({ name }) => name === claim.sandbox);
+  const sandbox = ownOf(claim, given);
   if (sandbox && entry.bound !== sandbox.uid) {
     entry.bound = sandbox.uid;
     const isNew = entry.before !== sandbox.name;
@@ -118,6 +118,11 @@ function settle(listener: BindingListener, entry: Entry): void {
     entry.ready = "told";
     listener.onFirstReady(claim, sandbox);
   }
+}
+
+/** Whoever names a claim of another namespace as the owner has no part in it. */
+function ownOf({ sandbox, regarding }: ClaimView, given: SandboxView[]): SandboxView | undefined {
+  return given.find(({ name, namespace }) => name === sandbox && namespace === regarding.namespace);
 }
 
 /** Tells whether the claim has said something that its Sandbox has not. */
@@ -135,7 +140,7 @@ function claimGone({ listener, entries }: State, uid: string): void {
 /** Forgets a claim that is gone; what could not be told with its Sandbox is told without. */
 function close(listener: BindingListener, entries: State["entries"], uid: string, entry: Entry): void {
   const { claim, given } = entry;
-  if (claim && entry.ready === "due") listener.onFirstReady(claim, given.find(({ name }) => name === claim.sandbox));
+  if (claim && entry.ready === "due") listener.onFirstReady(claim, ownOf(claim, given));
   entries.delete(uid);
   if (given.length > 0) entries.set(uid, { ...newEntry(), given });
 }

@@ -33,6 +33,16 @@ describe("a claim that is served while the keeper runs", () => {
   const BOUND = "job warm pool-1";
   const READY = "job ready pool-1";
 
+  test("has nothing to do with a Sandbox of another namespace that names it as its owner", () => {
+    start();
+    bindings.claims.observe(aBoundClaim());
+    const own = aClaimsSandbox();
+    bindings.sandboxes.observe({ ...own, metadata: { ...own.metadata, namespace: "elsewhere", uid: "forged" } });
+    expect(told).toEqual([]);
+    bindings.sandboxes.observe(own);
+    expect(told).toEqual([BOUND]);
+  });
+
   test("is told of once it and its Sandbox say the same, whichever comes first", () => {
     start();
     bindings.claims.observe(aWaitingClaim());
