@@ -21,6 +21,9 @@ export interface DeletionReason<Parent> {
   stated?(observed: Observed<Parent>): number;
 }
 
+/** All reasons of a hook; `any`: whatever words are one. */
+export type DeletionReasons<Parent> = Readonly<Record<string, DeletionReason<Parent>>> | "any";
+
 /** A child that an answer would take away, or end. */
 export interface Loss {
   child: KubeObject;
@@ -32,7 +35,7 @@ export interface Loss {
 export type Verdict = { refusal: Refusal } | { losses: Loss[] };
 
 /**
- * Judges an answer. `reasons` absent: any words are a reason.
+ * Judges an answer.
  *
  * | what the answer does to a child that is alive | verdict |
  * |---|---|
@@ -40,7 +43,7 @@ export type Verdict = { refusal: Refusal } | { losses: Loss[] };
  * | takes the label away by which its Sandbox's Service selects it | refused |
  * | leaves it out for a reason that holds | a loss; none if the parent's spec says so, or if it was marked as draining |
  * | marks it as draining | the same |
- * | suspends it, or lets it expire or expire sooner | refused; a loss if `reasons` is absent |
+ * | suspends it, or lets it expire or expire sooner | refused; a loss if any words are a reason |
  *
  * @throws {RangeError} if a desired child is of a kind without a child rule (Metacontroller would create it again and
  * again), or if two have the same kind and name (the last would win)
@@ -50,12 +53,13 @@ export function guardAnswer<Parent>(
   desired: readonly DesiredObject[],
   deletions: Readonly<Record<string, string>>,
   now: Date,
-  reasons?: Readonly<Record<string, DeletionReason<Parent>>>,
+  reasons: DeletionReasons<Parent>,
 ): Verdict {
+  const known = reasons === "any" ? undefined : reasons;
   const wanted = wantedChildren(observed.children, desired);
   const living = listAll(observed.children).filter((child) => child.metadata.deletionTimestamp === undefined);
   const reasonOf = (child: KubeObject) => deletions[childKey(child)] ?? "";
-  const holds = (child: KubeObject) => !reasons || reasons[reasonOf(child)]?.holds(child, observed, now) === true;
+  const holds = (child: KubeObject) => !known || known[reasonOf(child)]?.holds(child, observed, now) === true;
   const left = living.filter((child) => !wanted.has(identity(child)));
   const unexplained = left.filter((child) => reasonOf(child) === "" || !holds(child));
   if (unexplained.length > 0) {
@@ -73,13 +77,13 @@ export function guardAnswer<Parent>(
     );
   }
   const ending = kept.flatMap(({ child, after }) => ends(child, after));
-  if (reasons && ending.length > 0) {
+  if (known && ending.length > 0) {
     const children = ending.map(({ child }) => child);
     return refusal(`${ending.length} of ${living.length} children would be suspended or expire`, children);
   }
   const free = new Map<string, number>();
   const isFree = (words: string) => {
-    const count = free.get(words) ?? reasons?.[words]?.stated?.(observed) ?? 0;
+    const count = free.get(words) ?? known?.[words]?.stated?.(observed) ?? 0;
     free.set(words, count - 1);
     return count > 0;
   };

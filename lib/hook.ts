@@ -1,6 +1,6 @@
 /** A hook as a value, and how one call of it goes: parse, decide, guard, check. No HTTP, no I/O. @module */
 import * as z from "zod";
-import { type DeletionReason, guardAnswer, type Loss, type Refusal } from "./guard.ts";
+import { type DeletionReasons, guardAnswer, type Loss, type Refusal } from "./guard.ts";
 import { announced, keeping, mayLose, type Parent as AnyParent } from "./hold.ts";
 import {
   childKey,
@@ -22,8 +22,8 @@ interface HookBasics<Parent> {
   /** Name of the controller and of the hook's folder: `sandbox`. */
   name: string;
   parentSchema: z.ZodType<Parent>;
-  /** When a child may go, by the words that `deletions` names. Absent: the guard believes any words. */
-  deletionReasons?: Readonly<Record<string, DeletionReason<Parent>>>;
+  /** When a child may go, by the words that `deletions` names. `any`: the guard believes whatever words. */
+  deletionReasons: DeletionReasons<Parent>;
   /** Which related objects the sync hook wants to see; absent means none. */
   customize?(parent: Parent): RelatedRule[];
   /** See {@link HookCalls.spacing}. */

@@ -1,13 +1,13 @@
 /** Why a Sandbox loses a child: the words, and how the guard sees for itself that they are true. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
-import type { DeletionReason } from "../../lib/guard.ts";
+import type { DeletionReasons } from "../../lib/guard.ts";
 
 export const EXPIRED = "the Sandbox has expired";
 export const SUSPENDED = "the Sandbox is suspended";
 export const NO_SERVICE = "spec.service is false";
 
 /** A clock that is wrong ends everything at once: expiry counts as a loss, what the spec says in so many words does not. */
-export const deletionReasons: Readonly<Record<string, DeletionReason<Sandbox>>> = {
+export const deletionReasons: DeletionReasons<Sandbox> = {
   [EXPIRED]: {
     holds: ({ kind }, { parent }, now) =>
       ["Pod", "Service"].includes(kind) && Date.parse(parent.spec.shutdownTime ?? "") <= now.getTime(),

@@ -1,13 +1,13 @@
 /** Why a claim loses a Sandbox: the words, and how the guard sees for itself that they are true. @module */
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import { expiryTime } from "../../claims/expirytime.ts";
-import type { DeletionReason } from "../../lib/guard.ts";
+import type { DeletionReasons } from "../../lib/guard.ts";
 
 export const EXPIRED = "the claim has expired";
 export const ANOTHER = "the claim has another one";
 
 /** A claim never loses the Sandbox that its status names, but by expiry. */
-export const deletionReasons: Readonly<Record<string, DeletionReason<SandboxClaim>>> = {
+export const deletionReasons: DeletionReasons<SandboxClaim> = {
   [EXPIRED]: {
     holds: (_, { parent }, now) =>
       parent.spec.lifecycle?.shutdownPolicy === "Retain" && (expiryTime(parent) ?? Infinity) <= now.getTime(),

@@ -1,9 +1,9 @@
 /** Why a template loses its NetworkPolicy: the words, and how the guard sees for itself that they are true. @module */
 import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
-import type { DeletionReason } from "../../lib/guard.ts";
+import type { DeletionReasons } from "../../lib/guard.ts";
 
 export const UNMANAGED = "networkPolicyManagement is Unmanaged";
 
-export const deletionReasons: Readonly<Record<string, DeletionReason<SandboxTemplate>>> = {
+export const deletionReasons: DeletionReasons<SandboxTemplate> = {
   [UNMANAGED]: { holds: (_, { parent }) => parent.spec.networkPolicyManagement === "Unmanaged", stated: () => 1 },
 };

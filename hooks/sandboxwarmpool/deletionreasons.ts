@@ -1,7 +1,7 @@
 /** Why a pool loses a member: the words, and how the guard sees for itself that they are true. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
-import type { DeletionReason } from "../../lib/guard.ts";
+import type { DeletionReasons } from "../../lib/guard.ts";
 import { DRAINING_LABEL } from "../../lib/keys.ts";
 import { listAll, type Observed } from "../../lib/metacontroller.ts";
 import type { KubeObject } from "../../lib/objects.ts";
@@ -29,7 +29,7 @@ export function wordsFor({ metadata }: Sandbox): string {
 const isMarked = { holds: ({ metadata }: KubeObject) => metadata.labels?.[DRAINING_LABEL] !== undefined };
 
 /** What a pool marks is lost from then on; what was marked only goes. */
-export const deletionReasons: Readonly<Record<string, DeletionReason<SandboxWarmPool>>> = {
+export const deletionReasons: DeletionReasons<SandboxWarmPool> = {
   ...Object.fromEntries([...Object.values(DRAIN_WORDS), MARKED].map((words) => [words, isMarked])),
   [DRAIN_WORDS["broken"] ?? ""]: { holds: (child) => readApplied(child as Sandbox) === "broken" },
   ["surplus" satisfies DrainReason]: { ...isMarked, stated: surplus },

@@ -11,7 +11,7 @@ const judge = (
   children: KubeObject[],
   desired: DesiredObject[],
   deletions: Record<string, string> = {},
-  reasons?: Reasons,
+  reasons: Reasons | "any" = "any",
 ) => guardAnswer(aRequest(aSandbox(), children) as Observed<unknown>, desired, deletions, NOW, reasons);
 const lossesOf = (verdict: Verdict) =>
   "losses" in verdict ? verdict.losses.map(({ child, what }) => `${childKey(child)} ${what}`) : verdict;

@@ -5,11 +5,12 @@ import { compositeCalls, decoratorCalls } from "../../lib/hook.ts";
 import { aChild, aRequest, aSandbox, mapOf, NOW } from "../sandboxes.ts";
 
 const parentSchema = z.looseObject({ metadata: z.looseObject({ name: z.string() }) });
+const toy = { name: "x", parentSchema, deletionReasons: "any" } as const;
 const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "demo" } };
 
 test("compositeCalls() takes the reasons of deletions out of the answer", () => {
   const sync = () => ({ status: {}, children: [], deletions: { "Pod/demo": "suspended" } });
-  const calls = compositeCalls({ type: "composite", name: "x", parentSchema, sync });
+  const calls = compositeCalls({ ...toy, type: "composite", sync });
   expect(calls.sync(aRequest(aSandbox(), [aChild("Pod")]), NOW)).toMatchObject({
     answer: { status: {}, children: [] },
     losses: [{ child: { kind: "Pod" }, what: "deleted" }],
@@ -19,9 +20,8 @@ test("compositeCalls() takes the reasons of deletions out of the answer", () => 
 
 test("compositeCalls() refuses the same without the reason", () => {
   const calls = compositeCalls({
+    ...toy,
     type: "composite",
-    name: "x",
-    parentSchema,
     sync: () => ({ status: {}, children: [] }),
   });
   expect(calls.sync(aRequest(aSandbox(), [aChild("Pod")]), NOW)).toMatchObject({
@@ -46,16 +46,15 @@ test.for(
     ],
   ] as const,
 )("an answer with %s is not sent", ([, answer, path]) => {
-  const calls = compositeCalls({ type: "composite", name: "x", parentSchema, sync: () => answer as never });
+  const calls = compositeCalls({ ...toy, type: "composite", sync: () => answer as never });
   expect(() => calls.sync(aRequest(aSandbox()), NOW)).toThrow(path);
 });
 
 test("decoratorCalls() reads object and attachments, and answers labels and attachments", () => {
   const seen: unknown[] = [];
   const calls = decoratorCalls({
+    ...toy,
     type: "decorator",
-    name: "x",
-    parentSchema,
     sync: ({ parent, children }) => {
       seen.push(parent.metadata.name, Object.keys(children["Pod.v1"] ?? {}));
       return { labels: { a: "1", b: null }, attachments: [pod] };
@@ -73,7 +72,7 @@ test("decoratorCalls() reads object and attachments, and answers labels and atta
 test("customize answers the rules, and only where the hook has it", () => {
   const rule = { apiVersion: "v1", resource: "pods", namespace: "n", names: ["a"] };
   const sync = () => ({ status: {}, children: [] });
-  const calls = compositeCalls({ type: "composite", name: "x", parentSchema, sync, customize: () => [rule] });
+  const calls = compositeCalls({ ...toy, type: "composite", sync, customize: () => [rule] });
   expect(calls.customize?.({ controller: {}, parent: aSandbox() })).toEqual({ relatedResources: [rule] });
-  expect(compositeCalls({ type: "composite", name: "x", parentSchema, sync }).customize).toBeUndefined();
+  expect(compositeCalls({ ...toy, type: "composite", sync }).customize).toBeUndefined();
 });

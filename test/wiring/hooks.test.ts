@@ -32,6 +32,7 @@ function forgetful(keeps: (child: KubeObject) => boolean, deletions: Record<stri
     type: "composite",
     name: "forgetful",
     parentSchema: sandboxSchema,
+    deletionReasons: "any",
     sync: ({ children }) => ({
       status: {},
       deletions,
