@@ -99,7 +99,8 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   server.onChange((change) => book.record(change, clock.now()));
   const hooks = startHooks({ clock, settings: options.settings ?? {}, replacements: options.hooks ?? {} });
   const pods = await startPods(store, options.pods ?? {});
-  const keeper = await startKeeper(server.connect(), clock);
+  const keeper = startKeeper(server.connect(), clock);
+  await keeper.listed;
   const binder = startBinder(server.connect(), clock);
   await binder.listed;
   const engine = startEngine({ store, fetch: hooks.fetch });

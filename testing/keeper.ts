@@ -13,11 +13,13 @@ const builders = { buildPod, buildPVCs, buildService, policyName };
 export interface RunningKeeper {
   /** What went wrong, in one line each. */
   faults: string[];
+  /** Resolves when it has seen everything. */
+  listed: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts it; resolves when it has seen everything. @param api its own: stopping ends the watches on it */
-export async function startKeeper(api: MemoryApi, clock: Clock): Promise<RunningKeeper> {
+/** Starts it. @param api its own: stopping ends the watches on it */
+export function startKeeper(api: MemoryApi, clock: Clock): RunningKeeper {
   const faults: string[] = [];
   const ending = new AbortController();
   const listed = Promise.withResolvers<void>();
@@ -31,9 +33,9 @@ export async function startKeeper(api: MemoryApi, clock: Clock): Promise<Running
     reportFor: () => () => {},
     onListed: listed.resolve,
   }, ending.signal);
-  await listed.promise;
   return {
     faults,
+    listed: listed.promise,
     async stop() {
       ending.abort();
       api.endWatches();

@@ -1,7 +1,7 @@
 /** What users do in a run: claims, pools and templates come, change and go. @module */
 import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
 import type { KubeObject } from "../../lib/objects.ts";
-import { claimOf, statusOf } from "./history.ts";
+import { claimOf, statusOf } from "./shown.ts";
 import { findObject, objectsOf, removeObject } from "../../testing/objects.ts";
 import { touch } from "./weather.ts";
 
@@ -14,6 +14,7 @@ export type Act =
   | { act: "template"; version: number }
   | { act: "dropPool"; foreground?: boolean }
   | { act: "makePool"; replicas: number }
+  | { act: "extend"; claim: number; byMs: number }
   | { act: "dropSandbox"; claim: number }
   | { act: "suspend"; claim: number; resume: boolean }
   | { act: "dropMember"; member: number }
@@ -21,6 +22,7 @@ export type Act =
   | { act: "touch"; kind: "Sandbox" | "SandboxClaim" | "SandboxWarmPool"; member: number }
   | { act: "restartHook"; hook: string }
   | { act: "restartBinder"; overlap: boolean }
+  | { act: "restartKeeper"; overlap: boolean }
   | { act: "restartEngine"; overlap: boolean };
 
 const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
@@ -28,6 +30,10 @@ const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
 export const NAMESPACE = "ns";
 export const POOL = "pool";
 const TEMPLATE = "template";
+const VOLUME = {
+  metadata: { name: "work" },
+  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+};
 
 /** Does one thing; restarts are the world's own business. */
 export async function perform(store: MemoryStore, act: Act): Promise<void> {
@@ -42,12 +48,14 @@ export async function perform(store: MemoryStore, act: Act): Promise<void> {
     case "scale":
       return await edit(store, findObject(store, "SandboxWarmPool", POOL), { replicas: act.replicas });
     case "template":
-      return void await store.put(aTemplate(act.version));
+      return void await store.put(aTemplate(act.version, hasTemplateVolumes(store)));
     case "dropPool":
       return await drop(store, findObject(store, "SandboxWarmPool", POOL), act.foreground);
     case "makePool":
       if (!findObject(store, "SandboxWarmPool", POOL)) await store.put(aPool(act.replicas));
       return;
+    case "extend":
+      return await extend(store, findObject(store, "SandboxClaim", claimName(act.claim)), act.byMs);
     case "dropSandbox":
       return await drop(store, sandboxOf(store, act.claim));
     case "suspend":
@@ -62,10 +70,11 @@ export async function perform(store: MemoryStore, act: Act): Promise<void> {
 }
 
 /** The template, in a version that only the image tells. */
-export function aTemplate(version: number): KubeObject {
+export function aTemplate(version: number, hasVolumes = false): KubeObject {
   const container = { name: "main", image: `image:${version}` };
   return object("SandboxTemplate", TEMPLATE, {
     podTemplate: { spec: { containers: [container] } },
+    ...(hasVolumes && { volumeClaimTemplates: [VOLUME] }),
     envVarsInjectionPolicy: "Allowed",
     networkPolicyManagement: "Unmanaged",
   });
@@ -102,6 +111,21 @@ function sandboxOf(store: MemoryStore, claim: number): KubeObject | undefined {
 
 function members(store: MemoryStore): KubeObject[] {
   return objectsOf(store, "Sandbox").filter((sandbox) => claimOf(sandbox) === undefined);
+}
+
+function hasTemplateVolumes(store: MemoryStore): boolean {
+  const { volumeClaimTemplates } = findObject(store, "SandboxTemplate", TEMPLATE)?.["spec"] as {
+    volumeClaimTemplates?: unknown;
+  };
+  return volumeClaimTemplates !== undefined;
+}
+
+/** Puts off the end of a claim that has one. */
+async function extend(store: MemoryStore, claim: KubeObject | undefined, byMs: number): Promise<void> {
+  const { lifecycle } = (claim?.["spec"] ?? {}) as { lifecycle?: { shutdownTime?: string } };
+  if (lifecycle?.shutdownTime === undefined) return;
+  const shutdownTime = new Date(store.clock.now() + byMs).toISOString();
+  await edit(store, claim, { lifecycle: { ...lifecycle, shutdownTime } });
 }
 
 /** Who deletes a Pod that has ended wants another one: that is a new beginning, not an eviction. */

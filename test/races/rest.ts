@@ -4,7 +4,7 @@ import { sameJson } from "../../lib/apply.ts";
 import { DRAINING_LABEL, FOR_CLAIM_ANNOTATION } from "../../lib/keys.ts";
 import { controllerOf, type KubeObject } from "../../lib/objects.ts";
 import { findObject, objectsOf } from "../../testing/objects.ts";
-import { claimOf, readyOf, statusOf } from "./history.ts";
+import { claimOf, readyOf, statusOf } from "./shown.ts";
 
 /** Lists what is wrong with the world at rest; empty: nothing. @param sick UIDs of Pods that failed or hang */
 export function faultsAtRest(store: MemoryStore, sick: ReadonlySet<string>): string[] {

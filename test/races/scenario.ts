@@ -11,6 +11,7 @@ const member = fc.nat({ max: 3 });
 const replicas = fc.nat({ max: 3 });
 const cold = fc.boolean();
 const kind = fc.constantFrom("Sandbox", "SandboxClaim", "SandboxWarmPool", "SandboxTemplate", "Pod");
+const of = fc.constantFrom(undefined, undefined, "engine" as const, "binder" as const, "keeper" as const);
 const hook = fc.constantFrom("sandbox", "sandboxclaim", "sandboxwarmpool");
 
 const arrival = fc.record({ act: fc.constant("claim"), claim, cold: fc.constantFrom(false, false, false, true) });
@@ -29,6 +30,7 @@ const users = fc.oneof(
   { arbitrary: fc.record({ act: fc.constant("template"), version: fc.nat({ max: 2 }) }), weight: 2 },
   { arbitrary: fc.record({ act: fc.constant("dropPool"), foreground: fc.boolean() }), weight: 1 },
   { arbitrary: fc.record({ act: fc.constant("makePool"), replicas }), weight: 2 },
+  { arbitrary: fc.record({ act: fc.constant("extend"), claim, byMs: fc.integer({ min: 500, max: 5000 }) }), weight: 2 },
   { arbitrary: fc.record({ act: fc.constant("dropSandbox"), claim }), weight: 2 },
   { arbitrary: fc.record({ act: fc.constant("suspend"), claim, resume: fc.boolean() }), weight: 2 },
   { arbitrary: fc.record({ act: fc.constant("dropMember"), member }), weight: 2 },
@@ -46,6 +48,7 @@ const restarts = fc.oneof(
   fc.record({ act: fc.constant("restartHook"), hook }),
   fc.record({ act: fc.constant("restartEngine"), overlap: fc.boolean() }),
   fc.record({ act: fc.constant("restartBinder"), overlap: fc.boolean() }),
+  fc.record({ act: fc.constant("restartKeeper"), overlap: fc.boolean() }),
 ) as fc.Arbitrary<Act>;
 
 const fate: fc.Arbitrary<Fate> = fc.record({
@@ -67,12 +70,16 @@ const forecast: fc.Arbitrary<Forecast> = fc.record({
     { maxLength: 4 },
   ),
   lags: fc.array(
-    fc.record({ kind, from: fc.nat({ max: 4000 }), lasts: fc.nat({ max: 2000 }), delay: fc.nat({ max: 900 }) }),
+    fc.record({ kind, of, from: fc.nat({ max: 4000 }), lasts: fc.nat({ max: 2000 }), delay: fc.nat({ max: 900 }) }),
     { maxLength: 5 },
+  ),
+  gaps: fc.array(
+    fc.record({ kind, of, from: fc.nat({ max: 4000 }), lasts: fc.nat({ max: 2000 }) }),
+    { maxLength: 2 },
   ),
 });
 
-/** Makes scenarios. @param withRestarts whether hooks and engines are restarted, too */
+/** Makes scenarios. @param withRestarts whether processes are restarted, too, or run twice at once */
 export function scenarios(withRestarts: boolean): fc.Arbitrary<Scenario> {
   const act = withRestarts ? fc.oneof({ arbitrary: users, weight: 5 }, { arbitrary: restarts, weight: 1 }) : users;
   const timed = fc.tuple(fc.nat({ max: 500 }), act).map(([wait, what]) => ({ ...what, wait }));
@@ -81,5 +88,9 @@ export function scenarios(withRestarts: boolean): fc.Arbitrary<Scenario> {
     acts: fc.array(timed, { minLength: 1, maxLength: 14 }),
     fates: fc.array(fate, { maxLength: 8 }),
     forecast,
+    hasVolumes: fc.boolean(),
+    doubles: withRestarts
+      ? fc.subarray(["engine" as const, "binder" as const, "keeper" as const], { maxLength: 2 })
+      : fc.constant([]),
   });
 }

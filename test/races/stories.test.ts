@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { KubeObject } from "../../lib/objects.ts";
 import { controllerOf } from "../../lib/objects.ts";
 import { findObject, objectsOf } from "../../testing/objects.ts";
-import { claimOf, readyOf, statusOf } from "./history.ts";
+import { claimOf, readyOf, statusOf } from "./shown.ts";
 import { CALM, type Outcome, run, type Scenario } from "./world.ts";
 
 /** Runs a story in fine weather unless it says otherwise; nothing may be wrong at any time. */

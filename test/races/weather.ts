@@ -1,12 +1,10 @@
-/** What goes wrong between an engine, the API and the hooks, and how late everybody learns of anything. @module */
-import type { Clock, Resource, Store } from "../../dev/metacontroller/store.ts";
-import { StoreError } from "../../dev/metacontroller/store.ts";
+/** What goes wrong between processes, API and hooks, and how late everybody learns of anything. @module */
+import type { Clock } from "../../dev/metacontroller/store.ts";
 import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
 import type { KubeObject } from "../../lib/objects.ts";
-import { findObject } from "../../testing/objects.ts";
 
 /**
- * What becomes of one write of the engine.
+ * What becomes of one request of a process.
  *
  * | outcome | meaning |
  * |---|---|
@@ -20,13 +18,25 @@ export interface Trouble {
   outcome: "touched" | "stale" | "refused" | "lost";
 }
 
-/** From when, for how long and by how much the view of one kind lags behind; milliseconds since the start. */
-export interface Lag {
+/** Who learns of things by watches, each by its own. */
+export type Watcher = "engine" | "binder" | "keeper";
+
+/** Which views are worse than usual, from when and for how long; milliseconds since the start. */
+interface Blur {
   kind: string;
+  /** Absent: everybody's. */
+  of?: Watcher | undefined;
   from: number;
   lasts: number;
+}
+
+/** By how much the view of one kind lags behind, in milliseconds: of two kinds, what came later may be seen sooner. */
+export interface Lag extends Blur {
   delay: number;
 }
+
+/** What happens to one kind meanwhile is lost to whoever watches; at its end the watch breaks, and all is listed again. */
+export type Gap = Blur;
 
 /** What becomes of one call of a hook: its answer gets lost, or it is asked twice. */
 export interface Mishap {
@@ -41,13 +51,20 @@ export interface Forecast {
   troubles: Trouble[];
   mishaps: Mishap[];
   lags: Lag[];
+  /** @default {[]} */
+  gaps?: Gap[];
 }
 
 /** The forecast as it comes true. */
 export interface Weather {
   request(): { delayMs: number; outcome: Trouble["outcome"] | undefined };
   call(): { delayMs: number; outcome: Mishap["outcome"] | undefined };
-  lagOf(object: KubeObject): number;
+  /** How much later than it happens a change is seen, in milliseconds; at least one while the weather lasts. */
+  lagOf(kind: string, of: Watcher): number;
+  /** Tells whether a change that happens now is lost. */
+  isLost(kind: string, of: Watcher): boolean;
+  /** In how many milliseconds each gap of a view ends that has not ended yet. */
+  gapEnds(kind: string, of: Watcher): number[];
   /** From now on nothing goes wrong, and everybody sees everything at once. */
   clear(): void;
 }
@@ -57,6 +74,7 @@ export function createWeather(forecast: Forecast, elapsed: () => number): Weathe
   let requests = 0;
   let calls = 0;
   let isClear = false;
+  const { gaps = [] } = forecast;
   const turn = (durations: number[], count: number) => isClear ? 0 : durations[count % durations.length] ?? 0;
   const outcomeOf = <Outcome>(list: { nth: number; outcome: Outcome }[], count: number) =>
     isClear ? undefined : list.find(({ nth }) => nth === count)?.outcome;
@@ -69,61 +87,30 @@ export function createWeather(forecast: Forecast, elapsed: () => number): Weathe
       const count = calls++;
       return { delayMs: turn(forecast.answerMs, count), outcome: outcomeOf(forecast.mishaps, count) };
     },
-    lagOf({ kind }) {
+    lagOf(kind, of) {
       if (isClear) return 0;
-      const now = elapsed();
-      const active = forecast.lags.filter((lag) => lag.kind === kind && lag.from <= now && now < lag.from + lag.lasts);
+      const active = forecast.lags.filter((lag) => concerns(lag, kind, of) && isActive(lag, elapsed()));
       return Math.max(1, ...active.map(({ delay }) => delay));
     },
+    isLost: (kind, of) => !isClear && gaps.some((gap) => concerns(gap, kind, of) && isActive(gap, elapsed())),
+    gapEnds: (kind, of) =>
+      gaps.filter((gap) => concerns(gap, kind, of)).map(({ from, lasts }) => from + lasts - elapsed())
+        .filter((left) => left > 0),
     clear: () => void (isClear = true),
   };
 }
 
-/** Is told of every write that was carried out; no `before` is a creation, no `after` an end. */
-export type Notice = (before: KubeObject | undefined, after: KubeObject | undefined, verb: string) => void;
+function concerns(blur: Blur, kind: string, of: Watcher): boolean {
+  return blur.kind === kind && (blur.of === undefined || blur.of === of);
+}
+
+function isActive({ from, lasts }: Blur, now: number): boolean {
+  return from <= now && now < from + lasts;
+}
 
 /** Waits on the fake clock; no time is no wait. */
 export async function pause(clock: Clock, milliseconds: number): Promise<void> {
   if (milliseconds > 0) await new Promise<void>((resolve) => clock.setTimeout(resolve, milliseconds));
-}
-
-/** Returns the store as an engine meets it in this weather. Events are dropped. */
-export function weathered(store: MemoryStore, weather: Weather, notice: Notice): Store {
-  const write = async <T>(verb: string, resource: Resource, name: string, act: () => Promise<T>): Promise<T> => {
-    const { delayMs, outcome } = weather.request();
-    await pause(store.clock, delayMs);
-    if (outcome === "refused") throw new StoreError(500, "InternalError", "refused");
-    const find = () => findObject(store, resource.kind, name);
-    if (outcome === "touched") await touch(store, find());
-    // Of children every change wakes the parent: only a claim can change unnoticed.
-    if (outcome === "stale" && resource.kind === "SandboxClaim") throw new StoreError(409, "Conflict", "stale");
-    const before = find();
-    const answer = act();
-    notice(before, find(), verb);
-    const result = await answer;
-    if (outcome === "lost") throw new StoreError(500, "InternalError", "lost");
-    return result;
-  };
-  const isEvent = ({ kind }: Resource) => kind === "Event";
-  return {
-    ...store,
-    async get(resource, namespace, name) {
-      await pause(store.clock, weather.request().delayMs);
-      return await store.get(resource, namespace, name);
-    },
-    create: (resource, object) =>
-      isEvent(resource)
-        ? Promise.resolve(object)
-        : write("create", resource, object.metadata.name, () => store.create(resource, object)),
-    update: (resource, object) =>
-      isEvent(resource)
-        ? Promise.resolve(object)
-        : write("update", resource, object.metadata.name, () => store.update(resource, object)),
-    updateStatus: (resource, object) =>
-      write("updateStatus", resource, object.metadata.name, () => store.updateStatus(resource, object)),
-    delete: (resource, namespace, name, options) =>
-      write("delete", resource, name, () => store.delete(resource, namespace, name, options)),
-  };
 }
 
 let touches = 0;

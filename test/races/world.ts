@@ -1,17 +1,21 @@
 /** Runs one scenario from beginning to rest: the real hooks and the stand-in, on a store in memory and a fake clock. @module */
-import { type Engine, startEngine } from "../../dev/metacontroller/engine.ts";
+import type { FakeClock } from "../../dev/metacontroller/fake-clock.ts";
 import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
-import { type Act, aPool, aTemplate, NAMESPACE, perform } from "./acts.ts";
+import { readSettings } from "../../lib/runhook.ts";
 import { startHooks } from "../../testing/hooks.ts";
-import { startKeeper } from "../../testing/keeper.ts";
 import { startKubelet } from "../../testing/kubelet.ts";
 import { createMemoryServer } from "../../testing/server.ts";
-import { startBinders } from "./binders.ts";
+import { makeHooks } from "../../tools/serve/hooks.ts";
+import { type Act, aPool, aTemplate, NAMESPACE, perform } from "./acts.ts";
 import { createFates, type Fate } from "./fates.ts";
 import { createHistory } from "./history.ts";
 import { weatheredFetch } from "./lateness.ts";
+import { startProcesses } from "./processes.ts";
 import { faultsAtRest } from "./rest.ts";
-import { createWeather, type Forecast, type Notice, weathered } from "./weather.ts";
+import type { Notice } from "./surroundings.ts";
+import { onClock } from "./timers.ts";
+import type { Variant } from "./variant.ts";
+import { createWeather, type Forecast, type Watcher } from "./weather.ts";
 
 /** What happens in a run; `wait` is in milliseconds, before the act. */
 export interface Scenario {
@@ -21,6 +25,10 @@ export interface Scenario {
   forecast: Forecast;
   /** Whether our CRDs are installed, which give objects a first status; others do not. @default {true} */
   isPreset?: boolean;
+  /** Whether Sandboxes have a volume. @default {false} */
+  hasVolumes?: boolean;
+  /** Processes of which two run until the weather clears. @default {[]} */
+  doubles?: Watcher[];
 }
 
 export interface Outcome {
@@ -28,71 +36,86 @@ export interface Outcome {
   violations: string[];
   /** What is wrong at rest. */
   atRest: string[];
-  /** Exceptions in hooks, and answers that the guard refused. */
+  /** Exceptions in hooks, answers that the guard refused, and what binder and keeper complain of but the weather. */
   faults: string[];
-  /** What engine and binder wrote, as `<verb> <kind> <name>`; what changed nothing is not there. */
+  /** What engine, binder and keeper wrote, as `<verb> <kind> <name>`; what changed nothing is not there. */
   writes: string[];
   store: MemoryStore;
 }
 
 export const CALM: Forecast = { requestMs: [2], answerMs: [2], troubles: [], mishaps: [], lags: [] };
-const GRACE_SECONDS = 3;
+const SETTINGS = { readinessGraceSeconds: 3 };
 const STORM_MS = 4000;
 /** Long enough for all to come to rest, shorter than what would hide a lost wake-up: the pool's look each minute. */
 const REST_MS = 30_000;
+/** What is at rest writes nothing for so long: longer than any look that comes by itself. */
+const SILENCE_MS = 90_000;
 
-/** Runs a scenario. */
-export async function run({ replicas, acts, fates, forecast, isPreset }: Scenario): Promise<Outcome> {
+/** Runs a scenario. @param variant what is not the product's @default {{}} */
+export async function run(scenario: Scenario, variant: Variant = {}): Promise<Outcome> {
+  const { replicas, acts, fates, forecast, isPreset, hasVolumes = false, doubles = [] } = scenario;
   const start = Date.parse("2026-01-01T00:00:00Z");
   const weather = createWeather(forecast, () => store.clock.now() - start);
-  const server = await createMemoryServer({ watchDelay: weather.lagOf, isPreset, namespaces: [NAMESPACE] });
+  const server = await createMemoryServer({ isPreset, namespaces: [NAMESPACE] });
   const { store } = server;
   const { clock } = store;
-  const history = createHistory(store);
+  const history = createHistory(server, hasTwoBinders(scenario));
   const { fateOf, sick } = createFates(fates);
   await startKubelet(store, fateOf);
-  const hooks = startHooks({ clock, settings: { readinessGraceSeconds: GRACE_SECONDS } });
+  const hooks = startHooks({ clock, settings: SETTINGS, replacements: replacementsOf(variant) });
   const fetch = weatheredFetch(hooks, clock, weather);
-  const keeper = await startKeeper(server.connect(), clock);
-  await store.put(aTemplate(0));
+  await store.put(aTemplate(0, hasVolumes));
   await store.put(aPool(replicas));
   history.look();
   const writes: string[] = [];
-  const notice: Notice = (before, after, verb) => {
+  const notice: Notice = (before, after, verb, by) => {
     const { kind, metadata } = before ?? after ?? { kind: "", metadata: { name: "" } };
     if (before?.metadata.resourceVersion !== after?.metadata.resourceVersion) {
       writes.push(`${verb} ${kind} ${metadata.name}`);
     }
-    history.notice(before, after, verb);
+    history.notice(before, after, verb, by);
   };
-  const binders = startBinders(server, weather, notice);
-  const startAgain = () => startEngine({ store: weathered(store, weather, notice), fetch, workers: 4 });
-  let engine: Engine = startAgain();
-  const ending: Promise<void>[] = [];
-  for (const { wait, ...act } of acts) {
-    await clock.advance(wait);
-    if (act.act === "restartHook") hooks.restart(act.hook);
-    else if (act.act === "restartBinder") binders.restart(act.overlap);
-    else if (act.act !== "restartEngine") await perform(store, act);
-    else {
-      ending.push(engine.stop());
-      if (!act.overlap) await clock.advance(300);
-      engine = startAgain();
+  return await onClock(clock, async () => {
+    const processes = startProcesses(server, { fetch, weather, notice, variant });
+    doubles.forEach(processes.double);
+    for (const { wait, ...act } of acts) {
+      await clock.advance(wait);
+      if (act.act === "restartHook") hooks.restart(act.hook);
+      else if (act.act === "restartEngine") processes.restart("engine", act.overlap);
+      else if (act.act === "restartBinder") processes.restart("binder", act.overlap);
+      else if (act.act === "restartKeeper") processes.restart("keeper", act.overlap);
+      else await perform(store, act);
+      history.look();
     }
-    history.look();
-  }
-  await clock.advance(STORM_MS);
-  weather.clear();
-  await clock.advance(REST_MS);
-  const atRest = faultsAtRest(store, sick);
-  ending.push(engine.stop(), keeper.stop(), binders.stop());
-  await clock.advance(1000);
-  await Promise.all(ending);
-  return {
-    violations: history.violations,
-    atRest,
-    faults: [...hooks.faults, ...keeper.faults],
-    writes,
-    store,
-  };
+    await clock.advance(STORM_MS);
+    weather.clear();
+    processes.undouble();
+    await clock.advance(REST_MS);
+    const atRest = faultsAtRest(store, sick);
+    atRest.push(...await writesOf(clock, writes));
+    await processes.stop();
+    const faults = [...hooks.faults, ...processes.faults()];
+    return { violations: history.violations, atRest, faults, writes, store };
+  });
+}
+
+function hasTwoBinders({ acts, doubles = [] }: Scenario): boolean {
+  return doubles.includes("binder") || acts.some((act) => act.act === "restartBinder" && act.overlap);
+}
+
+function replacementsOf({ hooks = {} }: Variant) {
+  const settings = { ...readSettings([]).settings, ...SETTINGS };
+  const entries = Object.entries(hooks).map(([name, wrap]) => [name, () => {
+    const [calls] = makeHooks([name], settings);
+    if (!calls) throw new RangeError(`Cannot replace hook "${name}": there is none`);
+    return wrap(calls);
+  }]);
+  return Object.fromEntries(entries);
+}
+
+/** Lists what is still written by who should be at rest. */
+async function writesOf(clock: FakeClock, writes: string[]): Promise<string[]> {
+  const before = writes.length;
+  await clock.advance(SILENCE_MS);
+  return writes.slice(before).map((write) => `at rest, and then: ${write}`);
 }

@@ -1,0 +1,17 @@
+/** Lets what knows no clock but the machine's run on the fake one: watches that fail wait by `setTimeout`. @module */
+import type { Clock } from "../../lib/clock.ts";
+
+/** Runs `act` with `setTimeout`, `clearTimeout` and `Date.now` of this thread on a clock. One at a time. */
+export async function onClock<T>(clock: Clock, act: () => Promise<T>): Promise<T> {
+  const { setTimeout, clearTimeout } = globalThis;
+  const { now } = Date;
+  const later = (run: () => void, ms = 0) => clock.setTimeout(run, ms);
+  Object.assign(globalThis, { setTimeout: later, clearTimeout: (cancel?: () => void) => cancel?.() });
+  Date.now = clock.now;
+  try {
+    return await act();
+  } finally {
+    Object.assign(globalThis, { setTimeout, clearTimeout });
+    Date.now = now;
+  }
+}
