@@ -5,7 +5,10 @@ import { claimOf, statusOf } from "./shown.ts";
 import { findObject, objectsOf, removeObject } from "../../testing/objects.ts";
 import { touch } from "./weather.ts";
 
-/** One thing that is done; `claim` and `member` are numbers. An act without an object to act on does nothing. */
+/**
+ * One thing that is done. `claim` is a number: of a new claim that in its name, else its place among those that exist, as
+ * is `member`. An act without an object to act on does nothing.
+ */
 export type Act =
   | { act: "claim"; claim: number; cold?: boolean; expiresInMs?: number; policy?: string }
   | { act: "unclaim"; claim: number; foreground?: boolean }
@@ -39,12 +42,11 @@ const VOLUME = {
 export async function perform(store: MemoryStore, act: Act): Promise<void> {
   switch (act.act) {
     case "claim":
-      return await makeClaim(store, act);
+      return await makeClaim(store, `claim-${act.claim}`, act);
     case "unclaim":
-      return await drop(store, findObject(store, "SandboxClaim", claimName(act.claim)), act.foreground);
+      return await drop(store, claimAt(store, act.claim), act.foreground);
     case "reclaim":
-      await drop(store, findObject(store, "SandboxClaim", claimName(act.claim)));
-      return await makeClaim(store, act);
+      return await reclaim(store, act);
     case "scale":
       return await edit(store, findObject(store, "SandboxWarmPool", POOL), { replicas: act.replicas });
     case "template":
@@ -55,7 +57,7 @@ export async function perform(store: MemoryStore, act: Act): Promise<void> {
       if (!findObject(store, "SandboxWarmPool", POOL)) await store.put(aPool(act.replicas));
       return;
     case "extend":
-      return await extend(store, findObject(store, "SandboxClaim", claimName(act.claim)), act.byMs);
+      return await extend(store, nth(objectsOf(store, "SandboxClaim").filter(isMortal), act.claim), act.byMs);
     case "dropSandbox":
       return await drop(store, sandboxOf(store, act.claim));
     case "suspend":
@@ -86,15 +88,22 @@ export function aPool(replicas: number): KubeObject {
   return object("SandboxWarmPool", POOL, { replicas, sandboxTemplateRef: { name: TEMPLATE }, updateStrategy });
 }
 
-function claimName(claim: number): string {
-  return `claim-${claim}`;
+function claimAt(store: MemoryStore, place: number): KubeObject | undefined {
+  return nth(objectsOf(store, "SandboxClaim"), place);
+}
+
+async function reclaim(store: MemoryStore, { claim, cold }: { claim: number; cold?: boolean }): Promise<void> {
+  const found = claimAt(store, claim);
+  if (!found) return;
+  await drop(store, found);
+  await makeClaim(store, found.metadata.name, { ...(cold !== undefined && { cold }) });
 }
 
 async function makeClaim(
   store: MemoryStore,
-  { claim, cold, expiresInMs, policy }: { claim: number; cold?: boolean; expiresInMs?: number; policy?: string },
+  name: string,
+  { cold, expiresInMs, policy }: { cold?: boolean; expiresInMs?: number; policy?: string },
 ): Promise<void> {
-  const name = claimName(claim);
   if (findObject(store, "SandboxClaim", name)) return;
   const shutdownTime = new Date(store.clock.now() + (expiresInMs ?? 0)).toISOString();
   await store.put(object("SandboxClaim", name, {
@@ -105,7 +114,7 @@ async function makeClaim(
 }
 
 function sandboxOf(store: MemoryStore, claim: number): KubeObject | undefined {
-  const name = statusOf(findObject(store, "SandboxClaim", claimName(claim))).sandbox?.name;
+  const name = statusOf(claimAt(store, claim)).sandbox?.name;
   return name === undefined ? undefined : findObject(store, "Sandbox", name);
 }
 
@@ -120,10 +129,13 @@ function hasTemplateVolumes(store: MemoryStore): boolean {
   return volumeClaimTemplates !== undefined;
 }
 
+function isMortal({ spec }: KubeObject): boolean {
+  return (spec as { lifecycle?: object }).lifecycle !== undefined;
+}
+
 /** Puts off the end of a claim that has one. */
 async function extend(store: MemoryStore, claim: KubeObject | undefined, byMs: number): Promise<void> {
-  const { lifecycle } = (claim?.["spec"] ?? {}) as { lifecycle?: { shutdownTime?: string } };
-  if (lifecycle?.shutdownTime === undefined) return;
+  const { lifecycle } = (claim?.["spec"] ?? {}) as { lifecycle?: object };
   const shutdownTime = new Date(store.clock.now() + byMs).toISOString();
   await edit(store, claim, { lifecycle: { ...lifecycle, shutdownTime } });
 }

@@ -31,7 +31,7 @@ export function weatheredApi(inner: MemoryApi, of: Watcher, store: MemoryStore, 
   const { weather, notice, isDead } = surroundings;
   const { clock } = store;
   async function send(request: ApiRequest): Promise<Answer> {
-    const { delayMs, outcome } = weather.request();
+    const { delayMs, outcome } = weather.request(of);
     await pause(clock, delayMs);
     if (isDead()) throw new Error("weather: killed");
     if (request.method === "GET") return await inner.send(request);

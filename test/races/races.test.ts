@@ -1,13 +1,13 @@
 /**
- * Searches for races: the real hooks and the stand-in, while users, nodes, network and processes do what they do.
- * `npm run soak` searches longer. @module
+ * Searches for races: the real hooks, binder and keeper and the stand-in, while users, nodes, network and processes do
+ * what they do. 500 scenarios at each `npm test`, 100,000 fresh ones by `npm run soak`. @module
  */
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { scenarios } from "./scenario.ts";
 import { run, type Scenario } from "./world.ts";
-import fc, { runs } from "../properties.ts";
+import fc from "../properties.ts";
 
-const RUNS = runs(25);
+const RUNS = inject("isSoak") ? 50_000 : 250;
 const PATIENCE_MS = 10_000 + RUNS * 2000;
 
 async function holds(scenario: Scenario): Promise<void> {
@@ -19,6 +19,6 @@ test("whatever users do and however late everybody learns of it, nothing is shar
   await fc.assert(fc.asyncProperty(scenarios(false), holds), { numRuns: RUNS });
 }, PATIENCE_MS);
 
-test("nor when hooks and engines are started anew in the midst of it", async () => {
+test("nor when processes are killed, started anew or run twice in the midst of it", async () => {
   await fc.assert(fc.asyncProperty(scenarios(true), holds), { numRuns: RUNS });
 }, PATIENCE_MS);

@@ -10,7 +10,7 @@ import { pause, touch } from "./weather.ts";
 export function weatheredStore(store: MemoryStore, { weather, notice, isDead }: Surroundings): Store {
   const { clock } = store;
   const write = async <T>(verb: string, resource: Resource, name: string, act: () => Promise<T>): Promise<T> => {
-    const { delayMs, outcome } = weather.request();
+    const { delayMs, outcome } = weather.request("engine");
     await pause(clock, delayMs);
     if (isDead()) throw new StoreError(500, "InternalError", "weather: killed");
     if (outcome === "refused") throw new StoreError(500, "InternalError", "weather: refused");
@@ -29,7 +29,7 @@ export function weatheredStore(store: MemoryStore, { weather, notice, isDead }: 
   return {
     ...store,
     async get(resource, namespace, name) {
-      await pause(clock, weather.request().delayMs);
+      await pause(clock, weather.request("engine").delayMs);
       if (isDead()) throw new StoreError(500, "InternalError", "weather: killed");
       return await store.get(resource, namespace, name);
     },

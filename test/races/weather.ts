@@ -14,7 +14,10 @@ import type { KubeObject } from "../../lib/objects.ts";
  * | `lost` | carried out, and 500 all the same |
  */
 export interface Trouble {
+  /** Counted for each kind of process. */
   nth: number;
+  /** Absent: of any. */
+  of?: Watcher | undefined;
   outcome: "touched" | "stale" | "refused" | "lost";
 }
 
@@ -57,7 +60,7 @@ export interface Forecast {
 
 /** The forecast as it comes true. */
 export interface Weather {
-  request(): { delayMs: number; outcome: Trouble["outcome"] | undefined };
+  request(of: Watcher): { delayMs: number; outcome: Trouble["outcome"] | undefined };
   call(): { delayMs: number; outcome: Mishap["outcome"] | undefined };
   /** How much later than it happens a change is seen, in milliseconds; at least one while the weather lasts. */
   lagOf(kind: string, of: Watcher): number;
@@ -71,7 +74,7 @@ export interface Weather {
 
 /** Makes the weather of one run. @param elapsed milliseconds since its start */
 export function createWeather(forecast: Forecast, elapsed: () => number): Weather {
-  let requests = 0;
+  const requests = { engine: 0, binder: 0, keeper: 0 };
   let calls = 0;
   let isClear = false;
   const { gaps = [] } = forecast;
@@ -79,9 +82,10 @@ export function createWeather(forecast: Forecast, elapsed: () => number): Weathe
   const outcomeOf = <Outcome>(list: { nth: number; outcome: Outcome }[], count: number) =>
     isClear ? undefined : list.find(({ nth }) => nth === count)?.outcome;
   return {
-    request() {
-      const count = requests++;
-      return { delayMs: turn(forecast.requestMs, count), outcome: outcomeOf(forecast.troubles, count) };
+    request(of) {
+      const count = requests[of]++;
+      const troubles = forecast.troubles.filter((trouble) => trouble.of === undefined || trouble.of === of);
+      return { delayMs: turn(forecast.requestMs, count), outcome: outcomeOf(troubles, count) };
     },
     call() {
       const count = calls++;

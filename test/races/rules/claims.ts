@@ -79,9 +79,11 @@ export function finalRule(store: MemoryStore, say: Say): Notice {
 
 /** The keeper deletes only what says that it has expired, and has. */
 export function expiryRule(store: MemoryStore, say: Say): Notice {
-  return (before, _, verb, by) => {
+  return (before, after, verb, by) => {
     if (before?.kind !== "SandboxClaim" || by !== "keeper" || verb !== "delete") return;
-    const { name, deletionTimestamp } = before.metadata;
+    const { name, uid, deletionTimestamp } = before.metadata;
+    // Refused: it is there as it was.
+    if (after?.metadata.uid === uid && !after?.metadata.deletionTimestamp) return;
     const isDue = isOver(before, store.clock.now()) && readyOf(before)?.reason === "ClaimExpired";
     if (!deletionTimestamp && !isDue) say(`claim ${name} was deleted before its time`);
   };

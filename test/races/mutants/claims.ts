@@ -1,0 +1,60 @@
+/** Races of claims, their Sandboxes and their volumes that were mended, put back. @module */
+import { DRAINING_LABEL, FIRST_OBSERVED_ANNOTATION, FIRST_READY_ANNOTATION } from "../../../lib/keys.ts";
+import type { ApiRequest } from "../../../kube/api.ts";
+import type { KubeObject } from "../../../lib/objects.ts";
+import type { Mutant } from "./mutant.ts";
+import { type Answered, answering, type Asked, asking, seeing, sending } from "./parts.ts";
+
+export const CLAIM_MUTANTS: Mutant[] = [
+  {
+    name: "the binder gives what is marked",
+    reason: "it is deleted",
+    variant: { binderApi: seeing(unmarked) },
+  },
+  {
+    name: "the binder serves before it has listed all",
+    reason: "it does not see what claims have",
+    on: "early",
+  },
+  {
+    name: "a write without an answer counts as one that did not land",
+    reason: "the claim gets another Sandbox",
+    on: "rash",
+  },
+  {
+    name: "a claim believes at once that its Sandbox is missing",
+    reason: "views of claims and Sandboxes differ in age",
+    variant: { hooks: { sandboxclaim: asking(forgetTimes) } },
+  },
+  {
+    name: "volumes are left out while a Sandbox is suspended",
+    reason: "what an answer leaves out is deleted",
+    variant: { hooks: { sandbox: answering(withoutVolumes) } },
+  },
+  {
+    name: "the keeper deletes what has expired whatever has changed",
+    reason: "its user may have put off the end, or made it anew",
+    variant: { keeperApi: sending(withoutPreconditions) },
+  },
+];
+
+function unmarked(object: KubeObject): KubeObject {
+  const { [DRAINING_LABEL]: mark, ...labels } = object.metadata.labels ?? {};
+  return mark === undefined ? object : { ...object, metadata: { ...object.metadata, labels } };
+}
+
+function forgetTimes({ parent: { metadata } }: Asked): void {
+  delete metadata.annotations?.[FIRST_OBSERVED_ANNOTATION];
+  delete metadata.annotations?.[FIRST_READY_ANNOTATION];
+}
+
+function withoutVolumes(answer: Answered, { parent }: Asked): object {
+  const { operatingMode } = parent["spec"] as { operatingMode?: string };
+  if (operatingMode !== "Suspended") return answer;
+  return { ...answer, children: answer.children?.filter(({ kind }) => kind !== "PersistentVolumeClaim") };
+}
+
+function withoutPreconditions(request: ApiRequest): ApiRequest {
+  const { preconditions: _, ...body } = (request.body ?? {}) as { preconditions?: object };
+  return request.method === "DELETE" ? { ...request, body } : request;
+}

@@ -1,0 +1,13 @@
+/** One race that was mended, as it is put back. @module */
+import type { Variant } from "../variant.ts";
+
+/** Functions of the product that have another form while their switch is on; see `switches.ts`. */
+export type Switch = "early" | "rash";
+
+export interface Mutant {
+  name: string;
+  /** What comes of it. */
+  reason: string;
+  variant?: Variant;
+  on?: Switch;
+}
