@@ -62,13 +62,13 @@ export interface Forecast {
 export interface Weather {
   request(of: Watcher): { delayMs: number; outcome: Trouble["outcome"] | undefined };
   call(): { delayMs: number; outcome: Mishap["outcome"] | undefined };
-  /** How much later than it happens a change is seen, in milliseconds; at least one while the weather lasts. */
+  /** How much later than it happens a change is seen, in milliseconds; at least one. */
   lagOf(kind: string, of: Watcher): number;
   /** Tells whether a change that happens now is lost. */
   isLost(kind: string, of: Watcher): boolean;
   /** In how many milliseconds each gap of a view ends that has not ended yet. */
   gapEnds(kind: string, of: Watcher): number[];
-  /** From now on nothing goes wrong, and everybody sees everything at once. */
+  /** From now on nothing goes wrong, and all takes a millisecond. */
   clear(): void;
 }
 
@@ -78,7 +78,8 @@ export function createWeather(forecast: Forecast, elapsed: () => number): Weathe
   let calls = 0;
   let isClear = false;
   const { gaps = [] } = forecast;
-  const turn = (durations: number[], count: number) => isClear ? 0 : durations[count % durations.length] ?? 0;
+  // Not even in fine weather is anything for nothing: who sees late what is gone would make it anew without end.
+  const turn = (durations: number[], count: number) => isClear ? 1 : durations[count % durations.length] ?? 0;
   const outcomeOf = <Outcome>(list: { nth: number; outcome: Outcome }[], count: number) =>
     isClear ? undefined : list.find(({ nth }) => nth === count)?.outcome;
   return {
@@ -92,7 +93,7 @@ export function createWeather(forecast: Forecast, elapsed: () => number): Weathe
       return { delayMs: turn(forecast.answerMs, count), outcome: outcomeOf(forecast.mishaps, count) };
     },
     lagOf(kind, of) {
-      if (isClear) return 0;
+      if (isClear) return 1;
       const active = forecast.lags.filter((lag) => concerns(lag, kind, of) && isActive(lag, elapsed()));
       return Math.max(1, ...active.map(({ delay }) => delay));
     },
