@@ -22,10 +22,10 @@ export interface Answered {
 export function asking(change: (asked: Asked) => void): (calls: HookCalls) => HookCalls {
   return (calls) => ({
     ...calls,
-    sync(body, now, share) {
+    sync(body, now, spend) {
       const copy = structuredClone(body);
       change(readRequest(copy));
-      return calls.sync(copy, now, share);
+      return calls.sync(copy, now, spend);
     },
   });
 }
@@ -34,9 +34,9 @@ export function asking(change: (asked: Asked) => void): (calls: HookCalls) => Ho
 export function answering(change: (answer: Answered, asked: Asked) => object): (calls: HookCalls) => HookCalls {
   return (calls) => ({
     ...calls,
-    sync(body, now, share) {
-      const outcome = calls.sync(body, now, share);
-      return "answer" in outcome ? { answer: change(outcome.answer, readRequest(body)) } : outcome;
+    sync(body, now, spend) {
+      const outcome = calls.sync(body, now, spend);
+      return "answer" in outcome ? { ...outcome, answer: change(outcome.answer, readRequest(body)) } : outcome;
     },
   });
 }
