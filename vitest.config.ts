@@ -13,7 +13,10 @@ const CORE = ["hooks", "lib", "api", "claims", "diagnosis"].map((folder) => `tes
 const CLUSTER = ["test/{integration,clients}/**/*.test.ts"];
 const NODE = ["test/{node,browser}/**/*.test.ts"];
 /** What has a long form, see `isSoak`. */
-const SOAK = ["test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,quiet,router-wake}.test.ts"];
+const SOAK = [
+  "test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,quiet,router-wake,baddeploys}.test.ts",
+  "test/fuzz/*.test.ts",
+];
 
 const isSoak = process.env["HOOKBOX_TEST_SOAK"] !== undefined;
 const reportFile = process.env["HOOKBOX_TEST_REPORT"];
