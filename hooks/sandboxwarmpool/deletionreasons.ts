@@ -23,7 +23,9 @@ const MARKED = "it is marked as draining";
 
 /** Returns why a Sandbox goes that is marked, or that nobody can read. */
 export function wordsFor({ metadata }: Sandbox): string {
-  return DRAIN_WORDS[metadata.labels?.[DRAINING_LABEL] ?? "broken"] ?? MARKED;
+  const reason = metadata.labels?.[DRAINING_LABEL] ?? "broken";
+  // Whoever may label a Sandbox may label it "constructor".
+  return Object.hasOwn(DRAIN_WORDS, reason) ? DRAIN_WORDS[reason] ?? MARKED : MARKED;
 }
 
 const isMarked = { holds: ({ metadata }: KubeObject) => metadata.labels?.[DRAINING_LABEL] !== undefined };

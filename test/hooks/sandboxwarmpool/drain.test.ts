@@ -187,6 +187,7 @@ const words = {
   stuck: "it was not Ready within the grace period",
   surplus: "the pool has more than it should",
   "by hand": "it is marked as draining",
+  constructor: "it is marked as draining",
 };
 test.for(Object.entries(words))("what is observed marked %s is deleted, and says why", ([reason, text]) => {
   const marked = aMember(1, { metadata: { labels: { [DRAINING]: reason } } });
