@@ -14,7 +14,7 @@ const CLUSTER = ["test/{integration,clients}/**/*.test.ts"];
 const NODE = ["test/{node,browser}/**/*.test.ts"];
 /** What has a long form, see `isSoak`. */
 const SOAK = [
-  "test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,quiet,router-wake,baddeploys}.test.ts",
+  "test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,faults,quiet,router-wake,baddeploys}.test.ts",
   "test/fuzz/*.test.ts",
 ];
 
@@ -36,7 +36,8 @@ function seedOf(): number {
 }
 
 /** Files that take a minute or more, so that none of them is begun last, with nothing left to run beside it. */
-const SLOW = /\/(breakage|scenario|checklist-\w+|errors|obstacles|router-idle|why|readme|quiet|races)\.test\.ts$/;
+const SLOW =
+  /\/(breakage|faults|scenario|checklist-\w+|errors|obstacles|router-idle|why|readme|quiet|races)\.test\.ts$/;
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

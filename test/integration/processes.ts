@@ -1,5 +1,5 @@
 /** Child processes of the integration suite: started on this runtime, logged to a file, ended by their own ids. @module */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
 import { openSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -19,10 +19,15 @@ export interface Child {
 const running = new Set<ChildProcess>();
 process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
-/** Runs a script of this repository with the Node that runs the tests; output goes to `<logs>/<name>.log`. */
-export function startChild(name: string, args: string[], logs: string): Child {
+/**
+ * Runs a script of this repository with the Node that runs the tests; output goes to `<logs>/<name>.log`.
+ *
+ * @param env added to this process's environment
+ */
+export function startChild(name: string, args: string[], logs: string, env: Record<string, string> = {}): Child {
   const output = openSync(join(logs, `${name}.log`), "a");
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", output, output] });
+  const stdio: StdioOptions = ["ignore", output, output];
+  const child = spawn(process.execPath, args, { cwd: ROOT, stdio, env: { ...process.env, ...env } });
   if (child.pid === undefined) throw new Error(`Cannot start ${name}: ${args.join(" ")}`);
   running.add(child);
   child.once("exit", () => running.delete(child));

@@ -1,0 +1,135 @@
+/** Claims through faults, and what became of them. @module */
+import { setTimeout as sleep } from "node:timers/promises";
+import { sharedOf } from "./faultaudit.ts";
+import { type Life, startLoad } from "./faultload.ts";
+import type { FaultWorld } from "./faultworld.ts";
+import { faultsOf, followClaims } from "./history.ts";
+import { condition, type Loose, makeNamespace, type Namespace } from "./namespace.ts";
+import { aPool, aSimulatedTemplate, controllerOf, untilFull } from "./pools.ts";
+
+export interface Outcome {
+  claims: number;
+  /** What was done, and how often. */
+  faults: Record<string, number>;
+  /** As text, one entry each; empty is good. */
+  shared: string[];
+  lost: string[];
+  leaked: string[];
+  /** From the first request for a claim until it was seen to be Ready: the longest, and the median. */
+  longestSeconds: number;
+  medianSeconds: number;
+  /** From the end of the last fault and the last claim until nothing was left to do. */
+  restSeconds: number;
+}
+
+/**
+ * Does harm while `goesOn`, and returns what it did; everything is whole again when it returns. Each is tried at least
+ * once.
+ */
+export type Harm = (world: FaultWorld, goesOn: () => boolean) => Promise<Record<string, number>>;
+
+const REPLICAS = 20;
+/** How long after the end of all faults a claim may take, and the cluster after that. */
+const BOUND_SECONDS = 120;
+const VOLUMES = [{
+  metadata: { name: "data" },
+  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Mi" } } },
+}];
+/** What each Sandbox has one of. */
+const CHILDREN = ["pod", "persistentvolumeclaim"];
+
+/** Serves claims from a pool of Sandboxes with volumes while harm is done, and waits until all is at rest. */
+export async function claimsThrough(world: FaultWorld, claims: number, harm: Harm): Promise<Outcome> {
+  const ns = await makeNamespace(world.kubectl);
+  await ns.apply(aSimulatedTemplate("t", { volumeClaimTemplates: VOLUMES }), aPool("p", REPLICAS, "t"));
+  await untilFull(ns, "p", 120);
+  const history = await followClaims(ns);
+  const load = await startLoad(ns, history, "p", claims);
+  const faults = await harm(world, load.isArriving);
+  await load.arrived;
+  const ended = performance.now();
+  await load.settled(BOUND_SECONDS);
+  const left = await atRest(ns, load.lives.filter(({ isKept }) => isKept), BOUND_SECONDS);
+  const took = load.lives.flatMap(({ asked, ready }) => ready === undefined ? [] : [ready - asked]).toSorted((a, b) =>
+    a - b
+  );
+  return {
+    claims,
+    faults,
+    shared: [...sharedOf(world.writes(), history), ...faultsOf(history)],
+    lost: [...load.lives.filter(({ ready }) => ready === undefined).map(({ name }) => name), ...left.lost],
+    leaked: left.leaked,
+    longestSeconds: seconds(took.at(-1) ?? 0),
+    medianSeconds: seconds(took[Math.floor(took.length / 2)] ?? 0),
+    restSeconds: seconds(performance.now() - ended),
+  };
+}
+
+interface Left {
+  lost: string[];
+  leaked: string[];
+  /** What is still under way: it may yet be neither. */
+  unready: string[];
+}
+
+/** Looks until nothing is lost, leaked or under way, and returns the last look. */
+async function atRest(ns: Namespace, kept: Life[], boundSeconds: number): Promise<Left> {
+  const late = performance.now() + boundSeconds * 1000;
+  for (;;) {
+    const left = await look(ns, kept);
+    if (left.lost.length + left.leaked.length + left.unready.length === 0) return left;
+    if (performance.now() > late) return { ...left, lost: [...left.lost, ...left.unready] };
+    await sleep(250);
+  }
+}
+
+async function look(ns: Namespace, kept: Life[]): Promise<Left> {
+  const [claims = [], pools = [], sandboxes = [], ...children] = await Promise.all(
+    ["sandboxclaim", "sandboxwarmpool", "sandbox", ...CHILDREN].map((kind) => ns.list(kind)),
+  );
+  const owners = new Set([...claims, ...pools, ...sandboxes].map(({ metadata }) => metadata.uid));
+  const isOwned = (object: Loose) => owners.has(controllerOf(object)?.uid ?? "");
+  const ofPool = sandboxes.filter((sandbox) => controllerOf(sandbox)?.kind === "SandboxWarmPool");
+  const keptNames = new Set(kept.map(({ name }) => name));
+  const owned = new Set(sandboxes.map((sandbox) => controllerOf(sandbox)?.uid));
+  const twice = children.flatMap((objects) => doubles(objects));
+  return {
+    lost: [
+      ...[...keptNames].filter((name) => !claims.some(({ metadata }) => metadata.name === name)),
+      ...claims.filter(({ metadata }) => !owned.has(metadata.uid)).map(named),
+      ...(ofPool.length < REPLICAS ? [`${REPLICAS - ofPool.length} of the pool`] : []),
+    ],
+    leaked: [
+      ...claims.filter(({ metadata }) => !keptNames.has(metadata.name)).map(named),
+      ...[...sandboxes, ...children.flat()].filter((object) => !isOwned(object)).map(named),
+      ...ofPool.slice(REPLICAS).map(named),
+      ...doubles(sandboxes.filter((sandbox) => controllerOf(sandbox)?.kind === "SandboxClaim")),
+      ...twice,
+    ],
+    unready: [
+      ...[...claims, ...sandboxes].filter((object) => condition(object, "Ready")?.status !== "True").map(named),
+      ...children.filter((objects) => objects.length < sandboxes.length).map((objects) =>
+        `${sandboxes.length - objects.length} ${objects[0]?.kind ?? "children"}`
+      ),
+    ],
+  };
+}
+
+/** Objects whose owner has another before them. */
+function doubles(objects: Loose[]): string[] {
+  const seen = new Set<string>();
+  return objects.filter((object) => {
+    const owner = controllerOf(object)?.uid ?? "";
+    const isDouble = seen.has(owner);
+    seen.add(owner);
+    return isDouble;
+  }).map(named);
+}
+
+function named({ kind, metadata }: Loose): string {
+  return `${kind} ${metadata.name}`;
+}
+
+function seconds(milliseconds: number): number {
+  return Math.round(milliseconds / 100) / 10;
+}

@@ -1,0 +1,179 @@
+/**
+ * A cluster of its own for faults, with every process that hookbox needs to be killed and started one by one: hooks
+ * behind a proxy, the engine, a keeper that is a binder too, the API server and etcd. @module
+ */
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
+import { freePorts } from "../../dev/cluster/ports.ts";
+import { endProcesses, isRunning, startProcess } from "../../dev/cluster/processes.ts";
+import { readRecord, writeRecord } from "../../dev/cluster/state.ts";
+import { localCRDs } from "../../dev/crds.ts";
+import { startMetacontroller } from "../../dev/metacontroller/start.ts";
+import { renderManifests } from "../../tools/manifests/render.ts";
+import { type FaultProxy, startFaultProxy } from "./faultproxy.ts";
+import { attempt, type Kubectl, run, until } from "./kubectl.ts";
+import { startChild } from "./processes.ts";
+
+/** A process that can be killed (SIGKILL) and started again; `start` returns when it is up. */
+export interface Part {
+  kill(): Promise<void>;
+  /** @param more arguments beyond those it had when it was first started: of the control plane only */
+  start(...more: string[]): Promise<void>;
+}
+
+export type PartName = "hooks" | "Metacontroller" | "keeper" | "API server" | "etcd";
+
+export interface FaultWorld {
+  kubectl: Kubectl;
+  parts: Record<PartName, Part>;
+  /** What stands between the engine and the hooks. */
+  proxy: FaultProxy;
+  /** URL of etcd. */
+  etcd: string;
+  /** Sets the wall clock of a process ahead, or back, of the machine's. */
+  setClock(part: "hooks" | "keeper", aheadMs: number): void;
+  /** Every write so far to Sandboxes and claims as the API server has answered it: lines of its audit log. */
+  writes(): string[];
+  down(): Promise<void>;
+}
+
+const NODES = 8;
+
+const AUDIT_POLICY = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted, Panic]
+omitManagedFields: true
+rules:
+  - level: RequestResponse
+    verbs: [create, update, patch]
+    resources:
+      - { group: agents.x-k8s.io, resources: [sandboxes, sandboxes/status] }
+      - { group: extensions.agents.x-k8s.io, resources: [sandboxclaims, sandboxclaims/status] }
+  - level: None
+`;
+
+/** Starts everything; some seconds. */
+export async function startFaultWorld(): Promise<FaultWorld> {
+  const directory = mkdtempSync(join(tmpdir(), "hookbox-faults-"));
+  const logs = process.env["HOOKBOX_TEST_LOGS"] ?? join(directory, "logs");
+  mkdirSync(logs, { recursive: true });
+  const policy = join(directory, "audit.yaml");
+  writeFileSync(policy, AUDIT_POLICY);
+  const audit = join(directory, "writes.log");
+  const cluster = await startCluster({
+    stateDir: join(directory, "cluster"),
+    nodes: "simulated",
+    simulatedNodes: NODES,
+    crds: localCRDs(),
+    apiServerArgs: [`--audit-policy-file=${policy}`, `--audit-log-path=${audit}`],
+  });
+  const { kubeconfig } = cluster;
+  const kubectl = { kubectl: cluster.kubectl, kubeconfig };
+  const [hooksPort = 0, proxyPort = 0, keeperPort = 0] = await freePorts(3);
+  const proxy = await startFaultProxy(proxyPort, hooksPort);
+  await run(kubectl, ["apply", "-f", "-"], renderManifests(`http://127.0.0.1:${proxyPort}`));
+  const clockFile = (name: string) => join(directory, `clock-of-${name}`);
+  const own = (name: string, port: number, args: string[]) =>
+    ownPart(port, () => {
+      const preload = ["--import", new URL("shiftedclock.ts", import.meta.url).href];
+      const env = { HOOKBOX_TEST_CLOCK: clockFile(name) };
+      return startChild(`faults-${name}`, [...preload, ...args, "--port", String(port)], logs, env);
+    });
+  const isServing = async () => (await attempt(kubectl, ["get", "--raw", "/readyz"])).code === 0;
+  const etcdURL = urlOf(cluster);
+  const parts = {
+    hooks: own("hooks", hooksPort, ["tools/serve/main.ts", "--host", "127.0.0.1"]),
+    Metacontroller: engine(kubeconfig, join(logs, "faults-metacontroller.log")),
+    // As a Pod has it: its name outlives its containers.
+    keeper: own("keeper", keeperPort, ["keeper/main.ts", "--kubeconfig", kubeconfig, "--identity", "keeper-0"]),
+    "API server": planePart(cluster, "kube-apiserver", isServing),
+    etcd: planePart(cluster, "etcd", () => isUp(`${etcdURL}/readyz`)),
+  };
+  await parts.hooks.start();
+  await parts.Metacontroller.start();
+  await parts.keeper.start();
+  return {
+    kubectl,
+    parts,
+    proxy,
+    etcd: etcdURL,
+    setClock: (part, aheadMs) => writeFileSync(clockFile(part), String(aheadMs)),
+    writes: () =>
+      globSync("writes*.log", { cwd: directory }).flatMap((name) =>
+        readFileSync(join(directory, name), "utf8").split("\n")
+      ),
+    async down() {
+      await parts.keeper.kill();
+      await parts.Metacontroller.kill();
+      await parts.hooks.kill();
+      await proxy.stop();
+      await cluster.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A process of this repository that has `/healthz` on a port of loopback. */
+function ownPart(port: number, begin: () => ReturnType<typeof startChild>): Part {
+  let child: ReturnType<typeof startChild> | undefined;
+  return {
+    kill: async () => await child?.kill("SIGKILL"),
+    async start() {
+      child = begin();
+      await until(() => isUp(`http://127.0.0.1:${port}/healthz`), (up) => up);
+    },
+  };
+}
+
+function engine(kubeconfig: string, logFile: string): Part {
+  let running: Awaited<ReturnType<typeof startMetacontroller>> | undefined;
+  return {
+    async kill() {
+      if (running) process.kill(running.pid, "SIGKILL");
+      await running?.stop();
+      running = undefined;
+    },
+    start: async () => void (running = await startMetacontroller({ kubeconfig, logFile, progress: () => {} })),
+  };
+}
+
+/** A process of the control plane: the cluster's record has the one that runs, so that whoever ends the cluster ends it. */
+function planePart({ stateDir }: Cluster, name: string, isBack: () => Promise<boolean>): Part {
+  const [command = "", ...args] = commandOf(stateDir, name);
+  const replaced = async (next: () => ReturnType<typeof startProcess>) => {
+    const record = readRecord(stateDir);
+    if (!record) throw new Error(`Cannot find ${name}: ${stateDir} has no record`);
+    const others = record.processes.filter((process) => process.name !== name);
+    writeRecord(stateDir, { ...record, processes: [...others, next()] });
+    await until(isBack, (back) => back);
+  };
+  return {
+    kill: () => endProcesses(recordsOf(stateDir, name).filter(isRunning)),
+    start: (...more) => {
+      const logFile = join(stateDir, "logs", `${name}.log`);
+      return replaced(() => startProcess({ name, command, args: [...args, ...more], logFile }));
+    },
+  };
+}
+
+function recordsOf(stateDir: string, name: string) {
+  return readRecord(stateDir)?.processes.filter((process) => process.name === name) ?? [];
+}
+
+function commandOf(stateDir: string, name: string): string[] {
+  const [record] = recordsOf(stateDir, name);
+  if (!record) throw new Error(`Cannot find ${name}: ${stateDir} has no record of it`);
+  return readFileSync(`/proc/${record.pid}/cmdline`, "utf8").split("\0").slice(0, -1);
+}
+
+function urlOf({ stateDir }: Cluster): string {
+  const flag = "--listen-client-urls=";
+  return commandOf(stateDir, "etcd").find((argument) => argument.startsWith(flag))?.slice(flag.length) ?? "";
+}
+
+async function isUp(url: string): Promise<boolean> {
+  return await fetch(url, { headers: { connection: "close" } }).then(({ ok }) => ok, () => false);
+}
