@@ -8,7 +8,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
-import { endProcesses, isRunning, startProcess } from "../../dev/cluster/processes.ts";
+import { endProcesses, isRunning, type ProcessRecord, startProcess } from "../../dev/cluster/processes.ts";
 import { readRecord, writeRecord } from "../../dev/cluster/state.ts";
 import { localCRDs } from "../../dev/crds.ts";
 import { startMetacontroller } from "../../dev/metacontroller/start.ts";
@@ -89,9 +89,10 @@ export async function startFaultWorld(): Promise<FaultWorld> {
     Metacontroller: engine(kubeconfig, join(logs, "faults-metacontroller.log")),
     // As a Pod has it: its name outlives its containers.
     keeper: own("keeper", keeperPort, ["keeper/main.ts", "--kubeconfig", kubeconfig, "--identity", "keeper-0"]),
-    "API server": planePart(cluster, "kube-apiserver", isServing),
-    etcd: planePart(cluster, "etcd", () => isUp(`${etcdURL}/readyz`)),
+    "API server": planePart(cluster, "kube-apiserver", logs, isServing),
+    etcd: planePart(cluster, "etcd", logs, () => isUp(`${etcdURL}/readyz`)),
   };
+  const watching = keepRunning(cluster, ["kube-scheduler", "kube-controller-manager", "kwok"], logs);
   await parts.hooks.start();
   await parts.Metacontroller.start();
   await parts.keeper.start();
@@ -106,6 +107,7 @@ export async function startFaultWorld(): Promise<FaultWorld> {
         readFileSync(join(directory, name), "utf8").split("\n")
       ),
     async down() {
+      clearInterval(watching);
       await parts.keeper.kill();
       await parts.Metacontroller.kill();
       await parts.hooks.kill();
@@ -140,38 +142,58 @@ function engine(kubeconfig: string, logFile: string): Part {
   };
 }
 
-/** A process of the control plane: the cluster's record has the one that runs, so that whoever ends the cluster ends it. */
-function planePart({ stateDir }: Cluster, name: string, isBack: () => Promise<boolean>): Part {
-  const [command = "", ...args] = commandOf(stateDir, name);
-  const replaced = async (next: () => ReturnType<typeof startProcess>) => {
-    const record = readRecord(stateDir);
-    if (!record) throw new Error(`Cannot find ${name}: ${stateDir} has no record`);
-    const others = record.processes.filter((process) => process.name !== name);
-    writeRecord(stateDir, { ...record, processes: [...others, next()] });
-    await until(isBack, (back) => back);
-  };
+/**
+ * A process of the control plane: the cluster's record has the one that runs, so that whoever ends the cluster ends it.
+ * One that ends as it starts is started again, as whoever keeps it running would.
+ */
+function planePart(cluster: Cluster, name: string, logs: string, isBack: () => Promise<boolean>): Part {
+  const begin = starter(cluster, name, logs);
   return {
-    kill: () => endProcesses(recordsOf(stateDir, name).filter(isRunning)),
-    start: (...more) => {
-      const logFile = join(stateDir, "logs", `${name}.log`);
-      return replaced(() => startProcess({ name, command, args: [...args, ...more], logFile }));
+    kill: () => endProcesses(recordsOf(cluster, name).filter(isRunning)),
+    async start(...more) {
+      let begun = begin(more);
+      await until(async () => {
+        if (!isRunning(begun)) begun = begin(more);
+        return await isBack();
+      }, (back) => back);
     },
   };
 }
 
-function recordsOf(stateDir: string, name: string) {
+/** Starts again what ends: a scheduler does of itself when the API server's death has left its cache at odds. */
+function keepRunning(cluster: Cluster, names: string[], logs: string): ReturnType<typeof setInterval> {
+  const starters = names.map((name) => [name, starter(cluster, name, logs)] as const);
+  return setInterval(() => {
+    for (const [name, begin] of starters) if (!recordsOf(cluster, name).some(isRunning)) begin([]);
+  }, 500);
+}
+
+/** Returns what starts a process as it was started first, and notes it in the cluster's record. */
+function starter(cluster: Cluster, name: string, logs: string): (more: string[]) => ProcessRecord {
+  const [command = "", ...args] = commandOf(cluster, name);
+  return (more) => {
+    const record = readRecord(cluster.stateDir);
+    if (!record) throw new Error(`Cannot start ${name}: ${cluster.stateDir} has no record`);
+    const begun = startProcess({ name, command, args: [...args, ...more], logFile: join(logs, `faults-${name}.log`) });
+    const others = record.processes.filter((process) => process.name !== name);
+    writeRecord(cluster.stateDir, { ...record, processes: [...others, begun] });
+    return begun;
+  };
+}
+
+function recordsOf({ stateDir }: Cluster, name: string): ProcessRecord[] {
   return readRecord(stateDir)?.processes.filter((process) => process.name === name) ?? [];
 }
 
-function commandOf(stateDir: string, name: string): string[] {
-  const [record] = recordsOf(stateDir, name);
-  if (!record) throw new Error(`Cannot find ${name}: ${stateDir} has no record of it`);
+function commandOf(cluster: Cluster, name: string): string[] {
+  const [record] = recordsOf(cluster, name);
+  if (!record) throw new Error(`Cannot find ${name}: ${cluster.stateDir} has no record of it`);
   return readFileSync(`/proc/${record.pid}/cmdline`, "utf8").split("\0").slice(0, -1);
 }
 
-function urlOf({ stateDir }: Cluster): string {
+function urlOf(cluster: Cluster): string {
   const flag = "--listen-client-urls=";
-  return commandOf(stateDir, "etcd").find((argument) => argument.startsWith(flag))?.slice(flag.length) ?? "";
+  return commandOf(cluster, "etcd").find((argument) => argument.startsWith(flag))?.slice(flag.length) ?? "";
 }
 
 async function isUp(url: string): Promise<boolean> {
