@@ -30,7 +30,7 @@ export type Harm = (world: FaultWorld, goesOn: () => boolean) => Promise<Record<
 
 const REPLICAS = 20;
 /** How long after the end of all faults a claim may take, and the cluster after that. */
-const BOUND_SECONDS = 120;
+const BOUND_SECONDS = 300;
 const VOLUMES = [{
   metadata: { name: "data" },
   spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Mi" } } },

@@ -41,6 +41,8 @@ export interface FaultWorld {
 }
 
 const NODES = 8;
+/** All clients come back at once, on a machine that may have other work. */
+const PATIENCE_SECONDS = 300;
 
 const AUDIT_POLICY = `apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -125,7 +127,7 @@ function ownPart(port: number, begin: () => ReturnType<typeof startChild>): Part
     kill: async () => await child?.kill("SIGKILL"),
     async start() {
       child = begin();
-      await until(() => isUp(`http://127.0.0.1:${port}/healthz`), (up) => up);
+      await until(() => isUp(`http://127.0.0.1:${port}/healthz`), (up) => up, PATIENCE_SECONDS);
     },
   };
 }
@@ -152,10 +154,14 @@ function planePart(cluster: Cluster, name: string, logs: string, isBack: () => P
     kill: () => endProcesses(recordsOf(cluster, name).filter(isRunning)),
     async start(...more) {
       let begun = begin(more);
-      await until(async () => {
-        if (!isRunning(begun)) begun = begin(more);
-        return await isBack();
-      }, (back) => back);
+      await until(
+        async () => {
+          if (!isRunning(begun)) begun = begin(more);
+          return await isBack();
+        },
+        (back) => back,
+        PATIENCE_SECONDS,
+      );
     },
   };
 }
