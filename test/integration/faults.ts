@@ -1,11 +1,12 @@
 /** Claims through faults, and what became of them. @module */
 import { setTimeout as sleep } from "node:timers/promises";
 import { sharedOf } from "./faultaudit.ts";
+import { type Left, leftOf } from "./faultleft.ts";
 import { type Life, startLoad } from "./faultload.ts";
 import type { FaultWorld } from "./faultworld.ts";
 import { faultsOf, followClaims } from "./history.ts";
-import { condition, type Loose, makeNamespace, type Namespace } from "./namespace.ts";
-import { aPool, aSimulatedTemplate, controllerOf, untilFull } from "./pools.ts";
+import { makeNamespace, type Namespace } from "./namespace.ts";
+import { aPool, aSimulatedTemplate, untilFull } from "./pools.ts";
 
 export interface Outcome {
   claims: number;
@@ -65,13 +66,6 @@ export async function claimsThrough(world: FaultWorld, claims: number, harm: Har
   };
 }
 
-interface Left {
-  lost: string[];
-  leaked: string[];
-  /** What is still under way: it may yet be neither. */
-  unready: string[];
-}
-
 /** Looks until nothing is lost, leaked or under way, and returns the last look. */
 async function atRest(ns: Namespace, kept: Life[], boundSeconds: number): Promise<Left> {
   const late = performance.now() + boundSeconds * 1000;
@@ -87,47 +81,7 @@ async function look(ns: Namespace, kept: Life[]): Promise<Left> {
   const [claims = [], pools = [], sandboxes = [], ...children] = await Promise.all(
     ["sandboxclaim", "sandboxwarmpool", "sandbox", ...CHILDREN].map((kind) => ns.list(kind)),
   );
-  const owners = new Set([...claims, ...pools, ...sandboxes].map(({ metadata }) => metadata.uid));
-  const isOwned = (object: Loose) => owners.has(controllerOf(object)?.uid ?? "");
-  const ofPool = sandboxes.filter((sandbox) => controllerOf(sandbox)?.kind === "SandboxWarmPool");
-  const keptNames = new Set(kept.map(({ name }) => name));
-  const owned = new Set(sandboxes.map((sandbox) => controllerOf(sandbox)?.uid));
-  const twice = children.flatMap((objects) => doubles(objects));
-  return {
-    lost: [
-      ...[...keptNames].filter((name) => !claims.some(({ metadata }) => metadata.name === name)),
-      ...claims.filter(({ metadata }) => !owned.has(metadata.uid)).map(named),
-      ...(ofPool.length < REPLICAS ? [`${REPLICAS - ofPool.length} of the pool`] : []),
-    ],
-    leaked: [
-      ...claims.filter(({ metadata }) => !keptNames.has(metadata.name)).map(named),
-      ...[...sandboxes, ...children.flat()].filter((object) => !isOwned(object)).map(named),
-      ...ofPool.slice(REPLICAS).map(named),
-      ...doubles(sandboxes.filter((sandbox) => controllerOf(sandbox)?.kind === "SandboxClaim")),
-      ...twice,
-    ],
-    unready: [
-      ...[...claims, ...sandboxes].filter((object) => condition(object, "Ready")?.status !== "True").map(named),
-      ...children.filter((objects) => objects.length < sandboxes.length).map((objects) =>
-        `${sandboxes.length - objects.length} ${objects[0]?.kind ?? "children"}`
-      ),
-    ],
-  };
-}
-
-/** Objects whose owner has another before them. */
-function doubles(objects: Loose[]): string[] {
-  const seen = new Set<string>();
-  return objects.filter((object) => {
-    const owner = controllerOf(object)?.uid ?? "";
-    const isDouble = seen.has(owner);
-    seen.add(owner);
-    return isDouble;
-  }).map(named);
-}
-
-function named({ kind, metadata }: Loose): string {
-  return `${kind} ${metadata.name}`;
+  return leftOf({ claims, pools, sandboxes, children }, new Set(kept.map(({ name }) => name)), REPLICAS);
 }
 
 function seconds(milliseconds: number): number {
