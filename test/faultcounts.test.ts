@@ -73,7 +73,8 @@ test.for(cases)("leftOf() counts $name", ({ observed, want }) => {
   expect(leftOf(observed, new Set(["a"]), 1)).toMatchObject(want);
 });
 
-const line = (object: object, code = 200) => JSON.stringify({ responseStatus: { code }, responseObject: object });
+const line = (object: object, code = 200) =>
+  JSON.stringify({ kind: "Event", responseStatus: { code }, responseObject: object });
 const owned = (name: string, ...claims: string[]) =>
   line(sandbox(name, claims.flatMap((uid) => of("SandboxClaim", uid))));
 const showing = (uid: string, name: string) => ({ ...claim(uid), status: { sandbox: { name } } });
@@ -93,8 +94,8 @@ test("sharedOf() counts what a claim showed that was never its own, by the watch
   expect(shared([owned("s", "b"), line(showing("a", "s"))])).toEqual(want);
 });
 
-test("sharedOf() leaves out writes that were refused, and a line that was cut short", () => {
-  expect(shared([owned("s", "a"), line(sandbox("s", of("SandboxClaim", "b")), 409), '{"responseStatus":{"co'])).toEqual(
-    [],
-  );
+test("sharedOf() leaves out writes that were refused, and lines that were cut short, at the end or before another", () => {
+  const cut = owned("s", "b").slice(0, -20);
+  expect(shared([owned("s", "a"), line(sandbox("s", of("SandboxClaim", "b")), 409), cut])).toEqual([]);
+  expect(shared([owned("s", "a"), cut + owned("s", "c")])).toEqual(["Sandbox s (Sandbox s) was of claims a, c"]);
 });

@@ -2,6 +2,8 @@
 import type { History } from "./history.ts";
 import type { Loose } from "./namespace.ts";
 
+const BEGINNING = '{"kind":"Event",';
+
 /**
  * Lists Sandboxes that were ever of two claims, claims that ever had two, and claims that showed one that was never
  * theirs, as text.
@@ -41,7 +43,8 @@ export function sharedOf(writes: string[], { versions }: History): string[] {
 /** The object of a write that went well, of Sandboxes or claims. */
 function answered(line: string): Loose[] {
   if (!line.endsWith("}")) return [];
-  const { responseStatus, responseObject } = JSON.parse(line);
+  // The next API server writes on where the last one was cut off.
+  const { responseStatus, responseObject } = JSON.parse(line.slice(Math.max(0, line.lastIndexOf(BEGINNING))));
   return responseStatus?.code < 300 && responseObject?.metadata ? [responseObject] : [];
 }
 

@@ -1,29 +1,27 @@
 /**
  * Claims at 5/s, made and deleted again, while what serves them is killed, slow, wrong, cut off, full or late: none shares
- * a Sandbox, none is lost, nothing is left over. `npm run soak -- faults` has 1,000 claims of each kind. @module
+ * a Sandbox, none is lost, nothing is left over. `npm run soak -- faults` takes 1,000 through each
+ * (`HOOKBOX_TEST_CLAIMS`), `npm test` none. @module
  */
 import process from "node:process";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { claimsThrough, type Harm } from "./faults.ts";
 import { jumps, kills, weathers, withoutRoom } from "./faultkinds.ts";
 import { type FaultWorld, startFaultWorld } from "./faultworld.ts";
 
-const CLAIMS = Number(process.env["HOOKBOX_TEST_CLAIMS"] ?? (inject("isSoak") ? 1000 : 50));
+const CLAIMS = Number(process.env["HOOKBOX_TEST_CLAIMS"] ?? 1000);
 let world: FaultWorld;
 beforeAll(async () => world = await startFaultWorld());
 afterAll(() => world?.down());
 
 interface Kind {
   name: string;
-  /** Tried in a short run, too. */
-  isShort?: boolean;
   harm: Harm;
 }
 
 const KINDS: Kind[] = [
   {
     name: "processes are killed",
-    isShort: true,
     harm: kills(["hooks", "Metacontroller", "keeper", "API server", "etcd"]),
   },
   { name: "hooks are slow and fail", harm: weathers(["slow", "failing"]) },
@@ -32,9 +30,7 @@ const KINDS: Kind[] = [
   { name: "clocks jump", harm: jumps },
 ];
 
-const kinds = KINDS.filter(({ isShort = false }) => inject("isSoak") || isShort);
-
-test.for(kinds)(`${CLAIMS} claims while $name`, { timeout: 1_800_000 }, async ({ harm }) => {
+test.for(KINDS)(`${CLAIMS} claims while $name`, { timeout: 1_800_000 }, async ({ harm }) => {
   const outcome = await claimsThrough(world, CLAIMS, harm);
   const { shared, lost, leaked, ...figures } = outcome;
   process.stdout.write(`${JSON.stringify(figures)}\n`);
