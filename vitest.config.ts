@@ -17,7 +17,7 @@ const NODE = ["test/{node,browser}/**/*.test.ts"];
 /** What has a long form, see `isSoak`. */
 const SOAK = [
   "test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,faults,quiet,router-wake,baddeploys}.test.ts",
-  "test/fuzz/*.test.ts",
+  "test/{fuzz,mutants}/*.test.ts",
 ];
 
 const isSoak = process.env["HOOKBOX_TEST_SOAK"] !== undefined;

@@ -1,0 +1,179 @@
+/** Mutants of what gives claims their Sandboxes: whom it takes for free, on which condition it writes, whose turn it is. @module */
+import type { Mutant } from "./mutant.ts";
+
+const INDEX_TEST = ["test/binder/index.test.ts"];
+const WRITES_TEST = ["test/binder/writes.test.ts"];
+const CHOOSE_TEST = ["test/binder/choose.test.ts"];
+const BIND_TEST = ["test/binder/bind.test.ts"];
+
+export const BINDER: readonly Mutant[] = [
+  {
+    name: "a member that is marked as draining is free",
+    file: "binder/index.ts",
+    from: "labels[DRAINING_LABEL] === undefined && ",
+    to: "",
+    tests: INDEX_TEST,
+  },
+  {
+    name: "a member that has been a claim's is free",
+    file: "binder/index.ts",
+    from: "labels[CLAIM_UID_LABEL] === undefined && ",
+    to: "",
+    tests: INDEX_TEST,
+  },
+  {
+    name: "what is being given stays free meanwhile",
+    file: "binder/index.ts",
+    from: "displace(state, uid);\n      assumed.assume(uid, resourceVersion);",
+    to: "assumed.assume(uid, resourceVersion);",
+    tests: INDEX_TEST,
+  },
+  {
+    name: "a release takes back what is known by now of another version",
+    file: "binder/index.ts",
+    from: "if (assumed.find(uid) !== resourceVersion) return;",
+    to: "",
+    tests: INDEX_TEST,
+  },
+  {
+    name: "what was made while a list was under way is gone",
+    file: "binder/index.ts",
+    from: "!uids.has(uid) && !assumed.isSince(uid)",
+    to: "!uids.has(uid)",
+    tests: ["test/binder/assumptions.test.ts"],
+  },
+  {
+    name: "a version with more digits is not newer",
+    file: "binder/assumptions.ts",
+    from: "version.length === than.length ? version > than : version.length > than.length",
+    to: "version > than",
+    tests: ["test/binder/assumptions.test.ts"],
+  },
+  {
+    name: "any Sandbox of the name is the claim's own",
+    file: "binder/writes.ts",
+    from: "controllerOf(sandbox.metadata)?.uid === metadata.uid",
+    to: "sandbox.metadata.namespace === metadata.namespace",
+    tests: WRITES_TEST,
+  },
+  {
+    name: "a claim that was made anew under its name is told the old one's status",
+    file: "binder/writes.ts",
+    from: "if (claim.metadata.uid !== uid) return undefined;",
+    to: "",
+    tests: WRITES_TEST,
+  },
+  {
+    name: "a claim that was made anew under its name gets the old one's annotations",
+    file: "binder/writes.ts",
+    from: "metadata: { uid, annotations }",
+    to: "metadata: { annotations }",
+    tests: WRITES_TEST,
+  },
+  {
+    name: "a refused creation is tried for ever",
+    file: "binder/writes.ts",
+    from: "found.status === 403 || ",
+    to: "",
+    tests: WRITES_TEST,
+  },
+  {
+    name: "a pool that is being deleted gives members",
+    file: "binder/choose.ts",
+    from: "!pool || pool.metadata.deletionTimestamp !== undefined",
+    to: "!pool",
+    tests: CHOOSE_TEST,
+  },
+  {
+    name: "a member is given whose name could be given again",
+    file: "binder/choose.ts",
+    from: "members.best(isFit, pool.status?.sequence ?? 0)",
+    to: "members.best(isFit)",
+    tests: CHOOSE_TEST,
+  },
+  {
+    name: "a stale member is given under Recreate",
+    file: "binder/choose.ts",
+    from: "!isStale(sandbox, template, hash) && isHandableOnce(sandbox)",
+    to: "isHandableOnce(sandbox)",
+    tests: CHOOSE_TEST,
+  },
+  {
+    name: "a claim gets what its template does not allow",
+    file: "binder/choose.ts",
+    from: 'if (problem) return { kind: "refused" };',
+    to: "",
+    tests: CHOOSE_TEST,
+  },
+  {
+    name: "a claim that is being deleted gets a Sandbox",
+    file: "binder/choose.ts",
+    from: "claim.metadata.deletionTimestamp === undefined && ",
+    to: "",
+    tests: CHOOSE_TEST,
+  },
+  {
+    name: "a claim at its end gets another Sandbox",
+    file: "binder/choose.ts",
+    from: " && !isFinal(claim)",
+    to: "",
+    tests: CHOOSE_TEST,
+  },
+  {
+    name: "a Sandbox that is handed over keeps the label by which pools adopt",
+    file: "binder/handover.ts",
+    from: "  CREATED_BY_LABEL,\n  CONTROLLER_UID_LABEL,\n];",
+    to: "  CREATED_BY_LABEL,\n];",
+    tests: ["test/binder/handover.test.ts"],
+  },
+  {
+    name: "a Sandbox that is handed over keeps its pool as an owner",
+    file: "binder/handover.ts",
+    from: "ownerReferences: [controllerReference(claim)],\n    },\n    // The keeper",
+    to: "ownerReferences: [...applied.metadata.ownerReferences ?? [], ...sandbox.metadata.ownerReferences ?? []],\n" +
+      "    },\n    // The keeper",
+    tests: ["test/binder/handover.test.ts"],
+  },
+  {
+    name: "a pool that was made anew under its name is told of the old one's members",
+    file: "binder/bind.ts",
+    from: "metadata: { uid, annotations }",
+    to: "metadata: { annotations }",
+    tests: BIND_TEST,
+  },
+  {
+    name: "claims are served before all is known",
+    file: "binder/state.ts",
+    from: "return isListed && term",
+    to: "return term",
+    tests: BIND_TEST,
+  },
+  {
+    name: "claims are served when the Lease is lost",
+    file: "binder/state.ts",
+    from: " && !term.aborted;",
+    to: ";",
+    tests: ["test/binder/trouble.test.ts"],
+  },
+  {
+    name: "a claim that has a Sandbox gets a second one",
+    file: "binder/state.ts",
+    from: "binder.index.boundTo(entry.namespace, entry.uid) === undefined;",
+    to: "binder.index !== undefined;",
+    tests: BIND_TEST,
+  },
+  {
+    name: "one namespace may occupy all workers",
+    file: "binder/lines.ts",
+    from: "if (turn.serving >= caps.namespace) continue;",
+    to: "",
+    tests: ["test/binder/lines.test.ts"],
+  },
+  {
+    name: "a member that may be the claim's already is not looked for before another is given",
+    file: "binder/serve.ts",
+    from: "[claim.status?.sandbox?.name, unsure]",
+    to: "[claim.status?.sandbox?.name]",
+    tests: ["test/binder/trouble.test.ts"],
+  },
+];

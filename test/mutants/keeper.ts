@@ -1,0 +1,107 @@
+/** Mutants of what the keeper deletes, adopts and gives back. @module */
+import type { Mutant } from "./mutant.ts";
+
+const EXPIRY_TEST = ["test/keeper/expiry.test.ts"];
+const GIVEBACK_TEST = ["test/keeper/giveback.test.ts"];
+const DIAGNOSE_TEST = ["test/keeper/diagnose.test.ts"];
+
+export const KEEPER: readonly Mutant[] = [
+  {
+    name: "an expiry of a spec that has changed since is carried out",
+    file: "keeper/expiry.ts",
+    from: "return ready.observedGeneration === undefined || ready.observedGeneration === metadata.generation;",
+    to: "return metadata !== undefined;",
+    tests: EXPIRY_TEST,
+  },
+  {
+    name: "a Sandbox is deleted a second before its time",
+    file: "keeper/expiry.ts",
+    from: "return until > now ?",
+    to: "return until > now + 1000 ?",
+    tests: EXPIRY_TEST,
+  },
+  {
+    name: "a claim that is to be retained is deleted",
+    file: "keeper/expiry.ts",
+    from: 'return policy === "DeleteForeground" ? "Foreground" : undefined;',
+    to: 'return "Foreground";',
+    tests: ["test/keeper/claimexpiry.test.ts"],
+  },
+  {
+    name: "what has changed since it was judged is deleted",
+    file: "keeper/expiryduty.ts",
+    from: "preconditions: { uid, resourceVersion }",
+    to: "preconditions: { uid }",
+    tests: EXPIRY_TEST,
+  },
+  {
+    name: "another of the same name is deleted",
+    file: "keeper/expiryduty.ts",
+    from: "preconditions: { uid, resourceVersion }",
+    to: "preconditions: { resourceVersion }",
+    tests: EXPIRY_TEST,
+  },
+  {
+    name: "what a claim has had goes to a pool",
+    file: "keeper/giveback.ts",
+    from: " || labels[CLAIM_UID_LABEL] !== undefined;",
+    to: ";",
+    tests: GIVEBACK_TEST,
+  },
+  {
+    name: "an orphan brings its own word of how it was made",
+    file: "keeper/giveback.ts",
+    from: "{ labels, annotations: { [LAST_APPLIED_ANNOTATION]: null } }",
+    to: "{ labels }",
+    tests: GIVEBACK_TEST,
+  },
+  {
+    name: "an orphan goes to a pool of another namespace",
+    file: "keeper/givebackduty.ts",
+    from: "pool.namespace === sandbox.metadata.namespace && ",
+    to: "",
+    tests: GIVEBACK_TEST,
+  },
+  {
+    name: "a Sandbox goes to a claim that was made anew under its name",
+    file: "keeper/givebackduty.ts",
+    from: "claim?.metadata.uid === owner.uid && claim.metadata",
+    to: "claim?.metadata",
+    tests: GIVEBACK_TEST,
+  },
+  {
+    name: "any Pod of the name is adopted",
+    file: "keeper/diagnose.ts",
+    from: 'labels[ADOPTABLE_LABEL] === "true" ||',
+    to: 'labels[ADOPTABLE_LABEL] !== "x" ||',
+    tests: DIAGNOSE_TEST,
+  },
+  {
+    name: "what another Sandbox controls is adopted",
+    file: "keeper/diagnose.ts",
+    from: "  if (owner) {",
+    to: '  if (owner && owner.kind !== "Sandbox") {',
+    tests: DIAGNOSE_TEST,
+  },
+  {
+    name: "what a suspended Sandbox does not control is adopted",
+    file: "keeper/diagnose.ts",
+    from: 'sandbox.spec.operatingMode === "Suspended"',
+    to: 'sandbox.metadata.name === ""',
+    tests: DIAGNOSE_TEST,
+  },
+  {
+    name: "a NetworkPolicy is a template's by the owner's name",
+    file: "keeper/policy.ts",
+    from: "controllerOf(found.metadata)?.uid === metadata.uid",
+    to: "controllerOf(found.metadata)?.name === metadata.name",
+    tests: ["test/keeper/policy.test.ts"],
+  },
+  {
+    name: "an object that one sink cannot read breaks the watch for all",
+    file: "keeper/guarded.ts",
+    from: 'log("error", `Cannot take note for ${name}`, errorFields(error));',
+    to: "throw error;",
+    tests: ["test/keeper/watches.test.ts"],
+  },
+];

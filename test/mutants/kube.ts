@@ -1,0 +1,57 @@
+/** Mutants of who leads, of watches, and of writes that fit one version alone. @module */
+import type { Mutant } from "./mutant.ts";
+
+const LEADER_TEST = ["test/kube/leader.test.ts"];
+const WATCH_TEST = ["test/kube/watch.test.ts"];
+
+export const KUBE: readonly Mutant[] = [
+  {
+    name: "a Lease is taken from whoever holds it",
+    file: "kube/election.ts",
+    from: "now - sighting.since > term * 1000",
+    to: "now >= sighting.since",
+    tests: LEADER_TEST,
+  },
+  {
+    name: "who has lost the Lease goes on",
+    file: "kube/leader.ts",
+    from: 'if (outcome === "lost") term.abort();',
+    to: "",
+    tests: LEADER_TEST,
+  },
+  {
+    name: "a Lease is written whoever has written it since",
+    file: "kube/leader.ts",
+    from: "metadata: { resourceVersion: metadata.resourceVersion }",
+    to: "metadata: {}",
+    tests: LEADER_TEST,
+  },
+  {
+    name: "a leader gives up after others may have begun",
+    file: "kube/leader.ts",
+    from: "RENEWAL_SHARE = 10 / 15",
+    to: "RENEWAL_SHARE = 20 / 15",
+    tests: LEADER_TEST,
+  },
+  {
+    name: "a watch goes on from a version that is too old",
+    file: "kube/watch.ts",
+    from: "cursor.version = undefined;\n  return new Error",
+    to: "return new Error",
+    tests: WATCH_TEST,
+  },
+  {
+    name: "what cannot be read is gone",
+    file: "kube/watch.ts",
+    from: "      uids.add(uidOf(item));\n      const object = parse(item);\n",
+    to: "      const object = parse(item);\n      if (object) uids.add(uidOf(item));\n",
+    tests: WATCH_TEST,
+  },
+  {
+    name: "a patch fits whatever the object is by now",
+    file: "kube/patch.ts",
+    from: "metadata: { resourceVersion, ...change }",
+    to: "metadata: { ...change }",
+    tests: ["test/keeper/giveback.test.ts"],
+  },
+];
