@@ -1,93 +1,219 @@
-/** What each hook takes away, as its guard counts it: what the parent's spec asks for in so many words is no loss. @module */
+/** Why hooks let children go: each reason holds for what it is about, and for nothing else. @module */
 import { expect, test } from "vitest";
-import { childKey } from "../../lib/metacontroller.ts";
-import { readSettings } from "../../lib/runhook.ts";
-import { makeHooks } from "../../tools/serve/hooks.ts";
+import * as sandboxes from "../../hooks/sandbox/deletionreasons.ts";
+import * as claims from "../../hooks/sandboxclaim/deletionreasons.ts";
+import * as templates from "../../hooks/sandboxtemplate/deletionreasons.ts";
+import * as pools from "../../hooks/sandboxwarmpool/deletionreasons.ts";
+import type { DeletionReason } from "../../lib/guard.ts";
+import type { Observed } from "../../lib/metacontroller.ts";
+import type { KubeObject } from "../../lib/objects.ts";
+import { aClaim, aClaimed, aClaimRequest } from "../claimbuilders.ts";
 import { aPoolRequest } from "../poolcalls.ts";
-import { aClaim, aColdSandbox, aMember, aPool } from "../pools.ts";
-import { aChild, aReadyPod, aRequest, aSandbox, mapOf, NOW } from "../sandboxes.ts";
+import { aMember, aPool } from "../pools.ts";
+import { aChild, aReadyPod, aRequest, aSandbox, NOW } from "../sandboxes.ts";
 import { aTemplate, aTemplateRequest } from "../templates.ts";
 
-const PAST = "2026-11-21T11:00:00Z";
-const expired = (reason: string) => ({
-  conditions: [{ type: "Ready", status: "False", reason, message: "", lastTransitionTime: PAST }],
-});
-const members = (count: number, labels: object = {}) =>
-  Array.from({ length: count }, (_, index) => aMember(index + 1, { metadata: { labels } }));
+const PAST = "2026-11-21T11:59:59Z";
+const AHEAD = "2026-11-21T12:00:01Z";
+const pod = aReadyPod();
+const service = aChild("Service");
+const volume = aChild("PersistentVolumeClaim", { metadata: { name: "home" } });
+const policy = aChild("NetworkPolicy");
+const mine = aClaimed();
+const other = { ...mine, metadata: { ...mine.metadata, name: "other", uid: "uid-other" } };
 
-function lossesOf(name: string, request: unknown): string[] {
-  const [hook] = makeHooks([name], readSettings([]).settings);
-  const outcome = hook!.sync(request, NOW);
-  if ("refusal" in outcome) throw new Error(outcome.refusal.message);
-  return outcome.losses.map(({ child, what }) => `${childKey(child)} ${what}`);
+type Reasons = Readonly<Record<string, DeletionReason<unknown>>>;
+interface Case {
+  of: { deletionReasons: object };
+  words: string;
+  name: string;
+  child: object;
+  observed: object;
+  want: boolean;
 }
 
-const service = aChild("Service", { spec: { clusterIP: "None" } });
-const policy = aChild("NetworkPolicy", {
-  apiVersion: "networking.k8s.io/v1",
-  metadata: { name: "python-network-policy" },
+/** A decorator's request as its hook sees it. */
+const decorated = ({ object, attachments }: { object: unknown; attachments: unknown }) => ({
+  parent: object,
+  children: attachments,
 });
-const claim = aClaim("c", {
-  spec: { lifecycle: { shutdownTime: PAST, shutdownPolicy: "Retain" } },
-  status: { ...expired("ClaimExpired"), sandbox: { name: "c" } },
+const templateOf = (networkPolicyManagement: string) =>
+  decorated(aTemplateRequest(aTemplate({ spec: { networkPolicyManagement } })));
+const sandboxOf = (spec: object) => aRequest(aSandbox({ spec }), [pod, service, volume]);
+const claimOf = (over: Parameters<typeof aClaim>[0], attached = [mine, other]) =>
+  decorated(aClaimRequest(aClaim(over), attached));
+const named = (name: string) => ({ status: { conditions: [], sandbox: { name, podIPs: [] } } });
+const ending = (shutdownPolicy: string, shutdownTime: string) => ({
+  spec: { lifecycle: { shutdownPolicy, shutdownTime } },
 });
-const CASES: { name: string; hook: string; request: unknown; want: string[] }[] = [
+
+const SANDBOX = { of: sandboxes };
+const CLAIM = { of: claims };
+const CASES: Case[] = [
   {
-    name: "a suspended Sandbox loses its Pod because it says so",
-    hook: "sandbox",
-    request: aRequest(aSandbox({ spec: { operatingMode: "Suspended" } }), [aReadyPod()]),
-    want: [],
+    ...SANDBOX,
+    words: sandboxes.EXPIRED,
+    name: "a Pod, by its time",
+    child: pod,
+    observed: sandboxOf({ shutdownTime: PAST }),
+    want: true,
   },
   {
-    name: "so does one without a Service",
-    hook: "sandbox",
-    request: aRequest(aSandbox({ spec: { service: false } }), [aReadyPod(), service]),
-    want: [],
+    ...SANDBOX,
+    words: sandboxes.EXPIRED,
+    name: "a Pod before its time",
+    child: pod,
+    observed: sandboxOf({ shutdownTime: AHEAD }),
+    want: false,
   },
   {
-    name: "an expired one does by the clock",
-    hook: "sandbox",
-    request: aRequest(aSandbox({ spec: { shutdownTime: PAST }, status: expired("SandboxExpired") }), [aReadyPod()]),
-    want: ["Pod/demo deleted"],
+    ...SANDBOX,
+    words: sandboxes.EXPIRED,
+    name: "a Pod without a time",
+    child: pod,
+    observed: sandboxOf({}),
+    want: false,
   },
   {
-    name: "and so does an expired claim",
-    hook: "sandboxclaim",
-    request: { object: claim, attachments: mapOf([aColdSandbox(claim)]), related: {}, finalizing: false },
-    want: ["Sandbox/c deleted"],
+    ...SANDBOX,
+    words: sandboxes.EXPIRED,
+    name: "a volume",
+    child: volume,
+    observed: sandboxOf({ shutdownTime: PAST }),
+    want: false,
   },
   {
-    name: "a template without a policy says so",
-    hook: "sandboxtemplate",
-    request: aTemplateRequest(aTemplate({ spec: { networkPolicyManagement: "Unmanaged" } }), [policy]),
-    want: [],
+    ...SANDBOX,
+    words: sandboxes.SUSPENDED,
+    name: "a Pod",
+    child: pod,
+    observed: sandboxOf({ operatingMode: "Suspended" }),
+    want: true,
+  },
+  { ...SANDBOX, words: sandboxes.SUSPENDED, name: "a Pod that runs", child: pod, observed: sandboxOf({}), want: false },
+  {
+    ...SANDBOX,
+    words: sandboxes.SUSPENDED,
+    name: "a volume",
+    child: volume,
+    observed: sandboxOf({ operatingMode: "Suspended" }),
+    want: false,
   },
   {
-    name: "a pool that is scaled down marks as many as it is told to",
-    hook: "sandboxwarmpool",
-    request: aPoolRequest({ pool: aPool({ spec: { replicas: 1 } }), sandboxes: members(3) }),
-    want: [],
+    ...SANDBOX,
+    words: sandboxes.NO_SERVICE,
+    name: "a Service",
+    child: service,
+    observed: sandboxOf({ service: false }),
+    want: true,
   },
   {
-    name: "members that were a claim's are lost",
-    hook: "sandboxwarmpool",
-    request: aPoolRequest({
-      pool: aPool({ spec: { replicas: 1 } }),
-      sandboxes: members(1, { "agents.x-k8s.io/claim-uid": "gone" }),
-    }),
-    want: ["Sandbox/warm-1 drained"],
+    ...SANDBOX,
+    words: sandboxes.NO_SERVICE,
+    name: "a Pod",
+    child: pod,
+    observed: sandboxOf({ service: false }),
+    want: false,
   },
   {
-    name: "marked ones were lost when they were marked",
-    hook: "sandboxwarmpool",
-    request: aPoolRequest({
-      pool: aPool({ spec: { replicas: 0 }, status: { sequence: 9 } }),
-      sandboxes: members(2, { "agents.x-k8s.io/draining": "stale" }),
-    }),
-    want: [],
+    ...SANDBOX,
+    words: sandboxes.NO_SERVICE,
+    name: "a Service that is not spoken of",
+    child: service,
+    observed: sandboxOf({}),
+    want: false,
+  },
+  {
+    ...CLAIM,
+    words: claims.EXPIRED,
+    name: "a Sandbox, by its time",
+    child: mine,
+    observed: claimOf(ending("Retain", PAST)),
+    want: true,
+  },
+  {
+    ...CLAIM,
+    words: claims.EXPIRED,
+    name: "a Sandbox before its time",
+    child: mine,
+    observed: claimOf(ending("Retain", AHEAD)),
+    want: false,
+  },
+  {
+    ...CLAIM,
+    words: claims.EXPIRED,
+    name: "a Sandbox of a claim that goes itself",
+    child: mine,
+    observed: claimOf(ending("Delete", PAST)),
+    want: false,
+  },
+  {
+    ...CLAIM,
+    words: claims.ANOTHER,
+    name: "the other one",
+    child: other,
+    observed: claimOf(named(mine.metadata.name)),
+    want: true,
+  },
+  {
+    ...CLAIM,
+    words: claims.ANOTHER,
+    name: "the named one",
+    child: mine,
+    observed: claimOf(named(mine.metadata.name)),
+    want: false,
+  },
+  {
+    ...CLAIM,
+    words: claims.ANOTHER,
+    name: "one beside a name that is not there",
+    child: mine,
+    observed: claimOf(named("gone")),
+    want: false,
+  },
+  { ...CLAIM, words: claims.ANOTHER, name: "one where none is named", child: mine, observed: claimOf({}), want: false },
+  {
+    of: templates,
+    words: templates.UNMANAGED,
+    name: "a policy",
+    child: policy,
+    observed: templateOf("Unmanaged"),
+    want: true,
+  },
+  {
+    of: templates,
+    words: templates.UNMANAGED,
+    name: "a policy that is managed",
+    child: policy,
+    observed: templateOf("Managed"),
+    want: false,
   },
 ];
 
-test.for(CASES)("$name", ({ hook, request, want }) => {
-  expect(lossesOf(hook, request)).toEqual(want);
+test.for(CASES)("$words: $name", ({ of, words, child, observed, want }) => {
+  const reason = (of.deletionReasons as Reasons)[words];
+  expect(reason?.holds(child as KubeObject, observed as Observed<unknown>, NOW)).toBe(want);
+});
+
+const DRAINING = "agents.x-k8s.io/draining";
+const marked = aMember(1, { metadata: { labels: { [DRAINING]: "stale" } } });
+const unreadable = aMember(2, {
+  metadata: { annotations: { "metacontroller.k8s.io/last-applied-configuration": "{" } },
+});
+
+test.for(Object.entries(pools.DRAIN_WORDS))(
+  "a pool lets none go that is as it should be: %s, %s",
+  ([reason, words]) => {
+    const holds = (child: object) => pools.deletionReasons[words]?.holds(child as KubeObject, aPoolRequest(), NOW);
+    const isForUnreadable = reason === "broken";
+    expect([holds(aMember(3)), holds(marked), holds(unreadable)]).toEqual([false, !isForUnreadable, isForUnreadable]);
+  },
+);
+
+test("of surplus, as many are meant as the pool has beyond its replicas; those on their way out do not count", () => {
+  const going = aMember(9, { metadata: { deletionTimestamp: PAST } });
+  const stated = (replicas: number, sandboxes: ReturnType<typeof aMember>[]) =>
+    pools.deletionReasons["surplus"]?.stated?.(aPoolRequest({ pool: aPool({ spec: { replicas } }), sandboxes }));
+  const four = [3, 4, 5, 6].map((number) => aMember(number));
+  expect([stated(3, four), stated(4, four), stated(3, [...four, marked, going])]).toEqual([1, 0, 1]);
 });
