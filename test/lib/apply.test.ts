@@ -41,7 +41,10 @@ describe("applyUpdate()", () => {
   });
 
   test("ignores system metadata and status, even where the observed object has none", () => {
-    const meta = { ...desired.metadata, uid: "u2", generation: 9, deletionTimestamp: "now", selfLink: "/x" };
+    const meta = {
+      ...desired.metadata,
+      ...{ uid: "u2", resourceVersion: "9", generation: 9, deletionTimestamp: "now", selfLink: "/x" },
+    };
     const result = applyUpdate(observed, { ...desired, metadata: meta, status: { phase: "Failed" } });
     expect(result.status).toStrictEqual({ phase: "Running" });
     expect(result.metadata).toMatchObject({ uid: "u1", resourceVersion: "7", generation: 2 });

@@ -114,6 +114,15 @@ describe("what is changed", () => {
     expect(losses).toEqual(want.map((what) => `Pod/a ${what}`));
   });
 
+  test.for([{ operatingMode: "Suspended" }, { shutdownTime: "2030-01-01T00:00:00Z" }])(
+    "%o is no hook's to say that has reasons, of not even one child",
+    (fields) => {
+      expect(judge([pod("a"), pod("b")], [named("a", spec(fields)), named("b")], {}, {})).toEqual({
+        refusal: { message: "1 of 2 children would be suspended or expire", children: ["Pod/a"] },
+      });
+    },
+  );
+
   test("a mark is a loss, but where the parent's spec says so", () => {
     const mark = (name: string, value: string) => named(name, {}, { labels: { [DRAINING_LABEL]: value } });
     const reasons: Reasons = { surplus: { holds: () => true, stated: () => 1 } };
