@@ -1,6 +1,7 @@
 /** Claims are served: with a member, with a Sandbox of their own, or not yet; in one write of each. No fault comes in between. @module */
 import { afterEach, expect, test } from "vitest";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
+import type { ApiRequest } from "../../kube/api.ts";
 import { aPool, COUNTED, STATUS } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { aWorld } from "./world.ts";
@@ -209,4 +210,19 @@ test("a pool whose member nobody replaces is told of what it lacks, in words tha
   const { metadata: { annotations }, spec } = pool as unknown as ReturnType<typeof aPool>;
   expect(Object.keys(annotations ?? {})).toEqual(["agents.x-k8s.io/handed-over-at"]);
   expect(spec.replicas).toBe(3);
+});
+
+test("a pool that was made anew under its name is told nothing of the old one's members", async () => {
+  world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
+  await world.members([1, 2, 3]);
+  const isPool = ({ method, path }: ApiRequest) => method === "PATCH" && path.includes("warmpools");
+  const told: unknown[] = [];
+  await world.binder((request) => {
+    if (isPool(request)) told.push((request.body as { metadata: object }).metadata);
+    return request.method === "POST" ? { status: 403, body: { message: "quota" } } : undefined;
+  });
+  const [pool] = world.store.objects("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool");
+  await world.claim("c");
+  await world.clock.advance(1000);
+  expect(told, "the API server refuses it for another UID").toMatchObject([{ uid: pool?.metadata.uid }]);
 });

@@ -90,3 +90,21 @@ test("a sink that cannot read an object is told of the others, and so are other 
   end.abort();
   vi.useRealTimers();
 });
+
+test("followAll() asks for Sandboxes when it has all claims, and not before", async () => {
+  vi.useFakeTimers();
+  const server = createFakeApi();
+  let isRefused = true;
+  server.intercept = ({ path }) => isRefused && path.endsWith("/sandboxclaims") ? refusal(500, "not now") : undefined;
+  const end = new AbortController();
+  const sinks = { sandboxes: [], sandboxclaims: [], sandboxwarmpools: [], sandboxtemplates: [] };
+  void followAll(server, sinks, { log: () => {}, signal: end.signal, onListed: () => {} });
+  const asked = () => server.requests.filter(({ path }) => path.endsWith("/sandboxes")).length;
+  await vi.advanceTimersByTimeAsync(500);
+  expect(asked()).toBe(0);
+  isRefused = false;
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(asked()).toBeGreaterThan(0);
+  end.abort();
+  vi.useRealTimers();
+});
