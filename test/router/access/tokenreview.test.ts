@@ -61,6 +61,16 @@ describe("createTokenReviewAccess()", () => {
     });
   });
 
+  test("takes a denial for one, whatever is allowed beside it", async () => {
+    const api = apiOfTwo();
+    const { intercept } = api;
+    api.intercept = (request) =>
+      request.path.endsWith("/subjectaccessreviews")
+        ? { status: 201, body: { status: { allowed: true, denied: true } } }
+        : intercept(request);
+    expect(await start(api)("ann")).toMatchObject({ status: 403 });
+  });
+
   test("asks once, however many want to know, and again when the time is over", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     const api = apiOfTwo();

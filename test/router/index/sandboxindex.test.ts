@@ -47,6 +47,17 @@ test("a Pod of another namespace that names the UID is not its Pod, whichever is
   }
 });
 
+test.for([
+  { ...owner, kind: "Job" },
+  { ...owner, apiVersion: "example.com/v1" },
+  { ...owner, controller: false },
+])("a Pod of a %o is no Sandbox's, whatever UID that names", (stranger) => {
+  const index = createSandboxIndex();
+  index.sandboxes.observe(sandbox(1));
+  index.pods.observe(pod("p1", "10.0.0.1", { ownerReferences: [stranger] }));
+  expect(index.find("n", "a")?.pods).toEqual([]);
+});
+
 test("what others say of its use is news when it changes, by this process' own clock", () => {
   vi.useFakeTimers({ now: 1_000_000 });
   onTestFinished(() => void vi.useRealTimers());

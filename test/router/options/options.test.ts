@@ -16,6 +16,11 @@ describe("readOptions()", () => {
     expect(readOptions(["--help"])).toBeUndefined();
   });
 
+  test("sends cookies with tokens over HTTPS alone, unless it is told otherwise", () => {
+    const isSecure = (...flags: string[]) => readOptions(flags)?.browser.isSecure;
+    expect([isSecure(), isSecure("--authz-cookie-insecure")]).toEqual([true, false]);
+  });
+
   test("has the contract's defaults in a cluster", () => {
     expect(read()).toMatchObject({
       http: { host: "0.0.0.0", port: 8080 },

@@ -49,6 +49,12 @@ test("a page of the same origin may, as the runtime sees it or as the router's c
   expect([own.status, (await simple(runtime.port, forwarded)).status]).toEqual([200, 200]);
 });
 
+test("a page of another origin may not, whatever host the request was forwarded for", async () => {
+  const strange = { "X-Forwarded-Host": "8888-agent-team.example", Origin: "http://elsewhere.example" };
+  expect((await simple(runtime.port, strange)).status).toBe(403);
+  expect(existsSync(join(made.root.path, "made"))).toBe(false);
+});
+
 test("a page whose name was made to lead here runs no command and reads no file", async () => {
   const host = { Host: "evil.example:8888" };
   const { status, text } = await simple(runtime.port, { ...host, Origin: "http://evil.example:8888" });
