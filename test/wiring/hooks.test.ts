@@ -235,3 +235,9 @@ test("what the command line says reaches the hooks", async () => {
   );
   expect(pool.children).toHaveLength(2);
 });
+
+test("the domains of labels that claims may add are those of the command line", () => {
+  const domainsOf = (...flags: string[]) => readSettings(flags).settings.labelDomains;
+  expect(domainsOf()).toEqual(["sandbox.users.io"]);
+  expect(domainsOf("--allowed-label-domains", "a.example, b.example,")).toEqual(["a.example", "b.example"]);
+});
