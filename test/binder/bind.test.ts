@@ -1,7 +1,6 @@
 /** Claims are served: with a member, with a Sandbox of their own, or not yet; in one write of each. No fault comes in between. @module */
 import { afterEach, expect, test } from "vitest";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
-import type { ApiRequest } from "../../kube/api.ts";
 import { aPool, COUNTED, STATUS } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { aWorld } from "./world.ts";
@@ -215,7 +214,8 @@ test("a pool whose member nobody replaces is told of what it lacks, in words tha
 test("a pool that was made anew under its name is told nothing of the old one's members", async () => {
   world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
   await world.members([1, 2, 3]);
-  const isPool = ({ method, path }: ApiRequest) => method === "PATCH" && path.includes("warmpools");
+  const isPool = ({ method, path }: { method: string; path: string }) =>
+    method === "PATCH" && path.includes("warmpools");
   const told: unknown[] = [];
   await world.binder((request) => {
     if (isPool(request)) told.push((request.body as { metadata: object }).metadata);
