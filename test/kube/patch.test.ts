@@ -1,0 +1,8 @@
+/** @module */
+import { expect, test } from "vitest";
+import { patchOf } from "../../kube/patch.ts";
+
+test("patchOf() fits the version that was judged, and no other", () => {
+  const patch = patchOf({ name: "a", uid: "u", resourceVersion: "7" }, { labels: { a: "1" } });
+  expect(patch).toEqual({ metadata: { resourceVersion: "7", labels: { a: "1" } } });
+});
