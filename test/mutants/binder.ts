@@ -149,31 +149,10 @@ export const BINDER: readonly Mutant[] = [
     tests: BIND_TEST,
   },
   {
-    name: "claims are served when the Lease is lost",
-    file: "binder/state.ts",
-    from: " && !term.aborted;",
-    to: ";",
-    tests: ["test/binder/trouble.test.ts"],
-  },
-  {
-    name: "a claim that has a Sandbox gets a second one",
-    file: "binder/state.ts",
-    from: "binder.index.boundTo(entry.namespace, entry.uid) === undefined;",
-    to: "binder.index !== undefined;",
-    tests: BIND_TEST,
-  },
-  {
     name: "one namespace may occupy all workers",
     file: "binder/lines.ts",
     from: "if (turn.serving >= caps.namespace) continue;",
     to: "",
     tests: ["test/binder/lines.test.ts"],
-  },
-  {
-    name: "a member that may be the claim's already is not looked for before another is given",
-    file: "binder/serve.ts",
-    from: "[claim.status?.sandbox?.name, unsure]",
-    to: "[claim.status?.sandbox?.name]",
-    tests: ["test/binder/trouble.test.ts"],
   },
 ];

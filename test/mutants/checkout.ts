@@ -12,7 +12,7 @@ export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** What is left behind: big, or none of the tests' business. */
 const LEFT = new Set([".git", "node_modules", ".hookbox", "dist"]);
 /** A file of tests ends by itself long before this. */
-const LONGEST_MS = 240_000;
+const LONGEST_MS = 120_000;
 
 /** What became of a file of tests. */
 export interface Outcome {
@@ -62,7 +62,7 @@ async function runVitest(cwd: string, test: string, env: NodeJS.ProcessEnv): Pro
   const args = ["run", test, "--bail=1", "--reporter=json", `--outputFile=${reportFile}`];
   const output = await new Promise<string>((resolve, reject) => {
     const vitest = join(cwd, "node_modules/vitest/vitest.mjs");
-    const options = { cwd, env, timeout: LONGEST_MS, maxBuffer: 1 << 26 };
+    const options = { cwd, env, timeout: LONGEST_MS, killSignal: "SIGKILL" as const, maxBuffer: 1 << 26 };
     execFile(process.execPath, [vitest, ...args], options, (error, stdout, stderr) => {
       if (error?.killed) reject(new Error(`Cannot run ${test}: it has not ended after ${LONGEST_MS / 1000} s`));
       else resolve(`${stdout}${stderr}`.slice(-2000));

@@ -52,6 +52,6 @@ export const KUBE: readonly Mutant[] = [
     file: "kube/patch.ts",
     from: "metadata: { resourceVersion, ...change }",
     to: "metadata: { ...change }",
-    tests: ["test/keeper/giveback.test.ts"],
+    tests: ["test/kube/patch.test.ts"],
   },
 ];

@@ -191,11 +191,4 @@ export const ROUTER: readonly Mutant[] = [
     to: "return request.httpVersionMajor === 2;",
     tests: ["test/router/http2.test.ts"],
   },
-  {
-    name: "an upload that was given up is whole",
-    file: "router/proxy/versions.ts",
-    from: "return !aborted && !stream.aborted && (stream.rstCode ?? 0) === 0;",
-    to: "return aborted || stream !== undefined;",
-    tests: ["test/router/http2.test.ts"],
-  },
 ];

@@ -4,7 +4,6 @@ import type { Mutant } from "./mutant.ts";
 const TOKEN_TEST = ["test/runtime/token.test.ts"];
 const ORIGIN_TEST = ["test/runtime/http/origin.test.ts"];
 const SOCKET_TEST = ["test/runtime/terminal/socket.test.ts"];
-const MCP_TEST = ["test/mcp/http.test.ts"];
 
 export const RUNTIME: readonly Mutant[] = [
   {
@@ -48,54 +47,5 @@ export const RUNTIME: readonly Mutant[] = [
     from: 'if (why !== undefined) throw new Refused("PERMISSION_DENIED", why);',
     to: "",
     tests: SOCKET_TEST,
-  },
-  {
-    name: "a handshake that fails leaves a shell behind",
-    file: "runtime/terminal/socket.ts",
-    from: "if (!isJoined && !entry.log) entry.kill();",
-    to: "",
-    tests: SOCKET_TEST,
-  },
-  {
-    name: "a Host that makes no URL ends the process",
-    file: "runtime/listen-grpc.ts",
-    from: "response.writeHead(400);",
-    to: 'throw new Error("400");',
-    tests: ["test/runtime/listen-grpc.test.ts"],
-  },
-  {
-    name: "a weak token that is added later lets in",
-    file: "mcp/http/access.ts",
-    from: ".filter((token) => !isWeak(token))",
-    to: "",
-    tests: MCP_TEST,
-  },
-  {
-    name: "a session is anybody's who has a token",
-    file: "mcp/http/sessions.ts",
-    from: "!entry || entry.owner !== owner",
-    to: "!entry || owner === undefined",
-    tests: MCP_TEST,
-  },
-  {
-    name: "sessions that are just being made are not counted",
-    file: "mcp/http/sessions.ts",
-    from: "entries.size + reserved >= most",
-    to: "entries.size >= most",
-    tests: MCP_TEST,
-  },
-  {
-    name: "where no origin is allowed all are",
-    file: "mcp/http/rebinding.ts",
-    from: "if (origin !== undefined && !origins",
-    to: "if (origin !== undefined && origins.length > 0 && !origins",
-    tests: ["test/wiring/mcp.test.ts"],
-  },
-  {
-    name: "the id of a session is what stands on its sandboxes",
-    file: "mcp/http/app.ts",
-    from: "crypto.randomUUID()",
-    to: "made.session.id",
-    tests: MCP_TEST,
   },
 ];
