@@ -9,10 +9,12 @@ import type { ObjectMeta } from "../lib/objects.ts";
 import type { Duty } from "./duty.ts";
 
 /**
- * When a Sandbox that says nothing is woken, in milliseconds from its creation, and when once more: most have come up by the
- * first, and of many that were asked for at once none should cost a write more while all are busy.
+ * When a Sandbox that says nothing is woken, in milliseconds from its creation: most have come up by the first, and of many
+ * that were asked for at once none should cost a write more while all are busy. Then more and more seldom: Metacontroller
+ * waits twice as long after each call that failed, up to a quarter of an hour, and a hook that is back is not to wait for that.
  */
-const WAKE_MS = [6000, 12_000] as const;
+const WAKE_MS = [6000, 12_000, 30_000, 60_000, 120_000, 300_000] as const;
+const LATER_MS = 600_000;
 /** So much later for each other one that says nothing, and no later than that. */
 const CROWD_MS = { each: 50, most: 10_000 };
 
@@ -28,7 +30,7 @@ export function claimWakeDuty(api: Api): Duty<SandboxClaim> {
   });
 }
 
-/** Makes the duty for Sandboxes: one without conditions gets the time, twice at most. One that speaks in time costs no request. */
+/** Makes the duty for Sandboxes: one without conditions gets the time, again and again. One that speaks in time costs no request. */
 export function sandboxWakeDuty(api: Api): Duty<Sandbox> {
   return wakeDuty(api, {
     ...{ kind: "Sandbox", resource: "sandboxes", annotation: WOKEN_AT_ANNOTATION },
@@ -36,8 +38,9 @@ export function sandboxWakeDuty(api: Api): Duty<Sandbox> {
       const born = Date.parse(creationTimestamp);
       if ((status?.conditions ?? []).length > 0 || Number.isNaN(born)) return undefined;
       const woken = Date.parse(annotations?.[WOKEN_AT_ANNOTATION] ?? "");
-      const next = WAKE_MS.find((ms) => !(woken >= born + ms));
-      return next === undefined ? undefined : born + next + Math.min(CROWD_MS.most, crowd * CROWD_MS.each);
+      const next = WAKE_MS.find((ms) => !(woken >= born + ms)) ??
+        (Math.floor((woken - born) / LATER_MS) + 1) * LATER_MS;
+      return born + next + Math.min(CROWD_MS.most, crowd * CROWD_MS.each);
     },
     time: (_, now) => now,
   });

@@ -21,8 +21,8 @@ export interface DeletionReason<Parent> {
   stated?(observed: Observed<Parent>): number;
 }
 
-/** All reasons of a hook; `any`: whatever words are one. */
-export type DeletionReasons<Parent> = Readonly<Record<string, DeletionReason<Parent>>> | "any";
+/** All reasons of a hook, by their words. */
+export type DeletionReasons<Parent> = Readonly<Record<string, DeletionReason<Parent>>>;
 
 /** A child that an answer would take away, or end. */
 export interface Loss {
@@ -35,7 +35,7 @@ export interface Loss {
 export type Verdict = { refusal: Refusal } | { losses: Loss[] };
 
 /**
- * Judges an answer.
+ * Judges an answer. `any`: whatever words are a reason.
  *
  * | what the answer does to a child that is alive | verdict |
  * |---|---|
@@ -53,7 +53,7 @@ export function guardAnswer<Parent>(
   desired: readonly DesiredObject[],
   deletions: Readonly<Record<string, string>>,
   now: Date,
-  reasons: DeletionReasons<Parent>,
+  reasons: DeletionReasons<Parent> | "any",
 ): Verdict {
   const known = reasons === "any" ? undefined : reasons;
   const wanted = wantedChildren(observed.children, desired);

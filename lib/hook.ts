@@ -23,7 +23,7 @@ interface HookBasics<Parent> {
   name: string;
   parentSchema: z.ZodType<Parent>;
   /** When a child may go, by the words that `deletions` names. `any`: the guard believes whatever words. */
-  deletionReasons: DeletionReasons<Parent>;
+  deletionReasons: DeletionReasons<Parent> | "any";
   /** Which related objects the sync hook wants to see; absent means none. */
   customize?(parent: Parent): RelatedRule[];
   /** See {@link HookCalls.spacing}. */

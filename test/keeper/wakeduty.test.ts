@@ -63,7 +63,7 @@ describe("a claim that nobody has taken note of", () => {
 });
 
 describe("a Sandbox without conditions", () => {
-  test("is woken six seconds after its creation, and once more at twelve", async () => {
+  test("is woken six seconds after its creation, at twelve, and then more and more seldom", async () => {
     await keep(0.5);
     put();
     await pass(5);
@@ -74,8 +74,12 @@ describe("a Sandbox without conditions", () => {
     expect(asked()).toEqual([PATCH]);
     await pass(1);
     expect(woken()).toBe("2026-11-21T12:00:12.000Z");
-    await pass(600);
-    expect(asked()).toEqual([PATCH, PATCH]);
+    const times = new Set<unknown>();
+    for (let second = 12; second < 1900; second++) times.add(await pass(1).then(woken));
+    const at = (clock: string) => `2026-11-21T12:${clock}.000Z`;
+    const first = ["00:12", "00:30", "01:00", "02:00", "05:00"];
+    expect([...times]).toEqual([...first, "10:00", "20:00", "30:00"].map(at));
+    expect(asked()).toHaveLength(1 + times.size);
   });
 
   test("is woken later the more there are, so that many that come up at once cost no more", async () => {

@@ -9,8 +9,8 @@ export const GUARD: readonly Mutant[] = [
   {
     name: "known words are believed without a look at what must be true for them",
     file: "lib/guard.ts",
-    from: "reasons[reasonOf(child)]?.holds(child, observed, now) === true;",
-    to: "reasons[reasonOf(child)] !== undefined;",
+    from: "known[reasonOf(child)]?.holds(child, observed, now) === true;",
+    to: "known[reasonOf(child)] !== undefined;",
     tests: GUARD_TEST,
   },
   {
@@ -23,8 +23,8 @@ export const GUARD: readonly Mutant[] = [
   {
     name: "one child may be suspended by an answer",
     file: "lib/guard.ts",
-    from: "reasons && ending.length > 0",
-    to: "reasons && ending.length > 1",
+    from: "known && ending.length > 0",
+    to: "known && ending.length > 1",
     tests: GUARD_TEST,
   },
   {
