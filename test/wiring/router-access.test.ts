@@ -50,6 +50,29 @@ describe("router/main.ts", () => {
     expect(seen).toHaveLength(Object.keys(WAYS).length);
   });
 
+  test("takes no token that was made for somebody else, where it is told for whom", async () => {
+    const { api, kubeconfig } = await serveApi();
+    putBoth(api);
+    api.intercept = (request) => {
+      const answer = review(request);
+      if (!request.path.endsWith("/tokenreviews") || !answer) return answer;
+      return { ...answer, body: { status: { ...answer.body.status, audiences: ["api"] } } };
+    };
+    const { port: backend, seen } = await startSandboxes();
+    const ask = async (...flags: string[]) => {
+      const { port } = await startRouterMain(kubeconfig, ...ROUTING, ...flags);
+      return await statusOf(port, "/", named({ port, backend, namespace: "team-a", token: "ann" }));
+    };
+    expect(await ask("--authz-tokenreview-audiences", "router")).toBe(401);
+    expect(seen).toEqual([]);
+    expect(await ask("--authz-tokenreview-audiences", "router,api")).toBe(200);
+    const reviews = api.requests.filter(({ path }) => path.endsWith("/tokenreviews"));
+    expect(reviews.map(({ body }) => (body as { spec: object }).spec)).toEqual([
+      { token: "ann", audiences: ["router"] },
+      { token: "ann", audiences: ["router", "api"] },
+    ]);
+  });
+
   test("has probes and metrics on ports of their own, where nobody reaches a sandbox", async () => {
     const { api, kubeconfig } = await serveApi();
     putBoth(api);
