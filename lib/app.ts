@@ -6,7 +6,7 @@ import type { HookCalls, SentRequest } from "./hook.ts";
 import { createHealthApp } from "./health.ts";
 import { createIntake } from "./intake.ts";
 import { createLog, errorFields, type Log } from "./log.ts";
-import { createLossBudget, type LossBudget } from "./lossbudget.ts";
+import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
 import { childKey } from "./metacontroller.ts";
 import { createHookMetrics, type HookMetrics } from "./metrics.ts";
 import { createPace, type Spacing } from "./pace.ts";
@@ -25,7 +25,7 @@ export interface HookAppOptions {
   /** Longest time until the last byte of a request, in milliseconds. @default {8000} (Metacontroller gives up after 10 s) */
   maxBodyMs?: number;
   /** What answers may take away over time; one for all hooks of a process. @default {no limit} */
-  losses?: LossBudget;
+  budget?: LossBudget;
   /** Is given each request that the hook was asked, with its answer; must return at once and never throw. @default {() => {}} */
   record?: (exchange: Exchange) => void;
   /** False while the process is stopping: `/readyz` then answers 503. */
@@ -72,7 +72,7 @@ function withDefaults(options: HookAppOptions): Settings {
     maxBodyBytes: 64 * 1024 * 1024,
     maxHeldBytes: 128 * 1024 * 1024,
     maxBodyMs: 8000,
-    losses: createLossBudget({ perMinute: 0, now: () => 0 }),
+    budget: UNLIMITED,
     record: () => {},
     ready: () => true,
     ...options,
@@ -125,7 +125,7 @@ function answer(hook: HookCalls, name: Endpoint, bytes: Uint8Array, read: Body, 
   const { metrics, log } = settings;
   const labels = { hook: hook.name, endpoint: name };
   const at = settings.now();
-  const reply = replyOf(hook, name, read, at, settings.losses.spend);
+  const reply = replyOf(hook, name, read, at, settings.budget);
   const { status, text, request, refusal, cause, losses = [], held = [] } = reply;
   const body = new TextEncoder().encode(text);
   metrics.bytes.inc({ ...labels, direction: "in" }, bytes.byteLength);

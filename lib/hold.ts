@@ -1,11 +1,11 @@
 /** What is answered where too much would go at once: children stay as they are, the rest is served, and the status says so. Pure. @module */
 import { type Condition, findCondition, stamp } from "./conditions.ts";
-import type { Loss } from "./guard.ts";
-import { identity } from "./guard.ts";
-import { isObject, type Json } from "./json.ts";
+import { identity, type Loss } from "./guard.ts";
+import { isObject } from "./json.ts";
 import { LOSSES_ALLOWED_ANNOTATION } from "./keys.ts";
-import { childKey } from "./metacontroller.ts";
-import type { DesiredObject, ObjectMeta } from "./objects.ts";
+import type { LossBudget } from "./lossbudget.ts";
+import { childKey, type Desired } from "./metacontroller.ts";
+import type { DesiredObject, KubeObject } from "./objects.ts";
 import { unchanged } from "./unchanged.ts";
 
 /** Condition on a parent whose children are kept; there is none where none are. */
@@ -14,17 +14,16 @@ export const GUARDED = "Guarded";
 const RETRY_SECONDS = 5;
 const MOST_NAMED = 3;
 
-/** A parent as its hook is shown it. */
-export interface Parent {
-  kind?: unknown;
-  metadata: ObjectMeta;
-  status?: unknown;
+/** Returns those of the losses that have to wait: the budget has no room, and nobody has let go of them on purpose. */
+export function heldOf(losses: readonly Loss[], parent: KubeObject, now: Date, budget: LossBudget): Loss[] {
+  if (losses.length === 0 || mayLose(parent, now)) return [];
+  const uidOf = ({ child }: Loss) => child.metadata.uid ?? childKey(child);
+  const staying = budget.spend(parent.metadata.namespace ?? "", [...new Set(losses.map(uidOf))]);
+  return losses.filter((loss) => staying.has(uidOf(loss)));
 }
 
-/** The parts of an answer that holding changes. */
-export interface Held {
-  status?: unknown;
-  resyncAfterSeconds?: number;
+function mayLose({ metadata }: KubeObject, now: Date): boolean {
+  return Date.parse(metadata.annotations?.[LOSSES_ALLOWED_ANNOTATION] ?? "") > now.getTime();
 }
 
 /** Returns the children of an answer with those that have to stay as they are. */
@@ -37,15 +36,15 @@ export function keeping(desired: readonly DesiredObject[], held: readonly Loss[]
  * Returns an answer whose status says what is kept, and which is asked for again soon; where nothing is, one whose status
  * no longer says so. A parent that has no status gets none.
  */
-export function announced<Answer extends Held>(
+export function announced<Answer extends Partial<Pick<Desired<unknown>, "status" | "resyncAfterSeconds">>>(
   answer: Answer,
-  parent: Parent,
+  parent: KubeObject,
   held: readonly Loss[],
   now: Date,
 ): Answer {
-  const old = conditionsOf(parent.status);
+  const old = conditionsOf(parent["status"]);
   if (held.length === 0 && !findCondition(old, GUARDED)) return answer;
-  const status = answer.status ?? parent.status;
+  const status = answer.status ?? parent["status"];
   if (!isObject(status)) return answer;
   const others = conditionsOf(status).filter(({ type }) => type !== GUARDED);
   if (held.length === 0) return { ...answer, status: { ...status, conditions: others } };
@@ -57,11 +56,6 @@ export function announced<Answer extends Held>(
   };
 }
 
-/** Tells whether somebody has let go of this parent's children on purpose. */
-export function mayLose({ metadata }: Parent, now: Date): boolean {
-  return Date.parse(metadata.annotations?.[LOSSES_ALLOWED_ANNOTATION] ?? "") > now.getTime();
-}
-
 function messageFor(held: readonly Loss[]): string {
   const names = held.slice(0, MOST_NAMED).map(({ child, what }) => `${childKey(child)} (${what})`).join(", ");
   const more = held.length > MOST_NAMED ? ` and ${held.length - MOST_NAMED} more` : "";
@@ -70,6 +64,6 @@ function messageFor(held: readonly Loss[]): string {
 }
 
 function conditionsOf(status: unknown): Condition[] {
-  const conditions = isObject(status) ? (status as Json)["conditions"] : undefined;
+  const conditions = isObject(status) ? status["conditions"] : undefined;
   return Array.isArray(conditions) ? conditions as Condition[] : [];
 }

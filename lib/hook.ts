@@ -1,9 +1,9 @@
 /** A hook as a value, and how one call of it goes: parse, decide, guard, check. No HTTP, no I/O. @module */
 import * as z from "zod";
 import { type DeletionReasons, guardAnswer, type Loss, type Refusal } from "./guard.ts";
-import { announced, keeping, mayLose, type Parent as AnyParent } from "./hold.ts";
+import { announced, heldOf, keeping } from "./hold.ts";
+import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
 import {
-  childKey,
   compositeAnswerSchema,
   compositeRequestSchema,
   customizeAnswerSchema,
@@ -15,7 +15,7 @@ import {
   type Observed,
   type RelatedRule,
 } from "./metacontroller.ts";
-import type { DesiredObject, ObjectMeta } from "./objects.ts";
+import type { DesiredObject, KubeObject, ObjectMeta } from "./objects.ts";
 import type { Spacing } from "./pace.ts";
 
 interface HookBasics<Parent> {
@@ -49,17 +49,14 @@ export interface SentRequest {
   children?: Record<string, Record<string, unknown>>;
 }
 
-/** Says which objects of a namespace, by UID, may not be taken away now. */
-export type Spend = (namespace: string, uids: readonly string[]) => ReadonlySet<string>;
-
 /** What a call comes to: an answer, with what it takes away and what it keeps for now, or why there is none. */
 export type Outcome = { answer: object; losses: Loss[]; held: Loss[] } | { refusal: Refusal };
 
 /** One call of a hook, prepared: takes the parsed JSON body, gives the answer's JSON value or why it must not be sent. */
 export interface HookCalls {
   name: string;
-  /** Decides, and guards. @param spend which losses have to wait; absent: none */
-  sync(body: unknown, now: Date, spend?: Spend): Outcome;
+  /** Decides, and guards. @param budget of what answers take away; without one everything may go */
+  sync(body: unknown, now: Date, budget?: LossBudget): Outcome;
   /** Names what a parent wants to see beside its children; absent: nothing. */
   customize?(body: unknown): object;
   /** Which calls this one keeps its distance from before it is answered; absent, undefined: none. */
@@ -91,27 +88,21 @@ export function decoratorCalls<Parent, Status extends object>(hook: DecoratorHoo
   });
 }
 
-/** How the two kinds of answers differ. */
-interface Wire<Answer> {
-  request: z.ZodType;
+/** How the two kinds of controllers differ. */
+interface Wire<Parent, Answer> {
+  request: z.ZodType<Observed<Parent>>;
   answer: z.ZodType;
   childrenOf(answer: Answer): DesiredObject[];
   withChildren(answer: Answer, children: DesiredObject[]): Answer;
 }
 
-interface AnyDesired {
-  status?: unknown;
-  resyncAfterSeconds?: number;
-  deletions?: Readonly<Record<string, string>>;
-}
-
-function callsOf<Parent, Answer extends AnyDesired>(
+function callsOf<Parent, Answer extends Partial<Omit<Desired<unknown>, "children">>>(
   hook: HookBasics<Parent> & { sync(observed: Observed<Parent>, now: Date): Answer },
-  wire: Wire<Answer> & { request: z.ZodType<Observed<Parent>> },
+  wire: Wire<Parent, Answer>,
 ): HookCalls {
   return {
     ...basics(hook),
-    sync: (body, now, spend) => {
+    sync: (body, now, budget = UNLIMITED) => {
       const observed = wire.request.parse(body);
       const desired = hook.sync(observed, now);
       const children = wire.childrenOf(desired);
@@ -119,19 +110,13 @@ function callsOf<Parent, Answer extends AnyDesired>(
       if ("refusal" in verdict) return verdict;
       const { losses } = verdict;
       // Every parent is an object of Kubernetes.
-      const parent = observed.parent as AnyParent;
-      const held = spend && losses.length > 0 && !mayLose(parent, now) ? heldOf(losses, parent, spend) : [];
+      const parent = observed.parent as KubeObject;
+      const held = heldOf(losses, parent, now, budget);
       const kept = held.length > 0 ? wire.withChildren(desired, keeping(children, held)) : desired;
       const { deletions: _, ...answer } = announced(kept, parent, held, now);
       return { answer: checked(wire.answer, answer), losses, held };
     },
   };
-}
-
-function heldOf(losses: readonly Loss[], { metadata }: AnyParent, spend: Spend): Loss[] {
-  const uidOf = ({ child }: Loss) => child.metadata.uid ?? childKey(child);
-  const staying = spend(metadata.namespace ?? "", [...new Set(losses.map(uidOf))]);
-  return losses.filter((loss) => staying.has(uidOf(loss)));
 }
 
 /** A hook's answer that breaks the protocol: a bug of the hook, so nothing is sent. */

@@ -3,7 +3,7 @@
 /** Losses that passed are remembered so long, and so much may be saved up, in minutes. */
 const WINDOW_MINUTES = 5;
 
-/** See {@link createLossBudget}. */
+/** Says what may go, and remembers it. See {@link createLossBudget}. */
 export interface LossBudget {
   /**
    * Says which of these objects have to stay for now; the others are counted as lost.
@@ -13,6 +13,9 @@ export interface LossBudget {
    */
   spend(namespace: string, uids: readonly string[]): ReadonlySet<string>;
 }
+
+/** Lets everything go. */
+export const UNLIMITED: LossBudget = { spend: () => new Set() };
 
 /** What a budget needs. */
 export interface LossBudgetOptions {
@@ -30,7 +33,7 @@ export interface LossBudgetOptions {
  * passes again without being counted: Metacontroller asks again until it sees the deletion.
  */
 export function createLossBudget({ perMinute, now }: LossBudgetOptions): LossBudget {
-  if (perMinute === 0) return { spend: () => new Set() };
+  if (perMinute === 0) return UNLIMITED;
   const windowMs = WINDOW_MINUTES * 60_000;
   /** In order of time. */
   const passed = new Map<string, { at: number; namespace: string }>();

@@ -1,8 +1,9 @@
 /** What one request of a hook comes to: status, body, and what the log should know of it. No HTTP, no clock. @module */
 import * as z from "zod";
 import type { Loss, Refusal } from "./guard.ts";
-import { type HookCalls, issuePaths, type Spend } from "./hook.ts";
+import { type HookCalls, issuePaths } from "./hook.ts";
 import { errorFields } from "./log.ts";
+import type { LossBudget } from "./lossbudget.ts";
 
 /** The calls that a hook answers. */
 export type Endpoint = "sync" | "customize";
@@ -33,14 +34,14 @@ export interface Reply {
  * | 429 | the guard refused the answer |
  * | 500 | the hook threw, or its answer breaks the protocol: `{error}` names the class only |
  *
- * @param spend see {@link HookCalls.sync}
+ * @param budget see {@link HookCalls.sync}
  */
-export function replyOf(hook: HookCalls, endpoint: Endpoint, body: Body, now: Date, spend?: Spend): Reply {
+export function replyOf(hook: HookCalls, endpoint: Endpoint, body: Body, now: Date, budget?: LossBudget): Reply {
   const { request } = body;
   try {
     if (body.error) throw body.error;
     if (endpoint === "customize") return { status: 200, text: JSON.stringify(customized(hook, request)), request };
-    const outcome = hook.sync(request, now, spend);
+    const outcome = hook.sync(request, now, budget);
     if ("answer" in outcome) {
       const { answer, losses, held } = outcome;
       return { status: 200, text: JSON.stringify(answer), request, losses, held };

@@ -113,12 +113,12 @@ function atLeast(least: number, option: string, text: string): number {
 export async function serveHooks(hooks: HookCalls[], settings: HookSettings, onlyOne: boolean): Promise<Server> {
   const log = createLog(settings.logLevel);
   const metrics = createHookMetrics();
-  const losses = createLossBudget({ perMinute: settings.maxLossesPerMinute, now: () => performance.now() });
+  const budget = createLossBudget({ perMinute: settings.maxLossesPerMinute, now: () => performance.now() });
   const recording = await startRecording(settings, log, metrics);
   let ready = true;
   const app = createHealthApp(() => ready, metrics, STOPPING);
   for (const hook of hooks) {
-    const hookApp = createHookApp(hook, { log, metrics, losses, ready: () => ready, record: recording.record });
+    const hookApp = createHookApp(hook, { log, metrics, budget, ready: () => ready, record: recording.record });
     app.route(`/${hook.name}`, hookApp);
     if (onlyOne) app.route("/", hookApp);
   }

@@ -1,7 +1,7 @@
 /** The hooks in this process, as an engine calls them, and as they can be started anew. @module */
 import type { Clock } from "../lib/clock.ts";
-import type { HookCalls, Spend } from "../lib/hook.ts";
-import { createLossBudget } from "../lib/lossbudget.ts";
+import type { HookCalls } from "../lib/hook.ts";
+import { createLossBudget, type LossBudget } from "../lib/lossbudget.ts";
 import { type HookSettings, readSettings } from "../lib/runhook.ts";
 import { hookNames, makeHooks } from "../tools/serve/hooks.ts";
 
@@ -25,42 +25,38 @@ export interface HooksOptions {
 /** Starts all hooks. */
 export function startHooks({ clock, settings, replacements = {} }: HooksOptions): RunningHooks {
   const all = { ...readSettings([]).settings, maxLossesPerMinute: 0, ...settings };
-  const newBudget = () => createLossBudget({ perMinute: all.maxLossesPerMinute, now: () => clock.now() });
-  const budgets = new Map(hookNames.map((name) => [name, newBudget()]));
-  const start = (name: string) => replacements[name]?.() ?? makeHooks([name], all)[0] as HookCalls;
-  const hooks = new Map(hookNames.map((name) => [name, start(name)]));
+  const start = (name: string): HookProcess => ({
+    hook: replacements[name]?.() ?? makeHooks([name], all)[0] as HookCalls,
+    budget: createLossBudget({ perMinute: all.maxLossesPerMinute, now: () => clock.now() }),
+  });
+  const processes = new Map(hookNames.map((name) => [name, start(name)]));
   const faults: string[] = [];
   return {
     faults,
-    restart(name) {
-      hooks.set(name, start(name));
-      budgets.set(name, newBudget());
-    },
+    restart: (name) => void processes.set(name, start(name)),
     fetch(url, init) {
       const { hostname, pathname } = new URL(url);
-      const name = hostname.split(".")[0] ?? "";
-      const call = {
-        hook: hooks.get(name),
-        path: pathname,
-        now: new Date(clock.now()),
-        spend: budgets.get(name)?.spend,
-      };
-      return answerOf(call, String(init.body), faults);
+      const asked = processes.get(hostname.split(".")[0] ?? "");
+      return answerOf({ ...asked, path: pathname, now: new Date(clock.now()) }, String(init.body), faults);
     },
   };
 }
 
-interface Call {
-  hook: HookCalls | undefined;
-  path: string;
-  now: Date;
-  spend: Spend | undefined;
+/** What a process of its own would hold. */
+interface HookProcess {
+  hook: HookCalls;
+  budget: LossBudget;
 }
 
-function answerOf({ hook, path, now, spend }: Call, body: string, faults: string[]): Response {
+interface Call extends Partial<HookProcess> {
+  path: string;
+  now: Date;
+}
+
+function answerOf({ hook, budget, path, now }: Call, body: string, faults: string[]): Response {
   try {
     if (path === "/customize") return response(200, JSON.stringify(hook?.customize?.(JSON.parse(body))));
-    const outcome = hook?.sync(JSON.parse(body), now, spend);
+    const outcome = hook?.sync(JSON.parse(body), now, budget);
     if (outcome && "answer" in outcome) return response(200, JSON.stringify(outcome.answer));
     faults.push(`${hook?.name} was refused: ${outcome?.refusal.message}`);
     return response(429, "", { "retry-after": "30" });

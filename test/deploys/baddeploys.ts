@@ -36,7 +36,7 @@ export function faulty(fault: Fault, ahead = 0): Record<string, () => HookCalls>
   const pool = spoil("sandboxwarmpool");
   const late = (calls: HookCalls): HookCalls => ({
     ...calls,
-    sync: (body, now, spend) => calls.sync(body, new Date(now.getTime() + ahead), spend),
+    sync: (body, now, budget) => calls.sync(body, new Date(now.getTime() + ahead), budget),
   });
   const all = {
     sandbox: compositeCalls({
@@ -111,10 +111,10 @@ export const BAD_DEPLOYS: Record<string, () => Fault> = {
   "answers nothing": () => () => nothing,
   "forgets the volumes": () => (wish) => without(wish, ({ kind }) => kind === "PersistentVolumeClaim"),
   "forgets a tenth at a time": () => (wish) => without(wish, (_, index) => index % 10 === 0),
-  "suspends all": () => (wish, { hook }) =>
+  "subudgets all": () => (wish, { hook }) =>
     hook === "sandbox"
       ? without(wish, ({ kind }) => kind === "Pod", sandboxes.SUSPENDED)
-      : changed(wish, (child) => isSandbox(child) ? withSpec(child, { operatingMode: "Suspended" }) : child),
+      : changed(wish, (child) => isSandbox(child) ? withSpec(child, { operatingMode: "Subudgeted" }) : child),
   "lets all expire": () => (wish, { hook, now }) => {
     if (hook === "sandbox") return without(wish, ({ kind }) => kind !== "PersistentVolumeClaim", sandboxes.EXPIRED);
     if (hook === "sandboxclaim") return without(wish, isSandbox, claims.EXPIRED);

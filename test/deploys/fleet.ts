@@ -31,18 +31,18 @@ export interface Fleet {
  */
 export async function startFleet(size: number, good: Record<string, () => HookCalls>): Promise<Fleet> {
   const share = Math.floor(size / 3 / NAMESPACES.length);
-  const current = new Map<string, { calls: HookCalls; losses: LossBudget }>();
+  const current = new Map<string, { calls: HookCalls; budget: LossBudget }>();
   const deploy = (hooks = good) => {
     for (const [name, make] of Object.entries(hooks)) {
-      const losses = createLossBudget({ perMinute: LOSSES_PER_MINUTE, now: () => cluster.clock.now() });
-      current.set(name, { calls: make(), losses });
+      const budget = createLossBudget({ perMinute: LOSSES_PER_MINUTE, now: () => cluster.clock.now() });
+      current.set(name, { calls: make(), budget });
     }
   };
   const served = (name: string, calls: HookCalls): HookCalls => ({
     ...calls,
     sync(body, now) {
-      const { calls, losses } = current.get(name)!;
-      return calls.sync(body, now, losses.spend);
+      const { calls, budget } = current.get(name)!;
+      return calls.sync(body, now, budget);
     },
   });
   const hooks = Object.fromEntries(

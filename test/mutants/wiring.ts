@@ -8,7 +8,7 @@ export const WIRING: readonly Mutant[] = [
   {
     name: "the budget of losses reaches no hook",
     file: "lib/runhook.ts",
-    from: "{ log, metrics, losses, ready:",
+    from: "{ log, metrics, budget, ready:",
     to: "{ log, metrics, ready:",
     tests: HOOKS_TEST,
   },
@@ -22,7 +22,7 @@ export const WIRING: readonly Mutant[] = [
   {
     name: "answers are not counted against the budget",
     file: "lib/app.ts",
-    from: "read, at, settings.losses.spend)",
+    from: "read, at, settings.budget)",
     to: "read, at)",
     tests: HOOKS_TEST,
   },

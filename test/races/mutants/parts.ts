@@ -22,10 +22,10 @@ export interface Answered {
 export function asking(change: (asked: Asked) => void): (calls: HookCalls) => HookCalls {
   return (calls) => ({
     ...calls,
-    sync(body, now, spend) {
+    sync(body, now, budget) {
       const copy = structuredClone(body);
       change(readRequest(copy));
-      return calls.sync(copy, now, spend);
+      return calls.sync(copy, now, budget);
     },
   });
 }
@@ -34,8 +34,8 @@ export function asking(change: (asked: Asked) => void): (calls: HookCalls) => Ho
 export function answering(change: (answer: Answered, asked: Asked) => object): (calls: HookCalls) => HookCalls {
   return (calls) => ({
     ...calls,
-    sync(body, now, spend) {
-      const outcome = calls.sync(body, now, spend);
+    sync(body, now, budget) {
+      const outcome = calls.sync(body, now, budget);
       return "answer" in outcome ? { ...outcome, answer: change(outcome.answer, readRequest(body)) } : outcome;
     },
   });
