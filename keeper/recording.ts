@@ -10,7 +10,7 @@ import { isYoung } from "../kube/event.ts";
 import { createEventQueue, type RecordEvent } from "./eventqueue.ts";
 import { childrenKept, claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";
 import { eventSource } from "./eventsource.ts";
-import { guarded } from "./guarded.ts";
+import { isolated } from "./isolated.ts";
 import type { KeeperMetrics } from "./metrics.ts";
 import { policyNotOwned } from "./policyevent.ts";
 import { createPoolBook } from "./poolmetrics.ts";
@@ -37,7 +37,7 @@ export interface Recording {
 /** Makes the sinks for one term of leading; the metrics show what they know until `signal` fires. */
 export function createRecording(options: RecordingOptions, signal: AbortSignal): Recording {
   const { metrics, claimEvents, log } = options;
-  const guard = <T>(name: string, sink: Sink<T>) => guarded(name, sink, log);
+  const isolate = <T>(name: string, sink: Sink<T>) => isolated(name, sink, log);
   const record = createEventQueue({ ...options, signal });
   const recordOfClaim: RecordEvent = claimEvents ? record : () => {};
   const census = createCensus();
@@ -64,22 +64,22 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
   return {
     sinks: {
       sandboxes: [
-        guard("Sandboxes' Events", eventSource(multiplePods, record)),
-        guard("Sandboxes that are guarded", eventSource(childrenKept, record)),
-        guard("the count of Sandboxes", census),
-        guard("claims' Sandboxes", bindings.sandboxes),
+        isolate("Sandboxes' Events", eventSource(multiplePods, record)),
+        isolate("Sandboxes that are guarded", eventSource(childrenKept, record)),
+        isolate("the count of Sandboxes", census),
+        isolate("claims' Sandboxes", bindings.sandboxes),
       ],
       sandboxclaims: [
-        guard("claims' expiry", eventSource(claimExpired, recordOfClaim)),
-        guard("claims that are guarded", eventSource(childrenKept, recordOfClaim)),
-        guard("claims", bindings.claims),
+        isolate("claims' expiry", eventSource(claimExpired, recordOfClaim)),
+        isolate("claims that are guarded", eventSource(childrenKept, recordOfClaim)),
+        isolate("claims", bindings.claims),
       ],
       sandboxwarmpools: [
-        guard("pools' Events", eventSource(poolProgress, record)),
-        guard("pools that are guarded", eventSource(childrenKept, record)),
-        guard("pools' figures", pools),
+        isolate("pools' Events", eventSource(poolProgress, record)),
+        isolate("pools that are guarded", eventSource(childrenKept, record)),
+        isolate("pools' figures", pools),
       ],
-      sandboxtemplates: [guard("templates' Events", eventSource(policyNotOwned, record))],
+      sandboxtemplates: [isolate("templates' Events", eventSource(policyNotOwned, record))],
     },
     reported(kind, action, metadata, { propagation }) {
       if (kind !== sandboxClaimCRD.kind || action !== "deleted") return;

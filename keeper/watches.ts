@@ -7,7 +7,7 @@ import type { Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
 import { follow, type Sink } from "../kube/watch.ts";
-import { guarded } from "./guarded.ts";
+import { isolated } from "./isolated.ts";
 
 /** What each kind's watch feeds, in this order; the keys are the kinds' plurals. */
 export interface Sinks {
@@ -62,8 +62,8 @@ export async function followAll(
       return read && { metadata: read.metadata, raw: object as T, read };
     };
     // One object that a sink cannot read would break the watch, each time anew, for all objects of the kind.
-    const [guardedRaw, ...sinks] = [rawSink, ...list].map((sink) => sink && guarded(resource, sink, log));
-    const sink = fanOut(sinks.filter((each) => each !== undefined), guardedRaw, onKindListed);
+    const isolate = (sink: Sink<T>) => isolated(resource, sink, log);
+    const sink = fanOut(list.map(isolate), rawSink && isolate(rawSink), onKindListed);
     return follow(api, { path: pathOf({ resource }), parse }, sink, { log, signal });
   };
   await Promise.all([

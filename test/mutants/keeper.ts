@@ -99,7 +99,7 @@ export const KEEPER: readonly Mutant[] = [
   },
   {
     name: "an object that one sink cannot read breaks the watch for all",
-    file: "keeper/guarded.ts",
+    file: "keeper/isolated.ts",
     from: 'log("error", `Cannot take note for ${name}`, errorFields(error));',
     to: "throw error;",
     tests: ["test/keeper/watches.test.ts"],

@@ -3,7 +3,7 @@ import { errorFields, type Log } from "../lib/log.ts";
 import type { Sink } from "../kube/watch.ts";
 
 /** Wraps a sink. @param name for the log */
-export function guarded<T>(name: string, sink: Sink<T>, log: Log): Sink<T> {
+export function isolated<T>(name: string, sink: Sink<T>, log: Log): Sink<T> {
   const attempt = (step: () => void) => {
     try {
       step();
