@@ -40,11 +40,15 @@ export interface Index {
   written(sandbox: Sandbox): void;
 }
 
-/**
- * Where a Sandbox stands: in a pool, by UID of that, or with a claim. Owners are of its own namespace: whoever names the
- * UID of one in another has no part in that.
- */
-type Place = { namespace: string } & ({ pool: string } | { claim: string });
+/** Where a Sandbox stands: in a pool, or with a claim. */
+interface Place {
+  with: "pool" | "claim";
+  namespace: string;
+  /** Of the pool or claim. */
+  uid: string;
+  /** Namespace and UID: whoever names an owner of another namespace has no part in that. */
+  key: string;
+}
 
 interface State {
   listener: IndexListener;
@@ -173,33 +177,30 @@ function place(state: State, sandbox: Sandbox): void {
   const before = takeOut(state, uid);
   const after = placeOf(sandbox);
   if (after) state.places.set(uid, after);
-  if (after && "pool" in after) {
-    const members = state.members.get(keyOf(after)) ?? createMembers();
-    state.members.set(keyOf(after), members);
+  if (after?.with === "pool") {
+    const members = state.members.get(after.key) ?? createMembers();
+    state.members.set(after.key, members);
     members.put(sandbox);
   } else if (after) {
-    state.bound.set(keyOf(after), (state.bound.get(keyOf(after)) ?? new Map<string, string>()).set(uid, name));
-    state.listener.onBound(namespace, after.claim, sandbox);
+    state.bound.set(after.key, (state.bound.get(after.key) ?? new Map<string, string>()).set(uid, name));
+    state.listener.onBound(namespace, after.uid, sandbox);
   }
   if (before && !isSame(before, after)) tellOf(state, before);
-  if (after && "pool" in after) state.listener.onPool(namespace, owner?.name ?? "");
+  if (after?.with === "pool") state.listener.onPool(namespace, owner?.name ?? "");
 }
 
 function placeOf(sandbox: Sandbox): Place | undefined {
   const { namespace = "", labels = {}, deletionTimestamp } = sandbox.metadata;
   const owner = controllerOf(sandbox.metadata);
-  if (owner?.kind === "SandboxClaim") return { namespace, claim: owner.uid };
+  const at = { namespace, uid: owner?.uid ?? "", key: `${namespace}/${owner?.uid}` };
+  if (owner?.kind === "SandboxClaim") return { with: "claim", ...at };
   const isMember = owner?.kind === "SandboxWarmPool" && deletionTimestamp === undefined &&
     labels[DRAINING_LABEL] === undefined && labels[CLAIM_UID_LABEL] === undefined && forClaim(sandbox) === undefined;
-  return isMember ? { namespace, pool: owner.uid } : undefined;
-}
-
-function keyOf(place: Place): string {
-  return `${place.namespace}/${"pool" in place ? place.pool : place.claim}`;
+  return isMember ? { with: "pool", ...at } : undefined;
 }
 
 function isSame(a: Place, b: Place | undefined): boolean {
-  return b !== undefined && "pool" in a === "pool" in b && keyOf(a) === keyOf(b);
+  return a.with === b?.with && a.key === b.key;
 }
 
 /** Takes a Sandbox from where it stands, tells nobody, and returns where that was. */
@@ -207,25 +208,25 @@ function takeOut(state: State, uid: string): Place | undefined {
   const before = state.places.get(uid);
   state.places.delete(uid);
   if (!before) return undefined;
-  if ("pool" in before) {
-    const members = state.members.get(keyOf(before));
+  if (before.with === "pool") {
+    const members = state.members.get(before.key);
     members?.remove(uid);
-    if (!state.poolKeys.has(before.pool) && members?.counts().all === 0) state.members.delete(keyOf(before));
+    if (!state.poolKeys.has(before.uid) && members?.counts().all === 0) state.members.delete(before.key);
     return before;
   }
-  const sandboxes = state.bound.get(keyOf(before));
+  const sandboxes = state.bound.get(before.key);
   sandboxes?.delete(uid);
-  if (sandboxes?.size === 0) state.bound.delete(keyOf(before));
+  if (sandboxes?.size === 0) state.bound.delete(before.key);
   return before;
 }
 
 /** Tells of a place that has one less. */
 function tellOf({ listener, pools, poolKeys, bound }: State, before: Place): void {
-  if ("claim" in before) {
-    if (!bound.has(keyOf(before))) listener.onBound(before.namespace, before.claim, undefined);
+  if (before.with === "claim") {
+    if (!bound.has(before.key)) listener.onBound(before.namespace, before.uid, undefined);
     return;
   }
-  const pool = pools.get(poolKeys.get(before.pool) ?? "");
+  const pool = pools.get(poolKeys.get(before.uid) ?? "");
   if (pool?.metadata.namespace === before.namespace) listener.onPool(before.namespace, pool.metadata.name);
 }
 
