@@ -1,7 +1,5 @@
 /** Requests for another protocol, byte by byte, to every listener there is, tampered with. @module */
 import { expect, test } from "vitest";
-import { errorFields } from "../../lib/log.ts";
-import { until } from "../eventually.ts";
 import fc, { runs } from "../properties.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { corpus } from "./corpus.ts";
@@ -10,8 +8,9 @@ import { startPlainServers } from "./plainservers.ts";
 import { startRouters } from "./routers.ts";
 import { startRuntimes } from "./runtimes.ts";
 import { CANARY } from "./secrets.ts";
+import { statusOf, tryTampering } from "./tampering.ts";
 import { garbled, garbling, seldom } from "./texts.ts";
-import { leaving, openResources, runningChildren, speak, watchForCrashes } from "./wire.ts";
+import { type Leaving, leaving, speak } from "./wire.ts";
 
 const messagesOf = (folder: string) => corpus(folder).map(messageOf);
 const ROUTER = messagesOf("upgrades/router");
@@ -55,21 +54,11 @@ async function startAll() {
   };
 }
 
-const TARGETS = [
-  ...[
-    "/v1/terminal",
-    "/v1/terminal?process_id=x",
-    "/v1/terminal?command=true&cols=-1&rows=1e9",
-    "/v1/terminal?window=-1",
-  ],
-  ...["/v1/terminal?cwd=..%2f..&command=true", "/v1/terminal?command=%00", "/mcp", "/sandbox/sync", "/metrics"],
-  ...[
-    "/s/team-a/demo/{PORT}/",
-    "/s/team-a/gone/{PORT}/",
-    "/s/team-a/demo/1/",
-    "/hookbox.runtime.v1.ProcessesService/List",
-  ],
-];
+const TARGETS = `
+  /v1/terminal /v1/terminal?process_id=x /v1/terminal?command=true&cols=-1&rows=1e9 /v1/terminal?window=-1
+  /v1/terminal?cwd=..%2f..&command=true /v1/terminal?command=%00 /mcp /sandbox/sync /metrics
+  /s/team-a/demo/{PORT}/ /s/team-a/gone/{PORT}/ /s/team-a/demo/1/ /hookbox.runtime.v1.ProcessesService/List
+`.trim().split(/\s+/);
 
 /** A request that somebody tampered with. */
 const tampered = fc.record({
@@ -82,44 +71,28 @@ const tampered = fc.record({
 });
 
 test("10,000 requests for another protocol, tampered with: all listeners live, and nothing stays open", async () => {
-  const [before, children] = [openResources(), runningChildren()];
-  const stage = await startAll();
-  const { crashes, stop } = watchForCrashes();
-  const statuses: Record<string, number> = {};
-  try {
-    await fc.assert(
-      fc.asyncProperty(tampered, async ({ at, changes, garbling: garbles, how, ...drawn }) => {
-        const { name, port, token, messages } = stage.listeners[drawn.listener % stage.listeners.length]!;
-        const message = changedMessage(messages[at % messages.length]!, changes ?? drawn.one.slice(0, 1), TARGETS);
-        // Nobody knows where a token comes to lie in what is garbled.
-        const whole = textOf(filled(message, stage.backend, garbles ? "token" : token));
-        const text = garbles ? garbled(whole, garbles) : whole;
-        crashes.length = 0;
-        try {
-          const answer = await speak(port, text, how);
-          expect(answer, "an answer, or none").toMatch(/^(HTTP\/1\.[01] \d{3} |\0\0|$)/);
-          const told = `${stage.takeLines()}${answer.replace(/^set-cookie:.*$/gim, "")}`;
-          for (const secret of [CANARY, token]) expect(told.includes(secret), `a secret in ${told}`).toBe(false);
-          expect(crashes.map(errorFields)).toEqual([]);
-          const status = /^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1] ?? "";
-          statuses[status] = (statuses[status] ?? 0) + 1;
-        } catch (cause) {
-          throw new Error(`Sent to ${name}, left by ${how}: ${JSON.stringify(text)}`, { cause });
-        }
-      }),
-      { numRuns: runs(10_000) },
-    );
-    for (const { name, port, healthy } of stage.listeners) {
-      const answer = await speak(port, `GET ${healthy} HTTP/1.1\r\nHost: localhost\r\n\r\n`, "patient");
-      expect([name, answer.slice(0, 12)]).toEqual([name, "HTTP/1.1 200"]);
-    }
-    // Shells end with their clients, long before their runtime.
-    await until(() => runningChildren() <= children);
-  } finally {
-    stop();
-    await stage.stop();
-  }
-  await until(() => openResources() <= before);
-  // A fuzzer whose requests are all refused at the door tries nothing.
+  const statuses = await tryTampering({
+    start: startAll,
+    drawn: tampered,
+    input({ listeners, backend, takeLines }, { at, changes, garbling: garbles, how, ...drawn }) {
+      const { name, port, token, messages } = listeners[drawn.listener % listeners.length]!;
+      const message = changedMessage(messages[at % messages.length]!, changes ?? drawn.one.slice(0, 1), TARGETS);
+      // Nobody knows where a token comes to lie in what is garbled.
+      const whole = textOf(filled(message, backend, garbles ? "token" : token));
+      const send = async (text: string, how: Leaving) => {
+        const answer = await speak(port, text, how);
+        const told = `${takeLines()}${answer.replace(/^set-cookie:.*$/gim, "")}`;
+        for (const secret of [CANARY, token]) expect(told.includes(secret), `a secret in ${told}`).toBe(false);
+        return statusOf(answer);
+      };
+      return { to: name, text: garbles ? garbled(whole, garbles) : whole, how, send };
+    },
+    async after({ listeners }) {
+      for (const { name, port, healthy } of listeners) {
+        const answer = await speak(port, `GET ${healthy} HTTP/1.1\r\nHost: localhost\r\n\r\n`, "patient");
+        expect([name, answer.slice(0, 12)]).toEqual([name, "HTTP/1.1 200"]);
+      }
+    },
+  });
   expect(statuses["101"]).toBeGreaterThan(runs(200));
 });
