@@ -12,7 +12,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const CORE = ["hooks", "lib", "api", "claims", "diagnosis"].map((folder) => `test/${folder}/**/*.test.ts`);
 const CLUSTER = ["test/{integration,clients}/**/*.test.ts"];
 /** Few claims meet few faults, so there is no short form. */
-const ONLY_SOAK = "test/integration/faults.test.ts";
+const ONLY_SOAK = "test/faults/faults.test.ts";
 const NODE = ["test/{node,browser}/**/*.test.ts"];
 /** What has a long form, see `isSoak`. */
 const SOAK = [
@@ -63,14 +63,23 @@ const onCluster: Options = {
 const PROJECTS = [
   // Pure functions leave nothing behind that a file would have to be kept from.
   project("core", 0, { include: CORE, isolate: false, maxWorkers: 2 }),
-  project("unit", 0, { include: ["test/**/*.test.ts"], exclude: [...CORE, ...CLUSTER, ...NODE], maxWorkers: 2 }),
-  project("cluster", 1, { ...onCluster, include: CLUSTER, exclude: [ONLY_SOAK], maxWorkers: 3 }),
+  project("unit", 0, {
+    include: ["test/**/*.test.ts"],
+    exclude: [...CORE, ...CLUSTER, ...NODE, ONLY_SOAK],
+    maxWorkers: 2,
+  }),
+  project("cluster", 1, { ...onCluster, include: CLUSTER, maxWorkers: 3 }),
   project("node", 2, { ...onCluster, include: NODE, maxWorkers: 2, setupFiles: ["test/node/settled.ts"] }),
 ];
 
 const SOAK_PROJECTS = [
-  project("search", 0, { include: SOAK, exclude: [...CLUSTER, ...NODE], maxWorkers: 2, testTimeout: 3_600_000 }),
-  project("last", 1, { ...onCluster, include: SOAK, exclude: ["test/!(integration|node)/**"], maxWorkers: 1 }),
+  project("search", 0, {
+    include: SOAK,
+    exclude: [...CLUSTER, ...NODE, ONLY_SOAK],
+    maxWorkers: 2,
+    testTimeout: 3_600_000,
+  }),
+  project("last", 1, { ...onCluster, include: SOAK, exclude: ["test/!(integration|node|faults)/**"], maxWorkers: 1 }),
 ];
 
 export default defineConfig({

@@ -1,12 +1,12 @@
 /** Claims through faults, and what became of them. @module */
 import { setTimeout as sleep } from "node:timers/promises";
-import { sharedOf } from "./faultaudit.ts";
-import { type Left, leftOf } from "./faultleft.ts";
-import { type Life, startLoad } from "./faultload.ts";
-import type { FaultWorld } from "./faultworld.ts";
-import { faultsOf, followClaims } from "./history.ts";
-import { makeNamespace, type Namespace } from "./namespace.ts";
-import { aPool, aSimulatedTemplate, untilFull } from "./pools.ts";
+import { sharedOf } from "./audit.ts";
+import { type Left, leftOf } from "./left.ts";
+import { type Life, startLoad } from "./load.ts";
+import type { FaultWorld } from "./world.ts";
+import { faultsOf, followClaims } from "../integration/history.ts";
+import { makeNamespace, type Namespace } from "../integration/namespace.ts";
+import { aPool, aSimulatedTemplate, untilFull } from "../integration/pools.ts";
 
 export interface Outcome {
   claims: number;

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { answerError, type Api, type ApiRequest, isOk, pathOf } from "../../kube/api.ts";
 import { connect } from "../../kube/connection.ts";
 import { kubeconfigCredentials } from "../../kube/credentials.ts";
-import type { History } from "./history.ts";
-import { condition, type Namespace } from "./namespace.ts";
-import { aClaim } from "./pools.ts";
+import type { History } from "../integration/history.ts";
+import { condition, type Namespace } from "../integration/namespace.ts";
+import { aClaim } from "../integration/pools.ts";
 
 /** One claim; times in milliseconds of `performance.now()`. */
 export interface Life {

@@ -5,9 +5,9 @@
  */
 import process from "node:process";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { claimsThrough, type Harm } from "./faults.ts";
-import { jumps, kills, weathers, withoutRoom } from "./faultkinds.ts";
-import { type FaultWorld, startFaultWorld } from "./faultworld.ts";
+import { claimsThrough, type Harm } from "./claimsthrough.ts";
+import { jumps, kills, weathers, withoutRoom } from "./kinds.ts";
+import { type FaultWorld, startFaultWorld } from "./world.ts";
 
 const CLAIMS = Number(process.env["HOOKBOX_TEST_CLAIMS"] ?? 1000);
 let world: FaultWorld;

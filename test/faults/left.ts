@@ -1,6 +1,6 @@
 /** What is missing, and what nobody owns, once claims have come and gone. @module */
-import { condition, type Loose } from "./namespace.ts";
-import { controllerOf } from "./pools.ts";
+import { condition, type Loose } from "../integration/namespace.ts";
+import { controllerOf } from "../integration/pools.ts";
 
 /** All of a namespace. */
 export interface Observed {

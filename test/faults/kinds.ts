@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inject } from "vitest";
 import fc from "../properties.ts";
-import type { Weather } from "./faultproxy.ts";
-import type { Harm } from "./faults.ts";
-import type { FaultWorld, PartName } from "./faultworld.ts";
+import type { Weather } from "./proxy.ts";
+import type { Harm } from "./claimsthrough.ts";
+import type { FaultWorld, PartName } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
 /** More than any run needs. */

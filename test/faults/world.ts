@@ -13,9 +13,9 @@ import { readRecord, writeRecord } from "../../dev/cluster/state.ts";
 import { localCRDs } from "../../dev/crds.ts";
 import { startMetacontroller } from "../../dev/metacontroller/start.ts";
 import { renderManifests } from "../../tools/manifests/render.ts";
-import { type FaultProxy, startFaultProxy } from "./faultproxy.ts";
-import { attempt, type Kubectl, run, until } from "./kubectl.ts";
-import { startChild } from "./processes.ts";
+import { type FaultProxy, startFaultProxy } from "./proxy.ts";
+import { attempt, type Kubectl, run, until } from "../integration/kubectl.ts";
+import { startChild } from "../integration/processes.ts";
 
 /** A process that can be killed (SIGKILL) and started again; `start` returns when it is up. */
 export interface Part {

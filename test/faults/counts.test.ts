@@ -1,7 +1,7 @@
-/** The counts of test/integration/faults.test.ts see what they are there for. @module */
+/** The counts of faults.test.ts see what they are there for. @module */
 import { expect, test } from "vitest";
-import { sharedOf } from "./integration/faultaudit.ts";
-import { leftOf, type Observed } from "./integration/faultleft.ts";
+import { sharedOf } from "./audit.ts";
+import { leftOf, type Observed } from "./left.ts";
 
 const ready = { conditions: [{ type: "Ready", status: "True" }] };
 const of = (kind: string, uid: string) => [{ kind, name: uid, uid, controller: true }];

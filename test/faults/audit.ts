@@ -1,6 +1,6 @@
 /** Who has ever owned what, by an API server's audit log and the versions of claims that a watch has shown. @module */
-import type { History } from "./history.ts";
-import type { Loose } from "./namespace.ts";
+import type { History } from "../integration/history.ts";
+import type { Loose } from "../integration/namespace.ts";
 
 const BEGINNING = '{"kind":"Event",';
 
