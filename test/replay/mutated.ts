@@ -2,6 +2,7 @@
 import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { mutated } from "../mutants/mutant.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -24,8 +25,6 @@ export function mutatedHook({ hook, file, from, to }: Mutation): string {
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   const path = join(folder, "hooks", hook, file);
-  const parts = readFileSync(path, "utf8").split(from);
-  if (parts.length !== 2) throw new RangeError(`Cannot change ${file}: "${from}" is in it ${parts.length - 1} times`);
-  writeFileSync(path, parts.join(to));
+  writeFileSync(path, mutated(readFileSync(path, "utf8"), { file, from, to }));
   return join(folder, "hooks", hook, "hook.ts");
 }
