@@ -140,7 +140,11 @@ function answer(hook: HookCalls, name: Endpoint, bytes: Uint8Array, read: Body, 
   if (held.length > 0) {
     metrics.held.inc({ hook: hook.name }, held.length);
     const children = held.map(({ child, what }) => `${childKey(child)} ${what}`);
-    log("warn", "Children kept: too much would go at once", { hook: hook.name, ...parentOf(request), children });
+    log("warn", "Children kept: more would go than --max-losses-per-minute allows", {
+      hook: hook.name,
+      ...parentOf(request),
+      children,
+    });
   }
   if (request !== undefined) settings.record({ at, ...labels, status, request: bytes, answer: body });
   const headers = { "Content-Type": "application/json" };

@@ -1,4 +1,4 @@
-/** What is answered where too much would go at once: children stay as they are, the rest is served, and the status says so. Pure. @module */
+/** What is answered where more would go than is allowed: children stay as they are, the rest is served, and the status says so. Pure. @module */
 import { type Condition, findCondition, stamp } from "./conditions.ts";
 import { identity, type Loss } from "./guard.ts";
 import { isObject } from "./json.ts";
@@ -59,8 +59,8 @@ export function announced<Answer extends Partial<Pick<Desired<unknown>, "status"
 function messageFor(held: readonly Loss[]): string {
   const names = held.slice(0, MOST_NAMED).map(({ child, what }) => `${childKey(child)} (${what})`).join(", ");
   const more = held.length > MOST_NAMED ? ` and ${held.length - MOST_NAMED} more` : "";
-  return `Kept for now, because too much has gone in the last minutes: ${names}${more}. To let them go at once set the ` +
-    `annotation ${LOSSES_ALLOWED_ANNOTATION} to a time ahead`;
+  return `Kept for now, because more would go than --max-losses-per-minute allows: ${names}${more}. ` +
+    `To let them go at once set the annotation ${LOSSES_ALLOWED_ANNOTATION} to a time in the future`;
 }
 
 function conditionsOf(status: unknown): Condition[] {

@@ -62,7 +62,7 @@ export function createHookMetrics(): HookMetrics {
     }),
     held: new Counter({
       name: "hookbox_hook_losses_held_total",
-      help: "Attempts to do so that were put off, because too much had gone in the last minutes",
+      help: "Attempts to do so that were put off, because more would have gone than --max-losses-per-minute allows",
       labelNames: ["hook"],
       registers,
     }),
