@@ -1,5 +1,6 @@
 /** Talks JSON to an API server over connections that are kept. Decides nothing and tries nothing twice. @module */
 import type { Answer, Api, ApiRequest, WatchEvent } from "./api.ts";
+import { createDeadlines } from "../lib/deadlines.ts";
 import type { Credentials } from "./credentials.ts";
 import { createSend, type Incoming, nothing } from "./transport.ts";
 
@@ -24,13 +25,17 @@ type Open = (request: ApiRequest, signal: AbortSignal, accept?: string) => Promi
 export function connect(credentials: Credentials, options: ConnectionOptions): Api {
   const { signal, timeoutMs = 30_000, silenceMs = 90_000, onAnswer = () => {} } = options;
   const open = createOpen(credentials, options.userAgent);
+  const limit = createLimit(signal, timeoutMs);
   return {
     async send(request) {
-      const limits = [signal, AbortSignal.timeout(timeoutMs), ...request.signal ? [request.signal] : []];
-      const response = await open(request, AbortSignal.any(limits));
-      const answer = await answerOf(response);
-      onAnswer(request.method, answer.status);
-      return answer;
+      const { signal, end } = limit(request.signal);
+      try {
+        const answer = await answerOf(await open(request, signal));
+        onAnswer(request.method, answer.status);
+        return answer;
+      } finally {
+        end();
+      }
     },
     async watch(path, query, given) {
       const silence = createSilence(silenceMs, given);
@@ -113,6 +118,30 @@ function bodyOf(status: number, text: string): unknown {
   } catch {
     return status === 200 ? text : { message: text.trim().slice(0, 500) };
   }
+}
+
+type Limit = (given: AbortSignal | undefined) => { signal: AbortSignal; end(): void };
+
+/** Makes the signals of single requests: they fire with `whole`, with the one that is given, or when time is over. */
+function createLimit(whole: AbortSignal, timeoutMs: number): Limit {
+  const running = new Set<AbortController>();
+  const deadlines = createDeadlines(timeoutMs);
+  whole.addEventListener("abort", () => running.forEach((controller) => controller.abort(whole.reason)));
+  return (given) => {
+    const controller = new AbortController();
+    const tooLate = () => controller.abort(new Error(`no answer in ${timeoutMs / 1000} s`));
+    const follow = () => controller.abort(given?.reason);
+    const endDeadline = deadlines.begin(tooLate);
+    running.add(controller);
+    given?.addEventListener("abort", follow);
+    for (const signal of [whole, given]) if (signal?.aborted) controller.abort(signal.reason);
+    const end = () => {
+      endDeadline();
+      running.delete(controller);
+      given?.removeEventListener("abort", follow);
+    };
+    return { signal: controller.signal, end };
+  };
 }
 
 interface Silence {

@@ -1,5 +1,6 @@
 /** How bodies of requests come in: whole, none too large or too slow, and together no more than there is room for. @module */
 import { HTTPException } from "hono/http-exception";
+import { createDeadlines } from "./deadlines.ts";
 
 /** Limits of bodies. */
 export interface IntakeOptions {
@@ -25,13 +26,26 @@ const MOST_AT_ONCE = 64;
 
 /** Makes the intake of one app. */
 export function createIntake({ maxBodyBytes, maxHeldBytes, maxBodyMs }: IntakeOptions): Intake {
+  const deadlines = createDeadlines(maxBodyMs);
   let atOnce = 0;
   let heldBytes = 0;
+
+  /** Waits for the end of a body. @throws {HTTPException} 504: too slow */
+  async function inTime<T>(reading: Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const end = deadlines.begin(() => reject(new HTTPException(504, { message: "Request is too slow" })));
+    reading.then(resolve, reject);
+    try {
+      return await promise;
+    } finally {
+      end();
+    }
+  }
 
   async function small<T>(request: Request, use: (body: Uint8Array) => Promise<T>): Promise<T> {
     atOnce++;
     try {
-      return await use(new Uint8Array(await within(maxBodyMs, request.arrayBuffer(), () => {})));
+      return await use(new Uint8Array(await inTime(request.arrayBuffer())));
     } finally {
       atOnce--;
     }
@@ -48,7 +62,7 @@ export function createIntake({ maxBodyBytes, maxHeldBytes, maxBodyMs }: IntakeOp
     const reader = request.body?.getReader();
     const leave = () => void reader?.cancel().catch(() => {});
     try {
-      return await use(await within(maxBodyMs, readAll(reader, take), leave));
+      return await use(await inTime(readAll(reader, take)));
     } catch (error) {
       leave();
       throw error;
@@ -89,23 +103,6 @@ async function readAll(
     at += chunk.byteLength;
   }
   return body;
-}
-
-async function within<T>(ms: number, reading: Promise<T>, leave: () => void): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new HTTPException(504, { message: "Request is too slow" })), ms);
-  });
-  // Whichever comes second is nobody's business.
-  reading.catch(() => {});
-  try {
-    return await Promise.race([reading, late]);
-  } catch (error) {
-    leave();
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function tooLarge(): HTTPException {

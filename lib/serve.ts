@@ -1,4 +1,4 @@
-/** Listens for an app on Deno or Node and stops cleanly; with lib/log.ts and kube/transport.ts the only file that knows a runtime. @module */
+/** Listens for an app on Deno or Node and stops cleanly; with lib/log.ts, lib/deadlines.ts and kube/transport.ts the only file that knows a runtime. @module */
 import { createLog, type Log } from "./log.ts";
 import { countRunning } from "./running.ts";
 
@@ -57,11 +57,11 @@ function countRequests(app: App): App & { idle(): Promise<void> } {
       try {
         return await app.fetch(request);
       } finally {
-        // The answer has to leave first: a macrotask later it is on its way.
-        setTimeout(running.end);
+        running.end();
       }
     },
-    idle: running.idle,
+    // The answers have to leave first: a macrotask later they are on their way.
+    idle: () => running.idle().then(() => sleep(0)),
   };
 }
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { connect, openText } from "../../kube/connection.ts";
 
 const open: Server[] = [];
@@ -99,7 +99,7 @@ describe("send()", () => {
   test("names the server that does not answer, and why", async () => {
     const { api, url } = await connected(() => {}, { timeoutMs: 20 });
     await expect(api.send({ method: "GET", path: "/" })).rejects.toThrow(
-      `Cannot reach ${url}: The operation was aborted`,
+      `Cannot reach ${url}: no answer in 0.02 s`,
     );
     open.splice(0).forEach((server) => server.closeAllConnections());
     const { api: refused, server } = await connected(() => {});
@@ -111,6 +111,20 @@ describe("send()", () => {
     const { api, stop } = await connected(() => stop.abort(new Error("no longer leading")));
     await expect(api.send({ method: "GET", path: "/" })).rejects.toThrow("no longer leading");
     await expect(api.send({ method: "GET", path: "/" })).rejects.toThrow("no longer leading");
+  });
+
+  test("ends with the request's own signal, which a request that is over leaves alone", async () => {
+    const own = new AbortController();
+    const { api } = await connected(({ url }, response) => {
+      if (url === "/wait") own.abort(new Error("not wanted any more"));
+      else response.end("{}");
+    });
+    const left = vi.spyOn(own.signal, "removeEventListener");
+    expect(await api.send({ method: "GET", path: "/", signal: own.signal })).toMatchObject({ status: 200 });
+    expect(left).toHaveBeenCalledOnce();
+    const waiting = api.send({ method: "GET", path: "/wait", signal: own.signal });
+    await expect(waiting).rejects.toThrow("not wanted any more");
+    await expect(api.send({ method: "GET", path: "/", signal: own.signal })).rejects.toThrow("not wanted any more");
   });
 });
 
