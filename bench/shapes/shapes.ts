@@ -4,8 +4,11 @@ import type { Shape, Sweep } from "./shape.ts";
 const BURST = { kind: "burst", clients: 16 } as const;
 const rate = (perSecond: number) => ({ kind: "rate", perSecond }) as const;
 const ONE = { namespaces: 1, pools: 1, replicas: 0, standing: 0 };
-/** Until a new process has seen about as many objects, a good part of what it costs is the compilation of its code. */
-const WARM_UP = 100;
+/**
+ * Processes run for weeks, and until one has seen some hundred objects a part of what it costs is the compilation of its
+ * code.
+ */
+const WARM_UP = 500;
 const CLAIMS = { ...ONE, asks: "claims", count: 300, replicas: 300, arrivals: rate(20), warmUp: WARM_UP } as const;
 /** On a real node: containers of this machine. */
 const SDK = { ...ONE, asks: "sdk", count: 20, replicas: 20 } as const;

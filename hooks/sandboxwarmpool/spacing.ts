@@ -4,12 +4,12 @@ import type { Spacing } from "../../lib/pace.ts";
 import type { WarmPoolConfig } from "./config.ts";
 
 /** From so many members on, each sync carries so much that it is made more seldom. */
-const LARGE = 50;
+const LARGE = 25;
 /** Longest interval, in shortest ones; an answer must not come too late for Metacontroller. */
 const LONGEST = 3;
 
 /**
- * Returns how far apart the answers for one pool are: `poolIntervalMs` for up to fifty members, for more in
+ * Returns how far apart the answers for one pool are: `poolIntervalMs` for up to 25 members, for more in
  * proportion, three times as long at most. Metacontroller sends, merges and compares all members in each sync.
  */
 export function answerSpacing(

@@ -49,7 +49,7 @@ test("of eight bodies of 30 MB that stall before their end, those are refused fo
 });
 
 test("a request is given up before Metacontroller gives it up, which is after ten seconds", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   onTestFinished(() => void vi.useRealTimers());
   const app = createHookApp(hook, { log: () => {} });
   let status: number | undefined;
