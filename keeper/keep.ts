@@ -2,6 +2,7 @@
 import type { Binding } from "../binder/bind.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import type { LossBudget } from "../lib/lossbudget.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import type { Api } from "../kube/api.ts";
 import { childrenDuty } from "./childrenduty.ts";
@@ -33,6 +34,8 @@ export interface KeepOptions {
   observers?: Partial<Sinks>;
   /** The binder, if it runs in this process: it sees what the duties see. */
   binding?: Binding | undefined;
+  /** How much of what has expired may be deleted. */
+  budget: LossBudget;
   /** Waits of the looks at children; tests shorten them. */
   pace?: Pace;
   /** @default {systemClock} */
@@ -46,7 +49,7 @@ const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: c
 
 /** Watches all our kinds and does the duties for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
-  const { log, clock, labelDomains: domains, reportFor, observers = {}, binding } = options;
+  const { log, clock, labelDomains: domains, reportFor, observers = {}, binding, budget } = options;
   const queue = <T extends { metadata: ObjectMeta }>(duty: Duty<T>): Sink<T> =>
     createQueue(duty, { log, ...(clock && { clock }) }, signal);
   const references = createReferences();
@@ -54,7 +57,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
   const claimReport = reportFor("SandboxClaim");
   const sinks: Sinks = {
     sandboxes: [
-      queue(expiryDuty(api, report, SANDBOX_EXPIRY)),
+      queue(expiryDuty(api, report, budget, SANDBOX_EXPIRY)),
       queue(childrenDuty({ api, ...options, report })),
       queue(sharedPortsDuty(api, report)),
       queue(mergeTrapDuty(api, report)),
@@ -64,7 +67,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     ],
     sandboxclaims: [
       withReferences(queue(claimProblemDuty({ api, report: claimReport, references, domains, clock })), references),
-      queue(expiryDuty(api, claimReport, CLAIM_EXPIRY)),
+      queue(expiryDuty(api, claimReport, budget, CLAIM_EXPIRY)),
       queue(claimWakeDuty(api)),
       ...observers.sandboxclaims ?? [],
     ],

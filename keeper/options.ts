@@ -17,11 +17,14 @@ export interface KeeperOptions extends BinderOptions {
   /** False: claims have no Events. */
   claimEvents: boolean;
   leaseSeconds: number;
+  /** What has expired that may be deleted per minute; 0: no limit. */
+  maxLossesPerMinute: number;
 }
 
 const OPTIONS = {
   ...BINDER_OPTIONS,
   "lease-seconds": { type: "string", default: "15" },
+  "max-losses-per-minute": { type: "string", default: "600" },
   "no-binder": { type: "boolean", default: false },
   "disable-claim-events": { type: "boolean", default: false },
 } as const;
@@ -39,6 +42,9 @@ Options:
                          or default where that does not exist)
 ${IDENTITY_HELP}  --no-leader-election   act at once, Lease or not: for a single keeper
   --lease-seconds S      how long others wait for a leader that is gone (default 15, at least 3)
+  --max-losses-per-minute N
+                         Sandboxes and claims that have expired and are deleted per minute, as with hooks (default 600;
+                         0: no limit)
   --no-binder            leave it to another process to give claims their Sandboxes: binder/main.ts
 ${BINDING_HELP}  --disable-claim-events record no Events of claims
   --port P               port for /healthz, /readyz and /metrics (default 0: none)
@@ -56,6 +62,7 @@ export function readOptions(args: string[]): KeeperOptions {
     ...optionsOf(values),
     claimEvents: !values["disable-claim-events"],
     binder: !values["no-binder"],
+    maxLossesPerMinute: wholeNumber(values["max-losses-per-minute"], "delete per minute", 0, 1_000_000),
     leaseSeconds: wholeNumber(values["lease-seconds"], "hold a Lease for seconds", 3, 3600),
   };
 }

@@ -2,7 +2,13 @@
 import type { ObjectMeta } from "../lib/objects.ts";
 
 /** What the keeper does to objects. */
-export type Action = "deleted" | "adopted" | "annotated" | "annotation removed" | "spec left out of last-applied";
+export type Action =
+  | "deleted"
+  | "deletion put off"
+  | "adopted"
+  | "annotated"
+  | "annotation removed"
+  | "spec left out of last-applied";
 
 /** Takes note of an action on an object, or for the sake of one: its child was touched. */
 export type Report = (action: Action, parent: ObjectMeta, details: Record<string, unknown>) => void;

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { createHealthApp } from "../lib/health.ts";
 import { bindingFor, serveClaims } from "../binder/run.ts";
 import { createLog, type Log } from "../lib/log.ts";
+import { createLossBudget } from "../lib/lossbudget.ts";
 import { serve, type Server } from "../lib/serve.ts";
 import type { Builders } from "./children.ts";
 import { connect } from "../kube/connection.ts";
@@ -34,6 +35,8 @@ export async function runKeeper(
   const credentials = await clusterCredentials(options);
   const common = { ...options, credentials, log };
   const metrics = createKeeperMetrics();
+  // Of the process, not of a term as leader: who leads anew has no more to spend than before.
+  const budget = createLossBudget({ perMinute: options.maxLossesPerMinute, now: () => performance.now() });
   let isReady = true;
   const server = await serveHealth(options, metrics, () => isReady && !signal.aborted, log);
   const work: Work = async (leading) => {
@@ -47,7 +50,7 @@ export async function runKeeper(
     const observers = recording.sinks;
     const binding = options.binder ? bindingFor(common, metrics.binder, leading) : undefined;
     await Promise.all([
-      keep(api, { builders, labelDomains, log, reportFor, observers, binding, onListed }, leading),
+      keep(api, { builders, labelDomains, log, reportFor, observers, binding, budget, onListed }, leading),
       ...(binding ? [serveClaims(binding, common, metrics.binder, leading)] : []),
     ]);
     metrics.leading.set(0);

@@ -6,6 +6,7 @@ import { buildService } from "../hooks/sandbox/service.ts";
 import { policyName } from "../hooks/sandboxtemplate/networkpolicy.ts";
 import { keep } from "../keeper/keep.ts";
 import type { Clock } from "../lib/clock.ts";
+import { UNLIMITED } from "../lib/lossbudget.ts";
 import type { MemoryApi } from "./api/memoryapi.ts";
 
 const builders = { buildPod, buildPVCs, buildService, policyName };
@@ -27,6 +28,7 @@ export function startKeeper(api: MemoryApi, clock: Clock): RunningKeeper {
     builders,
     labelDomains: DEFAULT_LABEL_DOMAINS,
     clock,
+    budget: UNLIMITED,
     log(level, message, { error } = {}) {
       if (level === "error" || level === "warn") faults.push(`keeper: ${message}${error ? `: ${error}` : ""}`);
     },

@@ -6,6 +6,7 @@ import { createRecording } from "../../keeper/recording.ts";
 import { createSandboxIndex } from "../../router/index/sandboxindex.ts";
 import { followSandboxes } from "../../router/index/watches.ts";
 import { createLog } from "../../lib/log.ts";
+import { UNLIMITED } from "../../lib/lossbudget.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
 import { BUILDERS } from "../keeper/keeping.ts";
@@ -70,7 +71,15 @@ export async function sayOf(
   const router = { log, signal, namespace: undefined, allowLoopback: false, onListed: () => {} };
   const reportFor = () => () => {};
   const running = [
-    keep(api, { builders: BUILDERS, labelDomains: [], log, reportFor, observers: recording.sinks, binding }, signal),
+    keep(api, {
+      builders: BUILDERS,
+      labelDomains: [],
+      log,
+      reportFor,
+      observers: recording.sinks,
+      binding,
+      budget: UNLIMITED,
+    }, signal),
     binding.serve(signal),
     followSandboxes(api, index, router),
   ];

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { claimExpiryVerdict, type ExpiryVerdict } from "../../keeper/expiry.ts";
 import { expiryDuty } from "../../keeper/expiryduty.ts";
+import { UNLIMITED } from "../../lib/lossbudget.ts";
 import { NOW } from "../sandboxes.ts";
 import { aClaim, aCondition, CLAIM } from "./extensions.ts";
 import { createFakeApi } from "../kube/fakeapi.ts";
@@ -89,7 +90,7 @@ describe("expiryDuty() of claims", () => {
     const claim = aClaim(api.put(CLAIM, { ...aClaim({ spec: { lifecycle }, status: { conditions: [EXPIRED] } }) }));
     const report = vi.fn();
     const kind = { kind: "SandboxClaim", resource: "sandboxclaims", judge: claimExpiryVerdict } as const;
-    const duty = expiryDuty(api, report, kind);
+    const duty = expiryDuty(api, report, UNLIMITED, kind);
     await duty.act(claim, now);
     const { uid, resourceVersion } = claim.metadata;
     expect(api.requests).toEqual([{

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { type ExpiryVerdict, sandboxExpiryVerdict } from "../../keeper/expiry.ts";
 import { expiryDuty } from "../../keeper/expiryduty.ts";
+import { createLossBudget, UNLIMITED } from "../../lib/lossbudget.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 import { createFakeApi, refusal } from "../kube/fakeapi.ts";
 
@@ -110,7 +111,7 @@ describe("expiryDuty()", () => {
     const api = createFakeApi();
     const report = vi.fn();
     const sandbox = aStoredSandbox(api);
-    const duty = expiryDuty(api, report, KIND);
+    const duty = expiryDuty(api, report, UNLIMITED, KIND);
     expect(duty.dueAt(sandbox, now)).toBe(now);
     await duty.act(sandbox, now);
     const { uid, resourceVersion } = sandbox.metadata;
@@ -137,7 +138,7 @@ describe("expiryDuty()", () => {
       spec: { ...EXPIRED.spec, shutdownTime: AHEAD },
       metadata: { generation: 2 },
     });
-    const duty = expiryDuty(api, report, KIND);
+    const duty = expiryDuty(api, report, UNLIMITED, KIND);
     await duty.act(seen, now);
     expect(api.get(PATH)).toBeDefined();
     expect(report).not.toHaveBeenCalled();
@@ -150,7 +151,7 @@ describe("expiryDuty()", () => {
     const seen = aStoredSandbox(api);
     api.remove(PATH);
     aStoredSandbox(api, { metadata: { uid: "uid-another" } });
-    await expiryDuty(api, vi.fn(), KIND).act(seen, now);
+    await expiryDuty(api, vi.fn(), UNLIMITED, KIND).act(seen, now);
     expect(api.get(PATH)?.metadata.uid).toBe("uid-another");
   });
 
@@ -159,17 +160,40 @@ describe("expiryDuty()", () => {
     const sandbox = aStoredSandbox(api);
     api.remove(PATH);
     const report = vi.fn();
-    const duty = expiryDuty(api, report, KIND);
+    const duty = expiryDuty(api, report, UNLIMITED, KIND);
     await duty.act(sandbox, now);
     expect(duty.dueAt(sandbox, now)).toBeUndefined();
     expect(report).not.toHaveBeenCalled();
+  });
+
+  test("deletes no more than the budget allows, says once what it puts off, and deletes that later", async () => {
+    const api = createFakeApi();
+    const report = vi.fn();
+    let minutes = 0;
+    const budget = createLossBudget({ perMinute: 2, now: () => minutes * 60_000 });
+    const sandbox = aStoredSandbox(api);
+    const duty = expiryDuty(api, report, budget, KIND);
+    await duty.act(sandbox, now);
+    expect(api.get(PATH)).toBeDefined();
+    expect(report).toHaveBeenCalledExactlyOnceWith("deletion put off", sandbox.metadata, {});
+    expect(duty.dueAt(sandbox, now)).toBe(now + 5000);
+
+    await duty.act(sandbox, now + 5000);
+    expect(report).toHaveBeenCalledTimes(1);
+    expect(duty.dueAt(sandbox, now + 5000)).toBe(now + 10_000);
+
+    minutes = 1;
+    await duty.act(sandbox, now + 60_000);
+    expect(api.get(PATH)).toBeUndefined();
+    expect(report).toHaveBeenLastCalledWith("deleted", sandbox.metadata, { propagation: "Background" });
+    expect(duty.dueAt(sandbox, now + 60_000)).toBeUndefined();
   });
 
   test.for([403, 429, 500])("fails on %d, so that it is tried again", async (status) => {
     const api = createFakeApi();
     const sandbox = aStoredSandbox(api);
     api.intercept = () => refusal(status, "not now");
-    const duty = expiryDuty(api, vi.fn(), KIND);
+    const duty = expiryDuty(api, vi.fn(), UNLIMITED, KIND);
     await expect(duty.act(sandbox, now)).rejects.toThrow("Cannot delete expired Sandbox team-a/demo: not now");
     expect(duty.dueAt(sandbox, now)).toBe(now);
   });

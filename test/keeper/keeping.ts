@@ -5,6 +5,7 @@ import type { Builders } from "../../keeper/children.ts";
 import { keep } from "../../keeper/keep.ts";
 import type { PolicyNaming } from "../../keeper/policyduty.ts";
 import type { Action } from "../../keeper/report.ts";
+import { UNLIMITED } from "../../lib/lossbudget.ts";
 import { nameHash } from "../../lib/names.ts";
 import { aSandbox } from "../sandboxes.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
@@ -49,7 +50,7 @@ export function startKeeper(server: FakeApi, parameters: { log?: (line: string) 
   const log = (_: string, message: string) => parameters.log?.(message);
   const labelDomains = ["sandbox.users.io"];
   const reportFor = () => (action: Action) => actions.push(action);
-  void keep(api, { builders: BUILDERS, labelDomains, log, reportFor }, end.signal);
+  void keep(api, { builders: BUILDERS, labelDomains, log, reportFor, budget: UNLIMITED }, end.signal);
   return { actions, kill: () => end.abort() };
 }
 

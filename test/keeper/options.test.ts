@@ -21,13 +21,14 @@ describe("readOptions()", () => {
       workers: 40,
       refillDelayMs: 5000,
       leaseSeconds: 15,
+      maxLossesPerMinute: 600,
       port: 0,
     });
   });
 
   test("takes every option that the help names", () => {
     const args =
-      "--kubeconfig F --context C --namespace N --identity I --no-leader-election --lease-seconds 3 --no-binder " +
+      "--kubeconfig F --context C --namespace N --identity I --no-leader-election --lease-seconds 3 --max-losses-per-minute 9 --no-binder " +
       "--binder-workers 3 --refill-delay-seconds 2 --disable-claim-events " +
       "--port 8081 --host ::1 --log-level debug --allowed-label-domains a.example,b.example --help";
     expect(readOptions(args.split(" "))).toEqual({
@@ -45,6 +46,7 @@ describe("readOptions()", () => {
       workers: 3,
       refillDelayMs: 2000,
       leaseSeconds: 3,
+      maxLossesPerMinute: 9,
       port: 8081,
     });
     const named = [...HELP.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name);
