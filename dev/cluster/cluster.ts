@@ -23,6 +23,8 @@ export interface ClusterOptions {
   nodes: "auto" | "real" | "simulated" | "none";
   /** With real nodes 0 by default, else 32. */
   simulatedNodes?: number;
+  /** Where Pods of simulated nodes have their addresses, as `A.B.C.D/N`; by default where nothing answers. */
+  podSubnet?: string;
   /** Lets the cluster outlive this process; otherwise it counts as abandoned once this process is gone. */
   detached?: boolean;
   /** Images that Pods on a real node can use besides busybox. */

@@ -12,13 +12,14 @@ export const PODS_PER_NODE = 256;
  * Renders KWOK's configuration file.
  *
  * @param stages what KWOK does to the resources it manages
+ * @param podSubnet where its Pods have their addresses
  */
-export function renderKwokConfig(stages: unknown[]): string {
+export function renderKwokConfig(stages: unknown[], podSubnet = POD_SUBNET): string {
   const configuration = {
     apiVersion: "config.kwok.x-k8s.io/v1alpha1",
     kind: "KwokConfiguration",
     options: {
-      cidr: POD_SUBNET,
+      cidr: podSubnet,
       nodeIP: "127.0.0.1",
       manageAllNodes: false,
       manageNodesWithAnnotationSelector: `${SIMULATED_ANNOTATION}=fake`,

@@ -40,7 +40,8 @@ export async function startNodes(session: Session, plane: ControlPlane, plan: No
   const simulatedNodes = real ? options.simulatedNodes ?? 0 : options.simulatedNodes || SIMULATED_BY_DEFAULT;
   if (simulatedNodes > 0) {
     const kwok = (await findPrograms(SIMULATED_NODES, session))["kwok"] ?? "kwok";
-    await startSimulatedNodes(session, plane, { kwok, count: simulatedNodes, besideReal: real });
+    const { podSubnet } = options;
+    await startSimulatedNodes(session, plane, { kwok, count: simulatedNodes, besideReal: real, podSubnet });
   }
   const why = failed === undefined ? {} : { whyNotReal: failed };
   session.update({ nodes: real ? "real" : "simulated", simulatedNodes, ...why });

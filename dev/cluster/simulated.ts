@@ -25,12 +25,12 @@ interface NodeList {
 export async function startSimulatedNodes(
   session: Session,
   plane: ControlPlane,
-  nodes: { kwok: string; count: number; besideReal: boolean },
+  nodes: { kwok: string; count: number; besideReal: boolean; podSubnet: string | undefined },
 ): Promise<void> {
   session.progress(`starting ${nodes.count} simulated nodes …`);
   const config = join(session.stateDir, "kwok.yaml");
   const stages = [...nodeAndPodStages(), ...(nodes.besideReal ? [] : volumeStages(STORAGE_CLASS))];
-  writeFileSync(config, renderKwokConfig(stages));
+  writeFileSync(config, renderKwokConfig(stages, nodes.podSubnet));
   const args = [`--kubeconfig=${userKubeconfig(plane, "kwok")}`, `--config=${config}`];
   const kwok = session.start("kwok", nodes.kwok, args);
   const indexes = Array.from({ length: nodes.count }, (_, index) => index);

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sharedOf } from "./audit.ts";
 import { type Left, leftOf } from "./left.ts";
 import { type Life, startLoad } from "./load.ts";
+import { startVisits } from "./visits.ts";
 import type { FaultWorld } from "./world.ts";
 import { faultsOf, followClaims } from "../integration/history.ts";
 import { makeNamespace, type Namespace } from "../integration/namespace.ts";
@@ -19,6 +20,9 @@ export interface Outcome {
   /** From the first request for a claim until it was seen to be Ready: the longest, and the median. */
   longestSeconds: number;
   medianSeconds: number;
+  /** Requests to Sandboxes that a router suspends when they are idle, and the longest until it was answered. */
+  visits: number;
+  longestVisitSeconds: number;
   /** From the end of the last fault and the last claim until nothing was left to do. */
   restSeconds: number;
 }
@@ -45,12 +49,15 @@ export async function claimsThrough(world: FaultWorld, claims: number, harm: Har
   await ns.apply(aSimulatedTemplate("t", { volumeClaimTemplates: VOLUMES }), aPool("p", REPLICAS, "t"));
   await untilFull(ns, "p", 120);
   const history = await followClaims(ns);
+  const visits = await startVisits(world);
   const load = await startLoad(ns, history, "p", claims);
   const faults = await harm(world, load.isArriving);
   await load.arrived;
   const ended = performance.now();
   await load.settled(BOUND_SECONDS);
   const left = await atRest(ns, load.lives.filter(({ isKept }) => isKept), BOUND_SECONDS);
+  const restSeconds = seconds(performance.now() - ended);
+  const visited = await visits.end(BOUND_SECONDS);
   const took = load.lives.flatMap(({ asked, ready }) => ready === undefined ? [] : [ready - asked]).toSorted((a, b) =>
     a - b
   );
@@ -58,11 +65,17 @@ export async function claimsThrough(world: FaultWorld, claims: number, harm: Har
     claims,
     faults,
     shared: [...sharedOf(world.writes(), history), ...faultsOf(history)],
-    lost: [...load.lives.filter(({ ready }) => ready === undefined).map(({ name }) => name), ...left.lost],
-    leaked: left.leaked,
+    lost: [
+      ...load.lives.filter(({ ready }) => ready === undefined).map(({ name }) => name),
+      ...left.lost,
+      ...visited.lost,
+    ],
+    leaked: [...left.leaked, ...visited.leaked],
     longestSeconds: seconds(took.at(-1) ?? 0),
     medianSeconds: seconds(took[Math.floor(took.length / 2)] ?? 0),
-    restSeconds: seconds(performance.now() - ended),
+    visits: visited.answered,
+    longestVisitSeconds: seconds(visited.longestMs),
+    restSeconds,
   };
 }
 

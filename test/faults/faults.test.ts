@@ -6,7 +6,7 @@
 import process from "node:process";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { claimsThrough, type Harm } from "./claimsthrough.ts";
-import { jumps, kills, weathers, withoutRoom } from "./kinds.ts";
+import { jumps, kills, onFullDisk, weathers, withoutRoom } from "./kinds.ts";
 import { type FaultWorld, startFaultWorld } from "./world.ts";
 
 const CLAIMS = Number(process.env["HOOKBOX_TEST_CLAIMS"] ?? 1000);
@@ -22,11 +22,12 @@ interface Kind {
 const KINDS: Kind[] = [
   {
     name: "processes are killed",
-    harm: kills(["hooks", "Metacontroller", "keeper", "API server", "etcd"]),
+    harm: kills(["hooks", "Metacontroller", "keeper", "router", "API server", "etcd"]),
   },
   { name: "hooks are slow and fail", harm: weathers(["slow", "failing"]) },
   { name: "hooks are out of reach", harm: weathers(["refused", "swallowed"]) },
   { name: "etcd has no room", harm: withoutRoom },
+  { name: "etcd's disk is full", harm: onFullDisk },
   { name: "clocks jump", harm: jumps },
 ];
 

@@ -4,6 +4,7 @@ import { inject } from "vitest";
 import fc from "../properties.ts";
 import type { Weather } from "./proxy.ts";
 import type { Harm } from "./claimsthrough.ts";
+import { smallDisk } from "./smalldisk.ts";
 import type { FaultWorld, PartName } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
@@ -53,6 +54,34 @@ export const withoutRoom: Harm = harm(
   },
 );
 
+/**
+ * A disk under etcd on which nothing else fits, until etcd has ended of it and for up to ten seconds more, in which it is
+ * started again and again.
+ */
+export const onFullDisk: Harm = async (world, goesOn) => {
+  const { etcd } = world.parts;
+  await etcd.kill();
+  const disk = await smallDisk(world.etcd.folder);
+  await etcd.start();
+  const outcome = await harm(
+    fc.record({ lastsMs: whole(1000, 10_000), pauseMs: whole(3000, 15_000) }),
+    () => "full disk",
+    async (_, { lastsMs, pauseMs }) => {
+      await sleep(pauseMs);
+      disk.fill();
+      await world.etcd.ended();
+      const back = etcd.start();
+      await sleep(lastsMs);
+      disk.free();
+      await back;
+    },
+  )(world, goesOn);
+  await etcd.kill();
+  await disk.giveBack();
+  await etcd.start();
+  return outcome;
+};
+
 /** Clocks of hooks and keeper that go up to an hour ahead or back, and right again. */
 export const jumps: Harm = harm(
   fc.record({
@@ -94,7 +123,7 @@ function whole(min: number, max: number): fc.Arbitrary<number> {
 /** Takes etcd's alarms back, as an operator does who has made room. @throws {Error} if there was none: nothing was refused */
 async function disarm({ etcd }: FaultWorld): Promise<void> {
   const ask = async (body: object) => {
-    const answer = await fetch(`${etcd}/v3/maintenance/alarm`, { method: "POST", body: JSON.stringify(body) });
+    const answer = await fetch(`${etcd.url}/v3/maintenance/alarm`, { method: "POST", body: JSON.stringify(body) });
     return await answer.json() as { alarms?: { memberID: string; alarm: string }[] };
   };
   const { alarms = [] } = await ask({ action: "GET" });

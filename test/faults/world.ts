@@ -1,6 +1,6 @@
 /**
  * A cluster of its own for faults, with every process that hookbox needs to be killed and started one by one: hooks
- * behind a proxy, the engine, a keeper that is a binder too, the API server and etcd. @module
+ * behind a proxy, the engine, a keeper that is a binder too, a router, the API server and etcd. @module
  */
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,15 +24,22 @@ export interface Part {
   start(...more: string[]): Promise<void>;
 }
 
-export type PartName = "hooks" | "Metacontroller" | "keeper" | "API server" | "etcd";
+export type PartName = "hooks" | "Metacontroller" | "keeper" | "router" | "API server" | "etcd";
 
 export interface FaultWorld {
   kubectl: Kubectl;
   parts: Record<PartName, Part>;
   /** What stands between the engine and the hooks. */
   proxy: FaultProxy;
-  /** URL of etcd. */
-  etcd: string;
+  etcd: {
+    url: string;
+    /** Where its data is. */
+    folder: string;
+    /** Resolves when it has ended, of whatever. @throws {Error} if it has not in five minutes */
+    ended(): Promise<void>;
+  };
+  /** URL of the router, without a slash at its end. Pods have addresses of this machine's loopback. */
+  router: string;
   /** Sets the wall clock of a process ahead, or back, of the machine's. */
   setClock(part: "hooks" | "keeper", aheadMs: number): void;
   /** Every write so far to Sandboxes and claims as the API server has answered it: lines of its audit log. */
@@ -41,6 +48,8 @@ export interface FaultWorld {
 }
 
 const NODES = 8;
+/** On Linux all of 127/8 is the machine itself: what listens on a port of all addresses is in every Pod. */
+const POD_SUBNET = "127.64.0.0/10";
 /** All clients come back at once, on a machine that may have other work. */
 const PATIENCE_SECONDS = 300;
 
@@ -69,40 +78,54 @@ export async function startFaultWorld(): Promise<FaultWorld> {
     stateDir: join(directory, "cluster"),
     nodes: "simulated",
     simulatedNodes: NODES,
+    podSubnet: POD_SUBNET,
     crds: localCRDs(),
     apiServerArgs: [`--audit-policy-file=${policy}`, `--audit-log-path=${audit}`],
   });
   const { kubeconfig } = cluster;
   const kubectl = { kubectl: cluster.kubectl, kubeconfig };
-  const [hooksPort = 0, proxyPort = 0, keeperPort = 0] = await freePorts(3);
+  const [hooksPort = 0, proxyPort = 0, keeperPort = 0, routerPort = 0, routerHealth = 0] = await freePorts(5);
   const proxy = await startFaultProxy(proxyPort, hooksPort);
   await run(kubectl, ["apply", "-f", "-"], renderManifests(`http://127.0.0.1:${proxyPort}`));
   const clockFile = (name: string) => join(directory, `clock-of-${name}`);
-  const own = (name: string, port: number, args: string[]) =>
-    ownPart(port, () => {
+  const own = (name: string, healthPort: number, args: string[]) =>
+    ownPart(healthPort, () => {
       const preload = ["--import", new URL("shiftedclock.ts", import.meta.url).href];
-      const env = { HOOKBOX_TEST_CLOCK: clockFile(name) };
-      return startChild(`faults-${name}`, [...preload, ...args, "--port", String(port)], logs, env);
+      return startChild(`faults-${name}`, [...preload, ...args], logs, { HOOKBOX_TEST_CLOCK: clockFile(name) });
     });
+  // Their names outlive their containers, as those of Pods do.
+  const keeperFlags = ["--kubeconfig", kubeconfig, "--identity", "keeper-0", "--port", String(keeperPort)];
+  const routerFlags = ["--kubeconfig", kubeconfig, "--identity", "router-0", "--port", String(routerPort)];
+  const everybody = ["--authz-mode", "allow-all", "--allow-loopback-pod-ip", "--no-access-log"];
+  const idling = ["--idle-check-interval", "500ms", "--health-probe-bind-address", `127.0.0.1:${routerHealth}`];
   const isServing = async () => (await attempt(kubectl, ["get", "--raw", "/readyz"])).code === 0;
-  const etcdURL = urlOf(cluster);
+  const etcd = {
+    url: flagOf(cluster, "listen-client-urls"),
+    folder: flagOf(cluster, "data-dir"),
+    async ended() {
+      const runs = () => Promise.resolve(recordsOf(cluster, "etcd").some(isRunning));
+      await until(runs, (running) => !running, PATIENCE_SECONDS);
+    },
+  };
   const parts = {
-    hooks: own("hooks", hooksPort, ["tools/serve/main.ts", "--host", "127.0.0.1"]),
+    hooks: own("hooks", hooksPort, ["tools/serve/main.ts", "--host", "127.0.0.1", "--port", String(hooksPort)]),
     Metacontroller: engine(kubeconfig, join(logs, "faults-metacontroller.log")),
-    // As a Pod has it: its name outlives its containers.
-    keeper: own("keeper", keeperPort, ["keeper/main.ts", "--kubeconfig", kubeconfig, "--identity", "keeper-0"]),
+    keeper: own("keeper", keeperPort, ["keeper/main.ts", ...keeperFlags]),
+    router: own("router", routerHealth, ["router/main.ts", ...routerFlags, ...everybody, ...idling]),
     "API server": planePart(cluster, "kube-apiserver", logs, isServing),
-    etcd: planePart(cluster, "etcd", logs, () => isUp(`${etcdURL}/readyz`)),
+    etcd: planePart(cluster, "etcd", logs, () => isUp(`${etcd.url}/readyz`)),
   };
   const watching = keepRunning(cluster, ["kube-scheduler", "kube-controller-manager", "kwok"], logs);
   await parts.hooks.start();
   await parts.Metacontroller.start();
   await parts.keeper.start();
+  await parts.router.start();
   return {
     kubectl,
     parts,
     proxy,
-    etcd: etcdURL,
+    etcd,
+    router: `http://127.0.0.1:${routerPort}`,
     setClock: (part, aheadMs) => writeFileSync(clockFile(part), String(aheadMs)),
     writes: () =>
       globSync("writes*.log", { cwd: directory }).flatMap((name) =>
@@ -110,6 +133,7 @@ export async function startFaultWorld(): Promise<FaultWorld> {
       ),
     async down() {
       clearInterval(watching);
+      await parts.router.kill();
       await parts.keeper.kill();
       await parts.Metacontroller.kill();
       await parts.hooks.kill();
@@ -197,9 +221,11 @@ function commandOf(cluster: Cluster, name: string): string[] {
   return readFileSync(`/proc/${record.pid}/cmdline`, "utf8").split("\0").slice(0, -1);
 }
 
-function urlOf(cluster: Cluster): string {
-  const flag = "--listen-client-urls=";
-  return commandOf(cluster, "etcd").find((argument) => argument.startsWith(flag))?.slice(flag.length) ?? "";
+function flagOf(cluster: Cluster, name: string): string {
+  const flag = `--${name}=`;
+  const argument = commandOf(cluster, "etcd").find((each) => each.startsWith(flag));
+  if (argument === undefined) throw new Error(`Cannot find etcd's ${flag}`);
+  return argument.slice(flag.length);
 }
 
 async function isUp(url: string): Promise<boolean> {
