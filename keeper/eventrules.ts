@@ -7,7 +7,7 @@ import { GUARDED } from "../lib/hold.ts";
 import type { KubeObject, ObjectMeta } from "../lib/objects.ts";
 import type { ClaimView, SandboxView } from "./binding.ts";
 import { type Occurrence, type Regarding, regardingOf } from "../kube/event.ts";
-import type { Sight } from "./eventsource.ts";
+import type { Sight } from "./eventrecorder.ts";
 
 /** Who the contract says records them. */
 const SANDBOX_CONTROLLER = "sandbox-controller";

@@ -1,7 +1,10 @@
-/** When to look at the children of a Sandbox: what in its status calls for it, and how often. Pure. @module */
+/** Looks at an object again and again for as long as something in its status calls for that, and how often. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { findCondition } from "../lib/conditions.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import type { ObjectMeta } from "../lib/objects.ts";
+import type { Duty } from "./reconciler.ts";
 
 /** Waits, in milliseconds. */
 export interface Pace {
@@ -100,4 +103,45 @@ function isMissing(message: string): boolean {
 function isExpired({ spec, status }: Sandbox, now: number): boolean {
   if (findCondition(status?.conditions, "Ready")?.reason === "SandboxExpired") return true;
   return Date.parse(spec.shutdownTime ?? "") <= now;
+}
+
+/** What tells such duties apart. */
+export interface Looking<T, S extends Situation> {
+  name: string;
+  pace: Pace;
+  /** @default {systemClock} */
+  clock?: Clock | undefined;
+  /** Tells what calls for a look; undefined: nothing. Asked at every event. */
+  situationOf(object: T, now: number): S | undefined;
+  /** Looks, and acts upon it. @throws if it has to be tried again, with back-off */
+  look(object: T, situation: S): Promise<Outcome>;
+}
+
+export function lookDuty<T extends { metadata: ObjectMeta }, S extends Situation>(looking: Looking<T, S>): Duty<T> {
+  const { name, pace, clock = systemClock, situationOf, look } = looking;
+  const memory = new Map<string, Look>();
+  return {
+    name,
+    memory,
+    dueAt(object, now) {
+      const uid = object.metadata.uid ?? "";
+      const situation = situationOf(object, now);
+      if (!situation) {
+        memory.delete(uid);
+        return undefined;
+      }
+      const planned = plannedLook(memory.get(uid), situation, now, pace);
+      memory.set(uid, planned);
+      return planned.at === Infinity ? undefined : planned.at;
+    },
+    async act(object, now) {
+      const uid = object.metadata.uid ?? "";
+      const planned = memory.get(uid);
+      const situation = situationOf(object, now);
+      if (!planned || !situation) return;
+      const outcome = await look(object, situation);
+      // Another situation may have begun meanwhile, with a plan of its own.
+      if (memory.get(uid) === planned) memory.set(uid, nextLook(planned, outcome, clock.now(), pace));
+    },
+  };
 }

@@ -1,8 +1,11 @@
-/** Pods that Metacontroller's merge would spoil, and how it is kept from trying. Pure. @module */
+/** Keeps Metacontroller's merge from spoiling the Pods of Sandboxes that pools have made: each is checked once, when first seen. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied, mergeApply, sameJson } from "../lib/apply.ts";
 import { isObject } from "../lib/json.ts";
-import { patchOf } from "../kube/patch.ts";
+import { patchOf, sendPatch } from "../kube/patch.ts";
+import type { Api } from "../kube/api.ts";
+import type { Duty, Report } from "./reconciler.ts";
+import { extensionOwner } from "./readopt.ts";
 
 /**
  * Returns the merge patch that takes `spec.podTemplate.spec` out of the last-applied annotation of a Sandbox that a pool
@@ -41,4 +44,42 @@ function hasTwins(value: unknown): boolean {
     fields.forEach((field) => seen.add(field));
     return isTwin || hasTwins(item);
   });
+}
+
+const CHECKED = "checked";
+
+/** Makes the duty. A Sandbox that the merge leaves whole costs no request. */
+export function mergeTrapDuty(api: Api, report: Report): Duty<Sandbox> {
+  /** {@link CHECKED}, or the resourceVersion that came too late. */
+  const memory = new Map<string, string | undefined>();
+  return {
+    name: "merge traps",
+    memory,
+    dueAt(sandbox, now) {
+      const { uid = "", annotations, resourceVersion } = sandbox.metadata;
+      if (annotations?.[LAST_APPLIED_ANNOTATION] === undefined || !extensionOwner(sandbox.metadata)) return undefined;
+      const before = memory.get(uid);
+      if (before === CHECKED || (before !== undefined && before === resourceVersion)) return undefined;
+      // Decided here: a fleet that stood in line to be checked would all be in memory at once.
+      if (isTrapped(sandbox)) return now;
+      memory.set(uid, CHECKED);
+      return undefined;
+    },
+    async act(sandbox) {
+      const { metadata } = sandbox;
+      const body = mergeTrapPatch(sandbox);
+      const isDone = !body || await sendPatch(api, { kind: "Sandbox", resource: "sandboxes", metadata }, body);
+      memory.set(metadata.uid ?? "", isDone ? CHECKED : metadata.resourceVersion);
+      if (isDone && body) report("spec left out of last-applied", metadata, { kind: "Sandbox" });
+    },
+  };
+}
+
+/** What cannot be read counts as trapped: the act fails on it, says so, and is tried again. */
+function isTrapped(sandbox: Sandbox): boolean {
+  try {
+    return mergeTrapPatch(sandbox) !== undefined;
+  } catch {
+    return true;
+  }
 }

@@ -1,12 +1,13 @@
-/** Counters of the keeper process, in Prometheus' text format. @module */
+/** Counters of the keeper process, in Prometheus' text format, and which build it is. @module */
 import { Counter, Gauge, Registry } from "prom-client";
 import { type BinderMetrics, createBinderMetrics } from "../binder/metrics.ts";
 import type { ClaimView } from "./binding.ts";
-import { buildInfo } from "./buildinfo.ts";
 import { type ClaimMetrics, createClaimMetrics } from "./claimmetrics.ts";
 import { type PoolFigures, poolMetrics } from "./poolmetrics.ts";
-import type { Action } from "./report.ts";
+import type { Action } from "./reconciler.ts";
 import { sandboxGauge, type SortCount } from "./sandboxmetrics.ts";
+import { readFileSync } from "node:fs";
+import process from "node:process";
 
 /** What a leader knows of our objects at any moment. */
 export interface Inventory {
@@ -66,4 +67,24 @@ export function createKeeperMetrics(): KeeperMetrics {
 /** Counts an action under a name without spaces. */
 export function countAction(metrics: KeeperMetrics, action: Action): void {
   metrics.actions.inc({ action: action.replaceAll(" ", "_") });
+}
+
+/** Words of Go for what Node calls otherwise. */
+const ARCHITECTURES: Record<string, string> = { x64: "amd64", ia32: "386" };
+
+/** Makes the metric. Commit and date come from the image's environment, HOOKBOX_COMMIT and HOOKBOX_BUILD_DATE. */
+export function buildInfo(registers: Registry[]): void {
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  const labels = {
+    git_version: `v${version}`,
+    git_commit: process.env["HOOKBOX_COMMIT"] ?? "unknown",
+    build_date: process.env["HOOKBOX_BUILD_DATE"] ?? "unknown",
+    // The contract's label; there is no Go in it.
+    go_version: "none",
+    compiler: `node ${process.version}`,
+    platform: `${process.platform}/${ARCHITECTURES[process.arch] ?? process.arch}`,
+  };
+  const labelNames = Object.keys(labels);
+  new Gauge({ name: "agent_sandbox_build_info", help: "1, with the build in the labels", labelNames, registers })
+    .set(labels, 1);
 }

@@ -1,10 +1,16 @@
-/** Whether the NetworkPolicy of a template's name is the template's own. Pure. @module */
+/** Has Metacontroller know the NetworkPolicies of templates, and says which of them are somebody else's. @module */
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
-import type { Problem } from "../api/unresolved.ts";
+import { type Problem, readUnresolved } from "../api/unresolved.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
-import { controllerOf, type KubeObject } from "../lib/objects.ts";
-import type { Outcome, Situation } from "./look.ts";
-import type { MetadataChange } from "../kube/patch.ts";
+import { controllerOf, type KubeObject, kubeObjectSchema, type ObjectMeta } from "../lib/objects.ts";
+import { lookDuty, type Outcome, PACE, type Pace, type Situation } from "./look.ts";
+import { type MetadataChange, patchOf, sendPatch } from "../kube/patch.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Api } from "../kube/api.ts";
+import type { Duty, Report } from "./reconciler.ts";
+import { findObject, publishProblems } from "./unresolved.ts";
+import { regardingOf } from "../kube/event.ts";
+import type { Sight } from "./eventrecorder.ts";
 
 /**
  * Tells what calls for a look at the policy of a template; undefined: nothing.
@@ -46,4 +52,91 @@ export function policyFinding(
   const message =
     `refusing to update NetworkPolicy "${name}" as it is not controlled by SandboxTemplate "${metadata.name}"`;
   return { outcome: "problem", problems: [{ kind: "NetworkPolicy", name, state: "taken", message }] };
+}
+
+/** The hook's own naming. */
+export interface PolicyNaming {
+  policyName(template: SandboxTemplate): string;
+}
+
+interface PolicyDutyOptions {
+  api: Api;
+  builders: PolicyNaming;
+  report: Report;
+  /** @default {PACE} */
+  pace?: Pace;
+  /** @default {systemClock} */
+  clock?: Clock;
+}
+
+/** Makes the duty. A template whose policy is its own costs one request in five minutes. */
+export function policyDuty(options: PolicyDutyOptions): Duty<SandboxTemplate> {
+  const { api, report, pace = PACE, clock } = options;
+  return lookDuty({
+    name: "network policies",
+    pace,
+    clock,
+    situationOf: policySituation,
+    async look(template, { kind }) {
+      const { outcome, problems } = kind === "leftover" ? LEFTOVER : await findingOf(template, options);
+      const parent = { kind: "SandboxTemplate", resource: "sandboxtemplates", metadata: template.metadata } as const;
+      return await publishProblems(api, report, parent, problems) ? outcome : "problem";
+    },
+  });
+}
+
+const LEFTOVER: PolicyFinding = { outcome: "nothing", problems: [] };
+
+async function findingOf(
+  template: SandboxTemplate,
+  { api, builders, report }: PolicyDutyOptions,
+): Promise<PolicyFinding> {
+  const { namespace } = template.metadata;
+  const name = builders.policyName(template);
+  const found = await findObject(api, { resource: "networkpolicies", namespace, name }, kubeObjectSchema);
+  const finding = policyFinding(template, name, found);
+  if (!found || !finding.change) return finding;
+  const target = { kind: "NetworkPolicy", resource: "networkpolicies", metadata: found.metadata } as const;
+  if (!await sendPatch(api, target, patchOf(found.metadata, finding.change))) return { ...finding, outcome: "coming" };
+  report("adopted", template.metadata, { kind: "NetworkPolicy", child: name });
+  return finding;
+}
+
+/** Who the contract says records Events of templates. */
+const TEMPLATE_CONTROLLER = "sandboxtemplate-controller";
+
+/** Reads a template. Each time that the word is left is an occurrence of its own. */
+export function policyNotOwned(template: SandboxTemplate): Sight {
+  const { metadata } = template;
+  const problem = readUnresolved(metadata)?.problems.find(({ kind }) => kind === "NetworkPolicy");
+  if (!problem) return {};
+  const writtenAt = annotatedAt(metadata);
+  const mark = `${metadata.annotations?.[UNRESOLVED_ANNOTATION]} ${writtenAt}`;
+  return {
+    mark,
+    occurrence: {
+      regarding: regardingOf(template),
+      type: "Warning",
+      reason: "NetworkPolicyNotOwned",
+      action: "Reconciling",
+      note: problem.message,
+      reportingController: TEMPLATE_CONTROLLER,
+      key: mark,
+      at: Date.parse(writtenAt ?? metadata.creationTimestamp ?? ""),
+    },
+  };
+}
+
+/** What is read of an entry of `metadata.managedFields`. */
+interface Writer {
+  time?: string;
+  fieldsV1?: { "f:metadata"?: { "f:annotations"?: Record<string, unknown> } };
+}
+
+/** Returns when the annotation was written: the API server keeps, for each writer, what it wrote and when. */
+function annotatedAt(metadata: ObjectMeta): string | undefined {
+  const { managedFields = [] } = metadata as { managedFields?: Writer[] };
+  const wrote = ({ fieldsV1 }: Writer) =>
+    fieldsV1?.["f:metadata"]?.["f:annotations"]?.[`f:${UNRESOLVED_ANNOTATION}`] !== undefined;
+  return managedFields.find(wrote)?.time;
 }

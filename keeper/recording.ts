@@ -7,16 +7,14 @@ import type { ClaimView, SandboxView } from "./binding.ts";
 import { createBindings } from "./bindings.ts";
 import type { Sink } from "../kube/watch.ts";
 import { isYoung } from "../kube/event.ts";
-import { createEventQueue, type RecordEvent } from "./eventqueue.ts";
+import { createEventQueue, eventSource, type RecordEvent } from "./eventrecorder.ts";
 import { childrenKept, claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";
-import { eventSource } from "./eventsource.ts";
-import { isolated } from "./isolated.ts";
+import { isolated, type Sinks } from "./watches.ts";
 import type { KeeperMetrics } from "./metrics.ts";
-import { policyNotOwned } from "./policyevent.ts";
+import { policyNotOwned } from "./policy.ts";
 import { createPoolBook } from "./poolmetrics.ts";
-import type { Action } from "./report.ts";
+import type { Action } from "./reconciler.ts";
 import { createCensus } from "./sandboxmetrics.ts";
-import type { Sinks } from "./watches.ts";
 
 export interface RecordingOptions {
   api: Api;

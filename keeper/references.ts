@@ -1,8 +1,9 @@
-/** What the keeper remembers of pools and templates, to which claims, Sandboxes and pools refer by name. @module */
+/** What the keeper remembers of pools and templates, to which claims, Sandboxes and pools refer by name, and which objects wait for them. @module */
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { nameHash } from "../lib/names.ts";
-import { createKnown, type Facts, type Known } from "./known.ts";
+import type { Sink } from "../kube/watch.ts";
+import type { ObjectMeta } from "../lib/objects.ts";
 
 export interface PoolFacts extends Facts {
   hash: string;
@@ -44,4 +45,122 @@ function templateFacts({ metadata, ...template }: SandboxTemplate): TemplateFact
   const { uid = "", namespace = "", name, generation } = metadata;
   const kept = { ...template, metadata: { uid, namespace, name, ...(generation === undefined ? {} : { generation }) } };
   return { uid, namespace, name, version: String(generation), template: kept };
+}
+
+/** What is remembered of an object. */
+export interface Facts {
+  uid: string;
+  namespace: string;
+  name: string;
+  /** Another text means that what matters to others has changed. */
+  version: string;
+}
+
+export interface Known<T, F extends Facts> {
+  sink: Sink<T>;
+  find(namespace: string | undefined, name: string): F | undefined;
+  all(): Iterable<F>;
+  /** Whether a list has been seen: until then, what is not found may exist all the same. */
+  isComplete(): boolean;
+  /** Has a listener called when an object has appeared, changed or gone; with undefined when a list is complete. */
+  onChange(listener: (facts: F | undefined) => void): void;
+}
+
+/** Makes the memory of one kind; `read` says what to remember. */
+export function createKnown<T, F extends Facts>(read: (object: T) => F): Known<T, F> {
+  const byUid = new Map<string, F>();
+  const byName = new Map<string, F>();
+  const listeners: ((facts: F | undefined) => void)[] = [];
+  let isComplete = false;
+  const tell = (facts: F | undefined) => listeners.forEach((listener) => listener(facts));
+
+  function forget(uid: string): void {
+    const facts = byUid.get(uid);
+    if (!facts) return;
+    byUid.delete(uid);
+    // Another object of the name may have come before this one's end was noticed.
+    if (byName.get(keyOf(facts)) === facts) byName.delete(keyOf(facts));
+    tell(facts);
+  }
+
+  return {
+    sink: {
+      observe(object) {
+        const facts = read(object);
+        const before = byUid.get(facts.uid);
+        byUid.set(facts.uid, facts);
+        byName.set(keyOf(facts), facts);
+        if (before?.version !== facts.version) tell(facts);
+      },
+      gone: forget,
+      listed(uids) {
+        isComplete = true;
+        for (const uid of [...byUid.keys()]) if (!uids.has(uid)) forget(uid);
+        tell(undefined);
+      },
+    },
+    find: (namespace = "", name) => byName.get(keyOf({ namespace, name })),
+    all: () => byUid.values(),
+    isComplete: () => isComplete,
+    onChange: (listener) => void listeners.push(listener),
+  };
+}
+
+function keyOf({ namespace, name }: Pick<Facts, "namespace" | "name">): string {
+  return `${namespace}/${name}`;
+}
+
+export interface Waiting<T> extends Sink<T> {
+  /** Shows the sink what waits for `key`; without one, all that waits. */
+  again(key?: string): void;
+}
+
+/**
+ * Makes a sink in front of another one.
+ *
+ * @param keyOf names what an object waits for; undefined: nothing, so that it is not kept
+ */
+export function createWaiting<T extends { metadata: ObjectMeta }>(
+  sink: Sink<T>,
+  keyOf: (object: T) => string | undefined,
+): Waiting<T> {
+  const keys = new Map<string, string>();
+  const groups = new Map<string, Map<string, T>>();
+
+  function keep(uid: string, key: string, object: T): void {
+    const group = groups.get(key) ?? new Map<string, T>();
+    groups.set(key, group.set(uid, object));
+    keys.set(uid, key);
+  }
+
+  function drop(uid: string): void {
+    const key = keys.get(uid);
+    if (key === undefined) return;
+    keys.delete(uid);
+    const group = groups.get(key);
+    group?.delete(uid);
+    if (group?.size === 0) groups.delete(key);
+  }
+
+  return {
+    observe(object) {
+      const { uid = "" } = object.metadata;
+      const key = keyOf(object);
+      if (keys.get(uid) !== key) drop(uid);
+      if (key !== undefined) keep(uid, key, object);
+      sink.observe(object);
+    },
+    gone(uid) {
+      drop(uid);
+      sink.gone(uid);
+    },
+    listed(uids) {
+      for (const uid of [...keys.keys()]) if (!uids.has(uid)) drop(uid);
+      sink.listed(uids);
+    },
+    again(key) {
+      const found = key === undefined ? [...groups.values()] : [groups.get(key) ?? new Map<string, T>()];
+      for (const object of found.flatMap((group) => [...group.values()])) sink.observe(object);
+    },
+  };
 }

@@ -14,8 +14,8 @@ import { keep } from "./keep.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
 import type { KeeperOptions } from "./options.ts";
 import { createRecording, type Recording } from "./recording.ts";
-import type { PolicyNaming } from "./policyduty.ts";
-import type { Report } from "./report.ts";
+import type { PolicyNaming } from "./policy.ts";
+import type { Report } from "./reconciler.ts";
 
 /** Name of the Lease. */
 export const LEASE_NAME = "hookbox-keeper";

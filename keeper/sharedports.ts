@@ -1,9 +1,12 @@
-/** Ports that share a number, which Metacontroller's merge would collapse, and how it is kept from trying. Pure. @module */
+/** Keeps Metacontroller's merge from collapsing ports that share a number, for each Pod and Service once. @module */
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import type { Sandbox } from "../api/sandbox.ts";
 import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied } from "../lib/apply.ts";
-import type { KubeObject } from "../lib/objects.ts";
-import { patchOf } from "../kube/patch.ts";
+import { controllerOf, type KubeObject } from "../lib/objects.ts";
+import { patchOf, sendPatch } from "../kube/patch.ts";
+import type { Api } from "../kube/api.ts";
+import { type Child, findChild, RESOURCES } from "./children.ts";
+import type { Duty, Report } from "./reconciler.ts";
 
 /** Tells whether some container of the Pod names one port number twice: 53/TCP and 53/UDP. */
 export function podSharesPorts({ containers, initContainers = [] }: V1PodSpec): boolean {
@@ -49,4 +52,41 @@ export function silencingPatch(object: KubeObject): object | undefined {
   const { spec: __, ...silent } = applied;
   const text = canonicalJson(object.kind === "Service" ? { ...silent, spec: others } : silent);
   return patchOf(object.metadata, { annotations: { [LAST_APPLIED_ANNOTATION]: text } });
+}
+
+/** Makes the duty. Idempotent: what has been taken out already is read once more after a restart, and left as it is. */
+export function sharedPortsDuty(api: Api, report: Report): Duty<Sandbox> {
+  /** The state that was dealt with. */
+  const memory = new Map<string, string>();
+  return {
+    name: "shared ports",
+    memory,
+    dueAt(sandbox, now) {
+      const state = portsState(sandbox);
+      return state === undefined || memory.get(sandbox.metadata.uid ?? "") === state ? undefined : now;
+    },
+    async act(sandbox) {
+      const state = portsState(sandbox);
+      if (state === undefined) return;
+      const { spec } = sandbox.spec.podTemplate;
+      if (podSharesPorts(spec)) await silence("Pod", sandbox, api, report);
+      if (serviceSharesPorts(spec) && sandbox.status?.service) await silence("Service", sandbox, api, report);
+      memory.set(sandbox.metadata.uid ?? "", state);
+    },
+  };
+}
+
+/** The kubelet writes the status of a young Pod often, so that a patch may come too late. */
+const TRIES = 5;
+
+async function silence(kind: Child["kind"], sandbox: Sandbox, api: Api, report: Report): Promise<void> {
+  const { namespace, name, uid } = sandbox.metadata;
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const object = await findChild(api, sandbox, { kind, name });
+    const body = object && controllerOf(object.metadata)?.uid === uid ? silencingPatch(object) : undefined;
+    if (!object || !body) return;
+    const isWritten = await sendPatch(api, { kind, resource: RESOURCES[kind], metadata: object.metadata }, body);
+    if (isWritten) return report("spec left out of last-applied", sandbox.metadata, { kind });
+  }
+  throw new Error(`Cannot annotate ${kind} ${namespace}/${name}: it has changed each of ${TRIES} times`);
 }

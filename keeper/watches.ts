@@ -3,11 +3,10 @@ import { type Sandbox, sandboxSchema } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
-import type { Log } from "../lib/log.ts";
+import { errorFields, type Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
 import { follow, type Sink } from "../kube/watch.ts";
-import { isolated } from "./isolated.ts";
 
 /** What each kind's watch feeds, in this order; the keys are the kinds' plurals. */
 export interface Sinks {
@@ -88,5 +87,22 @@ function fanOut<T>(sinks: readonly Sink<T>[], raw: Sink<T> | undefined, onListed
       all.forEach((sink) => sink.listed(uids));
       onListed();
     },
+  };
+}
+
+/** Wraps a sink. @param name for the log */
+export function isolated<T>(name: string, sink: Sink<T>, log: Log): Sink<T> {
+  const attempt = (step: () => void) => {
+    try {
+      step();
+    } catch (error) {
+      log("error", `Cannot take note for ${name}`, errorFields(error));
+    }
+  };
+  return {
+    listing: () => attempt(() => sink.listing?.()),
+    observe: (object) => attempt(() => sink.observe(object)),
+    gone: (uid) => attempt(() => sink.gone(uid)),
+    listed: (uids) => attempt(() => sink.listed(uids)),
   };
 }

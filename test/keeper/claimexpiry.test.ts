@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { claimExpiryVerdict, type ExpiryVerdict } from "../../keeper/expiry.ts";
-import { expiryDuty } from "../../keeper/expiryduty.ts";
+import { claimExpiryVerdict, expiryDuty, type ExpiryVerdict } from "../../keeper/expiry.ts";
 import { UNLIMITED } from "../../lib/lossbudget.ts";
 import { NOW } from "../sandboxes.ts";
 import { aClaim, aCondition, CLAIM } from "./extensions.ts";

@@ -1,7 +1,6 @@
 /** What keeps a claim from being served, and when it is said: at once known or not known at all. @module */
 import { describe, expect, test } from "vitest";
-import type { ClaimProblem } from "../../api/claimproblem.ts";
-import { wordText } from "../../api/claimproblem.ts";
+import { type ClaimProblem, wordText } from "../../api/claimproblem.ts";
 import { claimProblem, claimWord, isUnbound } from "../../keeper/claimproblem.ts";
 import { aTemplate } from "../templates.ts";
 import { NOT_SERVED } from "../../claims/unserved.ts";

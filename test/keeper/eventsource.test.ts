@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Sink } from "../../kube/watch.ts";
 import type { Occurrence } from "../../kube/event.ts";
-import { eventSource } from "../../keeper/eventsource.ts";
+import { eventSource } from "../../keeper/eventrecorder.ts";
 import type { ObjectMeta } from "../../lib/objects.ts";
 import { NOW } from "../sandboxes.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { type ExpiryVerdict, sandboxExpiryVerdict } from "../../keeper/expiry.ts";
-import { expiryDuty } from "../../keeper/expiryduty.ts";
+import { expiryDuty, type ExpiryVerdict, sandboxExpiryVerdict } from "../../keeper/expiry.ts";
 import { createLossBudget, UNLIMITED } from "../../lib/lossbudget.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 import { createFakeApi, refusal } from "../kube/fakeapi.ts";

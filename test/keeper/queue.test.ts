@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Duty } from "../../keeper/duty.ts";
+import type { Duty } from "../../keeper/reconciler.ts";
 import type { Sink } from "../../kube/watch.ts";
-import { createQueue } from "../../keeper/queue.ts";
+import { createQueue } from "../../keeper/workqueue.ts";
 
 type Thing = { metadata: { name: string; uid: string }; due?: number };
 

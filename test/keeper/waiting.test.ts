@@ -1,6 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { createKnown } from "../../keeper/known.ts";
-import { createWaiting } from "../../keeper/waiting.ts";
+import { createKnown, createWaiting } from "../../keeper/references.ts";
 
 interface Item {
   metadata: { name: string; uid: string };

@@ -1,4 +1,4 @@
-/** The duty of having a hook asked that nothing else has asked in time: an annotation wakes its controller. @module */
+/** Wakes the hook of an object that nothing else has asked about in time: an annotation has Metacontroller sync it. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { LATE_MS } from "../claims/unserved.ts";
@@ -6,7 +6,7 @@ import type { Api, ObjectPath } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import { FIRST_OBSERVED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../lib/keys.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
-import type { Duty } from "./duty.ts";
+import type { Duty } from "./reconciler.ts";
 
 /**
  * When a Sandbox that says nothing is woken, in milliseconds from its creation: most have come up by the first, and of many

@@ -1,4 +1,5 @@
-/** What one task of the keeper is, as the queue sees it. No behaviour. @module */
+/** What one task of the keeper is, as the work queue sees it, and how it says what it has done. No behaviour. @module */
+import type { ObjectMeta } from "../lib/objects.ts";
 
 /**
  * One task that the keeper has for the objects of a kind.
@@ -17,3 +18,15 @@ export interface Duty<T> {
   /** Acts, and remembers, so that {@link dueAt} moves on. @throws if it has to be tried again, with back-off */
   act(object: T, now: number): Promise<void>;
 }
+
+/** What the keeper does to objects. */
+export type Action =
+  | "deleted"
+  | "deletion put off"
+  | "adopted"
+  | "annotated"
+  | "annotation removed"
+  | "spec left out of last-applied";
+
+/** Takes note of an action on an object, or for the sake of one: its child was touched. */
+export type Report = (action: Action, parent: ObjectMeta, details: Record<string, unknown>) => void;

@@ -1,15 +1,47 @@
-/** Gives Sandboxes back to the pools and claims that they belong to, so that Metacontroller takes care of them. @module */
+/** Gives Sandboxes that another controller or a user has released back to the pools and claims that they belong to. @module */
 import type { Sandbox } from "../api/sandbox.ts";
-import { kubeObjectSchema } from "../lib/objects.ts";
-import type { Api } from "../kube/api.ts";
-import type { Duty } from "./duty.ts";
-import type { Sink } from "../kube/watch.ts";
-import { findObject } from "./findobject.ts";
-import { type ClaimReturn, claimReturn, orphanOf, poolChange } from "./giveback.ts";
+import { LAST_APPLIED_ANNOTATION } from "../lib/apply.ts";
+import { CLAIM_CONTROLLER, CLAIM_UID_LABEL, CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION, WARM_POOL_LABEL } from "../lib/keys.ts";
+import { controllerOf, groupOf, kubeObjectSchema, type ObjectMeta, type OwnerReference } from "../lib/objects.ts";
 import { type MetadataChange, patchOf, sendPatch } from "../kube/patch.ts";
-import type { PoolFacts, References } from "./references.ts";
-import type { Report } from "./report.ts";
-import { createWaiting } from "./waiting.ts";
+import type { Api } from "../kube/api.ts";
+import type { Duty, Report } from "./reconciler.ts";
+import type { Sink } from "../kube/watch.ts";
+import { findObject } from "./unresolved.ts";
+import { createWaiting, type PoolFacts, type References } from "./references.ts";
+import { EXTENSIONS_GROUP } from "../api/crd.ts";
+
+/** Returns the pool that an orphan says it is of, as hash of the name; undefined: not an orphan of a pool. */
+export function orphanOf({ metadata }: Sandbox): string | undefined {
+  const { labels = {}, deletionTimestamp } = metadata;
+  // What a claim has had is not for a pool: left alone, its user may still want what is in it.
+  const isLeftAlone = deletionTimestamp !== undefined || labels[CLAIM_UID_LABEL] !== undefined;
+  return isLeftAlone || controllerOf(metadata) ? undefined : labels[WARM_POOL_LABEL];
+}
+
+/**
+ * Returns the label with which Metacontroller adopts an orphan for the pool; undefined: it carries it already. What it says
+ * of how it was made goes: its pool looks at what it is.
+ */
+export function poolChange(orphan: ObjectMeta, pool: { uid: string }): MetadataChange | undefined {
+  const isLabelled = orphan.labels?.[CONTROLLER_UID_LABEL] === pool.uid;
+  const labels = { [CONTROLLER_UID_LABEL]: pool.uid };
+  return isLabelled ? undefined : { labels, annotations: { [LAST_APPLIED_ANNOTATION]: null } };
+}
+
+/** What gives a Sandbox back to the claim that controls it, if that still exists. */
+export interface ClaimReturn {
+  owner: OwnerReference;
+  change: MetadataChange;
+}
+
+/** Returns how Metacontroller comes to see a claim's Sandbox as its attachment; undefined: it does, or no claim has it. */
+export function claimReturn({ metadata }: Sandbox): ClaimReturn | undefined {
+  const owner = extensionOwner(metadata);
+  const isSeen = metadata.annotations?.[DECORATOR_ANNOTATION] === CLAIM_CONTROLLER;
+  if (owner?.kind !== "SandboxClaim" || isSeen || metadata.deletionTimestamp !== undefined) return undefined;
+  return { owner, change: { annotations: { [DECORATOR_ANNOTATION]: CLAIM_CONTROLLER } } };
+}
 
 interface GiveBackOptions {
   api: Api;
@@ -76,4 +108,14 @@ async function confirmed(
   const claim = await findObject(api, { resource: "sandboxclaims", namespace, name: owner.name }, kubeObjectSchema);
   const isAlive = claim?.metadata.uid === owner.uid && claim.metadata.deletionTimestamp === undefined;
   return isAlive ? change : undefined;
+}
+
+/** Returns the SandboxWarmPool or SandboxClaim that controls a Sandbox; undefined: neither does. */
+export function extensionOwner(
+  metadata: ObjectMeta,
+): OwnerReference & { kind: "SandboxWarmPool" | "SandboxClaim" } | undefined {
+  const owner = controllerOf(metadata);
+  if (!owner || groupOf(owner.apiVersion) !== EXTENSIONS_GROUP) return undefined;
+  const { kind } = owner;
+  return kind === "SandboxWarmPool" || kind === "SandboxClaim" ? { ...owner, kind } : undefined;
 }

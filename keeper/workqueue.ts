@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../lib/clock.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import { backoffMs } from "../kube/backoff.ts";
-import type { Duty } from "./duty.ts";
+import type { Duty } from "./reconciler.ts";
 import type { Sink } from "../kube/watch.ts";
 
 export interface QueueOptions {
