@@ -4,13 +4,13 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
-import { follow, type Sink } from "../kube/watch.ts";
+import { listAndWatch, type EventHandler } from "../kube/watch.ts";
 import { systemClock } from "../lib/clock.ts";
 import { isObject } from "../lib/json.ts";
 import { HANDED_OVER_AT_ANNOTATION } from "../lib/keys.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
-import { begin, boundChanged, claimSink, poolChanged } from "./feed.ts";
+import { begin, boundChanged, claimHandler, poolChanged } from "./feed.ts";
 import { createIndex } from "./index.ts";
 import { createLines } from "./lines.ts";
 import type { Binder, BindOptions, Entry } from "./state.ts";
@@ -20,11 +20,11 @@ import { dropRetry } from "./tell.ts";
 /** A binder as it is fed by watches. */
 export interface Binding {
   /** Sandboxes and claims come as they were observed, untouched by a parser. */
-  sinks: {
-    sandboxes: Sink<Sandbox>;
-    sandboxclaims: Sink<SandboxClaim>;
-    sandboxwarmpools: Sink<SandboxWarmPool>;
-    sandboxtemplates: Sink<SandboxTemplate>;
+  handlers: {
+    sandboxes: EventHandler<Sandbox>;
+    sandboxclaims: EventHandler<SandboxClaim>;
+    sandboxwarmpools: EventHandler<SandboxWarmPool>;
+    sandboxtemplates: EventHandler<SandboxTemplate>;
   };
   /** Every object of every kind has been seen: from now on claims may be served. */
   listed(): void;
@@ -37,9 +37,9 @@ export function createBinding(api: Api, options: BindOptions): Binding {
   const binder = createBinder(api, options);
   const { index } = binder;
   return {
-    sinks: {
+    handlers: {
       sandboxes: index.sandboxes,
-      sandboxclaims: claimSink(binder),
+      sandboxclaims: claimHandler(binder),
       sandboxwarmpools: index.pools,
       sandboxtemplates: index.templates,
     },
@@ -118,25 +118,25 @@ async function tellPool({ api, log, clock }: Binder, { metadata }: SandboxWarmPo
  *
  * One kind is listed after the other: a claim is known before its Sandbox is, so that no binding is missed on a start.
  */
-export async function watchFor({ sinks, listed }: Binding, api: Api, log: Log, signal: AbortSignal): Promise<void> {
+export async function watchFor({ handlers, listed }: Binding, api: Api, log: Log, signal: AbortSignal): Promise<void> {
   const watching: Promise<void>[] = [];
   async function watch<T extends { metadata: ObjectMeta }>(
     resource: ObjectPath["resource"],
     parse: (object: unknown) => T | undefined,
-    sink: Sink<T>,
+    handler: EventHandler<T>,
   ): Promise<void> {
     const kindListed = Promise.withResolvers<void>();
     const onListed = (uids: ReadonlySet<string>) => {
-      sink.listed(uids);
+      handler.listed(uids);
       kindListed.resolve();
     };
-    watching.push(follow(api, { path: pathOf({ resource }), parse }, { ...sink, listed: onListed }, { log, signal }));
+    watching.push(listAndWatch(api, { path: pathOf({ resource }), parse }, { ...handler, listed: onListed }, { log, signal }));
     await Promise.race([kindListed.promise, fired(signal)]);
   }
-  await watch("sandboxtemplates", (object) => sandboxTemplateSchema.safeParse(object).data, sinks.sandboxtemplates);
-  await watch("sandboxwarmpools", (object) => sandboxWarmPoolSchema.safeParse(object).data, sinks.sandboxwarmpools);
-  await watch("sandboxclaims", asObject<SandboxClaim>, sinks.sandboxclaims);
-  await watch("sandboxes", asObject<Sandbox>, sinks.sandboxes);
+  await watch("sandboxtemplates", (object) => sandboxTemplateSchema.safeParse(object).data, handlers.sandboxtemplates);
+  await watch("sandboxwarmpools", (object) => sandboxWarmPoolSchema.safeParse(object).data, handlers.sandboxwarmpools);
+  await watch("sandboxclaims", asObject<SandboxClaim>, handlers.sandboxclaims);
+  await watch("sandboxes", asObject<Sandbox>, handlers.sandboxes);
   if (!signal.aborted) listed();
   await Promise.all(watching);
 }

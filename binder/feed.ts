@@ -1,7 +1,7 @@
 /** What the binder sees: claims, and what has changed for them. Has them considered, and served. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
-import type { Sink } from "../kube/watch.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import { type Binder, consider, createEntry, isServing, takeNote, withdraw } from "./state.ts";
 import { pump, wake } from "./serve.ts";
 import { settle } from "./notes.ts";
@@ -24,7 +24,7 @@ export function begin(binder: Binder): void {
 }
 
 /** Takes note of claims as they were observed, untouched by a parser. */
-export function claimSink(binder: Binder): Sink<SandboxClaim> {
+export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
   const gone = (uid: string) => {
     const entry = binder.claims.get(uid);
     binder.claims.delete(uid);

@@ -3,7 +3,7 @@ import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { forClaim } from "../hooks/sandboxwarmpool/sandbox.ts";
-import type { Sink } from "../kube/watch.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../lib/keys.ts";
 import { controllerOf, type ObjectMeta } from "../lib/objects.ts";
 import { type Assumptions, createAssumptions } from "./assumptions.ts";
@@ -18,9 +18,9 @@ export interface IndexListener {
 }
 
 export interface Index {
-  sandboxes: Required<Sink<Sandbox>>;
-  pools: Sink<SandboxWarmPool>;
-  templates: Sink<SandboxTemplate>;
+  sandboxes: Required<EventHandler<Sandbox>>;
+  pools: EventHandler<SandboxWarmPool>;
+  templates: EventHandler<SandboxTemplate>;
   pool(namespace: string, name: string): SandboxWarmPool | undefined;
   template(pool: SandboxWarmPool): SandboxTemplate | undefined;
   /** The members that claims can have; none for a pool that is not known. */
@@ -97,12 +97,12 @@ export function createIndex(listener: IndexListener): Index {
         for (const sandbox of assumed.listed(uids)) place(state, sandbox);
       },
     },
-    pools: namedSink(pools, poolKeys, (pool, isGone) => {
+    pools: namedHandler(pools, poolKeys, (pool, isGone) => {
       const { namespace = "", name, uid = "" } = pool.metadata;
       if (isGone) state.members.delete(`${namespace}/${uid}`);
       listener.onPool(namespace, name);
     }),
-    templates: namedSink(templates, templateKeys, ({ metadata: { namespace = "", name } }) => {
+    templates: namedHandler(templates, templateKeys, ({ metadata: { namespace = "", name } }) => {
       for (const pool of pools.values()) {
         const isOf = pool.metadata.namespace === namespace && pool.spec.sandboxTemplateRef.name === name;
         if (isOf) listener.onPool(namespace, pool.metadata.name);
@@ -131,11 +131,11 @@ export function createIndex(listener: IndexListener): Index {
 }
 
 /** Keeps objects by namespace and name; one of the same name may have come before the end of the other is noticed. */
-function namedSink<T extends Named>(
+function namedHandler<T extends Named>(
   byName: Map<string, T>,
   keys: Map<string, string>,
   changed: (object: T, isGone: boolean) => void,
-): Sink<T> {
+): EventHandler<T> {
   const gone = (uid: string) => {
     const key = keys.get(uid) ?? "";
     const object = byName.get(key);

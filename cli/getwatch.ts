@@ -1,6 +1,6 @@
 /** Shows objects and then each of their changes, until somebody interrupts. Reads only. @module */
 import { pathOf } from "../kube/api.ts";
-import { follow, type Sink } from "../kube/watch.ts";
+import { listAndWatch, type EventHandler } from "../kube/watch.ts";
 import { createLog } from "../lib/log.ts";
 import type { KubeObject } from "../lib/objects.ts";
 import { createTable, type GetRequest } from "./get.ts";
@@ -15,7 +15,7 @@ export async function watchObjects(world: World, { api, namespace }: Cluster, re
   let listed: KubeObject[] | undefined = [];
   let work = Promise.resolve();
   const show = (objects: KubeObject[]) => work = work.then(() => print(objects));
-  const sink: Sink<KubeObject> = {
+  const handler: EventHandler<KubeObject> = {
     observe: (object) => void (listed ? listed.push(object) : show([object])),
     gone: () => {},
     listed: () => {
@@ -24,14 +24,14 @@ export async function watchObjects(world: World, { api, namespace }: Cluster, re
     },
   };
   const isWanted = ({ metadata }: KubeObject) => names.length === 0 || names.includes(metadata.name);
-  const filtered: Sink<KubeObject> = { ...sink, observe: (object) => isWanted(object) && sink.observe(object) };
+  const filtered: EventHandler<KubeObject> = { ...handler, observe: (object) => isWanted(object) && handler.observe(object) };
   const collection = {
     path: pathOf({ resource: kind.resource, namespace: allNamespaces ? undefined : namespace }),
     ...selector === undefined ? {} : { query: { labelSelector: selector } },
     parse: (object: unknown) => ({ ...object as KubeObject, kind: kind.kind }),
   };
   const log = createLog("warn", (line) => world.stderr.write(`${messageOf(line)}\n`));
-  await follow(api, collection, filtered, { log, signal: world.signal });
+  await listAndWatch(api, collection, filtered, { log, signal: world.signal });
   await work;
   world.signal.throwIfAborted();
 }

@@ -2,7 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type ClaimView, type SandboxView, viewClaim, viewSandbox } from "./binding.ts";
-import type { Sink } from "../kube/watch.ts";
+import type { EventHandler } from "../kube/watch.ts";
 
 /** Who is told, of each claim and Sandbox once. */
 export interface BindingListener {
@@ -17,8 +17,8 @@ export interface BindingListener {
 }
 
 export interface Bindings {
-  claims: Sink<SandboxClaim>;
-  sandboxes: Sink<Sandbox>;
+  claims: EventHandler<SandboxClaim>;
+  sandboxes: EventHandler<Sandbox>;
   /** All claims that exist. */
   views(): Iterable<ClaimView>;
 }
@@ -48,7 +48,7 @@ interface State {
   isListed: boolean;
 }
 
-/** Makes the two sinks. `signal` ends the waiting. */
+/** Makes the two event handlers. `signal` ends the waiting. */
 export function createBindings(listener: BindingListener, signal: AbortSignal): Bindings {
   const state: State = { listener, entries: new Map(), claimOf: new Map(), isListed: false };
   signal.addEventListener("abort", () => {

@@ -6,8 +6,8 @@ import { type Answer, type Api, messageOf, type ObjectPath, pathOf } from "../ku
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { diagnose, dryRunVerdict } from "./diagnose.ts";
-import type { Duty, Report } from "./reconciler.ts";
-import { lookDuty, type Outcome, PACE, type Pace, situationOf } from "./look.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
+import { lookReconciler, type Outcome, PACE, type Pace, situationOf } from "./look.ts";
 import { findObject, publishProblems } from "./unresolved.ts";
 import { applyCreate } from "../lib/apply.ts";
 import { CONTROLLER_UID_LABEL } from "../lib/keys.ts";
@@ -52,8 +52,8 @@ export function wantedChildren(sandbox: Sandbox, builders: Builders): Omit<Child
   return desired.map((child) => ({ kind: child.kind as ChildKind, name: child.metadata.name, desired: child }));
 }
 
-/** What the duty works with. */
-export interface ChildrenDutyOptions {
+/** What the reconciler works with. */
+export interface ChildrenReconcilerOptions {
   api: Api;
   builders: Builders;
   report: Report;
@@ -70,10 +70,10 @@ interface Finding {
   isOurs: boolean;
 }
 
-/** Makes the duty. A Sandbox that is Ready and carries no annotation costs no request. */
-export function childrenDuty(options: ChildrenDutyOptions): Duty<Sandbox> {
+/** Makes the reconciler. A Sandbox that is Ready and carries no annotation costs no request. */
+export function childrenReconciler(options: ChildrenReconcilerOptions): Reconciler<Sandbox> {
   const { api, report, pace = PACE, clock } = options;
-  return lookDuty({
+  return lookReconciler({
     name: "children",
     pace,
     clock,
@@ -93,7 +93,7 @@ function outcomeOf({ spec }: Sandbox, findings: Finding[]): Outcome {
   return findings.every(({ isOurs }) => isOurs) ? "whole" : "coming";
 }
 
-async function findingsOf(sandbox: Sandbox, options: ChildrenDutyOptions): Promise<Finding[]> {
+async function findingsOf(sandbox: Sandbox, options: ChildrenReconcilerOptions): Promise<Finding[]> {
   const wanted = wantedChildren(sandbox, options.builders);
   return await Promise.all(wanted.map(async (child) => {
     const found = await findChild(options.api, sandbox, child);
@@ -101,7 +101,7 @@ async function findingsOf(sandbox: Sandbox, options: ChildrenDutyOptions): Promi
   }));
 }
 
-async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenDutyOptions): Promise<Finding> {
+async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenReconcilerOptions): Promise<Finding> {
   const verdict = diagnose(sandbox, child);
   switch (verdict.verdict) {
     case "ours":
@@ -125,7 +125,7 @@ async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenDutyOp
 async function absenceOf(
   sandbox: Sandbox,
   child: Child,
-  { api, log }: ChildrenDutyOptions,
+  { api, log }: ChildrenReconcilerOptions,
 ): Promise<Problem | undefined> {
   if (sandbox.spec.operatingMode === "Suspended") return undefined;
   const answer = await tryToCreate(api, sandbox, child);

@@ -7,14 +7,14 @@ import { requestProblem } from "../claims/request.ts";
 import { sameJson } from "../lib/apply.ts";
 import { findCondition } from "../lib/conditions.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
-import { lookDuty, type Pace, type Situation } from "./look.ts";
+import { lookReconciler, type Pace, type Situation } from "./look.ts";
 import { metadataProblem } from "../claims/podmetadata.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import type { Clock } from "../lib/clock.ts";
 import { kubeObjectSchema } from "../lib/objects.ts";
 import type { Api } from "../kube/api.ts";
-import type { Duty, Report } from "./reconciler.ts";
-import type { Sink } from "../kube/watch.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import { findObject } from "./unresolved.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import { createWaiting, type References } from "./references.ts";
@@ -105,7 +105,7 @@ function waitsSince({ metadata, status }: SandboxClaim): number {
   return Math.max(Date.parse(metadata.creationTimestamp ?? "") || 0, lost || 0);
 }
 
-export interface ClaimProblemDutyOptions {
+export interface ClaimProblemReconcilerOptions {
   api: Api;
   report: Report;
   references: References;
@@ -118,9 +118,9 @@ export interface ClaimProblemDutyOptions {
 /** `kubectl apply -f folder` brings objects in any order: what is gone within this was never wrong. In milliseconds. */
 const CLAIM_PACE: Pace = { settle: 1500, problem: 30_000, calm: 30_000 };
 
-/** Makes the duty. A claim whose pool and template are there costs no request. */
-export function claimProblemDuty(options: ClaimProblemDutyOptions): Duty<SandboxClaim> {
-  return lookDuty({
+/** Makes the reconciler. A claim whose pool and template are there costs no request. */
+export function claimProblemReconciler(options: ClaimProblemReconcilerOptions): Reconciler<SandboxClaim> {
+  return lookReconciler({
     name: "claim problems",
     pace: CLAIM_PACE,
     clock: options.clock,
@@ -132,8 +132,8 @@ export function claimProblemDuty(options: ClaimProblemDutyOptions): Duty<Sandbox
   });
 }
 
-/** Returns the sink of the duty's queue that sees claims again when what they refer to changes. */
-export function withReferences(queue: Sink<SandboxClaim>, { pools, templates }: References): Sink<SandboxClaim> {
+/** Returns the event handler of the reconciler's queue that sees claims again when what they refer to changes. */
+export function withReferences(queue: EventHandler<SandboxClaim>, { pools, templates }: References): EventHandler<SandboxClaim> {
   const keyOf = (namespace: string | undefined, pool: string) => `${namespace}/${pool}`;
   const waiting = createWaiting(queue, (claim: SandboxClaim) => {
     return isUnbound(claim) ? keyOf(claim.metadata.namespace, claim.spec.warmPoolRef.name) : undefined;
@@ -148,7 +148,7 @@ export function withReferences(queue: Sink<SandboxClaim>, { pools, templates }: 
   return waiting;
 }
 
-function knownProblem(claim: SandboxClaim, { references: { pools, templates }, domains }: ClaimProblemDutyOptions) {
+function knownProblem(claim: SandboxClaim, { references: { pools, templates }, domains }: ClaimProblemReconcilerOptions) {
   if (!pools.isComplete() || !templates.isComplete()) return "unknown";
   const { namespace } = claim.metadata;
   const pool = pools.find(namespace, claim.spec.warmPoolRef.name);
@@ -161,7 +161,7 @@ function knownProblem(claim: SandboxClaim, { references: { pools, templates }, d
 async function isStillSo(
   claim: SandboxClaim,
   problem: ClaimProblem,
-  { api, domains }: ClaimProblemDutyOptions,
+  { api, domains }: ClaimProblemReconcilerOptions,
 ): Promise<boolean> {
   const surroundings = await surroundingsOf(claim, api);
   if (!sameJson(claimProblem(claim, surroundings, domains) ?? NOT_SERVED, problem)) return false;
@@ -185,7 +185,7 @@ async function surroundingsOf({ metadata, spec }: SandboxClaim, api: Api): Promi
 async function publish(
   claim: SandboxClaim,
   problem: ClaimProblem | undefined,
-  { api, report }: ClaimProblemDutyOptions,
+  { api, report }: ClaimProblemReconcilerOptions,
 ): Promise<boolean> {
   const { metadata } = claim;
   const text = problem ? wordText(claim, problem) : null;

@@ -1,10 +1,10 @@
 /** Records Events: watches objects for what is worth one, each occurrence once, and sends each until the API server has it. @module */
 import type { ObjectMeta } from "../lib/objects.ts";
-import type { Sink } from "../kube/watch.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import { eventOf, isYoung, type Occurrence } from "../kube/event.ts";
 import type { Log } from "../lib/log.ts";
 import { type Answer, answerError, type Api, isOk, messageOf } from "../kube/api.ts";
-import type { Duty } from "./reconciler.ts";
+import type { Reconciler } from "./reconciler.ts";
 import { createQueue } from "./workqueue.ts";
 
 /** What an object shows. */
@@ -19,13 +19,13 @@ export interface Sight {
 export type EventRule<T> = (object: T, before: string | undefined) => Sight;
 
 /**
- * Makes the sink. What the first list shows is recorded only if it is young: an older Event may have been recorded by
+ * Makes the event handler. What the first list shows is recorded only if it is young: an older Event may have been recorded by
  * another process, and be gone. What comes later has happened under our eyes.
  */
 export function eventSource<T extends { metadata: ObjectMeta }>(
   rule: EventRule<T>,
   record: RecordEvent,
-): Sink<T> {
+): EventHandler<T> {
   const marks = new Map<string, string>();
   let isListed = false;
   return {
@@ -71,7 +71,7 @@ interface Pending {
 
 /** Makes the queue. The same occurrence may come twice; the second one costs a request at most. */
 export function createEventQueue({ api, log, instance, signal }: EventQueueOptions): RecordEvent {
-  const queue = createQueue(eventDuty(api, log, instance), { log, concurrency: CONCURRENCY }, signal);
+  const queue = createQueue(eventReconciler(api, log, instance), { log, concurrency: CONCURRENCY }, signal);
   return (occurrence) => {
     const { regarding: { name, namespace, uid }, reason, key } = occurrence;
     queue.observe({ metadata: { uid: `${uid} ${reason} ${key}`, name, namespace }, occurrence, since: new Date() });
@@ -98,13 +98,13 @@ export function eventVerdict(answer: Answer): Verdict {
   return status === 401 || status === 408 || status === 429 || status >= 500 ? "again" : "refused";
 }
 
-function eventDuty(api: Api, log: Log, instance: string): Duty<Pending> {
+function eventReconciler(api: Api, log: Log, instance: string): Reconciler<Pending> {
   const settled = new WeakSet<Pending>();
   return {
     name: "events",
     memory: new Map(),
     dueAt: (pending, now) => settled.has(pending) ? undefined : now,
-    async act(pending, now) {
+    async reconcile(pending, now) {
       const { occurrence, since, metadata: { name, namespace } } = pending;
       // Whatever comes of the last try, there is no other.
       if (now - since.getTime() >= PATIENCE_MS) settled.add(pending);

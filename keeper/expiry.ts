@@ -6,7 +6,7 @@ import { type Condition, findCondition } from "../lib/conditions.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import type { LossBudget } from "../lib/lossbudget.ts";
 import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
-import type { Duty, Report } from "./reconciler.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
 
 /** How the API server deletes: dependents afterwards, or dependents first. */
 type Propagation = "Background" | "Foreground";
@@ -98,16 +98,16 @@ interface Done {
 }
 
 /**
- * Makes the duty. Idempotent: whatever part of it a dead process has done, a new one finds and finishes the rest.
+ * Makes the reconciler. Idempotent: whatever part of it a dead process has done, a new one finds and finishes the rest.
  *
  * @param budget how much may be deleted: hook and keeper may share a clock that is wrong, and volumes go with a Sandbox
  */
-export function expiryDuty<T extends { metadata: ObjectMeta }>(
+export function expiryReconciler<T extends { metadata: ObjectMeta }>(
   api: Api,
   report: Report,
   budget: LossBudget,
   { kind, resource, judge }: ExpiringKind<T>,
-): Duty<T> {
+): Reconciler<T> {
   const memory = new Map<string, Done>();
   return {
     name: `expiry of ${kind}`,
@@ -119,7 +119,7 @@ export function expiryDuty<T extends { metadata: ObjectMeta }>(
       if (decision.verdict === "keep" || (done && done.resourceVersion === resourceVersion)) return undefined;
       return decision.verdict === "wait" ? decision.until : done?.putOffUntil ?? now;
     },
-    async act(object, now) {
+    async reconcile(object, now) {
       const decision = judge(object, now);
       if (decision.verdict !== "delete") return;
       const { namespace = "", name, uid = "", resourceVersion } = object.metadata;

@@ -1,35 +1,35 @@
-/** Everything that the keeper does: which duties hang on which kind's watch. @module */
+/** Everything that the keeper does: which reconcilers hang on which kind's watch. @module */
 import type { Binding } from "../binder/bind.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { LossBudget } from "../lib/lossbudget.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import type { Api } from "../kube/api.ts";
-import { type Builders, childrenDuty } from "./children.ts";
-import { claimProblemDuty, withReferences } from "./claimproblem.ts";
-import type { Duty, Report } from "./reconciler.ts";
-import type { Sink } from "../kube/watch.ts";
-import { claimExpiryVerdict, expiryDuty, sandboxExpiryVerdict } from "./expiry.ts";
-import { giveBackDuty, withPools } from "./readopt.ts";
+import { type Builders, childrenReconciler } from "./children.ts";
+import { claimProblemReconciler, withReferences } from "./claimproblem.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
+import type { EventHandler } from "../kube/watch.ts";
+import { claimExpiryVerdict, expiryReconciler, sandboxExpiryVerdict } from "./expiry.ts";
+import { readoptReconciler, withPools } from "./readopt.ts";
 import type { Pace } from "./look.ts";
-import { mergeTrapDuty } from "./mergetrap.ts";
-import { policyDuty, type PolicyNaming } from "./policy.ts";
+import { mergeTrapReconciler } from "./mergetrap.ts";
+import { policyReconciler, type PolicyNaming } from "./policy.ts";
 import { createQueue } from "./workqueue.ts";
 import { createReferences } from "./references.ts";
-import { sharedPortsDuty } from "./sharedports.ts";
-import { claimWakeDuty, sandboxWakeDuty } from "./wake.ts";
-import { followAll, type Sinks } from "./watches.ts";
+import { sharedPortsReconciler } from "./sharedports.ts";
+import { claimWakeReconciler, sandboxWakeReconciler } from "./wake.ts";
+import { listAndWatchAll, type EventHandlers } from "./watches.ts";
 
 export interface KeepOptions {
   builders: Builders & PolicyNaming;
   log: Log;
   /** Domains of label keys that claims may use. */
   labelDomains: readonly string[];
-  /** Makes the report of the duties for one kind. */
+  /** Makes the report of the reconcilers for one kind. */
   reportFor(kind: string): Report;
-  /** Further sinks, which see each object after the duties. */
-  observers?: Partial<Sinks>;
-  /** The binder, if it runs in this process: it sees what the duties see. */
+  /** Further event handlers, which see each object after the reconcilers. */
+  observers?: Partial<EventHandlers>;
+  /** The binder, if it runs in this process: it sees what the reconcilers see. */
   binding?: Binding | undefined;
   /** How much of what has expired may be deleted. */
   budget: LossBudget;
@@ -44,39 +44,39 @@ export interface KeepOptions {
 const SANDBOX_EXPIRY = { kind: "Sandbox", resource: "sandboxes", judge: sandboxExpiryVerdict } as const;
 const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: claimExpiryVerdict } as const;
 
-/** Watches all our kinds and does the duties for them until `signal` fires. */
+/** Watches all our kinds and does the reconcilers for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
   const { log, clock, labelDomains: domains, reportFor, observers = {}, binding, budget } = options;
-  const queue = <T extends { metadata: ObjectMeta }>(duty: Duty<T>): Sink<T> =>
-    createQueue(duty, { log, ...(clock && { clock }) }, signal);
+  const queue = <T extends { metadata: ObjectMeta }>(reconciler: Reconciler<T>): EventHandler<T> =>
+    createQueue(reconciler, { log, ...(clock && { clock }) }, signal);
   const references = createReferences();
   const report = reportFor("Sandbox");
   const claimReport = reportFor("SandboxClaim");
-  const sinks: Sinks = {
+  const handlers: EventHandlers = {
     sandboxes: [
-      queue(expiryDuty(api, report, budget, SANDBOX_EXPIRY)),
-      queue(childrenDuty({ api, ...options, report })),
-      queue(sharedPortsDuty(api, report)),
-      queue(mergeTrapDuty(api, report)),
-      queue(sandboxWakeDuty(api)),
-      withPools(queue(giveBackDuty({ api, report, references })), references),
+      queue(expiryReconciler(api, report, budget, SANDBOX_EXPIRY)),
+      queue(childrenReconciler({ api, ...options, report })),
+      queue(sharedPortsReconciler(api, report)),
+      queue(mergeTrapReconciler(api, report)),
+      queue(sandboxWakeReconciler(api)),
+      withPools(queue(readoptReconciler({ api, report, references })), references),
       ...observers.sandboxes ?? [],
     ],
     sandboxclaims: [
-      withReferences(queue(claimProblemDuty({ api, report: claimReport, references, domains, clock })), references),
-      queue(expiryDuty(api, claimReport, budget, CLAIM_EXPIRY)),
-      queue(claimWakeDuty(api)),
+      withReferences(queue(claimProblemReconciler({ api, report: claimReport, references, domains, clock })), references),
+      queue(expiryReconciler(api, claimReport, budget, CLAIM_EXPIRY)),
+      queue(claimWakeReconciler(api)),
       ...observers.sandboxclaims ?? [],
     ],
     sandboxwarmpools: [
-      ...binding ? [binding.sinks.sandboxwarmpools] : [],
-      references.pools.sink,
+      ...binding ? [binding.handlers.sandboxwarmpools] : [],
+      references.pools.handler,
       ...observers.sandboxwarmpools ?? [],
     ],
     sandboxtemplates: [
-      ...binding ? [binding.sinks.sandboxtemplates] : [],
-      references.templates.sink,
-      queue(policyDuty({ api, ...options, report: reportFor("SandboxTemplate") })),
+      ...binding ? [binding.handlers.sandboxtemplates] : [],
+      references.templates.handler,
+      queue(policyReconciler({ api, ...options, report: reportFor("SandboxTemplate") })),
       ...observers.sandboxtemplates ?? [],
     ],
   };
@@ -84,5 +84,5 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     binding?.listed();
     options.onListed?.();
   };
-  await followAll(api, sinks, { log, signal, onListed }, binding?.sinks);
+  await listAndWatchAll(api, handlers, { log, signal, onListed }, binding?.handlers);
 }

@@ -4,7 +4,7 @@ import { findCondition } from "../lib/conditions.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
-import type { Duty } from "./reconciler.ts";
+import type { Reconciler } from "./reconciler.ts";
 
 /** Waits, in milliseconds. */
 export interface Pace {
@@ -105,7 +105,7 @@ function isExpired({ spec, status }: Sandbox, now: number): boolean {
   return Date.parse(spec.shutdownTime ?? "") <= now;
 }
 
-/** What tells such duties apart. */
+/** What tells such reconcilers apart. */
 export interface Looking<T, S extends Situation> {
   name: string;
   pace: Pace;
@@ -117,7 +117,7 @@ export interface Looking<T, S extends Situation> {
   look(object: T, situation: S): Promise<Outcome>;
 }
 
-export function lookDuty<T extends { metadata: ObjectMeta }, S extends Situation>(looking: Looking<T, S>): Duty<T> {
+export function lookReconciler<T extends { metadata: ObjectMeta }, S extends Situation>(looking: Looking<T, S>): Reconciler<T> {
   const { name, pace, clock = systemClock, situationOf, look } = looking;
   const memory = new Map<string, Look>();
   return {
@@ -134,7 +134,7 @@ export function lookDuty<T extends { metadata: ObjectMeta }, S extends Situation
       memory.set(uid, planned);
       return planned.at === Infinity ? undefined : planned.at;
     },
-    async act(object, now) {
+    async reconcile(object, now) {
       const uid = object.metadata.uid ?? "";
       const planned = memory.get(uid);
       const situation = situationOf(object, now);

@@ -4,7 +4,7 @@ import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied, mergeApply, sameJs
 import { isObject } from "../lib/json.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import type { Api } from "../kube/api.ts";
-import type { Duty, Report } from "./reconciler.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
 import { extensionOwner } from "./readopt.ts";
 
 /**
@@ -48,8 +48,8 @@ function hasTwins(value: unknown): boolean {
 
 const CHECKED = "checked";
 
-/** Makes the duty. A Sandbox that the merge leaves whole costs no request. */
-export function mergeTrapDuty(api: Api, report: Report): Duty<Sandbox> {
+/** Makes the reconciler. A Sandbox that the merge leaves whole costs no request. */
+export function mergeTrapReconciler(api: Api, report: Report): Reconciler<Sandbox> {
   /** {@link CHECKED}, or the resourceVersion that came too late. */
   const memory = new Map<string, string | undefined>();
   return {
@@ -65,7 +65,7 @@ export function mergeTrapDuty(api: Api, report: Report): Duty<Sandbox> {
       memory.set(uid, CHECKED);
       return undefined;
     },
-    async act(sandbox) {
+    async reconcile(sandbox) {
       const { metadata } = sandbox;
       const body = mergeTrapPatch(sandbox);
       const isDone = !body || await sendPatch(api, { kind: "Sandbox", resource: "sandboxes", metadata }, body);

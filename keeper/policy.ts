@@ -3,11 +3,11 @@ import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import { type Problem, readUnresolved } from "../api/unresolved.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { controllerOf, type KubeObject, kubeObjectSchema, type ObjectMeta } from "../lib/objects.ts";
-import { lookDuty, type Outcome, PACE, type Pace, type Situation } from "./look.ts";
+import { lookReconciler, type Outcome, PACE, type Pace, type Situation } from "./look.ts";
 import { type MetadataChange, patchOf, sendPatch } from "../kube/patch.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Api } from "../kube/api.ts";
-import type { Duty, Report } from "./reconciler.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject, publishProblems } from "./unresolved.ts";
 import { regardingOf } from "../kube/event.ts";
 import type { Sight } from "./eventrecorder.ts";
@@ -59,7 +59,7 @@ export interface PolicyNaming {
   policyName(template: SandboxTemplate): string;
 }
 
-interface PolicyDutyOptions {
+interface PolicyReconcilerOptions {
   api: Api;
   builders: PolicyNaming;
   report: Report;
@@ -69,10 +69,10 @@ interface PolicyDutyOptions {
   clock?: Clock;
 }
 
-/** Makes the duty. A template whose policy is its own costs one request in five minutes. */
-export function policyDuty(options: PolicyDutyOptions): Duty<SandboxTemplate> {
+/** Makes the reconciler. A template whose policy is its own costs one request in five minutes. */
+export function policyReconciler(options: PolicyReconcilerOptions): Reconciler<SandboxTemplate> {
   const { api, report, pace = PACE, clock } = options;
-  return lookDuty({
+  return lookReconciler({
     name: "network policies",
     pace,
     clock,
@@ -89,7 +89,7 @@ const LEFTOVER: PolicyFinding = { outcome: "nothing", problems: [] };
 
 async function findingOf(
   template: SandboxTemplate,
-  { api, builders, report }: PolicyDutyOptions,
+  { api, builders, report }: PolicyReconcilerOptions,
 ): Promise<PolicyFinding> {
   const { namespace } = template.metadata;
   const name = builders.policyName(template);

@@ -2,7 +2,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { ClaimView, LaunchType, SandboxView } from "./binding.ts";
-import type { Sink } from "../kube/watch.ts";
+import type { EventHandler } from "../kube/watch.ts";
 
 /** One pool, as its metrics have it. */
 export interface PoolFigures {
@@ -16,7 +16,7 @@ export interface PoolFigures {
 }
 
 /** What knows the pools. */
-export interface PoolBook extends Sink<SandboxWarmPool> {
+export interface PoolBook extends EventHandler<SandboxWarmPool> {
   /** A claim has been given a Sandbox. */
   served(claim: ClaimView, sandbox: SandboxView): void;
   figures(): Iterable<PoolFigures>;

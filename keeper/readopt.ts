@@ -5,8 +5,8 @@ import { CLAIM_CONTROLLER, CLAIM_UID_LABEL, CONTROLLER_UID_LABEL, DECORATOR_ANNO
 import { controllerOf, groupOf, kubeObjectSchema, type ObjectMeta, type OwnerReference } from "../lib/objects.ts";
 import { type MetadataChange, patchOf, sendPatch } from "../kube/patch.ts";
 import type { Api } from "../kube/api.ts";
-import type { Duty, Report } from "./reconciler.ts";
-import type { Sink } from "../kube/watch.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import { findObject } from "./unresolved.ts";
 import { createWaiting, type PoolFacts, type References } from "./references.ts";
 import { EXTENSIONS_GROUP } from "../api/crd.ts";
@@ -43,14 +43,14 @@ export function claimReturn({ metadata }: Sandbox): ClaimReturn | undefined {
   return { owner, change: { annotations: { [DECORATOR_ANNOTATION]: CLAIM_CONTROLLER } } };
 }
 
-interface GiveBackOptions {
+interface ReadoptOptions {
   api: Api;
   report: Report;
   references: References;
 }
 
-/** Makes the duty. A Sandbox that one of our hooks has made costs no request. */
-export function giveBackDuty({ api, report, references: { pools } }: GiveBackOptions): Duty<Sandbox> {
+/** Makes the reconciler. A Sandbox that one of our hooks has made costs no request. */
+export function readoptReconciler({ api, report, references: { pools } }: ReadoptOptions): Reconciler<Sandbox> {
   /** What was dealt with: the resourceVersion, and the pool. */
   const memory = new Map<string, string>();
   const poolOf = (sandbox: Sandbox) => findPool(sandbox, pools.all());
@@ -66,7 +66,7 @@ export function giveBackDuty({ api, report, references: { pools } }: GiveBackOpt
       if (!planOf(sandbox) || memory.get(sandbox.metadata.uid ?? "") === stateOf(sandbox)) return undefined;
       return now;
     },
-    async act(sandbox) {
+    async reconcile(sandbox) {
       const { metadata } = sandbox;
       const plan = planOf(sandbox);
       const state = stateOf(sandbox);
@@ -79,8 +79,8 @@ export function giveBackDuty({ api, report, references: { pools } }: GiveBackOpt
   };
 }
 
-/** Returns the sink of the duty's queue that sees orphans again when pools come and go. */
-export function withPools(queue: Sink<Sandbox>, { pools }: References): Sink<Sandbox> {
+/** Returns the event handler of the reconciler's queue that sees orphans again when pools come and go. */
+export function withPools(queue: EventHandler<Sandbox>, { pools }: References): EventHandler<Sandbox> {
   const keyOf = (namespace: string | undefined, hash: string) => `${namespace}/${hash}`;
   const waiting = createWaiting(queue, (sandbox: Sandbox) => {
     const hash = orphanOf(sandbox);

@@ -7,7 +7,7 @@ import type { ObjectMeta } from "../lib/objects.ts";
  * `memory` holds what it remembers of each object by UID; the queue drops what belongs to objects that are gone. All of
  * it can be lost: a new process begins with none.
  */
-export interface Duty<T> {
+export interface Reconciler<T> {
   name: string;
   memory: Map<string, unknown>;
   /**
@@ -16,7 +16,7 @@ export interface Duty<T> {
    */
   dueAt(object: T, now: number): number | undefined;
   /** Acts, and remembers, so that {@link dueAt} moves on. @throws if it has to be tried again, with back-off */
-  act(object: T, now: number): Promise<void>;
+  reconcile(object: T, now: number): Promise<void>;
 }
 
 /** What the keeper does to objects. */

@@ -5,11 +5,11 @@ import type { ObjectMeta } from "../lib/objects.ts";
 import type { Api } from "../kube/api.ts";
 import type { ClaimView, SandboxView } from "./binding.ts";
 import { createBindings } from "./bindings.ts";
-import type { Sink } from "../kube/watch.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import { isYoung } from "../kube/event.ts";
 import { createEventQueue, eventSource, type RecordEvent } from "./eventrecorder.ts";
 import { childrenKept, claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";
-import { isolated, type Sinks } from "./watches.ts";
+import { isolated, type EventHandlers } from "./watches.ts";
 import type { KeeperMetrics } from "./metrics.ts";
 import { policyNotOwned } from "./policy.ts";
 import { createPoolBook } from "./poolmetrics.ts";
@@ -27,15 +27,15 @@ export interface RecordingOptions {
 }
 
 export interface Recording {
-  sinks: Sinks;
-  /** Takes note of what a duty has done to an object of this kind. */
+  handlers: EventHandlers;
+  /** Takes note of what a reconciler has done to an object of this kind. */
   reported(kind: string, action: Action, metadata: ObjectMeta, details: Record<string, unknown>): void;
 }
 
-/** Makes the sinks for one term of leading; the metrics show what they know until `signal` fires. */
+/** Makes the event handlers for one term of leading; the metrics show what they know until `signal` fires. */
 export function createRecording(options: RecordingOptions, signal: AbortSignal): Recording {
   const { metrics, claimEvents, log } = options;
-  const isolate = <T>(name: string, sink: Sink<T>) => isolated(name, sink, log);
+  const isolate = <T>(name: string, handler: EventHandler<T>) => isolated(name, handler, log);
   const record = createEventQueue({ ...options, signal });
   const recordOfClaim: RecordEvent = claimEvents ? record : () => {};
   const census = createCensus();
@@ -60,7 +60,7 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
     if (metrics.inventory === inventory) metrics.inventory = undefined;
   });
   return {
-    sinks: {
+    handlers: {
       sandboxes: [
         isolate("Sandboxes' Events", eventSource(multiplePods, record)),
         isolate("Sandboxes that are guarded", eventSource(childrenKept, record)),

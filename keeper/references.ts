@@ -2,7 +2,7 @@
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { nameHash } from "../lib/names.ts";
-import type { Sink } from "../kube/watch.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 
 export interface PoolFacts extends Facts {
@@ -57,7 +57,7 @@ export interface Facts {
 }
 
 export interface Known<T, F extends Facts> {
-  sink: Sink<T>;
+  handler: EventHandler<T>;
   find(namespace: string | undefined, name: string): F | undefined;
   all(): Iterable<F>;
   /** Whether a list has been seen: until then, what is not found may exist all the same. */
@@ -84,7 +84,7 @@ export function createKnown<T, F extends Facts>(read: (object: T) => F): Known<T
   }
 
   return {
-    sink: {
+    handler: {
       observe(object) {
         const facts = read(object);
         const before = byUid.get(facts.uid);
@@ -110,18 +110,18 @@ function keyOf({ namespace, name }: Pick<Facts, "namespace" | "name">): string {
   return `${namespace}/${name}`;
 }
 
-export interface Waiting<T> extends Sink<T> {
-  /** Shows the sink what waits for `key`; without one, all that waits. */
+export interface Waiting<T> extends EventHandler<T> {
+  /** Shows the event handler what waits for `key`; without one, all that waits. */
   again(key?: string): void;
 }
 
 /**
- * Makes a sink in front of another one.
+ * Makes an event handler in front of another one.
  *
  * @param keyOf names what an object waits for; undefined: nothing, so that it is not kept
  */
 export function createWaiting<T extends { metadata: ObjectMeta }>(
-  sink: Sink<T>,
+  handler: EventHandler<T>,
   keyOf: (object: T) => string | undefined,
 ): Waiting<T> {
   const keys = new Map<string, string>();
@@ -148,19 +148,19 @@ export function createWaiting<T extends { metadata: ObjectMeta }>(
       const key = keyOf(object);
       if (keys.get(uid) !== key) drop(uid);
       if (key !== undefined) keep(uid, key, object);
-      sink.observe(object);
+      handler.observe(object);
     },
     gone(uid) {
       drop(uid);
-      sink.gone(uid);
+      handler.gone(uid);
     },
     listed(uids) {
       for (const uid of [...keys.keys()]) if (!uids.has(uid)) drop(uid);
-      sink.listed(uids);
+      handler.listed(uids);
     },
     again(key) {
       const found = key === undefined ? [...groups.values()] : [groups.get(key) ?? new Map<string, T>()];
-      for (const object of found.flatMap((group) => [...group.values()])) sink.observe(object);
+      for (const object of found.flatMap((group) => [...group.values()])) handler.observe(object);
     },
   };
 }

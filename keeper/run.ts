@@ -1,4 +1,4 @@
-/** The keeper as a whole: credentials, election, duties, health port, and the binder beside it. Does nothing until it is called. @module */
+/** The keeper as a whole: credentials, election, reconcilers, health port, and the binder beside it. Does nothing until it is called. @module */
 import { hostname } from "node:os";
 import { createHealthApp } from "../lib/health.ts";
 import { bindingFor, serveClaims } from "../binder/run.ts";
@@ -47,7 +47,7 @@ export async function runKeeper(
     const { labelDomains, claimEvents } = options;
     const recording = createRecording({ api, log, metrics, claimEvents, instance: hostname() }, leading);
     const reportFor = reporter(log, metrics, recording);
-    const observers = recording.sinks;
+    const observers = recording.handlers;
     const binding = options.binder ? bindingFor(common, metrics.binder, leading) : undefined;
     await Promise.all([
       keep(api, { builders, labelDomains, log, reportFor, observers, binding, budget, onListed }, leading),

@@ -5,7 +5,7 @@ import { findCondition } from "../lib/conditions.ts";
 import { TEMPLATE_REF_ANNOTATION } from "../lib/keys.ts";
 import { controllerOf } from "../lib/objects.ts";
 import { creatorOf, launchTypeOf } from "./binding.ts";
-import type { Sink } from "../kube/watch.ts";
+import type { EventHandler } from "../kube/watch.ts";
 
 const LABELS = [
   "namespace",
@@ -26,7 +26,7 @@ export interface SortCount {
 }
 
 /** What counts Sandboxes. */
-export interface Census extends Sink<Sandbox> {
+export interface Census extends EventHandler<Sandbox> {
   counts(): Iterable<SortCount>;
 }
 

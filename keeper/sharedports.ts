@@ -6,7 +6,7 @@ import { controllerOf, type KubeObject } from "../lib/objects.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import type { Api } from "../kube/api.ts";
 import { type Child, findChild, RESOURCES } from "./children.ts";
-import type { Duty, Report } from "./reconciler.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
 
 /** Tells whether some container of the Pod names one port number twice: 53/TCP and 53/UDP. */
 export function podSharesPorts({ containers, initContainers = [] }: V1PodSpec): boolean {
@@ -54,8 +54,8 @@ export function silencingPatch(object: KubeObject): object | undefined {
   return patchOf(object.metadata, { annotations: { [LAST_APPLIED_ANNOTATION]: text } });
 }
 
-/** Makes the duty. Idempotent: what has been taken out already is read once more after a restart, and left as it is. */
-export function sharedPortsDuty(api: Api, report: Report): Duty<Sandbox> {
+/** Makes the reconciler. Idempotent: what has been taken out already is read once more after a restart, and left as it is. */
+export function sharedPortsReconciler(api: Api, report: Report): Reconciler<Sandbox> {
   /** The state that was dealt with. */
   const memory = new Map<string, string>();
   return {
@@ -65,7 +65,7 @@ export function sharedPortsDuty(api: Api, report: Report): Duty<Sandbox> {
       const state = portsState(sandbox);
       return state === undefined || memory.get(sandbox.metadata.uid ?? "") === state ? undefined : now;
     },
-    async act(sandbox) {
+    async reconcile(sandbox) {
       const state = portsState(sandbox);
       if (state === undefined) return;
       const { spec } = sandbox.spec.podTemplate;

@@ -6,7 +6,7 @@ import type { Api, ObjectPath } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import { FIRST_OBSERVED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../lib/keys.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
-import type { Duty } from "./reconciler.ts";
+import type { Reconciler } from "./reconciler.ts";
 
 /**
  * When a Sandbox that says nothing is woken, in milliseconds from its creation: most have come up by the first, and of many
@@ -18,9 +18,9 @@ const LATER_MS = 600_000;
 /** So much later for each other one that says nothing, and no later than that. */
 const CROWD_MS = { each: 50, most: 10_000 };
 
-/** Makes the duty for claims: one that nobody has annotated for ten seconds gets the time at which this process first saw it. */
-export function claimWakeDuty(api: Api): Duty<SandboxClaim> {
-  return wakeDuty(api, {
+/** Makes the reconciler for claims: one that nobody has annotated for ten seconds gets the time at which this process first saw it. */
+export function claimWakeReconciler(api: Api): Reconciler<SandboxClaim> {
+  return wakeReconciler(api, {
     ...{ kind: "SandboxClaim", resource: "sandboxclaims", annotation: FIRST_OBSERVED_ANNOTATION },
     dueAt({ metadata: { annotations, creationTimestamp = "" } }, seenAt) {
       const isNoted = annotations?.[FIRST_OBSERVED_ANNOTATION] !== undefined;
@@ -30,9 +30,9 @@ export function claimWakeDuty(api: Api): Duty<SandboxClaim> {
   });
 }
 
-/** Makes the duty for Sandboxes: one without conditions gets the time, again and again. One that speaks in time costs no request. */
-export function sandboxWakeDuty(api: Api): Duty<Sandbox> {
-  return wakeDuty(api, {
+/** Makes the reconciler for Sandboxes: one without conditions gets the time, again and again. One that speaks in time costs no request. */
+export function sandboxWakeReconciler(api: Api): Reconciler<Sandbox> {
+  return wakeReconciler(api, {
     ...{ kind: "Sandbox", resource: "sandboxes", annotation: WOKEN_AT_ANNOTATION },
     dueAt({ metadata: { annotations, creationTimestamp = "" }, status }, _, crowd) {
       const born = Date.parse(creationTimestamp);
@@ -61,7 +61,7 @@ interface Waking<T> {
   time(seenAt: number, now: number): number;
 }
 
-function wakeDuty<T extends { metadata: ObjectMeta }>(api: Api, waking: Waking<T>): Duty<T> {
+function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Waking<T>): Reconciler<T> {
   const { kind, resource, annotation } = waking;
   /** When it was first seen, and the version that was annotated. */
   const memory = new Map<string, { seenAt: number; done?: string | undefined }>();
@@ -77,7 +77,7 @@ function wakeDuty<T extends { metadata: ObjectMeta }>(api: Api, waking: Waking<T
       else memory.set(uid, known);
       return known.done !== undefined && known.done === resourceVersion ? undefined : due;
     },
-    async act({ metadata }, now) {
+    async reconcile({ metadata }, now) {
       const { uid = "", resourceVersion: done } = metadata;
       const { seenAt } = memory.get(uid) ?? { seenAt: now };
       const time = new Date(waking.time(seenAt, now)).toISOString();

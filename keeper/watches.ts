@@ -1,4 +1,4 @@
-/** One watch for each of our kinds in the whole process, each feeding a list of sinks. Decides nothing. @module */
+/** One watch for each of our kinds in the whole process, each feeding a list of event handlers. Decides nothing. @module */
 import { type Sandbox, sandboxSchema } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
@@ -6,18 +6,18 @@ import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmp
 import { errorFields, type Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
-import { follow, type Sink } from "../kube/watch.ts";
+import { listAndWatch, type EventHandler } from "../kube/watch.ts";
 
 /** What each kind's watch feeds, in this order; the keys are the kinds' plurals. */
-export interface Sinks {
-  sandboxes: Sink<Sandbox>[];
-  sandboxclaims: Sink<SandboxClaim>[];
-  sandboxwarmpools: Sink<SandboxWarmPool>[];
-  sandboxtemplates: Sink<SandboxTemplate>[];
+export interface EventHandlers {
+  sandboxes: EventHandler<Sandbox>[];
+  sandboxclaims: EventHandler<SandboxClaim>[];
+  sandboxwarmpools: EventHandler<SandboxWarmPool>[];
+  sandboxtemplates: EventHandler<SandboxTemplate>[];
 }
 
-/** Sinks of what was observed, untouched by the parser: what is sent back must not have defaults that were never written. */
-export type RawSinks = { [Kind in "sandboxes" | "sandboxclaims"]?: Sinks[Kind][number] };
+/** Event handlers of what was observed, untouched by the parser: what is sent back must not have defaults that were never written. */
+export type RawEventHandlers = { [Kind in "sandboxes" | "sandboxclaims"]?: EventHandlers[Kind][number] };
 
 export interface WatchesOptions {
   log: Log;
@@ -31,12 +31,12 @@ type Schema<T> = { safeParse(object: unknown): { data?: T | undefined } };
 /** An object with what the parser made of it. */
 type Read<T> = { metadata: ObjectMeta; raw: T; read: T };
 
-/** Watches every kind for its sinks until `signal` fires. Claims are listed before Sandboxes: whoever looks for a claim's finds both. */
-export async function followAll(
+/** Watches every kind for its event handlers until `signal` fires. Claims are listed before Sandboxes: whoever looks for a claim's finds both. */
+export async function listAndWatchAll(
   api: Api,
-  sinks: Sinks,
+  handlers: EventHandlers,
   { log, signal, onListed }: WatchesOptions,
-  raw: RawSinks = {},
+  raw: RawEventHandlers = {},
 ): Promise<void> {
   const unlisted = new Set<ObjectPath["resource"]>([
     "sandboxtemplates",
@@ -47,10 +47,10 @@ export async function followAll(
   const claimsListed = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => claimsListed.resolve());
   const watch = <T extends { metadata: ObjectMeta }>(
-    resource: keyof Sinks,
+    resource: keyof EventHandlers,
     schema: Schema<T>,
-    list: Sink<T>[],
-    rawSink?: Sink<T>,
+    list: EventHandler<T>[],
+    rawHandler?: EventHandler<T>,
   ) => {
     const onKindListed = () => {
       if (resource === "sandboxclaims") claimsListed.resolve();
@@ -60,38 +60,38 @@ export async function followAll(
       const read = schema.safeParse(object).data;
       return read && { metadata: read.metadata, raw: object as T, read };
     };
-    // One object that a sink cannot read would break the watch, each time anew, for all objects of the kind.
-    const isolate = (sink: Sink<T>) => isolated(resource, sink, log);
-    const sink = fanOut(list.map(isolate), rawSink && isolate(rawSink), onKindListed);
-    return follow(api, { path: pathOf({ resource }), parse }, sink, { log, signal });
+    // One object that an event handler cannot read would break the watch, each time anew, for all objects of the kind.
+    const isolate = (handler: EventHandler<T>) => isolated(resource, handler, log);
+    const handler = fanOut(list.map(isolate), rawHandler && isolate(rawHandler), onKindListed);
+    return listAndWatch(api, { path: pathOf({ resource }), parse }, handler, { log, signal });
   };
   await Promise.all([
-    watch("sandboxtemplates", sandboxTemplateSchema, sinks.sandboxtemplates),
-    watch("sandboxwarmpools", sandboxWarmPoolSchema, sinks.sandboxwarmpools),
-    watch("sandboxclaims", sandboxClaimSchema, sinks.sandboxclaims, raw.sandboxclaims),
-    claimsListed.promise.then(() => watch("sandboxes", sandboxSchema, sinks.sandboxes, raw.sandboxes)),
+    watch("sandboxtemplates", sandboxTemplateSchema, handlers.sandboxtemplates),
+    watch("sandboxwarmpools", sandboxWarmPoolSchema, handlers.sandboxwarmpools),
+    watch("sandboxclaims", sandboxClaimSchema, handlers.sandboxclaims, raw.sandboxclaims),
+    claimsListed.promise.then(() => watch("sandboxes", sandboxSchema, handlers.sandboxes, raw.sandboxes)),
   ]);
 }
 
-function fanOut<T>(sinks: readonly Sink<T>[], raw: Sink<T> | undefined, onListed: () => void): Sink<Read<T>> {
-  const all = raw ? [...sinks, raw] : sinks;
+function fanOut<T>(handlers: readonly EventHandler<T>[], raw: EventHandler<T> | undefined, onListed: () => void): EventHandler<Read<T>> {
+  const all = raw ? [...handlers, raw] : handlers;
   return {
-    listing: () => all.forEach((sink) => sink.listing?.()),
+    listing: () => all.forEach((handler) => handler.listing?.()),
     observe(object) {
       // Claims wait for this one.
       raw?.observe(object.raw);
-      sinks.forEach((sink) => sink.observe(object.read));
+      handlers.forEach((handler) => handler.observe(object.read));
     },
-    gone: (uid) => all.forEach((sink) => sink.gone(uid)),
+    gone: (uid) => all.forEach((handler) => handler.gone(uid)),
     listed(uids) {
-      all.forEach((sink) => sink.listed(uids));
+      all.forEach((handler) => handler.listed(uids));
       onListed();
     },
   };
 }
 
-/** Wraps a sink. @param name for the log */
-export function isolated<T>(name: string, sink: Sink<T>, log: Log): Sink<T> {
+/** Wraps an event handler. @param name for the log */
+export function isolated<T>(name: string, handler: EventHandler<T>, log: Log): EventHandler<T> {
   const attempt = (step: () => void) => {
     try {
       step();
@@ -100,9 +100,9 @@ export function isolated<T>(name: string, sink: Sink<T>, log: Log): Sink<T> {
     }
   };
   return {
-    listing: () => attempt(() => sink.listing?.()),
-    observe: (object) => attempt(() => sink.observe(object)),
-    gone: (uid) => attempt(() => sink.gone(uid)),
-    listed: (uids) => attempt(() => sink.listed(uids)),
+    listing: () => attempt(() => handler.listing?.()),
+    observe: (object) => attempt(() => handler.observe(object)),
+    gone: (uid) => attempt(() => handler.gone(uid)),
+    listed: (uids) => attempt(() => handler.listed(uids)),
   };
 }

@@ -1,10 +1,10 @@
-/** When duties act: one timer for each object, a few at once, never one object twice at once. Decides nothing. @module */
+/** When reconcilers act: one timer for each object, a few at once, never one object twice at once. Decides nothing. @module */
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import { backoffMs } from "../kube/backoff.ts";
-import type { Duty } from "./reconciler.ts";
-import type { Sink } from "../kube/watch.ts";
+import type { Reconciler } from "./reconciler.ts";
+import type { EventHandler } from "../kube/watch.ts";
 
 export interface QueueOptions {
   log: Log;
@@ -27,7 +27,7 @@ interface Entry<T> {
 }
 
 interface Queue<T> extends Required<QueueOptions> {
-  duty: Duty<T>;
+  reconciler: Reconciler<T>;
   signal: AbortSignal;
   /** By UID: what is due at some time. */
   entries: Map<string, Entry<T>>;
@@ -36,13 +36,13 @@ interface Queue<T> extends Required<QueueOptions> {
   acting: number;
 }
 
-/** Makes the queue of one duty. `signal` ends it: no further act begins. */
-export function createQueue<T extends Kept>(duty: Duty<T>, options: QueueOptions, signal: AbortSignal): Sink<T> {
+/** Makes the queue of one reconciler. `signal` ends it: no further act begins. */
+export function createQueue<T extends Kept>(reconciler: Reconciler<T>, options: QueueOptions, signal: AbortSignal): EventHandler<T> {
   const queue: Queue<T> = {
     concurrency: 4,
     clock: systemClock,
     ...options,
-    duty,
+    reconciler,
     signal,
     entries: new Map(),
     ready: [],
@@ -55,7 +55,7 @@ export function createQueue<T extends Kept>(duty: Duty<T>, options: QueueOptions
     observe: (object) => observe(queue, object),
     gone: (uid) => forget(queue, uid),
     listed(uids) {
-      for (const uid of [...queue.entries.keys(), ...duty.memory.keys()]) if (!uids.has(uid)) forget(queue, uid);
+      for (const uid of [...queue.entries.keys(), ...reconciler.memory.keys()]) if (!uids.has(uid)) forget(queue, uid);
     },
   };
 }
@@ -68,19 +68,19 @@ function observe<T extends Kept>(queue: Queue<T>, object: T): void {
   plan(queue, entry);
 }
 
-function forget<T extends Kept>({ entries, duty }: Queue<T>, uid: string): void {
+function forget<T extends Kept>({ entries, reconciler }: Queue<T>, uid: string): void {
   const entry = entries.get(uid);
   entry?.cancel?.();
   if (entry) entry.state = "gone";
   entries.delete(uid);
-  duty.memory.delete(uid);
+  reconciler.memory.delete(uid);
 }
 
 function plan<T extends Kept>(queue: Queue<T>, entry: Entry<T>): void {
   entry.cancel?.();
   if (queue.signal.aborted || entry.state !== "waiting") return;
   const now = queue.clock.now();
-  const due = queue.duty.dueAt(entry.object, now);
+  const due = queue.reconciler.dueAt(entry.object, now);
   if (due === undefined) {
     queue.entries.delete(uidOf(entry.object));
     return;
@@ -106,24 +106,24 @@ function pump<T extends Kept>(queue: Queue<T>): void {
 /** The object may have changed while it stood in line. */
 function isStillDue<T extends Kept>(queue: Queue<T>, entry: Entry<T>): boolean {
   const now = queue.clock.now();
-  if ((queue.duty.dueAt(entry.object, now) ?? Infinity) <= now) return true;
+  if ((queue.reconciler.dueAt(entry.object, now) ?? Infinity) <= now) return true;
   entry.state = "waiting";
   plan(queue, entry);
   return false;
 }
 
 async function act<T extends Kept>(queue: Queue<T>, entry: Entry<T>): Promise<void> {
-  const { duty, log, signal, clock } = queue;
+  const { reconciler, log, signal, clock } = queue;
   entry.state = "acting";
   queue.acting++;
   try {
-    await duty.act(entry.object, clock.now());
+    await reconciler.reconcile(entry.object, clock.now());
     entry.failures = 0;
     entry.notBefore = 0;
   } catch (error) {
     entry.notBefore = clock.now() + backoffMs(entry.failures++);
     const { namespace, name } = entry.object.metadata;
-    if (!signal.aborted) log("error", `Duty ${duty.name} failed`, { namespace, name, ...errorFields(error) });
+    if (!signal.aborted) log("error", `Cannot reconcile: ${reconciler.name}`, { namespace, name, ...errorFields(error) });
   }
   queue.acting--;
   settle(queue, entry);
@@ -132,7 +132,7 @@ async function act<T extends Kept>(queue: Queue<T>, entry: Entry<T>): Promise<vo
 
 /** `forget` may have come while it was acted upon, and the act has remembered something since. */
 function settle<T extends Kept>(queue: Queue<T>, entry: Entry<T>): void {
-  if (entry.state === "gone") queue.duty.memory.delete(uidOf(entry.object));
+  if (entry.state === "gone") queue.reconciler.memory.delete(uidOf(entry.object));
   else entry.state = "waiting";
   plan(queue, entry);
 }

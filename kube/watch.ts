@@ -1,4 +1,4 @@
-/** Shows a sink every object of a collection, first by list, then by watch, for ever. Decides nothing. @module */
+/** Shows an event handler every object of a collection, first by list, then by watch, for ever. Decides nothing. @module */
 import { errorFields, type Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import { type Answer, answerError, type Api, messageOf, type WatchEvent } from "./api.ts";
@@ -6,7 +6,7 @@ import { backoffMs } from "./backoff.ts";
 import { sleep } from "./sleep.ts";
 
 /** What a watch feeds. */
-export interface Sink<T> {
+export interface EventHandler<T> {
   /** A list begins: what happens from now on it may not show. It may fail, and begin again. */
   listing?(): void;
   /** The object is there, or has changed. */
@@ -46,10 +46,10 @@ type Cursor = { version: string | undefined };
  * | the server refuses that version (410: too old; 504: it has none so new, having been restored) | lists again |
  * | anything fails | goes on after 1 s, 2 s, … 30 s |
  */
-export async function follow<T extends Observed>(
+export async function listAndWatch<T extends Observed>(
   api: Api,
   collection: Collection<T>,
-  sink: Sink<T>,
+  handler: EventHandler<T>,
   { log, signal }: { log: Log; signal: AbortSignal },
 ): Promise<void> {
   const cursor: Cursor = { version: undefined };
@@ -58,8 +58,8 @@ export async function follow<T extends Observed>(
   while (!signal.aborted) {
     const startedAt = Date.now();
     try {
-      cursor.version ??= await list(api, checked, sink);
-      await watch(api, checked, sink, { cursor, signal });
+      cursor.version ??= await list(api, checked, handler);
+      await watch(api, checked, handler, { cursor, signal });
     } catch (error) {
       if (signal.aborted) return;
       log("warn", "Watch interrupted", { path: collection.path, ...errorFields(error), stack: undefined });
@@ -70,11 +70,11 @@ export async function follow<T extends Observed>(
 }
 
 /** Returns the version that the list shows. */
-async function list<T extends Observed>(api: Api, collection: Collection<T>, sink: Sink<T>): Promise<string> {
+async function list<T extends Observed>(api: Api, collection: Collection<T>, handler: EventHandler<T>): Promise<string> {
   const { path, parse } = collection;
   const uids = new Set<string>();
   const query: Record<string, string> = { ...collection.query, limit: String(PAGE) };
-  sink.listing?.();
+  handler.listing?.();
   for (;;) {
     const answer = await api.send({ method: "GET", path, query: { ...query } });
     if (answer.status !== 200) throw answerError(`list ${path}`, answer);
@@ -82,11 +82,11 @@ async function list<T extends Observed>(api: Api, collection: Collection<T>, sin
     for (const item of items) {
       uids.add(uidOf(item));
       const object = parse(item);
-      if (object) sink.observe(object);
+      if (object) handler.observe(object);
     }
     const { continue: next, resourceVersion: version } = metadata;
     if (!next) {
-      sink.listed(uids);
+      handler.listed(uids);
       return version ?? "";
     }
     query["continue"] = next;
@@ -97,7 +97,7 @@ async function list<T extends Observed>(api: Api, collection: Collection<T>, sin
 async function watch<T extends Observed>(
   api: Api,
   { path, query, parse }: Collection<T>,
-  sink: Sink<T>,
+  handler: EventHandler<T>,
   { cursor, signal }: { cursor: Cursor; signal: AbortSignal },
 ): Promise<void> {
   const wanted = {
@@ -110,16 +110,16 @@ async function watch<T extends Observed>(
   if (answer.status !== 200) throw interrupted(path, answer, cursor);
   for await (const { type, object } of answer.events) {
     if (type === "ERROR") throw interrupted(path, statusOf(object), cursor);
-    show({ type, object }, parse, sink);
+    show({ type, object }, parse, handler);
     cursor.version = versionOf(object);
   }
 }
 
-function show<T extends Observed>({ type, object }: WatchEvent, parse: Collection<T>["parse"], sink: Sink<T>): void {
-  if (type === "DELETED") return sink.gone(uidOf(object));
+function show<T extends Observed>({ type, object }: WatchEvent, parse: Collection<T>["parse"], handler: EventHandler<T>): void {
+  if (type === "DELETED") return handler.gone(uidOf(object));
   if (type !== "ADDED" && type !== "MODIFIED") return;
   const parsed = parse(object);
-  if (parsed) sink.observe(parsed);
+  if (parsed) handler.observe(parsed);
 }
 
 function interrupted(path: string, answer: Answer, cursor: Cursor): Error {

@@ -1,4 +1,4 @@
-/** The keeper in this process, with the cluster's clock: all of its duties; of Events and metrics none. @module */
+/** The keeper in this process, with the cluster's clock: all of its reconcilers; of Events and metrics none. @module */
 import { DEFAULT_LABEL_DOMAINS } from "../claims/podmetadata.ts";
 import { buildPod } from "../hooks/sandbox/pod.ts";
 import { buildPVCs } from "../hooks/sandbox/pvcs.ts";

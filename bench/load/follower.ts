@@ -1,6 +1,6 @@
 /** Sees when objects of a kind become Ready, through one watch of the whole cluster. Sends nothing else. @module */
 import { type Api, type ObjectPath, pathOf } from "../../kube/api.ts";
-import { follow } from "../../kube/watch.ts";
+import { listAndWatch } from "../../kube/watch.ts";
 import { type Condition, findCondition } from "../../lib/conditions.ts";
 import type { ObjectMeta } from "../../lib/objects.ts";
 import type { Sample } from "../result.ts";
@@ -55,7 +55,7 @@ export async function followReady(
   const looks = new Set<() => void>();
   const look = () => looks.forEach((one) => one());
   await new Promise<void>((listed) => {
-    const sink = {
+    const handler = {
       observe(object: Followed) {
         const key = keyOf(object.metadata);
         onObject(object);
@@ -72,7 +72,7 @@ export async function followReady(
       listed: () => listed(),
     };
     const collection = { path: pathOf({ resource }), parse: (object: unknown) => object as Followed };
-    void follow(api, collection, sink, { log: () => {}, signal }).then(listed);
+    void listAndWatch(api, collection, handler, { log: () => {}, signal }).then(listed);
   });
   const until = (holds: () => boolean, seconds: number) =>
     new Promise<boolean>((resolve) => {

@@ -1,5 +1,5 @@
 /** All Sandboxes and their Pods, as the watches show them, found by name and by UID. Asks nobody and decides nothing. @module */
-import type { Sink } from "../../kube/watch.ts";
+import type { EventHandler } from "../../kube/watch.ts";
 import type { PodRecord, SandboxRecord } from "./records.ts";
 
 /** A Sandbox with its Pods. */
@@ -20,8 +20,8 @@ export interface Entry {
 
 export interface SandboxIndex {
   /** What the watches feed. */
-  sandboxes: Sink<SandboxRecord>;
-  pods: Sink<PodRecord>;
+  sandboxes: EventHandler<SandboxRecord>;
+  pods: EventHandler<PodRecord>;
   find(namespace: string, name: string): Entry | undefined;
   /** Calls `listener` after each change of the Sandbox of that name or of its Pods, until the returned function is called. */
   onChange(namespace: string, name: string, listener: () => void): () => void;

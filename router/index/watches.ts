@@ -1,6 +1,6 @@
 /** Feeds the index: one watch of Sandboxes and one of their Pods. Decides nothing. @module */
 import { type Api, pathOf } from "../../kube/api.ts";
-import { follow, type Sink } from "../../kube/watch.ts";
+import { listAndWatch, type EventHandler } from "../../kube/watch.ts";
 import { NAME_HASH_LABEL } from "../../lib/keys.ts";
 import type { Log } from "../../lib/log.ts";
 import { readPod, readSandbox } from "./records.ts";
@@ -20,10 +20,10 @@ export interface WatchesOptions {
 export async function followSandboxes(api: Api, index: SandboxIndex, options: WatchesOptions): Promise<void> {
   const { log, signal, namespace, allowLoopback, onListed } = options;
   const pending = new Set(["sandboxes", "pods"]);
-  const counted = <T>(resource: string, sink: Sink<T>): Sink<T> => ({
-    ...sink,
+  const counted = <T>(resource: string, handler: EventHandler<T>): EventHandler<T> => ({
+    ...handler,
     listed(uids) {
-      sink.listed(uids);
+      handler.listed(uids);
       if (pending.delete(resource) && pending.size === 0) onListed();
     },
   });
@@ -35,7 +35,7 @@ export async function followSandboxes(api: Api, index: SandboxIndex, options: Wa
     parse: (object: unknown) => readPod(object, allowLoopback),
   };
   await Promise.all([
-    follow(api, sandboxes, counted("sandboxes", index.sandboxes), { log, signal }),
-    follow(api, pods, counted("pods", index.pods), { log, signal }),
+    listAndWatch(api, sandboxes, counted("sandboxes", index.sandboxes), { log, signal }),
+    listAndWatch(api, pods, counted("pods", index.pods), { log, signal }),
   ]);
 }

@@ -102,7 +102,7 @@ async function readAll({ api }: Said, objects: readonly Shown[]): Promise<string
   return [...codes, JSON.stringify(rows.filter(({ namespace }) => namespace === "good"))];
 }
 
-/** A sink that throws is its own fault, and stays that. */
+/** An event handler that throws is its own fault, and stays that. */
 const FAULTS = /Watch interrupted/;
 
 test("10,000 objects that somebody tampered with: no watch breaks, and nothing else is said of what is well", async () => {

@@ -76,7 +76,7 @@ export async function sayOf(
       labelDomains: [],
       log,
       reportFor,
-      observers: recording.sinks,
+      observers: recording.handlers,
       binding,
       budget: UNLIMITED,
     }, signal),

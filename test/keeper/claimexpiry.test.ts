@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { claimExpiryVerdict, expiryDuty, type ExpiryVerdict } from "../../keeper/expiry.ts";
+import { claimExpiryVerdict, expiryReconciler, type ExpiryVerdict } from "../../keeper/expiry.ts";
 import { UNLIMITED } from "../../lib/lossbudget.ts";
 import { NOW } from "../sandboxes.ts";
 import { aClaim, aCondition, CLAIM } from "./extensions.ts";
@@ -80,7 +80,7 @@ test.for(cases)("claimExpiryVerdict(): $name", ({ want, ...over }) => {
   expect(claimExpiryVerdict(claim, now)).toEqual(want);
 });
 
-describe("expiryDuty() of claims", () => {
+describe("expiryReconciler() of claims", () => {
   test.for(
     [["Delete", "Background"], ["DeleteForeground", "Foreground"]] as const,
   )("%s deletes this very claim with propagation %s", async ([shutdownPolicy, propagation]) => {
@@ -89,8 +89,8 @@ describe("expiryDuty() of claims", () => {
     const claim = aClaim(api.put(CLAIM, { ...aClaim({ spec: { lifecycle }, status: { conditions: [EXPIRED] } }) }));
     const report = vi.fn();
     const kind = { kind: "SandboxClaim", resource: "sandboxclaims", judge: claimExpiryVerdict } as const;
-    const duty = expiryDuty(api, report, UNLIMITED, kind);
-    await duty.act(claim, now);
+    const reconciler = expiryReconciler(api, report, UNLIMITED, kind);
+    await reconciler.reconcile(claim, now);
     const { uid, resourceVersion } = claim.metadata;
     expect(api.requests).toEqual([{
       method: "DELETE",
@@ -103,7 +103,7 @@ describe("expiryDuty() of claims", () => {
       },
     }]);
     expect(api.get(CLAIM)).toBeUndefined();
-    expect(duty.dueAt(claim, now)).toBeUndefined();
+    expect(reconciler.dueAt(claim, now)).toBeUndefined();
     expect(report).toHaveBeenCalledExactlyOnceWith("deleted", claim.metadata, { propagation });
   });
 });

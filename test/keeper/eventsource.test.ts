@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Sink } from "../../kube/watch.ts";
+import type { EventHandler } from "../../kube/watch.ts";
 import type { Occurrence } from "../../kube/event.ts";
 import { eventSource } from "../../keeper/eventrecorder.ts";
 import type { ObjectMeta } from "../../lib/objects.ts";
@@ -13,13 +13,13 @@ interface Thing {
 
 let told: string[];
 let befores: (string | undefined)[];
-let sink: Sink<Thing>;
+let handler: EventHandler<Thing>;
 beforeEach(() => {
   vi.useFakeTimers({ now: NOW });
   told = [];
   befores = [];
   const record = ({ key }: Occurrence) => told.push(key);
-  sink = eventSource(({ state, minutesAgo = 0 }: Thing, before) => {
+  handler = eventSource(({ state, minutesAgo = 0 }: Thing, before) => {
     befores.push(before);
     const occurrence = { key: state, at: NOW.getTime() - minutesAgo * 60_000 } as Occurrence;
     return state === undefined ? {} : { mark: state, occurrence };
@@ -34,41 +34,41 @@ const aThing = (state?: string, minutesAgo = 0, uid = "a") => ({
 });
 
 test("what the first list shows is told if it is young", () => {
-  sink.observe(aThing("old", 31, "a"));
-  sink.observe(aThing("young", 29, "b"));
-  sink.listed(new Set(["a", "b"]));
+  handler.observe(aThing("old", 31, "a"));
+  handler.observe(aThing("young", 29, "b"));
+  handler.listed(new Set(["a", "b"]));
   expect(told).toEqual(["young"]);
 });
 
 test("what was too old at the start stays untold, however often it is shown", () => {
-  sink.observe(aThing("old", 31));
-  sink.listed(new Set(["a"]));
-  sink.observe(aThing("old", 31));
+  handler.observe(aThing("old", 31));
+  handler.listed(new Set(["a"]));
+  handler.observe(aThing("old", 31));
   expect(told).toEqual([]);
 });
 
 test("what comes later is told whatever its time says, once", () => {
-  sink.listed(new Set());
-  sink.observe(aThing());
-  sink.observe(aThing("late", 90));
-  sink.observe(aThing("late", 90));
-  sink.listed(new Set(["a"]));
-  sink.observe(aThing("late", 90));
+  handler.listed(new Set());
+  handler.observe(aThing());
+  handler.observe(aThing("late", 90));
+  handler.observe(aThing("late", 90));
+  handler.listed(new Set(["a"]));
+  handler.observe(aThing("late", 90));
   expect(told).toEqual(["late"]);
 });
 
 test("a state that has gone and comes again, or another one, is told", () => {
-  sink.listed(new Set());
-  for (const state of ["one", undefined, "one", "two"]) sink.observe(aThing(state));
+  handler.listed(new Set());
+  for (const state of ["one", undefined, "one", "two"]) handler.observe(aThing(state));
   expect(told).toEqual(["one", "one", "two"]);
 });
 
 test("an object that is gone is forgotten", () => {
-  sink.listed(new Set());
-  sink.observe(aThing("one"));
-  sink.gone("a");
-  sink.observe(aThing("one"));
-  sink.listed(new Set());
-  sink.observe(aThing("one"));
+  handler.listed(new Set());
+  handler.observe(aThing("one"));
+  handler.gone("a");
+  handler.observe(aThing("one"));
+  handler.listed(new Set());
+  handler.observe(aThing("one"));
   expect(befores).toEqual([undefined, undefined, undefined]);
 });

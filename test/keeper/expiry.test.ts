@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { expiryDuty, type ExpiryVerdict, sandboxExpiryVerdict } from "../../keeper/expiry.ts";
+import { expiryReconciler, type ExpiryVerdict, sandboxExpiryVerdict } from "../../keeper/expiry.ts";
 import { createLossBudget, UNLIMITED } from "../../lib/lossbudget.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 import { createFakeApi, refusal } from "../kube/fakeapi.ts";
@@ -100,7 +100,7 @@ test.for(cases)("sandboxExpiryVerdict(): $name", ({ over, want, reason }) => {
   expect(sandboxExpiryVerdict(aSandbox(merged), NOW.getTime()), reason).toEqual(want);
 });
 
-describe("expiryDuty()", () => {
+describe("expiryReconciler()", () => {
   const KIND = { kind: "Sandbox", resource: "sandboxes", judge: sandboxExpiryVerdict } as const;
   const aStoredSandbox = (api: ReturnType<typeof createFakeApi>, over: object = {}) =>
     aSandbox(api.put(PATH, { ...aSandbox({ ...EXPIRED, ...over }) }) as never);
@@ -110,9 +110,9 @@ describe("expiryDuty()", () => {
     const api = createFakeApi();
     const report = vi.fn();
     const sandbox = aStoredSandbox(api);
-    const duty = expiryDuty(api, report, UNLIMITED, KIND);
-    expect(duty.dueAt(sandbox, now)).toBe(now);
-    await duty.act(sandbox, now);
+    const reconciler = expiryReconciler(api, report, UNLIMITED, KIND);
+    expect(reconciler.dueAt(sandbox, now)).toBe(now);
+    await reconciler.reconcile(sandbox, now);
     const { uid, resourceVersion } = sandbox.metadata;
     expect(api.requests).toEqual([{
       method: "DELETE",
@@ -125,7 +125,7 @@ describe("expiryDuty()", () => {
       },
     }]);
     expect(api.get(PATH)).toBeUndefined();
-    expect(duty.dueAt(sandbox, now)).toBeUndefined();
+    expect(reconciler.dueAt(sandbox, now)).toBeUndefined();
     expect(report).toHaveBeenCalledExactlyOnceWith("deleted", sandbox.metadata, { propagation: "Background" });
   });
 
@@ -137,12 +137,12 @@ describe("expiryDuty()", () => {
       spec: { ...EXPIRED.spec, shutdownTime: AHEAD },
       metadata: { generation: 2 },
     });
-    const duty = expiryDuty(api, report, UNLIMITED, KIND);
-    await duty.act(seen, now);
+    const reconciler = expiryReconciler(api, report, UNLIMITED, KIND);
+    await reconciler.reconcile(seen, now);
     expect(api.get(PATH)).toBeDefined();
     expect(report).not.toHaveBeenCalled();
-    expect(duty.dueAt(seen, now)).toBeUndefined();
-    expect(duty.dueAt(extended, now)).toBeUndefined();
+    expect(reconciler.dueAt(seen, now)).toBeUndefined();
+    expect(reconciler.dueAt(extended, now)).toBeUndefined();
   });
 
   test("leaves another Sandbox of the same name", async () => {
@@ -150,7 +150,7 @@ describe("expiryDuty()", () => {
     const seen = aStoredSandbox(api);
     api.remove(PATH);
     aStoredSandbox(api, { metadata: { uid: "uid-another" } });
-    await expiryDuty(api, vi.fn(), UNLIMITED, KIND).act(seen, now);
+    await expiryReconciler(api, vi.fn(), UNLIMITED, KIND).reconcile(seen, now);
     expect(api.get(PATH)?.metadata.uid).toBe("uid-another");
   });
 
@@ -159,9 +159,9 @@ describe("expiryDuty()", () => {
     const sandbox = aStoredSandbox(api);
     api.remove(PATH);
     const report = vi.fn();
-    const duty = expiryDuty(api, report, UNLIMITED, KIND);
-    await duty.act(sandbox, now);
-    expect(duty.dueAt(sandbox, now)).toBeUndefined();
+    const reconciler = expiryReconciler(api, report, UNLIMITED, KIND);
+    await reconciler.reconcile(sandbox, now);
+    expect(reconciler.dueAt(sandbox, now)).toBeUndefined();
     expect(report).not.toHaveBeenCalled();
   });
 
@@ -171,29 +171,29 @@ describe("expiryDuty()", () => {
     let minutes = 0;
     const budget = createLossBudget({ perMinute: 2, now: () => minutes * 60_000 });
     const sandbox = aStoredSandbox(api);
-    const duty = expiryDuty(api, report, budget, KIND);
-    await duty.act(sandbox, now);
+    const reconciler = expiryReconciler(api, report, budget, KIND);
+    await reconciler.reconcile(sandbox, now);
     expect(api.get(PATH)).toBeDefined();
     expect(report).toHaveBeenCalledExactlyOnceWith("deletion put off", sandbox.metadata, {});
-    expect(duty.dueAt(sandbox, now)).toBe(now + 5000);
+    expect(reconciler.dueAt(sandbox, now)).toBe(now + 5000);
 
-    await duty.act(sandbox, now + 5000);
+    await reconciler.reconcile(sandbox, now + 5000);
     expect(report).toHaveBeenCalledTimes(1);
-    expect(duty.dueAt(sandbox, now + 5000)).toBe(now + 10_000);
+    expect(reconciler.dueAt(sandbox, now + 5000)).toBe(now + 10_000);
 
     minutes = 1;
-    await duty.act(sandbox, now + 60_000);
+    await reconciler.reconcile(sandbox, now + 60_000);
     expect(api.get(PATH)).toBeUndefined();
     expect(report).toHaveBeenLastCalledWith("deleted", sandbox.metadata, { propagation: "Background" });
-    expect(duty.dueAt(sandbox, now + 60_000)).toBeUndefined();
+    expect(reconciler.dueAt(sandbox, now + 60_000)).toBeUndefined();
   });
 
   test.for([403, 429, 500])("fails on %d, so that it is tried again", async (status) => {
     const api = createFakeApi();
     const sandbox = aStoredSandbox(api);
     api.intercept = () => refusal(status, "not now");
-    const duty = expiryDuty(api, vi.fn(), UNLIMITED, KIND);
-    await expect(duty.act(sandbox, now)).rejects.toThrow("Cannot delete expired Sandbox team-a/demo: not now");
-    expect(duty.dueAt(sandbox, now)).toBe(now);
+    const reconciler = expiryReconciler(api, vi.fn(), UNLIMITED, KIND);
+    await expect(reconciler.reconcile(sandbox, now)).rejects.toThrow("Cannot delete expired Sandbox team-a/demo: not now");
+    expect(reconciler.dueAt(sandbox, now)).toBe(now);
   });
 });

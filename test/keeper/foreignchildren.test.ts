@@ -1,7 +1,7 @@
 /** Children that exist and are not the Sandbox's: named, or adopted. @module */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aChild, NOW } from "../sandboxes.ts";
-import { asked, begin, end, keep, keeper, NO_POD, OURS, pass, READY, requests, server, VOLUMES } from "./duty.ts";
+import { asked, begin, end, keep, keeper, NO_POD, OURS, pass, READY, requests, server, VOLUMES } from "./stage.ts";
 import { POD, putSandbox, PVC, SERVICE, unresolvedOf } from "./keeping.ts";
 
 const ERROR: [string, string, string] = ["False", "ReconcilerError", "Error seen: x"];

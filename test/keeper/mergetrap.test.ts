@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { applyUpdate, LAST_APPLIED_ANNOTATION, lastApplied } from "../../lib/apply.ts";
 import { mergeTrapPatch } from "../../keeper/mergetrap.ts";
 import { aSandbox } from "../sandboxes.ts";
-import { asked, begin, end, keep, keeper, pass, server } from "./duty.ts";
+import { asked, begin, end, keep, keeper, pass, server } from "./stage.ts";
 import { refusal } from "../kube/fakeapi.ts";
 import { SANDBOX } from "./keeping.ts";
 
@@ -68,7 +68,7 @@ describe("mergeTrapPatch()", () => {
   });
 });
 
-describe("mergeTrapDuty()", () => {
+describe("mergeTrapReconciler()", () => {
   beforeEach(begin);
   afterEach(end);
   const put = (sandbox: object) => server.put(SANDBOX, { ...sandbox });

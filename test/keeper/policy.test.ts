@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aChild } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";
-import { asked, begin, end, keep, keeper, pass, server } from "./duty.ts";
+import { asked, begin, end, keep, keeper, pass, server } from "./stage.ts";
 import { TEMPLATE } from "./extensions.ts";
 import { refusal } from "../kube/fakeapi.ts";
 

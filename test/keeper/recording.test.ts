@@ -41,12 +41,12 @@ function aKeeper({ claimEvents = true, metrics = createKeeperMetrics() } = {}): 
 /** A keeper that has listed everything, and there was nothing. */
 function started(options: Parameters<typeof aKeeper>[0] = {}): Keeper {
   const keeper = aKeeper(options);
-  for (const kind of Object.values(keeper.sinks)) for (const sink of kind) sink.listed(new Set());
+  for (const kind of Object.values(keeper.handlers)) for (const handler of kind) handler.listed(new Set());
   return keeper;
 }
 
 type Shown = { kind: string; metadata: object };
-const KINDS: Record<string, keyof Recording["sinks"]> = {
+const KINDS: Record<string, keyof Recording["handlers"]> = {
   Sandbox: "sandboxes",
   SandboxClaim: "sandboxclaims",
   SandboxWarmPool: "sandboxwarmpools",
@@ -54,7 +54,7 @@ const KINDS: Record<string, keyof Recording["sinks"]> = {
 
 function show(keeper: Keeper, ...objects: Shown[]): void {
   for (const object of objects) {
-    for (const sink of keeper.sinks[KINDS[object.kind] ?? "sandboxes"]) sink.observe(object as never);
+    for (const handler of keeper.handlers[KINDS[object.kind] ?? "sandboxes"]) handler.observe(object as never);
   }
 }
 
@@ -173,7 +173,7 @@ test("a term that ends late leaves the next one's gauges alone", async () => {
   expect(await linesOf(metrics, "hookbox_pool_replicas")).toHaveLength(1);
 });
 
-test("a sink that fails is logged, and does not end the watch", () => {
+test("an event handler that fails is logged, and does not end the watch", () => {
   const keeper = started();
   expect(() => show(keeper, { kind: "SandboxWarmPool", metadata: {} })).not.toThrow();
   expect(lines).toEqual([expect.stringContaining("Cannot take note for pools' figures")]);

@@ -143,7 +143,7 @@ describe("silencingPatch()", () => {
   });
 });
 
-describe("sharedPortsDuty()", () => {
+describe("sharedPortsReconciler()", () => {
   let server: FakeApi;
   let keeper: Keeper;
   const applied = { apiVersion: "v1", kind: "Pod", spec: { ports: [1], x: 1 } };

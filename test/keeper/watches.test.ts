@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import type { Sink } from "../../kube/watch.ts";
-import { followAll } from "../../keeper/watches.ts";
+import type { EventHandler } from "../../kube/watch.ts";
+import { listAndWatchAll } from "../../keeper/watches.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";
 import { aClaim, aPool, CLAIM, POOL, TEMPLATE } from "./extensions.ts";
@@ -9,16 +9,16 @@ import { SANDBOX } from "./keeping.ts";
 
 function recorder() {
   const seen: string[] = [];
-  const sink: Sink<{ kind: string }> = {
+  const handler: EventHandler<{ kind: string }> = {
     observe: ({ kind }) => seen.push(kind),
     gone: () => seen.push("gone"),
     listing: () => seen.push("listing"),
     listed: () => seen.push("listed"),
   };
-  return { seen, sink };
+  return { seen, handler };
 }
 
-test("followAll() opens one watch for each kind, shows each sink what is its own, and tells when all is listed", async () => {
+test("listAndWatchAll() opens one watch for each kind, shows each event handler what is its own, and tells when all is listed", async () => {
   vi.useFakeTimers();
   const server = createFakeApi();
   server.put(SANDBOX, { ...aSandbox() });
@@ -29,16 +29,16 @@ test("followAll() opens one watch for each kind, shows each sink what is its own
   server.intercept = ({ path }) =>
     isRefused && path.endsWith("/sandboxwarmpools") ? refusal(500, "not now") : undefined;
   const [first, second, claims, pools, templates] = [recorder(), recorder(), recorder(), recorder(), recorder()];
-  const sinks = {
-    sandboxes: [first.sink, second.sink],
-    sandboxclaims: [claims.sink],
-    sandboxwarmpools: [pools.sink],
-    sandboxtemplates: [templates.sink],
+  const handlers = {
+    sandboxes: [first.handler, second.handler],
+    sandboxclaims: [claims.handler],
+    sandboxwarmpools: [pools.handler],
+    sandboxtemplates: [templates.handler],
   };
   const raw = recorder();
   const end = new AbortController();
   const onListed = vi.fn();
-  void followAll(server, sinks, { log: () => {}, signal: end.signal, onListed }, { sandboxes: raw.sink });
+  void listAndWatchAll(server, handlers, { log: () => {}, signal: end.signal, onListed }, { sandboxes: raw.handler });
   await vi.advanceTimersByTimeAsync(500);
   expect(onListed).not.toHaveBeenCalled();
   isRefused = false;
@@ -64,14 +64,14 @@ test("followAll() opens one watch for each kind, shows each sink what is its own
   vi.useRealTimers();
 });
 
-test("a sink that cannot read an object is told of the others, and so are other sinks", async () => {
+test("an event handler that cannot read an object is told of the others, and so are other event handlers", async () => {
   vi.useFakeTimers();
   const server = createFakeApi();
   server.put(SANDBOX, { ...aSandbox() });
   server.put(SANDBOX.replace("demo", "second"), { ...aSandbox({ metadata: { name: "second", uid: "uid-second" } }) });
   const seen: string[] = [];
-  const picky: Sink<{ metadata: { name: string } }> = {
-    ...recorder().sink,
+  const picky: EventHandler<{ metadata: { name: string } }> = {
+    ...recorder().handler,
     observe({ metadata: { name } }) {
       if (name === "demo") throw new TypeError("ports.map is not a function");
       seen.push(name);
@@ -81,8 +81,8 @@ test("a sink that cannot read an object is told of the others, and so are other 
   const end = new AbortController();
   const lines: string[] = [];
   const log = (_: string, message: string) => lines.push(message);
-  const sinks = { sandboxes: [picky, other.sink], sandboxclaims: [], sandboxwarmpools: [], sandboxtemplates: [] };
-  void followAll(server, sinks, { log, signal: end.signal, onListed: () => {} });
+  const handlers = { sandboxes: [picky, other.handler], sandboxclaims: [], sandboxwarmpools: [], sandboxtemplates: [] };
+  void listAndWatchAll(server, handlers, { log, signal: end.signal, onListed: () => {} });
   await vi.advanceTimersByTimeAsync(5000);
   expect(seen).toEqual(["second"]);
   expect(other.seen).toEqual(["listing", "Sandbox", "Sandbox", "listed"]);
@@ -91,14 +91,14 @@ test("a sink that cannot read an object is told of the others, and so are other 
   vi.useRealTimers();
 });
 
-test("followAll() asks for Sandboxes when it has all claims, and not before", async () => {
+test("listAndWatchAll() asks for Sandboxes when it has all claims, and not before", async () => {
   vi.useFakeTimers();
   const server = createFakeApi();
   let isRefused = true;
   server.intercept = ({ path }) => isRefused && path.endsWith("/sandboxclaims") ? refusal(500, "not now") : undefined;
   const end = new AbortController();
-  const sinks = { sandboxes: [], sandboxclaims: [], sandboxwarmpools: [], sandboxtemplates: [] };
-  void followAll(server, sinks, { log: () => {}, signal: end.signal, onListed: () => {} });
+  const handlers = { sandboxes: [], sandboxclaims: [], sandboxwarmpools: [], sandboxtemplates: [] };
+  void listAndWatchAll(server, handlers, { log: () => {}, signal: end.signal, onListed: () => {} });
   const asked = () => server.requests.filter(({ path }) => path.endsWith("/sandboxes")).length;
   await vi.advanceTimersByTimeAsync(500);
   expect(asked()).toBe(0);

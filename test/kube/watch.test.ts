@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Answer } from "../../kube/api.ts";
-import { follow } from "../../kube/watch.ts";
+import { listAndWatch } from "../../kube/watch.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 import { createFakeApi, type FakeApi, refusal } from "./fakeapi.ts";
 
@@ -24,7 +24,7 @@ afterEach(() => {
 });
 
 async function start(server: FakeApi, more: { listing?(): void } = {}): Promise<{ running: Promise<void> }> {
-  const sink = {
+  const handler = {
     observe: ({ metadata }: KubeObject) => seen.push(metadata.name),
     gone: (uid: string) => seen.push(`-${uid}`),
     listed: (uids: ReadonlySet<string>) => seen.push(`[${[...uids].toSorted()}]`),
@@ -33,14 +33,14 @@ async function start(server: FakeApi, more: { listing?(): void } = {}): Promise<
   const parse = (object: unknown) => (object as { broken?: true }).broken ? undefined : object as KubeObject;
   const log = (_: string, message: string, fields?: Record<string, unknown>) =>
     lines.push(`${message}: ${fields?.["error"]}`);
-  const running = follow(server, { path: PATH, parse }, sink, { log, signal: end.signal });
+  const running = listAndWatch(server, { path: PATH, parse }, handler, { log, signal: end.signal });
   await vi.advanceTimersByTimeAsync(1);
   return { running };
 }
 
 const shown = () => seen.splice(0).join(" ");
 
-describe("follow()", () => {
+describe("listAndWatch()", () => {
   test("shows what is there, page by page, then what happens", async () => {
     const server = createFakeApi({ pageSize: 2 });
     for (const name of ["a", "b", "c", "d", "e"]) server.put(at(name), aThing(name));

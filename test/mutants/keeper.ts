@@ -2,7 +2,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const EXPIRY_TEST = ["test/keeper/expiry.test.ts"];
-const GIVEBACK_TEST = ["test/keeper/giveback.test.ts"];
+const GIVEBACK_TEST = ["test/keeper/readopt.test.ts"];
 const DIAGNOSE_TEST = ["test/keeper/diagnose.test.ts"];
 
 export const KEEPER: readonly Mutant[] = [
@@ -98,7 +98,7 @@ export const KEEPER: readonly Mutant[] = [
     tests: ["test/keeper/policy.test.ts"],
   },
   {
-    name: "an object that one sink cannot read breaks the watch for all",
+    name: "an object that one event handler cannot read breaks the watch for all",
     file: "keeper/watches.ts",
     from: 'log("error", `Cannot take note for ${name}`, errorFields(error));',
     to: "throw error;",

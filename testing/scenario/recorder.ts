@@ -1,6 +1,6 @@
 /** Follows all objects of a namespace by watches, and keeps what their conditions were, step by step. Decides nothing. @module */
 import { type Api, type ObjectPath, pathOf } from "../../kube/api.ts";
-import { follow } from "../../kube/watch.ts";
+import { listAndWatch } from "../../kube/watch.ts";
 import { type KubeObject, kubeObjectSchema } from "../../lib/objects.ts";
 import { conditionWords } from "./digest.ts";
 import { type Kind, KINDS } from "./kinds.ts";
@@ -41,7 +41,7 @@ export async function startRecorder(
     }
   }
 
-  await followAll(api, namespace, signal, {
+  await listAndWatchAll(api, namespace, signal, {
     observe,
     gone(uid) {
       lastAt = now();
@@ -69,14 +69,14 @@ interface Observer {
 }
 
 /** Follows the objects of all kinds; resolves when all that exist have been seen. */
-async function followAll(api: Api, namespace: string, signal: AbortSignal, { observe, gone }: Observer): Promise<void> {
+async function listAndWatchAll(api: Api, namespace: string, signal: AbortSignal, { observe, gone }: Observer): Promise<void> {
   const kinds = Object.entries(KINDS) as [Kind, ObjectPath["resource"]][];
   await Promise.all(kinds.map(([kind, resource]) => {
     const listed = Promise.withResolvers<void>();
-    const sink = { observe: (object: KubeObject) => observe(kind, object), gone, listed: () => listed.resolve() };
+    const handler = { observe: (object: KubeObject) => observe(kind, object), gone, listed: () => listed.resolve() };
     // A list of built-in kinds does not say the kind of its items.
     const parse = (object: unknown) => kubeObjectSchema.safeParse({ apiVersion: "v1", kind, ...object as object }).data;
-    void follow(api, { path: pathOf({ resource, namespace }), parse }, sink, { log: () => {}, signal });
+    void listAndWatch(api, { path: pathOf({ resource, namespace }), parse }, handler, { log: () => {}, signal });
     return listed.promise;
   }));
 }

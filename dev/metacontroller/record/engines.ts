@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import type { Api } from "../../../kube/api.ts";
 import type { Credentials } from "../../../kube/credentials.ts";
-import { follow } from "../../../kube/watch.ts";
+import { listAndWatch } from "../../../kube/watch.ts";
 import { type KubeObject, kubeObjectSchema } from "../../../lib/objects.ts";
 import { type StartedMetacontroller, startMetacontroller } from "../start.ts";
 import { type Counter, type Intercept, type Proxy, startApiProxy, type Traffic } from "./traffic.ts";
@@ -64,7 +64,7 @@ export function startEngines(options: EnginesOptions): Engines {
   for (const kind of ["CompositeController", "DecoratorController"]) {
     const parse = (object: unknown) => kubeObjectSchema.safeParse({ ...object as object, kind }).data;
     const path = `/apis/metacontroller.k8s.io/v1alpha1/${kind.toLowerCase()}s`;
-    const sink = {
+    const handler = {
       observe(object: KubeObject) {
         const uid = object.metadata.uid ?? "";
         if (running.has(uid)) return;
@@ -80,7 +80,7 @@ export function startEngines(options: EnginesOptions): Engines {
       },
       listed() {},
     };
-    void follow(api, { path, parse }, sink, { log: () => {}, signal });
+    void listAndWatch(api, { path, parse }, handler, { log: () => {}, signal });
   }
   return {
     controllers,

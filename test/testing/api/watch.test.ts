@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { WatchEvent } from "../../../kube/api.ts";
-import { follow } from "../../../kube/watch.ts";
+import { listAndWatch } from "../../../kube/watch.ts";
 import type { KubeObject } from "../../../lib/objects.ts";
 import type { MemoryApi } from "../../../testing/api/memoryapi.ts";
 import { bodyOf, create, sandboxes, serve } from "./requests.ts";
@@ -125,18 +125,18 @@ test("a watch ends when the server closes it, when its signal fires, and when it
   expect(api.isAwaited()).toBe(false);
 });
 
-test("follow() lists, watches, and lists again when its version is too old", async () => {
+test("listAndWatch() lists, watches, and lists again when its version is too old", async () => {
   const { api } = await serve({ window: 1 });
   await create(api, "a");
   const seen: string[] = [];
   const ending = new AbortController();
-  const sink = {
+  const handler = {
     observe: ({ metadata }: KubeObject) => void seen.push(`observe ${metadata.name}`),
     gone: () => void seen.push("gone"),
     listed: (uids: ReadonlySet<string>) => void seen.push(`listed ${uids.size}`),
   };
   const parse = (object: unknown) => object as KubeObject;
-  const following = follow(api, { path: sandboxes(), parse }, sink, { log: () => {}, signal: ending.signal });
+  const following = listAndWatch(api, { path: sandboxes(), parse }, handler, { log: () => {}, signal: ending.signal });
   await setImmediate();
   await create(api, "b");
   await remove(api, "a");

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { refusal } from "../kube/fakeapi.ts";
 import { aSandbox } from "../sandboxes.ts";
-import { asked, begin, end, keep, pass, server } from "./duty.ts";
+import { asked, begin, end, keep, pass, server } from "./stage.ts";
 import { aClaim, aCondition, CLAIM, noted } from "./extensions.ts";
 import { SANDBOX } from "./keeping.ts";
 

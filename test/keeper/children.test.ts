@@ -1,7 +1,7 @@
 /** Where children are missing: what the keeper asks for, when it leaves word, when it takes it back. @module */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aChild } from "../sandboxes.ts";
-import { asked, begin, end, keep, NO_POD, OURS, pass, READY, requests, server, VOLUMES } from "./duty.ts";
+import { asked, begin, end, keep, NO_POD, OURS, pass, READY, requests, server, VOLUMES } from "./stage.ts";
 import { refusal } from "../kube/fakeapi.ts";
 import { POD, putSandbox, PVC, SANDBOX, unresolvedOf } from "./keeping.ts";
 

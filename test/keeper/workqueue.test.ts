@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Duty } from "../../keeper/reconciler.ts";
-import type { Sink } from "../../kube/watch.ts";
+import type { Reconciler } from "../../keeper/reconciler.ts";
+import type { EventHandler } from "../../kube/watch.ts";
 import { createQueue } from "../../keeper/workqueue.ts";
 
 type Thing = { metadata: { name: string; uid: string }; due?: number };
@@ -8,7 +8,7 @@ type Thing = { metadata: { name: string; uid: string }; due?: number };
 let end: AbortController;
 let acts: string[];
 let act: (thing: Thing) => Promise<void>;
-let duty: Duty<Thing>;
+let reconciler: Reconciler<Thing>;
 let lines: string[];
 
 beforeEach(() => {
@@ -18,11 +18,11 @@ beforeEach(() => {
   lines = [];
   act = () => Promise.resolve();
   const memory = new Map<string, unknown>();
-  duty = {
+  reconciler = {
     name: "test",
     memory,
     dueAt: ({ due, metadata: { uid } }) => memory.has(uid) ? undefined : due,
-    async act(thing) {
+    async reconcile(thing) {
       acts.push(`${thing.metadata.name}@${Date.now()}`);
       await act(thing);
       memory.set(thing.metadata.uid, true);
@@ -38,31 +38,31 @@ const thing = (name: string, due?: number): Thing => ({
   metadata: { name, uid: name },
   ...(due === undefined ? {} : { due }),
 });
-const queue = (concurrency = 4): Sink<Thing> =>
-  createQueue(duty, { log: (_, line) => lines.push(line), concurrency }, end.signal);
+const queue = (concurrency = 4): EventHandler<Thing> =>
+  createQueue(reconciler, { log: (_, line) => lines.push(line), concurrency }, end.signal);
 
 describe("createQueue()", () => {
   test("acts when it is due, at once or later, and once", async () => {
-    const sink = queue();
-    sink.observe(thing("later", 5000));
-    sink.observe(thing("now", 0));
-    sink.observe(thing("never"));
+    const handler = queue();
+    handler.observe(thing("later", 5000));
+    handler.observe(thing("now", 0));
+    handler.observe(thing("never"));
     await vi.advanceTimersByTimeAsync(60_000);
     expect(acts).toEqual(["now@0", "later@5000"]);
   });
 
   test("follows what is observed last", async () => {
-    const sink = queue();
-    sink.observe(thing("a", 5000));
-    sink.observe(thing("a", 2000));
-    sink.observe(thing("b", 1000));
-    sink.observe(thing("b"));
+    const handler = queue();
+    handler.observe(thing("a", 5000));
+    handler.observe(thing("a", 2000));
+    handler.observe(thing("b", 1000));
+    handler.observe(thing("b"));
     await vi.advanceTimersByTimeAsync(60_000);
     expect(acts).toEqual(["a@2000"]);
   });
 
   test("waits for days without a hot loop", async () => {
-    const asked = vi.spyOn(duty, "dueAt");
+    const asked = vi.spyOn(reconciler, "dueAt");
     queue().observe(thing("a", 30 * 86_400_000));
     await vi.advanceTimersByTimeAsync(31 * 86_400_000);
     expect(acts).toEqual([`a@${30 * 86_400_000}`]);
@@ -79,10 +79,10 @@ describe("createQueue()", () => {
       await new Promise((resolve) => setTimeout(resolve, 1000));
       running.delete(name);
     };
-    const sink = queue(3);
-    for (const name of ["a", "b", "c", "d", "e", "a", "b"]) sink.observe(thing(name, 0));
+    const handler = queue(3);
+    for (const name of ["a", "b", "c", "d", "e", "a", "b"]) handler.observe(thing(name, 0));
     await vi.advanceTimersByTimeAsync(500);
-    sink.observe(thing("a", 0));
+    handler.observe(thing("a", 0));
     await vi.advanceTimersByTimeAsync(60_000);
     expect(acts).toEqual(["a@0", "b@0", "c@0", "d@1000", "e@1000"]);
     expect(most).toBe(3);
@@ -90,12 +90,12 @@ describe("createQueue()", () => {
 
   test("does not act on what has changed while it stood in line", async () => {
     act = () => new Promise((resolve) => setTimeout(resolve, 1000));
-    const sink = queue(1);
-    sink.observe(thing("a", 0));
-    sink.observe(thing("b", 0));
-    sink.observe(thing("c", 0));
-    sink.observe(thing("b"));
-    sink.gone("c");
+    const handler = queue(1);
+    handler.observe(thing("a", 0));
+    handler.observe(thing("b", 0));
+    handler.observe(thing("c", 0));
+    handler.observe(thing("b"));
+    handler.gone("c");
     await vi.advanceTimersByTimeAsync(60_000);
     expect(acts).toEqual(["a@0"]);
   });
@@ -104,60 +104,60 @@ describe("createQueue()", () => {
     act = async () => {
       await new Promise((resolve) => setTimeout(resolve, 1000));
     };
-    const sink = queue();
-    sink.observe(thing("a", 0));
+    const handler = queue();
+    handler.observe(thing("a", 0));
     await vi.advanceTimersByTimeAsync(500);
-    duty.dueAt = ({ due }) => acts.length < 2 ? due : undefined;
-    sink.observe(thing("a", 3000));
+    reconciler.dueAt = ({ due }) => acts.length < 2 ? due : undefined;
+    handler.observe(thing("a", 3000));
     await vi.advanceTimersByTimeAsync(60_000);
     expect(acts).toEqual(["a@0", "a@3000"]);
   });
 
   test("tries again after 1, 2, 4 … 30 s what fails, whatever is observed in between", async () => {
     act = () => acts.length < 8 ? Promise.reject(new Error("no")) : Promise.resolve();
-    const sink = queue();
-    sink.observe(thing("a", 0));
+    const handler = queue();
+    handler.observe(thing("a", 0));
     await vi.advanceTimersByTimeAsync(500);
-    sink.observe(thing("a", 0));
+    handler.observe(thing("a", 0));
     await vi.advanceTimersByTimeAsync(300_000);
     expect(acts.map((entry) => Number(entry.split("@")[1]) / 1000)).toEqual([0, 1, 3, 7, 15, 31, 61, 91]);
     expect(lines).toHaveLength(7);
   });
 
   test("forgets what is gone, even if it goes while it is acted upon", async () => {
-    const sink = queue();
-    sink.observe(thing("a", 0));
+    const handler = queue();
+    handler.observe(thing("a", 0));
     await vi.advanceTimersByTimeAsync(1);
-    expect([...duty.memory.keys()]).toEqual(["a"]);
-    sink.gone("a");
+    expect([...reconciler.memory.keys()]).toEqual(["a"]);
+    handler.gone("a");
     act = () => new Promise((resolve) => setTimeout(resolve, 1000));
-    sink.observe(thing("b", 0));
-    sink.gone("b");
+    handler.observe(thing("b", 0));
+    handler.gone("b");
     await vi.advanceTimersByTimeAsync(2000);
-    expect([...duty.memory.keys()]).toEqual([]);
+    expect([...reconciler.memory.keys()]).toEqual([]);
   });
 
   test("forgets what a list does not show", async () => {
-    const sink = queue();
-    sink.observe(thing("done", 0));
-    sink.observe(thing("kept", 5000));
-    sink.observe(thing("lost", 5000));
+    const handler = queue();
+    handler.observe(thing("done", 0));
+    handler.observe(thing("kept", 5000));
+    handler.observe(thing("lost", 5000));
     await vi.advanceTimersByTimeAsync(1);
-    sink.listed(new Set(["kept"]));
-    expect([...duty.memory.keys()]).toEqual([]);
+    handler.listed(new Set(["kept"]));
+    expect([...reconciler.memory.keys()]).toEqual([]);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(acts).toEqual(["done@0", "kept@5000"]);
   });
 
   test("begins nothing after the end", async () => {
-    const sink = queue(1);
+    const handler = queue(1);
     act = () => new Promise((resolve) => setTimeout(resolve, 1000));
-    sink.observe(thing("a", 0));
-    sink.observe(thing("b", 0));
-    sink.observe(thing("c", 500));
+    handler.observe(thing("a", 0));
+    handler.observe(thing("b", 0));
+    handler.observe(thing("c", 500));
     end.abort();
-    sink.observe(thing("d", 0));
-    sink.observe(thing("e", 500));
+    handler.observe(thing("d", 0));
+    handler.observe(thing("e", 500));
     expect(vi.getTimerCount(), "the act's own").toBe(1);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(acts).toEqual(["a@0"]);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LAST_APPLIED_ANNOTATION } from "../../lib/apply.ts";
 import { nameHash } from "../../lib/names.ts";
 import { aSandbox } from "../sandboxes.ts";
-import { asked, begin, end, keep, keeper, pass, server } from "./duty.ts";
+import { asked, begin, end, keep, keeper, pass, server } from "./stage.ts";
 import { aClaim, aPool, CLAIM, noted, POOL } from "./extensions.ts";
 import { refusal } from "../kube/fakeapi.ts";
 import { SANDBOX } from "./keeping.ts";

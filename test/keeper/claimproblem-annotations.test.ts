@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aTemplate } from "../templates.ts";
-import { asked, begin, end, keep, keeper, pass, server } from "./duty.ts";
+import { asked, begin, end, keep, keeper, pass, server } from "./stage.ts";
 import { aClaim, aPool, CLAIM, noted, POOL, TEMPLATE } from "./extensions.ts";
 import { refusal } from "../kube/fakeapi.ts";
 

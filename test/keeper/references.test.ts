@@ -42,19 +42,19 @@ test("createKnown() tells of what matters, once each, and finds by name", () => 
   const told: (string | undefined)[] = [];
   known.onChange((changed) => told.push(changed && `${changed.uid} ${changed.version}`));
   expect(known.isComplete()).toBe(false);
-  known.sink.observe(facts("a", "1"));
-  known.sink.observe(facts("a", "1"));
-  known.sink.observe(facts("a", "2"));
-  known.sink.listed(new Set(["a"]));
+  known.handler.observe(facts("a", "1"));
+  known.handler.observe(facts("a", "1"));
+  known.handler.observe(facts("a", "2"));
+  known.handler.listed(new Set(["a"]));
   expect(known.isComplete()).toBe(true);
   expect(known.find("n", "one")).toEqual(facts("a", "2"));
   // A list brings the next object of the name before the old one's end is noticed.
-  known.sink.observe(facts("b", "1"));
-  known.sink.listed(new Set(["b"]));
-  known.sink.gone("never seen");
+  known.handler.observe(facts("b", "1"));
+  known.handler.listed(new Set(["b"]));
+  known.handler.gone("never seen");
   expect(known.find("n", "one")).toEqual(facts("b", "1"));
   expect([...known.all()]).toEqual([facts("b", "1")]);
-  known.sink.gone("b");
+  known.handler.gone("b");
   expect([known.find("n", "one"), known.find(undefined, "one")]).toEqual([undefined, undefined]);
   expect(told).toEqual(["a 1", "a 2", undefined, "b 1", "a 2", undefined, "b 1"]);
 });
