@@ -1,6 +1,6 @@
 /** The members of one pool that claims can have, found without a look at all of them. Decides nothing. @module */
 import type { Sandbox } from "../api/sandbox.ts";
-import { type MemberState, memberState } from "../hooks/sandboxwarmpool/memberstate.ts";
+import { type MemberState, memberState } from "../hooks/sandboxwarmpool/view.ts";
 import { placeOf } from "../hooks/sandboxwarmpool/sequence.ts";
 
 /** Members by what a claim can do with them. */

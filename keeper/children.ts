@@ -1,17 +1,17 @@
 /** Finds out why children of a Sandbox do not come into being: has them adopted, or says why not in an annotation. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { type Problem, readUnresolved } from "../api/unresolved.ts";
-import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../lib/objects.ts";
 import { type Answer, type Api, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Log } from "../lib/log.ts";
-import { diagnose, dryRunVerdict } from "./diagnose.ts";
-import type { Reconciler, Report } from "./reconciler.ts";
-import { lookReconciler, type Outcome, PACE, type Pace, situationOf } from "./look.ts";
-import { findObject, publishProblems } from "./unresolved.ts";
-import { applyCreate } from "../lib/apply.ts";
-import { CONTROLLER_UID_LABEL } from "../lib/keys.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
+import { applyCreate } from "../lib/apply.ts";
+import type { Clock } from "../lib/clock.ts";
+import { CONTROLLER_UID_LABEL } from "../lib/keys.ts";
+import type { Log } from "../lib/log.ts";
+import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../lib/objects.ts";
+import { diagnose, dryRunVerdict } from "./diagnose.ts";
+import { lookReconciler, type Outcome, PACE, type Pace, situationOf } from "./look.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
+import { findObject, publishProblems } from "./unresolved.ts";
 
 /** The hook's own builders: what they make is what Metacontroller would create. */
 export interface Builders {

@@ -2,22 +2,22 @@
 import { type ClaimProblem, readClaimProblem, wordText } from "../api/claimproblem.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
-import { isCreationRefused, LATE_MS, NOT_SERVED, poolNotFound, templateNotFound } from "../claims/unserved.ts";
+import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
+import { metadataProblem } from "../claims/podmetadata.ts";
 import { requestProblem } from "../claims/request.ts";
+import { isCreationRefused, LATE_MS, NOT_SERVED, poolNotFound, templateNotFound } from "../claims/unserved.ts";
+import type { Api } from "../kube/api.ts";
+import { patchOf, sendPatch } from "../kube/patch.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import { sameJson } from "../lib/apply.ts";
+import type { Clock } from "../lib/clock.ts";
 import { findCondition } from "../lib/conditions.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
-import { lookReconciler, type Pace, type Situation } from "./look.ts";
-import { metadataProblem } from "../claims/podmetadata.ts";
-import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
-import type { Clock } from "../lib/clock.ts";
 import { kubeObjectSchema } from "../lib/objects.ts";
-import type { Api } from "../kube/api.ts";
+import { lookReconciler, type Pace, type Situation } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
-import type { EventHandler } from "../kube/watch.ts";
-import { findObject } from "./unresolved.ts";
-import { patchOf, sendPatch } from "../kube/patch.ts";
 import { createWaiting, type References } from "./references.ts";
+import { findObject } from "./unresolved.ts";
 
 /** What a claim refers to: its pool, and the template of that; undefined: does not exist. */
 export interface Surroundings {

@@ -1,12 +1,12 @@
 /** Why a Sandbox does not get its children: from what stands in their place, and from what a dry run answers. Pure. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Problem } from "../api/unresolved.ts";
+import { readRefusal } from "../diagnosis/refusal.ts";
+import { type Answer, messageOf } from "../kube/api.ts";
 import { ADOPTABLE_LABEL, CONTROLLER_UID_LABEL, NAME_HASH_LABEL } from "../lib/keys.ts";
 import { nameHash } from "../lib/names.ts";
 import { controllerOf, type KubeObject } from "../lib/objects.ts";
 import type { Child } from "./children.ts";
-import { readRefusal } from "../diagnosis/refusal.ts";
-import { type Answer, messageOf } from "../kube/api.ts";
 
 /** What is to be done about one child. */
 export type Verdict =

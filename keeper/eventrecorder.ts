@@ -1,9 +1,9 @@
 /** Records Events: watches objects for what is worth one, each occurrence once, and sends each until the API server has it. @module */
-import type { ObjectMeta } from "../lib/objects.ts";
-import type { EventHandler } from "../kube/watch.ts";
-import { eventOf, isYoung, type Occurrence } from "../kube/event.ts";
-import type { Log } from "../lib/log.ts";
 import { type Answer, answerError, type Api, isOk, messageOf } from "../kube/api.ts";
+import { eventOf, isYoung, type Occurrence } from "../kube/event.ts";
+import type { EventHandler } from "../kube/watch.ts";
+import type { Log } from "../lib/log.ts";
+import type { ObjectMeta } from "../lib/objects.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { createQueue } from "./workqueue.ts";
 

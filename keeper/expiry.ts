@@ -2,10 +2,10 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { expiryTime } from "../claims/expirytime.ts";
-import { type Condition, findCondition } from "../lib/conditions.ts";
-import type { ObjectMeta } from "../lib/objects.ts";
-import type { LossBudget } from "../lib/lossbudget.ts";
 import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
+import { type Condition, findCondition } from "../lib/conditions.ts";
+import type { LossBudget } from "../lib/lossbudget.ts";
+import type { ObjectMeta } from "../lib/objects.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 
 /** How the API server deletes: dependents afterwards, or dependents first. */

@@ -1,8 +1,8 @@
 /** Looks at an object again and again for as long as something in its status calls for that, and how often. @module */
 import type { Sandbox } from "../api/sandbox.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
 import { findCondition } from "../lib/conditions.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
-import { type Clock, systemClock } from "../lib/clock.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import type { Reconciler } from "./reconciler.ts";
 

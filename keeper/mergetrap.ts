@@ -1,11 +1,11 @@
 /** Keeps Metacontroller's merge from spoiling the Pods of Sandboxes that pools have made: each is checked once, when first seen. @module */
 import type { Sandbox } from "../api/sandbox.ts";
+import type { Api } from "../kube/api.ts";
+import { patchOf, sendPatch } from "../kube/patch.ts";
 import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied, mergeApply, sameJson } from "../lib/apply.ts";
 import { isObject } from "../lib/json.ts";
-import { patchOf, sendPatch } from "../kube/patch.ts";
-import type { Api } from "../kube/api.ts";
-import type { Reconciler, Report } from "./reconciler.ts";
 import { extensionOwner } from "./readopt.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
 
 /**
  * Returns the merge patch that takes `spec.podTemplate.spec` out of the last-applied annotation of a Sandbox that a pool

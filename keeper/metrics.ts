@@ -1,4 +1,6 @@
 /** Counters of the keeper process, in Prometheus' text format, and which build it is. @module */
+import { readFileSync } from "node:fs";
+import process from "node:process";
 import { Counter, Gauge, Registry } from "prom-client";
 import { type BinderMetrics, createBinderMetrics } from "../binder/metrics.ts";
 import type { ClaimView } from "./binding.ts";
@@ -6,8 +8,6 @@ import { type ClaimMetrics, createClaimMetrics } from "./claimmetrics.ts";
 import { type PoolFigures, poolMetrics } from "./poolmetrics.ts";
 import type { Action } from "./reconciler.ts";
 import { sandboxGauge, type SortCount } from "./sandboxmetrics.ts";
-import { readFileSync } from "node:fs";
-import process from "node:process";
 
 /** What a leader knows of our objects at any moment. */
 export interface Inventory {

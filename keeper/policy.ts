@@ -1,16 +1,16 @@
 /** Has Metacontroller know the NetworkPolicies of templates, and says which of them are somebody else's. @module */
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import { type Problem, readUnresolved } from "../api/unresolved.ts";
-import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
-import { controllerOf, type KubeObject, kubeObjectSchema, type ObjectMeta } from "../lib/objects.ts";
-import { lookReconciler, type Outcome, PACE, type Pace, type Situation } from "./look.ts";
+import type { Api } from "../kube/api.ts";
+import { regardingOf } from "../kube/event.ts";
 import { type MetadataChange, patchOf, sendPatch } from "../kube/patch.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Api } from "../kube/api.ts";
+import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
+import { controllerOf, type KubeObject, kubeObjectSchema, type ObjectMeta } from "../lib/objects.ts";
+import type { Sight } from "./eventrecorder.ts";
+import { lookReconciler, type Outcome, PACE, type Pace, type Situation } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject, publishProblems } from "./unresolved.ts";
-import { regardingOf } from "../kube/event.ts";
-import type { Sight } from "./eventrecorder.ts";
 
 /**
  * Tells what calls for a look at the policy of a template; undefined: nothing.
@@ -103,7 +103,7 @@ async function findingOf(
 }
 
 /** Who the contract says records Events of templates. */
-const TEMPLATE_CONTROLLER = "sandboxtemplate-controller";
+const REPORTING_CONTROLLER = "sandboxtemplate-controller";
 
 /** Reads a template. Each time that the word is left is an occurrence of its own. */
 export function policyNotOwned(template: SandboxTemplate): Sight {
@@ -120,7 +120,7 @@ export function policyNotOwned(template: SandboxTemplate): Sight {
       reason: "NetworkPolicyNotOwned",
       action: "Reconciling",
       note: problem.message,
-      reportingController: TEMPLATE_CONTROLLER,
+      reportingController: REPORTING_CONTROLLER,
       key: mark,
       at: Date.parse(writtenAt ?? metadata.creationTimestamp ?? ""),
     },

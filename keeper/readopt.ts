@@ -1,15 +1,15 @@
 /** Gives Sandboxes that another controller or a user has released back to the pools and claims that they belong to. @module */
+import { EXTENSIONS_GROUP } from "../api/crd.ts";
 import type { Sandbox } from "../api/sandbox.ts";
+import type { Api } from "../kube/api.ts";
+import { type MetadataChange, patchOf, sendPatch } from "../kube/patch.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import { LAST_APPLIED_ANNOTATION } from "../lib/apply.ts";
 import { CLAIM_CONTROLLER, CLAIM_UID_LABEL, CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION, WARM_POOL_LABEL } from "../lib/keys.ts";
 import { controllerOf, groupOf, kubeObjectSchema, type ObjectMeta, type OwnerReference } from "../lib/objects.ts";
-import { type MetadataChange, patchOf, sendPatch } from "../kube/patch.ts";
-import type { Api } from "../kube/api.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
-import type { EventHandler } from "../kube/watch.ts";
-import { findObject } from "./unresolved.ts";
 import { createWaiting, type PoolFacts, type References } from "./references.ts";
-import { EXTENSIONS_GROUP } from "../api/crd.ts";
+import { findObject } from "./unresolved.ts";
 
 /** Returns the pool that an orphan says it is of, as hash of the name; undefined: not an orphan of a pool. */
 export function orphanOf({ metadata }: Sandbox): string | undefined {

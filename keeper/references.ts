@@ -1,8 +1,8 @@
 /** What the keeper remembers of pools and templates, to which claims, Sandboxes and pools refer by name, and which objects wait for them. @module */
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import { nameHash } from "../lib/names.ts";
 import type { EventHandler } from "../kube/watch.ts";
+import { nameHash } from "../lib/names.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 
 export interface PoolFacts extends Facts {

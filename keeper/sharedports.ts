@@ -1,10 +1,10 @@
 /** Keeps Metacontroller's merge from collapsing ports that share a number, for each Pod and Service once. @module */
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import type { Sandbox } from "../api/sandbox.ts";
+import type { Api } from "../kube/api.ts";
+import { patchOf, sendPatch } from "../kube/patch.ts";
 import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied } from "../lib/apply.ts";
 import { controllerOf, type KubeObject } from "../lib/objects.ts";
-import { patchOf, sendPatch } from "../kube/patch.ts";
-import type { Api } from "../kube/api.ts";
 import { type Child, findChild, RESOURCES } from "./children.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 

@@ -1,9 +1,9 @@
 /** The annotation on a parent about children that are kept away: what to write, and writing it. @module */
 import type { Problem, Unresolved } from "../api/unresolved.ts";
-import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
-import type { ObjectMeta } from "../lib/objects.ts";
 import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
 import { patchOf, sendPatch, type Target } from "../kube/patch.ts";
+import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
+import type { ObjectMeta } from "../lib/objects.ts";
 import type { Report } from "./reconciler.ts";
 
 /**

@@ -3,10 +3,10 @@ import { type Sandbox, sandboxSchema } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
-import { errorFields, type Log } from "../lib/log.ts";
-import type { ObjectMeta } from "../lib/objects.ts";
 import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
 import { listAndWatch, type EventHandler } from "../kube/watch.ts";
+import { errorFields, type Log } from "../lib/log.ts";
+import type { ObjectMeta } from "../lib/objects.ts";
 
 /** What each kind's watch feeds, in this order; the keys are the kinds' plurals. */
 export interface EventHandlers {

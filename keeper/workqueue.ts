@@ -1,10 +1,10 @@
 /** When reconcilers act: one timer for each object, a few at once, never one object twice at once. Decides nothing. @module */
+import { backoffMs } from "../kube/backoff.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
-import { backoffMs } from "../kube/backoff.ts";
 import type { Reconciler } from "./reconciler.ts";
-import type { EventHandler } from "../kube/watch.ts";
 
 export interface QueueOptions {
   log: Log;

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { syncSandbox } from "../hooks/sandbox/sync.ts";
-import { customizeSandboxWarmPool } from "../hooks/sandboxwarmpool/customize.ts";
+import { customizeSandboxWarmPool } from "../hooks/sandboxwarmpool/hook.ts";
 import { renderManifests } from "../tools/manifests/render.ts";
 import { hookNames } from "../tools/serve/hooks.ts";
 import { syncPool } from "./poolcalls.ts";

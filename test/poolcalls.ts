@@ -2,8 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../api/sandboxwarmpool.ts";
-import type { WarmPoolConfig } from "../hooks/sandboxwarmpool/config.ts";
-import { syncSandboxWarmPool } from "../hooks/sandboxwarmpool/sync.ts";
+import { syncSandboxWarmPool, type WarmPoolConfig } from "../hooks/sandboxwarmpool/sync.ts";
 import type { Desired, Observed } from "../lib/metacontroller.ts";
 import type { DesiredObject } from "../lib/objects.ts";
 import { aPool } from "./pools.ts";

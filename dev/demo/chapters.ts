@@ -77,7 +77,7 @@ async function resume({ stage, shell }: Story): Promise<void> {
   held("the file is still there");
 }
 
-const EDITED = "hooks/sandbox/podmetadata.ts";
+const EDITED = "hooks/sandbox/pod.ts";
 const BEFORE = "    ...propagatedLabels(sandbox),\n";
 const ADDED = '    "example.com/edition": "second",\n';
 

@@ -1,8 +1,9 @@
-/** The Sandbox hook as a value: what a server mounts. @module */
+/** The Sandbox hook as a value: what a server mounts, and how often members of one pool are answered for the first time. @module */
 import { sandboxSchema } from "../../api/sandbox.ts";
-import { compositeCalls, type HookCalls } from "../../lib/hook.ts";
+import { compositeCalls, type HookCalls, type SentRequest } from "../../lib/hook.ts";
+import { controllerOf } from "../../lib/objects.ts";
+import type { Spacing } from "../../lib/pace.ts";
 import { deletionReasons } from "./deletionreasons.ts";
-import { startSpacing } from "./spacing.ts";
 import { type SandboxConfig, syncSandbox } from "./sync.ts";
 
 /** Makes the hook for one installation. */
@@ -15,4 +16,14 @@ export function sandboxHook(config: SandboxConfig): HookCalls {
     spacing: startSpacing,
     sync: (observed, now) => syncSandbox(observed, now, config),
   });
+}
+
+/** Roughly what a Pod's start costs a small cluster's control plane, in milliseconds. */
+const START_MS = 100;
+
+/** Returns how far apart members of a pool that have no Pod yet are answered; undefined: this Sandbox is answered at once. */
+export function startSpacing({ parent, children = {} }: SentRequest): Spacing | undefined {
+  const owner = controllerOf({ name: "", ...parent?.metadata });
+  const isStarting = Object.values(children).every((objects) => Object.keys(objects).length === 0);
+  return owner?.kind === "SandboxWarmPool" && isStarting ? { key: owner.uid, intervalMs: START_MS } : undefined;
 }

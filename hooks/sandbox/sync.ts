@@ -3,8 +3,7 @@ import type { Sandbox, SandboxStatus } from "../../api/sandbox.ts";
 import type { Desired, Observed } from "../../lib/metacontroller.ts";
 import { desiredChildren, expiredChildren, untouchedChildren } from "./children.ts";
 import { type ExpiryPhase, expiryPhase, resyncAfter } from "./expiry.ts";
-import { isQuiet, isYoung } from "./firststatus.ts";
-import { computeStatus } from "./status.ts";
+import { computeStatus, isQuiet, isYoung } from "./status.ts";
 import { type View, viewOf } from "./view.ts";
 
 const MISSING_POD_SECONDS = 5;

@@ -1,14 +1,39 @@
-/** A claim's Sandbox as the claim answers it: untouched, but for the Pod metadata that follows the claim. @module */
+/** Which of the Sandboxes that it was given a claim keeps, and that one as it is answered: untouched, but for the Pod metadata that follows the claim. @module */
 import type { ClaimProblem } from "../../api/claimproblem.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import { updatedMetadata } from "../../claims/boundmetadata.ts";
 import { metadataProblem } from "../../claims/podmetadata.ts";
 import { canonicalJson } from "../../lib/apply.ts";
-import { CLAIM_METADATA_ANNOTATION } from "../../lib/keys.ts";
+import { ASSIGNED_AT_ANNOTATION, CLAIM_METADATA_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../../lib/keys.ts";
 import type { DesiredObject } from "../../lib/objects.ts";
 import { unchanged } from "../../lib/unchanged.ts";
-import type { ClaimConfig } from "./config.ts";
+import type { ClaimConfig } from "./sync.ts";
+
+/** The Sandbox of a claim, and those that it was given beside it. */
+export interface Choice {
+  kept: Sandbox | undefined;
+  extra: Sandbox[];
+}
+
+/**
+ * Chooses. Two binders that both lead for a moment may give a claim two; it shows one and gives back the other unseen.
+ *
+ * | Sandboxes | kept |
+ * |---|---|
+ * | the one that the claim's status or annotation names is among them | that one |
+ * | none of them is named | the earliest assigned; of two at once, the first by name |
+ */
+export function chooseSandbox({ metadata, status }: SandboxClaim, sandboxes: readonly Sandbox[]): Choice {
+  const named = [status?.sandbox?.name, metadata.annotations?.[SANDBOX_NAME_ANNOTATION]];
+  const rank = ({ metadata: { name, annotations } }: Sandbox) => {
+    const place = named.indexOf(name);
+    return `${place < 0 ? named.length : place} ${annotations?.[ASSIGNED_AT_ANNOTATION] ?? ""} ${name}`;
+  };
+  const living = sandboxes.filter((sandbox) => sandbox.metadata.deletionTimestamp === undefined);
+  const [kept, ...extra] = (living.length > 0 ? living : sandboxes).toSorted((a, b) => rank(a) < rank(b) ? -1 : 1);
+  return { kept, extra };
+}
 
 /** The Sandbox to answer with, and why it does not follow the claim, if it does not. */
 export interface Attachment {

@@ -2,9 +2,8 @@
 import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
 import { CLAIM_CONTROLLER } from "../../lib/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../lib/hook.ts";
-import type { ClaimConfig } from "./config.ts";
+import { type ClaimConfig, syncSandboxClaim } from "./sync.ts";
 import { deletionReasons } from "./deletionreasons.ts";
-import { syncSandboxClaim } from "./sync.ts";
 
 /** Makes the hook for one installation. */
 export function sandboxClaimHook(config: ClaimConfig): HookCalls {

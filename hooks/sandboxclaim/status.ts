@@ -1,6 +1,10 @@
-/** The status of a claim: the Sandbox that it was given, and how that is. @module */
-import type { SandboxClaimStatus } from "../../api/sandboxclaim.ts";
-import { finishedCondition, readyCondition, type Situation } from "./readiness.ts";
+/** The status of a claim: its Sandbox and how that is, by rules in order of precedence; and the annotations that go with it. @module */
+import type { ClaimProblem } from "../../api/claimproblem.ts";
+import type { Sandbox } from "../../api/sandbox.ts";
+import type { ClaimReadyReason, SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
+import { assignedAt } from "../../claims/binding.ts";
+import { type Condition, findCondition, stamp, type Verdict } from "../../lib/conditions.ts";
+import { FIRST_OBSERVED_ANNOTATION, FIRST_READY_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../../lib/keys.ts";
 
 const OUR_TYPES = new Set(["Finished", "Ready"]);
 
@@ -14,4 +18,110 @@ export function computeStatus(situation: Situation, now: Date): SandboxClaimStat
     conditions: [...(finished ? [finished] : []), readyCondition(situation, now), ...foreign],
     ...(sandbox ? { sandbox: { name: sandbox.metadata.name, ...(podIPs.length > 0 ? { podIPs } : {}) } } : {}),
   };
+}
+
+type ReadyVerdict = Verdict<"Ready", ClaimReadyReason>;
+
+/** What a claim's Ready depends on. */
+export interface Situation {
+  claim: SandboxClaim;
+  sandbox: Sandbox | undefined;
+  isExpired: boolean;
+  problem: ClaimProblem | undefined;
+}
+
+/**
+ * Decides Ready. Source: Agent Sandbox API, section 3.5.7.
+ *
+ * | what holds | reason |
+ * |---|---|
+ * | the claim has expired | ClaimExpired |
+ * | a problem with what it asks for | the problem's |
+ * | no Sandbox | SandboxMissing |
+ * | the Sandbox is being deleted | SandboxNotReady |
+ * | the Sandbox has expired on its own | SandboxExpired |
+ * | the Sandbox says Ready but its Pod has no address | SandboxNotReady |
+ * | the Sandbox has a Ready condition | that, word for word and with its time |
+ * | it has none yet | SandboxNotReady |
+ */
+export function readyCondition(situation: Situation, now: Date): Condition {
+  const { claim, sandbox } = situation;
+  const { generation } = claim.metadata;
+  const verdict = ownVerdict(situation);
+  const theirs = findCondition(sandbox?.status?.conditions, "Ready");
+  if (verdict || !theirs) {
+    return stamp(
+      verdict ?? notReady("SandboxNotReady", "Sandbox is not ready"),
+      claim.status?.conditions,
+      generation,
+      now,
+    );
+  }
+  const { type, status, reason, message, lastTransitionTime } = theirs;
+  return {
+    type,
+    status,
+    reason,
+    message,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    lastTransitionTime,
+  };
+}
+
+/** Copies Finished from the Sandbox; where that is gone after expiry, the claim's own stays. */
+export function finishedCondition({ claim, sandbox, isExpired }: Situation): Condition | undefined {
+  const theirs = findCondition(sandbox?.status?.conditions, "Finished");
+  return sandbox || !isExpired ? theirs : findCondition(claim.status?.conditions, "Finished");
+}
+
+function ownVerdict({ sandbox, isExpired, problem }: Situation): ReadyVerdict | undefined {
+  if (isExpired) return notReady("ClaimExpired", "Claim expired. Sandbox cleanup initiated.");
+  if (problem) return notReady(problem.reason, problem.message);
+  if (!sandbox) return notReady("SandboxMissing", "Sandbox does not exist");
+  if (sandbox.metadata.deletionTimestamp !== undefined) return notReady("SandboxNotReady", "Sandbox is being deleted");
+  const theirs = findCondition(sandbox.status?.conditions, "Ready");
+  if (theirs?.reason === "SandboxExpired") {
+    return notReady("SandboxExpired", "Underlying Sandbox resource has expired independently of the Claim.");
+  }
+  const isUnreachable = theirs?.status === "True" && (sandbox.status?.podIPs ?? []).length === 0;
+  return isUnreachable ? notReady("SandboxNotReady", "Sandbox is not ready") : undefined;
+}
+
+function notReady(reason: ClaimReadyReason, message: string): ReadyVerdict {
+  return { type: "Ready", status: "False", reason, message };
+}
+
+/**
+ * Notes which Sandbox the claim has, when the claim was first seen, and when it first was Ready; times once each.
+ *
+ * A claim that was Ready before anybody took note is `unknown`. Source: Agent Sandbox API, section 3.5.8.
+ *
+ * @param sandbox undefined: it has none
+ * @param status the one that is about to be written
+ * @param seenAt when the claim was first seen; by default when it was given the Sandbox, as far as anybody knows
+ */
+export function notesOf(
+  { metadata, status: before }: SandboxClaim,
+  sandbox: Sandbox | undefined,
+  status: SandboxClaimStatus,
+  now: Date,
+  seenAt: Date = seenBefore(sandbox, now),
+): Record<string, string> {
+  const { annotations = {} } = metadata;
+  const isReady = findCondition(status.conditions, "Ready")?.status === "True";
+  const wasReady = findCondition(before?.conditions, "Ready")?.status === "True";
+  return {
+    ...(sandbox ? { [SANDBOX_NAME_ANNOTATION]: sandbox.metadata.name } : {}),
+    ...(annotations[FIRST_OBSERVED_ANNOTATION] === undefined
+      ? { [FIRST_OBSERVED_ANNOTATION]: seenAt.toISOString() }
+      : {}),
+    ...(isReady && annotations[FIRST_READY_ANNOTATION] === undefined
+      ? { [FIRST_READY_ANNOTATION]: wasReady ? "unknown" : now.toISOString() }
+      : {}),
+  };
+}
+
+function seenBefore(sandbox: Sandbox | undefined, now: Date): Date {
+  const assigned = sandbox ? assignedAt(sandbox) : NaN;
+  return assigned <= now.getTime() ? new Date(assigned) : now;
 }

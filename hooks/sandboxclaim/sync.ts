@@ -2,16 +2,19 @@
 import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
 import { expiryTime } from "../../claims/expirytime.ts";
+import { sameJson } from "../../lib/apply.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../lib/metacontroller.ts";
 import { unchanged } from "../../lib/unchanged.ts";
-import { attached } from "./attached.ts";
-import { keepSandbox } from "./attachment.ts";
-import { chooseSandbox } from "./choice.ts";
-import type { ClaimConfig } from "./config.ts";
+import { attached, unattached } from "./answer.ts";
+import { chooseSandbox, keepSandbox } from "./attachment.ts";
 import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
 import { type ExpiryPhase, expiryPhase } from "./expiry.ts";
-import { recheckSeconds } from "./recheck.ts";
-import { unattached } from "./unattached.ts";
+
+/** The settings of the SandboxClaim hook. */
+export interface ClaimConfig {
+  /** Domains of label keys that claims may add to Pods. */
+  labelDomains: readonly string[];
+}
 
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
 const SHORTEST_WAIT_SECONDS = 0.05;
@@ -69,4 +72,32 @@ function timed(
   if (waits.length === 0) return answer;
   const soonest = Math.min(Math.max(Math.min(...waits), SHORTEST_WAIT_SECONDS), LONGEST_WAIT_SECONDS);
   return { ...answer, resyncAfterSeconds: soonest };
+}
+
+const SOON_SECONDS = 0.25;
+const LATER_SECONDS = 5;
+
+/**
+ * Returns the seconds after which to look again without an event; undefined: nothing is written.
+ *
+ * Metacontroller drops an answer to a claim that has changed since, and a change of status or finalizers alone wakes
+ * nobody (`ignoreStatusChanges`): a hook that answers before it sees its own last write would not be asked again.
+ *
+ * | answer | look again |
+ * |---|---|
+ * | writes the status alone | soon: its event wakes nobody |
+ * | writes annotations | later: its event wakes us, unless the write was dropped |
+ * | writes nothing | never |
+ */
+export function recheckSeconds(
+  { status, annotations }: Omit<Decorated<SandboxClaimStatus>, "attachments">,
+  claim: SandboxClaim,
+): number | undefined {
+  const { metadata } = claim;
+  if (hasNews(annotations, metadata.annotations)) return LATER_SECONDS;
+  return status && !sameJson(status, claim.status) ? SOON_SECONDS : undefined;
+}
+
+function hasNews(changes: Record<string, string | null> = {}, map: Record<string, string> = {}): boolean {
+  return Object.entries(changes).some(([key, value]) => (map[key] ?? null) !== value);
 }

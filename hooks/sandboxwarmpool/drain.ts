@@ -8,9 +8,8 @@ import { findCondition } from "../../lib/conditions.ts";
 import { readApplied } from "./applied.ts";
 import { blueprintHash, isLike, isStale } from "./blueprint.ts";
 import type { DrainReason } from "./deletionreasons.ts";
-import { isReady } from "./memberstate.ts";
-import type { WarmPoolConfig } from "./config.ts";
-import type { View } from "./view.ts";
+import { isReady, type View } from "./view.ts";
+import type { WarmPoolConfig } from "./sync.ts";
 
 /** A Sandbox to be marked. */
 export interface Drain {

@@ -1,11 +1,10 @@
-/** The SandboxWarmPool hook as a value: what a server mounts. @module */
-import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
-import { compositeCalls, type HookCalls } from "../../lib/hook.ts";
-import type { WarmPoolConfig } from "./config.ts";
-import { answerSpacing } from "./spacing.ts";
-import { customizeSandboxWarmPool } from "./customize.ts";
+/** The SandboxWarmPool hook as a value, what a server mounts: what it asks to see, how often it is answered, and its function. @module */
+import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
+import { compositeCalls, type HookCalls, type SentRequest } from "../../lib/hook.ts";
+import type { RelatedRule } from "../../lib/metacontroller.ts";
+import type { Spacing } from "../../lib/pace.ts";
 import { deletionReasons } from "./deletionreasons.ts";
-import { syncSandboxWarmPool } from "./sync.ts";
+import { syncSandboxWarmPool, type WarmPoolConfig } from "./sync.ts";
 
 /** Makes the hook for one installation. */
 export function sandboxWarmPoolHook(config: WarmPoolConfig): HookCalls {
@@ -18,4 +17,29 @@ export function sandboxWarmPoolHook(config: WarmPoolConfig): HookCalls {
     spacing: (request) => answerSpacing(request, config),
     sync: (observed, now) => syncSandboxWarmPool(observed, now, config),
   });
+}
+
+/** Asks for the pool's template, and nothing else. */
+export function customizeSandboxWarmPool({ metadata: { namespace = "" }, spec }: SandboxWarmPool): RelatedRule[] {
+  const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
+  return [{ apiVersion, resource: "sandboxtemplates", namespace, names: [spec.sandboxTemplateRef.name] }];
+}
+
+/** From so many members on, each sync carries so much that it is made more seldom. */
+const LARGE = 25;
+/** Longest interval, in shortest ones; an answer must not come too late for Metacontroller. */
+const LONGEST = 3;
+
+/**
+ * Returns how far apart the answers for one pool are: `poolIntervalMs` for up to 25 members, for more in
+ * proportion, three times as long at most. Metacontroller sends, merges and compares all members in each sync.
+ */
+export function answerSpacing(
+  { parent, children = {} }: SentRequest,
+  { poolIntervalMs }: Pick<WarmPoolConfig, "poolIntervalMs">,
+): Spacing | undefined {
+  const { uid } = parent?.metadata ?? {};
+  if (uid === undefined) return undefined;
+  const members = Object.values(children).reduce((sum, objects) => sum + Object.keys(objects).length, 0);
+  return { key: uid, intervalMs: poolIntervalMs * Math.min(LONGEST, Math.max(1, members / LARGE)) };
 }

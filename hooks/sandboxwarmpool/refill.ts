@@ -1,7 +1,7 @@
 /** How many members a pool makes now, and when it looks again. @module */
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../api/sandboxwarmpool.ts";
 import { HANDED_OVER_AT_ANNOTATION } from "../../lib/keys.ts";
-import type { WarmPoolConfig } from "./config.ts";
+import type { WarmPoolConfig } from "./sync.ts";
 import { IN_FLIGHT_MS, inFlight } from "./sequence.ts";
 import type { View } from "./view.ts";
 

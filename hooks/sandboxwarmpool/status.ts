@@ -1,14 +1,15 @@
-/** The status of a pool, from what is observed. Metacontroller adds observedGeneration. @module */
-import type { PoolReadyReason, SandboxWarmPoolStatus } from "../../api/sandboxwarmpool.ts";
-import { stamp, type Verdict } from "../../lib/conditions.ts";
+/** The status of a pool, and what keeps it from its size: from what is observed. Metacontroller adds observedGeneration. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
+import type { PoolProgressingReason, PoolReadyReason, SandboxWarmPoolStatus } from "../../api/sandboxwarmpool.ts";
+import { SANDBOX_CAUSES, sandboxCause, unscheduled } from "../../diagnosis/sandboxcause.ts";
+import { findCondition, stamp, type Verdict } from "../../lib/conditions.ts";
 import { WARM_POOL_LABEL } from "../../lib/keys.ts";
 import { nameHash } from "../../lib/names.ts";
-import { isReady } from "./memberstate.ts";
-import type { WarmPoolConfig } from "./config.ts";
-import { progressVerdict } from "./progress.ts";
+import { isOverdue } from "./drain.ts";
 import { lostAt } from "./refill.ts";
 import { numbersOf, type Place } from "./sequence.ts";
-import type { View } from "./view.ts";
+import type { WarmPoolConfig } from "./sync.ts";
+import { isReady, type View } from "./view.ts";
 
 /**
  * Computes the status; a count of 0 is absent. Source: Agent Sandbox API, sections 1.4 and 3.3.5.
@@ -41,4 +42,69 @@ function readyVerdict(ready: number, wanted: number): Verdict<"Ready", PoolReady
   return ready >= wanted
     ? { type: "Ready", status: "True", reason: "Full", message }
     : { type: "Ready", status: "False", reason: "NotFull", message };
+}
+
+type Progressing = Verdict<"Progressing", PoolProgressingReason>;
+type Cause = { reason: PoolProgressingReason; detail: string };
+
+/** Causes in order: the first that some member has is the pool's. */
+const CAUSES: PoolProgressingReason[] = [...SANDBOX_CAUSES, "NotReadyInTime"];
+
+/**
+ * Decides Progressing.
+ *
+ * | what holds, the first that does | verdict |
+ * |---|---|
+ * | as many are Ready as should be | True Full |
+ * | the template is missing | False TemplateNotFound |
+ * | a member cannot become Ready | False with its cause |
+ * | a member waits for a node or a gate, within the grace period | True Unschedulable or SchedulingGated |
+ * | the same past the grace period | False, in the contract's words |
+ * | else | True Filling |
+ */
+export function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progressing {
+  const { pool, template, members } = view;
+  const wanted = pool.spec.replicas;
+  const ready = members.filter(isReady).length;
+  if (ready >= wanted) return verdict("True", "Full", `${ready} of ${wanted} sandboxes are Ready`);
+  if (!template) return verdict("False", "TemplateNotFound", `SandboxTemplate "${templateOf(view)}" not found`);
+  const causes = members.filter((member) => !isReady(member)).flatMap((member) => causeOf(member, config, now) ?? []);
+  const reason = CAUSES.find((candidate) => causes.some((cause) => cause.reason === candidate));
+  const same = causes.filter((cause) => cause.reason === reason);
+  if (!reason) return verdict("True", "Filling", `${ready} of ${wanted} sandboxes are Ready`);
+  const message = `${ready} of ${wanted} sandboxes are Ready, ${same.length} cannot be: ${same[0]?.detail}`;
+  if (reason !== "Unschedulable" && reason !== "SchedulingGated") return verdict("False", reason, message);
+  return waitVerdict(view, config, reason, message, now);
+}
+
+function waitVerdict(view: View, config: WarmPoolConfig, reason: PoolProgressingReason, message: string, now: Date) {
+  const overdue = view.members.filter((member) => unscheduled(member) === reason && isOverdue(member, config, now));
+  if (overdue.length === 0) return verdict("True", reason, message);
+  const counts = `${overdue.length}/${view.pool.spec.replicas} sandboxes are unschedulable`;
+  const grace = `past the ${duration(config.readinessGraceSeconds)} readiness grace period`;
+  const consequence = "holding them instead of replacing (replacements would be equally unschedulable)";
+  return verdict("False", reason, `${counts} ${grace}; ${consequence}`);
+}
+
+/** The conditions' own word, else that it has had its time. */
+function causeOf(member: Sandbox, config: WarmPoolConfig, now: Date): Cause | undefined {
+  const found = sandboxCause(member);
+  if (found || !isOverdue(member, config, now)) return found;
+  const ready = findCondition(member.status?.conditions, "Ready");
+  return { reason: "NotReadyInTime", detail: ready?.message ?? "it has no status" };
+}
+
+function verdict(status: "True" | "False", reason: PoolProgressingReason, message: string): Progressing {
+  return { type: "Progressing", status, reason, message };
+}
+
+/** As Go prints it: 5m0s, 1h0m0s. */
+function duration(seconds: number): string {
+  const hours = seconds >= 3600 ? `${Math.floor(seconds / 3600)}h` : "";
+  const minutes = seconds >= 60 ? `${Math.floor((seconds % 3600) / 60)}m` : "";
+  return `${hours}${minutes}${seconds % 60}s`;
+}
+
+function templateOf({ pool }: View): string {
+  return pool.spec.sandboxTemplateRef.name;
 }

@@ -1,7 +1,8 @@
-/** What the SandboxWarmPool hook makes of a request before it decides anything: Sandboxes by role. @module */
+/** What the SandboxWarmPool hook makes of a request before it decides anything: Sandboxes by role, and how far each member is. @module */
 import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
+import { findCondition } from "../../lib/conditions.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../../lib/keys.ts";
 import { listKind, type Observed } from "../../lib/metacontroller.ts";
 import { readApplied } from "./applied.ts";
@@ -52,4 +53,32 @@ function roleOf(sandbox: Sandbox): Role {
 function byAge(a: Sandbox, b: Sandbox): number {
   const [older, younger] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp ?? ""} ${metadata.name}`);
   return (older ?? "") < (younger ?? "") ? -1 : 1;
+}
+
+/**
+ * The state of a member.
+ *
+ * | state | meaning |
+ * |---|---|
+ * | `ready` | Ready, and has an address |
+ * | `starting` | its Pod runs and has an address, but is not Ready yet |
+ * | `coming` | nothing is wrong, but there is no address yet |
+ * | `lost` | finished, suspended, expired or broken: no claim gets it |
+ */
+export type MemberState = "ready" | "starting" | "coming" | "lost";
+
+/** Tells the state of a member by its status. */
+export function memberState({ spec, status }: Sandbox): MemberState {
+  const ready = findCondition(status?.conditions, "Ready");
+  if (spec.operatingMode === "Suspended" || spec.shutdownTime !== undefined) return "lost";
+  if (findCondition(status?.conditions, "Finished")?.status === "True") return "lost";
+  const hasAddress = (status?.podIPs ?? []).length > 0;
+  if (ready?.status === "True") return hasAddress ? "ready" : "coming";
+  if (ready !== undefined && ready.reason !== "DependenciesNotReady") return "lost";
+  return hasAddress ? "starting" : "coming";
+}
+
+/** Tells whether a member is Ready. */
+export function isReady({ status }: Sandbox): boolean {
+  return findCondition(status?.conditions, "Ready")?.status === "True";
 }

@@ -1,13 +1,13 @@
 /** Hooks as they may be deployed by mistake: what ours decide, spoilt before the guard looks at it. @module */
+import * as claims from "../../hooks/sandboxclaim/deletionreasons.ts";
+import * as sandboxes from "../../hooks/sandbox/deletionreasons.ts";
+import * as pools from "../../hooks/sandboxwarmpool/deletionreasons.ts";
 import { sandboxSchema } from "../../api/sandbox.ts";
 import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
 import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
-import * as claims from "../../hooks/sandboxclaim/deletionreasons.ts";
 import { syncSandboxClaim } from "../../hooks/sandboxclaim/sync.ts";
-import * as sandboxes from "../../hooks/sandbox/deletionreasons.ts";
 import { syncSandbox } from "../../hooks/sandbox/sync.ts";
-import * as pools from "../../hooks/sandboxwarmpool/deletionreasons.ts";
-import { customizeSandboxWarmPool } from "../../hooks/sandboxwarmpool/customize.ts";
+import { customizeSandboxWarmPool } from "../../hooks/sandboxwarmpool/hook.ts";
 import { syncSandboxWarmPool } from "../../hooks/sandboxwarmpool/sync.ts";
 import { compositeCalls, decoratorCalls, type HookCalls } from "../../lib/hook.ts";
 import { childKey } from "../../lib/metacontroller.ts";

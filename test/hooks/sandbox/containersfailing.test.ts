@@ -1,6 +1,6 @@
 /** ContainersFailing: which waits are in vain, whose words are used, and that they stay. @module */
 import { expect, test } from "vitest";
-import { containersFailingVerdict } from "../../../hooks/sandbox/containersfailing.ts";
+import { containersFailingVerdict } from "../../../hooks/sandbox/podconditions.ts";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { viewOf } from "../../../hooks/sandbox/view.ts";
 import { findCondition } from "../../../lib/conditions.ts";

@@ -1,6 +1,6 @@
 /** Which Sandbox a claim keeps of those that it was given, and what becomes of the other. @module */
 import { expect, test } from "vitest";
-import { chooseSandbox } from "../../../hooks/sandboxclaim/choice.ts";
+import { chooseSandbox } from "../../../hooks/sandboxclaim/attachment.ts";
 import { aBoundClaim, aClaim, aClaimed, after, anApplied, syncClaim, written } from "../../claimbuilders.ts";
 
 const ASSIGNED = "agents.x-k8s.io/assigned-at";

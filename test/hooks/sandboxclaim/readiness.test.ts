@@ -1,6 +1,6 @@
 /** Ready and Finished of a claim: every rule, and which of two that both hold decides. @module */
 import { expect, test } from "vitest";
-import { finishedCondition, readyCondition } from "../../../hooks/sandboxclaim/readiness.ts";
+import { finishedCondition, readyCondition } from "../../../hooks/sandboxclaim/status.ts";
 import { aBoundClaim, aClaim, aClaimed, aCondition, after } from "../../claimbuilders.ts";
 import { NOW } from "../../sandboxes.ts";
 

@@ -1,8 +1,7 @@
 /** Whole answers of the SandboxWarmPool hook, and the laws that hold for each of them. @module */
 import { expect, test } from "vitest";
 import { sandboxWarmPoolSchema } from "../../../api/sandboxwarmpool.ts";
-import type { WarmPoolConfig } from "../../../hooks/sandboxwarmpool/config.ts";
-import { syncSandboxWarmPool } from "../../../hooks/sandboxwarmpool/sync.ts";
+import { syncSandboxWarmPool, type WarmPoolConfig } from "../../../hooks/sandboxwarmpool/sync.ts";
 import { compositeRequestSchema } from "../../../lib/metacontroller.ts";
 import { goldenCases, type GoldenForm, goldenTests, reversed } from "../../golden.ts";
 import { deepFreeze } from "../../lib/freeze.ts";

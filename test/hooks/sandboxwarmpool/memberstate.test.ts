@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { isReady, memberState } from "../../../hooks/sandboxwarmpool/memberstate.ts";
+import { isReady, memberState } from "../../../hooks/sandboxwarmpool/view.ts";
 import { aMember, type STATUS } from "../../pools.ts";
 
 const states: Record<keyof typeof STATUS, string> = {

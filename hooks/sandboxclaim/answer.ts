@@ -1,16 +1,43 @@
-/** What a claim without a Sandbox says: it waits, it cannot be served, it has lost the one it had, or it has expired. @module */
-import { readClaimProblem } from "../../api/claimproblem.ts";
+/** What a claim says: with a Sandbox that one, how it is, and since when it has it; without one why it has none. @module */
+import { type ClaimProblem, readClaimProblem } from "../../api/claimproblem.ts";
+import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
-import { isFinal } from "../../claims/binding.ts";
+import { isFinal, leftToBinder } from "../../claims/binding.ts";
 import { metadataProblem } from "../../claims/podmetadata.ts";
+import { findCondition } from "../../lib/conditions.ts";
 import { FIRST_OBSERVED_ANNOTATION, FIRST_READY_ANNOTATION } from "../../lib/keys.ts";
 import type { Decorated } from "../../lib/metacontroller.ts";
-import type { ClaimConfig } from "./config.ts";
 import type { ExpiryPhase } from "./expiry.ts";
-import { notesOf } from "./notes.ts";
-import { computeStatus } from "./status.ts";
+import { computeStatus, notesOf } from "./status.ts";
+import type { ClaimConfig } from "./sync.ts";
 
 type Answer = Omit<Decorated<SandboxClaimStatus>, "attachments">;
+
+/**
+ * Decides for a claim that has a Sandbox.
+ *
+ * Name, addresses and Ready are written at once. The first status is the binder's where the Sandbox is Ready by then; and
+ * a Sandbox that has said nothing itself is not shown: most are Ready soon, and the claim has one status in its life
+ * instead of three.
+ *
+ * @param problem why the Sandbox does not follow the claim; undefined: it does
+ */
+export function attached(
+  claim: SandboxClaim,
+  sandbox: Sandbox,
+  phase: ExpiryPhase,
+  problem: ClaimProblem | undefined,
+  now: Date,
+): Answer {
+  // What is published stays as it is until Sandbox or claim are gone.
+  if (phase === "published") return {};
+  const isDue = phase === "due";
+  const isSilent = claim.status === undefined && findCondition(sandbox.status?.conditions, "Ready") === undefined;
+  const binders = leftToBinder(claim, sandbox, now.getTime());
+  if (!isDue && (isSilent || binders.status)) return {};
+  const status = computeStatus({ claim, sandbox, isExpired: isDue, problem }, now);
+  return { status, ...(binders.annotations ? {} : { annotations: notesOf(claim, sandbox, status, now) }) };
+}
 
 /** How old a binding must be before a missing Sandbox is believed: the engine's views of claims and Sandboxes differ in age. */
 const MISSING_MS = 3000;
