@@ -1,7 +1,7 @@
 /** Turns this process into another one of hookbox': the keeper, the binder, the router, the runtime, the hooks. @module */
 import process from "node:process";
 import { Command } from "commander";
-import type { World } from "./world.ts";
+import type { CommandContext } from "./commandcontext.ts";
 
 /** A command that is another process, with a command line of its own. */
 export interface Becoming {
@@ -16,7 +16,7 @@ export interface Becoming {
 }
 
 /** Makes the command: all that follows its name is the other process' own, `--help` too. */
-export function becoming(world: World, { name, description, usage, help, load }: Becoming): Command {
+export function becoming(context: CommandContext, { name, description, usage, help, load }: Becoming): Command {
   return new Command(name)
     .description(description)
     .usage(usage)
@@ -26,7 +26,7 @@ export function becoming(world: World, { name, description, usage, help, load }:
     .passThroughOptions()
     .action(async (args: string[]) => {
       if (!args.some((arg) => arg === "--help" || arg === "-h")) return await become(args, load);
-      world.stdout.write((await help()).replace(/^Usage:.*/, `Usage: ${world.program} ${name} ${usage}`));
+      context.stdout.write((await help()).replace(/^Usage:.*/, `Usage: ${context.program} ${name} ${usage}`));
     });
 }
 

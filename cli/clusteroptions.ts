@@ -1,6 +1,6 @@
 /** The options that all commands share which talk to a cluster. No behaviour beyond reading them. @module */
 import type { Command } from "commander";
-import type { Where } from "./world.ts";
+import type { Where } from "./commandcontext.ts";
 
 /** What the shared options say. */
 export interface ClusterOptions extends Where {

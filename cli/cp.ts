@@ -10,56 +10,56 @@ import { Ended, Failure } from "./failure.ts";
 import { sizeOf } from "./output/size.ts";
 import type { RemotePlace } from "./place.ts";
 import { spinning } from "./terminal/spinner.ts";
-import type { Where, World } from "./world.ts";
+import type { Where, CommandContext } from "./commandcontext.ts";
 
 /** Copies from this machine into a sandbox. @throws {Failure | SandboxError} */
-export async function copyUp(world: World, where: Where, from: string, { sandbox: name, path }: RemotePlace) {
+export async function copyUp(context: CommandContext, where: Where, from: string, { sandbox: name, path }: RemotePlace) {
   const isStream = from === "-";
   if (!isStream) {
     await stat(from).catch((error: NodeJS.ErrnoException) => {
       throw new Failure(`Cannot copy "${from}": ${error.code === "ENOENT" ? "there is no such file" : error.message}`);
     });
   }
-  await withSandbox(world, where, name, async (sandbox) => {
+  await withSandbox(context, where, name, async (sandbox) => {
     const { files } = sandbox;
     if (isStream) {
       if (path === "" || path.endsWith("/")) {
         throw new Failure("Cannot copy - into a folder: name the file that it becomes");
       }
-      return await files.write(path, Readable.toWeb(world.stdin) as ReadableStream<Uint8Array>, {
-        signal: world.signal,
+      return await files.write(path, Readable.toWeb(context.stdin) as ReadableStream<Uint8Array>, {
+        signal: context.signal,
       });
     }
     const isInto = path === "" || path.endsWith("/") || await isRemoteFolder(sandbox, path);
     const target = isInto ? `${path.replace(/\/+$/, "") || "."}/${basename(resolve(from))}` : path;
-    await transferring(world, from, (onProgress) => {
-      return files.upload(from, target, { signal: world.signal, onProgress });
+    await transferring(context, from, (onProgress) => {
+      return files.upload(from, target, { signal: context.signal, onProgress });
     });
   });
 }
 
 /** Copies from a sandbox to this machine. @throws {Failure | SandboxError} */
-export async function copyDown(world: World, where: Where, { sandbox: name, path }: RemotePlace, to: string) {
-  await withSandbox(world, where, name, async ({ files }) => {
+export async function copyDown(context: CommandContext, where: Where, { sandbox: name, path }: RemotePlace, to: string) {
+  await withSandbox(context, where, name, async ({ files }) => {
     if (to === "-") {
-      const stream = await files.read(path, { format: "stream", signal: world.signal });
+      const stream = await files.read(path, { format: "stream", signal: context.signal });
       for await (const chunk of stream) {
-        world.stdout.write(chunk);
-        await world.stdout.drained();
+        context.stdout.write(chunk);
+        await context.stdout.drained();
       }
       return;
     }
     const isInto = to.endsWith("/") || await stat(to).then((found) => found.isDirectory(), () => false);
     const last = path.replace(/\/+$/, "").split("/").at(-1) || name;
     const target = isInto ? join(to, last) : to;
-    await transferring(world, `${name}:${path}`, (onProgress) => {
-      return files.download(path === "" ? "/" : path, target, { signal: world.signal, onProgress });
+    await transferring(context, `${name}:${path}`, (onProgress) => {
+      return files.download(path === "" ? "/" : path, target, { signal: context.signal, onProgress });
     });
   });
 }
 
-async function withSandbox(world: World, where: Where, name: string, work: (sandbox: SandboxHandle) => Promise<void>) {
-  const sandbox = await openSandbox(world, await world.enter(where), name);
+async function withSandbox(context: CommandContext, where: Where, name: string, work: (sandbox: SandboxHandle) => Promise<void>) {
+  const sandbox = await openSandbox(context, await context.connect(where), name);
   try {
     await work(sandbox);
   } finally {
@@ -77,16 +77,16 @@ async function isRemoteFolder({ files }: SandboxHandle, path: string): Promise<b
 }
 
 async function transferring(
-  world: World,
+  context: CommandContext,
   what: string,
   transfer: (onProgress: (progress: TransferProgress) => void) => Promise<Transferred>,
 ): Promise<void> {
-  const { skipped } = await spinning(world, `Copying ${what}`, (spinner) => {
+  const { skipped } = await spinning(context, `Copying ${what}`, (spinner) => {
     return transfer(({ bytes, files, totalBytes }) => {
       const of = totalBytes === undefined ? "" : ` of ${sizeOf(totalBytes)}`;
       spinner.say(`Copying ${what}: ${sizeOf(bytes)}${of}, ${files} files`);
     });
   });
-  for (const { path, reason } of skipped) world.stderr.write(`Left out ${path}: ${reason}\n`);
+  for (const { path, reason } of skipped) context.stderr.write(`Left out ${path}: ${reason}\n`);
   if (skipped.length > 0) throw new Ended(1);
 }

@@ -7,7 +7,7 @@ import { CLAIM, SANDBOX } from "./cluster/kinds.ts";
 import { getObject } from "./cluster/objects.ts";
 import { createSandbox } from "./sandbox.ts";
 import { type Format, serialize } from "./output/print.ts";
-import type { Where, World } from "./world.ts";
+import type { Where, CommandContext } from "./commandcontext.ts";
 
 /** How. */
 export interface CreateRequest {
@@ -17,23 +17,23 @@ export interface CreateRequest {
 
 /** Makes it. @throws {SandboxError} if it cannot be made, or does not become Ready */
 export async function runCreate(
-  world: World,
+  context: CommandContext,
   where: Where,
   options: CreateOptions,
   { wait, format }: CreateRequest,
 ): Promise<void> {
-  const { api, namespace } = await world.reach(where);
+  const { api, namespace } = await context.reach(where);
   let made: Omit<Target, "kind">;
   if (wait) {
-    const handle = await createSandbox(world, await world.enter(where), { ...options, namespace });
+    const handle = await createSandbox(context, await context.connect(where), { ...options, namespace });
     await handle.disconnect();
     made = handle;
   } else {
-    made = (await create(api, namespace, { ...options, signal: world.signal }, world.now())).target;
+    made = (await create(api, namespace, { ...options, signal: context.signal }, context.now())).target;
   }
   const kind = options.image === undefined ? CLAIM : SANDBOX;
-  if (format === undefined) return world.stdout.write(`${made.name}\n`);
-  if (format === "name") return world.stdout.write(`${kind.qualified}/${made.name}\n`);
+  if (format === undefined) return context.stdout.write(`${made.name}\n`);
+  if (format === "name") return context.stdout.write(`${kind.qualified}/${made.name}\n`);
   const object: KubeObject = await getObject(api, kind, namespace, made.name);
-  world.stdout.write(await serialize(object, format === "json" ? "json" : "yaml"));
+  context.stdout.write(await serialize(object, format === "json" ? "json" : "yaml"));
 }

@@ -5,7 +5,7 @@ import { getObject, listObjects } from "./cluster/objects.ts";
 import { columnsOf } from "./output/columns.ts";
 import { type Format, serialize } from "./output/print.ts";
 import { renderTable, widthsOf } from "./output/table.ts";
-import type { Cluster, Where, World } from "./world.ts";
+import type { Cluster, Where, CommandContext } from "./commandcontext.ts";
 
 /** What is to be shown, and how. */
 export interface GetRequest extends Where {
@@ -21,18 +21,18 @@ export interface GetRequest extends Where {
 }
 
 /** Shows them. @throws {SandboxError} if one that is named does not exist */
-export async function runGet(world: World, request: GetRequest): Promise<void> {
-  const cluster = await world.reach(request);
+export async function runGet(context: CommandContext, request: GetRequest): Promise<void> {
+  const cluster = await context.reach(request);
   if (request.watch) {
     const { watchObjects } = await import("./getwatch.ts");
-    return await watchObjects(world, cluster, request);
+    return await watchObjects(context, cluster, request);
   }
   const objects = await readObjects(cluster, request);
   if (objects.length === 0 && request.format !== "json" && request.format !== "yaml") {
     const place = request.allNamespaces ? "" : ` in ${cluster.namespace} namespace`;
-    return world.stderr.write(`No ${request.kind.words[0]} found${place}.\n`);
+    return context.stderr.write(`No ${request.kind.words[0]} found${place}.\n`);
   }
-  world.stdout.write(await renderObjects(objects, request, world.now()));
+  context.stdout.write(await renderObjects(objects, request, context.now()));
 }
 
 async function readObjects({ api, namespace }: Cluster, request: GetRequest): Promise<KubeObject[]> {

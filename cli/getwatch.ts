@@ -5,12 +5,12 @@ import { createLog } from "../lib/log.ts";
 import type { KubeObject } from "../lib/objects.ts";
 import { createTable, type GetRequest } from "./get.ts";
 import { serialize } from "./output/print.ts";
-import type { Cluster, World } from "./world.ts";
+import type { Cluster, CommandContext } from "./commandcontext.ts";
 
-/** Shows them: a row, or a document, for each change. Returns never but by the world's signal, whose reason it throws. */
-export async function watchObjects(world: World, { api, namespace }: Cluster, request: GetRequest): Promise<void> {
+/** Shows them: a row, or a document, for each change. Returns never but by the context's signal, whose reason it throws. */
+export async function watchObjects(context: CommandContext, { api, namespace }: Cluster, request: GetRequest): Promise<void> {
   const { kind, allNamespaces, selector, names } = request;
-  const print = createPrinter(world, request);
+  const print = createPrinter(context, request);
   // What a list shows comes at once, so that its columns fit.
   let listed: KubeObject[] | undefined = [];
   let work = Promise.resolve();
@@ -30,22 +30,22 @@ export async function watchObjects(world: World, { api, namespace }: Cluster, re
     ...selector === undefined ? {} : { query: { labelSelector: selector } },
     parse: (object: unknown) => ({ ...object as KubeObject, kind: kind.kind }),
   };
-  const log = createLog("warn", (line) => world.stderr.write(`${messageOf(line)}\n`));
-  await listAndWatch(api, collection, filtered, { log, signal: world.signal });
+  const log = createLog("warn", (line) => context.stderr.write(`${messageOf(line)}\n`));
+  await listAndWatch(api, collection, filtered, { log, signal: context.signal });
   await work;
-  world.signal.throwIfAborted();
+  context.signal.throwIfAborted();
 }
 
-function createPrinter(world: World, request: GetRequest): (objects: KubeObject[]) => Promise<void> {
+function createPrinter(context: CommandContext, request: GetRequest): (objects: KubeObject[]) => Promise<void> {
   const { format, kind } = request;
   const table = createTable(request);
   return async (objects) => {
     if (format === "name") {
-      for (const { metadata } of objects) world.stdout.write(`${kind.qualified}/${metadata.name}\n`);
-    } else if (format === "json") { for (const object of objects) world.stdout.write(await serialize(object, "json")); }
+      for (const { metadata } of objects) context.stdout.write(`${kind.qualified}/${metadata.name}\n`);
+    } else if (format === "json") { for (const object of objects) context.stdout.write(await serialize(object, "json")); }
     else if (format === "yaml") {
-      for (const object of objects) world.stdout.write(`---\n${await serialize(object, "yaml")}`);
-    } else if (objects.length > 0) world.stdout.write(table.render(objects, world.now()));
+      for (const object of objects) context.stdout.write(`---\n${await serialize(object, "yaml")}`);
+    } else if (objects.length > 0) context.stdout.write(table.render(objects, context.now()));
   };
 }
 

@@ -2,10 +2,10 @@
 import { isOk, pathOf } from "../kube/api.ts";
 import { find } from "../sdk/control/find.ts";
 import { errorOfKube } from "../sdk/control/kube.ts";
-import { sandboxNameOf } from "../sdk/control/standing.ts";
+import { sandboxNameOf } from "../sdk/control/readiness.ts";
 import { Failure } from "./failure.ts";
 import { durationMs, wholeNumber } from "./values.ts";
-import type { Where, World } from "./world.ts";
+import type { Where, CommandContext } from "./commandcontext.ts";
 
 /** What of it, as the command line says it. */
 export interface LogsRequest extends Where {
@@ -18,22 +18,22 @@ export interface LogsRequest extends Where {
 }
 
 /** Prints it. @throws {SandboxError} if there is no such sandbox, or no Pod of it */
-export async function runLogs(world: World, name: string, request: LogsRequest): Promise<void> {
+export async function runLogs(context: CommandContext, name: string, request: LogsRequest): Promise<void> {
   const query = queryOf(request);
-  const { api, namespace, read } = await world.reach(request);
-  const { holding } = await find(api, namespace, name, world.signal);
-  const sandbox = sandboxNameOf(holding);
+  const { api, namespace, read } = await context.reach(request);
+  const { claimOrSandbox } = await find(api, namespace, name, context.signal);
+  const sandbox = sandboxNameOf(claimOrSandbox);
   if (sandbox === undefined) {
-    throw new Failure(`Cannot print logs of ${name}: it has no sandbox yet`, `Ask why: ${world.program} why ${name}`);
+    throw new Failure(`Cannot print logs of ${name}: it has no sandbox yet`, `Ask why: ${context.program} why ${name}`);
   }
-  const answer = await read(`${pathOf({ resource: "pods", namespace, name: sandbox })}/log`, query, world.signal);
+  const answer = await read(`${pathOf({ resource: "pods", namespace, name: sandbox })}/log`, query, context.signal);
   if (!isOk(answer)) {
     const object = { kind: "Pod", namespace, name: sandbox };
     throw errorOfKube(answer, { action: `print logs of ${name}`, object });
   }
   for await (const chunk of answer.chunks) {
-    world.stdout.write(chunk);
-    await world.stdout.drained();
+    context.stdout.write(chunk);
+    await context.stdout.drained();
   }
 }
 

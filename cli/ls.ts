@@ -4,7 +4,7 @@ import { openSandbox } from "./sandbox.ts";
 import { type Format, serialize } from "./output/print.ts";
 import { renderTable } from "./output/table.ts";
 import type { RemotePlace } from "./place.ts";
-import type { Where, World } from "./world.ts";
+import type { Where, CommandContext } from "./commandcontext.ts";
 
 /** How. */
 export interface LsRequest {
@@ -16,21 +16,21 @@ export interface LsRequest {
 
 /** Lists it. @throws {FileNotFoundError} if there is nothing */
 export async function runLs(
-  world: World,
+  context: CommandContext,
   where: Where,
   { sandbox: name, path }: RemotePlace,
   { long, all, format }: LsRequest,
 ): Promise<void> {
-  const sandbox = await openSandbox(world, await world.enter(where), name);
+  const sandbox = await openSandbox(context, await context.connect(where), name);
   try {
     const at = path === "" ? "/" : path;
-    const { signal } = world;
+    const { signal } = context;
     const found = await sandbox.files.stat(at, { signal });
     const isFolder = found.type === "directory" || at.endsWith("/");
     const entries = isFolder ? await sandbox.files.list(at, { signal }) : [found];
     const shown = entries.filter((entry) => all || format !== undefined || !entry.name.startsWith("."));
-    if (format === "json" || format === "yaml") return world.stdout.write(await serialize(entries, format));
-    world.stdout.write(long ? renderLong(shown) : shown.map((entry) => `${nameOf(entry)}\n`).join(""));
+    if (format === "json" || format === "yaml") return context.stdout.write(await serialize(entries, format));
+    context.stdout.write(long ? renderLong(shown) : shown.map((entry) => `${nameOf(entry)}\n`).join(""));
   } finally {
     await sandbox.disconnect();
   }

@@ -10,10 +10,10 @@ if (major < 22 || (major === 22 && minor < 19)) {
   );
   process.exitCode = 1;
 } else {
-  const { nodeWorld } = await import("./nodeworld.ts");
+  const { nodeContext } = await import("./nodecontext.ts");
   const { runCLI } = await import("./runcli.ts");
-  const world = nodeWorld();
-  const code = await runCLI(world.args, world);
-  await world.flush();
+  const context = nodeContext();
+  const code = await runCLI(context.args, context);
+  await context.flush();
   process.exit(code);
 }

@@ -11,7 +11,7 @@ import { serveStdio } from "../mcp/stdio.ts";
 import type { MCPOptions } from "./commands/mcp.ts";
 import { UsageError } from "./failure.ts";
 import { durationMs, pairs, wholeNumber } from "./values.ts";
-import type { Where, World } from "./world.ts";
+import type { Where, CommandContext } from "./commandcontext.ts";
 
 const NEEDS_HTTP = [
   "tokenFile",
@@ -23,17 +23,17 @@ const NEEDS_HTTP = [
 ] as const;
 
 /** Serves until the agent is gone or the process is told to end. @throws {UsageError} if options do not go together */
-export async function runMCP(world: World, options: MCPOptions & Where): Promise<void> {
+export async function runMCP(context: CommandContext, options: MCPOptions & Where): Promise<void> {
   const limits = limitsOf(options);
   const localRoot = await folderOf(options.localRoot);
-  const door = options.http === undefined ? undefined : await doorOf(options.http, options);
-  const { api, namespace: found } = await world.reach(options);
-  const namespace = options.namespace ?? (world.env["HOOKBOX_NAMESPACE"] || found);
-  const { client } = await world.enter({ ...options, namespace });
+  const listening = options.http === undefined ? undefined : await listenOptionsOf(options.http, options);
+  const { api, namespace: found } = await context.reach(options);
+  const namespace = options.namespace ?? (context.env["HOOKBOX_NAMESPACE"] || found);
+  const { client } = await context.connect({ ...options, namespace });
   const scope: Scope = { ...limits, localRoot, findPools: (signal) => listPools(api, namespace, signal) };
   const makeServer = () => createSessionServer(client, scope);
-  if (door) await overHTTP(world, makeServer, door);
-  else await overStdio(world, makeServer());
+  if (listening) await overHTTP(context, makeServer, listening);
+  else await overStdio(context, makeServer());
 }
 
 /** Reads what sessions may do. @throws {UsageError} */
@@ -65,19 +65,19 @@ async function folderOf(localRoot: string | undefined): Promise<string | undefin
   if (localRoot === undefined) return undefined;
   const isFolder = await stat(localRoot).then((found) => found.isDirectory(), () => false);
   if (isFolder) return await realpath(localRoot);
-  throw new UsageError(`Cannot use --local-root "${localRoot}": it is no folder`);
+  throw new UsageError(`Cannot use --local-root "${localRoot}": it is not a folder`);
 }
 
-async function overStdio({ stdin, stdout, stderr, signal }: World, made: SessionServer): Promise<void> {
+async function overStdio({ stdin, stdout, stderr, signal }: CommandContext, made: SessionServer): Promise<void> {
   if (stdin.isTTY) stderr.write("Waiting for messages of an agent on standard input; Ctrl-D ends it.\n");
   const deleted = await serveStdio(made, stdin, stdout, signal);
   if (deleted.length > 0) stderr.write(`Deleted ${deleted.join(", ")}.\n`);
 }
 
-type Door = Omit<HTTPOptions, "makeServer" | "note" | "clock">;
+type ListenOptions = Omit<HTTPOptions, "makeServer" | "note" | "clock">;
 
 /** Reads where to listen, and to whom. @throws {UsageError} */
-async function doorOf(http: string, options: MCPOptions): Promise<Door> {
+async function listenOptionsOf(http: string, options: MCPOptions): Promise<ListenOptions> {
   const address = parseAddress(http);
   return {
     address,
@@ -90,9 +90,9 @@ async function doorOf(http: string, options: MCPOptions): Promise<Door> {
   };
 }
 
-async function overHTTP({ stderr, signal }: World, makeServer: () => SessionServer, door: Door): Promise<void> {
+async function overHTTP({ stderr, signal }: CommandContext, makeServer: () => SessionServer, listening: ListenOptions): Promise<void> {
   const note = (line: string) => stderr.write(`${line}\n`);
-  const server = await serveHTTP({ ...door, makeServer, note, clock: systemClock });
+  const server = await serveHTTP({ ...listening, makeServer, note, clock: systemClock });
   note(`listening at ${server.url}`);
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   await server.stop();

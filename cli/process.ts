@@ -5,7 +5,7 @@ import type { CommandOptions, RunOptions } from "../sdk/commands/types.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { Interruption } from "./failure.ts";
 import { withRawMode } from "./terminal/rawmode.ts";
-import type { World } from "./world.ts";
+import type { CommandContext } from "./commandcontext.ts";
 
 /** How to run it. */
 export interface ProcessRequest {
@@ -20,19 +20,19 @@ export interface ProcessRequest {
 }
 
 /** Runs it to its end; returns its exit code, 128 and the number of the signal that ended it. */
-export async function runProcess(world: World, sandbox: SandboxHandle, request: ProcessRequest): Promise<number> {
+export async function runProcess(context: CommandContext, sandbox: SandboxHandle, request: ProcessRequest): Promise<number> {
   const { cwd, env, timeoutMs } = request;
   const options: CommandOptions = {
-    signal: world.signal,
+    signal: context.signal,
     ...cwd === undefined ? {} : { cwd },
     ...env === undefined ? {} : { env },
     ...timeoutMs === undefined ? {} : { timeoutMs },
   };
-  return await (request.tty ? onTerminal(world, sandbox, request, options) : plain(world, sandbox, request, options));
+  return await (request.tty ? onTerminal(context, sandbox, request, options) : plain(context, sandbox, request, options));
 }
 
 async function plain(
-  { stdin, stdout, stderr }: World,
+  { stdin, stdout, stderr }: CommandContext,
   { commands }: SandboxHandle,
   request: ProcessRequest,
   options: CommandOptions,
@@ -53,17 +53,17 @@ async function plain(
 }
 
 async function onTerminal(
-  world: World,
+  context: CommandContext,
   { pty }: SandboxHandle,
   { command, env }: ProcessRequest,
   options: CommandOptions,
 ): Promise<number> {
-  const { stdin, stdout } = world;
+  const { stdin, stdout } = context;
   const size = () => ({ cols: stdout.columns ?? 80, rows: stdout.rows ?? 24 });
   const terminal = await pty.create({
     ...options,
     ...size(),
-    env: { TERM: world.env["TERM"] ?? "xterm-256color", ...env },
+    env: { TERM: context.env["TERM"] ?? "xterm-256color", ...env },
     ...command.length > 0 ? { command } : {},
     onData: async (bytes) => {
       stdout.write(bytes);

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { UsageError } from "./failure.ts";
 import type { ProcessRequest } from "./process.ts";
 import { durationMs } from "./values.ts";
-import type { World } from "./world.ts";
+import type { CommandContext } from "./commandcontext.ts";
 
 /** What they say. */
 export interface ProcessOptions {
@@ -24,14 +24,14 @@ export function withProcess(command: Command): Command {
 
 /** Reads them; where there is no terminal it says so and does without. @throws {UsageError} if they make no sense */
 export function processRequestOf(
-  { stdin, stderr }: World,
+  { stdin, stderr }: CommandContext,
   command: string[],
   { stdin: wantsInput = false, tty: wantsTTY = false, cwd, timeout }: ProcessOptions,
 ): ProcessRequest {
   const isShell = command.length === 0;
   const hasTTY = stdin.isTTY === true;
   if (isShell && !wantsTTY) throw new UsageError("Cannot run nothing: put a command after --, or use -it for a shell");
-  if (wantsTTY && !hasTTY) stderr.write("Cannot use -t: the input is no terminal. Going on without.\n");
+  if (wantsTTY && !hasTTY) stderr.write("Cannot use -t: the input is not a terminal. Going on without.\n");
   const tty = wantsTTY && hasTTY;
   return {
     command: isShell && !tty ? ["/bin/sh"] : command,

@@ -29,10 +29,10 @@ import { topCommand } from "./commands/top.ts";
 import { urlCommand } from "./commands/url.ts";
 import { whyCommand } from "./commands/why.ts";
 import { Ended } from "./failure.ts";
-import type { World } from "./world.ts";
+import type { CommandContext } from "./commandcontext.ts";
 
 /** Makes one command; what it needs beyond this is imported when it runs. */
-export type MakeCommand = (world: World) => Command;
+export type MakeCommand = (context: CommandContext) => Command;
 
 const GROUPS: [heading: string, commands: MakeCommand[]][] = [
   ["Make:", [createCommand, runCommand, suspendCommand, resumeCommand, rmCommand]],
@@ -55,52 +55,52 @@ const GROUPS: [heading: string, commands: MakeCommand[]][] = [
 const RUNNING: MakeCommand[] = [createCommand, execCommand, runCommand];
 
 /**
- * Builds the program; its output goes to the world's streams, and it throws where Commander would end the process.
+ * Builds the program; its output goes to the context's streams, and it throws where Commander would end the process.
  *
  * @param completes false leaves out what completion is made by, which brings that along itself
  */
-export function buildProgram(world: World, completes = true): Command {
-  const program = new Command(world.program)
+export function buildProgram(context: CommandContext, completes = true): Command {
+  const program = new Command(context.program)
     .description("Sandboxes for AI agents on Kubernetes: make them, work in them, find out why they do not start.")
     .usage("<command> [options]")
     .enablePositionalOptions()
     .option("-V, --version", "show the version")
-    .on("option:version", () => showVersion(world))
+    .on("option:version", () => showVersion(context))
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .addHelpCommand(
       new Command("help").description("Show help for a command").argument("[command]").helpGroup("This command:"),
     )
-    .addHelpText("after", moreOf(world));
+    .addHelpText("after", moreOf(context));
   const add = (make: MakeCommand, heading: string) => {
-    const command = make(world).helpGroup(heading);
+    const command = make(context).helpGroup(heading);
     const hint = RUNNING.includes(make) ? "Put -- before the command that is to run. " : "";
-    command.showHelpAfterError(`${hint}See "${world.program} ${command.name()} --help".`);
-    program.addCommand(throughWorld(command, world), { hidden: make === completeCommand });
+    command.showHelpAfterError(`${hint}See "${context.program} ${command.name()} --help".`);
+    program.addCommand(withContext(command, context), { hidden: make === completeCommand });
   };
   for (const [heading, commands] of GROUPS) for (const make of commands) add(make, heading);
   if (completes) { for (const make of [completionCommand, completeCommand]) add(make, "This command:"); }
-  return throughWorld(hidden(withCluster(program)), world);
+  return withContext(hidden(withCluster(program)), context);
 }
 
-function moreOf({ program }: World): string {
+function moreOf({ program }: CommandContext): string {
   return `
 See "${program} <command> --help". A cluster is found as kubectl finds it: by --kubeconfig, --context and -n, by
 KUBECONFIG, by ~/.kube/config, or in a Pod by its ServiceAccount.`;
 }
 
-/** What Commander has to say goes to the world, and where it would end the process it throws. */
-function throughWorld(command: Command, world: World): Command {
-  for (const inner of command.commands) throughWorld(inner, world);
+/** What Commander has to say goes to the context, and where it would end the process it throws. */
+function withContext(command: Command, context: CommandContext): Command {
+  for (const inner of command.commands) withContext(inner, context);
   return command.exitOverride().configureOutput({
-    writeOut: (text) => world.stdout.write(text.replaceAll(/(?<!kubectl )\bhookbox (?=[a-z])/g, `${world.program} `)),
-    writeErr: (text) => world.stderr.write(text),
+    writeOut: (text) => context.stdout.write(text.replaceAll(/(?<!kubectl )\bhookbox (?=[a-z])/g, `${context.program} `)),
+    writeErr: (text) => context.stderr.write(text),
     outputError: (text, write) => write(text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase())),
-    getOutHelpWidth: () => world.stdout.columns ?? 100,
-    getErrHelpWidth: () => world.stderr.columns ?? 100,
+    getOutHelpWidth: () => context.stdout.columns ?? 100,
+    getErrHelpWidth: () => context.stderr.columns ?? 100,
   });
 }
 
-function showVersion({ stdout }: World): never {
+function showVersion({ stdout }: CommandContext): never {
   const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
     version: string;
   };

@@ -1,7 +1,7 @@
-/** Runs one command line in a world and says what went wrong in it. Ends no process. @module */
+/** Runs one command line in a context and says what went wrong in it. Ends no process. @module */
 import { verdictOf } from "./failure.ts";
 import { buildProgram } from "./program.ts";
-import type { World } from "./world.ts";
+import type { CommandContext } from "./commandcontext.ts";
 
 /**
  * Runs a command line to its end.
@@ -9,16 +9,16 @@ import type { World } from "./world.ts";
  * @param args without the program's name
  * @returns the exit code: 0, that of a command in a sandbox, or 1 failed, 2 usage, 124 timeout, 130 interrupted
  */
-export async function runCLI(args: readonly string[], world: World): Promise<number> {
+export async function runCLI(args: readonly string[], context: CommandContext): Promise<number> {
   try {
-    await buildProgram(world).parseAsync(args.length === 0 ? ["--help"] : args, { from: "user" });
+    await buildProgram(context).parseAsync(args.length === 0 ? ["--help"] : args, { from: "user" });
     return 0;
   } catch (thrown) {
-    const error = world.signal.aborted ? world.signal.reason : thrown;
+    const error = context.signal.aborted ? context.signal.reason : thrown;
     const { code, lines } = verdictOf(error);
-    for (const line of lines) world.stderr.write(`${line}\n`);
-    if (world.env["HOOKBOX_DEBUG"] && lines.length > 0 && thrown instanceof Error) {
-      world.stderr.write(
+    for (const line of lines) context.stderr.write(`${line}\n`);
+    if (context.env["HOOKBOX_DEBUG"] && lines.length > 0 && thrown instanceof Error) {
+      context.stderr.write(
         `${thrown.stack}\n${thrown.cause instanceof Error ? `caused by ${thrown.cause.stack}\n` : ""}`,
       );
     }

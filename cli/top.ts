@@ -2,14 +2,14 @@
 import type { Api } from "../kube/api.ts";
 import { isOk, messageOf } from "../kube/api.ts";
 import { find } from "../sdk/control/find.ts";
-import { infoOf } from "../sdk/control/standing.ts";
+import { infoOf } from "../sdk/control/readiness.ts";
 import type { SandboxInfo } from "../sdk/options.ts";
 import { Failure } from "./failure.ts";
 import { type Format, serialize } from "./output/print.ts";
 import { renderTable } from "./output/table.ts";
 import { usageOfMetrics } from "./top/metrics.ts";
 import type { Usage } from "./top/usage.ts";
-import type { Where, World } from "./world.ts";
+import type { Where, CommandContext } from "./commandcontext.ts";
 
 /** Of what, and by whom. */
 export interface TopRequest {
@@ -23,34 +23,34 @@ export interface TopRequest {
 }
 
 /** Shows it. @throws {Failure} if nobody has numbers */
-export async function runTop(world: World, where: Where, request: TopRequest): Promise<void> {
+export async function runTop(context: CommandContext, where: Where, request: TopRequest): Promise<void> {
   const { source, format, allNamespaces } = request;
-  const { api, namespace } = await world.reach(where);
-  const sandboxes = await sandboxesOf(world, where, request, api, namespace);
-  if (sandboxes.length === 0) return world.stderr.write("No sandboxes are ready.\n");
+  const { api, namespace } = await context.reach(where);
+  const sandboxes = await sandboxesOf(context, where, request, api, namespace);
+  if (sandboxes.length === 0) return context.stderr.write("No sandboxes are ready.\n");
   const metrics = source === "runtime" ? undefined : await metricsIfAny(api, sandboxes, source === "metrics");
-  const usages = metrics ?? await askRuntimes(world, where, sandboxes);
-  if (!format) world.stderr.write(`By the ${metrics ? "cluster's metrics" : "sandboxes' own runtimes"}.\n`);
-  if (format === "json" || format === "yaml") return world.stdout.write(await serialize(usages, format));
+  const usages = metrics ?? await askRuntimes(context, where, sandboxes);
+  if (!format) context.stderr.write(`By the ${metrics ? "cluster's metrics" : "sandboxes' own runtimes"}.\n`);
+  if (format === "json" || format === "yaml") return context.stdout.write(await serialize(usages, format));
   const headers = ["NAME", "SANDBOX", "CPU(CORES)", "MEMORY", "LIMIT"];
   const rows = usages.map((usage) => [usage.name, usage.sandbox, ...cellsOf(usage)]);
-  if (!allNamespaces) return world.stdout.write(renderTable(headers, rows));
+  if (!allNamespaces) return context.stdout.write(renderTable(headers, rows));
   const named = rows.map((row, i) => [usages[i]?.namespace ?? "", ...row]);
-  world.stdout.write(renderTable(["NAMESPACE", ...headers], named));
+  context.stdout.write(renderTable(["NAMESPACE", ...headers], named));
 }
 
 async function sandboxesOf(
-  world: World,
+  context: CommandContext,
   where: Where,
   { names, selector, allNamespaces }: TopRequest,
   api: Api,
   namespace: string,
 ): Promise<SandboxInfo[]> {
-  const { signal } = world;
+  const { signal } = context;
   if (names.length > 0) {
-    return await Promise.all(names.map(async (name) => infoOf((await find(api, namespace, name, signal)).holding)));
+    return await Promise.all(names.map(async (name) => infoOf((await find(api, namespace, name, signal)).claimOrSandbox)));
   }
-  const { client } = await world.enter(where);
+  const { client } = await context.connect(where);
   const list = client.list({
     signal,
     namespace: allNamespaces ? "*" : namespace,
@@ -68,9 +68,9 @@ async function metricsIfAny(api: Api, sandboxes: SandboxInfo[], isWanted: boolea
   throw new Failure(`Cannot read the cluster's metrics: ${messageOf(answer)}`, "Use --source runtime.");
 }
 
-async function askRuntimes(world: World, where: Where, sandboxes: SandboxInfo[]): Promise<Usage[]> {
+async function askRuntimes(context: CommandContext, where: Where, sandboxes: SandboxInfo[]): Promise<Usage[]> {
   const { usageOfRuntimes } = await import("./top/runtimes.ts");
-  return await usageOfRuntimes(world, where, sandboxes);
+  return await usageOfRuntimes(context, where, sandboxes);
 }
 
 function cellsOf({ cores, memoryBytes, memoryLimitBytes, problem }: Usage): string[] {

@@ -1,7 +1,7 @@
 /** Finds the address of a port of a sandbox, and prints or opens it. @module */
 import { once } from "node:events";
 import { openSandbox } from "./sandbox.ts";
-import type { Where, World } from "./world.ts";
+import type { Where, CommandContext } from "./commandcontext.ts";
 
 /** Which address, and what becomes of it. */
 export interface URLRequest {
@@ -15,21 +15,21 @@ export interface URLRequest {
   browse: boolean;
 }
 
-/** Prints or opens it; what is forwarded stays so until the world is interrupted, which is then no failure. */
-export async function runURL(world: World, where: Where, request: URLRequest): Promise<void> {
+/** Prints or opens it; what is forwarded stays so until the context is interrupted, which is then no failure. */
+export async function runURL(context: CommandContext, where: Where, request: URLRequest): Promise<void> {
   const { name, port, path, signedForMs, browse } = request;
-  const door = await world.enter(where);
-  const sandbox = await openSandbox(world, door, name);
-  const address = new URL(await sandbox.getUrl(port, { signedForMs, signal: world.signal }));
+  const connection = await context.connect(where);
+  const sandbox = await openSandbox(context, connection, name);
+  const address = new URL(await sandbox.getUrl(port, { signedForMs, signal: context.signal }));
   if (path !== "") address.pathname = address.pathname.replace(/\/$/, "") + path;
   const url = path === "" && address.pathname === "/" && address.search === "" ? address.origin : address.href;
-  if (!browse || !await world.browse(url)) world.stdout.write(`${url}\n`);
-  else world.stderr.write(`Opened ${url}\n`);
-  if (door.way === "forward") await untilInterrupted(world, port);
+  if (!browse || !await context.browse(url)) context.stdout.write(`${url}\n`);
+  else context.stderr.write(`Opened ${url}\n`);
+  if (connection.way === "forward") await untilInterrupted(context, port);
   await sandbox.disconnect();
 }
 
-async function untilInterrupted({ signal, stderr }: World, port: number): Promise<void> {
+async function untilInterrupted({ signal, stderr }: CommandContext, port: number): Promise<void> {
   stderr.write(`Port ${port} is forwarded as long as this runs; Ctrl-C ends it.\n`);
   // A listener alone keeps no process alive.
   const alive = setInterval(() => {}, 1 << 30);

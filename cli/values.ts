@@ -21,7 +21,7 @@ export function aboveZero(option: string, text: string): number {
 export function durationMs(option: string, text: string): number {
   const ms = parseDuration(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text);
   if (ms !== undefined && ms > 0) return ms;
-  throw new UsageError(`Cannot use ${option} "${text}": it is no length of time such as 30s, 5m or 1h30m`);
+  throw new UsageError(`Cannot use ${option} "${text}": it is not a length of time such as 30s, 5m or 1h30m`);
 }
 
 /** Reads `key=value` pairs. @throws {UsageError} if one has no key or no `=` */

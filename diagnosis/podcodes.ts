@@ -63,7 +63,7 @@ export const POD_CODES = {
     "Add the key, or mark it optional in the Pod's spec.",
   ),
   // Images and containers.
-  InvalidImageName: final("The image's name is none.", "Correct image in the Pod's spec."),
+  InvalidImageName: final("The image name is invalid.", "Correct image in the Pod's spec."),
   ImageNotFound: final("The registry does not have the image.", "Correct image in the Pod's spec, or push the image."),
   ImageUnauthorized: final(
     "The registry does not let the node have the image.",

@@ -37,7 +37,7 @@ function notFound(subject: Subject): Cause {
   return cause("NotFound", {
     object: subject,
     summary: `${named(subject)} does not exist in namespace "${namespace}".`,
-    evidence: [{ object: subject, where: "metadata.name", text: "the API server knows no such object" }],
+    evidence: [{ object: subject, where: "metadata.name", text: "the API server has no such object" }],
     remedy: `Check name and namespace: kubectl get ${PLURALS[subject.kind]} -A.`,
   });
 }

@@ -9,7 +9,7 @@ import { CONTROLLER_UID_LABEL } from "../lib/keys.ts";
 import type { Log } from "../lib/log.ts";
 import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../lib/objects.ts";
 import { diagnose, dryRunVerdict } from "./diagnose.ts";
-import { lookReconciler, type Outcome, PACE, type Pace, situationOf } from "./look.ts";
+import { lookReconciler, type Outcome, INTERVALS, type Intervals, situationOf } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject, publishProblems } from "./unresolved.ts";
 
@@ -58,8 +58,8 @@ export interface ChildrenReconcilerOptions {
   builders: Builders;
   report: Report;
   log: Log;
-  /** @default {PACE} */
-  pace?: Pace;
+  /** @default {INTERVALS} */
+  intervals?: Intervals;
   /** @default {systemClock} */
   clock?: Clock;
 }
@@ -72,10 +72,10 @@ interface Finding {
 
 /** Makes the reconciler. A Sandbox that is Ready and carries no annotation costs no request. */
 export function childrenReconciler(options: ChildrenReconcilerOptions): Reconciler<Sandbox> {
-  const { api, report, pace = PACE, clock } = options;
+  const { api, report, intervals = INTERVALS, clock } = options;
   return lookReconciler({
     name: "children",
-    pace,
+    intervals,
     clock,
     situationOf,
     async look(sandbox: Sandbox, { kind }) {

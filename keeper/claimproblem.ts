@@ -14,7 +14,7 @@ import type { Clock } from "../lib/clock.ts";
 import { findCondition } from "../lib/conditions.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { kubeObjectSchema } from "../lib/objects.ts";
-import { lookReconciler, type Pace, type Situation } from "./look.ts";
+import { lookReconciler, type Intervals, type Situation } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { createWaiting, type References } from "./references.ts";
 import { findObject } from "./unresolved.ts";
@@ -116,13 +116,13 @@ export interface ClaimProblemReconcilerOptions {
 }
 
 /** `kubectl apply -f folder` brings objects in any order: what is gone within this was never wrong. In milliseconds. */
-const CLAIM_PACE: Pace = { settle: 1500, problem: 30_000, calm: 30_000 };
+const CLAIM_INTERVALS: Intervals = { settle: 1500, problem: 30_000, calm: 30_000 };
 
 /** Makes the reconciler. A claim whose pool and template are there costs no request. */
 export function claimProblemReconciler(options: ClaimProblemReconcilerOptions): Reconciler<SandboxClaim> {
   return lookReconciler({
     name: "claim problems",
-    pace: CLAIM_PACE,
+    intervals: CLAIM_INTERVALS,
     clock: options.clock,
     situationOf: (claim: SandboxClaim) => claimWord(claim, (unbound) => knownProblem(unbound, options)),
     async look(claim, { problem }) {

@@ -11,7 +11,7 @@ import type { Reconciler, Report } from "./reconciler.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { claimExpiryVerdict, expiryReconciler, sandboxExpiryVerdict } from "./expiry.ts";
 import { readoptReconciler, withPools } from "./readopt.ts";
-import type { Pace } from "./look.ts";
+import type { Intervals } from "./look.ts";
 import { mergeTrapReconciler } from "./mergetrap.ts";
 import { policyReconciler, type PolicyNaming } from "./policy.ts";
 import { createQueue } from "./workqueue.ts";
@@ -34,7 +34,7 @@ export interface KeepOptions {
   /** How much of what has expired may be deleted. */
   budget: LossBudget;
   /** Waits of the looks at children; tests shorten them. */
-  pace?: Pace;
+  intervals?: Intervals;
   /** @default {systemClock} */
   clock?: Clock;
   /** Called once, when every object of every kind has been seen. */

@@ -7,7 +7,7 @@ import type { ObjectMeta } from "../lib/objects.ts";
 import type { Reconciler } from "./reconciler.ts";
 
 /** Waits, in milliseconds. */
-export interface Pace {
+export interface Intervals {
   /** How long a state must last before the first look; doubled for each further one. */
   settle: number;
   /** Longest wait while there is a problem. */
@@ -16,7 +16,7 @@ export interface Pace {
   calm: number;
 }
 
-export const PACE: Pace = { settle: 1000, problem: 30_000, calm: 300_000 };
+export const INTERVALS: Intervals = { settle: 1000, problem: 30_000, calm: 300_000 };
 
 /** What is remembered of a Sandbox; `at` (milliseconds since the epoch) is Infinity once nothing more is to be seen. */
 export interface Look {
@@ -77,17 +77,17 @@ export function situationOf(sandbox: Sandbox, now: number): Situation | undefine
 }
 
 /** Returns the next look in this situation: the one already planned, else one once the state has settled. */
-export function plannedLook(before: Look | undefined, situation: Situation, now: number, pace: Pace): Look {
+export function plannedLook(before: Look | undefined, situation: Situation, now: number, intervals: Intervals): Look {
   const { key, kind, notBefore = 0 } = situation;
   if (before?.situation === key) return before;
-  return { situation: key, at: Math.max(notBefore, kind === "leftover" ? now : now + pace.settle), wait: pace.settle };
+  return { situation: key, at: Math.max(notBefore, kind === "leftover" ? now : now + intervals.settle), wait: intervals.settle };
 }
 
 /** Returns the look after one that was just taken. */
-export function nextLook(before: Look, outcome: Outcome, now: number, pace: Pace): Look {
+export function requeue(before: Look, outcome: Outcome, now: number, intervals: Intervals): Look {
   if (outcome === "nothing") return { ...before, at: Infinity };
-  if (outcome === "whole") return { ...before, at: now + pace.calm };
-  const longest = outcome === "problem" ? pace.problem : pace.calm;
+  if (outcome === "whole") return { ...before, at: now + intervals.calm };
+  const longest = outcome === "problem" ? intervals.problem : intervals.calm;
   const wait = Math.min(before.wait, longest);
   return { ...before, at: now + wait, wait: wait * 2 };
 }
@@ -108,7 +108,7 @@ function isExpired({ spec, status }: Sandbox, now: number): boolean {
 /** What tells such reconcilers apart. */
 export interface Looking<T, S extends Situation> {
   name: string;
-  pace: Pace;
+  intervals: Intervals;
   /** @default {systemClock} */
   clock?: Clock | undefined;
   /** Tells what calls for a look; undefined: nothing. Asked at every event. */
@@ -118,7 +118,7 @@ export interface Looking<T, S extends Situation> {
 }
 
 export function lookReconciler<T extends { metadata: ObjectMeta }, S extends Situation>(looking: Looking<T, S>): Reconciler<T> {
-  const { name, pace, clock = systemClock, situationOf, look } = looking;
+  const { name, intervals, clock = systemClock, situationOf, look } = looking;
   const memory = new Map<string, Look>();
   return {
     name,
@@ -130,7 +130,7 @@ export function lookReconciler<T extends { metadata: ObjectMeta }, S extends Sit
         memory.delete(uid);
         return undefined;
       }
-      const planned = plannedLook(memory.get(uid), situation, now, pace);
+      const planned = plannedLook(memory.get(uid), situation, now, intervals);
       memory.set(uid, planned);
       return planned.at === Infinity ? undefined : planned.at;
     },
@@ -141,7 +141,7 @@ export function lookReconciler<T extends { metadata: ObjectMeta }, S extends Sit
       if (!planned || !situation) return;
       const outcome = await look(object, situation);
       // Another situation may have begun meanwhile, with a plan of its own.
-      if (memory.get(uid) === planned) memory.set(uid, nextLook(planned, outcome, clock.now(), pace));
+      if (memory.get(uid) === planned) memory.set(uid, requeue(planned, outcome, clock.now(), intervals));
     },
   };
 }

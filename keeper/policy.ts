@@ -8,7 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { controllerOf, type KubeObject, kubeObjectSchema, type ObjectMeta } from "../lib/objects.ts";
 import type { Sight } from "./eventrecorder.ts";
-import { lookReconciler, type Outcome, PACE, type Pace, type Situation } from "./look.ts";
+import { lookReconciler, type Outcome, INTERVALS, type Intervals, type Situation } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject, publishProblems } from "./unresolved.ts";
 
@@ -63,18 +63,18 @@ interface PolicyReconcilerOptions {
   api: Api;
   builders: PolicyNaming;
   report: Report;
-  /** @default {PACE} */
-  pace?: Pace;
+  /** @default {INTERVALS} */
+  intervals?: Intervals;
   /** @default {systemClock} */
   clock?: Clock;
 }
 
 /** Makes the reconciler. A template whose policy is its own costs one request in five minutes. */
 export function policyReconciler(options: PolicyReconcilerOptions): Reconciler<SandboxTemplate> {
-  const { api, report, pace = PACE, clock } = options;
+  const { api, report, intervals = INTERVALS, clock } = options;
   return lookReconciler({
     name: "network policies",
-    pace,
+    intervals,
     clock,
     situationOf: policySituation,
     async look(template, { kind }) {

@@ -67,10 +67,10 @@ export async function clusterCredentials(options: Kubeconfig): Promise<Credentia
   return kubeconfig === undefined ? podCredentials() : await kubeconfigCredentials(kubeconfig, context);
 }
 
-/** Reads the ServiceAccount that Kubernetes mounts into every Pod. @throws if this is no Pod */
+/** Reads the ServiceAccount that Kubernetes mounts into every Pod. @throws if this is not a Pod */
 export function podCredentials(folder = SERVICE_ACCOUNT, environment = process.env): Credentials {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = environment;
-  if (!host) throw new Error("Cannot find the API server: this is no Pod, and no --kubeconfig is given");
+  if (!host) throw new Error("Cannot find the API server: this is not a Pod, and no --kubeconfig is given");
   const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const read = () => ({
     headers: { Authorization: `Bearer ${readFileSync(`${folder}/token`, "utf8").trim()}` },

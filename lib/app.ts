@@ -9,7 +9,7 @@ import { createLog, errorFields, type Log } from "./log.ts";
 import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
 import { childKey } from "./metacontroller.ts";
 import { createHookMetrics, type HookMetrics } from "./metrics.ts";
-import { createPace, type Spacing } from "./pace.ts";
+import { createThrottle, type Spacing } from "./throttle.ts";
 import { type Body, type Endpoint, readBody, replyOf } from "./reply.ts";
 
 /** Limits and outlets of a hook app; every field has a default. */
@@ -94,12 +94,12 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono {
   });
   const intake = createIntake(settings);
   const spacing = name === "sync" ? hook.spacing : undefined;
-  const pace = createPace({ mostHeld: MOST_HELD });
+  const throttle = createThrottle({ mostHeld: MOST_HELD });
   app.post(`/${name}`, (c) =>
     intake(c.req.raw, async (bytes) => {
       const body = readBody(new TextDecoder().decode(bytes));
       const distance = spacing && spacingOf(spacing, body.request);
-      if (distance) await pace.wait(distance);
+      if (distance) await throttle.wait(distance);
       return answer(hook, name, bytes, body, settings);
     }));
   app.all(`/${name}`, () => refuse(405, "use POST"));

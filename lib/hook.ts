@@ -16,7 +16,7 @@ import {
   type RelatedRule,
 } from "./metacontroller.ts";
 import type { DesiredObject, KubeObject, ObjectMeta } from "./objects.ts";
-import type { Spacing } from "./pace.ts";
+import type { Spacing } from "./throttle.ts";
 
 interface HookBasics<Parent> {
   /** Name of the controller and of the hook's folder: `sandbox`. */

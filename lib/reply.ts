@@ -71,7 +71,7 @@ export function readBody(text: string): Body {
   try {
     return { request: JSON.parse(text) as unknown };
   } catch {
-    return { request: undefined, error: new BodyError("Cannot parse the body: it is no JSON") };
+    return { request: undefined, error: new BodyError("Cannot parse the body: it is not JSON") };
   }
 }
 

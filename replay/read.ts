@@ -63,9 +63,9 @@ async function* readFile(file: string): AsyncGenerator<RecordedLine> {
 function unreadable(path: string, error: unknown): UnreadableError {
   const { code, message } = error as { code?: string; message?: string };
   const why = error instanceof SyntaxError
-    ? "a line is no JSON"
+    ? "a line is not JSON"
     : error instanceof Error && error.name === "ZodError"
-    ? "a line is none of a recording"
+    ? "a line is not of a recording"
     : code === "ENOENT"
     ? "it does not exist"
     : message;

@@ -19,7 +19,7 @@ import type { RouterOptions } from "./options/options.ts";
 import { createDialler } from "./proxy/dial.ts";
 import type { ProxySettings } from "./proxy/settings.ts";
 import { createReach } from "./reach.ts";
-import type { Target } from "./target/target.ts";
+import type { Target } from "./destination/target.ts";
 import { createTerminalPage } from "./terminal/terminalpage.ts";
 import { createBudget } from "./budget.ts";
 import { createHold } from "./wake/hold.ts";

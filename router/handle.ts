@@ -17,9 +17,9 @@ import { isGone } from "./proxy/versions.ts";
 import { forwardUpgrade, type UpgradeExchange } from "./proxy/upgrade.ts";
 import type { Reach } from "./reach.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
-import { targetsFromHost } from "./target/host.ts";
-import { hostOf, type Route, routeOf, type RouteOptions } from "./target/route.ts";
-import type { Target } from "./target/target.ts";
+import { targetsFromHost } from "./destination/host.ts";
+import { hostOf, type Route, routeOf, type RouteOptions } from "./destination/route.ts";
+import type { Target } from "./destination/target.ts";
 import { foreignOrigin } from "./terminal/origin.ts";
 import { NO_UPGRADE, type TerminalPage } from "./terminal/terminalpage.ts";
 import { traceOf } from "./observe/trace.ts";
@@ -56,7 +56,7 @@ export interface Handler {
 /** A request for which it is known where it goes and that it may. */
 type Passed = Pick<Exchange, "target" | "address" | "path" | "proto" | "withheld" | "added" | "locate">;
 
-const NO_TUNNEL: Refusal = { status: 405, detail: "The router is no proxy for CONNECT." };
+const NO_TUNNEL: Refusal = { status: 405, detail: "The router does not proxy CONNECT." };
 
 /** Makes the handler. */
 export function createHandler(parts: HandlerParts): Handler {
@@ -69,7 +69,7 @@ export function createHandler(parts: HandlerParts): Handler {
       if (request.method === "CONNECT") return sendRefusal(request, response, NO_TUNNEL);
       admit(parts, record, response, (passed, pass) => {
         if (isRefusal(passed)) return sendRefusal(request, response, passed);
-        if (request.headers[POLL_HEADER] !== undefined) return sendPhase(response, parts.reach.standing(passed.target));
+        if (request.headers[POLL_HEADER] !== undefined) return sendPhase(response, parts.reach.reachability(passed.target));
         if (pass?.redirect) return sendRedirect(response, pass.redirect);
         if (parts.terminalPage?.owns(passed)) return parts.terminalPage.answer(request, response, passed);
         serve(parts, record, passed, { request, response, expectsContinue });

@@ -57,7 +57,7 @@ const fileSchema = z.strictObject({
 /** What is delivered: `{"env": {"NAME": "value"}, "files": [{"path", "content" | "content_base64", "mode"?}]}`. */
 export const deliverySchema = z.strictObject({
   env: z.record(
-    z.string().regex(ENV_NAME, "is no name of a variable"),
+    z.string().regex(ENV_NAME, "is not a variable name"),
     z.string().refine((value) => !value.includes("\0"), "must not hold a NUL byte"),
   ).default({}),
   files: z.array(fileSchema).max(MOST_FILES).default([]),

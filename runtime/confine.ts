@@ -8,7 +8,7 @@ export class OutsideError extends Error {
   override name = "OutsideError";
 }
 
-/** A path at which nothing is, or that goes on below something that is no folder. */
+/** A path at which nothing is, or that goes on below something that is not a folder. */
 export class MissingError extends Error {
   override name = "MissingError";
 }
@@ -57,11 +57,11 @@ const MOST_LINKS = 40;
 const LONGEST_NAME_BYTES = 255;
 const LONGEST_PATH_BYTES = 4095;
 
-/** Makes the root of `directory`, which is created if missing. @throws if it is no folder */
+/** Makes the root of `directory`, which is created if missing. @throws if it is not a folder */
 export async function createRoot(directory: string): Promise<Root> {
   await mkdir(directory, { recursive: true });
   const path = await realpath(directory);
-  if (!(await stat(path)).isDirectory()) throw new TypeError(`Cannot use "${directory}" as root: it is no folder`);
+  if (!(await stat(path)).isDirectory()) throw new TypeError(`Cannot use "${directory}" as root: it is not a folder`);
   const locateIn = (wanted: string, options: ResolveOptions = {}) => locate(path, wanted, options);
   return { path, locate: locateIn, resolve: async (wanted, options) => (await locateIn(wanted, options)).path };
 }

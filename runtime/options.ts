@@ -115,7 +115,7 @@ function portsOf(...texts: [string, string, string]): Pick<RuntimeOptions, "port
 function duration(text: string, action: string): number {
   const ms = parseDuration(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text);
   if (ms !== undefined) return ms;
-  throw new RangeError(`Cannot ${action} "${text}": it is no duration such as 500ms, 10s or 5m`);
+  throw new RangeError(`Cannot ${action} "${text}": it is not a duration such as 500ms, 10s or 5m`);
 }
 
 const SIZE = /^(\d+)(Ki|Mi|Gi)?$/;
@@ -124,7 +124,7 @@ const FACTORS: Record<string, number> = { "": 1, Ki: 1024, Mi: 1024 ** 2, Gi: 10
 function size(text: string, action: string): number {
   const [, number, unit = ""] = SIZE.exec(text) ?? [];
   if (number !== undefined && Number(number) > 0) return Number(number) * (FACTORS[unit] ?? 1);
-  throw new RangeError(`Cannot ${action} "${text}": it is no size such as 65536, 64Ki or 1Gi`);
+  throw new RangeError(`Cannot ${action} "${text}": it is not a size such as 65536, 64Ki or 1Gi`);
 }
 
 function oneOf<T extends string>(text: string, choices: readonly T[], action: string): T {

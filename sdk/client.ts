@@ -10,7 +10,7 @@ import { ConflictError } from "./errors.ts";
 import type { CreateOptions, ListOptions, SandboxInfo, WaitOptions } from "./options.ts";
 import { openHandle, SandboxHandle, wake } from "./sandbox.ts";
 import type { ClientOptions } from "./setup/options.ts";
-import { createSurroundings, type Surroundings } from "./setup/surroundings.ts";
+import { createClientContext, type ClientContext } from "./setup/clientcontext.ts";
 
 /** Where a sandbox is looked for, and who may give up. */
 export interface NameOptions {
@@ -34,11 +34,11 @@ export interface SandboxList extends AsyncIterable<SandboxInfo> {
  * ```
  */
 export class SandboxClient {
-  readonly #around: Surroundings;
+  readonly #context: ClientContext;
 
   /** Asks for nothing yet. */
   constructor(options: ClientOptions = {}) {
-    this.#around = createSurroundings(options);
+    this.#context = createClientContext(options);
   }
 
   /**
@@ -50,14 +50,14 @@ export class SandboxClient {
    * @throws {TimeoutError} after `readyTimeoutMs`
    */
   async create(options: CreateOptions): Promise<SandboxHandle> {
-    const around = this.#around;
-    const api = await around.api();
-    const namespace = options.namespace ?? await around.namespace();
+    const context = this.#context;
+    const api = await context.api();
+    const namespace = options.namespace ?? await context.namespace();
     const created = await create(api, namespace, options, new Date());
     try {
       return await this.#opened(created, options);
     } catch (error) {
-      const { metadata: { uid } } = created.holding;
+      const { metadata: { uid } } = created.claimOrSandbox;
       // The failure that is told is the first one.
       if (!options.keepFailed) await remove(api, created.target, uid).catch(() => {});
       throw error;
@@ -66,24 +66,24 @@ export class SandboxClient {
 
   /** Opens the sandbox of a name; wakes it where it is suspended. @throws {SandboxNotFoundError} if there is none */
   async connect(name: string, options: NameOptions & WaitOptions = {}): Promise<SandboxHandle> {
-    const around = this.#around;
-    const namespace = options.namespace ?? await around.namespace();
-    if (await around.isRouterAlone()) {
+    const context = this.#context;
+    const namespace = options.namespace ?? await context.namespace();
+    if (await context.isRouterAlone()) {
       return await openHandle(
-        around,
+        context,
         { kind: "Sandbox", namespace, name },
         { sandboxName: name, podIPs: [] },
         undefined,
       );
     }
-    const { target, holding } = await find(await around.api(), namespace, name, options.signal);
-    return await openHandle(around, target, await wake(around, target, holding, options), holding.metadata.uid);
+    const { target, claimOrSandbox } = await find(await context.api(), namespace, name, options.signal);
+    return await openHandle(context, target, await wake(context, target, claimOrSandbox, options), claimOrSandbox.metadata.uid);
   }
 
   /** Opens the sandbox of a name as {@link SandboxClient.connect} does, and makes it if there is none. */
   async getOrCreate(name: string, options: CreateOptions): Promise<SandboxHandle> {
-    const namespace = options.namespace ?? await this.#around.namespace();
-    if (await findIfAny(await this.#around.api(), namespace, name, options.signal)) {
+    const namespace = options.namespace ?? await this.#context.namespace();
+    if (await findIfAny(await this.#context.api(), namespace, name, options.signal)) {
       return await this.connect(name, options);
     }
     try {
@@ -98,8 +98,8 @@ export class SandboxClient {
   /** Lists sandboxes: claims, and Sandboxes of their own; not what waits in pools. */
   list(options: ListOptions = {}): SandboxList {
     const page: SandboxList["page"] = async (where) => {
-      const namespace = options.namespace ?? await this.#around.namespace();
-      return await listPage(await this.#around.api(), namespace === "*" ? undefined : namespace, options, where);
+      const namespace = options.namespace ?? await this.#context.namespace();
+      return await listPage(await this.#context.api(), namespace === "*" ? undefined : namespace, options, where);
     };
     async function* all(): AsyncGenerator<SandboxInfo> {
       for (let next: SandboxPage | undefined = await page(); next;) {
@@ -114,7 +114,7 @@ export class SandboxClient {
   async kill(name: string, options: NameOptions = {}): Promise<boolean> {
     const found = await this.#find(name, options, true);
     return found
-      ? await remove(await this.#around.api(), found.target, found.holding.metadata.uid, options.signal)
+      ? await remove(await this.#context.api(), found.target, found.claimOrSandbox.metadata.uid, options.signal)
       : false;
   }
 
@@ -131,13 +131,13 @@ export class SandboxClient {
   /** Lets a sandbox live so many milliseconds from now; null: for ever. Returns when it will end. */
   async setTimeout(name: string, ms: number | null, options: NameOptions = {}): Promise<Date | undefined> {
     const { target } = await this.#find(name, options);
-    return await setTimeoutOf(await this.#around.api(), target, ms, new Date(), options.signal);
+    return await setTimeoutOf(await this.#context.api(), target, ms, new Date(), options.signal);
   }
 
   /** Adds to the time that a sandbox has left. Returns when it will end. */
   async extendTimeout(name: string, ms: number, options: NameOptions = {}): Promise<Date> {
     const { target } = await this.#find(name, options);
-    return await extendTimeoutOf(await this.#around.api(), target, ms, options.signal);
+    return await extendTimeoutOf(await this.#context.api(), target, ms, options.signal);
   }
 
   /** Reads how a sandbox is. @throws {SandboxNotFoundError} if there is none */
@@ -148,31 +148,31 @@ export class SandboxClient {
   /** Finds out why a sandbox is as it is. @throws {SandboxNotFoundError} if there is none */
   async why(name: string, options: NameOptions = {}): Promise<Finding> {
     const { target } = await this.#find(name, options);
-    return await this.#around.why(target, options.signal);
+    return await this.#context.why(target, options.signal);
   }
 
-  async #opened({ target, holding }: Created, options: CreateOptions): Promise<SandboxHandle> {
-    const around = this.#around;
-    const api = await around.api();
-    const ready = await untilReady(api, target, { ...options, known: holding, diagnose: around.why });
+  async #opened({ target, claimOrSandbox }: Created, options: CreateOptions): Promise<SandboxHandle> {
+    const context = this.#context;
+    const api = await context.api();
+    const ready = await untilReady(api, target, { ...options, known: claimOrSandbox, diagnose: context.why });
     const { namespace } = target;
     if (options.idleMs !== undefined && target.kind === "SandboxClaim") {
       const own = { kind: "Sandbox", namespace, name: ready.sandboxName } as const;
       await annotate(api, own, { [IDLE_ANNOTATION]: secondsOf(options.idleMs) }, options.signal);
     }
-    return await openHandle(around, target, ready, holding.metadata.uid);
+    return await openHandle(context, target, ready, claimOrSandbox.metadata.uid);
   }
 
   async #find(name: string, options: NameOptions): Promise<Awaited<ReturnType<typeof find>>>;
   async #find(name: string, options: NameOptions, mayMiss: true): ReturnType<typeof findIfAny>;
   async #find(name: string, { namespace, signal }: NameOptions, mayMiss = false) {
     const look = mayMiss ? findIfAny : find;
-    return await look(await this.#around.api(), namespace ?? await this.#around.namespace(), name, signal);
+    return await look(await this.#context.api(), namespace ?? await this.#context.namespace(), name, signal);
   }
 
   async #handle(name: string, options: NameOptions): Promise<SandboxHandle> {
-    const { target, holding } = await this.#find(name, options);
-    const sandboxName = holding.kind === "Sandbox" ? name : holding.status?.sandbox?.name ?? name;
-    return await openHandle(this.#around, target, { sandboxName, podIPs: [] }, holding.metadata.uid);
+    const { target, claimOrSandbox } = await this.#find(name, options);
+    const sandboxName = claimOrSandbox.kind === "Sandbox" ? name : claimOrSandbox.status?.sandbox?.name ?? name;
+    return await openHandle(this.#context, target, { sandboxName, podIPs: [] }, claimOrSandbox.metadata.uid);
   }
 }

@@ -96,8 +96,8 @@ export type { NameOptions, SandboxList } from "./client.ts";
 export type { SandboxPage } from "./control/list.ts";
 export type { SandboxHandle, URLOptions } from "./sandbox.ts";
 export type { ClientOptions } from "./setup/options.ts";
-export type { PodPlace, PodWay } from "./route/direct.ts";
-export type { RouteRequest } from "./route/route.ts";
+export type { PodPlace, PodWay } from "./transport/direct.ts";
+export type { TransportRequest } from "./transport/transport.ts";
 export type { CreateOptions, ListOptions, Progress, SandboxInfo, VolumeOptions, WaitOptions } from "./options.ts";
 export type {
   CommandHandle,
@@ -124,7 +124,7 @@ export type { CodeContext, CodeLanguage, CreateCodeContextOptions } from "./code
 export type { Execution, ExecutionError, Result, ResultForm } from "./code/execution.ts";
 export type { CodeCallback, RunCodeOptions } from "./code/run.ts";
 export type { EnvOptions } from "./env.ts";
-export type { CallOptions } from "./inside/calloptions.ts";
+export type { CallOptions } from "./runtime/calloptions.ts";
 export type { Answer, Api, ApiRequest } from "../kube/api.ts";
 export type { Evidence, Finding } from "../diagnosis/finding.ts";
 export {

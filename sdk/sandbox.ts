@@ -7,27 +7,27 @@ import type { Commands } from "./commands/types.ts";
 import { extendTimeoutOf, remove, setMode, setTimeoutOf, untilNotReady, untilSuspended } from "./control/change.ts";
 import { readIfAny, readSandbox } from "./control/find.ts";
 import { type Ready, untilReady } from "./control/ready.ts";
-import { type Holding, infoOf } from "./control/standing.ts";
+import { type ClaimOrSandbox, infoOf } from "./control/readiness.ts";
 import { refOf, type Target, wordsFor } from "./control/target.ts";
 import { InvalidArgumentError, SandboxNotFoundError } from "./errors.ts";
 import { createFiles, type Files } from "./files/files.ts";
 import { createFS, type SandboxFS } from "./files/fs.ts";
-import type { CallOptions } from "./inside/calloptions.ts";
-import { createInside } from "./inside/inside.ts";
+import type { CallOptions } from "./runtime/calloptions.ts";
+import { createRuntimeClient } from "./runtime/runtimeclient.ts";
 import type { SandboxInfo, WaitOptions } from "./options.ts";
 import { createPTY, type PTY } from "./pty/pty.ts";
-import type { Route } from "./route/route.ts";
-import { signGrant } from "./route/sign.ts";
-import type { Surroundings } from "./setup/surroundings.ts";
+import type { SandboxTransport } from "./transport/transport.ts";
+import { signGrant } from "./transport/sign.ts";
+import type { ClientContext } from "./setup/clientcontext.ts";
 
 /** What a handle is made of. */
 export interface HandleParts {
-  around: Surroundings;
+  context: ClientContext;
   target: Target;
   /** Of the object when it was created or found; undefined: whichever has the name. */
   uid: string | undefined;
   sandboxName: string;
-  route: Route;
+  transport: SandboxTransport;
 }
 
 /** Which address of a port. */
@@ -67,41 +67,41 @@ export class SandboxHandle implements AsyncDisposable {
   readonly #parts: HandleParts;
 
   constructor(parts: HandleParts) {
-    const { target, sandboxName, route, around } = parts;
+    const { target, sandboxName, transport, context } = parts;
     this.#parts = parts;
     this.name = target.name;
     this.namespace = target.namespace;
     this.sandboxName = sandboxName;
     const object = { kind: "Sandbox", namespace: target.namespace, name: sandboxName };
-    const inside = createInside(route, object, around.options.runtimeToken);
-    this.commands = createCommands(inside);
-    this.files = createFiles(inside);
+    const runtimeClient = createRuntimeClient(transport, object, context.options.runtimeToken);
+    this.commands = createCommands(runtimeClient);
+    this.files = createFiles(runtimeClient);
     this.fs = createFS(this.files, object);
-    this.pty = createPTY(inside);
-    this.code = createCode(inside);
+    this.pty = createPTY(runtimeClient);
+    this.code = createCode(runtimeClient);
     this.runCode = this.code.runCode;
     this.createCodeContext = this.code.createCodeContext;
   }
 
   /** Reads how it is. @throws {SandboxNotFoundError} if it is gone */
   async getInfo({ signal }: CallOptions = {}): Promise<SandboxInfo> {
-    const { around, target } = this.#parts;
-    const holding = await readIfAny<Holding>(await around.api(), target, signal);
-    if (holding) return infoOf(holding);
+    const { context, target } = this.#parts;
+    const claimOrSandbox = await readIfAny<ClaimOrSandbox>(await context.api(), target, signal);
+    if (claimOrSandbox) return infoOf(claimOrSandbox);
     throw new SandboxNotFoundError(`Cannot read ${wordsFor(target)}: it does not exist`, { object: refOf(target) });
   }
 
   /** Finds out why it is as it is: the root cause, the evidence, and what to do. */
   async why({ signal }: CallOptions = {}): Promise<Finding> {
-    const { around, target } = this.#parts;
-    return await around.why(target, signal);
+    const { context, target } = this.#parts;
+    return await context.why(target, signal);
   }
 
   /** Deletes it with all it has; false if it was gone. Waits for no Pod to end. */
   async kill({ signal }: CallOptions = {}): Promise<boolean> {
-    const { around, target, uid, route } = this.#parts;
-    await route.close();
-    return await remove(await around.api(), target, uid, signal);
+    const { context, target, uid, transport } = this.#parts;
+    await transport.close();
+    return await remove(await context.api(), target, uid, signal);
   }
 
   /**
@@ -109,29 +109,29 @@ export class SandboxHandle implements AsyncDisposable {
    * asks how it is hears so.
    */
   async suspend({ signal = new AbortController().signal }: CallOptions = {}): Promise<void> {
-    const { around, target } = this.#parts;
-    const api = await around.api();
+    const { context, target } = this.#parts;
+    const api = await context.api();
     await untilSuspended(api, this.#own, await setMode(api, this.#own, "Suspended", signal), signal);
     if (target.kind === "SandboxClaim") await untilNotReady(api, target, signal);
   }
 
   /** Gives it a Pod again; resolves when it is Ready. */
   async resume(options: WaitOptions = {}): Promise<void> {
-    const { around, target } = this.#parts;
-    const api = await around.api();
-    await untilAwake(around, target, await setMode(api, this.#own, "Running", options.signal), options);
+    const { context, target } = this.#parts;
+    const api = await context.api();
+    await untilAwake(context, target, await setMode(api, this.#own, "Running", options.signal), options);
   }
 
   /** Lets it live so many milliseconds from now, and be deleted then; null: for ever. Returns when it will end. */
   async setTimeout(ms: number | null, { signal }: CallOptions = {}): Promise<Date | undefined> {
-    const { around, target } = this.#parts;
-    return await setTimeoutOf(await around.api(), target, ms, new Date(), signal);
+    const { context, target } = this.#parts;
+    return await setTimeoutOf(await context.api(), target, ms, new Date(), signal);
   }
 
   /** Adds to the time it has left. Returns when it will end. @throws {InvalidArgumentError} if it has no end */
   async extendTimeout(ms: number, { signal }: CallOptions = {}): Promise<Date> {
-    const { around, target } = this.#parts;
-    return await extendTimeoutOf(await around.api(), target, ms, signal);
+    const { context, target } = this.#parts;
+    return await extendTimeoutOf(await context.api(), target, ms, signal);
   }
 
   /** Returns `host:port` at which programs on this machine reach a port of it. */
@@ -146,10 +146,10 @@ export class SandboxHandle implements AsyncDisposable {
    * @throws {InvalidArgumentError} with `signedForMs`, where the way to the sandbox is no router
    */
   async getUrl(port: number, { signedForMs, signal }: URLOptions = {}): Promise<string> {
-    const { around, route } = this.#parts;
+    const { context, transport } = this.#parts;
     const address = await this.#address(port, { signal });
     if (signedForMs === undefined) return address.href.replace(/\/$/, "");
-    if (route.kind !== "router") {
+    if (transport.kind !== "router") {
       throw new InvalidArgumentError("Cannot sign an address: only a router checks signatures", {
         remedy: "Give the client a `routerUrl`.",
       });
@@ -160,13 +160,13 @@ export class SandboxHandle implements AsyncDisposable {
       port,
       expiresAt: new Date(Date.now() + signedForMs),
     };
-    address.searchParams.set("token", await signGrant(around.signingSecret(), grant));
+    address.searchParams.set("token", await signGrant(context.signingSecret(), grant));
     return address.href;
   }
 
   /** Closes what it has opened on this machine; the sandbox goes on. */
   async disconnect(): Promise<void> {
-    await this.#parts.route.close();
+    await this.#parts.transport.close();
   }
 
   /** Deletes it, as {@link SandboxHandle.kill} does. */
@@ -176,9 +176,9 @@ export class SandboxHandle implements AsyncDisposable {
 
   async #address(port: number, options?: CallOptions): Promise<URL> {
     if (!Number.isInteger(port) || port < 1 || port > 65535) {
-      throw new InvalidArgumentError(`Cannot make an address of port ${port}: it is none from 1 to 65535`);
+      throw new InvalidArgumentError(`Cannot make an address of port ${port}: it is not from 1 to 65535`);
     }
-    return await this.#parts.route.address(port, options);
+    return await this.#parts.transport.address(port, options);
   }
 
   /** The Sandbox itself: mode and Pod are its. */
@@ -193,44 +193,44 @@ export class SandboxHandle implements AsyncDisposable {
  * @param place its Sandbox, and the addresses of its Pod a moment ago; none: nobody knows
  */
 export async function openHandle(
-  around: Surroundings,
+  context: ClientContext,
   target: Target,
   { sandboxName, podIPs }: { sandboxName: string; podIPs: string[] },
   uid: string | undefined,
 ): Promise<SandboxHandle> {
-  const route = await around.routeTo(target.namespace, sandboxName, podIPs[0]);
-  return new SandboxHandle({ around, target, uid, sandboxName, route });
+  const transport = await context.transportTo(target.namespace, sandboxName, podIPs[0]);
+  return new SandboxHandle({ context, target, uid, sandboxName, transport });
 }
 
 /** Wakes the Sandbox of a target that is there, and waits until it is Ready. */
 export async function wake(
-  around: Surroundings,
+  context: ClientContext,
   target: Target,
-  holding: Holding,
+  claimOrSandbox: ClaimOrSandbox,
   options: WaitOptions,
 ): Promise<Ready> {
-  const api = await around.api();
-  const diagnose = around.why;
-  const info = infoOf(holding);
+  const api = await context.api();
+  const diagnose = context.why;
+  const info = infoOf(claimOrSandbox);
   if (info.state !== "Suspended" || info.sandboxName === undefined) {
-    return await untilReady(api, target, { ...options, diagnose, known: holding });
+    return await untilReady(api, target, { ...options, diagnose, known: claimOrSandbox });
   }
   const own: Target = { kind: "Sandbox", namespace: target.namespace, name: info.sandboxName };
   const sandbox = await readSandbox(api, own.namespace, own.name, options.signal);
   const isAsleep = sandbox.spec.operatingMode === "Suspended";
   const known = isAsleep ? await setMode(api, own, "Running", options.signal) : sandbox;
-  return await untilAwake(around, target, known, options);
+  return await untilAwake(context, target, known, options);
 }
 
 /** Waits for the Sandbox, which knows first, and for the claim that has it, which is what others look at. */
 async function untilAwake(
-  around: Surroundings,
+  context: ClientContext,
   target: Target,
   sandbox: Sandbox,
   options: WaitOptions,
 ): Promise<Ready> {
-  const api = await around.api();
+  const api = await context.api();
   const own: Target = { kind: "Sandbox", namespace: target.namespace, name: sandbox.metadata.name };
-  const ready = await untilReady(api, own, { ...options, known: sandbox, diagnose: around.why });
-  return target.kind === "Sandbox" ? ready : await untilReady(api, target, { ...options, diagnose: around.why });
+  const ready = await untilReady(api, own, { ...options, known: sandbox, diagnose: context.why });
+  return target.kind === "Sandbox" ? ready : await untilReady(api, target, { ...options, diagnose: context.why });
 }

@@ -36,7 +36,7 @@ test("resyncAfterSeconds is in the answer of a Sandbox that will expire", async 
 
 test.for(
   [
-    ["no JSON", "{not json", ["it is no JSON"]],
+    ["no JSON", "{not json", ["it is not JSON"]],
     ["no request", {}, ["parent: invalid_type", "children: invalid_type"]],
     ["no children", { ...request(), children: undefined }, ["children: invalid_type"]],
     ["a wrong enum", requestWith({ operatingMode: "s3cret" }), ["parent.spec.operatingMode: invalid_value"]],

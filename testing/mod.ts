@@ -18,7 +18,7 @@ export type { HookCalls, Outcome, SentRequest } from "../lib/hook.ts";
 export type { LogLevel } from "../lib/log.ts";
 export type { LossBudget } from "../lib/lossbudget.ts";
 export type { KubeObject, ObjectMeta } from "../lib/objects.ts";
-export type { Spacing } from "../lib/pace.ts";
+export type { Spacing } from "../lib/throttle.ts";
 export type { HookSettings } from "../lib/runhook.ts";
 export type { ObjectName, Step, Wanted } from "./scenario/format.ts";
 export type { Kind } from "./scenario/kinds.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { KubeObject } from "../lib/objects.ts";
 import { assemble } from "../runtime/assemble.ts";
 import { readOptions } from "../runtime/options.ts";
-import type { PodPlace, PodWay } from "../sdk/route/direct.ts";
+import type { PodPlace, PodWay } from "../sdk/transport/direct.ts";
 
 /** Runtimes by Pod. */
 export interface PodRuntimes extends PodWay {

@@ -21,7 +21,7 @@ export function peerControllers(binary: string, folder: string): Controllers {
   const command = resolve(binary);
   const stat = statSync(command, { throwIfNoEntry: false });
   if (!stat?.isFile() || (stat.mode & 0o111) === 0) {
-    throw new RangeError(`Cannot run the peer: ${command} is no program`);
+    throw new RangeError(`Cannot run the peer: ${command} is not a program`);
   }
   const crds = readPeerCRDs(folder);
   return {

@@ -1,13 +1,13 @@
 /** Which kubeconfig a command line means. @module */
 import { chooseKubeconfig, type Chosen, kubeconfigPlaces } from "../../kube/kubeconfig.ts";
 import { Failure } from "../failure.ts";
-import type { Where } from "../world.ts";
+import type { Where } from "../commandcontext.ts";
 
 /**
  * Finds the kubeconfig: the one that is named, else of those in `KUBECONFIG`, else `~/.kube/config`.
  *
  * @returns undefined if there is none, and this is a Pod: its ServiceAccount is meant
- * @throws {Failure} if there is none, and this is no Pod either
+ * @throws {Failure} if there is none, and this is not a Pod either
  */
 export function findKubeconfig(
   { kubeconfig, context }: Where,

@@ -2,7 +2,7 @@
 import { connect, openText } from "../../kube/connection.ts";
 import { clusterCredentials } from "../../kube/credentials.ts";
 import { Failure } from "../failure.ts";
-import type { Cluster, Where } from "../world.ts";
+import type { Cluster, Where } from "../commandcontext.ts";
 import { findKubeconfig } from "./kubeconfig.ts";
 
 /** As audit logs of API servers show our requests. */

@@ -1,6 +1,6 @@
 /** `hookbox completion`: the script that makes a shell complete hookbox' command lines. @module */
 import { Argument, Command } from "commander";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 const MORE = `
 Names of sandboxes, pools, templates, namespaces and contexts are completed, too.
@@ -12,7 +12,7 @@ Examples:
 
 For "kubectl hookbox": make a link to hookbox named kubectl_complete-hookbox, in a folder of PATH.`;
 
-export function completionCommand(_world: World): Command {
+export function completionCommand(_context: CommandContext): Command {
   return new Command("completion")
     .description("Print a script for completion by bash, zsh or fish")
     .addArgument(new Argument("<shell>", "which one").choices(["bash", "zsh", "fish"]))
@@ -24,13 +24,13 @@ export function completionCommand(_world: World): Command {
 }
 
 /** What such a script calls as somebody presses Tab. */
-export function completeCommand(world: World): Command {
+export function completeCommand(context: CommandContext): Command {
   return new Command("complete")
     .description("Complete a command line")
     .argument("[words...]")
     .allowUnknownOption()
     .action(async (words: string[]) => {
       const { complete } = await import("../completion/complete.ts");
-      await complete(world, words);
+      await complete(context, words);
     });
 }

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { UsageError } from "../failure.ts";
 import { remotePlace } from "../place.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 const MORE = `
 A path of a sandbox is SANDBOX:PATH or NAMESPACE/SANDBOX:PATH; what is relative begins at the sandbox's root. As with cp,
@@ -15,7 +15,7 @@ Examples:
   hookbox cp session:work/result.csv .
   hookbox cp session:work/result.csv - | head`;
 
-export function cpCommand(world: World): Command {
+export function cpCommand(context: CommandContext): Command {
   const command = new Command("cp")
     .description("Copy files and folders to and from a sandbox")
     .argument("<from>", "path, or sandbox:path")
@@ -29,7 +29,7 @@ export function cpCommand(world: World): Command {
       if (!place) throw new UsageError(`Cannot copy "${from}" to "${to}": neither is SANDBOX:PATH`);
       const where = { ...options, ...place.namespace ? { namespace: place.namespace } : {} };
       const { copyDown, copyUp } = await import("../cp.ts");
-      await (source ? copyDown(world, where, source, to) : copyUp(world, where, from, place));
+      await (source ? copyDown(context, where, source, to) : copyUp(context, where, from, place));
     });
   return withRouter(command);
 }

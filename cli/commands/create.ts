@@ -5,7 +5,7 @@ import { createOptionsOf, type SandboxOptions, withSandbox } from "../createopti
 import { UsageError } from "../failure.ts";
 import { formatOf } from "../output/print.ts";
 import { durationMs } from "../values.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 interface Options extends SandboxOptions {
   output?: string;
@@ -21,7 +21,7 @@ Examples:
   hookbox create --template python --name session --timeout 8h --idle 10m
   hookbox create --image busybox:1.37 -- sleep infinity`;
 
-export function createCommand(world: World): Command {
+export function createCommand(context: CommandContext): Command {
   const command = new Command("create")
     .description("Make a sandbox, and print its name when it is ready")
     .argument("[command...]", "what runs in it, with --image (default: the image's own)")
@@ -42,7 +42,7 @@ export function createCommand(world: World): Command {
       throw new UsageError("Cannot use --idle with --no-wait: it is said to the sandbox once there is one");
     }
     const { runCreate } = await import("../create.ts");
-    await runCreate(world, options, wanted, { wait: options.wait, format });
+    await runCreate(context, options, wanted, { wait: options.wait, format });
   });
   return withRouter(command);
 }

@@ -4,7 +4,7 @@ import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { Ended } from "../failure.ts";
 import { type ProcessOptions, processRequestOf, withProcess } from "../processoptions.ts";
 import { collect, pairs } from "../values.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 const MORE = `
 A suspended sandbox is woken first. The exit code is the command's own; 128 and its number if a signal ended it; 124 if
@@ -15,7 +15,7 @@ Examples:
   hookbox exec -it session                     a shell
   tar c . | hookbox exec -i session -- tar x`;
 
-export function execCommand(world: World): Command {
+export function execCommand(context: CommandContext): Command {
   const command = new Command("exec")
     .description("Run a command in a sandbox")
     .argument("<sandbox>", "name of a claim or a Sandbox")
@@ -25,12 +25,12 @@ export function execCommand(world: World): Command {
     .addHelpText("after", MORE)
     .action(async (name: string, words: string[]) => {
       const options = optionsOf<ProcessOptions & { env?: string[] }>(command);
-      const request = { ...processRequestOf(world, words, options), env: pairs("--env", options.env ?? []) };
+      const request = { ...processRequestOf(context, words, options), env: pairs("--env", options.env ?? []) };
       const { openSandbox } = await import("../sandbox.ts");
       const { runProcess } = await import("../process.ts");
-      const sandbox = await openSandbox(world, await world.enter(options), name);
+      const sandbox = await openSandbox(context, await context.connect(options), name);
       try {
-        const code = await runProcess(world, sandbox, request);
+        const code = await runProcess(context, sandbox, request);
         if (code !== 0) throw new Ended(code);
       } finally {
         await sandbox.disconnect();

@@ -4,7 +4,7 @@ import { CLAIM, findKind, type Kind, kindOf, SANDBOX } from "../cluster/kinds.ts
 import { optionsOf, withAllNamespaces, withCluster } from "../clusteroptions.ts";
 import { UsageError } from "../failure.ts";
 import { formatOf } from "../output/print.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 interface GetOptions {
   output?: string;
@@ -21,7 +21,7 @@ Examples:
   hookbox get claims -A -o wide    everybody's claims, with pool, address and expiry
   hookbox get pool/python -w       one pool, and each of its changes`;
 
-export function getCommand(world: World): Command {
+export function getCommand(context: CommandContext): Command {
   const command = new Command("get")
     .description("Show sandboxes, claims, pools or templates")
     .argument("[kind]", "which kind, or kind/name")
@@ -40,7 +40,7 @@ export function getCommand(world: World): Command {
     }
     const { runGet } = await import("../get.ts");
     const { output: _, headers, watch = false, allNamespaces = false, ...rest } = options;
-    await runGet(world, { ...rest, kind, names: wanted, format, headers, watch, allNamespaces });
+    await runGet(context, { ...rest, kind, names: wanted, format, headers, watch, allNamespaces });
   });
   return withCluster(command);
 }

@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
 import { Ended, UsageError, verdictOf } from "../failure.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 import { withManifestOptions } from "./manifests.ts";
 
 interface InstallOptions {
@@ -21,7 +21,7 @@ unless you run that apart: "hookbox keeper --no-binder", "hookbox binder". "hook
 Example:
   hookbox install --apply --hooks-url http://10.0.0.5:8080`;
 
-export function installCommand(world: World): Command {
+export function installCommand(context: CommandContext): Command {
   const command = new Command("install")
     .description("Install CRDs, controllers and rights, or print them")
     .option("--apply", "apply them to the cluster")
@@ -35,9 +35,9 @@ export function installCommand(world: World): Command {
     const { bundleObjects, renderBundle } = await import("../install/bundle.ts");
     const { hooksUrl: hooksURL, systemNamespace: namespace, dryRun = false, force = false } = options;
     const text = renderBundle({ hooksURL, namespace });
-    if (!options.apply && !dryRun) return world.stdout.write(text);
+    if (!options.apply && !dryRun) return context.stdout.write(text);
     const { createApplier } = await import("../install/apply.ts");
-    const { api } = await world.reach(options);
+    const { api } = await context.reach(options);
     const apply = createApplier(api, { dryRun, force });
     let failed = false;
     for (const object of bundleObjects(text)) {
@@ -45,12 +45,12 @@ export function installCommand(world: World): Command {
       const [group] = apiVersion.includes("/") ? apiVersion.split("/") : [];
       const name = `${kind.toLowerCase()}${group ? `.${group}` : ""}/${metadata.name}`;
       try {
-        world.stdout.write(`${name} ${await apply(object)}${dryRun ? " (dry run)" : ""}\n`);
+        context.stdout.write(`${name} ${await apply(object)}${dryRun ? " (dry run)" : ""}\n`);
       } catch (error) {
         failed = true;
-        for (const line of verdictOf(error).lines) world.stderr.write(`${line}\n`);
+        for (const line of verdictOf(error).lines) context.stderr.write(`${line}\n`);
       }
-      world.signal.throwIfAborted();
+      context.signal.throwIfAborted();
     }
     if (failed) throw new Ended(1);
   });

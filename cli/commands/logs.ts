@@ -2,12 +2,12 @@
 import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
 import type { LogsRequest } from "../logs.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 const MORE = `
 What commands of "hookbox exec" and "hookbox run" print is not here: it goes to who started them.`;
 
-export function logsCommand(world: World): Command {
+export function logsCommand(context: CommandContext): Command {
   const command = new Command("logs")
     .description("Print what the containers of a sandbox print")
     .argument("<sandbox>", "name of a claim or a Sandbox")
@@ -20,7 +20,7 @@ export function logsCommand(world: World): Command {
     .addHelpText("after", MORE)
     .action(async (name: string) => {
       const { runLogs } = await import("../logs.ts");
-      await runLogs(world, name, optionsOf<LogsRequest>(command));
+      await runLogs(context, name, optionsOf<LogsRequest>(command));
     });
   return withCluster(command);
 }

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { formatOf } from "../output/print.ts";
 import { sandboxPlace } from "../place.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 interface LsOptions {
   long?: boolean;
@@ -11,7 +11,7 @@ interface LsOptions {
   output?: string;
 }
 
-export function lsCommand(world: World): Command {
+export function lsCommand(context: CommandContext): Command {
   const command = new Command("ls")
     .description("List files in a sandbox")
     .argument("<sandbox[:path]>", "of which sandbox, and which folder or file (default: its root)")
@@ -24,7 +24,7 @@ export function lsCommand(world: World): Command {
       const place = sandboxPlace(text);
       const { runLs } = await import("../ls.ts");
       const { long = false, all = false } = options;
-      await runLs(world, { ...options, ...place.namespace ? { namespace: place.namespace } : {} }, place, {
+      await runLs(context, { ...options, ...place.namespace ? { namespace: place.namespace } : {} }, place, {
         long,
         all,
         format,

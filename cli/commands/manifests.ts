@@ -1,6 +1,6 @@
 /** `hookbox manifests`: prints CRDs and controllers. Asks no cluster. @module */
 import { Command } from "commander";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 interface ManifestOptions {
   hooksUrl?: string;
@@ -10,13 +10,13 @@ const MORE = `
 Example:
   hookbox manifests --hooks-url http://10.0.0.5:8080 | kubectl apply --server-side -f -`;
 
-export function manifestsCommand(world: World): Command {
+export function manifestsCommand(context: CommandContext): Command {
   const command = new Command("manifests")
     .description("Print CRDs and controllers as YAML")
     .addHelpText("after", MORE);
   return withManifestOptions(command).action(async ({ hooksUrl }: ManifestOptions) => {
     const { renderManifests } = await import("../../tools/manifests/render.ts");
-    world.stdout.write(renderManifests(hooksUrl));
+    context.stdout.write(renderManifests(hooksUrl));
   });
 }
 

@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { collect } from "../values.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 /** What the command line says; texts as they were written. */
 export interface MCPOptions {
@@ -36,7 +36,7 @@ Examples:
   hookbox mcp --pool python                                     in the configuration of an agent
   hookbox mcp --http 127.0.0.1:8765 --token-file tokens --pool python`;
 
-export function mcpCommand(world: World): Command {
+export function mcpCommand(context: CommandContext): Command {
   const command = new Command("mcp")
     .description("Serve sandboxes as tools to agents (Model Context Protocol)")
     .option("--pool <name>", "only from this pool; again for more, the first is the default (default: any)", collect)
@@ -58,7 +58,7 @@ export function mcpCommand(world: World): Command {
     .addHelpText("after", MORE)
     .action(async () => {
       const { runMCP } = await import("../mcp.ts");
-      await runMCP(world, optionsOf<MCPOptions>(command));
+      await runMCP(context, optionsOf<MCPOptions>(command));
     });
   return withRouter(command);
 }

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { Failure } from "../failure.ts";
 import { durationMs, wholeNumber } from "../values.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 /** The page is the router's own; source: docs/router.md, "A terminal in the browser". */
 const TERMINAL = { port: 8080, path: "/.hookbox/terminal/" };
@@ -11,7 +11,7 @@ const TERMINAL = { port: 8080, path: "/.hookbox/terminal/" };
 const MORE = `
 Without a port it is a page with a terminal, which the router serves. Where there is no browser the address is printed.`;
 
-export function openCommand(world: World): Command {
+export function openCommand(context: CommandContext): Command {
   const command = new Command("open")
     .description("Open a sandbox's terminal, or a port of it, in the browser")
     .argument("<sandbox>", "name of a claim or a Sandbox")
@@ -23,14 +23,14 @@ export function openCommand(world: World): Command {
       const { signedFor } = options;
       const place = port === undefined ? TERMINAL : { port: wholeNumber("port", port, 1, 65535), path: "" };
       const signedForMs = signedFor === undefined ? undefined : durationMs("--signed-for", signedFor);
-      if (port === undefined && !options.router && !world.env["HOOKBOX_ROUTER_URL"]) {
+      if (port === undefined && !options.router && !context.env["HOOKBOX_ROUTER_URL"]) {
         throw new Failure(
           "Cannot open a terminal in the browser: its page is the router's, and none is named",
-          `Name it with --router or HOOKBOX_ROUTER_URL, or use this terminal: ${world.program} exec -it ${name}`,
+          `Name it with --router or HOOKBOX_ROUTER_URL, or use this terminal: ${context.program} exec -it ${name}`,
         );
       }
       const { runURL } = await import("../url.ts");
-      await runURL(world, options, { name, ...place, signedForMs, browse: true });
+      await runURL(context, options, { name, ...place, signedForMs, browse: true });
     });
   return withRouter(command);
 }

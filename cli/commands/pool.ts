@@ -4,17 +4,17 @@ import { optionsOf, withAllNamespaces, withCluster } from "../clusteroptions.ts"
 import { UsageError } from "../failure.ts";
 import { formatOf, serialize } from "../output/print.ts";
 import { aboveZero, durationMs } from "../values.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
-export function poolCommand(world: World): Command {
+export function poolCommand(context: CommandContext): Command {
   return new Command("pool")
     .description("Show how pools serve claims, and simulate other sizes")
     .usage("status|simulate [options] [name]")
-    .addCommand(statusCommand(world), { isDefault: true })
-    .addCommand(simulateCommand(world));
+    .addCommand(statusCommand(context), { isDefault: true })
+    .addCommand(simulateCommand(context));
 }
 
-function statusCommand(world: World): Command {
+function statusCommand(context: CommandContext): Command {
   const command = new Command("status")
     .description("Show members, claims of the last hour and how many of them found a member (the default)")
     .argument("[name]", "one pool (default: all)")
@@ -27,12 +27,12 @@ function statusCommand(world: World): Command {
     }
     const { poolStatus } = await import("../pool/status.ts");
     const { renderPoolTable } = await import("../pool/render.ts");
-    const { api, namespace } = await world.reach(options);
-    const now = world.now();
+    const { api, namespace } = await context.reach(options);
+    const now = context.now();
     const rows = await poolStatus(api, options.allNamespaces ? undefined : namespace, name, now);
-    if (format === "json" || format === "yaml") return world.stdout.write(await serialize(rows, format));
-    if (rows.length === 0) return world.stderr.write(`No pools found in ${namespace} namespace.\n`);
-    world.stdout.write(renderPoolTable(rows, { now, withNamespace: options.allNamespaces ?? false }));
+    if (format === "json" || format === "yaml") return context.stdout.write(await serialize(rows, format));
+    if (rows.length === 0) return context.stderr.write(`No pools found in ${namespace} namespace.\n`);
+    context.stdout.write(renderPoolTable(rows, { now, withNamespace: options.allNamespaces ?? false }));
   });
   return withCluster(command);
 }
@@ -59,7 +59,7 @@ const NO_CLUSTER = {
   namespace: "default",
 };
 
-function simulateCommand(world: World): Command {
+function simulateCommand(context: CommandContext): Command {
   const command = new Command("simulate")
     .description("Say how large a pool has to be")
     .argument("[name]", "the pool; without one --refill and --rate or --trace are needed")
@@ -89,10 +89,10 @@ function simulateCommand(world: World): Command {
         startSeconds: seconds("--start", options.start),
         trace: options.trace === undefined ? undefined : parseTrace(await readFile(options.trace, "utf8")),
       };
-      const { api, namespace } = name === undefined ? NO_CLUSTER : await world.reach(options);
+      const { api, namespace } = name === undefined ? NO_CLUSTER : await context.reach(options);
       const found = await poolSimulation(api, { ...study, namespace });
       const text = format === "json" || format === "yaml" ? await serialize(found, format) : renderSimulation(found);
-      world.stdout.write(text);
+      context.stdout.write(text);
     });
   return withCluster(command);
 }

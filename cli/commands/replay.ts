@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { Ended } from "../failure.ts";
 import { formatOf } from "../output/print.ts";
 import { collect, wholeNumber } from "../values.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 interface ReplayOptions {
   hook: string[];
@@ -17,7 +17,7 @@ Recordings are made by "hookbox serve --record DIR". Exit codes: 0 no decision d
 Example:
   hookbox replay recordings/ --hook ./hooks/sandbox/hook.ts`;
 
-export function replayCommand(world: World): Command {
+export function replayCommand(context: CommandContext): Command {
   return new Command("replay")
     .description("Run recorded hook requests through this version: what is decided differently?")
     .argument("<paths...>", "recordings: files, or folders of them")
@@ -33,8 +33,8 @@ export function replayCommand(world: World): Command {
         hooks: hook,
         output: format === "json" ? "json" : "text",
         mostKinds: wholeNumber("--kinds", kinds),
-        write: (text) => world.stdout.write(text),
-        writeError: (text) => world.stderr.write(text),
+        write: (text) => context.stdout.write(text),
+        writeError: (text) => context.stderr.write(text),
       });
       if (code !== 0) throw new Ended(code);
     });

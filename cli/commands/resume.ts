@@ -2,17 +2,17 @@
 import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
 import { spinning } from "../terminal/spinner.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
-export function resumeCommand(world: World): Command {
+export function resumeCommand(context: CommandContext): Command {
   const command = new Command("resume")
     .description("Resume sandboxes, and wait until they are ready")
     .argument("<sandboxes...>", "names of claims or Sandboxes")
     .action(async (names: string[]) => {
-      const { client } = await world.enter(optionsOf(command));
+      const { client } = await context.connect(optionsOf(command));
       for (const name of names) {
-        await spinning(world, `Waiting for ${name}`, () => client.resume(name, { signal: world.signal }));
-        world.stdout.write(`${name} resumed\n`);
+        await spinning(context, `Waiting for ${name}`, () => client.resume(name, { signal: context.signal }));
+        context.stdout.write(`${name} resumed\n`);
       }
     });
   return withCluster(command);

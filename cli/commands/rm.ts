@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
 import { Ended, UsageError } from "../failure.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 interface RmOptions {
   all?: boolean;
@@ -13,13 +13,13 @@ interface RmOptions {
 const MORE = `
 Volumes go, too. What waits in pools stays: scale the pool for that.`;
 
-export function rmCommand(world: World): Command {
+export function rmCommand(context: CommandContext): Command {
   const command = new Command("rm")
     .description("Delete sandboxes, with all they have")
     .argument("[sandboxes...]", "names of claims or Sandboxes")
     .option("--all", "all of this namespace")
     .option("-l, --selector <labels>", "those with these labels")
-    .option("--ignore-not-found", "what is not there is no failure")
+    .option("--ignore-not-found", "ignore missing sandboxes")
     .addHelpText("after", MORE)
     .action(async (names: string[]) => {
       const options = optionsOf<RmOptions>(command);
@@ -27,20 +27,20 @@ export function rmCommand(world: World): Command {
       if ([names.length > 0, all, labelSelector !== undefined].filter(Boolean).length !== 1) {
         throw new UsageError("Cannot delete: say names, --all or -l, and one of them only");
       }
-      const { client } = await world.enter(options);
-      const { signal } = world;
+      const { client } = await context.connect(options);
+      const { signal } = context;
       const wanted = [...names];
       if (names.length === 0) {
         const list = client.list({ signal, ...labelSelector === undefined ? {} : { labelSelector } });
         for await (const { name, state } of list) if (state !== "Terminating") wanted.push(name);
-        if (wanted.length === 0) return world.stderr.write("No sandboxes found.\n");
+        if (wanted.length === 0) return context.stderr.write("No sandboxes found.\n");
       }
       let isMissing = false;
       for (const name of wanted) {
-        if (await client.kill(name, { signal })) world.stdout.write(`${name} deleted\n`);
+        if (await client.kill(name, { signal })) context.stdout.write(`${name} deleted\n`);
         else if (names.length > 0 && !ignoreNotFound) {
           isMissing = true;
-          world.stderr.write(`Cannot delete ${name}: there is neither a claim nor a Sandbox of that name\n`);
+          context.stderr.write(`Cannot delete ${name}: there is neither a claim nor a Sandbox of that name\n`);
         }
       }
       if (isMissing) throw new Ended(1);

@@ -1,10 +1,10 @@
 /** `hookbox router`: the way into sandboxes. Takes the arguments of router/main.ts. @module */
 import type { Command } from "commander";
 import { becoming } from "../become.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
-export function routerCommand(world: World): Command {
-  return becoming(world, {
+export function routerCommand(context: CommandContext): Command {
+  return becoming(context, {
     name: "router",
     description: "Run the router: the way into sandboxes",
     usage: "[options]",

@@ -5,7 +5,7 @@ import { createOptionsOf, type SandboxOptions, withSandbox } from "../createopti
 import { Ended, UsageError } from "../failure.ts";
 import { type ProcessOptions, processRequestOf, withProcess } from "../processoptions.ts";
 import { pairs } from "../values.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 type Options = SandboxOptions & ProcessOptions & { keep?: boolean };
 
@@ -21,7 +21,7 @@ Examples:
 /** How long a sandbox outlives the limit of its command, should nobody be there to delete it. */
 const GRACE_MS = 5 * 60_000;
 
-export function runCommand(world: World): Command {
+export function runCommand(context: CommandContext): Command {
   const command = new Command("run")
     .description("Make a sandbox, run one command in it, and delete it")
     .argument("[command...]", "what to run (default with -it: a shell)");
@@ -33,19 +33,19 @@ export function runCommand(world: World): Command {
     }
     // The command's alone: the sandbox's own would mean a cold start.
     const { env = [], ...ofSandbox } = options;
-    const request = { ...processRequestOf(world, words, options), env: pairs("--env", env) };
+    const request = { ...processRequestOf(context, words, options), env: pairs("--env", env) };
     const { timeoutMs } = request;
     const lifetimeMs = timeoutMs === undefined || options.keep ? undefined : timeoutMs + GRACE_MS;
     const wanted = createOptionsOf(ofSandbox, lifetimeMs);
     const { createSandbox } = await import("../sandbox.ts");
     const { runProcess } = await import("../process.ts");
-    const sandbox = await createSandbox(world, await world.enter(options), wanted);
+    const sandbox = await createSandbox(context, await context.connect(options), wanted);
     try {
-      const code = await runProcess(world, sandbox, request);
+      const code = await runProcess(context, sandbox, request);
       if (code !== 0) throw new Ended(code);
     } finally {
       if (options.keep) {
-        world.stderr.write(`Kept: ${sandbox.name}\n`);
+        context.stderr.write(`Kept: ${sandbox.name}\n`);
         await sandbox.disconnect();
       } else await sandbox.kill();
     }

@@ -1,10 +1,10 @@
 /** `hookbox serve`: the hooks, all of them in one process. Takes the arguments of tools/serve. @module */
 import type { Command } from "commander";
 import { becoming } from "../become.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
-export function serveCommand(world: World): Command {
-  return becoming(world, {
+export function serveCommand(context: CommandContext): Command {
+  return becoming(context, {
     name: "serve",
     description: "Run the hooks that Metacontroller calls",
     usage: "[hook…] [options]",

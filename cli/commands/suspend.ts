@@ -2,17 +2,17 @@
 import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
 import { spinning } from "../terminal/spinner.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
-export function suspendCommand(world: World): Command {
+export function suspendCommand(context: CommandContext): Command {
   const command = new Command("suspend")
     .description("Suspend sandboxes: Pods go, names and volumes stay")
     .argument("<sandboxes...>", "names of claims or Sandboxes")
     .action(async (names: string[]) => {
-      const { client } = await world.enter(optionsOf(command));
+      const { client } = await context.connect(optionsOf(command));
       for (const name of names) {
-        await spinning(world, `Waiting for ${name}`, () => client.suspend(name, { signal: world.signal }));
-        world.stdout.write(`${name} suspended\n`);
+        await spinning(context, `Waiting for ${name}`, () => client.suspend(name, { signal: context.signal }));
+        context.stdout.write(`${name} suspended\n`);
       }
     });
   return withCluster(command);

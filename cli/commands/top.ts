@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { optionsOf, withAllNamespaces, withRouter } from "../clusteroptions.ts";
 import { UsageError } from "../failure.ts";
 import { formatOf } from "../output/print.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 interface TopOptions {
   selector?: string;
@@ -15,7 +15,7 @@ const MORE = `
 Numbers come from the metrics API of the cluster where it is served, else from the runtimes in the sandboxes; a line on
 standard error says which.`;
 
-export function topCommand(world: World): Command {
+export function topCommand(context: CommandContext): Command {
   const command = new Command("top")
     .description("Show processor and memory of sandboxes")
     .argument("[sandboxes...]", "names of claims or Sandboxes (default: all that are ready)")
@@ -34,7 +34,7 @@ export function topCommand(world: World): Command {
       throw new UsageError("Cannot show sandboxes by name in all namespaces: leave out the names or -A");
     }
     const { runTop } = await import("../top.ts");
-    await runTop(world, options, { names, selector, allNamespaces, source, format });
+    await runTop(context, options, { names, selector, allNamespaces, source, format });
   });
   return withRouter(command);
 }

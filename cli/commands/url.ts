@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { durationMs, wholeNumber } from "../values.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 const MORE = `
 With a router it prints an address and ends; the router has to know sandboxes by host or path ($HOOKBOX_ROUTER_DOMAIN or
@@ -13,7 +13,7 @@ Examples:
   hookbox url session 3000
   hookbox url session 3000 --signed-for 1h     lets in whoever has the address ($HOOKBOX_SIGNING_SECRET)`;
 
-export function urlCommand(world: World): Command {
+export function urlCommand(context: CommandContext): Command {
   const command = new Command("url")
     .description("Print the address of a port of a sandbox")
     .argument("<sandbox>", "name of a claim or a Sandbox")
@@ -26,7 +26,7 @@ export function urlCommand(world: World): Command {
       const number = wholeNumber("port", port, 1, 65535);
       const signedForMs = signedFor === undefined ? undefined : durationMs("--signed-for", signedFor);
       const { runURL } = await import("../url.ts");
-      await runURL(world, options, { name, port: number, path: "", signedForMs, browse: false });
+      await runURL(context, options, { name, port: number, path: "", signedForMs, browse: false });
     });
   return withRouter(command);
 }

@@ -4,7 +4,7 @@ import { optionsOf, withCluster } from "../clusteroptions.ts";
 import { Ended } from "../failure.ts";
 import { formatOf, serialize } from "../output/print.ts";
 import { hasColor } from "../terminal/paint.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 const MORE = `
 A bare name is that of a claim, else of a Sandbox, else of a pool. The exit code is 1 if there is nothing of that name.
@@ -13,7 +13,7 @@ Examples:
   hookbox why session
   hookbox why pool/python`;
 
-export function whyCommand(world: World): Command {
+export function whyCommand(context: CommandContext): Command {
   const command = new Command("why")
     .description("Say why a claim, Sandbox or pool is not ready, and what to do")
     .argument("<name>", "its name, or claim/name, sandbox/name, pool/name")
@@ -24,12 +24,12 @@ export function whyCommand(world: World): Command {
       const format = formatOf(options.output, ["json", "yaml"]);
       const { runWhy } = await import("../why.ts");
       const { renderFinding } = await import("../output/finding.ts");
-      const { api, namespace } = await world.reach(options);
-      const finding = await runWhy(api, name, namespace, world.signal);
+      const { api, namespace } = await context.reach(options);
+      const finding = await runWhy(api, name, namespace, context.signal);
       const text = format === "json" || format === "yaml"
         ? await serialize(finding, format)
-        : renderFinding(finding, { color: hasColor(world.stdout, world) });
-      world.stdout.write(text);
+        : renderFinding(finding, { color: hasColor(context.stdout, context) });
+      context.stdout.write(text);
       if (finding.code === "NotFound") throw new Ended(1);
     });
   return withCluster(command);

@@ -3,7 +3,7 @@ import { type Api, pathOf } from "../../kube/api.ts";
 import { kubeconfigPlaces, readContexts } from "../../kube/kubeconfig.ts";
 import { controllerOf, type KubeObject } from "../../lib/objects.ts";
 import { CLAIM, type Kind, KINDS, SANDBOX } from "../cluster/kinds.ts";
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 import type { Need } from "./need.ts";
 
 /** Who presses Tab waits no longer. */
@@ -11,11 +11,11 @@ const PATIENCE_MS = 1500;
 const MOST = "500";
 
 /** Reads them, sorted; none if that takes too long or fails. */
-export async function namesOf(world: World, { what, where }: Pick<Need, "what" | "where">): Promise<string[]> {
+export async function namesOf(context: CommandContext, { what, where }: Pick<Need, "what" | "where">): Promise<string[]> {
   try {
     if (what === "kinds") return KINDS.map(({ words }) => words[0] ?? "");
-    if (what === "contexts") return contextsOf(world, where);
-    const { api, namespace } = await world.reach(where);
+    if (what === "contexts") return contextsOf(context, where);
+    const { api, namespace } = await context.reach(where);
     const signal = AbortSignal.timeout(PATIENCE_MS);
     const read = async (kind: Kind) => await listed(api, { resource: kind.resource, namespace }, signal);
     const name = ({ metadata }: KubeObject) => metadata.name;
@@ -35,7 +35,7 @@ async function listed(api: Api, path: Parameters<typeof pathOf>[0], signal: Abor
   return answer.status === 200 ? (answer.body as { items: KubeObject[] }).items : [];
 }
 
-function contextsOf({ env }: World, where: Need["where"]): string[] {
+function contextsOf({ env }: CommandContext, where: Need["where"]): string[] {
   const files = where.kubeconfig ? [where.kubeconfig] : kubeconfigPlaces(env);
   return unique(files.flatMap((file) => {
     try {

@@ -1,6 +1,6 @@
 /** What a check of `hookbox doctor` is given, and what it says. Types, and reading that never throws. @module */
 import type { Answer } from "../../kube/api.ts";
-import type { Cluster } from "../world.ts";
+import type { Cluster } from "../commandcontext.ts";
 
 /** What checks look at. */
 export interface Patient {

@@ -1,5 +1,5 @@
 /** Progress for people: a line on standard error that turns, on a terminal; nothing anywhere else. @module */
-import type { World } from "../world.ts";
+import type { CommandContext } from "../commandcontext.ts";
 
 /** What is going on. */
 export interface Spinner {
@@ -11,7 +11,7 @@ export interface Spinner {
 const SILENT: Spinner = { say: () => {}, stop: () => {} };
 
 /** Starts it. */
-export async function startSpinner({ stderr, env }: World, text: string): Promise<Spinner> {
+export async function startSpinner({ stderr, env }: CommandContext, text: string): Promise<Spinner> {
   if (!stderr.isTTY || !stderr.stream || env["TERM"] === "dumb") return SILENT;
   const { default: yoctoSpinner } = await import("yocto-spinner");
   const spinner = yoctoSpinner({ text, stream: stderr.stream, handleSignals: false }).start();
@@ -22,8 +22,8 @@ export async function startSpinner({ stderr, env }: World, text: string): Promis
 }
 
 /** Runs work under a spinner, which goes whatever becomes of the work. */
-export async function spinning<T>(world: World, text: string, work: (spinner: Spinner) => Promise<T>): Promise<T> {
-  const spinner = await startSpinner(world, text);
+export async function spinning<T>(context: CommandContext, text: string, work: (spinner: Spinner) => Promise<T>): Promise<T> {
+  const spinner = await startSpinner(context, text);
   try {
     return await work(spinner);
   } finally {

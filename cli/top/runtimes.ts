@@ -1,12 +1,12 @@
 /** Asks the runtimes in sandboxes what they use: twice, a second apart, for what goes by. Wakes nobody. @module */
 import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
-import { errorOfConnect } from "../../sdk/inside/connecterrors.ts";
-import { createInside } from "../../sdk/inside/inside.ts";
+import { errorOfConnect } from "../../sdk/runtime/connecterrors.ts";
+import { createRuntimeClient } from "../../sdk/runtime/runtimeclient.ts";
 import type { SandboxInfo } from "../../sdk/options.ts";
-import { pause } from "../../sdk/inside/repeat.ts";
-import { NO_WAKE, type Route } from "../../sdk/route/route.ts";
-import type { Where, World } from "../world.ts";
+import { pause } from "../../sdk/runtime/repeat.ts";
+import { NO_WAKE, type SandboxTransport } from "../../sdk/transport/transport.ts";
+import type { Where, CommandContext } from "../commandcontext.ts";
 import type { Usage } from "./usage.ts";
 
 const APART_MS = 1000;
@@ -14,14 +14,14 @@ const APART_MS = 1000;
 const PATIENCE_MS = 10_000;
 
 /** Asks them, all at once; what does not answer says so. */
-export async function usageOfRuntimes(world: World, where: Where, sandboxes: SandboxInfo[]): Promise<Usage[]> {
-  const { routeTo } = await world.enter(where);
+export async function usageOfRuntimes(context: CommandContext, where: Where, sandboxes: SandboxInfo[]): Promise<Usage[]> {
+  const { transportTo } = await context.connect(where);
   return await Promise.all(sandboxes.map(async ({ name, namespace, sandboxName = "" }): Promise<Usage> => {
     const ours = { name, namespace, sandbox: sandboxName };
     try {
-      return { ...ours, ...await usageOf(await routeTo(namespace, sandboxName), namespace, sandboxName, world.signal) };
+      return { ...ours, ...await usageOf(await transportTo(namespace, sandboxName), namespace, sandboxName, context.signal) };
     } catch (error) {
-      world.signal.throwIfAborted();
+      context.signal.throwIfAborted();
       const problem = error instanceof Error ? error.message : String(error);
       return { ...ours, cores: undefined, memoryBytes: undefined, memoryLimitBytes: undefined, problem };
     }
@@ -30,9 +30,9 @@ export async function usageOfRuntimes(world: World, where: Where, sandboxes: San
 
 type Numbers = Pick<Usage, "cores" | "memoryBytes" | "memoryLimitBytes">;
 
-async function usageOf(route: Route, namespace: string, name: string, signal: AbortSignal): Promise<Numbers> {
+async function usageOf(transport: SandboxTransport, namespace: string, name: string, signal: AbortSignal): Promise<Numbers> {
   const object = { kind: "Sandbox", namespace, name };
-  const client = createClient(ProcessesService, createInside(route, object, undefined).transport);
+  const client = createClient(ProcessesService, createRuntimeClient(transport, object, undefined).connectTransport);
   const ask = async () => {
     try {
       const { sandbox } = await client.getMetrics({}, { signal, timeoutMs: PATIENCE_MS, headers: NO_WAKE });
@@ -54,6 +54,6 @@ async function usageOf(route: Route, namespace: string, name: string, signal: Ab
       memoryLimitBytes: limit === undefined ? undefined : Number(limit),
     };
   } finally {
-    await route.close();
+    await transport.close();
   }
 }

@@ -2,7 +2,7 @@
 import { sandboxSchema } from "../../api/sandbox.ts";
 import { compositeCalls, type HookCalls, type SentRequest } from "../../lib/hook.ts";
 import { controllerOf } from "../../lib/objects.ts";
-import type { Spacing } from "../../lib/pace.ts";
+import type { Spacing } from "../../lib/throttle.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { type SandboxConfig, syncSandbox } from "./sync.ts";
 

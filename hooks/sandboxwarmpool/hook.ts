@@ -2,7 +2,7 @@
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
 import { compositeCalls, type HookCalls, type SentRequest } from "../../lib/hook.ts";
 import type { RelatedRule } from "../../lib/metacontroller.ts";
-import type { Spacing } from "../../lib/pace.ts";
+import type { Spacing } from "../../lib/throttle.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { syncSandboxWarmPool, type WarmPoolConfig } from "./sync.ts";
 

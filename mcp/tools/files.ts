@@ -148,7 +148,7 @@ function decoded(bytes: Uint8Array, path: string, offset: number): string {
     // Told below.
   }
   const where = offset === 0 ? "" : ` from byte ${offset}`;
-  throw new InvalidArgumentError(`Cannot read "${path}"${where} as text: it is no UTF-8`, {
+  throw new InvalidArgumentError(`Cannot read "${path}"${where} as text: it is not UTF-8`, {
     remedy: offset === 0 ? "Use download_file." : "Go on at an offset that read_file has returned.",
   });
 }

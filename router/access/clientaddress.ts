@@ -42,7 +42,7 @@ function listOf(subnets: readonly string[]): BlockList {
     const most = family === 6 ? 128 : 32;
     const prefix = Number(bits ?? most);
     if (family === 0 || prefix > most) {
-      throw new RangeError(`Cannot trust the proxy "${text}": it is no address or subnet such as 10.0.0.0/8`);
+      throw new RangeError(`Cannot trust the proxy "${text}": it is not an address or subnet such as 10.0.0.0/8`);
     }
     list.addSubnet(address, prefix, family === 6 ? "ipv6" : "ipv4");
   }

@@ -1,7 +1,7 @@
 /** Lets a request in or not, with what it may take along. Sends nothing. @module */
 import type { IncomingMessage } from "node:http";
 import { isRefusal, type Refusal } from "../refusal.ts";
-import type { Route } from "../target/route.ts";
+import type { Route } from "../destination/route.ts";
 import { isNavigation } from "../wake/page.ts";
 import { type BrowserOptions, cookieOf, type Credentials, credentialsOf, isForeign } from "./credentials.ts";
 import type { Authorise, Grant } from "./grant.ts";

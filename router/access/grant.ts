@@ -1,6 +1,6 @@
 /** Who may reach a sandbox: the question and its answers. @module */
 import type { Refusal } from "../refusal.ts";
-import type { Target } from "../target/target.ts";
+import type { Target } from "../destination/target.ts";
 
 /** A request's credentials and what they are for. */
 export interface Ask {

@@ -8,7 +8,7 @@ import { activityOf, askActivity, comparedNext, type Sample } from "./activity.t
 import { type Decision, idleDecision } from "./decision.ts";
 import { isHeld } from "./holds.ts";
 import { type IdlePolicy, policyOf } from "./policy.ts";
-import { lastUse, wordMs, wordOf } from "./quiet.ts";
+import { lastUse, wordMs, wordOf } from "./lastuse.ts";
 import { expire, leaveWord, suspend, type SuspendParts, tellOf } from "./suspend.ts";
 import { createTraffic, type Traffic } from "./traffic.ts";
 

@@ -1,5 +1,5 @@
 /** Which sandboxes are used through this router, and when they last were. Knows no clock. @module */
-import type { Target } from "../target/target.ts";
+import type { Target } from "../destination/target.ts";
 
 /** Use of one sandbox. Times in milliseconds since the epoch. */
 export interface Use {

@@ -1,8 +1,8 @@
 /** The address of a Sandbox that can be reached, given what the client knows of it. Pure. @module */
 import { type Refusal, unreachable } from "../refusal.ts";
-import type { Target } from "../target/target.ts";
+import type { Target } from "../destination/target.ts";
 import type { Entry } from "./sandboxindex.ts";
-import type { Standing } from "./standing.ts";
+import type { Reachability } from "./reachability.ts";
 
 /**
  * Returns where to connect. An address in the request never leads anywhere but to the Pod of the Sandbox it names.
@@ -16,11 +16,11 @@ import type { Standing } from "./standing.ts";
  */
 export function addressFor(
   { name, podIP }: Target,
-  { ip, pod }: Extract<Standing, { state: "reachable" }>,
+  { ip, pod }: Extract<Reachability, { state: "reachable" }>,
   entry: Entry | undefined,
 ): string | Refusal {
   if (podIP === undefined || podIP === ip) return ip;
   if (pod.ips.includes(podIP)) return podIP;
   if (entry?.formerIPs.includes(podIP)) return ip;
-  return unreachable(name, "X-Sandbox-Pod-IP is no address of its Pod");
+  return unreachable(name, "X-Sandbox-Pod-IP is not an address of its Pod");
 }

@@ -4,7 +4,7 @@ import type { AddressOf } from "../access/clientaddress.ts";
 import type { AccessLog } from "./accesslog.ts";
 import type { RouterMetrics } from "./metrics.ts";
 import { isRefusal } from "../refusal.ts";
-import type { Target } from "../target/target.ts";
+import type { Target } from "../destination/target.ts";
 
 /** What is known of a request; filled in as it goes on. */
 export interface RequestRecord {

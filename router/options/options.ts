@@ -9,7 +9,7 @@ import type { LimitOptions } from "../access/limits.ts";
 import { authzOf, type AuthzOptions, browserOf } from "./accessoptions.ts";
 import { FLAGS, type Values } from "./flags.ts";
 import { type Bind, bindOf, choiceOf, durationOf, listOf, wholeNumber } from "./optionvalues.ts";
-import { isPathPrefix } from "../target/pathroute.ts";
+import { isPathPrefix } from "../destination/pathroute.ts";
 
 /** What the command line says. Times in milliseconds. */
 export interface RouterOptions {

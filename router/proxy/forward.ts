@@ -4,8 +4,8 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest, type 
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
 import { type Refusal, unreachable } from "../refusal.ts";
-import { hostOf as hostOfClient } from "../target/route.ts";
-import type { Target } from "../target/target.ts";
+import { hostOf as hostOfClient } from "../destination/route.ts";
+import type { Target } from "../destination/target.ts";
 import { discard, sendRefusal } from "./answer.ts";
 import { isDialFailure } from "./dial.ts";
 import { reasonOf, refusalOf, SILENCE } from "./failure.ts";

@@ -1,6 +1,6 @@
 /** Another try where no connection came about: nothing has been sent by then. @module */
 import type { Refusal } from "../refusal.ts";
-import type { Target } from "../target/target.ts";
+import type { Target } from "../destination/target.ts";
 import type { ProxySettings } from "./settings.ts";
 
 /** A request that may be tried again. */

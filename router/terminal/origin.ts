@@ -1,7 +1,7 @@
 /** What a sandbox is told of the page that asks it for another protocol. Pure. @module */
 import type { IncomingMessage } from "node:http";
 import { type BrowserOptions, credentialsOf, isForeign } from "../access/credentials.ts";
-import type { Route } from "../target/route.ts";
+import type { Route } from "../destination/route.ts";
 
 /**
  * Returns the Origin header for the sandbox, flat; none for pages that may do what the sandbox's own may.

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorFields, type Log } from "../../lib/log.ts";
 import { sendRefusal } from "../proxy/answer.ts";
 import type { Refusal } from "../refusal.ts";
-import type { Target } from "../target/target.ts";
+import type { Target } from "../destination/target.ts";
 import { type Asset, createAssets } from "./assets.ts";
 import { documentOf } from "./document.ts";
 

@@ -2,10 +2,10 @@
 import { addressFor } from "../index/address.ts";
 import type { Look } from "../index/look.ts";
 import type { SandboxIndex } from "../index/sandboxindex.ts";
-import { standingOf } from "../index/standing.ts";
+import { reachabilityOf } from "../index/reachability.ts";
 import { WAKE_ANNOTATION } from "../keys.ts";
 import { type Refusal, timedOut } from "../refusal.ts";
-import type { Target } from "../target/target.ts";
+import type { Target } from "../destination/target.ts";
 import type { Budget } from "../budget.ts";
 import { createStopwatch } from "./stopwatch.ts";
 import type { Wake } from "./waker.ts";
@@ -86,16 +86,16 @@ async function wait(parts: HoldParts, target: Target, signal: AbortSignal, comes
   let hasWoken = false;
   while (comesBack || !signal.aborted) {
     const entry = index.find(namespace, name);
-    const standing = standingOf(target, entry, Date.now());
-    if (standing.state === "reachable") return end(addressFor(target, standing, entry));
-    if (standing.state === "refused") {
-      if (hasLooked || !standing.mayLag) return end(standing.refusal);
+    const reachability = reachabilityOf(target, entry, Date.now());
+    if (reachability.state === "reachable") return end(addressFor(target, reachability, entry));
+    if (reachability.state === "refused") {
+      if (hasLooked || !reachability.mayLag) return end(reachability.refusal);
       hasLooked = true;
       stopwatch.enter("look", performance.now());
       await look(namespace, name);
       continue;
     }
-    if (standing.state === "suspended") {
+    if (reachability.state === "suspended") {
       stopwatch.enter("wake", performance.now());
       const refusal = hasWoken ? suspendedAgain(target) : await wakeOnce(parts, target);
       if (refusal) return end(refusal);
@@ -104,9 +104,9 @@ async function wait(parts: HoldParts, target: Target, signal: AbortSignal, comes
     }
     // It is on its way without us.
     if (signal.aborted) break;
-    stopwatch.enter(standing.phase, performance.now());
+    stopwatch.enter(reachability.phase, performance.now());
     const left = deadline - performance.now();
-    if (left <= 0) return end(timedOut(name, `${standing.phase} for ${holdMs / 1000} s: ${standing.cause}`));
+    if (left <= 0) return end(timedOut(name, `${reachability.phase} for ${holdMs / 1000} s: ${reachability.cause}`));
     await changeOf(index, target, Math.min(left, TICK_MS), signal);
   }
   return end(GONE);

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Standing } from "../index/standing.ts";
+import type { Reachability } from "../index/reachability.ts";
 
 /** Header of the page's own requests, which neither wake nor reach the sandbox. */
 export const POLL_HEADER = "x-sandbox-wake-poll";
@@ -15,17 +15,17 @@ export function isNavigation({ method, headers }: IncomingMessage): boolean {
 }
 
 /** Answers what the page asks: `{"state", "phase", "cause"}`; state is ready, waiting or failed. */
-export function sendPhase(response: ServerResponse, standing: Standing): void {
-  const body = Buffer.from(JSON.stringify(phaseOf(standing)));
+export function sendPhase(response: ServerResponse, reachability: Reachability): void {
+  const body = Buffer.from(JSON.stringify(phaseOf(reachability)));
   response.writeHead(200, { "Content-Type": "application/json", "Content-Length": body.length, ...UNSTORED });
   response.end(body);
 }
 
-function phaseOf(standing: Standing): { state: string; phase: string; cause: string } {
-  if (standing.state === "reachable") return { state: "ready", phase: "ready", cause: "" };
-  if (standing.state === "suspended") return { state: "waiting", phase: "suspended", cause: "" };
-  if (standing.state === "starting") return { state: "waiting", phase: standing.phase, cause: standing.cause };
-  return { state: "failed", phase: "failed", cause: standing.refusal.detail };
+function phaseOf(reachability: Reachability): { state: string; phase: string; cause: string } {
+  if (reachability.state === "reachable") return { state: "ready", phase: "ready", cause: "" };
+  if (reachability.state === "suspended") return { state: "waiting", phase: "suspended", cause: "" };
+  if (reachability.state === "starting") return { state: "waiting", phase: reachability.phase, cause: reachability.cause };
+  return { state: "failed", phase: "failed", cause: reachability.refusal.detail };
 }
 
 /** Answers with the page; 503, so that nothing but a browser takes it for the sandbox's own. */

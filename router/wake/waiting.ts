@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { isGone } from "../proxy/versions.ts";
 import type { Reach } from "../reach.ts";
-import type { Target } from "../target/target.ts";
+import type { Target } from "../destination/target.ts";
 import type { Held } from "./hold.ts";
 import { isNavigation, sendPage } from "./page.ts";
 

@@ -15,7 +15,7 @@ export interface Folder {
   /** False where it is known by its path only. */
   held: boolean;
   at(name: string): string;
-  /** Calls `use` with a folder in this one, held open in the same way. @throws {MissingError} if it is no folder */
+  /** Calls `use` with a folder in this one, held open in the same way. @throws {MissingError} if it is not a folder */
   within<T>(name: string, use: (child: Folder) => Promise<T>): Promise<T>;
 }
 

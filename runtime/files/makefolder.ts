@@ -30,5 +30,5 @@ export async function makeFolder(root: Root, path: string, mode?: number): Promi
 
 function occupied(error: unknown, path: string): unknown {
   if (!(error instanceof MissingError)) return error;
-  return new Refused("CONFLICT", `Cannot make folder "${path}": something that is no folder is in the way`);
+  return new Refused("CONFLICT", `Cannot make folder "${path}": something that is not a folder is in the way`);
 }

@@ -26,7 +26,7 @@ export class Refused extends Error {
 
 const SYSTEM_ERRORS: Record<string, [RefusalCode, string]> = {
   ENOENT: ["NOT_FOUND", "nothing is there"],
-  ENOTDIR: ["NOT_FOUND", "it goes on below something that is no folder"],
+  ENOTDIR: ["NOT_FOUND", "it goes on below something that is not a folder"],
   ELOOP: ["PERMISSION_DENIED", "a symlink is in the way"],
   EACCES: ["PERMISSION_DENIED", "permission denied"],
   EPERM: ["PERMISSION_DENIED", "permission denied"],

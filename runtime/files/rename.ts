@@ -25,7 +25,7 @@ export async function renamePath(root: Root, from: string, to: string, replace: 
       });
     }).catch((error) => {
       if (!(error instanceof MissingError)) throw error;
-      throw new Refused("INVALID_ARGUMENT", `Cannot move to "${to}": what it would be in is no folder`);
+      throw new Refused("INVALID_ARGUMENT", `Cannot move to "${to}": its parent is not a folder`);
     });
   });
 }

@@ -127,7 +127,7 @@ async function makeSymlink({ root }: Unpacking, place: string, target: string): 
 async function makeLink({ root, base }: Unpacking, place: string, target: string): Promise<void> {
   await withParent(root, placeOf(base, target), { followLast: false }, async (from, oldName = "") => {
     if (!(await lstat(from.at(oldName))).isFile()) {
-      throw new Refused("INVALID_ARGUMENT", `Cannot link to "${target}": it is no file`);
+      throw new Refused("INVALID_ARGUMENT", `Cannot link to "${target}": it is not a file`);
     }
     const options = { missing: "allow", followLast: false, make: true } as const;
     await withParent(root, place, options, async (folder, name = "") => {
@@ -160,5 +160,5 @@ async function setModes({ root, modes }: Unpacking): Promise<void> {
 function noTar(error: unknown): unknown {
   const parser = error instanceof Error && /tar header|Invalid header|Unexpected end|exceeds max/.test(error.message);
   const compression = /^Z_/.test(codeOf(error) ?? "");
-  return parser || compression ? new Refused("INVALID_ARGUMENT", "Cannot unpack: the body is no whole tar") : error;
+  return parser || compression ? new Refused("INVALID_ARGUMENT", "Cannot unpack: the body is a truncated or invalid tar") : error;
 }

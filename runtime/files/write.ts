@@ -58,7 +58,7 @@ export async function withTarget<T>(
     });
   } catch (error) {
     if (!(error instanceof MissingError)) throw error;
-    throw new Refused("INVALID_ARGUMENT", `Cannot write "${path}": what it would be in is no folder`);
+    throw new Refused("INVALID_ARGUMENT", `Cannot write "${path}": its parent is not a folder`);
   }
 }
 

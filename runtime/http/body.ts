@@ -34,7 +34,7 @@ export async function readJSON(c: Context<HTTPEnv>, maxBytes: number): Promise<u
   try {
     return JSON.parse(text);
   } catch {
-    throw new Refused("INVALID_ARGUMENT", "Cannot read the body: it is no JSON");
+    throw new Refused("INVALID_ARGUMENT", "Cannot read the body: it is not JSON");
   }
 }
 

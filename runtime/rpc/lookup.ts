@@ -20,7 +20,7 @@ export async function folderOf(root: Root, cwd: string | undefined): Promise<str
     return await coded(root.resolve(cwd));
   } catch (error) {
     if (!(error instanceof ConnectError) || error.code !== Code.NotFound) throw error;
-    throw new ConnectError(`Cannot start: there is no folder ${JSON.stringify(cwd)}`, Code.NotFound);
+    throw new ConnectError(`Cannot start: there is not a folder ${JSON.stringify(cwd)}`, Code.NotFound);
   }
 }
 

@@ -104,7 +104,7 @@ function sendSignal(entry: Process, request: SendSignalRequest) {
   const signal = SIGNALS[request.signal];
   if (!signal) {
     const { pid } = entry.running;
-    const why = `${request.signal} is none of 2 (SIGINT), 9 (SIGKILL) and 15 (SIGTERM)`;
+    const why = `${request.signal} is not one of 2 (SIGINT), 9 (SIGKILL) and 15 (SIGTERM)`;
     throw new ConnectError(`Cannot signal process ${pid}: ${why}`, Code.InvalidArgument);
   }
   if (signal === "SIGKILL") entry.kill();

@@ -88,7 +88,7 @@ function windowOf(text: string | null): number | undefined {
   if (text === null) return undefined;
   const window = Number(text);
   if (Number.isSafeInteger(window) && window > 0) return window;
-  throw new Refused("INVALID_ARGUMENT", `Cannot keep a window of "${text}": it is no number of bytes`);
+  throw new Refused("INVALID_ARGUMENT", `Cannot keep a window of "${text}": it is not a number of bytes`);
 }
 
 async function open(query: URLSearchParams, { root, processes }: TerminalSocketOptions): Promise<Process> {

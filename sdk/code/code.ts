@@ -1,6 +1,6 @@
 /** `sandbox.runCode` and its contexts: Python and JavaScript whose state is kept between calls. @module */
-import type { CallOptions } from "../inside/calloptions.ts";
-import type { Inside } from "../inside/inside.ts";
+import type { CallOptions } from "../runtime/calloptions.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import {
   type CodeContext,
   type CreateCodeContextOptions,
@@ -63,13 +63,13 @@ export interface Code {
 }
 
 /** Makes the code of one sandbox. */
-export function createCode(inside: Inside): Code {
+export function createCode(runtimeClient: RuntimeClient): Code {
   return {
-    runCode: (code, options = {}) => runCode(inside, code, options),
-    createCodeContext: (options = {}) => createContext(inside, options),
-    listCodeContexts: (options = {}) => listContexts(inside, options),
-    removeCodeContext: (context, options = {}) => removeContext(inside, context, options),
-    restartCodeContext: (context, options = {}) => restartContext(inside, context, options),
-    interruptCodeContext: (context, options = {}) => interruptContext(inside, context, options),
+    runCode: (code, options = {}) => runCode(runtimeClient, code, options),
+    createCodeContext: (options = {}) => createContext(runtimeClient, options),
+    listCodeContexts: (options = {}) => listContexts(runtimeClient, options),
+    removeCodeContext: (context, options = {}) => removeContext(runtimeClient, context, options),
+    restartCodeContext: (context, options = {}) => restartContext(runtimeClient, context, options),
+    interruptCodeContext: (context, options = {}) => interruptContext(runtimeClient, context, options),
   };
 }

@@ -2,10 +2,10 @@
 import { createClient } from "@connectrpc/connect";
 import { type Context, ContextsService } from "../../runtime/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { envOf, type EnvOptions } from "../env.ts";
-import { call } from "../inside/call.ts";
-import type { CallOptions } from "../inside/calloptions.ts";
-import type { Inside } from "../inside/inside.ts";
-import { repeating } from "../inside/repeat.ts";
+import { call } from "../runtime/call.ts";
+import type { CallOptions } from "../runtime/calloptions.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { repeating } from "../runtime/repeat.ts";
 
 /** Languages of hookbox's runtime; another runtime may know more. */
 export type CodeLanguage = "python" | "javascript" | "typescript" | (string & Record<never, never>);
@@ -33,48 +33,48 @@ export interface CreateCodeContextOptions extends CallOptions, EnvOptions {
 }
 
 /** Makes a context. Sent once: a second time there would be two. @throws as `Code.createCodeContext` */
-export async function createContext(inside: Inside, options: CreateCodeContextOptions): Promise<CodeContext> {
+export async function createContext(runtimeClient: RuntimeClient, options: CreateCodeContextOptions): Promise<CodeContext> {
   const { language = "", cwd } = options;
   const request = { language, envVars: envOf(options), ...cwd === undefined ? {} : { cwd } };
   const action = `make a context${language && ` of ${language}`}`;
-  const { context } = await call(inside, action, options, (sent) => clientOf(inside).createContext(request, sent));
+  const { context } = await call(runtimeClient, action, options, (sent) => clientOf(runtimeClient).createContext(request, sent));
   return contextOf(context);
 }
 
 /** Lists them. Repeated as needed: it changes nothing. */
-export async function listContexts(inside: Inside, options: CallOptions): Promise<CodeContext[]> {
-  const list = () => call(inside, "list contexts", options, (sent) => clientOf(inside).listContexts({}, sent));
+export async function listContexts(runtimeClient: RuntimeClient, options: CallOptions): Promise<CodeContext[]> {
+  const list = () => call(runtimeClient, "list contexts", options, (sent) => clientOf(runtimeClient).listContexts({}, sent));
   return (await repeating(list, { repeatable: true, ...options })).contexts.map(contextOf);
 }
 
 /** Ends the interpreter and forgets the context. Sent once: a second time there would be none. */
-export async function removeContext(inside: Inside, context: CodeContext | string, options: CallOptions) {
+export async function removeContext(runtimeClient: RuntimeClient, context: CodeContext | string, options: CallOptions) {
   const contextId = idOf(context);
   const action = `remove context ${contextId}`;
-  await call(inside, action, options, (sent) => clientOf(inside).removeContext({ contextId }, sent));
+  await call(runtimeClient, action, options, (sent) => clientOf(runtimeClient).removeContext({ contextId }, sent));
 }
 
 /** Gives it a new interpreter. Sent once: a second time what ran in it meanwhile would be lost. */
 export async function restartContext(
-  inside: Inside,
+  runtimeClient: RuntimeClient,
   context: CodeContext | string,
   options: CallOptions,
 ): Promise<CodeContext> {
   const contextId = idOf(context);
   const action = `restart context ${contextId}`;
-  const restart = call(inside, action, options, (sent) => clientOf(inside).restartContext({ contextId }, sent));
+  const restart = call(runtimeClient, action, options, (sent) => clientOf(runtimeClient).restartContext({ contextId }, sent));
   return contextOf((await restart).context);
 }
 
 /** Breaks off what runs in it. Sent once: a second time it might meet the next piece of code. */
-export async function interruptContext(inside: Inside, context: CodeContext | string, options: CallOptions) {
+export async function interruptContext(runtimeClient: RuntimeClient, context: CodeContext | string, options: CallOptions) {
   const contextId = idOf(context);
   const action = `interrupt context ${contextId}`;
-  await call(inside, action, options, (sent) => clientOf(inside).interruptContext({ contextId }, sent));
+  await call(runtimeClient, action, options, (sent) => clientOf(runtimeClient).interruptContext({ contextId }, sent));
 }
 
-function clientOf({ transport }: Inside) {
-  return createClient(ContextsService, transport);
+function clientOf({ connectTransport }: RuntimeClient) {
+  return createClient(ContextsService, connectTransport);
 }
 
 function idOf(context: CodeContext | string): string {

@@ -2,8 +2,8 @@
 import { createClient } from "@connectrpc/connect";
 import { ContextsService, type RunCodeResponse } from "../../runtime/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ConnectionError, InvalidArgumentError, TimeoutError } from "../errors.ts";
-import { errorOfConnect } from "../inside/connecterrors.ts";
-import type { Inside } from "../inside/inside.ts";
+import { errorOfConnect } from "../runtime/connecterrors.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { CodeContext, CodeLanguage } from "./contexts.ts";
 import { emptyExecution, type Execution, type ExecutionError, type Result, resultOf } from "./execution.ts";
 
@@ -29,7 +29,7 @@ export interface RunCodeOptions {
 const ACTION = "run code";
 
 /** Runs it. @throws as `Code.runCode` */
-export async function runCode(inside: Inside, code: string, options: RunCodeOptions): Promise<Execution> {
+export async function runCode(runtimeClient: RuntimeClient, code: string, options: RunCodeOptions): Promise<Execution> {
   const { signal } = options;
   signal?.throwIfAborted();
   const request = requestOf(code, options);
@@ -39,8 +39,8 @@ export async function runCode(inside: Inside, code: string, options: RunCodeOpti
   const execution = emptyExecution();
   let ended: { timedOut: boolean } | undefined;
   try {
-    const events = createClient(ContextsService, inside.transport).runCode(request, { signal: signals });
-    for await (const { event } of failing(events, inside, signal)) {
+    const events = createClient(ContextsService, runtimeClient.connectTransport).runCode(request, { signal: signals });
+    for await (const { event } of failing(events, runtimeClient, signal)) {
       if (event.case === "ended") ended = { timedOut: event.value.timedOut };
       await take(execution, event, options);
     }
@@ -48,9 +48,9 @@ export async function runCode(inside: Inside, code: string, options: RunCodeOpti
     leaving.abort();
   }
   if (!ended) {
-    throw new ConnectionError(`Cannot ${ACTION} to its end: the answer breaks off`, { object: inside.object });
+    throw new ConnectionError(`Cannot ${ACTION} to its end: the answer breaks off`, { object: runtimeClient.object });
   }
-  if (ended.timedOut) throw tookTooLong(inside, execution, options.timeoutMs);
+  if (ended.timedOut) throw tookTooLong(runtimeClient, execution, options.timeoutMs);
   return execution;
 }
 
@@ -72,7 +72,7 @@ function requestOf(code: string, { language, context, timeoutMs }: RunCodeOption
 /** Passes events on; only what the call itself fails of is worded anew, not what a callback throws. */
 async function* failing(
   events: AsyncIterable<RunCodeResponse>,
-  { object }: Inside,
+  { object }: RuntimeClient,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<RunCodeResponse> {
   const iterator = events[Symbol.asyncIterator]();
@@ -115,7 +115,7 @@ async function take(
   }
 }
 
-function tookTooLong({ object }: Inside, execution: Execution, timeoutMs = 0): TimeoutError {
+function tookTooLong({ object }: RuntimeClient, execution: Execution, timeoutMs = 0): TimeoutError {
   const remedy = "Raise the option `timeoutMs`, or leave it out for no limit.";
   return new TimeoutError(`Cannot ${ACTION} to its end: it was broken off after ${timeoutMs} ms`, {
     object,

@@ -3,12 +3,12 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
 import { NotFoundError, UnsupportedError } from "../errors.ts";
-import { call } from "../inside/call.ts";
-import type { CallOptions } from "../inside/calloptions.ts";
-import type { Inside } from "../inside/inside.ts";
-import { lacksRuntime } from "../inside/presence.ts";
-import { repeating } from "../inside/repeat.ts";
-import { chunksOf } from "../inside/streams.ts";
+import { call } from "../runtime/call.ts";
+import type { CallOptions } from "../runtime/calloptions.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { lacksRuntime } from "../runtime/presence.ts";
+import { repeating } from "../runtime/repeat.ts";
+import { chunksOf } from "../runtime/streams.ts";
 import { wordsFor, wrappedArgvOf } from "./argv.ts";
 import { collect } from "./collect.ts";
 import { type Control, controlOf } from "./control.ts";
@@ -20,75 +20,75 @@ import { requestOf } from "./request.ts";
 import type { CommandHandle, CommandInfo, CommandResult, Commands, RunOptions } from "./types.ts";
 
 /** Makes them. */
-export function createCommands(inside: Inside): Commands {
+export function createCommands(runtimeClient: RuntimeClient): Commands {
   async function run(command: string | string[], options: RunOptions & { background: true }): Promise<CommandHandle>;
   async function run(command: string | string[], options?: RunOptions & { background?: false }): Promise<CommandResult>;
   async function run(
     command: string | string[],
     { background, ...options }: RunOptions & { background?: boolean } = {},
   ) {
-    return background ? await runBehind(inside, command, options) : await runThrough(inside, command, options);
+    return background ? await runBehind(runtimeClient, command, options) : await runThrough(runtimeClient, command, options);
   }
   const list: Commands["list"] = async (options = {}) => {
-    const ask = () => call(inside, "list commands", options, (sent) => clientOf(inside).list({}, sent));
+    const ask = () => call(runtimeClient, "list commands", options, (sent) => clientOf(runtimeClient).list({}, sent));
     return (await repeating(ask, { repeatable: true, ...options })).processes.map(infoOf);
   };
   return {
     run,
     list,
-    kill: (processId, options) => controlOf(inside, processId).kill("SIGKILL", options),
+    kill: (processId, options) => controlOf(runtimeClient, processId).kill("SIGKILL", options),
     async connect(processId, options) {
       const found = (await list(options)).find((one) => one.processId === processId);
-      if (found) return handleOf(inside, processId, `run ${wordsFor(found.command)}`);
-      throw new NotFoundError(`Cannot connect to process ${processId}: there is none`, { object: inside.object });
+      if (found) return handleOf(runtimeClient, processId, `run ${wordsFor(found.command)}`);
+      throw new NotFoundError(`Cannot connect to process ${processId}: there is none`, { object: runtimeClient.object });
     },
   };
 }
 
-const clientOf = ({ transport }: Inside) => createClient(ProcessesService, transport);
+const clientOf = ({ connectTransport }: RuntimeClient) => createClient(ProcessesService, connectTransport);
 
-async function runThrough(inside: Inside, command: string | string[], options: RunOptions): Promise<CommandResult> {
-  if (inside.known.runtime === false) return await runWithout(inside, command, options);
+async function runThrough(runtimeClient: RuntimeClient, command: string | string[], options: RunOptions): Promise<CommandResult> {
+  if (runtimeClient.known.runtime === false) return await runWithout(runtimeClient, command, options);
   try {
-    return await runByRuntime(inside, command, options);
+    return await runByRuntime(runtimeClient, command, options);
   } catch (error) {
-    if (await lacksRuntime(inside, error)) return await runWithout(inside, command, options);
+    if (await lacksRuntime(runtimeClient, error)) return await runWithout(runtimeClient, command, options);
     throw error;
   }
 }
 
 /** Runs it without hookbox's runtime; a call that gives up leaves it to itself. */
-async function runWithout(inside: Inside, command: string | string[], options: RunOptions): Promise<CommandResult> {
+async function runWithout(runtimeClient: RuntimeClient, command: string | string[], options: RunOptions): Promise<CommandResult> {
   const { stdin, signal } = options;
   const action = `run ${wordsFor(command)}`;
-  if (inside.route.exec) {
-    const session = await startByExec(inside.route, command, { ...options, stdin: stdin !== undefined });
+  if (runtimeClient.transport.exec) {
+    const session = await startByExec(runtimeClient.transport, command, { ...options, stdin: stdin !== undefined });
     if (stdin !== undefined && stdin !== true) feed(session, stdin).catch(() => {});
     const events = eventsOfExec(session, action, options.timeoutMs);
-    return await collect(events, { ...options, action, object: inside.object }).catch((error) => {
+    return await collect(events, { ...options, action, object: runtimeClient.object }).catch((error) => {
       signal?.throwIfAborted();
       throw error;
     });
   }
   if (stdin !== undefined) {
     throw new UnsupportedError(`Cannot ${action}: the runtime in the sandbox takes no input`, {
-      object: inside.object,
+      object: runtimeClient.object,
     });
   }
-  const events = eventsOfLegacy(inside, wrappedArgvOf(command, options), action, options);
-  return await collect(events, { ...options, action, object: inside.object });
+  const events = eventsOfLegacy(runtimeClient, wrappedArgvOf(command, options), action, options);
+  return await collect(events, { ...options, action, object: runtimeClient.object });
 }
 
 /** Runs it to its end; a call that gives up kills it. */
-async function runByRuntime(inside: Inside, command: string | string[], options: RunOptions): Promise<CommandResult> {
+async function runByRuntime(runtimeClient: RuntimeClient, command: string | string[], options: RunOptions): Promise<CommandResult> {
   const { signal, stdin, timeoutMs } = options;
   const action = `run ${wordsFor(command)}`;
   const start = { ...requestOf(command, options), lossless: true };
   let process: Control | undefined;
   async function* events(): AsyncGenerator<ProcessEvent> {
-    for await (const event of eventsOf(inside, { start }, action, signal)) {
+    for await (const event of eventsOf(runtimeClient, { start }, action, signal)) {
       if (event.type === "started") {
-        process = controlOf(inside, event.processId);
+        process = controlOf(runtimeClient, event.processId);
         if (stdin !== undefined && stdin !== true) feed(process, stdin).catch(() => {});
       } else yield event;
       if (event.type === "end") process = undefined;
@@ -96,7 +96,7 @@ async function runByRuntime(inside: Inside, command: string | string[], options:
   }
   try {
     const limit = timeoutMs === undefined ? {} : { timeoutMs };
-    return await collect(events(), { ...options, ...limit, action, object: inside.object });
+    return await collect(events(), { ...options, ...limit, action, object: runtimeClient.object });
   } catch (error) {
     // A handler that throws, or a caller that gives up, leaves nothing running.
     await process?.kill().catch(() => {});
@@ -104,12 +104,12 @@ async function runByRuntime(inside: Inside, command: string | string[], options:
   }
 }
 
-async function runBehind(inside: Inside, command: string | string[], options: RunOptions): Promise<CommandHandle> {
+async function runBehind(runtimeClient: RuntimeClient, command: string | string[], options: RunOptions): Promise<CommandHandle> {
   const action = `run ${wordsFor(command)}`;
-  const processId = await started(inside, requestOf(command, options), action, options);
-  const handle = handleOf(inside, processId, action);
+  const processId = await started(runtimeClient, requestOf(command, options), action, options);
+  const handle = handleOf(runtimeClient, processId, action);
   const { stdin, onStdout, onStderr } = options;
-  if (stdin !== undefined && stdin !== true) feed(controlOf(inside, processId), stdin).catch(() => {});
+  if (stdin !== undefined && stdin !== true) feed(controlOf(runtimeClient, processId), stdin).catch(() => {});
   if (onStdout || onStderr) tell(handle, options).catch(() => {});
   return handle;
 }
@@ -120,12 +120,12 @@ async function tell(handle: CommandHandle, { onStdout, onStderr }: RunOptions): 
 
 /** Starts it, once. */
 async function started(
-  inside: Inside,
+  runtimeClient: RuntimeClient,
   request: ReturnType<typeof requestOf>,
   action: string,
   { signal }: CallOptions,
 ): Promise<number> {
-  const start = () => call(inside, action, { signal }, (sent) => clientOf(inside).startDetached(request, sent));
+  const start = () => call(runtimeClient, action, { signal }, (sent) => clientOf(runtimeClient).startDetached(request, sent));
   // The same id starts nothing twice.
   return (await repeating(start, { repeatable: true, signal })).processId;
 }

@@ -3,10 +3,10 @@ import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService, Signal } from "../../runtime/gen/process/v1/process_pb.ts";
 import { NotFoundError } from "../errors.ts";
-import { call } from "../inside/call.ts";
-import type { CallOptions } from "../inside/calloptions.ts";
-import type { Inside } from "../inside/inside.ts";
-import { repeating } from "../inside/repeat.ts";
+import { call } from "../runtime/call.ts";
+import type { CallOptions } from "../runtime/calloptions.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { repeating } from "../runtime/repeat.ts";
 
 /** Controls of one process. */
 export interface Control {
@@ -21,11 +21,11 @@ export interface Control {
 const INPUT_BYTES = 256 * 1024;
 
 /** Makes them. */
-export function controlOf(inside: Inside, processId: number): Control {
-  const processes = createClient(ProcessesService, inside.transport);
-  const process = createClient(ProcessService, inside.transport);
+export function controlOf(runtimeClient: RuntimeClient, processId: number): Control {
+  const processes = createClient(ProcessesService, runtimeClient.connectTransport);
+  const process = createClient(ProcessService, runtimeClient.connectTransport);
   const doing = (action: string, options: CallOptions, send: (options: { signal?: AbortSignal }) => Promise<unknown>) =>
-    call(inside, `${action} process ${processId}`, options, send);
+    call(runtimeClient, `${action} process ${processId}`, options, send);
   return {
     async write(data, options = {}) {
       const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;

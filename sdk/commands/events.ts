@@ -8,10 +8,10 @@ import {
   type StartDetachedRequestSchema,
 } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
 import { ConnectionError, NotFoundError, SandboxNotFoundError } from "../errors.ts";
-import { errorOfConnect } from "../inside/connecterrors.ts";
-import type { Inside } from "../inside/inside.ts";
-import { NO_WAKE } from "../route/route.ts";
-import { pause } from "../inside/repeat.ts";
+import { errorOfConnect } from "../runtime/connecterrors.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { NO_WAKE } from "../transport/transport.ts";
+import { pause } from "../runtime/repeat.ts";
 
 /** What happens to a process. */
 export type ProcessEvent =
@@ -40,12 +40,12 @@ const ACKNOWLEDGE_BYTES = 256 * 1024;
  * @throws {ConnectionError} if the sandbox cannot be reached for some ten seconds, or was restarted
  */
 export async function* eventsOf(
-  inside: Inside,
+  runtimeClient: RuntimeClient,
   source: Source,
   action: string,
   signal?: AbortSignal,
 ): AsyncGenerator<ProcessEvent> {
-  const follower = createFollower(inside, source, signal);
+  const follower = createFollower(runtimeClient, source, signal);
   for (let failures = 0;;) {
     try {
       for await (const { event } of follower.open()) {
@@ -54,20 +54,20 @@ export async function* eventsOf(
         if (read) yield read;
         if (read?.type === "end") return;
       }
-      throw new ConnectionError(`Cannot ${action}: the stream ended early`, { object: inside.object });
+      throw new ConnectionError(`Cannot ${action}: the stream ended early`, { object: runtimeClient.object });
     } catch (thrown) {
       signal?.throwIfAborted();
-      const error = errorOfConnect(thrown, action, inside.object);
+      const error = errorOfConnect(thrown, action, runtimeClient.object);
       if (error instanceof SandboxNotFoundError) throw error;
-      if (error instanceof NotFoundError && follower.hasStarted()) throw restarted(inside, action, error);
-      const wait = (inside.known.runtime ? WAITS_MS : FIRST_WAITS_MS)[failures++];
+      if (error instanceof NotFoundError && follower.hasStarted()) throw restarted(runtimeClient, action, error);
+      const wait = (runtimeClient.known.runtime ? WAITS_MS : FIRST_WAITS_MS)[failures++];
       if (!(error instanceof ConnectionError) || wait === undefined) throw error;
       await pause(wait, signal);
     }
   }
 }
 
-function restarted({ object }: Inside, action: string, cause: unknown): ConnectionError {
+function restarted({ object }: RuntimeClient, action: string, cause: unknown): ConnectionError {
   const remedy = "Run it again if that does no harm.";
   return new ConnectionError(`Cannot ${action}: the sandbox was restarted, and the command is gone`, {
     object,
@@ -76,8 +76,8 @@ function restarted({ object }: Inside, action: string, cause: unknown): Connecti
   });
 }
 
-function createFollower(inside: Inside, source: Source, signal: AbortSignal | undefined) {
-  const client = createClient(ProcessesService, inside.transport);
+function createFollower(runtimeClient: RuntimeClient, source: Source, signal: AbortSignal | undefined) {
+  const client = createClient(ProcessesService, runtimeClient.connectTransport);
   const options: CallOptions = signal ? { signal } : {};
   const requestId = "start" in source ? source.start.requestId : "";
   const isLossless = "start" in source && source.start.lossless === true;

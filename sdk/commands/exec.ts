@@ -1,22 +1,22 @@
 /** Commands of sandboxes that have no runtime inside: by the API server, as `kubectl exec` does. @module */
 import { TimeoutError, UnsupportedError } from "../errors.ts";
-import type { ExecSession, Route } from "../route/route.ts";
+import type { ExecSession, SandboxTransport } from "../transport/transport.ts";
 import { wrappedArgvOf } from "./argv.ts";
 import type { ProcessEvent } from "./events.ts";
 import type { CommandOptions } from "./types.ts";
 
 /** Starts a command so. */
 export async function startByExec(
-  route: Route,
+  transport: SandboxTransport,
   command: string | string[],
   options: Pick<CommandOptions, "cwd" | "env" | "envs" | "signal"> & {
     stdin: boolean;
     size?: { cols: number; rows: number };
   },
 ): Promise<ExecSession> {
-  if (!route.exec) throw new UnsupportedError("Cannot run a command: this way leads to ports alone");
+  if (!transport.exec) throw new UnsupportedError("Cannot run a command: this way leads to ports alone");
   const { stdin, size, signal } = options;
-  return await route.exec({ command: wrappedArgvOf(command, options), stdin, signal, ...size ? { size } : {} });
+  return await transport.exec({ command: wrappedArgvOf(command, options), stdin, signal, ...size ? { size } : {} });
 }
 
 /** Reads a session as the events of a process; at the limit it throws, and the command may go on. */

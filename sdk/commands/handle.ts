@@ -1,15 +1,15 @@
 /** The handle of a command that runs in the background. @module */
-import type { Inside } from "../inside/inside.ts";
-import { streamOf } from "../inside/streams.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { streamOf } from "../runtime/streams.ts";
 import { collect, type Collecting, textOf } from "./collect.ts";
 import { controlOf } from "./control.ts";
 import { eventsOf } from "./events.ts";
 import type { CommandHandle, CommandOutput } from "./types.ts";
 
 /** Makes it; every reader of its output reads from the beginning, for itself. */
-export function handleOf(inside: Inside, processId: number, action: string): CommandHandle {
-  const { write, closeStdin, kill } = controlOf(inside, processId);
-  const events = (signal?: AbortSignal) => eventsOf(inside, { processId }, action, signal);
+export function handleOf(runtimeClient: RuntimeClient, processId: number, action: string): CommandHandle {
+  const { write, closeStdin, kill } = controlOf(runtimeClient, processId);
+  const events = (signal?: AbortSignal) => eventsOf(runtimeClient, { processId }, action, signal);
   const read = (stream: CommandOutput["stream"]): ReadableStream<string> => {
     const unwanted = new AbortController();
     const texts = textsOf(outputOf(events(unwanted.signal)), stream);
@@ -21,7 +21,7 @@ export function handleOf(inside: Inside, processId: number, action: string): Com
     closeStdin,
     kill,
     wait: async ({ check = false, signal } = {}) => {
-      const collecting: Collecting = { action, object: inside.object, check };
+      const collecting: Collecting = { action, object: runtimeClient.object, check };
       return await collect(events(signal), collecting);
     },
     get stdout() {

@@ -1,8 +1,8 @@
 /** Commands of sandboxes whose runtime takes nothing but whole commands: `POST /execute` of the contract's examples. @module */
 import * as z from "zod";
 import { SandboxError, TimeoutError, UnsupportedError } from "../errors.ts";
-import { errorOfAnswer } from "../inside/answers.ts";
-import type { Inside } from "../inside/inside.ts";
+import { errorOfAnswer } from "../runtime/answers.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { ProcessEvent } from "./events.ts";
 import type { CommandOptions } from "./types.ts";
 
@@ -16,7 +16,7 @@ const answerSchema = z.object({ stdout: z.string(), stderr: z.string(), exit_cod
  * @throws {UnsupportedError} if nothing there takes commands
  */
 export async function* eventsOfLegacy(
-  { route, object }: Inside,
+  { transport, object }: RuntimeClient,
   argv: string[],
   action: string,
   { timeoutMs, signal }: Pick<CommandOptions, "timeoutMs" | "signal">,
@@ -26,7 +26,7 @@ export async function* eventsOfLegacy(
   const body = JSON.stringify({ command: argv.map(quoted).join(" ") });
   const headers = { "Content-Type": "application/json" };
   try {
-    const answer = await route.fetch(PORT, "/execute", {
+    const answer = await transport.fetch(PORT, "/execute", {
       method: "POST",
       headers,
       body,

@@ -23,7 +23,7 @@ export function checkOptions(options: CreateOptions): void {
   const { image, name, timeoutMs, idleMs, volumes = [] } = options;
   if (name !== undefined && !NAME.test(name)) {
     const remedy = "Use up to 63 lower-case letters, digits and dashes, beginning and ending with a letter or digit.";
-    throw new InvalidArgumentError(`Cannot create a sandbox named "${name}": that is no name of Kubernetes`, {
+    throw new InvalidArgumentError(`Cannot create a sandbox named "${name}": that is not a valid Kubernetes name`, {
       remedy,
     });
   }

@@ -6,7 +6,7 @@ import { ConflictError, InvalidArgumentError, SandboxNotFoundError } from "../er
 import { lifetime } from "./bodies.ts";
 import { readIfAny } from "./find.ts";
 import { ask } from "./kube.ts";
-import { type Holding, standingOf } from "./standing.ts";
+import { type ClaimOrSandbox, readinessOf } from "./readiness.ts";
 import { statesOf } from "./states.ts";
 import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
 
@@ -35,10 +35,10 @@ export async function untilSuspended(api: Api, target: Target, known: Sandbox, s
 
 /** Waits until a claim no longer says that it is Ready, or is gone: it learns of its Sandbox a moment later. */
 export async function untilNotReady(api: Api, target: Target, signal: AbortSignal): Promise<void> {
-  await untilHolds<Holding>(api, target, { signal }, (claim) => !claim || standingOf(claim).state !== "ready");
+  await untilHolds<ClaimOrSandbox>(api, target, { signal }, (claim) => !claim || readinessOf(claim).state !== "ready");
 }
 
-async function untilHolds<T extends Holding>(
+async function untilHolds<T extends ClaimOrSandbox>(
   api: Api,
   target: Target,
   { known, signal }: { known?: T; signal: AbortSignal },
@@ -68,7 +68,7 @@ export async function setTimeoutOf(
     });
   }
   return endOf(
-    await patch<Holding>(api, target, ending(target, ms, now), `set the timeout of ${wordsFor(target)}`, signal),
+    await patch<ClaimOrSandbox>(api, target, ending(target, ms, now), `set the timeout of ${wordsFor(target)}`, signal),
   );
 }
 
@@ -80,15 +80,15 @@ export async function extendTimeoutOf(api: Api, target: Target, ms: number, sign
   const action = `extend the timeout of ${wordsFor(target)}`;
   let tried: number | undefined;
   for (let tries = 1;; tries++) {
-    const holding = await readIfAny<Holding>(api, target, signal);
-    if (!holding) throw new SandboxNotFoundError(`Cannot ${action}: it does not exist`, { object: refOf(target) });
-    const end = endOf(holding);
+    const claimOrSandbox = await readIfAny<ClaimOrSandbox>(api, target, signal);
+    if (!claimOrSandbox) throw new SandboxNotFoundError(`Cannot ${action}: it does not exist`, { object: refOf(target) });
+    const end = endOf(claimOrSandbox);
     if (!end) {
       throw new InvalidArgumentError(`Cannot ${action}: it has none`, { remedy: "Give it one by `setTimeout`." });
     }
     // The answer to the last try was lost: it had come through.
     if (end.getTime() === tried) return end;
-    const { resourceVersion } = holding.metadata;
+    const { resourceVersion } = claimOrSandbox.metadata;
     const { shutdownTime } = lifetime(ms, end);
     tried = new Date(shutdownTime).getTime();
     try {
@@ -158,7 +158,7 @@ function ending({ kind }: Target, ms: number | null, from: Date): object {
   return { spec: kind === "Sandbox" ? fields : { lifecycle: fields } };
 }
 
-function endOf(holding: Holding): Date | undefined {
-  const time = holding.kind === "Sandbox" ? holding.spec.shutdownTime : holding.spec.lifecycle?.shutdownTime;
+function endOf(claimOrSandbox: ClaimOrSandbox): Date | undefined {
+  const time = claimOrSandbox.kind === "Sandbox" ? claimOrSandbox.spec.shutdownTime : claimOrSandbox.spec.lifecycle?.shutdownTime;
   return time === undefined ? undefined : new Date(time);
 }

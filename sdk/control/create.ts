@@ -7,13 +7,13 @@ import { ConflictError, ConnectionError, type ObjectRef } from "../errors.ts";
 import type { CreateOptions } from "../options.ts";
 import { checkOptions, claimBody, coldPoolBody, sandboxBody } from "./bodies.ts";
 import { ask, askIfAny } from "./kube.ts";
-import type { Holding } from "./standing.ts";
+import type { ClaimOrSandbox } from "./readiness.ts";
 import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
 
 /** What was created, as the API server answered. */
 export interface Created {
   target: Target;
-  holding: Holding;
+  claimOrSandbox: ClaimOrSandbox;
 }
 
 /**
@@ -29,7 +29,7 @@ export async function create(api: Api, namespace: string, options: CreateOptions
   const body = image === undefined
     ? claimBody(options, name, pool ?? await poolOf(api, namespace, template ?? "", signal), now)
     : sandboxBody(options, name, now);
-  const holding = await createOnce<Holding>(
+  const claimOrSandbox = await createOnce<ClaimOrSandbox>(
     api,
     placeOf(target),
     refOf(target),
@@ -37,7 +37,7 @@ export async function create(api: Api, namespace: string, options: CreateOptions
     `create ${wordsFor(target)}`,
     signal,
   );
-  return { target, holding };
+  return { target, claimOrSandbox };
 }
 
 /** Returns the pool of a template that has most left, or one of size 0 that is made if it is not there. */

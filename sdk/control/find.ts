@@ -3,7 +3,7 @@ import type { Sandbox } from "../../api/sandbox.ts";
 import { type Api, pathOf } from "../../kube/api.ts";
 import { SandboxNotFoundError } from "../errors.ts";
 import { askIfAny } from "./kube.ts";
-import type { Holding } from "./standing.ts";
+import type { ClaimOrSandbox } from "./readiness.ts";
 import { placeOf, refOf, type Target } from "./target.ts";
 
 /** Finds the claim of a name, or else the Sandbox. @throws {SandboxNotFoundError} if there is neither */
@@ -12,7 +12,7 @@ export async function find(
   namespace: string,
   name: string,
   signal?: AbortSignal,
-): Promise<{ target: Target; holding: Holding }> {
+): Promise<{ target: Target; claimOrSandbox: ClaimOrSandbox }> {
   const found = await findIfAny(api, namespace, name, signal);
   if (found) return found;
   throw new SandboxNotFoundError(
@@ -28,8 +28,8 @@ export async function find(
 export async function findIfAny(api: Api, namespace: string, name: string, signal?: AbortSignal) {
   for (const kind of ["SandboxClaim", "Sandbox"] as const) {
     const target: Target = { kind, namespace, name };
-    const holding = await readIfAny<Holding>(api, target, signal);
-    if (holding) return { target, holding };
+    const claimOrSandbox = await readIfAny<ClaimOrSandbox>(api, target, signal);
+    if (claimOrSandbox) return { target, claimOrSandbox };
   }
   return undefined;
 }

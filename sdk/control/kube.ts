@@ -13,7 +13,7 @@ import {
   SandboxNotFoundError,
   TimeoutError,
 } from "../errors.ts";
-import { repeating } from "../inside/repeat.ts";
+import { repeating } from "../runtime/repeat.ts";
 
 /** A request, what it is for ("create a claim"), and the object it is about. */
 export interface Asked extends ApiRequest {

@@ -4,7 +4,7 @@ import { type Api, pathOf } from "../../kube/api.ts";
 import { controllerOf } from "../../lib/objects.ts";
 import type { ListOptions, SandboxInfo } from "../options.ts";
 import { ask } from "./kube.ts";
-import { type Holding, infoOf } from "./standing.ts";
+import { type ClaimOrSandbox, infoOf } from "./readiness.ts";
 
 /** Some sandboxes, and how to go on. */
 export interface SandboxPage {
@@ -36,7 +36,7 @@ export async function listPage(
     ...labelSelector === undefined ? {} : { labelSelector },
     ...token === "" ? {} : { continue: token },
   };
-  const { items, metadata } = await ask<{ items: Holding[]; metadata: { continue?: string } }>(api, {
+  const { items, metadata } = await ask<{ items: ClaimOrSandbox[]; metadata: { continue?: string } }>(api, {
     method: "GET",
     path: pathOf({ resource, namespace }),
     query,
@@ -45,18 +45,18 @@ export async function listPage(
     signal,
   });
   // Items of a list carry no kind.
-  const holdings = items.map((item) => ({ ...item, kind: KINDS[resource] }) as Holding).filter(isTop);
+  const claimsAndSandboxes = items.map((item) => ({ ...item, kind: KINDS[resource] }) as ClaimOrSandbox).filter(isTop);
   const next = metadata.continue
     ? `${index} ${metadata.continue}`
     : Number(index) + 1 < RESOURCES.length
     ? `${Number(index) + 1}`
     : undefined;
-  return { items: holdings.map(infoOf), ...next === undefined ? {} : { cursor: next } };
+  return { items: claimsAndSandboxes.map(infoOf), ...next === undefined ? {} : { cursor: next } };
 }
 
 /** Sandboxes of pools and claims are shown as what they belong to, or not at all. */
-function isTop(holding: Holding): boolean {
-  if (holding.kind === "SandboxClaim") return true;
-  const owner = controllerOf((holding as Sandbox).metadata);
+function isTop(claimOrSandbox: ClaimOrSandbox): boolean {
+  if (claimOrSandbox.kind === "SandboxClaim") return true;
+  const owner = controllerOf((claimOrSandbox as Sandbox).metadata);
   return owner?.kind !== "SandboxClaim" && owner?.kind !== "SandboxWarmPool";
 }

@@ -3,11 +3,11 @@ import type { Sandbox } from "../../api/sandbox.ts";
 import type { Api } from "../../kube/api.ts";
 import { POD_NAME_ANNOTATION } from "../../lib/keys.ts";
 import { ConnectionError } from "../errors.ts";
-import type { PodPlace, PodWishes } from "../route/direct.ts";
+import type { PodPlace, PodWishes } from "../transport/direct.ts";
 import { setMode } from "./change.ts";
 import { readSandbox } from "./find.ts";
 import { type Diagnose, untilReady } from "./ready.ts";
-import { standingOf } from "./standing.ts";
+import { readinessOf } from "./readiness.ts";
 import { refOf, type Target } from "./target.ts";
 
 /** A request that finds its sandbox starting waits no longer than a router would. */
@@ -33,9 +33,9 @@ export async function findPod(
     }
     sandbox = await setMode(api, target, "Running", signal);
   }
-  const standing = standingOf(sandbox);
+  const readiness = readinessOf(sandbox);
   const podName = sandbox.metadata.annotations?.[POD_NAME_ANNOTATION] ?? name;
-  if (standing.state === "ready") return { namespace, name: podName, ip: standing.podIPs[0] ?? "" };
+  if (readiness.state === "ready") return { namespace, name: podName, ip: readiness.podIPs[0] ?? "" };
   const { podIPs } = await untilReady(api, target, {
     readyTimeoutMs: PATIENCE_MS,
     diagnose: diagnoseNothing,

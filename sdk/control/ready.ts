@@ -10,7 +10,7 @@ import {
   TimeoutError,
 } from "../errors.ts";
 import type { WaitOptions } from "../options.ts";
-import { type Holding, type Standing, standingOf } from "./standing.ts";
+import { type ClaimOrSandbox, type Readiness, readinessOf } from "./readiness.ts";
 import { statesOf } from "./states.ts";
 import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
 
@@ -21,12 +21,12 @@ export type Diagnose = (target: Target, signal: AbortSignal) => Promise<Finding 
 export interface Waiting extends WaitOptions {
   diagnose: Diagnose;
   /** A state that is known already. */
-  known?: Holding;
+  known?: ClaimOrSandbox;
 }
 
 /** It is Ready. */
 export interface Ready {
-  holding: Holding;
+  claimOrSandbox: ClaimOrSandbox;
   sandboxName: string;
   podIPs: string[];
 }
@@ -57,33 +57,33 @@ export async function untilReady(api: Api, target: Target, waiting: Waiting): Pr
   const end = new AbortController();
   const both = signal ? AbortSignal.any([signal, end.signal]) : end.signal;
   const found = lookInto(target, diagnose, both, readyTimeoutMs);
-  const states = statesOf<Holding>(api, {
+  const states = statesOf<ClaimOrSandbox>(api, {
     path: placeOf(target),
     object: refOf(target),
     signal: both,
     ...known ? { known } : {},
   });
-  let last: Standing | undefined;
+  let last: Readiness | undefined;
   try {
     for (let next = states.next();;) {
       const event = await Promise.race([next, found.next]);
       if (event instanceof Error) throw event;
       next = states.next();
       next.catch(() => {});
-      const holding = event.value as Holding | undefined;
-      if (!holding) {
+      const claimOrSandbox = event.value as ClaimOrSandbox | undefined;
+      if (!claimOrSandbox) {
         throw new SandboxNotFoundError(`Cannot wait for ${wordsFor(target)}: it does not exist`, {
           object: refOf(target),
         });
       }
-      const standing = standingOf(holding);
-      if (standing.state === "ready") return { holding, ...standing };
-      if (standing.state === "failed") throw await failure(target, standing, diagnose, both);
-      if (standing.reason !== (last as typeof standing | undefined)?.reason) {
-        onProgress({ reason: standing.reason, message: standing.message, elapsedMs: performance.now() - begun });
-        if (standing.reason === "ReconcilerError") found.look();
+      const readiness = readinessOf(claimOrSandbox);
+      if (readiness.state === "ready") return { claimOrSandbox, ...readiness };
+      if (readiness.state === "failed") throw await failure(target, readiness, diagnose, both);
+      if (readiness.reason !== (last as typeof readiness | undefined)?.reason) {
+        onProgress({ reason: readiness.reason, message: readiness.message, elapsedMs: performance.now() - begun });
+        if (readiness.reason === "ReconcilerError") found.look();
       }
-      last = standing;
+      last = readiness;
     }
   } finally {
     end.abort();
@@ -114,7 +114,7 @@ function lookInto(target: Target, diagnose: Diagnose, signal: AbortSignal, timeo
 
 async function failure(
   target: Target,
-  { reason, message }: Extract<Standing, { state: "failed" }>,
+  { reason, message }: Extract<Readiness, { state: "failed" }>,
   diagnose: Diagnose,
   signal: AbortSignal,
 ): Promise<SandboxError> {

@@ -3,7 +3,7 @@ import { type Api, isOk, type ObjectPath, pathOf, type WatchEvent } from "../../
 import { backoffMs } from "../../kube/backoff.ts";
 import type { KubeObject } from "../../lib/objects.ts";
 import type { ObjectRef } from "../errors.ts";
-import { pause } from "../inside/repeat.ts";
+import { pause } from "../runtime/repeat.ts";
 import { askIfAny, errorOfKube } from "./kube.ts";
 
 /** Which object, and from where on. */

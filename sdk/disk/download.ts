@@ -7,39 +7,39 @@ import { describe } from "../files/manage.ts";
 import { endpointPath } from "../files/paths.ts";
 import { readChunks } from "../files/read.ts";
 import type { TransferOptions, Transferred } from "../files/transfer.ts";
-import type { Inside } from "../inside/inside.ts";
-import { chunksOf } from "../inside/streams.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { chunksOf } from "../runtime/streams.ts";
 import { writeWhole } from "./place.ts";
 import { createTally } from "./tally.ts";
 import { BadTarError, unpackInto } from "./unpack.ts";
 
 /** Brings it. @throws as `Files.download` */
 export async function downloadPath(
-  inside: Inside,
+  runtimeClient: RuntimeClient,
   remotePath: string,
   localPath: string,
   options: TransferOptions,
 ): Promise<Transferred> {
-  const entry = await followed(inside, remotePath, options);
-  if (entry.type === "directory") return await downloadFolder(inside, entry.path, localPath, options);
-  if (entry.type === "file") return await downloadFile(inside, entry, localPath, options);
+  const entry = await followed(runtimeClient, remotePath, options);
+  if (entry.type === "directory") return await downloadFolder(runtimeClient, entry.path, localPath, options);
+  if (entry.type === "file") return await downloadFile(runtimeClient, entry, localPath, options);
   throw new InvalidArgumentError(`Cannot download ${JSON.stringify(remotePath)}: it is neither a file nor a folder`, {
-    object: inside.object,
+    object: runtimeClient.object,
   });
 }
 
-async function followed(inside: Inside, path: string, options: TransferOptions): Promise<Entry> {
-  const entry = await describe(inside, path, options);
+async function followed(runtimeClient: RuntimeClient, path: string, options: TransferOptions): Promise<Entry> {
+  const entry = await describe(runtimeClient, path, options);
   if (entry.type !== "symlink") return entry;
-  if (entry.target !== undefined) return await describe(inside, entry.target, options);
+  if (entry.target !== undefined) return await describe(runtimeClient, entry.target, options);
   throw new AuthorizationError(`Cannot download ${JSON.stringify(path)}: it leads out of the root`, {
-    object: inside.object,
+    object: runtimeClient.object,
   });
 }
 
 /** Through the endpoint of files, which a broken connection does not end. */
 async function downloadFile(
-  inside: Inside,
+  runtimeClient: RuntimeClient,
   { path, size, mode, modifiedAt }: Entry,
   localPath: string,
   { onProgress, signal }: TransferOptions,
@@ -48,27 +48,27 @@ async function downloadFile(
   // "to/" is a folder to put it into, under its own name.
   const target = /[/\\]$/.test(localPath) ? join(localPath, basename(path)) : localPath;
   await mkdir(dirname(target), { recursive: true });
-  await writeWhole(target, tally.watch(readChunks(inside, path, { signal })), { mode, modifiedAt });
+  await writeWhole(target, tally.watch(readChunks(runtimeClient, path, { signal })), { mode, modifiedAt });
   tally.file();
   return tally.done;
 }
 
 async function downloadFolder(
-  inside: Inside,
+  runtimeClient: RuntimeClient,
   path: string,
   localPath: string,
   { onProgress, filter, signal }: TransferOptions,
 ): Promise<Transferred> {
   const tally = createTally(onProgress, undefined);
   const action = `download ${JSON.stringify(path)}`;
-  const answer = await inside.request(endpointPath("archive", path), { signal, action, repeatable: true });
+  const answer = await runtimeClient.request(endpointPath("archive", path), { signal, action, repeatable: true });
   try {
     await mkdir(localPath, { recursive: true });
-    await unpackInto(bodyOf(answer, inside, action, signal), { folder: await realpath(localPath), filter, tally });
+    await unpackInto(bodyOf(answer, runtimeClient, action, signal), { folder: await realpath(localPath), filter, tally });
   } catch (error) {
     if (!(error instanceof BadTarError)) throw error;
     throw new SandboxError(`Cannot ${action}: ${error.message}`, {
-      object: inside.object,
+      object: runtimeClient.object,
       reason: "BAD_ARCHIVE",
       cause: error,
     });
@@ -78,7 +78,7 @@ async function downloadFolder(
 
 async function* bodyOf(
   { body }: Response,
-  { object }: Inside,
+  { object }: RuntimeClient,
   action: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {

@@ -87,7 +87,7 @@ async function makeRealFolder(path: string): Promise<void> {
   await mkdir(path).catch(async (error) => {
     if (error.code !== "EEXIST") throw error;
     if ((await lstat(path)).isDirectory()) return;
-    throw new ConflictError(`Cannot make folder ${JSON.stringify(path)}: something that is no folder is there`);
+    throw new ConflictError(`Cannot make folder ${JSON.stringify(path)}: something that is not a folder is there`);
   });
 }
 

@@ -7,9 +7,9 @@ import { createTarWriter, type TarWriter } from "../../lib/tarwriter.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { endpointPath, folderOf, nameOf } from "../files/paths.ts";
 import type { TransferOptions, Transferred } from "../files/transfer.ts";
-import type { Inside } from "../inside/inside.ts";
-import { parsed } from "../inside/parsed.ts";
-import { streamOf } from "../inside/streams.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { parsed } from "../runtime/parsed.ts";
+import { streamOf } from "../runtime/streams.ts";
 import { createTally, type Tally } from "./tally.ts";
 import { type LocalEntry, walk } from "./walk.ts";
 
@@ -20,7 +20,7 @@ const answerSchema = z.object({ files: z.number(), directories: z.number(), link
 
 /** Sends it. @throws as `Files.upload` */
 export async function uploadPath(
-  inside: Inside,
+  runtimeClient: RuntimeClient,
   localPath: string,
   remotePath: string,
   options: TransferOptions,
@@ -33,7 +33,7 @@ export async function uploadPath(
     const total = onProgress && await bytesBelow(localPath, filter);
     const tally = createTally(onProgress, total);
     const entries = walk(localPath, { filter, onSkipped: tally.skip });
-    return await send(inside, { entries, folder: remotePath, tally, signal, action });
+    return await send(runtimeClient, { entries, folder: remotePath, tally, signal, action });
   }
   if (!stats.isFile()) {
     throw new InvalidArgumentError(`Cannot upload ${JSON.stringify(localPath)}: it is neither a file nor a folder`);
@@ -44,7 +44,7 @@ export async function uploadPath(
   const only: LocalEntry = { name, path: localPath, type: "file", stats };
   const folder = isInto ? remotePath : folderOf(remotePath);
   const tally = createTally(onProgress, stats.size);
-  return await send(inside, { entries: once(only), folder, tally, signal, action });
+  return await send(runtimeClient, { entries: once(only), folder, tally, signal, action });
 }
 
 async function* once(entry: LocalEntry): AsyncGenerator<LocalEntry> {
@@ -67,7 +67,7 @@ interface Sent {
   action: string;
 }
 
-async function send(inside: Inside, { entries, folder, tally, signal, action }: Sent): Promise<Transferred> {
+async function send(runtimeClient: RuntimeClient, { entries, folder, tally, signal, action }: Sent): Promise<Transferred> {
   const tar = createTarWriter();
   let failure: unknown;
   const packing = pack(tar, entries, tally).then(tar.end, (error) => {
@@ -77,14 +77,14 @@ async function send(inside: Inside, { entries, folder, tally, signal, action }: 
   });
   try {
     // Sent once: what a stream has given is gone.
-    const answer = await inside.request(endpointPath("archive", folder), {
+    const answer = await runtimeClient.request(endpointPath("archive", folder), {
       method: "PUT",
       headers: { "Content-Type": "application/x-tar" },
       body: streamOf(tar.chunks),
       signal,
       action,
     });
-    const { files, directories, links, bytes } = await parsed(answerSchema, answer, action, inside.object);
+    const { files, directories, links, bytes } = await parsed(answerSchema, answer, action, runtimeClient.object);
     return { files, directories, links, bytes, skipped: tally.done.skipped };
   } catch (error) {
     signal?.throwIfAborted();

@@ -1,6 +1,6 @@
 /** `sandbox.files`: the files of a sandbox, from outside. Holds no state but the way in. @module */
-import type { CallOptions } from "../inside/calloptions.ts";
-import type { Inside } from "../inside/inside.ts";
+import type { CallOptions } from "../runtime/calloptions.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { Disk, Entry } from "./entry.ts";
 import { describe, exists, listFolder, makeDir, readDisk, remove, rename } from "./manage.ts";
 import { type Bytes, readFile, type ReadFormat, type ReadOptions } from "./read.ts";
@@ -60,7 +60,7 @@ export interface Files {
    * await sandbox.files.write([{ path: "a.txt", data: "a" }, { path: "b.bin", data: new Uint8Array([1, 2]) }]);
    * ```
    *
-   * @throws {InvalidArgumentError} if a folder is there, or something that is no folder above it
+   * @throws {InvalidArgumentError} if a folder is there, or something that is not a folder above it
    * @throws {NotEnoughSpaceError} if the disk is full, or the file larger than the runtime takes
    */
   write(path: string, data: FileData, options?: WriteOptions): Promise<void>;
@@ -71,7 +71,7 @@ export interface Files {
    * its folders, each right behind its folder, symlinks not followed.
    *
    * @throws {FileNotFoundError}
-   * @throws {InvalidArgumentError} if it is no folder
+   * @throws {InvalidArgumentError} if it is not a folder
    */
   list(path: string, options?: CallOptions & { depth?: number | undefined }): Promise<Entry[]>;
 
@@ -85,7 +85,7 @@ export interface Files {
    * Makes a folder and those above it.
    *
    * @returns whether it is new; false also where this call made it, its answer was lost and it was asked for again
-   * @throws {ConflictError} if something that is no folder is there or above
+   * @throws {ConflictError} if something that is not a folder is there or above
    */
   makeDir(path: string, options?: CallOptions & { mode?: number | undefined }): Promise<boolean>;
 
@@ -162,7 +162,7 @@ export interface Files {
    * ```
    *
    * @throws {FileNotFoundError}
-   * @throws {ConflictError} if on this machine something that is no folder, were it a symlink to one, is where a folder
+   * @throws {ConflictError} if on this machine something that is not a folder, were it a symlink to one, is where a folder
    * belongs, or a folder where a file does
    * @throws {Error} of Node for what fails on this machine, with its `code`, such as `ENOSPC`
    */
@@ -173,26 +173,26 @@ export interface Files {
 }
 
 /** Makes the files of one sandbox. */
-export function createFiles(inside: Inside): Files {
+export function createFiles(runtimeClient: RuntimeClient): Files {
   return {
     read:
-      ((path: string, options: ReadOptions & { format?: ReadFormat } = {}) => readFile(inside, path, options)) as Files[
+      ((path: string, options: ReadOptions & { format?: ReadFormat } = {}) => readFile(runtimeClient, path, options)) as Files[
         "read"
       ],
     write: async (to: string | FileToWrite[], ...[second, third = {}]: [unknown?, WriteOptions?]) => {
-      if (typeof to === "string") return await writeFile(inside, to, second as FileData, third);
-      await writeAll(inside, to, (second ?? {}) as WriteOptions);
+      if (typeof to === "string") return await writeFile(runtimeClient, to, second as FileData, third);
+      await writeAll(runtimeClient, to, (second ?? {}) as WriteOptions);
     },
-    list: (path, options = {}) => listFolder(inside, path, options),
-    stat: (path, options = {}) => describe(inside, path, options),
-    exists: (path, options = {}) => exists(inside, path, options),
-    makeDir: (path, options = {}) => makeDir(inside, path, options),
-    rename: (from, to, options = {}) => rename(inside, from, to, options),
-    remove: (path, options = {}) => remove(inside, path, options),
-    watch: (path, options = {}) => watchFolder(inside, path, options),
-    watchDir: (path, callback, options = {}) => watchDir(inside, path, callback, options),
-    upload: (localPath, remotePath, options = {}) => upload(inside, localPath, remotePath, options),
-    download: (remotePath, localPath, options = {}) => download(inside, remotePath, localPath, options),
-    disk: (options = {}) => readDisk(inside, options),
+    list: (path, options = {}) => listFolder(runtimeClient, path, options),
+    stat: (path, options = {}) => describe(runtimeClient, path, options),
+    exists: (path, options = {}) => exists(runtimeClient, path, options),
+    makeDir: (path, options = {}) => makeDir(runtimeClient, path, options),
+    rename: (from, to, options = {}) => rename(runtimeClient, from, to, options),
+    remove: (path, options = {}) => remove(runtimeClient, path, options),
+    watch: (path, options = {}) => watchFolder(runtimeClient, path, options),
+    watchDir: (path, callback, options = {}) => watchDir(runtimeClient, path, callback, options),
+    upload: (localPath, remotePath, options = {}) => upload(runtimeClient, localPath, remotePath, options),
+    download: (remotePath, localPath, options = {}) => download(runtimeClient, remotePath, localPath, options),
+    disk: (options = {}) => readDisk(runtimeClient, options),
   };
 }

@@ -1,6 +1,6 @@
 /** `sandbox.fs`: the files of a sandbox under the names of `node:fs/promises`. @module */
 import type { ObjectRef } from "../errors.ts";
-import type { CallOptions } from "../inside/calloptions.ts";
+import type { CallOptions } from "../runtime/calloptions.ts";
 import type { Files } from "./files.ts";
 import { changingFS } from "./fschange.ts";
 import { readingFS } from "./fsread.ts";
@@ -66,7 +66,7 @@ export interface SandboxFS {
   rm(path: string, options?: CallOptions & { recursive?: boolean; force?: boolean }): Promise<void>;
   /** Removes a folder that is empty. */
   rmdir(path: string, options?: CallOptions): Promise<void>;
-  /** Removes what is no folder. */
+  /** Removes what is not a folder. */
   unlink(path: string, options?: CallOptions): Promise<void>;
   /** What is at `to` is replaced, a folder only if it is empty. */
   rename(from: string, to: string, options?: CallOptions): Promise<void>;

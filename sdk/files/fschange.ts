@@ -1,5 +1,5 @@
 /** The half of `sandbox.fs` that changes things. @module */
-import type { CallOptions } from "../inside/calloptions.ts";
+import type { CallOptions } from "../runtime/calloptions.ts";
 import {
   ConflictError,
   FileNotFoundError,
@@ -102,7 +102,7 @@ async function rm({ files, object }: Parts, path: string, options: RemoveOptions
 type RemoveOptions = NonNullable<Parameters<SandboxFS["rm"]>[1]>;
 
 function isNo(wanted: "file" | "folder", verb: string, syscall: string, path: string, object: ObjectRef): SandboxError {
-  const found = wanted === "file" ? "it is a folder" : "it is no folder";
+  const found = wanted === "file" ? "it is a folder" : "it is not a folder";
   const error = new InvalidArgumentError(`Cannot ${verb} ${JSON.stringify(path)}: ${found}`, { object });
   return withCode(error, wanted === "file" ? "EISDIR" : "ENOTDIR", syscall, path);
 }

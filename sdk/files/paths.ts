@@ -14,7 +14,7 @@ function encodedPath(path: string): string {
     // One whole segment, slashes encoded: a URL would take "..", and "a//b", for something else.
     return encodeURIComponent(path === ".." ? "./.." : path);
   } catch {
-    throw new InvalidArgumentError(`Cannot use the path ${JSON.stringify(path)}: it is no Unicode text`);
+    throw new InvalidArgumentError(`Cannot use the path ${JSON.stringify(path)}: it is not Unicode text`);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Reads files of a sandbox; where a connection breaks it goes on at that byte, if the file is still the same. @module */
 import { ConflictError, ConnectionError, InvalidArgumentError, SandboxError, UnsupportedError } from "../errors.ts";
-import type { Inside } from "../inside/inside.ts";
-import { chunksOf, streamOf } from "../inside/streams.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { chunksOf, streamOf } from "../runtime/streams.ts";
 import { endpointPath } from "./paths.ts";
 
 /** Which part of a file to read. */
@@ -24,23 +24,23 @@ const MOST_BREAKS = 3;
 
 /** Reads a file in any of the formats. @throws as `Files.read` */
 export async function readFile(
-  inside: Inside,
+  runtimeClient: RuntimeClient,
   path: string,
   { format = "text", signal, ...part }: ReadOptions & { format?: ReadFormat | undefined },
 ): Promise<string | Bytes | Blob | ReadableStream<Bytes>> {
-  if (format === "stream") return await openStream(inside, path, { ...part, signal });
+  if (format === "stream") return await openStream(runtimeClient, path, { ...part, signal });
   const parts: Bytes[] = [];
-  for await (const chunk of readChunks(inside, path, { ...part, signal })) parts.push(chunk);
+  for await (const chunk of readChunks(runtimeClient, path, { ...part, signal })) parts.push(chunk);
   const blob = new Blob(parts);
   if (format === "blob") return blob;
   return format === "text" ? await blob.text() : new Uint8Array(await blob.arrayBuffer());
 }
 
 /** Waits for the first bytes, so that a missing file is told before anybody reads. */
-async function openStream(inside: Inside, path: string, { signal, ...part }: ReadOptions) {
+async function openStream(runtimeClient: RuntimeClient, path: string, { signal, ...part }: ReadOptions) {
   const leaving = new AbortController();
   const signals = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
-  const chunks = readChunks(inside, path, { ...part, signal: signals });
+  const chunks = readChunks(runtimeClient, path, { ...part, signal: signals });
   const first = await chunks.next();
   async function* all(): AsyncGenerator<Bytes> {
     if (first.done) return;
@@ -51,13 +51,13 @@ async function openStream(inside: Inside, path: string, { signal, ...part }: Rea
 }
 
 /** Yields a file as it arrives. @throws as `Files.read`, also on the way */
-export async function* readChunks(inside: Inside, path: string, options: ReadOptions): AsyncGenerator<Bytes> {
+export async function* readChunks(runtimeClient: RuntimeClient, path: string, options: ReadOptions): AsyncGenerator<Bytes> {
   const { offset = 0, length = Infinity, signal } = options;
   checkPart(path, offset, length);
   const end = offset + length;
   let tag: string | undefined;
   for (let at = offset, breaks = 0; at < end || breaks === 0;) {
-    const answer = await ask(inside, path, { at, end, tag, signal });
+    const answer = await ask(runtimeClient, path, { at, end, tag, signal });
     if (answer === undefined) return;
     tag ??= answer.headers.get("ETag") ?? undefined;
     const before = at;
@@ -70,7 +70,7 @@ export async function* readChunks(inside: Inside, path: string, options: ReadOpt
     } catch (error) {
       signal?.throwIfAborted();
       breaks = at > before ? 1 : breaks + 1;
-      if (breaks > MOST_BREAKS || tag === undefined) throw broken(inside, path, error);
+      if (breaks > MOST_BREAKS || tag === undefined) throw broken(runtimeClient, path, error);
     }
   }
 }
@@ -83,7 +83,7 @@ interface Asked {
 }
 
 /** Asks for the bytes from `at` on; undefined if there are none. Repeated as needed: reading changes nothing. */
-async function ask(inside: Inside, path: string, { at, end, tag, signal }: Asked): Promise<Response | undefined> {
+async function ask(runtimeClient: RuntimeClient, path: string, { at, end, tag, signal }: Asked): Promise<Response | undefined> {
   const action = `read ${JSON.stringify(path)}`;
   const isWhole = at === 0 && end === Infinity;
   const headers: Record<string, string> = {
@@ -91,12 +91,12 @@ async function ask(inside: Inside, path: string, { at, end, tag, signal }: Asked
     ...tag === undefined ? {} : { "If-Range": tag },
   };
   const request = { headers, signal, action, repeatable: true };
-  const answer = await inside.request(endpointPath("files", path), request).catch((error) => {
+  const answer = await runtimeClient.request(endpointPath("files", path), request).catch((error) => {
     if (error instanceof SandboxError && error.reason === "OUT_OF_RANGE") return undefined;
     throw error;
   });
   if (answer === undefined) return undefined;
-  const why = refusal(inside, answer, action, { isWhole, isMore: tag !== undefined, isNone: at === end });
+  const why = refusal(runtimeClient, answer, action, { isWhole, isMore: tag !== undefined, isNone: at === end });
   if (why === undefined) return answer;
   await answer.body?.cancel();
   if (why === "nothing") return undefined;
@@ -104,7 +104,7 @@ async function ask(inside: Inside, path: string, { at, end, tag, signal }: Asked
 }
 
 function refusal(
-  { object }: Inside,
+  { object }: RuntimeClient,
   { status, headers }: Response,
   action: string,
   { isWhole, isMore, isNone }: { isWhole: boolean; isMore: boolean; isNone: boolean },
@@ -135,6 +135,6 @@ function checkPart(path: string, offset: number, length: number): void {
   );
 }
 
-function broken({ object }: Inside, path: string, cause: unknown): ConnectionError {
+function broken({ object }: RuntimeClient, path: string, cause: unknown): ConnectionError {
   return new ConnectionError(`Cannot read ${JSON.stringify(path)} to its end: the connection broke`, { object, cause });
 }

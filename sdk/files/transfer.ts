@@ -1,6 +1,6 @@
 /** Files and folders between a sandbox and the caller's own disk. What touches that disk is loaded when it is first needed. @module */
-import type { CallOptions } from "../inside/calloptions.ts";
-import type { Inside } from "../inside/inside.ts";
+import type { CallOptions } from "../runtime/calloptions.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 
 /** How far a transfer is. */
 export interface TransferProgress {
@@ -39,22 +39,22 @@ export interface Transferred {
 
 /** Sends a file or folder up. @throws as `Files.upload` */
 export async function upload(
-  inside: Inside,
+  runtimeClient: RuntimeClient,
   localPath: string,
   remotePath: string,
   options: TransferOptions,
 ): Promise<Transferred> {
   const { uploadPath } = await import("../disk/upload.ts");
-  return await uploadPath(inside, localPath, remotePath, options);
+  return await uploadPath(runtimeClient, localPath, remotePath, options);
 }
 
 /** Brings a file or folder down. @throws as `Files.download` */
 export async function download(
-  inside: Inside,
+  runtimeClient: RuntimeClient,
   remotePath: string,
   localPath: string,
   options: TransferOptions,
 ): Promise<Transferred> {
   const { downloadPath } = await import("../disk/download.ts");
-  return await downloadPath(inside, remotePath, localPath, options);
+  return await downloadPath(runtimeClient, remotePath, localPath, options);
 }

@@ -1,12 +1,12 @@
 /** Watches a folder of a sandbox; connects again where its connection breaks, and tells that something may be missing. @module */
 import * as z from "zod";
 import { ConnectionError, FileNotFoundError, SandboxError } from "../errors.ts";
-import type { CallOptions } from "../inside/calloptions.ts";
-import type { Inside } from "../inside/inside.ts";
-import { pause } from "../inside/repeat.ts";
+import type { CallOptions } from "../runtime/calloptions.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { pause } from "../runtime/repeat.ts";
 import { linesOf } from "./lines.ts";
 import type { Entry } from "./entry.ts";
-import { NO_WAKE } from "../route/route.ts";
+import { NO_WAKE } from "../transport/transport.ts";
 import { endpointPath, joinPath } from "./paths.ts";
 
 /**
@@ -52,7 +52,7 @@ type WireEvent = z.infer<typeof wireSchema>;
 
 /** Watches it. @param silenceMs without a word a connection counts as broken @throws as `Files.watch` */
 export async function* watchFolder(
-  inside: Inside,
+  runtimeClient: RuntimeClient,
   path: string,
   options: WatchOptions,
   silenceMs = SILENCE_MS,
@@ -61,7 +61,7 @@ export async function* watchFolder(
   let isFirst = true;
   for (let breaks = 0;;) {
     try {
-      for await (const event of connection(inside, path, options, isFirst ? {} : NO_WAKE, silenceMs)) {
+      for await (const event of connection(runtimeClient, path, options, isFirst ? {} : NO_WAKE, silenceMs)) {
         if (event.type !== "ready") breaks = 0;
         if (event.type === "alive") continue;
         yield eventOf(event, path, isFirst);
@@ -92,20 +92,20 @@ function eventOf(event: Exclude<WireEvent, { type: "alive" }>, folder: string, i
 
 /** Events of one connection. @throws {ConnectionError} at its end: a watch has none of its own but "removed" */
 async function* connection(
-  inside: Inside,
+  runtimeClient: RuntimeClient,
   path: string,
   { recursive = false, signal }: WatchOptions,
   headers: Record<string, string>,
   silenceMs: number,
 ): AsyncGenerator<WireEvent> {
   const action = `watch ${JSON.stringify(path)}`;
-  const { object } = inside;
+  const { object } = runtimeClient;
   const leaving = new AbortController();
   const signals = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
   const url = endpointPath("watch", path, { recursive: recursive ? "true" : undefined });
   try {
-    const answer = await inside.request(url, { signal: signals, action, headers, repeatable: true });
-    for await (const line of linesOf(answer.body, silenceMs)) yield wireEvent(line, inside, action);
+    const answer = await runtimeClient.request(url, { signal: signals, action, headers, repeatable: true });
+    for await (const line of linesOf(answer.body, silenceMs)) yield wireEvent(line, runtimeClient, action);
   } catch (cause) {
     signal?.throwIfAborted();
     if (cause instanceof SandboxError) throw cause;
@@ -116,11 +116,11 @@ async function* connection(
   throw new ConnectionError(`Cannot ${action} any longer: the connection ended`, { object });
 }
 
-function wireEvent(line: string, { object }: Inside, action: string): WireEvent {
+function wireEvent(line: string, { object }: RuntimeClient, action: string): WireEvent {
   try {
     return wireSchema.parse(JSON.parse(line));
   } catch (cause) {
-    throw new SandboxError(`Cannot ${action}: the answer is none of hookbox's runtime`, { object, cause });
+    throw new SandboxError(`Cannot ${action}: the answer is not from hookbox's runtime`, { object, cause });
   }
 }
 
@@ -140,14 +140,14 @@ export interface WatchDirOptions extends WatchOptions {
 
 /** Calls back; resolves once nothing is missed any more. @throws as `Files.watch` */
 export async function watchDir(
-  inside: Inside,
+  runtimeClient: RuntimeClient,
   path: string,
   callback: (event: FileEvent) => unknown,
   { onExit, signal, ...options }: WatchDirOptions,
 ): Promise<WatchHandle> {
   const leaving = new AbortController();
   const signals = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
-  const events = watchFolder(inside, path, { ...options, signal: signals });
+  const events = watchFolder(runtimeClient, path, { ...options, signal: signals });
   await events.next();
   const run = async () => {
     for await (const event of events) {

@@ -1,6 +1,6 @@
 /** Writes files of a sandbox, each whole or not at all. @module */
-import type { Inside } from "../inside/inside.ts";
-import { chunksOf, streamOf } from "../inside/streams.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { chunksOf, streamOf } from "../runtime/streams.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { endpointPath } from "./paths.ts";
 
@@ -26,12 +26,12 @@ export interface FileToWrite {
 const AT_ONCE = 8;
 
 /** Writes several files, some at once. After a failure no more are begun; it is thrown when those begun are done. */
-export async function writeAll(inside: Inside, files: FileToWrite[], { mode, signal }: WriteOptions): Promise<void> {
+export async function writeAll(runtimeClient: RuntimeClient, files: FileToWrite[], { mode, signal }: WriteOptions): Promise<void> {
   const waiting = [...files];
   const failures: unknown[] = [];
   const worker = async () => {
     for (let file = waiting.shift(); file && failures.length === 0; file = waiting.shift()) {
-      await writeFile(inside, file.path, file.data, { mode: file.mode ?? mode, signal }).catch((error) => {
+      await writeFile(runtimeClient, file.path, file.data, { mode: file.mode ?? mode, signal }).catch((error) => {
         failures.push(error);
       });
     }
@@ -41,9 +41,9 @@ export async function writeAll(inside: Inside, files: FileToWrite[], { mode, sig
 }
 
 /** Writes a file. Repeated as needed, but for a stream: the same bytes again are the same file. @throws as `Files.write` */
-export async function writeFile(inside: Inside, path: string, data: FileData, options: WriteOptions): Promise<void> {
+export async function writeFile(runtimeClient: RuntimeClient, path: string, data: FileData, options: WriteOptions): Promise<void> {
   const { body, failure } = bodyOf(data);
-  const answer = inside.request(endpointPath("files", path, { mode: modeText(options.mode) }), {
+  const answer = runtimeClient.request(endpointPath("files", path, { mode: modeText(options.mode) }), {
     method: "PUT",
     // A blob's own type might be that of a form, which the runtime would take apart.
     headers: { "Content-Type": "application/octet-stream" },

@@ -5,10 +5,10 @@ import { eventsOf, type ProcessEvent } from "../commands/events.ts";
 import { eventsOfExec, startByExec } from "../commands/exec.ts";
 import { requestOf } from "../commands/request.ts";
 import type { CommandOptions } from "../commands/types.ts";
-import { orAborted } from "../inside/oraborted.ts";
-import type { CallOptions } from "../inside/calloptions.ts";
-import type { Inside } from "../inside/inside.ts";
-import { lacksRuntime } from "../inside/presence.ts";
+import { orAborted } from "../runtime/oraborted.ts";
+import type { CallOptions } from "../runtime/calloptions.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { lacksRuntime } from "../runtime/presence.ts";
 
 /** Size of a terminal, in characters; each from 1 to 65535. */
 export interface TerminalSize {
@@ -56,41 +56,41 @@ const SHELL = ["/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash -
 const ACTION = "open a terminal";
 
 /** Makes them. */
-export function createPTY(inside: Inside): PTY {
+export function createPTY(runtimeClient: RuntimeClient): PTY {
   return {
     async create(options) {
-      if (inside.known.runtime === false) return await openByExec(inside, options);
+      if (runtimeClient.known.runtime === false) return await openByExec(runtimeClient, options);
       try {
-        return await openByRuntime(inside, options);
+        return await openByRuntime(runtimeClient, options);
       } catch (error) {
-        if (inside.route.exec && await lacksRuntime(inside, error)) return await openByExec(inside, options);
+        if (runtimeClient.transport.exec && await lacksRuntime(runtimeClient, error)) return await openByExec(runtimeClient, options);
         throw error;
       }
     },
   };
 }
 
-async function openByRuntime(inside: Inside, options: PTYOptions): Promise<Terminal> {
+async function openByRuntime(runtimeClient: RuntimeClient, options: PTYOptions): Promise<Terminal> {
   const { cols, rows, command = SHELL, onData, signal, ...more } = options;
   const start = { ...requestOf(command, more), pty: { cols, rows }, stdin: true, lossless: true };
-  const events = eventsOf(inside, { start }, ACTION, signal);
+  const events = eventsOf(runtimeClient, { start }, ACTION, signal);
   const first = await events.next();
   const processId = first.value?.type === "started" ? first.value.processId : 0;
-  const { write, resize, kill } = controlOf(inside, processId);
-  const wait = follow(inside, events, onData, kill);
+  const { write, resize, kill } = controlOf(runtimeClient, processId);
+  const wait = follow(runtimeClient, events, onData, kill);
   return { processId, write, resize, kill: (call) => kill("SIGKILL", call), wait };
 }
 
-async function openByExec(inside: Inside, options: PTYOptions): Promise<Terminal> {
+async function openByExec(runtimeClient: RuntimeClient, options: PTYOptions): Promise<Terminal> {
   const { cols, rows, command = SHELL, onData, timeoutMs } = options;
-  const session = await startByExec(inside.route, command, { ...options, stdin: true, size: { cols, rows } });
+  const session = await startByExec(runtimeClient.transport, command, { ...options, stdin: true, size: { cols, rows } });
   let isOpen = true;
   const kill = () => {
     const was = isOpen;
     session.close();
     return Promise.resolve(was);
   };
-  const wait = follow(inside, eventsOfExec(session, ACTION, timeoutMs), onData, kill);
+  const wait = follow(runtimeClient, eventsOfExec(session, ACTION, timeoutMs), onData, kill);
   wait().then(() => isOpen = false, () => isOpen = false);
   const write: Terminal["write"] = (data) =>
     session.write(typeof data === "string" ? new TextEncoder().encode(data) : data);
@@ -99,7 +99,7 @@ async function openByExec(inside: Inside, options: PTYOptions): Promise<Terminal
 
 /** Shows what comes, to its end. Who gives up, or stops listening, leaves nothing running. */
 function follow(
-  { object }: Inside,
+  { object }: RuntimeClient,
   events: AsyncIterable<ProcessEvent>,
   onData: PTYOptions["onData"] = () => {},
   kill: () => Promise<boolean>,

@@ -37,7 +37,7 @@ function placeOf({ kubeconfig, context }: ClientOptions): { chosen?: Chosen; isI
   if (chosen && env.KUBECONFIG !== undefined) return { chosen, isInside: false };
   if (variable("KUBERNETES_SERVICE_HOST") && existsSync(SERVICE_ACCOUNT_TOKEN)) return { isInside: true };
   if (chosen) return { chosen, isInside: false };
-  throw new InvalidArgumentError(`Cannot find a cluster: there is no ${places.join(" nor ")}, and this is no Pod`, {
+  throw new InvalidArgumentError(`Cannot find a cluster: there is no ${places.join(" nor ")}, and this is not a Pod`, {
     remedy: "Give the option `kubeconfig`, or set KUBECONFIG.",
   });
 }

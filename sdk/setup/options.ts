@@ -1,6 +1,6 @@
 /** How a client of the SDK reaches the cluster and its sandboxes. No behaviour. @module */
 import type { Api } from "../../kube/api.ts";
-import type { PodWay } from "../route/direct.ts";
+import type { PodWay } from "../transport/direct.ts";
 
 /** Where the cluster is, who we are there, and the way to sandboxes. Everything has a default. */
 export interface ClientOptions {

@@ -9,7 +9,7 @@ import { needOf } from "../../cli/completion/need.ts";
 import { buildProgram } from "../../cli/program.ts";
 import type { Api } from "../../kube/api.ts";
 import { makeTempFolder } from "../tempfolder.ts";
-import { fakeApi, fakeWorld, listOf, run } from "./fakeworld.ts";
+import { fakeApi, fakeContext, listOf, run } from "./fakecontext.ts";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const named = (...names: string[]) => names.map((name) => ({ metadata: { name } }));
@@ -53,15 +53,15 @@ test.for([
 test.for(["", "exec session ", "get --", "exec s -- l", "nonsense a", "url box ", "exec -C "])(
   "%j asks no cluster",
   (line) => {
-    const { world } = fakeWorld();
-    expect(needOf(buildProgram(world), line.split(" "))).toBeUndefined();
+    const { context } = fakeContext();
+    expect(needOf(buildProgram(context), line.split(" "))).toBeUndefined();
   },
 );
 
 test("the cluster and namespace that the line names are the ones that are asked", () => {
-  const { world } = fakeWorld();
+  const { context } = fakeContext();
   const words = ["-n", "a", "exec", "--context=c", "--kubeconfig", "f", ""];
-  expect(needOf(buildProgram(world), words)).toMatchObject({
+  expect(needOf(buildProgram(context), words)).toMatchObject({
     what: "sandboxes",
     where: { context: "c", kubeconfig: "f" },
   });

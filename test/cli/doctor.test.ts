@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { covers } from "../../cli/doctor/server.ts";
 import type { Api } from "../../kube/api.ts";
 import { readCRDs } from "../../tools/manifests/render.ts";
-import { fakeApi, listOf, NOW, run } from "./fakeworld.ts";
+import { fakeApi, listOf, NOW, run } from "./fakecontext.ts";
 
 type Answers = Record<string, unknown>;
 const METACONTROLLER = "/apis/metacontroller.k8s.io/v1alpha1";

@@ -8,7 +8,7 @@ import {
   SandboxFailedError,
   TimeoutError,
 } from "../../sdk/errors.ts";
-import { run } from "./fakeworld.ts";
+import { run } from "./fakecontext.ts";
 
 test.for([
   [new Ended(7), 7, []],

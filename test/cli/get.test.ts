@@ -1,7 +1,7 @@
 /** `hookbox get` against an API server of the test's. @module */
 import { parse } from "yaml";
 import { expect, test } from "vitest";
-import { fakeApi, listOf, run } from "./fakeworld.ts";
+import { fakeApi, listOf, run } from "./fakecontext.ts";
 
 const SANDBOXES = "/apis/agents.x-k8s.io/v1beta1/namespaces/default/sandboxes";
 const EXTENSIONS = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Interruption } from "../../cli/failure.ts";
 import { makeTempFolder } from "../tempfolder.ts";
-import { run } from "./fakeworld.ts";
-import { someSandboxes } from "./sandboxworld.ts";
+import { run } from "./fakecontext.ts";
+import { someSandboxes } from "./sandboxcontext.ts";
 import { until } from "../eventually.ts";
 
 const MINE = "create --pool python --name mine";
@@ -51,7 +51,7 @@ test("exec -t without a terminal goes on without, and says so", async () => {
   expect(await run("exec -it mine", { ...setting, input: "echo $((6 * 7)); exit 3\n" })).toEqual({
     code: 3,
     stdout: "42\n",
-    stderr: "Cannot use -t: the input is no terminal. Going on without.\n",
+    stderr: "Cannot use -t: the input is not a terminal. Going on without.\n",
   });
 });
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { bundleObjects, renderBundle } from "../../cli/install/bundle.ts";
 import type { Answer, Api, ApiRequest } from "../../kube/api.ts";
 import type { KubeObject } from "../../lib/objects.ts";
-import { run } from "./fakeworld.ts";
+import { run } from "./fakecontext.ts";
 
 const GROUPS: Record<string, [kind: string, name: string, namespaced: boolean][]> = {
   "/api/v1": [["Namespace", "namespaces", false], ["ServiceAccount", "serviceaccounts", true]],

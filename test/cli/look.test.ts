@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestCluster, type TestCluster } from "../../testing/mod.ts";
 import { Interruption } from "../../cli/failure.ts";
 import { runCLI } from "../../cli/runcli.ts";
-import { fakeApi, fakeWorld, run } from "./fakeworld.ts";
+import { fakeApi, fakeContext, run } from "./fakecontext.ts";
 import { eventually } from "../eventually.ts";
 
 const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
@@ -57,8 +57,8 @@ test("get shows what the hooks have said", async () => {
 
 test("get -w shows what is there, then each change, in the same columns, until it is interrupted", async () => {
   const stop = new AbortController();
-  const { world, written } = fakeWorld({ api: cluster.api, signal: stop.signal });
-  const watching = runCLI(["get", "claims", "-w"], world);
+  const { context, written } = fakeContext({ api: cluster.api, signal: stop.signal });
+  const watching = runCLI(["get", "claims", "-w"], context);
   await eventually(() => written.stdout).toMatch(/\nmine /);
   await cluster.apply(claim("third", "python"));
   await eventually(() => written.stdout).toMatch(/\nthird +True/);

@@ -6,7 +6,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { makeTempFolder } from "../tempfolder.ts";
-import { run } from "./fakeworld.ts";
+import { run } from "./fakecontext.ts";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const NODE = fileURLToPath(new URL("../../node_modules/.bin/node", import.meta.url));

@@ -1,8 +1,8 @@
 /** Commands that make sandboxes and end them, on a cluster in memory. @module */
 import { expect, test } from "vitest";
 import { Interruption } from "../../cli/failure.ts";
-import { run } from "./fakeworld.ts";
-import { someSandboxes } from "./sandboxworld.ts";
+import { run } from "./fakecontext.ts";
+import { someSandboxes } from "./sandboxcontext.ts";
 
 test("create prints the name and nothing else, and says what was asked for", async () => {
   const { setting, cluster } = await someSandboxes();

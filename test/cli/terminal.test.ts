@@ -8,7 +8,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../eventually.ts";
-import { aSandbox } from "../sdk/localroute.ts";
+import { aSandbox } from "../sdk/localtransport.ts";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { nextLook, PACE, plannedLook, situationOf } from "../../keeper/look.ts";
+import { requeue, INTERVALS, plannedLook, situationOf } from "../../keeper/look.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 
 const TIME = { lastTransitionTime: "2026-11-21T11:00:00Z" };
@@ -134,14 +134,14 @@ describe("plannedLook()", () => {
   const look = { key: "a", kind: "look" } as const;
 
   test("lets a state settle, however often it is reported", () => {
-    const first = plannedLook(undefined, look, 5000, PACE);
+    const first = plannedLook(undefined, look, 5000, INTERVALS);
     expect(first).toEqual({ situation: "a", at: 6000, wait: 1000 });
-    expect(plannedLook(first, look, 5900, PACE)).toBe(first);
+    expect(plannedLook(first, look, 5900, INTERVALS)).toBe(first);
   });
 
   test("begins afresh in another situation", () => {
     const before = { situation: "a", at: 99_000, wait: 30_000 };
-    expect(plannedLook(before, { key: "b", kind: "look" }, 5000, PACE)).toEqual({
+    expect(plannedLook(before, { key: "b", kind: "look" }, 5000, INTERVALS)).toEqual({
       situation: "b",
       at: 6000,
       wait: 1000,
@@ -149,13 +149,13 @@ describe("plannedLook()", () => {
   });
 
   test("clears leftovers at once", () => {
-    expect(plannedLook(undefined, { key: "c", kind: "leftover" }, 5000, PACE)).toMatchObject({ at: 5000 });
-    expect(plannedLook(undefined, { key: "d", kind: "look", notBefore: 9000 }, 5000, PACE)).toMatchObject({ at: 9000 });
-    expect(plannedLook(undefined, { key: "d", kind: "look", notBefore: 1 }, 5000, PACE).at).toBe(5000 + PACE.settle);
+    expect(plannedLook(undefined, { key: "c", kind: "leftover" }, 5000, INTERVALS)).toMatchObject({ at: 5000 });
+    expect(plannedLook(undefined, { key: "d", kind: "look", notBefore: 9000 }, 5000, INTERVALS)).toMatchObject({ at: 9000 });
+    expect(plannedLook(undefined, { key: "d", kind: "look", notBefore: 1 }, 5000, INTERVALS).at).toBe(5000 + INTERVALS.settle);
   });
 });
 
-describe("nextLook()", () => {
+describe("requeue()", () => {
   test.for(
     [
       ["problem", [1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 30]],
@@ -166,14 +166,14 @@ describe("nextLook()", () => {
   )("after %s", ([outcome, want]) => {
     const waits = [];
     let now = 0;
-    for (let look = { situation: "a", at: 0, wait: PACE.settle }; waits.length < want.length; now = look.at) {
-      look = nextLook(look, outcome, now, PACE);
+    for (let look = { situation: "a", at: 0, wait: INTERVALS.settle }; waits.length < want.length; now = look.at) {
+      look = requeue(look, outcome, now, INTERVALS);
       waits.push((look.at - now) / 1000);
     }
     expect(waits).toEqual(want);
   });
 
   test("shortens a long wait when a problem turns up", () => {
-    expect(nextLook({ situation: "a", at: 0, wait: 256_000 }, "problem", 1000, PACE).at).toBe(31_000);
+    expect(requeue({ situation: "a", at: 0, wait: 256_000 }, "problem", 1000, INTERVALS).at).toBe(31_000);
   });
 });

@@ -130,6 +130,6 @@ describe("podCredentials()", () => {
   });
 
   test("says so outside a Pod", () => {
-    expect(() => podCredentials(folder, {})).toThrow("this is no Pod, and no --kubeconfig is given");
+    expect(() => podCredentials(folder, {})).toThrow("this is not a Pod, and no --kubeconfig is given");
   });
 });

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { nodeWorld } from "../../cli/nodeworld.ts";
+import { nodeContext } from "../../cli/nodecontext.ts";
 import { runCLI } from "../../cli/runcli.ts";
 import { SandboxClient } from "../../sdk/client.ts";
 import { createTestCluster } from "../../testing/mod.ts";
@@ -17,18 +17,18 @@ const runtime = await startRuntime(readOptions(["--root", root, "--host", "127.0
 const cluster = await createTestCluster({ time: "auto" });
 await cluster.apply(POOL);
 const { api } = cluster;
-const world = nodeWorld();
+const context = nodeContext();
 const client = new SandboxClient({ api, namespace: "default", routerUrl: `http://127.0.0.1:${runtime.restPort}` });
-const code = await runCLI(["mcp", ...world.args], {
-  ...world,
+const code = await runCLI(["mcp", ...context.args], {
+  ...context,
   // A spread takes the getters' values, and looking at the signal is what makes the process listen.
-  signal: world.signal,
+  signal: context.signal,
   reach: () => Promise.resolve({ api, namespace: "default", server: "", source: "", read: () => Promise.reject() }),
-  enter: () => Promise.resolve({ client, way: "router", routeTo: () => Promise.reject() }),
+  connect: () => Promise.resolve({ client, way: "router", transportTo: () => Promise.reject() }),
 });
 const left = cluster.objects("SandboxClaim").map(({ metadata }) => metadata.name);
 process.stderr.write(`left: ${JSON.stringify(left)}\n`);
 await runtime.stop();
 await rm(root, { recursive: true });
-await world.flush();
+await context.flush();
 process.exit(code);

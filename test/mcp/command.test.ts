@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { run } from "../cli/fakeworld.ts";
+import { run } from "../cli/fakecontext.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 
 test.for<[string, string]>([
@@ -27,11 +27,11 @@ test.for<[string, string]>([
   ],
   ["--token-file x", "Cannot use --token-file without --http"],
   ["--session-idle 5m", "Cannot use --session-idle without --http"],
-  ["--local-root /nowhere", 'Cannot use --local-root "/nowhere": it is no folder'],
+  ["--local-root /nowhere", 'Cannot use --local-root "/nowhere": it is not a folder'],
   ["--selector team!=a", 'Cannot use --selector "team!=a": only KEY=VALUE selects, and all must match'],
   ["--selector team", 'Cannot use --selector "team": it is not KEY=VALUE'],
   ["--max-sandboxes 0", 'Cannot use --max-sandboxes "0": it is not a whole number of at least 1'],
-  ["--lifetime soon", 'Cannot use --lifetime "soon": it is no length of time such as 30s, 5m or 1h30m'],
+  ["--lifetime soon", 'Cannot use --lifetime "soon": it is not a length of time such as 30s, 5m or 1h30m'],
 ])("hookbox mcp %s is refused", async ([line, message]) => {
   expect(await run(`mcp ${line}`)).toEqual({ code: 2, stdout: "", stderr: `${message}\n` });
 });

@@ -6,7 +6,7 @@ import { mcpCommand } from "../../cli/commands/mcp.ts";
 import { DEFAULT_SCOPE } from "../../mcp/scope.ts";
 import type { Tool } from "../../mcp/tool.ts";
 import { allTools } from "../../mcp/tools/all.ts";
-import { fakeWorld } from "../cli/fakeworld.ts";
+import { fakeContext } from "../cli/fakecontext.ts";
 
 const PAGE = readFileSync(new URL("../../docs/mcp.md", import.meta.url), "utf8");
 const TOOLS = allTools({ ...DEFAULT_SCOPE, localRoot: "DIR", allowImages: true });
@@ -33,7 +33,7 @@ test("the table of tools is that of the code", () => {
 });
 
 test("every option that the page names is one of the command, and the other way round", () => {
-  const options = mcpCommand(fakeWorld().world).options.map(({ long }) => long);
+  const options = mcpCommand(fakeContext().context).options.map(({ long }) => long);
   const named = new Set(PAGE.match(/--[a-z][a-z-]+/g));
   expect([...named].filter((flag) => !options.includes(flag))).toEqual([]);
   const cluster = ["--namespace", "--kubeconfig", "--token"];
@@ -45,7 +45,7 @@ test("the snippets for agents are JSON, and their command lines are understood",
     JSON.parse(text).mcpServers.hookbox
   );
   expect(snippets).toHaveLength(2);
-  const command = mcpCommand(fakeWorld().world).exitOverride().action(() => {});
+  const command = mcpCommand(fakeContext().context).exitOverride().action(() => {});
   command.parse(snippets[0].args.slice(1), { from: "user" });
   expect(command.opts()).toEqual({ pool: ["python"], context: "staging", namespace: "agents" });
 });

@@ -98,7 +98,7 @@ test.for<[string, string, object, RegExp]>([
     "a binary file",
     "read_file",
     { path: "binary" },
-    /^Cannot read "binary" as text: it is no UTF-8\. Use download_file\.$/,
+    /^Cannot read "binary" as text: it is not UTF-8\. Use download_file\.$/,
   ],
   ["a path that leads out", "read_file", { path: "../secret" }, /^Cannot read "\.\.\/secret"/],
   ["a folder that is not there", "list_files", { path: "none" }, /^Cannot list "none"/],

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const SCOPED_TEST = ["test/router/access/scopedtoken.test.ts"];
 const REVIEW_TEST = ["test/router/access/tokenreview.test.ts"];
 const GATE_TEST = ["test/router/access/gate.test.ts"];
-const STANDING_TEST = ["test/router/index/standing.test.ts"];
+const STANDING_TEST = ["test/router/index/reachability.test.ts"];
 const INDEX_TEST = ["test/router/index/sandboxindex.test.ts"];
 const WAKE_TEST = ["test/router/wake/wake.test.ts"];
 
@@ -116,21 +116,21 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "a member of a pool that no claim has is reached",
-    file: "router/index/standing.ts",
+    file: "router/index/reachability.ts",
     from: 'if (sandbox.isUnclaimed) return missing("it is a member of a pool that no claim has been given");',
     to: "",
     tests: STANDING_TEST,
   },
   {
     name: "a Pod in its node's network is reached",
-    file: "router/index/standing.ts",
+    file: "router/index/reachability.ts",
     from: 'if (pod?.usesHostNetwork) return broken("its Pod uses the network of its node");',
     to: "",
     tests: STANDING_TEST,
   },
   {
     name: "an expired Sandbox is reached",
-    file: "router/index/standing.ts",
+    file: "router/index/reachability.ts",
     from: "sandbox.expiresAt <= now",
     to: "sandbox.expiresAt <= 0",
     tests: STANDING_TEST,

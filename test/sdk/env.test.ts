@@ -4,20 +4,20 @@ import { createCode } from "../../sdk/code/code.ts";
 import { createCommands } from "../../sdk/commands/commands.ts";
 import { InvalidArgumentError } from "../../sdk/errors.ts";
 import { createPTY } from "../../sdk/pty/pty.ts";
-import { aSandbox } from "./localroute.ts";
+import { aSandbox } from "./localtransport.ts";
 import { aClient } from "./testclient.ts";
 
 test("commands, terminals, contexts and sandboxes take `envs` for `env`", async () => {
-  const { inside } = await aSandbox();
+  const { runtimeClient } = await aSandbox();
   const envs = { COLOUR: "red" };
-  expect((await createCommands(inside).run("echo $COLOUR", { envs })).stdout).toBe("red\n");
+  expect((await createCommands(runtimeClient).run("echo $COLOUR", { envs })).stdout).toBe("red\n");
   let shown = "";
   const decoder = new TextDecoder();
   const onData = (bytes: Uint8Array) => void (shown += decoder.decode(bytes));
-  const terminal = await createPTY(inside).create({ cols: 80, rows: 24, command: "echo it is $COLOUR", envs, onData });
+  const terminal = await createPTY(runtimeClient).create({ cols: 80, rows: 24, command: "echo it is $COLOUR", envs, onData });
   await terminal.wait();
   expect(shown).toContain("it is red");
-  const code = createCode(inside);
+  const code = createCode(runtimeClient);
   const context = await code.createCodeContext({ envs });
   expect((await code.runCode("import os; os.environ['COLOUR']", { context })).text).toBe("'red'");
 
@@ -29,7 +29,7 @@ test("commands, terminals, contexts and sandboxes take `envs` for `env`", async 
 });
 
 test("both names at once are refused", async () => {
-  const { inside } = await aSandbox();
+  const { runtimeClient } = await aSandbox();
   const both = { env: { A: "1" }, envs: { A: "2" } };
-  await expect(createCommands(inside).run("true", both)).rejects.toBeInstanceOf(InvalidArgumentError);
+  await expect(createCommands(runtimeClient).run("true", both)).rejects.toBeInstanceOf(InvalidArgumentError);
 });

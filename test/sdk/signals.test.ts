@@ -5,33 +5,33 @@ import { createCommands } from "../../sdk/commands/commands.ts";
 import { handleOf } from "../../sdk/commands/handle.ts";
 import { createFiles } from "../../sdk/files/files.ts";
 import { createFS } from "../../sdk/files/fs.ts";
-import type { CallOptions } from "../../sdk/inside/calloptions.ts";
-import { createInside } from "../../sdk/inside/inside.ts";
+import type { CallOptions } from "../../sdk/runtime/calloptions.ts";
+import { createRuntimeClient } from "../../sdk/runtime/runtimeclient.ts";
 import { createPTY } from "../../sdk/pty/pty.ts";
-import { createPodRoute } from "../../sdk/route/direct.ts";
-import type { RouteRequest } from "../../sdk/route/route.ts";
-import { OBJECT } from "./localroute.ts";
+import { createPodTransport } from "../../sdk/transport/direct.ts";
+import type { TransportRequest } from "../../sdk/transport/transport.ts";
+import { OBJECT } from "./localtransport.ts";
 
 /** The request is sent, and that is all. */
-function unanswered(_port: number, _path: string, { signal }: RouteRequest = {}): Promise<Response> {
+function unanswered(_port: number, _path: string, { signal }: TransportRequest = {}): Promise<Response> {
   const { promise, reject } = Promise.withResolvers<Response>();
   signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
   return promise;
 }
 
 const never = new Promise<never>(() => {});
-const nowhere = createPodRoute(
+const nowhere = createPodTransport(
   { kind: "direct", find: () => never, reach: () => never, close: () => Promise.resolve() },
   "default",
   "test",
 );
-const route = { ...nowhere, fetch: unanswered };
-const inside = createInside(route, OBJECT, undefined);
-const commands = createCommands(inside);
-const handle = handleOf(inside, 7, "run x");
-const files = createFiles(inside);
+const transport = { ...nowhere, fetch: unanswered };
+const runtimeClient = createRuntimeClient(transport, OBJECT, undefined);
+const commands = createCommands(runtimeClient);
+const handle = handleOf(runtimeClient, 7, "run x");
+const files = createFiles(runtimeClient);
 const fs = createFS(files, OBJECT);
-const code = createCode(inside);
+const code = createCode(runtimeClient);
 
 const CALLS: Record<string, (options: CallOptions & { signal: AbortSignal }) => Promise<unknown>> = {
   "commands.run": (options) => commands.run("true", options),
@@ -44,7 +44,7 @@ const CALLS: Record<string, (options: CallOptions & { signal: AbortSignal }) => 
   "handle.closeStdin": (options) => handle.closeStdin(options),
   "handle.kill": (options) => handle.kill("SIGKILL", options),
   "handle.kill with another signal": (options) => handle.kill("SIGTERM", options),
-  "pty.create": (options) => createPTY(inside).create({ cols: 80, rows: 24, ...options }),
+  "pty.create": (options) => createPTY(runtimeClient).create({ cols: 80, rows: 24, ...options }),
   "runCode": (options) => code.runCode("1", options),
   "createCodeContext": (options) => code.createCodeContext(options),
   "listCodeContexts": (options) => code.listCodeContexts(options),

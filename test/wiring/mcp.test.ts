@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Interruption } from "../../cli/failure.ts";
 import { runCLI } from "../../cli/runcli.ts";
-import { fakeWorld } from "../cli/fakeworld.ts";
+import { fakeContext } from "../cli/fakecontext.ts";
 import { connectAgent, HEADERS, INITIALIZE, TOKEN } from "../mcp/httpstage.ts";
 import { callerOf, makeStage, textOf } from "../mcp/stage.ts";
 import { eventually } from "../eventually.ts";
@@ -20,13 +20,13 @@ async function serve(...flags: string[]) {
   const tokens = join(stage.around, "tokens");
   writeFileSync(tokens, `${TOKEN}\n${SECOND}\n`);
   const interrupt = new AbortController();
-  const { world, written } = fakeWorld({
+  const { context, written } = fakeContext({
     api: stage.cluster.api,
     signal: interrupt.signal,
-    enter: () => Promise.resolve({ client: stage.client, way: "router", routeTo: () => Promise.reject() }),
+    connect: () => Promise.resolve({ client: stage.client, way: "router", transportTo: () => Promise.reject() }),
   });
   const line = ["mcp", "--http", "127.0.0.1:0", ...flags.map((flag) => flag === "TOKENS" ? tokens : flag)];
-  const running = runCLI(line, world);
+  const running = runCLI(line, context);
   const stop = () => {
     interrupt.abort(new Interruption());
     return running;

@@ -66,6 +66,6 @@ function keyIn(token: string): string {
   try {
     return String(JSON.parse(atob(token)).start);
   } catch {
-    throw new StoreError(400, "BadRequest", "continue key is not valid: it is no token of this server");
+    throw new StoreError(400, "BadRequest", "continue key is not valid: it is not a token of this server");
   }
 }

@@ -20,11 +20,11 @@ export function parsePath(path: string): RequestPath | undefined {
   if (!apiVersion || parts.some((part) => part === "")) return undefined;
   const [first, namespace, third = "", ...rest] = parts;
   if (first === "namespaces" && namespace && third && !(OF_NAMESPACE.includes(third) && rest.length === 0)) {
-    return { apiVersion, namespace, ...inside([third, ...rest]) };
+    return { apiVersion, namespace, ...runtimeClient([third, ...rest]) };
   }
-  return { apiVersion, ...inside(parts) };
+  return { apiVersion, ...runtimeClient(parts) };
 }
 
-function inside([plural, name, subresource]: string[]): Pick<RequestPath, "plural" | "name" | "subresource"> {
+function runtimeClient([plural, name, subresource]: string[]): Pick<RequestPath, "plural" | "name" | "subresource"> {
   return { ...(plural && { plural }), ...(name && { name }), ...(subresource && { subresource }) };
 }

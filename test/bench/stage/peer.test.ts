@@ -33,6 +33,6 @@ test("peerControllers() refuses before any cluster starts: no CRDs, no controlle
   }
   writeFileSync(join(folder, "crd.yaml"), CRD);
   for (const binary of [folder, join(folder, "none"), join(folder, "crd.yaml")]) {
-    expect(() => peerControllers(binary, folder)).toThrow(`Cannot run the peer: ${binary} is no program`);
+    expect(() => peerControllers(binary, folder)).toThrow(`Cannot run the peer: ${binary} is not a program`);
   }
 });

@@ -28,6 +28,6 @@ test("without trusted proxies nobody's word counts", () => {
 
 test.for(["10.0.0.0/33", "fd00::/129", "proxy.example", "10.0.0/8", ""])("%s is no proxy to trust", (text) => {
   expect(() => createAddressOf([text])).toThrow(
-    new RangeError(`Cannot trust the proxy "${text}": it is no address or subnet such as 10.0.0.0/8`),
+    new RangeError(`Cannot trust the proxy "${text}": it is not an address or subnet such as 10.0.0.0/8`),
   );
 });

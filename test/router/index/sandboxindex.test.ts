@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { addressFor } from "../../../router/index/address.ts";
 import { readPod, readSandbox } from "../../../router/index/records.ts";
 import { createSandboxIndex } from "../../../router/index/sandboxindex.ts";
-import { standingOf } from "../../../router/index/standing.ts";
+import { reachabilityOf } from "../../../router/index/reachability.ts";
 
 const owner = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name: "a", uid: "u1", controller: true };
 const sandbox = (version: number, over = {}) =>
@@ -127,8 +127,8 @@ test("addressFor() leads nowhere but to the Pod of the Sandbox", () => {
   const address = (podIP?: string) => {
     const target = { namespace: "n", name: "a", port: 1, ...(podIP === undefined ? {} : { podIP }) };
     const entry = index.find("n", "a");
-    const standing = standingOf(target, entry, 0);
-    return standing.state === "reachable" ? addressFor(target, standing, entry) : undefined;
+    const reachability = reachabilityOf(target, entry, 0);
+    return reachability.state === "reachable" ? addressFor(target, reachability, entry) : undefined;
   };
   expect(freed).toEqual(["10.0.0.1"]);
   expect(address()).toBe("10.0.0.2");

@@ -188,7 +188,7 @@ describe("forward()", () => {
     const reply = await fetchFrom(port, { headers });
     expect(reply).toMatchObject({
       status: 502,
-      text: expect.stringContaining("X-Sandbox-Pod-IP is no address of its Pod"),
+      text: expect.stringContaining("X-Sandbox-Pod-IP is not an address of its Pod"),
     });
     expect(await fetchFrom(port, { headers: { ...headers, "X-Sandbox-Pod-IP": "127.0.0.1" } })).toMatchObject({
       status: 200,

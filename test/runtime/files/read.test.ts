@@ -8,7 +8,7 @@ async function openIn(content: string) {
   const made = await makeRoot({ "f": content });
   const before = (await readdir("/proc/self/fd")).length;
   const { handle } = await openForRead(made.root, "f");
-  if (!handle) throw new TypeError("Cannot open f: it is no file");
+  if (!handle) throw new TypeError("Cannot open f: it is not a file");
   const stillOpen = async () => (await readdir("/proc/self/fd")).length - before;
   return { ...made, handle, stillOpen };
 }

@@ -14,16 +14,16 @@ import {
 } from "../../../sdk/errors.ts";
 import { createCode } from "../../../sdk/code/code.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
-import { createInside } from "../../../sdk/inside/inside.ts";
-import type { Route } from "../../../sdk/route/route.ts";
+import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
+import type { SandboxTransport } from "../../../sdk/transport/transport.ts";
 import { eventually } from "../../eventually.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
-import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
+import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";
 import { aProxy } from "../proxy.ts";
 
 async function code() {
   const sandbox = await aSandbox({ "folder/": "" });
-  return { ...sandbox, ...createCode(sandbox.inside), files: createFiles(sandbox.inside) };
+  return { ...sandbox, ...createCode(sandbox.runtimeClient), files: createFiles(sandbox.runtimeClient) };
 }
 
 test("runCode() keeps state; its text is that of the main result", async () => {
@@ -136,7 +136,7 @@ test("what makes no sense is refused, with its reason", async () => {
 test("a connection that breaks is a ConnectionError, and the code is not run again", async () => {
   const { port, files, at } = await code();
   const proxy = await aProxy(port);
-  const { runCode, listCodeContexts } = createCode(createInside(localRoute(proxy.port), OBJECT, undefined));
+  const { runCode, listCodeContexts } = createCode(createRuntimeClient(localTransport(proxy.port), OBJECT, undefined));
   const text = `open(${JSON.stringify(at("ran"))}, "a").write("once"); print(1, flush=True)\nwhile True: pass`;
   const broken = await runCode(text, { onStdout: proxy.breakOff }).catch((error) => error);
   expect(broken).toBeInstanceOf(ConnectionError);
@@ -152,11 +152,11 @@ test("where something else answers, or the token is another, the error says so",
   const around = makeTempFolder();
   writeFileSync(join(around, "token"), "right");
   const { port } = await aSandbox({}, "--token-file", join(around, "token"));
-  const run = (route: Route, token?: string) => createCode(createInside(route, OBJECT, token)).runCode("1 + 1");
-  expect((await run(localRoute(port), "right")).text).toBe("2");
-  const wrong = await run(localRoute(port), "wrong").catch((error) => error);
+  const run = (transport: SandboxTransport, token?: string) => createCode(createRuntimeClient(transport, OBJECT, token)).runCode("1 + 1");
+  expect((await run(localTransport(port), "right")).text).toBe("2");
+  const wrong = await run(localTransport(port), "wrong").catch((error) => error);
   expect(wrong).toBeInstanceOf(AuthenticationError);
   expect(wrong.message).toMatch(/the token is another one\. Give the option `token`/);
   const noRuntime = { fetch: () => Promise.resolve(Response.json({ detail: "no such thing" }, { status: 404 })) };
-  await expect(run({ ...localRoute(port), ...noRuntime })).rejects.toThrow(UnsupportedError);
+  await expect(run({ ...localTransport(port), ...noRuntime })).rejects.toThrow(UnsupportedError);
 });

@@ -5,16 +5,16 @@ import { expect, test } from "vitest";
 import { createCommands } from "../../../sdk/commands/commands.ts";
 import { CommandExitError } from "../../../sdk/commands/exiterror.ts";
 import { InvalidArgumentError, NotFoundError, SandboxNotFoundError, TimeoutError } from "../../../sdk/errors.ts";
-import { createInside } from "../../../sdk/inside/inside.ts";
-import type { Route } from "../../../sdk/route/route.ts";
+import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
+import type { SandboxTransport } from "../../../sdk/transport/transport.ts";
 import { eventually, until } from "../../eventually.ts";
 import { holdTimers } from "../../hurry.ts";
 import { breakingProxy } from "../breakingproxy.ts";
-import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
+import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";
 
 async function commandsOf(files: Record<string, string> = {}) {
   const sandbox = await aSandbox(files);
-  return { ...sandbox, commands: createCommands(sandbox.inside) };
+  return { ...sandbox, commands: createCommands(sandbox.runtimeClient) };
 }
 
 test("run() returns output and exit code, whatever the code is", async () => {
@@ -73,7 +73,7 @@ test("run() refuses what makes no sense, and says what is missing", async () => 
   await expect(commands.run(["no-such-program"])).rejects.toThrow(NotFoundError);
   await expect(commands.run(["no-such-program"])).rejects.toThrow(/no-such-program.*not found/);
   await expect(commands.run("true", { cwd: "no/folder" })).rejects.toThrow(
-    'Cannot run "true": there is no folder "no/folder"',
+    'Cannot run "true": there is not a folder "no/folder"',
   );
 });
 
@@ -136,16 +136,16 @@ test("a background command: output by iteration, streams and wait, input, kill",
 });
 
 test("who leaves a stream of a silent command ends its connection; the command goes on", async () => {
-  const { inside } = await commandsOf();
+  const { runtimeClient } = await commandsOf();
   const signals: (AbortSignal | undefined)[] = [];
-  const route: Route = {
-    ...inside.route,
+  const transport: SandboxTransport = {
+    ...runtimeClient.transport,
     fetch: (port, path, request) => {
       signals.push(request?.signal);
-      return inside.route.fetch(port, path, request);
+      return runtimeClient.transport.fetch(port, path, request);
     },
   };
-  const commands = createCommands(createInside(route, OBJECT, undefined));
+  const commands = createCommands(createRuntimeClient(transport, OBJECT, undefined));
   const handle = await commands.run("echo ready; sleep 600", { background: true });
   const reader = handle.stdout.getReader();
   expect(await reader.read()).toEqual({ done: false, value: "ready\n" });
@@ -160,7 +160,7 @@ test("a command runs once and loses nothing, though every connection breaks", as
   const { root, port } = await commandsOf();
   const proxy = await breakingProxy(port);
   proxy.cutAfter(150_000);
-  const commands = createCommands(createInside(localRoute(proxy.port), OBJECT, undefined));
+  const commands = createCommands(createRuntimeClient(localTransport(proxy.port), OBJECT, undefined));
   writeFileSync(
     join(root.path, "lines.sh"),
     "echo run >> runs; i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done",
@@ -173,13 +173,13 @@ test("a command runs once and loses nothing, though every connection breaks", as
 });
 
 test("a sandbox that is deleted while its command runs is told as such", async () => {
-  const { inside } = await commandsOf();
+  const { runtimeClient } = await commandsOf();
   let asked = 0;
-  const route: Route = {
-    ...inside.route,
+  const transport: SandboxTransport = {
+    ...runtimeClient.transport,
     async fetch(port, path, request) {
       if (asked++ > 0) return new Response("{}", { status: 404, headers: { "X-Sandbox-Reason": "SandboxNotFound" } });
-      const answer = await inside.route.fetch(port, path, request);
+      const answer = await runtimeClient.transport.fetch(port, path, request);
       const breaking = new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, controller) {
           controller.enqueue(chunk);
@@ -189,7 +189,7 @@ test("a sandbox that is deleted while its command runs is told as such", async (
       return new Response(answer.body?.pipeThrough(breaking) ?? null, answer);
     },
   };
-  const commands = createCommands(createInside(route, OBJECT, undefined));
+  const commands = createCommands(createRuntimeClient(transport, OBJECT, undefined));
   await expect(commands.run("sleep 600")).rejects.toBeInstanceOf(SandboxNotFoundError);
   expect(asked).toBeGreaterThan(1);
 });
@@ -198,7 +198,7 @@ test("a start whose answer is lost starts nothing twice", async () => {
   const { root, port } = await commandsOf();
   const proxy = await breakingProxy(port);
   proxy.cutAfter(0);
-  const commands = createCommands(createInside(localRoute(proxy.port), OBJECT, undefined));
+  const commands = createCommands(createRuntimeClient(localTransport(proxy.port), OBJECT, undefined));
   const handle = commands.run("echo run >> runs", { background: true });
   await eventually(() => proxy.count()).toBeGreaterThan(1);
   // The first request came through: its answer alone was cut.

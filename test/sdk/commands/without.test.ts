@@ -4,11 +4,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { listenOn } from "../../../lib/ports.ts";
 import { createCommands } from "../../../sdk/commands/commands.ts";
 import { ConnectionError, SandboxNotFoundError, TimeoutError, UnsupportedError } from "../../../sdk/errors.ts";
-import { createInside } from "../../../sdk/inside/inside.ts";
-import type { ExecRequest, Route } from "../../../sdk/route/route.ts";
+import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
+import type { ExecRequest, SandboxTransport } from "../../../sdk/transport/transport.ts";
 import { makeRoot } from "../../runtime/folders.ts";
 import { startTestRuntime } from "../../runtime/servers.ts";
-import { localRoute, OBJECT } from "../localroute.ts";
+import { localTransport, OBJECT } from "../localtransport.ts";
 
 /** A server of nothing: 404 for everything. */
 async function empty(headers: Record<string, string> = {}, body = "{}"): Promise<number> {
@@ -17,18 +17,18 @@ async function empty(headers: Record<string, string> = {}, body = "{}"): Promise
   return await listenOn(server, "127.0.0.1", 0);
 }
 
-/** A route whose ports are these; all others are the first. */
-function routeOf(ports: Record<number, number>, more: Partial<Route> = {}): Route {
-  const byPort = (port: number) => localRoute(ports[port] ?? 0);
-  return { ...localRoute(0), fetch: (port, path, request) => byPort(port).fetch(port, path, request), ...more };
+/** A transport whose ports are these; all others are the first. */
+function transportOf(ports: Record<number, number>, more: Partial<SandboxTransport> = {}): SandboxTransport {
+  const byPort = (port: number) => localTransport(ports[port] ?? 0);
+  return { ...localTransport(0), fetch: (port, path, request) => byPort(port).fetch(port, path, request), ...more };
 }
 
 test("through a router to a runtime that takes whole commands alone", async () => {
   const { root } = await makeRoot({ "sub/a": "" });
   const runtime = await startTestRuntime(root.path);
   onTestFinished(() => runtime.stop());
-  const route = routeOf({ 8080: await empty(), 8888: runtime.port });
-  const commands = createCommands(createInside(route, OBJECT, undefined));
+  const transport = transportOf({ 8080: await empty(), 8888: runtime.port });
+  const commands = createCommands(createRuntimeClient(transport, OBJECT, undefined));
   expect(await commands.run('echo "it\'s $COLOUR"; ls; exit 3', { env: { COLOUR: "red" }, cwd: "sub" })).toEqual({
     exitCode: 3,
     signal: undefined,
@@ -47,7 +47,7 @@ test("through a router to a runtime that takes whole commands alone", async () =
 
 test("nothing takes commands", async () => {
   const port = await empty();
-  const commands = createCommands(createInside(routeOf({ 8080: port, 8888: port }), OBJECT, undefined));
+  const commands = createCommands(createRuntimeClient(transportOf({ 8080: port, 8888: port }), OBJECT, undefined));
   await expect(commands.run("true")).rejects.toThrow(/nothing in the sandbox takes commands/);
 });
 
@@ -56,10 +56,10 @@ test("a router that knows no such sandbox is believed, whatever was there before
     { "X-Sandbox-Reason": "SandboxNotFound" },
     '{"detail":"Cannot find sandbox default/test: it does not exist"}',
   );
-  const fresh = createInside(routeOf({ 8080: gone, 8888: gone }), OBJECT, undefined);
-  const used = createInside(routeOf({ 8080: await empty(), 8888: gone }), OBJECT, undefined);
-  for (const inside of [fresh, used]) {
-    const error = await createCommands(inside).run("true").catch((error) => error);
+  const fresh = createRuntimeClient(transportOf({ 8080: gone, 8888: gone }), OBJECT, undefined);
+  const used = createRuntimeClient(transportOf({ 8080: await empty(), 8888: gone }), OBJECT, undefined);
+  for (const runtimeClient of [fresh, used]) {
+    const error = await createCommands(runtimeClient).run("true").catch((error) => error);
     expect(error).toBeInstanceOf(SandboxNotFoundError);
     expect(error).toMatchObject({
       code: "NOT_FOUND",
@@ -72,7 +72,7 @@ test("a router that knows no such sandbox is believed, whatever was there before
 test("where the API server is at hand it runs them, also where nobody listens; the runtime is asked for once", async () => {
   const asked: ExecRequest[] = [];
   let probes = 0;
-  const exec: Route["exec"] = (request) => {
+  const exec: SandboxTransport["exec"] = (request) => {
     asked.push(request);
     const events = (async function* () {
       yield { type: "output" as const, stream: "stdout" as const, bytes: new TextEncoder().encode("out") };
@@ -86,11 +86,11 @@ test("where the API server is at hand it runs them, also where nobody listens; t
       close: () => {},
     });
   };
-  const fetch: Route["fetch"] = () => {
+  const fetch: SandboxTransport["fetch"] = () => {
     probes++;
     return Promise.reject(new ConnectionError("Cannot reach it", { mayHaveArrived: false }));
   };
-  const commands = createCommands(createInside(routeOf({}, { exec, fetch }), OBJECT, undefined));
+  const commands = createCommands(createRuntimeClient(transportOf({}, { exec, fetch }), OBJECT, undefined));
   const options = { env: { A: "1" }, cwd: "/tmp" };
   expect(await commands.run(["id", "-u"], options)).toMatchObject({ exitCode: 2, stdout: "out" });
   expect(asked[0]?.command).toEqual(["/bin/sh", "-c", 'cd "$0" && exec "$@"', "/tmp", "env", "A=1", "id", "-u"]);

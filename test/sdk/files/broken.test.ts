@@ -4,16 +4,16 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ConflictError, ConnectionError } from "../../../sdk/errors.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
-import { createInside } from "../../../sdk/inside/inside.ts";
+import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
 import { hurry } from "../../hurry.ts";
 import "../../eventually.ts";
-import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
+import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";
 import { aProxy } from "../proxy.ts";
 
 async function through(files: Record<string, string> = {}) {
   const { port, at } = await aSandbox(files);
   const proxy = await aProxy(port);
-  const filesAt = (port: number) => createFiles(createInside(localRoute(port), OBJECT, undefined));
+  const filesAt = (port: number) => createFiles(createRuntimeClient(localTransport(port), OBJECT, undefined));
   return { at, proxy, direct: filesAt(port), ...filesAt(proxy.port) };
 }
 

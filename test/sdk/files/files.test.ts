@@ -9,12 +9,12 @@ import {
   NotEnoughSpaceError,
 } from "../../../sdk/errors.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
-import { aSandbox, OBJECT } from "../localroute.ts";
+import { aSandbox, OBJECT } from "../localtransport.ts";
 import "../../eventually.ts";
 
 async function files(made: Record<string, string> = {}, ...args: string[]) {
   const sandbox = await aSandbox(made, ...args);
-  return { ...sandbox, files: createFiles(sandbox.inside) };
+  return { ...sandbox, files: createFiles(sandbox.runtimeClient) };
 }
 
 const ODD = [
@@ -103,7 +103,7 @@ test("list() shows links themselves, and with a depth what is further down, each
   expect(await paths(".", { depth: 2 })).toEqual(["b", "b/a", "b/c", "b-", "link", "out"]);
   expect(await paths("b/", { depth: Infinity })).toEqual(["b/a", "b/c", "b/c/d", "b/c/d/e"]);
   await expect(list("b", { depth: 0 })).rejects.toThrow(InvalidArgumentError);
-  await expect(list("b-")).rejects.toThrow('Cannot list "b-": it is no folder');
+  await expect(list("b-")).rejects.toThrow('Cannot list "b-": it is not a folder');
 });
 
 test("makeDir() says whether the folder is new; rename() replaces if asked; remove() of a folder if asked", async () => {

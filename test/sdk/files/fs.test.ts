@@ -6,7 +6,7 @@ import { FileNotFoundError, SandboxError } from "../../../sdk/errors.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
 import { createFS, type FSWatchEvent, type SandboxFS } from "../../../sdk/files/fs.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
-import { aSandbox, OBJECT } from "../localroute.ts";
+import { aSandbox, OBJECT } from "../localtransport.ts";
 import "../../eventually.ts";
 
 /** As much as both have. */
@@ -29,7 +29,7 @@ type Both = Pick<
 /** The same files in a sandbox, and on this machine through Node. */
 async function twins() {
   const folder = makeTempFolder();
-  const { inside, at } = await aSandbox();
+  const { runtimeClient, at } = await aSandbox();
   for (const place of [folder, at("")]) {
     await node.mkdir(join(place, "d/sub/deep"), { recursive: true });
     await node.mkdir(join(place, "empty"));
@@ -40,7 +40,7 @@ async function twins() {
     await node.symlink("nowhere", join(place, "dangling"));
     await node.symlink("circle", join(place, "circle"));
   }
-  const fs = createFS(createFiles(inside), OBJECT);
+  const fs = createFS(createFiles(runtimeClient), OBJECT);
   const local = Object.fromEntries(
     Object.entries(node).map(([name, call]) => [
       name,

@@ -5,9 +5,9 @@ import { type Header, pack } from "tar-stream";
 import { expect, test } from "vitest";
 import { SandboxError } from "../../../sdk/errors.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
-import { createInside } from "../../../sdk/inside/inside.ts";
+import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
-import { localRoute, OBJECT } from "../localroute.ts";
+import { localTransport, OBJECT } from "../localtransport.ts";
 
 type TarEntry = Partial<Header> & { name: string; content?: string };
 
@@ -32,7 +32,7 @@ function filesThatSend(tar: BodyInit) {
   };
   const fetch = (_: number, path: string) =>
     Promise.resolve(path.startsWith("/v1/stat/") ? Response.json(folder) : new Response(tar));
-  return createFiles(createInside({ ...localRoute(0), fetch }, OBJECT, undefined));
+  return createFiles(createRuntimeClient({ ...localTransport(0), fetch }, OBJECT, undefined));
 }
 
 /** A target beside a folder that must not be touched; in the target is a symlink to it, of the user's own. */

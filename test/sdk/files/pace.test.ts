@@ -5,19 +5,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pack } from "tar-stream";
 import { expect, test } from "vitest";
 import { createFiles } from "../../../sdk/files/files.ts";
-import { createInside } from "../../../sdk/inside/inside.ts";
-import { streamOf } from "../../../sdk/inside/streams.ts";
-import type { Route } from "../../../sdk/route/route.ts";
+import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
+import { streamOf } from "../../../sdk/runtime/streams.ts";
+import type { SandboxTransport } from "../../../sdk/transport/transport.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
-import { localRoute, OBJECT } from "../localroute.ts";
+import { localTransport, OBJECT } from "../localtransport.ts";
 
 const MB = 1024 * 1024;
 const SIZE = 50 * MB;
 /** Most that may be on its way: a few buffers, not a share of the file. */
 const MOST = 3 * MB;
 
-function filesOver(fetch: Route["fetch"]) {
-  return createFiles(createInside({ ...localRoute(0), fetch }, OBJECT, undefined));
+function filesOver(fetch: SandboxTransport["fetch"]) {
+  return createFiles(createRuntimeClient({ ...localTransport(0), fetch }, OBJECT, undefined));
 }
 
 /** Waits until a count stands still. */

@@ -17,17 +17,17 @@ import { expect, test } from "vitest";
 import { ConflictError, ConnectionError, FileNotFoundError, InvalidArgumentError } from "../../../sdk/errors.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
 import type { TransferProgress } from "../../../sdk/files/transfer.ts";
-import { createInside } from "../../../sdk/inside/inside.ts";
+import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 import { eventually } from "../../eventually.ts";
-import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
+import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";
 import { aProxy } from "../proxy.ts";
 
 /** A folder on this machine, and a sandbox. */
 async function both(made: Record<string, string> = {}) {
   const local = makeTempFolder();
   const sandbox = await aSandbox(made);
-  return { ...sandbox, here: (path: string) => join(local, path), ...createFiles(sandbox.inside) };
+  return { ...sandbox, here: (path: string) => join(local, path), ...createFiles(sandbox.runtimeClient) };
 }
 
 test("a folder goes up and comes back as it was: content, modes, times, links, odd names, empty folders", async () => {
@@ -161,7 +161,7 @@ test("a connection that breaks fails the download of a folder, not that of a fil
   const bytes = randomBytes(5 * MB);
   writeFileSync(at("d/f"), bytes);
   const proxy = await aProxy(port);
-  const { download, upload } = createFiles(createInside(localRoute(proxy.port), OBJECT, undefined));
+  const { download, upload } = createFiles(createRuntimeClient(localTransport(proxy.port), OBJECT, undefined));
   proxy.breakAfter(10_000, 2 * MB, MB);
   await download("d/f", here("f"));
   expect([hash(readFileSync(here("f"))), proxy.connections()]).toEqual([hash(bytes), 4]);

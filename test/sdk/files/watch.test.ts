@@ -4,17 +4,17 @@ import { expect, test } from "vitest";
 import { ConnectionError, FileNotFoundError } from "../../../sdk/errors.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
 import { type FileEvent, watchFolder } from "../../../sdk/files/watch.ts";
-import { createInside } from "../../../sdk/inside/inside.ts";
+import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
 import { hurry } from "../../hurry.ts";
 import { eventually } from "../../eventually.ts";
-import { aSandbox, localRoute, OBJECT } from "../localroute.ts";
+import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";
 import { aProxy } from "../proxy.ts";
 
 async function through() {
   const { port, at } = await aSandbox({ "d/old": "", "d/sub/f": "" });
   const proxy = await aProxy(port);
-  const inside = createInside(localRoute(proxy.port), OBJECT, undefined);
-  return { at, proxy, inside, ...createFiles(inside) };
+  const runtimeClient = createRuntimeClient(localTransport(proxy.port), OBJECT, undefined);
+  return { at, proxy, runtimeClient, ...createFiles(runtimeClient) };
 }
 
 /** Takes events until one is as wanted; returns all of them. */
@@ -74,12 +74,12 @@ test("a broken connection is a gap, after which events come again", async () => 
 });
 
 test("a connection on which nothing comes for too long is broken; without reconnecting that ends the watch", async () => {
-  const { inside, proxy } = await through();
-  const events = watchFolder(inside, "d", {}, 200);
+  const { runtimeClient, proxy } = await through();
+  const events = watchFolder(runtimeClient, "d", {}, 200);
   await events.next();
   expect((await events.next()).value).toEqual({ type: "gap", reason: "reconnected" });
   await events.return(undefined);
-  const once = watchFolder(inside, "d", { reconnect: false });
+  const once = watchFolder(runtimeClient, "d", { reconnect: false });
   await once.next();
   const next = once.next();
   proxy.breakOff();

@@ -2,13 +2,13 @@
 import { expect, test } from "vitest";
 import { createPTY } from "../../../sdk/pty/pty.ts";
 import { eventually } from "../../eventually.ts";
-import { aSandbox } from "../localroute.ts";
+import { aSandbox } from "../localtransport.ts";
 
 test("a terminal: what is typed, what it shows, its size, its end", async () => {
-  const { inside } = await aSandbox();
+  const { runtimeClient } = await aSandbox();
   let shown = "";
   const decoder = new TextDecoder();
-  const terminal = await createPTY(inside).create({
+  const terminal = await createPTY(runtimeClient).create({
     cols: 81,
     rows: 25,
     command: ["/bin/sh"],
@@ -26,9 +26,9 @@ test("a terminal: what is typed, what it shows, its size, its end", async () => 
 });
 
 test("Ctrl-C ends what runs in it, also in a flood", async () => {
-  const { inside } = await aSandbox();
+  const { runtimeClient } = await aSandbox();
   let bytes = 0;
-  const terminal = await createPTY(inside).create({
+  const terminal = await createPTY(runtimeClient).create({
     cols: 80,
     rows: 24,
     command: "yes; echo no more",

@@ -34,12 +34,12 @@ test("of several files in KUBECONFIG the one that has the context", async () => 
 test("where KUBECONFIG names files that do not exist, no other cluster is taken", async () => {
   config("own", join(home, ".kube", "config"));
   vi.stubEnv("KUBECONFIG", "/a:/b");
-  await expect(serverOf({})).rejects.toThrow("Cannot find a cluster: there is no /a nor /b, and this is no Pod");
+  await expect(serverOf({})).rejects.toThrow("Cannot find a cluster: there is no /a nor /b, and this is not a Pod");
   await expect(serverOf({})).rejects.toBeInstanceOf(InvalidArgumentError);
 });
 
 test("without any, and what cannot be read, say which file", async () => {
-  await expect(serverOf({})).rejects.toThrow(`there is no ${join(home, ".kube", "config")}, and this is no Pod`);
+  await expect(serverOf({})).rejects.toThrow(`there is no ${join(home, ".kube", "config")}, and this is not a Pod`);
   const broken = join(home, "broken");
   writeFileSync(broken, "{");
   await expect(serverOf({ kubeconfig: broken })).rejects.toThrow(`Cannot read kubeconfig ${broken}: `);

@@ -1,7 +1,7 @@
 /** One call to a service of the runtime. Knows no service. @module */
 import type { CallOptions } from "./calloptions.ts";
 import { errorOfConnect } from "./connecterrors.ts";
-import type { Inside } from "./inside.ts";
+import type { RuntimeClient } from "./runtimeclient.ts";
 
 /**
  * Sends a call once, with the caller's signal, and words its failure: `Cannot <action>: …`.
@@ -10,7 +10,7 @@ import type { Inside } from "./inside.ts";
  * @throws {SandboxError} if it fails; the signal's reason once that has fired
  */
 export async function call<T>(
-  { object }: Inside,
+  { object }: RuntimeClient,
   action: string,
   { signal }: CallOptions,
   send: (options: { signal?: AbortSignal }) => Promise<T>,

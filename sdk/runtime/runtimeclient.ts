@@ -1,8 +1,8 @@
-/** What runs inside a sandbox, as the parts of a handle ask it: files, commands and code of the runtime. @module */
+/** A client of the runtime in one sandbox: plain requests, and Connect calls. @module */
 import { createConnectTransport } from "@connectrpc/connect-web";
 import type { Transport } from "@connectrpc/connect";
 import type { ObjectRef } from "../errors.ts";
-import type { Route, RouteRequest } from "../route/route.ts";
+import type { SandboxTransport, TransportRequest } from "../transport/transport.ts";
 import { errorOfAnswer } from "./answers.ts";
 import { repeating } from "./repeat.ts";
 
@@ -10,7 +10,7 @@ import { repeating } from "./repeat.ts";
 export const RUNTIME_PORT = 8080;
 
 /** A request to the runtime. */
-export interface InsideRequest extends RouteRequest {
+export interface RuntimeRequest extends TransportRequest {
   /** It may be sent again when its answer was lost: it changes nothing, or the same. @default {false} */
   repeatable?: boolean;
   /** What is being done, for messages: "read \"a.txt\"". */
@@ -18,14 +18,14 @@ export interface InsideRequest extends RouteRequest {
 }
 
 /** The runtime of one sandbox. */
-export interface Inside {
+export interface RuntimeClient {
   /** The sandbox, for errors. */
   object: ObjectRef;
   /** Sends a request to port {@link RUNTIME_PORT}. @returns an answer of 2xx @throws {SandboxError} for any other */
-  request(path: string, request: InsideRequest): Promise<Response>;
+  request(path: string, request: RuntimeRequest): Promise<Response>;
   /** Speaks Connect to the services on that port; calls are sent once. */
-  transport: Transport;
-  route: Route;
+  connectTransport: Transport;
+  transport: SandboxTransport;
   /** What is known by now: whether hookbox's runtime is inside; undefined: nobody has asked, or it has not answered. */
   known: { runtime: boolean | undefined };
 }
@@ -35,31 +35,31 @@ export interface Inside {
  *
  * @param token of the runtime, where it asks for one
  */
-export function createInside(route: Route, object: ObjectRef, token: string | undefined): Inside {
+export function createRuntimeClient(transport: SandboxTransport, object: ObjectRef, token: string | undefined): RuntimeClient {
   const authorization: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
-  const known: Inside["known"] = { runtime: undefined };
+  const known: RuntimeClient["known"] = { runtime: undefined };
   return {
     object,
-    route,
+    transport,
     known,
     async request(path, { repeatable = false, action, headers, ...request }) {
-      const send = () => route.fetch(RUNTIME_PORT, path, { ...request, headers: { ...authorization, ...headers } });
+      const send = () => transport.fetch(RUNTIME_PORT, path, { ...request, headers: { ...authorization, ...headers } });
       const isStream = request.body instanceof ReadableStream;
       const answer = isStream ? await send() : await repeating(send, { repeatable, signal: request.signal });
       if (answer.ok) known.runtime = true;
       if (answer.ok) return answer;
       throw await errorOfAnswer(answer, action, object);
     },
-    transport: createConnectTransport({
+    connectTransport: createConnectTransport({
       baseUrl: "http://sandbox",
       useBinaryFormat: true,
       fetch: async (input, init) => {
         const { pathname } = new URL(String(input));
         const headers = Object.fromEntries(new Headers(init?.headers));
-        const answer = await route.fetch(RUNTIME_PORT, pathname, {
+        const answer = await transport.fetch(RUNTIME_PORT, pathname, {
           method: init?.method ?? "POST",
           headers: { ...authorization, ...headers },
-          body: init?.body as RouteRequest["body"],
+          body: init?.body as TransportRequest["body"],
           signal: init?.signal ?? undefined,
         });
         if (answer.ok) known.runtime = true;

@@ -1,14 +1,14 @@
 /** Answers for one key keep their distance, those for others do not wait for them. @module */
 import { expect, test } from "vitest";
 import { createFakeClock } from "../../dev/metacontroller/fake-clock.ts";
-import { createPace } from "../../lib/pace.ts";
+import { createThrottle } from "../../lib/throttle.ts";
 
-/** A pace on a clock of its own; `let` notes when something of a key goes through, in milliseconds from the start. */
+/** A throttle on a clock of its own; `let` notes when something of a key goes through, in milliseconds from the start. */
 function aPace(intervalMs: number, mostHeld = 3) {
   const clock = createFakeClock(0);
-  const pace = createPace({ mostHeld, clock });
+  const throttle = createThrottle({ mostHeld, clock });
   const through: string[] = [];
-  const come = (key: string) => void pace.wait({ key, intervalMs }).then(() => through.push(`${key} ${clock.now()}`));
+  const come = (key: string) => void throttle.wait({ key, intervalMs }).then(() => through.push(`${key} ${clock.now()}`));
   return { clock, through, come };
 }
 

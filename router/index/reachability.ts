@@ -1,7 +1,7 @@
-/** Where a Sandbox stands for somebody who wants to reach it. Pure. @module */
+/** Whether a Sandbox can be reached, has to be woken, is starting, or never will be. Pure. @module */
 import { type Condition, findCondition } from "../../lib/conditions.ts";
 import { notFound, type Refusal, unreachable } from "../refusal.ts";
-import type { Target } from "../target/target.ts";
+import type { Target } from "../destination/target.ts";
 import type { PodRecord, SandboxRecord } from "./records.ts";
 import type { Entry } from "./sandboxindex.ts";
 
@@ -13,7 +13,7 @@ import type { Entry } from "./sandboxindex.ts";
  * | starting | waiting helps; `phase` says how far it is, `cause` what is missing |
  * | refused | waiting does not help; where `mayLag`, the API server may know better than the watch |
  */
-export type Standing =
+export type Reachability =
   | { state: "reachable"; ip: string; pod: PodRecord }
   | { state: "suspended" }
   | { state: "starting"; phase: Phase; cause: string }
@@ -47,14 +47,14 @@ const FAILING_GRACE_MS = 15_000;
  * | Ready says that it will not run, or its containers have been failing for a while | refused 502 |
  * | (none of these) | starting |
  */
-export function standingOf(target: Target, entry: Entry | undefined, now: number): Standing {
+export function reachabilityOf(target: Target, entry: Entry | undefined, now: number): Reachability {
   const { namespace, name } = target;
-  const missing = (cause: string, mayLag = true): Standing => ({
+  const missing = (cause: string, mayLag = true): Reachability => ({
     state: "refused",
     refusal: notFound(namespace, name, cause),
     mayLag,
   });
-  const broken = (cause: string): Standing => ({ state: "refused", refusal: unreachable(name, cause), mayLag: false });
+  const broken = (cause: string): Reachability => ({ state: "refused", refusal: unreachable(name, cause), mayLag: false });
   if (!entry) return missing("it does not exist");
   const { sandbox } = entry;
   if (target.uid !== undefined && target.uid !== sandbox.metadata.uid) return missing("it has another UID");
@@ -76,7 +76,7 @@ export function standingOf(target: Target, entry: Entry | undefined, now: number
   }
   if (pod) {
     const { address: ip } = pod;
-    return ip === undefined ? broken("the address of its Pod is none that a Pod has") : { state: "reachable", ip, pod };
+    return ip === undefined ? broken("the address of its Pod is not one that a Pod can have") : { state: "reachable", ip, pod };
   }
   const failing = findCondition(sandbox.conditions, "ContainersFailing");
   if (final) return broken(final);
@@ -86,7 +86,7 @@ export function standingOf(target: Target, entry: Entry | undefined, now: number
   return startingOf(entry);
 }
 
-function startingOf({ sandbox, pods }: Entry): Standing {
+function startingOf({ sandbox, pods }: Entry): Reachability {
   const pod = pods.find(({ isDeleting }) => !isDeleting);
   const phase: Phase = !pod ? "resuming" : pod.isScheduled ? "starting" : "scheduling";
   const told = [findCondition(sandbox.conditions, "ContainersFailing"), unscheduled(sandbox), ready(sandbox)];

@@ -11,5 +11,5 @@ export async function parsed<T>(
 ): Promise<T> {
   const { data } = schema.safeParse(await answer.json().catch(() => undefined));
   if (data !== undefined) return data;
-  throw new SandboxError(`Cannot ${action}: the answer is none of hookbox's runtime`, { object });
+  throw new SandboxError(`Cannot ${action}: the answer is not from hookbox's runtime`, { object });
 }

@@ -1,14 +1,14 @@
-/** How a claim or a Sandbox is, from its status. Pure. @module */
+/** Whether a claim or Sandbox is ready, may become so, or never will: from its status. Pure. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { ClaimFailureReason, SandboxClaim } from "../../api/sandboxclaim.ts";
 import { findCondition } from "../../lib/conditions.ts";
 import type { SandboxInfo } from "../options.ts";
 
 /** A claim or a Sandbox as the API server shows it: its status may be missing or of any age. */
-export type Holding = SandboxClaim | Sandbox;
+export type ClaimOrSandbox = SandboxClaim | Sandbox;
 
 /** How it is. */
-export type Standing =
+export type Readiness =
   | { state: "ready"; sandboxName: string; podIPs: string[] }
   /** It will not become Ready, whatever happens to others. */
   | { state: "failed"; reason: string; message: string }
@@ -29,8 +29,8 @@ const FINAL: Record<ClaimFailureReason, true> = {
 };
 
 /** Reads how it is; what its status says of an earlier generation does not count. */
-export function standingOf(holding: Holding): Standing {
-  const { metadata, status } = holding;
+export function readinessOf(claimOrSandbox: ClaimOrSandbox): Readiness {
+  const { metadata, status } = claimOrSandbox;
   const ready = findCondition(status?.conditions, "Ready");
   if (!ready) return { state: "waiting", reason: "", message: "" };
   const { reason, message } = ready;
@@ -39,31 +39,31 @@ export function standingOf(holding: Holding): Standing {
   if (ready.status !== "True") {
     return { state: Object.hasOwn(FINAL, reason) ? "failed" : "waiting", reason, message };
   }
-  const sandboxName = sandboxNameOf(holding);
+  const sandboxName = sandboxNameOf(claimOrSandbox);
   if (sandboxName === undefined) return { state: "waiting", reason, message };
-  return { state: "ready", sandboxName, podIPs: podIPsOf(holding) };
+  return { state: "ready", sandboxName, podIPs: podIPsOf(claimOrSandbox) };
 }
 
 /** Returns the name of its Sandbox; undefined while a claim has none. */
-export function sandboxNameOf(holding: Holding): string | undefined {
-  return holding.kind === "Sandbox" ? holding.metadata.name : holding.status?.sandbox?.name;
+export function sandboxNameOf(claimOrSandbox: ClaimOrSandbox): string | undefined {
+  return claimOrSandbox.kind === "Sandbox" ? claimOrSandbox.metadata.name : claimOrSandbox.status?.sandbox?.name;
 }
 
 /** Returns how it is for people. */
-export function infoOf(holding: Holding): SandboxInfo {
-  const { metadata: { name, namespace = "", labels = {}, annotations = {}, creationTimestamp = "" }, kind } = holding;
-  const ready = findCondition(holding.status?.conditions, "Ready");
-  const shutdown = kind === "Sandbox" ? holding.spec.shutdownTime : holding.spec.lifecycle?.shutdownTime;
+export function infoOf(claimOrSandbox: ClaimOrSandbox): SandboxInfo {
+  const { metadata: { name, namespace = "", labels = {}, annotations = {}, creationTimestamp = "" }, kind } = claimOrSandbox;
+  const ready = findCondition(claimOrSandbox.status?.conditions, "Ready");
+  const shutdown = kind === "Sandbox" ? claimOrSandbox.spec.shutdownTime : claimOrSandbox.spec.lifecycle?.shutdownTime;
   return {
     name,
     namespace,
     kind,
-    sandboxName: sandboxNameOf(holding),
-    state: stateOf(holding),
+    sandboxName: sandboxNameOf(claimOrSandbox),
+    state: stateOf(claimOrSandbox),
     reason: ready?.reason ?? "",
     message: ready?.message ?? "",
-    pool: kind === "Sandbox" ? undefined : holding.spec.warmPoolRef.name,
-    podIPs: podIPsOf(holding),
+    pool: kind === "Sandbox" ? undefined : claimOrSandbox.spec.warmPoolRef.name,
+    podIPs: podIPsOf(claimOrSandbox),
     createdAt: new Date(creationTimestamp),
     expiresAt: shutdown === undefined ? undefined : new Date(shutdown),
     labels,
@@ -71,14 +71,14 @@ export function infoOf(holding: Holding): SandboxInfo {
   };
 }
 
-function stateOf(holding: Holding): SandboxInfo["state"] {
-  if (holding.metadata.deletionTimestamp !== undefined) return "Terminating";
-  const standing = standingOf(holding);
-  if (standing.state === "ready") return "Ready";
-  if (standing.reason === "SandboxSuspended") return "Suspended";
-  return standing.state === "failed" ? "Failed" : "Starting";
+function stateOf(claimOrSandbox: ClaimOrSandbox): SandboxInfo["state"] {
+  if (claimOrSandbox.metadata.deletionTimestamp !== undefined) return "Terminating";
+  const readiness = readinessOf(claimOrSandbox);
+  if (readiness.state === "ready") return "Ready";
+  if (readiness.reason === "SandboxSuspended") return "Suspended";
+  return readiness.state === "failed" ? "Failed" : "Starting";
 }
 
-function podIPsOf(holding: Holding): string[] {
-  return (holding.kind === "Sandbox" ? holding.status?.podIPs : holding.status?.sandbox?.podIPs) ?? [];
+function podIPsOf(claimOrSandbox: ClaimOrSandbox): string[] {
+  return (claimOrSandbox.kind === "Sandbox" ? claimOrSandbox.status?.podIPs : claimOrSandbox.status?.sandbox?.podIPs) ?? [];
 }

@@ -1,10 +1,10 @@
 /** A cluster in memory with a pool, and one real runtime that every sandbox of it leads to. @module */
 import { onTestFinished } from "vitest";
 import { SandboxClient } from "../../sdk/client.ts";
-import { aSandbox, localRoute } from "../sdk/localroute.ts";
+import { aSandbox, localTransport } from "../sdk/localtransport.ts";
 import { POOL } from "../sdk/pool.ts";
 import { createTestCluster, type TestCluster } from "../../testing/mod.ts";
-import type { Setting } from "./fakeworld.ts";
+import type { Setting } from "./fakecontext.ts";
 
 /** Sandboxes to work in. */
 export interface Sandboxes {
@@ -31,7 +31,7 @@ export async function someSandboxes(files: Record<string, string> = {}): Promise
     claims: () => cluster.objects("SandboxClaim").map(({ metadata }) => metadata.name),
     setting: {
       api,
-      enter: ({ namespace = "default" }) =>
+      connect: ({ namespace = "default" }) =>
         Promise.resolve({
           client: new SandboxClient({
             api,
@@ -41,7 +41,7 @@ export async function someSandboxes(files: Record<string, string> = {}): Promise
             signingSecret: "s".repeat(32),
           }),
           way: "router" as const,
-          routeTo: () => Promise.resolve(localRoute(port)),
+          transportTo: () => Promise.resolve(localTransport(port)),
         }),
     },
   };

@@ -1,8 +1,8 @@
-/** A way to the ports of one sandbox: what the parts of a handle send their requests through. Sends none. @module */
+/** How requests reach the ports of one sandbox: by router, straight to its Pod, or by port-forward. Types only. @module */
 import { WAKE_HEADER } from "../../lib/routerheaders.ts";
 
 /** A request to a port. `body` is sent once: a stream cannot be sent again. */
-export interface RouteRequest {
+export interface TransportRequest {
   method?: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | undefined;
@@ -35,7 +35,7 @@ export interface ExecSession {
 }
 
 /** A way to the ports of one sandbox. */
-export interface Route {
+export interface SandboxTransport {
   /** Which way it is: through a router, straight to the Pod, or by port-forward through the API server. */
   kind: "router" | "direct" | "forward";
   /**
@@ -46,7 +46,7 @@ export interface Route {
    * @param path begins with `/`, encoded
    * @throws {ConnectionError} if no answer comes; it says whether the request can have arrived
    */
-  fetch(port: number, path: string, request?: RouteRequest): Promise<Response>;
+  fetch(port: number, path: string, request?: TransportRequest): Promise<Response>;
   /**
    * Runs a command in the Pod's first container by the API server, as `kubectl exec` does: for sandboxes that have no
    * runtime. Absent: not on this way.

@@ -1,8 +1,8 @@
-/** A world in memory for commands: what they write is kept, their cluster is whatever Api the test brings. @module */
+/** A context in memory for commands: what they write is kept, their cluster is whatever Api the test brings. @module */
 import { Readable } from "node:stream";
 import type { Answer, Api, ApiRequest } from "../../kube/api.ts";
 import { runCLI } from "../../cli/runcli.ts";
-import type { Cluster, Output, World } from "../../cli/world.ts";
+import type { Cluster, Output, CommandContext } from "../../cli/commandcontext.ts";
 
 /** What a command line has led to. */
 export interface Ran {
@@ -11,8 +11,8 @@ export interface Ran {
   stderr: string;
 }
 
-/** Parts of the world that a test sets. */
-export interface Setting extends Partial<Omit<World, "stdout" | "stderr" | "stdin">> {
+/** Parts of the context that a test sets. */
+export interface Setting extends Partial<Omit<CommandContext, "stdout" | "stderr" | "stdin">> {
   api?: Api;
   isTTY?: boolean;
   input?: string;
@@ -20,9 +20,9 @@ export interface Setting extends Partial<Omit<World, "stdout" | "stderr" | "stdi
 
 export const NOW = new Date("2026-11-21T12:00:00Z");
 
-/** Makes a world, and what tells what was written. */
-export function fakeWorld({ api, isTTY = false, input = "", ...set }: Setting = {}): {
-  world: World;
+/** Makes a context, and what tells what was written. */
+export function fakeContext({ api, isTTY = false, input = "", ...set }: Setting = {}): {
+  context: CommandContext;
   written: { stdout: string; stderr: string };
 } {
   const written = { stdout: "", stderr: "" };
@@ -45,27 +45,27 @@ export function fakeWorld({ api, isTTY = false, input = "", ...set }: Setting = 
     const place = { namespace: namespace ?? "default", server: "https://fake", source: "the test" };
     return Promise.resolve({ api, read, ...place });
   };
-  const world: World = {
+  const context: CommandContext = {
     program: "hookbox",
     env: {},
-    stdin: Readable.from(input === "" ? [] : [input]) as World["stdin"],
+    stdin: Readable.from(input === "" ? [] : [input]) as CommandContext["stdin"],
     stdout: output("stdout"),
     stderr: output("stderr"),
     now: () => NOW,
     signal: new AbortController().signal,
     fetch: () => Promise.reject(new Error("Cannot fetch: the test has nothing to fetch")),
     reach: ({ namespace }) => cluster(namespace),
-    enter: () => Promise.reject(new Error("Cannot enter: the test has no sandboxes")),
+    connect: () => Promise.reject(new Error("Cannot connect: the test has no sandboxes")),
     browse: () => Promise.resolve(false),
     ...set,
   };
-  return { world, written };
+  return { context, written };
 }
 
 /** Runs a command line, words apart by spaces or in an array. */
 export async function run(line: string | string[], setting: Setting = {}): Promise<Ran> {
-  const { world, written } = fakeWorld(setting);
-  const code = await runCLI(typeof line === "string" ? line.split(" ").filter(Boolean) : line, world);
+  const { context, written } = fakeContext(setting);
+  const code = await runCLI(typeof line === "string" ? line.split(" ").filter(Boolean) : line, context);
   return { code, ...written };
 }
 

@@ -1,6 +1,6 @@
 /** Through a router, which finds the sandbox by headers and wakes it. @module */
 import { type ObjectRef, UnsupportedError } from "../errors.ts";
-import type { Route } from "./route.ts";
+import type { SandboxTransport } from "./transport.ts";
 import { send } from "./send.ts";
 
 /** Where the router is, and who we are there. */
@@ -16,7 +16,7 @@ export interface RouterAccess {
 }
 
 /** Makes it for a Sandbox. */
-export function createRouterRoute(access: RouterAccess, namespace: string, name: string): Route {
+export function createRouterTransport(access: RouterAccess, namespace: string, name: string): SandboxTransport {
   const object: ObjectRef = { kind: "Sandbox", namespace, name };
   return {
     kind: "router",

@@ -1,12 +1,12 @@
 /** One request by `fetch`, its failures told apart. Tries nothing twice. @module */
 import type { ObjectRef } from "../errors.ts";
 import { connectionError } from "./failure.ts";
-import type { RouteRequest } from "./route.ts";
+import type { TransportRequest } from "./transport.ts";
 
 /** Sends it. @throws {ConnectionError} if no answer comes, or the reason of its signal */
 export async function send(
   url: URL,
-  { method = "GET", headers = {}, body, signal }: RouteRequest,
+  { method = "GET", headers = {}, body, signal }: TransportRequest,
   object: ObjectRef,
 ): Promise<Response> {
   try {
@@ -30,7 +30,7 @@ const REPEATABLE = new Set(["GET", "HEAD", "PUT"]);
  * Deno's `fetch` sends a request again by itself when its connection breaks before the answer, a POST too: but not one
  * whose body is a stream.
  */
-function bodyOf(method: string, body: RouteRequest["body"]) {
+function bodyOf(method: string, body: TransportRequest["body"]) {
   const mustBeStream = "Deno" in globalThis && !REPEATABLE.has(method);
   const sent = mustBeStream && !(body instanceof ReadableStream)
     ? new Blob(body === undefined ? [] : [body]).stream()

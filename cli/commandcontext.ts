@@ -1,8 +1,8 @@
-/** What commands know of the world around them: streams, environment, clock, cluster. Types only; tests bring their own. @module */
+/** What commands are given: streams, environment, clock, cluster. Types only; tests bring their own. @module */
 import type { Readable, Writable } from "node:stream";
 import type { Answer, Api } from "../kube/api.ts";
 import type { SandboxClient } from "../sdk/client.ts";
-import type { Route } from "../sdk/route/route.ts";
+import type { SandboxTransport } from "../sdk/transport/transport.ts";
 
 /** Where a command writes. */
 export interface Output {
@@ -36,12 +36,12 @@ export interface Where {
 }
 
 /** The SDK, bound to the cluster, and the way that it takes into sandboxes. */
-export interface Door {
+export interface Connection {
   client: SandboxClient;
   /** Addresses of `forward` last only as long as the process. */
   way: "router" | "direct" | "forward";
   /** The way to one Sandbox, for questions that the client does not ask. */
-  routeTo(namespace: string, sandboxName: string): Promise<Route>;
+  transportTo(namespace: string, sandboxName: string): Promise<SandboxTransport>;
 }
 
 /** A cluster that a command talks to. */
@@ -62,7 +62,7 @@ export interface Cluster {
 }
 
 /** Everything outside of a command. */
-export interface World {
+export interface CommandContext {
   /** What people type to get here: `hookbox` or `kubectl hookbox`. */
   program: string;
   env: Record<string, string | undefined>;
@@ -76,7 +76,7 @@ export interface World {
   signal: AbortSignal;
   fetch: typeof fetch;
   reach(where: Where): Promise<Cluster>;
-  enter(where: Where): Promise<Door>;
+  connect(where: Where): Promise<Connection>;
   /** Opens an address in a browser; false if there is none. */
   browse(url: string): Promise<boolean>;
 }

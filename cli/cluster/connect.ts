@@ -1,12 +1,12 @@
 /** Binds the SDK to what a command line says of cluster, router and token. Asks nobody yet. @module */
 import { SandboxClient } from "../../sdk/client.ts";
 import type { ClientOptions } from "../../sdk/setup/options.ts";
-import { createSurroundings } from "../../sdk/setup/surroundings.ts";
-import type { Door, Where } from "../world.ts";
+import { createClientContext } from "../../sdk/setup/clientcontext.ts";
+import type { Connection, Where } from "../commandcontext.ts";
 import { findKubeconfig } from "./kubeconfig.ts";
 
 /** Makes the client. @throws {Failure} if there is neither a cluster nor a router */
-export function enterSandboxes(where: Where, env: Record<string, string | undefined>): Door {
+export function connectSandboxes(where: Where, env: Record<string, string | undefined>): Connection {
   const { namespace, token } = where;
   const routerUrl = where.router ?? env["HOOKBOX_ROUTER_URL"];
   const chosen = clusterIfAny(where, env, routerUrl !== undefined);
@@ -20,7 +20,7 @@ export function enterSandboxes(where: Where, env: Record<string, string | undefi
   return {
     client: new SandboxClient(options),
     way: routerUrl !== undefined ? "router" : chosen ? "forward" : "direct",
-    routeTo: async (namespace, name) => await createSurroundings(options).routeTo(namespace, name),
+    transportTo: async (namespace, name) => await createClientContext(options).transportTo(namespace, name),
   };
 }
 

@@ -1,18 +1,18 @@
-/** The world of a real process, on Node or Deno. Reaches for a cluster when a command asks, not before. @module */
+/** The context of a real process, on Node or Deno. Reaches for a cluster when a command asks, not before. @module */
 import { basename } from "node:path";
 import process from "node:process";
 import type { Writable } from "node:stream";
 import { Interruption } from "./failure.ts";
-import type { Output, World } from "./world.ts";
+import type { Output, CommandContext } from "./commandcontext.ts";
 
 /** A process: its arguments, and a way to wait until all that was written is out. */
-export interface NodeWorld extends World {
+export interface NodeContext extends CommandContext {
   args: string[];
   flush(): Promise<void>;
 }
 
-/** Makes the world of this process. */
-export function nodeWorld(): NodeWorld {
+/** Makes the context of this process. */
+export function nodeContext(): NodeContext {
   const called = basename(process.argv[1] ?? "").replace(/\.[a-z]+$/, "");
   const interrupt = createInterrupt();
   for (const stream of [process.stdout, process.stderr]) stream.on("error", onBroken(interrupt.fire));
@@ -31,7 +31,7 @@ export function nodeWorld(): NodeWorld {
     },
     fetch: globalThis.fetch,
     reach: async (where) => (await import("./cluster/reach.ts")).reachCluster(where, process.env),
-    enter: async (where) => (await import("./cluster/enter.ts")).enterSandboxes(where, process.env),
+    connect: async (where) => (await import("./cluster/connect.ts")).connectSandboxes(where, process.env),
     browse: async (url) => await (await import("./terminal/browser.ts")).openBrowser(url, process.env),
     flush: async () => {
       for (const stream of [process.stdout, process.stderr]) await flushed(stream);

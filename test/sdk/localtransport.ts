@@ -1,16 +1,16 @@
 /** A way to a runtime on loopback, and a sandbox of one folder behind it. @module */
 import { onTestFinished } from "vitest";
-import { createInside, type Inside } from "../../sdk/inside/inside.ts";
-import type { Route } from "../../sdk/route/route.ts";
-import { send } from "../../sdk/route/send.ts";
+import { createRuntimeClient, type RuntimeClient } from "../../sdk/runtime/runtimeclient.ts";
+import type { SandboxTransport } from "../../sdk/transport/transport.ts";
+import { send } from "../../sdk/transport/send.ts";
 import { makeRoot, type TestRoot } from "../runtime/folders.ts";
 import { startTestRuntime } from "../runtime/servers.ts";
 
 /** The sandbox that tests speak of. */
 export const OBJECT = { kind: "Sandbox", namespace: "default", name: "test" };
 
-/** A route that takes every port for this one. */
-export function localRoute(port: number): Route {
+/** A transport that takes every port for this one. */
+export function localTransport(port: number): SandboxTransport {
   return {
     kind: "direct",
     fetch: async (_, path, request = {}) => await send(new URL(path, `http://127.0.0.1:${port}`), request, OBJECT),
@@ -23,10 +23,10 @@ export function localRoute(port: number): Route {
 export async function aSandbox(
   files: Record<string, string> = {},
   ...args: string[]
-): Promise<TestRoot & { inside: Inside; port: number; stop(): Promise<void> }> {
+): Promise<TestRoot & { runtimeClient: RuntimeClient; port: number; stop(): Promise<void> }> {
   const made = await makeRoot(files);
   const runtime = await startTestRuntime(made.root.path, ...args);
   onTestFinished(() => runtime.stop());
-  const inside = createInside(localRoute(runtime.restPort), OBJECT, undefined);
-  return { ...made, inside, port: runtime.restPort, stop: () => runtime.stop() };
+  const runtimeClient = createRuntimeClient(localTransport(runtime.restPort), OBJECT, undefined);
+  return { ...made, runtimeClient, port: runtime.restPort, stop: () => runtime.stop() };
 }

@@ -4,9 +4,9 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openToken } from "../../../router/access/scopedtoken.ts";
 import { ConnectionError, UnsupportedError } from "../../../sdk/errors.ts";
-import { createPodRoute, type PodPlace } from "../../../sdk/route/direct.ts";
-import { createRouterRoute } from "../../../sdk/route/router.ts";
-import { signGrant } from "../../../sdk/route/sign.ts";
+import { createPodTransport, type PodPlace } from "../../../sdk/transport/direct.ts";
+import { createRouterTransport } from "../../../sdk/transport/router.ts";
+import { signGrant } from "../../../sdk/transport/sign.ts";
 import { breakingProxy } from "../breakingproxy.ts";
 
 /** A server that answers with what it was asked. */
@@ -31,18 +31,18 @@ async function nowhere(): Promise<URL> {
 
 const PLACE: PodPlace = { namespace: "team-a", name: "demo", ip: "10.0.0.1" };
 
-function podRoute(reach: () => Promise<URL>, hint?: PodPlace) {
+function podTransport(reach: () => Promise<URL>, hint?: PodPlace) {
   const find = vi.fn(() => Promise.resolve(PLACE));
   return {
     find,
-    route: createPodRoute({ kind: "direct", find, reach, close: async () => {} }, "team-a", "demo", hint),
+    transport: createPodTransport({ kind: "direct", find, reach, close: async () => {} }, "team-a", "demo", hint),
   };
 }
 
 test("a router is told sandbox, port and who asks", async () => {
   const url = (await echo()).origin;
-  const route = createRouterRoute({ url, token: () => Promise.resolve("secret") }, "team-a", "demo");
-  const asked = await (await route.fetch(3000, "/a%20b?c=d", { headers: { "X-Own": "1" } })).json();
+  const transport = createRouterTransport({ url, token: () => Promise.resolve("secret") }, "team-a", "demo");
+  const asked = await (await transport.fetch(3000, "/a%20b?c=d", { headers: { "X-Own": "1" } })).json();
   expect(asked).toMatchObject({
     url: "/a%20b?c=d",
     headers: {
@@ -63,11 +63,11 @@ test.for([
   },
   { access: { url: "https://r.example", pathPrefix: "/s" }, want: "https://r.example/s/team-a/demo/3000" },
 ])("the address of a port behind a router: $want", async ({ access, want }) => {
-  expect((await createRouterRoute(access, "team-a", "demo").address(3000)).href).toBe(want);
+  expect((await createRouterTransport(access, "team-a", "demo").address(3000)).href).toBe(want);
 });
 
 test("a router that finds sandboxes by headers alone gives no addresses", async () => {
-  await expect(createRouterRoute({ url: "http://r" }, "a", "b").address(80)).rejects.toBeInstanceOf(UnsupportedError);
+  await expect(createRouterTransport({ url: "http://r" }, "a", "b").address(80)).rejects.toBeInstanceOf(UnsupportedError);
 });
 
 test("a signed address is one that the router lets in, for that port and until that time", async () => {
@@ -84,8 +84,8 @@ test("a signed address is one that the router lets in, for that port and until t
 });
 
 test("nobody listens: known not to have arrived", async () => {
-  const { route } = podRoute(nowhere);
-  const error = await route.fetch(80, "/").catch((error) => error);
+  const { transport } = podTransport(nowhere);
+  const error = await transport.fetch(80, "/").catch((error) => error);
   expect(error).toBeInstanceOf(ConnectionError);
   expect(error).toMatchObject({ mayHaveArrived: false, object: { name: "demo" } });
 });
@@ -93,55 +93,55 @@ test("nobody listens: known not to have arrived", async () => {
 test("a connection that breaks may have arrived", async () => {
   const proxy = await breakingProxy(Number((await echo()).port));
   proxy.cutAfter(0);
-  const { route } = podRoute(() => Promise.resolve(new URL(`http://127.0.0.1:${proxy.port}`)));
-  await expect(route.fetch(80, "/", { method: "POST", body: "x" })).rejects.toMatchObject({ mayHaveArrived: true });
+  const { transport } = podTransport(() => Promise.resolve(new URL(`http://127.0.0.1:${proxy.port}`)));
+  await expect(transport.fetch(80, "/", { method: "POST", body: "x" })).rejects.toMatchObject({ mayHaveArrived: true });
   expect(proxy.count(), "it is not sent again").toBe(1);
 });
 
 test("who gives up gets the signal's reason", async () => {
-  const { route } = podRoute(echo);
-  await expect(route.fetch(80, "/", { signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow("enough");
+  const { transport } = podTransport(echo);
+  await expect(transport.fetch(80, "/", { signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow("enough");
 });
 
 test("a Pod that has moved is looked for again, once, and the request sent there", async () => {
   const there = await echo();
   const places = [await nowhere(), there];
-  const { route, find } = podRoute(() => Promise.resolve(places.shift() ?? there));
-  expect((await route.fetch(80, "/x", { method: "POST", body: "data" })).status).toBe(200);
+  const { transport, find } = podTransport(() => Promise.resolve(places.shift() ?? there));
+  expect((await transport.fetch(80, "/x", { method: "POST", body: "data" })).status).toBe(200);
   expect(find).toHaveBeenCalledTimes(2);
-  await (await route.fetch(80, "/y")).text();
+  await (await transport.fetch(80, "/y")).text();
   expect(find).toHaveBeenCalledTimes(2);
 });
 
 test("where it was a moment ago is tried before anybody is asked", async () => {
   const there = await echo();
   const places = [there, await nowhere()];
-  const { route, find } = podRoute(() => Promise.resolve(places.shift() ?? there), PLACE);
-  await (await route.fetch(80, "/x")).text();
+  const { transport, find } = podTransport(() => Promise.resolve(places.shift() ?? there), PLACE);
+  await (await transport.fetch(80, "/x")).text();
   expect(find).not.toHaveBeenCalled();
-  await (await route.fetch(80, "/y")).text();
+  await (await transport.fetch(80, "/y")).text();
   expect(find).toHaveBeenCalledTimes(1);
 });
 
 test("an address that was not used for a while is asked for again: it may be another's by now", async () => {
   const there = await echo();
-  const { route, find } = podRoute(() => Promise.resolve(there));
+  const { transport, find } = podTransport(() => Promise.resolve(there));
   const now = vi.spyOn(performance, "now").mockReturnValue(1_000_000);
   onTestFinished(() => now.mockRestore());
-  await (await route.fetch(80, "/")).text();
+  await (await transport.fetch(80, "/")).text();
   now.mockReturnValue(1_009_999);
-  await (await route.fetch(80, "/")).text();
+  await (await transport.fetch(80, "/")).text();
   expect(find).toHaveBeenCalledTimes(1);
   now.mockReturnValue(1_019_999);
-  await (await route.fetch(80, "/")).text();
+  await (await transport.fetch(80, "/")).text();
   expect(find).toHaveBeenCalledTimes(2);
 });
 
 test("what only follows a command wakes nothing", async () => {
   const there = await echo();
-  const { route, find } = podRoute(() => Promise.resolve(there));
-  await (await route.fetch(80, "/", { headers: { "X-Sandbox-Wake": "false" } })).text();
+  const { transport, find } = podTransport(() => Promise.resolve(there));
+  await (await transport.fetch(80, "/", { headers: { "X-Sandbox-Wake": "false" } })).text();
   expect(find).toHaveBeenLastCalledWith({ wake: false });
-  await (await route.fetch(80, "/")).text();
+  await (await transport.fetch(80, "/")).text();
   expect(find).toHaveBeenLastCalledWith({ wake: true });
 });

@@ -1,8 +1,8 @@
 /** Straight to the Pod, or through what leads there: looks for it once, and again when it has moved. @module */
 import { WAKE_HEADER } from "../../lib/routerheaders.ts";
 import { ConnectionError, type ObjectRef } from "../errors.ts";
-import { orAborted } from "../inside/oraborted.ts";
-import type { ExecRequest, ExecSession, Route, RouteRequest } from "./route.ts";
+import { orAborted } from "../runtime/oraborted.ts";
+import type { ExecRequest, ExecSession, SandboxTransport, TransportRequest } from "./transport.ts";
 import { send } from "./send.ts";
 
 /** Where the Sandbox's Pod is. */
@@ -23,7 +23,7 @@ export interface PodWay {
   /** Returns where programs on this machine reach a port of a Pod. */
   reach(pod: PodPlace, port: number): Promise<URL>;
   /** Answers a request to a port of a Pod; `url` is what `reach` has said, and the request's path. */
-  send(pod: PodPlace, port: number, url: URL, request: RouteRequest): Promise<Response>;
+  send(pod: PodPlace, port: number, url: URL, request: TransportRequest): Promise<Response>;
 }
 
 /** Ways to a Pod's ports. */
@@ -44,7 +44,7 @@ export interface PodAccess {
 const TRUSTED_MS = 10_000;
 
 /** Makes it for a Sandbox. @param hint where its Pod was a moment ago; undefined: nobody knows */
-export function createPodRoute(access: PodAccess, namespace: string, name: string, hint?: PodPlace): Route {
+export function createPodTransport(access: PodAccess, namespace: string, name: string, hint?: PodPlace): SandboxTransport {
   const { kind, reach, exec, close } = access;
   const object: ObjectRef = { kind: "Sandbox", namespace, name };
   const place = remembered(access, hint);
@@ -96,7 +96,7 @@ function remembered({ find }: PodAccess, hint: PodPlace | undefined) {
   };
 }
 
-/** Returns the origin of a port of a Pod that this machine has a route to. */
+/** Returns the origin of a port of a Pod that this machine has a transport to. */
 export function podOrigin({ ip }: PodPlace, port: number): URL {
   return new URL(`http://${ip.includes(":") ? `[${ip}]` : ip}:${port}`);
 }

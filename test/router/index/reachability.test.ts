@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readPod, readSandbox } from "../../../router/index/records.ts";
 import { createSandboxIndex } from "../../../router/index/sandboxindex.ts";
-import { standingOf } from "../../../router/index/standing.ts";
+import { reachabilityOf } from "../../../router/index/reachability.ts";
 import { aReadyPod, aSandbox } from "../../sandboxes.ts";
 
 const NOW = 1_000_000;
@@ -26,7 +26,7 @@ const condition = (type: string, status: string, reason: string, message: string
 const suspended = { operatingMode: "Suspended" };
 const notReady = { conditions: [{ type: "PodScheduled", status: "True" }, { type: "Ready", status: "False" }] };
 
-function standing(sandbox: object | undefined, pods: object[], target = {}, now = NOW) {
+function reachability(sandbox: object | undefined, pods: object[], target = {}, now = NOW) {
   const index = createSandboxIndex();
   const record = readSandbox(sandbox);
   if (record) index.sandboxes.observe(record);
@@ -34,12 +34,12 @@ function standing(sandbox: object | undefined, pods: object[], target = {}, now 
     const read = readPod(pod, false);
     if (read) index.pods.observe(read);
   }
-  return standingOf({ ...TARGET, ...target }, index.find("team-a", "demo"), now);
+  return reachabilityOf({ ...TARGET, ...target }, index.find("team-a", "demo"), now);
 }
 
-describe("standingOf()", () => {
+describe("reachabilityOf()", () => {
   test("reaches a Sandbox whose Pod is Ready", () => {
-    expect(standing(aSandbox(), [aPod()])).toMatchObject({ state: "reachable", ip: "10.1.0.7" });
+    expect(reachability(aSandbox(), [aPod()])).toMatchObject({ state: "reachable", ip: "10.1.0.7" });
   });
 
   test.for<[string, object | undefined, object[], object, string]>([
@@ -54,7 +54,7 @@ describe("standingOf()", () => {
     ],
     ["deleted", aSandbox({ metadata: { deletionTimestamp: "2026-11-21T12:00:00Z" } }), [aPod()], {}, "being deleted"],
   ])("answers 404 for one that is %s", ([, sandbox, pods, target, cause]) => {
-    const found = standing(sandbox, pods, target);
+    const found = reachability(sandbox, pods, target);
     expect(found).toMatchObject({ state: "refused", refusal: { status: 404 } });
     expect(JSON.stringify(found)).toContain(cause);
   });
@@ -80,14 +80,14 @@ describe("standingOf()", () => {
       "Pod failed",
     ],
   ])("answers 502 with the cause for one that is %s", ([, sandbox, pods, cause]) => {
-    const found = standing(sandbox, pods);
+    const found = reachability(sandbox, pods);
     expect(found).toMatchObject({ state: "refused", refusal: { status: 502 }, mayLag: false });
     expect(JSON.stringify(found)).toContain(cause);
   });
 
   test("a suspended one is suspended, whatever Pod is still there", () => {
     const old = [condition("Ready", "False", "SandboxSuspended", "")];
-    expect(standing(aSandbox({ spec: suspended, status: { conditions: old } }), [aPod()])).toEqual({
+    expect(reachability(aSandbox({ spec: suspended, status: { conditions: old } }), [aPod()])).toEqual({
       state: "suspended",
     });
   });
@@ -106,7 +106,7 @@ describe("standingOf()", () => {
     ],
     ["foreign Pod", [aPod({ metadata: { ownerReferences: [] } })], "resuming", "not Ready"],
   ])("waits where there is hope: %s", ([, pods, phase, cause]) => {
-    const found = standing(aSandbox(), pods);
+    const found = reachability(aSandbox(), pods);
     expect(found).toMatchObject({ state: "starting", phase, cause: expect.stringContaining(cause) });
   });
 
@@ -116,7 +116,7 @@ describe("standingOf()", () => {
       const metadata = { generation, resourceVersion: String(generation) };
       const conditions = [condition("Ready", "True", "DependenciesReady", "", readyFor)];
       index.sandboxes.observe(readSandbox(aSandbox({ metadata, spec, status: { conditions } }))!);
-      return standingOf(TARGET, index.find("team-a", "demo"), NOW).state;
+      return reachabilityOf(TARGET, index.find("team-a", "demo"), NOW).state;
     };
     index.pods.observe(readPod(aPod(), false)!);
     expect(observe(1, {}, 1)).toBe("reachable");
@@ -128,13 +128,13 @@ describe("standingOf()", () => {
   test("believes no condition of an earlier generation", () => {
     const conditions = [condition("Ready", "False", "InvalidConfiguration", "no", 1)];
     const sandbox = aSandbox({ metadata: { generation: 2 }, status: { conditions } });
-    expect(standing(sandbox, [])).toMatchObject({ state: "starting" });
+    expect(reachability(sandbox, [])).toMatchObject({ state: "starting" });
   });
 
   test("gives up on failing containers, but not at once", () => {
     const conditions = [condition("ContainersFailing", "True", "ImagePullFailed", "no such image")];
     const sandbox = aSandbox({ status: { conditions } });
-    const failing = (later: number) => standing(sandbox, [aPod({ status: notReady })], {}, Date.now() + later);
+    const failing = (later: number) => reachability(sandbox, [aPod({ status: notReady })], {}, Date.now() + later);
     expect(failing(0)).toMatchObject({ state: "starting", cause: "no such image" });
     expect(failing(60_000)).toMatchObject({
       state: "refused",

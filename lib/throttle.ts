@@ -9,12 +9,12 @@ export interface Spacing {
   intervalMs: number;
 }
 
-export interface Pace {
+export interface Throttle {
   /** Resolves at once, or when the interval since the call before is over. */
   wait(spacing: Spacing): Promise<void>;
 }
 
-export interface PaceOptions {
+export interface ThrottleOptions {
   /** How many are held back at once, of all keys; further ones go through. */
   mostHeld: number;
   /** @default {systemClock} */
@@ -32,8 +32,8 @@ interface Last {
 /** A crowd is over when nobody has come for so many intervals. */
 const RUSH_INTERVALS = 5;
 
-/** Makes a pace that has seen nothing. */
-export function createPace({ mostHeld, clock = systemClock }: PaceOptions): Pace {
+/** Makes a throttle that has seen nothing. */
+export function createThrottle({ mostHeld, clock = systemClock }: ThrottleOptions): Throttle {
   /** Oldest first. */
   const lasts = new Map<string, Last>();
   let held = 0;

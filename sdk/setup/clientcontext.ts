@@ -4,10 +4,10 @@ import type { Subject } from "../../diagnosis/facts.ts";
 import type { Api } from "../../kube/api.ts";
 import type { Credentials } from "../../kube/credentials.ts";
 import { InvalidArgumentError, UnsupportedError } from "../errors.ts";
-import { createPodRoute, type PodAccess, podOrigin, type PodPlace, type PodWay } from "../route/direct.ts";
+import { createPodTransport, type PodAccess, podOrigin, type PodPlace, type PodWay } from "../transport/direct.ts";
 import { findPod } from "../control/pod.ts";
-import { createRouterRoute, type RouterAccess } from "../route/router.ts";
-import type { Route } from "../route/route.ts";
+import { createRouterTransport, type RouterAccess } from "../transport/router.ts";
+import type { SandboxTransport } from "../transport/transport.ts";
 import type { Cluster } from "./cluster.ts";
 import { hasProcess, variable } from "./environment.ts";
 import type { ClientOptions } from "./options.ts";
@@ -16,7 +16,7 @@ import type { ClientOptions } from "./options.ts";
 const USER_AGENT = "hookbox-sdk";
 
 /** What a client is made of. */
-export interface Surroundings {
+export interface ClientContext {
   options: ClientOptions;
   api(): Promise<Api>;
   /** Returns the namespace to use where a call names none. */
@@ -28,7 +28,7 @@ export interface Surroundings {
    *
    * @param podIP of its Pod a moment ago, which spares looking for it; undefined: nobody knows
    */
-  routeTo(namespace: string, sandboxName: string, podIP?: string): Promise<Route>;
+  transportTo(namespace: string, sandboxName: string, podIP?: string): Promise<SandboxTransport>;
   /** Finds the root cause of how something is. */
   why(subject: Subject, signal?: AbortSignal): Promise<Finding>;
   /** Secret for signed addresses. @throws {InvalidArgumentError} if there is none */
@@ -36,7 +36,7 @@ export interface Surroundings {
 }
 
 /** Makes them. */
-export function createSurroundings(options: ClientOptions): Surroundings {
+export function createClientContext(options: ClientOptions): ClientContext {
   let finding: Promise<Cluster> | undefined;
   const cluster = (): Promise<Cluster> => {
     finding ??= findOrTake(options);
@@ -46,7 +46,7 @@ export function createSurroundings(options: ClientOptions): Surroundings {
   const api = async () => (await cluster()).api;
   const router = routerOf(options);
   const isRouterAlone = async () => router !== undefined && await cluster().then(() => false, () => true);
-  const kindOfRoute = async (): Promise<Route["kind"]> => {
+  const kindOfTransport = async (): Promise<SandboxTransport["kind"]> => {
     if (options.connection) return options.connection;
     if (router) return "router";
     const { credentials, isInside } = await cluster();
@@ -61,15 +61,15 @@ export function createSurroundings(options: ClientOptions): Surroundings {
       if (named !== undefined || await isRouterAlone()) return named ?? "default";
       return (await cluster()).namespace ?? "default";
     },
-    async routeTo(namespace, name, podIP) {
-      const kind = await kindOfRoute();
+    async transportTo(namespace, name, podIP) {
+      const kind = await kindOfTransport();
       if (kind !== "router") {
         // Its Pod is called like it, but for pools of controllers before 1.0: those are found at the second try.
         const hint = podIP === undefined ? undefined : { namespace, name, ip: podIP };
         const access = await podAccess(kind, await cluster(), options.pods, namespace, name);
-        return createPodRoute(access, namespace, name, hint);
+        return createPodTransport(access, namespace, name, hint);
       }
-      if (router) return createRouterRoute(router, namespace, name);
+      if (router) return createRouterTransport(router, namespace, name);
       throw new InvalidArgumentError("Cannot connect by a router: there is no routerUrl", {
         remedy: "Give it, or set HOOKBOX_ROUTER_URL.",
       });
@@ -122,19 +122,19 @@ async function podAccess(
   if (!credentials) {
     throw new InvalidArgumentError("Cannot forward ports: the client was given an API, and no kubeconfig");
   }
-  const { createForward } = await import("../route/forward.ts");
+  const { createForward } = await import("../transport/forward.ts");
   return { ...createForward(credentials, find), exec: await execOf(credentials) };
 }
 
 async function execOf(credentials: Credentials): Promise<NonNullable<PodAccess["exec"]>> {
-  const { execInPod } = await import("../route/exec.ts");
+  const { execInPod } = await import("../transport/exec.ts");
   return (pod, request) => execInPod(credentials, pod, request);
 }
 
 function routerOf(options: ClientOptions): RouterAccess | undefined {
   const url = options.routerUrl ?? variable("HOOKBOX_ROUTER_URL");
   if (url === undefined) return undefined;
-  if (!URL.canParse(url)) throw new InvalidArgumentError(`Cannot use router "${url}": it is no URL`);
+  if (!URL.canParse(url)) throw new InvalidArgumentError(`Cannot use router "${url}": it is not a URL`);
   const token = options.token ?? variable("HOOKBOX_TOKEN");
   return {
     url: url.replace(/\/+$/, ""),

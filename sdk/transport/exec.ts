@@ -4,7 +4,7 @@ import type { Credentials } from "../../kube/credentials.ts";
 import { ConnectionError, type ObjectRef } from "../errors.ts";
 import { type Channels, openChannels } from "./channels.ts";
 import type { PodPlace } from "./direct.ts";
-import type { ExecRequest, ExecSession } from "./route.ts";
+import type { ExecRequest, ExecSession } from "./transport.ts";
 
 /** Channels of the protocol. Source: Kubernetes, `k8s.io/apimachinery/pkg/util/remotecommand`, version 5. */
 const [STDIN, STDOUT, STDERR, STATUS, RESIZE, CLOSE] = [0, 1, 2, 3, 4, 255] as const;
