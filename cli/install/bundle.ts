@@ -41,7 +41,7 @@ function rankOf({ kind }: KubeObject): number {
 
 /** Roles belong to the namespace of the process. */
 function readRights(name: string, namespace: string): string {
-  const text = readFileSync(new URL(`../../${name}/rbac.yaml`, import.meta.url), "utf8");
+  const text = readFileSync(new URL(`../../deploy/${name}/rbac.yaml`, import.meta.url), "utf8");
   return parseAllDocuments(text).map((document) => {
     if (document.get("kind") === "Role") document.setIn(["metadata", "namespace"], namespace);
     return document.toString({ lineWidth: 0, flowCollectionPadding: false }).replace(/^---\n/, "").trimEnd();

@@ -42,7 +42,7 @@ export async function importRuntimeImage(
 }
 
 /**
- * Describes the image: the same programs as in runtime/Containerfile. Python is left out where this machine has none.
+ * Describes the image: the same programs as in deploy/runtime/Containerfile. Python is left out where this machine has none.
  *
  * @param busybox path of a busybox that needs no libraries
  * @param tini path of the init that reaps orphans; undefined: the runtime is the first process itself

@@ -13,7 +13,7 @@ export const ROUTER_CHAPTERS: Chapter[] = [
 
 async function serve(story: Story): Promise<void> {
   const { stage, shell } = story;
-  typed("docker build -f runtime/Containerfile -t hookbox-runtime:local .    # here: the same, without docker");
+  typed("docker build -f deploy/runtime/Containerfile -t hookbox-runtime:local .    # here: the same, without docker");
   await stage.importRuntime();
   await shell.show("apply", "-f", "examples/agent.yaml");
   typed("npm run router -- --kubeconfig $KUBECONFIG --port 8080 --authz-mode allow-all &");

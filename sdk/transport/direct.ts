@@ -96,7 +96,7 @@ function remembered({ find }: PodAccess, hint: PodPlace | undefined) {
   };
 }
 
-/** Returns the origin of a port of a Pod that this machine has a transport to. */
+/** Returns the origin of a port of a Pod that this machine can reach. */
 export function podOrigin({ ip }: PodPlace, port: number): URL {
   return new URL(`http://${ip.includes(":") ? `[${ip}]` : ip}:${port}`);
 }

@@ -61,7 +61,7 @@ describe("readOptions()", () => {
 });
 
 test("rbac.yaml names the Lease that the binder holds", () => {
-  const path = new URL("../../binder/rbac.yaml", import.meta.url);
+  const path = new URL("../../deploy/binder/rbac.yaml", import.meta.url);
   const documents = parseAllDocuments(readFileSync(path, "utf8")).map((document) => document.toJS());
   const role = documents.find(({ kind }) => kind === "Role");
   expect(role.rules.flatMap(({ resourceNames = [] }) => resourceNames)).toEqual([BINDER_LEASE]);

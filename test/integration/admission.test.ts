@@ -15,7 +15,7 @@ async function aProcess(name: "router" | "keeper"): Promise<{ ns: Namespace; as:
   const ns = await makeNamespace(cluster);
   const user = `system:serviceaccount:${ns.name}:${name}`;
   const policy = `${id}-${name}`;
-  const file = new URL(`../../${name}/admission.yaml`, import.meta.url);
+  const file = new URL(`../../deploy/${name}/admission.yaml`, import.meta.url);
   const text = readFileSync(file, "utf8").replaceAll(`system:serviceaccount:hookbox-system:hookbox-${name}`, user)
     .replaceAll(`hookbox-${name}`, policy);
   await run(cluster, ["create", "clusterrolebinding", policy, "--clusterrole=cluster-admin", `--user=${user}`]);

@@ -1,6 +1,6 @@
 /**
  * A real API server with our CRDs and nothing else, keepers as processes that reach it through a proxy, with the rights
- * of keeper/rbac.yaml and no others and under keeper/admission.yaml, and verbs to play the hook's part. Files share the API server: a keeper sees the
+ * of deploy/keeper/rbac.yaml and no others and under deploy/keeper/admission.yaml, and verbs to play the hook's part. Files share the API server: a keeper sees the
  * namespace of its test alone, and its Lease is in a namespace of its file. @module
  */
 import { randomBytes } from "node:crypto";
@@ -42,7 +42,7 @@ export async function up(): Promise<void> {
   cluster = await shared("bare");
   await run(cluster, ["create", "namespace", SYSTEM]);
   await run(cluster, ["-n", SYSTEM, "create", "serviceaccount", "keeper"]);
-  await run(cluster, ["-n", SYSTEM, "apply", "-f", path("keeper/rbac.yaml")]);
+  await run(cluster, ["-n", SYSTEM, "apply", "-f", path("deploy/keeper/rbac.yaml")]);
   await run(cluster, ["apply", "-f", "-"], policy());
   const account = `--serviceaccount=${SYSTEM}:keeper`;
   await run(cluster, ["create", "clusterrolebinding", FILE, "--clusterrole=hookbox-keeper", account]);
@@ -54,7 +54,7 @@ export async function up(): Promise<void> {
 
 /** The admission policy, for the keepers of this file. */
 function policy(): string {
-  const text = readFileSync(path("keeper/admission.yaml"), "utf8");
+  const text = readFileSync(path("deploy/keeper/admission.yaml"), "utf8");
   return text.replaceAll("system:serviceaccount:hookbox-system:hookbox-keeper", ACCOUNT).replaceAll(
     "hookbox-keeper",
     FILE,

@@ -90,7 +90,7 @@ export async function startBare({ directory, atEnd }: Surroundings): Promise<Bar
   const cluster = await startCluster({ stateDir: join(directory, "bare"), nodes: "none", crds: readCRDs() });
   atEnd(() => cluster.stop());
   // Files apply it once more, at the same time, with the Role of their own namespace.
-  await run(cluster, ["apply", "-f", join(ROOT, "keeper/rbac.yaml")]);
+  await run(cluster, ["apply", "-f", join(ROOT, "deploy/keeper/rbac.yaml")]);
   const { kubeconfig, kubectl } = cluster;
   return { kubeconfig, kubectl };
 }

@@ -71,7 +71,7 @@ describe("readOptions()", () => {
 });
 
 test("rbac.yaml names the Lease that the keeper holds", () => {
-  const path = new URL("../../keeper/rbac.yaml", import.meta.url);
+  const path = new URL("../../deploy/keeper/rbac.yaml", import.meta.url);
   const documents = parseAllDocuments(readFileSync(path, "utf8")).map((document) => document.toJS());
   const role = documents.find(({ kind }) => kind === "Role");
   expect(role.rules.flatMap(({ resourceNames = [] }) => resourceNames)).toEqual([LEASE_NAME]);

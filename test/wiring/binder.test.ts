@@ -93,7 +93,7 @@ function rightOf({ method, path }: Request): string {
   return resource === "leases" && name !== undefined ? `${what} ${name}` : what;
 }
 
-/** All rights of binder/rbac.yaml, in the same words. */
+/** All rights of deploy/binder/rbac.yaml, in the same words. */
 function rights(): string[] {
   interface Rule {
     apiGroups: string[];
@@ -101,7 +101,7 @@ function rights(): string[] {
     verbs: string[];
     resourceNames?: string[];
   }
-  const text = readFileSync(new URL("../../binder/rbac.yaml", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../deploy/binder/rbac.yaml", import.meta.url), "utf8");
   const rules = parseAllDocuments(text).flatMap((document) => (document.toJS() as { rules: Rule[] }).rules);
   return rules.flatMap(({ apiGroups: [group], resources, verbs, resourceNames: [name] = [] }) =>
     resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}.${group}${name ? ` ${name}` : ""}`))

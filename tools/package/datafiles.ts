@@ -4,7 +4,7 @@ import { globSync } from "node:fs";
 /** Each is read by a path relative to the code that reads it, or to the root of the checkout. */
 const DATA = [
   "{crds,compositecontrollers,decoratorcontrollers}/*.yaml",
-  "{keeper,binder,router}/rbac.yaml",
+  "deploy/{keeper,binder,router}/rbac.yaml",
   "router/terminal/page/*",
   "runtime/contexts/*.{mjs,py}",
 ];
