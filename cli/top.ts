@@ -1,15 +1,13 @@
 /** Shows what sandboxes use: by the cluster's metrics, or by their own runtimes. Changes nothing, wakes nobody. @module */
-import type { Api } from "../kube/api.ts";
-import { isOk, messageOf } from "../kube/api.ts";
+import { type Api, isOk, messageOf } from "../kube/api.ts";
 import { find } from "../sdk/control/find.ts";
 import { infoOf } from "../sdk/control/readiness.ts";
 import type { SandboxInfo } from "../sdk/options.ts";
 import { Failure } from "./failure.ts";
 import { type Format, serialize } from "./output/print.ts";
 import { renderTable } from "./output/table.ts";
-import { usageOfMetrics } from "./top/metrics.ts";
-import type { Usage } from "./top/usage.ts";
-import type { Where, CommandContext } from "./commandcontext.ts";
+import { type Usage, usageOfMetrics } from "./top/usage.ts";
+import type { CommandContext, Where } from "./commandcontext.ts";
 
 /** Of what, and by whom. */
 export interface TopRequest {

@@ -2,8 +2,7 @@
 import { errorFields, type Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import { type Answer, answerError, type Api, messageOf, type WatchEvent } from "./api.ts";
-import { backoffMs } from "./backoff.ts";
-import { sleep } from "./sleep.ts";
+import { backoffMs, sleep } from "./backoff.ts";
 
 /** What a watch feeds. */
 export interface EventHandler<T> {

@@ -1,16 +1,14 @@
 /** Puts the router together around an API server. Opens no port. @module */
 import type { Api } from "../kube/api.ts";
 import type { Log } from "../lib/log.ts";
-import { createAddressOf } from "./access/clientaddress.ts";
+import { createAddressOf, createLimits } from "./access/limits.ts";
 import { createGate, type Gate, openGate } from "./access/gate.ts";
-import { createLimits } from "./access/limits.ts";
-import { createScopedAccess } from "./access/scoped.ts";
-import { secretsIn } from "./access/secretfile.ts";
+import { createScopedAccess, secretsIn } from "./access/scopedtoken.ts";
 import { createTokenReviewAccess } from "./access/tokenreview.ts";
 import { createAccessLog } from "./observe/accesslog.ts";
 import { createHandler, type Handler } from "./handle.ts";
 import { createIdler } from "./idle/idler.ts";
-import { createLook, type Look } from "./index/look.ts";
+import { createLook, type Look } from "./index/sandboxapi.ts";
 import { createSandboxIndex, type SandboxIndex } from "./index/sandboxindex.ts";
 import { followSandboxes } from "./index/watches.ts";
 import { createRouterMetrics, type RouterMetrics } from "./observe/metrics.ts";
@@ -19,7 +17,7 @@ import type { RouterOptions } from "./options/options.ts";
 import { createDialler } from "./proxy/dial.ts";
 import type { ProxySettings } from "./proxy/settings.ts";
 import { createReach } from "./reach.ts";
-import type { Target } from "./destination/target.ts";
+import type { Target } from "./destination.ts";
 import { createTerminalPage } from "./terminal/terminalpage.ts";
 import { createBudget } from "./budget.ts";
 import { createHold } from "./wake/hold.ts";

@@ -8,23 +8,18 @@ import type { BrowserOptions } from "./access/credentials.ts";
 import { type Gate, openGate, type Pass } from "./access/gate.ts";
 import type { Limits } from "./access/limits.ts";
 import { chooseReading, type Chosen } from "./access/readings.ts";
-import type { Observer, RequestRecord } from "./observe/observer.ts";
+import { type Observer, type RequestRecord, traceOf } from "./observe/observer.ts";
 import { sendRedirect, sendRefusal } from "./proxy/answer.ts";
 import { type Exchange, forward } from "./proxy/forward.ts";
-import { refuseRaw } from "./proxy/raw.ts";
+import { forwardUpgrade, refuseRaw, type UpgradeExchange } from "./proxy/upgrade.ts";
 import type { ProxySettings } from "./proxy/settings.ts";
 import { isGone } from "./proxy/versions.ts";
-import { forwardUpgrade, type UpgradeExchange } from "./proxy/upgrade.ts";
 import type { Reach } from "./reach.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
-import { targetsFromHost } from "./destination/host.ts";
-import { hostOf, type Route, routeOf, type RouteOptions } from "./destination/route.ts";
-import type { Target } from "./destination/target.ts";
-import { foreignOrigin } from "./terminal/origin.ts";
-import { NO_UPGRADE, type TerminalPage } from "./terminal/terminalpage.ts";
-import { traceOf } from "./observe/trace.ts";
+import { hostOf, type Route, routeOf, type RouteOptions, type Target, targetsFromHost } from "./destination.ts";
+import { foreignOrigin, NO_UPGRADE, type TerminalPage } from "./terminal/terminalpage.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
-import { waitFor, waitForRaw } from "./wake/waiting.ts";
+import { waitFor, waitForRaw } from "./wake/hold.ts";
 
 export interface HandlerParts {
   routing: RouteOptions;

@@ -1,9 +1,8 @@
 /** Finds where a request goes where that takes no waiting. Pure but for the index it reads. @module */
-import { addressFor } from "./index/address.ts";
+import { addressFor, type Reachability, reachabilityOf } from "./index/reachability.ts";
 import type { SandboxIndex } from "./index/sandboxindex.ts";
-import { type Reachability, reachabilityOf } from "./index/reachability.ts";
 import type { Refusal } from "./refusal.ts";
-import type { Target } from "./destination/target.ts";
+import type { Target } from "./destination.ts";
 import type { Hold } from "./wake/hold.ts";
 
 /** Two ways to find a sandbox's address, and what there is to tell of it meanwhile. */

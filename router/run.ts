@@ -3,14 +3,14 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import type { Hono } from "hono";
 import { connect } from "../kube/connection.ts";
-import { sleep } from "../kube/sleep.ts";
+import { sleep } from "../kube/backoff.ts";
 import { clusterCredentials } from "../kube/credentials.ts";
 import { createHealthApp } from "../lib/health.ts";
 import { createLog, errorFields, type Log } from "../lib/log.ts";
 import { serve, type Server } from "../lib/serve.ts";
 import { assembleRouter, type Router } from "./assemble.ts";
 import type { RouterOptions } from "./options/options.ts";
-import type { Bind } from "./options/optionvalues.ts";
+import type { Bind } from "./options/flags.ts";
 import { listen, type Listening } from "./server.ts";
 
 const USER_AGENT = "hookbox-router";

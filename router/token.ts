@@ -2,9 +2,8 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { commandLine, exit } from "../lib/serve.ts";
-import { signToken } from "./access/scopedtoken.ts";
-import { readSecrets } from "./access/secretfile.ts";
-import { durationOf, wholeNumber } from "./options/optionvalues.ts";
+import { readSecrets, signToken } from "./access/scopedtoken.ts";
+import { durationOf, wholeNumber } from "./options/flags.ts";
 
 const HELP = `Usage: router/token.ts --secret-file F --name S [options]
 

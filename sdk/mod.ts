@@ -108,7 +108,7 @@ export type {
   Commands,
   RunOptions,
 } from "./commands/types.ts";
-export { CommandExitError } from "./commands/exiterror.ts";
+export { CommandExitError } from "./commands/request.ts";
 export type { PTY, PTYOptions, Terminal, TerminalSize } from "./pty/pty.ts";
 export type { FSEncoding, FSWatchEvent, SandboxFS } from "./files/fs.ts";
 export type { FSCode, FSError } from "./files/fserrors.ts";
@@ -124,7 +124,7 @@ export type { CodeContext, CodeLanguage, CreateCodeContextOptions } from "./code
 export type { Execution, ExecutionError, Result, ResultForm } from "./code/execution.ts";
 export type { CodeCallback, RunCodeOptions } from "./code/run.ts";
 export type { EnvOptions } from "./env.ts";
-export type { CallOptions } from "./runtime/calloptions.ts";
+export type { CallOptions } from "./runtime/call.ts";
 export type { Answer, Api, ApiRequest } from "../kube/api.ts";
 export type { Evidence, Finding } from "../diagnosis/finding.ts";
 export {

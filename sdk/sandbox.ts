@@ -12,7 +12,7 @@ import { refOf, type Target, wordsFor } from "./control/target.ts";
 import { InvalidArgumentError, SandboxNotFoundError } from "./errors.ts";
 import { createFiles, type Files } from "./files/files.ts";
 import { createFS, type SandboxFS } from "./files/fs.ts";
-import type { CallOptions } from "./runtime/calloptions.ts";
+import type { CallOptions } from "./runtime/call.ts";
 import { createRuntimeClient } from "./runtime/runtimeclient.ts";
 import type { SandboxInfo, WaitOptions } from "./options.ts";
 import { createPTY, type PTY } from "./pty/pty.ts";

@@ -1,12 +1,12 @@
 /** Asks the runtimes in sandboxes what they use: twice, a second apart, for what goes by. Wakes nobody. @module */
 import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
-import { errorOfConnect } from "../../sdk/runtime/connecterrors.ts";
+import { errorOfConnect } from "../../sdk/runtime/answers.ts";
 import { createRuntimeClient } from "../../sdk/runtime/runtimeclient.ts";
 import type { SandboxInfo } from "../../sdk/options.ts";
 import { pause } from "../../sdk/runtime/repeat.ts";
 import { NO_WAKE, type SandboxTransport } from "../../sdk/transport/transport.ts";
-import type { Where, CommandContext } from "../commandcontext.ts";
+import type { CommandContext, Where } from "../commandcontext.ts";
 import type { Usage } from "./usage.ts";
 
 const APART_MS = 1000;

@@ -1,6 +1,6 @@
 /** The token that a request carries, and what is left of the request without it. Pure. @module */
 import type { IncomingMessage } from "node:http";
-import { hostOf, type Route } from "../destination/route.ts";
+import { hostOf, type Route } from "../destination.ts";
 
 /** How browsers carry a token, which cannot set headers; undefined: not in that way. */
 export interface BrowserOptions {

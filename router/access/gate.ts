@@ -1,10 +1,33 @@
 /** Lets a request in or not, with what it may take along. Sends nothing. @module */
 import type { IncomingMessage } from "node:http";
+import type { Route, Target } from "../destination.ts";
 import { isRefusal, type Refusal } from "../refusal.ts";
-import type { Route } from "../destination/route.ts";
 import { isNavigation } from "../wake/page.ts";
 import { type BrowserOptions, cookieOf, type Credentials, credentialsOf, isForeign } from "./credentials.ts";
-import type { Authorise, Grant } from "./grant.ts";
+
+/** A request's credentials and what they are for. */
+export interface Ask {
+  target: Target;
+  token: string | undefined;
+  /** Address that the request comes from. */
+  address: string;
+}
+
+/** The client may. `client` names it for limits and logs: a user, a token's sandbox, or an address. */
+export interface Grant {
+  client: string;
+  /** Until when, in seconds since the epoch; undefined: not known. */
+  expires?: number;
+}
+
+/** Decides whether a client may reach a sandbox. */
+export type Authorise = (ask: Ask) => Grant | Refusal | Promise<Grant | Refusal>;
+
+/** Refuses who has not said who it is. Source of the texts: Agent Sandbox API, section 7.2. */
+export function unauthorized(token: string | undefined): Refusal {
+  const detail = token === undefined ? "Missing or invalid Authorization header." : "Invalid token.";
+  return { status: 401, detail, headers: { "WWW-Authenticate": "Bearer" } };
+}
 
 /** A request that is let in. */
 export interface Pass {

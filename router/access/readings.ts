@@ -1,8 +1,7 @@
 /** Which sandbox is meant by a host name that can be read in several ways, for somebody who may reach some of them. @module */
 import type { IncomingMessage } from "node:http";
 import { isRefusal, type Refusal } from "../refusal.ts";
-import type { Route } from "../destination/route.ts";
-import { badRequest, type Target } from "../destination/target.ts";
+import { badRequest, type Route, type Target } from "../destination.ts";
 import type { Gate, Pass } from "./gate.ts";
 
 /** A route with one reading, and what the gate says of it. */

@@ -1,12 +1,11 @@
-/** Lets in whom the API server lets connect to the Sandbox. Remembers for a while what it was told. @module */
+/** Lets in whom the API server lets connect to the Sandbox: asks who somebody is and what they may, and remembers for a while what it was told. @module */
 import { createHash } from "node:crypto";
-import type { Api } from "../../kube/api.ts";
+import * as z from "zod";
+import { answerError, type Api, isOk } from "../../kube/api.ts";
 import { errorFields, type Log } from "../../lib/log.ts";
 import { createBudget } from "../budget.ts";
 import type { Refusal } from "../refusal.ts";
-import { createMemory, type Worth } from "./cache.ts";
-import { type Ask, type Authorise, type Grant, unauthorized } from "./grant.ts";
-import { reviewAccess, reviewToken, type User } from "./reviews.ts";
+import { type Ask, type Authorise, type Grant, unauthorized } from "./gate.ts";
 
 export interface TokenReviewOptions {
   api: Api;
@@ -81,5 +80,127 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
     if (!verdict.user) return unauthorized(token);
     const grant = decide(ask, verdict.user);
     return grant instanceof Promise ? grant.catch(failed) : grant;
+  };
+}
+
+const userSchema = z.object({
+  username: z.string().min(1),
+  uid: z.string().optional(),
+  groups: z.array(z.string()).optional(),
+  extra: z.record(z.string(), z.array(z.string())).optional(),
+});
+const tokenReviewSchema = z.object({
+  status: z.object({
+    authenticated: z.boolean().optional(),
+    user: userSchema.optional().catch(undefined),
+    audiences: z.array(z.string()).optional(),
+  }),
+});
+const accessReviewSchema = z.object({
+  status: z.object({ allowed: z.boolean(), denied: z.boolean().optional() }),
+});
+
+/** Somebody whom the API server knows. */
+export type User = z.infer<typeof userSchema>;
+
+/** What a user needs to be allowed, on the Sandbox itself: `connect` on `sandboxes` of group `agents.x-k8s.io`. */
+export const VERB = "connect";
+
+/**
+ * Finds out whose token it is.
+ *
+ * @param audiences for whom it has to be made; `[]`: for the API server
+ * @returns undefined for nobody's
+ * @throws {Error} if the API server cannot say
+ */
+export async function reviewToken(api: Api, token: string, audiences: readonly string[]): Promise<User | undefined> {
+  const answer = await api.send({
+    method: "POST",
+    path: "/apis/authentication.k8s.io/v1/tokenreviews",
+    body: {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenReview",
+      spec: { token, ...(audiences.length > 0 ? { audiences } : {}) },
+    },
+  });
+  const review = isOk(answer) ? tokenReviewSchema.safeParse(answer.body).data : undefined;
+  if (!review) throw answerError("review a token", answer);
+  const { authenticated, user, audiences: valid = [] } = review.status;
+  // An authenticator that does not know of audiences answers without: then the token was made for somebody else.
+  const isForUs = audiences.length === 0 || valid.some((audience) => audiences.includes(audience));
+  return authenticated === true && isForUs ? user : undefined;
+}
+
+/** Finds out whether a user may reach the Sandbox. @throws {Error} if the API server cannot say */
+export async function reviewAccess(api: Api, user: User, namespace: string, name: string): Promise<boolean> {
+  const { username, ...rest } = user;
+  const resourceAttributes = { verb: VERB, group: "agents.x-k8s.io", resource: "sandboxes", namespace, name };
+  const answer = await api.send({
+    method: "POST",
+    path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+    body: {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SubjectAccessReview",
+      spec: { user: username, ...rest, resourceAttributes },
+    },
+  });
+  const review = isOk(answer) ? accessReviewSchema.safeParse(answer.body).data : undefined;
+  if (!review) throw answerError("review access to a Sandbox", answer);
+  return review.status.allowed && review.status.denied !== true;
+}
+
+export interface Remembered<T> {
+  /** Returns what is remembered at `now` (milliseconds), else asks; who asks for the same meanwhile gets the same. */
+  get(key: string, now: number, ask: () => Promise<T>): T | Promise<T>;
+  /** Whether the last answer that is remembered was a good one, though its time may be over. */
+  wasGood(key: string): boolean;
+}
+
+/** What an answer is worth. */
+export interface Worth {
+  /** Bad answers push no good one out. */
+  isGood: boolean;
+  /** How long it is good for, in milliseconds. */
+  ttlMs: number;
+}
+
+interface Entry<T> {
+  value: T;
+  until: number;
+}
+
+/**
+ * Makes a memory of so many good answers, and as many bad ones; of each the oldest goes first. What is asked for with an
+ * error is not remembered.
+ */
+export function createMemory<T>(size: number, worthOf: (value: T) => Worth): Remembered<T> {
+  const good = new Map<string, Entry<T>>();
+  const bad = new Map<string, Entry<T>>();
+  const running = new Map<string, Promise<T>>();
+
+  function remember(key: string, value: T, now: number): void {
+    const { isGood, ttlMs } = worthOf(value);
+    good.delete(key);
+    bad.delete(key);
+    const entries = isGood ? good : bad;
+    entries.set(key, { value, until: now + ttlMs });
+    const [oldest] = entries.keys();
+    if (entries.size > size && oldest !== undefined) entries.delete(oldest);
+  }
+
+  return {
+    get(key, now, ask) {
+      const known = good.get(key) ?? bad.get(key);
+      if (known && known.until > now) return known.value;
+      const already = running.get(key);
+      if (already) return already;
+      const asked = ask().then((value) => {
+        remember(key, value, now);
+        return value;
+      }).finally(() => running.delete(key));
+      running.set(key, asked);
+      return asked;
+    },
+    wasGood: (key) => good.has(key),
   };
 }

@@ -1,16 +1,13 @@
 /** Looks for sandboxes that nobody uses, and suspends them. What counts as idle is decided elsewhere. @module */
-import { sleep } from "../../kube/sleep.ts";
+import { sleep } from "../../kube/backoff.ts";
 import { errorFields, type Log } from "../../lib/log.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import type { Entry } from "../index/sandboxindex.ts";
 import { SUSPENDED_ANNOTATION } from "../keys.ts";
-import { activityOf, askActivity, comparedNext, type Sample } from "./activity.ts";
-import { type Decision, idleDecision } from "./decision.ts";
-import { isHeld } from "./holds.ts";
-import { type IdlePolicy, policyOf } from "./policy.ts";
-import { lastUse, wordMs, wordOf } from "./lastuse.ts";
+import { activityOf, askActivity, comparedNext, isHeld, type Sample } from "./evidence.ts";
+import { type Decision, idleDecision, type IdlePolicy, policyOf } from "./decision.ts";
+import { createTraffic, lastUse, type Traffic, wordMs, wordOf } from "./lastuse.ts";
 import { expire, leaveWord, suspend, type SuspendParts, tellOf } from "./suspend.ts";
-import { createTraffic, type Traffic } from "./traffic.ts";
 
 export interface IdlerParts extends SuspendParts {
   /** False: nothing is suspended; word of traffic is left for other routers all the same. */

@@ -1,7 +1,7 @@
-/** Whether a Sandbox can be reached, has to be woken, is starting, or never will be. Pure. @module */
+/** Whether a Sandbox can be reached and at which address, has to be woken, is starting, or never will be. Pure. @module */
 import { type Condition, findCondition } from "../../lib/conditions.ts";
+import type { Target } from "../destination.ts";
 import { notFound, type Refusal, unreachable } from "../refusal.ts";
-import type { Target } from "../destination/target.ts";
 import type { PodRecord, SandboxRecord } from "./records.ts";
 import type { Entry } from "./sandboxindex.ts";
 
@@ -113,4 +113,25 @@ function finalCause(sandbox: SandboxRecord): string | undefined {
 function current({ conditions, metadata }: SandboxRecord, type: string): Condition | undefined {
   const condition = findCondition(conditions, type);
   return (condition?.observedGeneration ?? metadata.generation) < metadata.generation ? undefined : condition;
+}
+
+/**
+ * Returns where to connect. An address in the request never leads anywhere but to the Pod of the Sandbox it names.
+ *
+ * | X-Sandbox-Pod-IP | address |
+ * |---|---|
+ * | none | the Pod's first |
+ * | one of the Pod's | that |
+ * | one that an earlier Pod of the Sandbox had: the client has not noticed yet | the Pod's first |
+ * | any other | refused (502: clients then look for the address again) |
+ */
+export function addressFor(
+  { name, podIP }: Target,
+  { ip, pod }: Extract<Reachability, { state: "reachable" }>,
+  entry: Entry | undefined,
+): string | Refusal {
+  if (podIP === undefined || podIP === ip) return ip;
+  if (pod.ips.includes(podIP)) return podIP;
+  if (entry?.formerIPs.includes(podIP)) return ip;
+  return unreachable(name, "X-Sandbox-Pod-IP is not an address of its Pod");
 }

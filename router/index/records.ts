@@ -6,7 +6,7 @@ import { controllerOf, groupOf, objectMetaSchema } from "../../lib/objects.ts";
 import { podSchema } from "../../lib/pods.ts";
 import { sandboxCRD } from "../../api/sandbox.ts";
 import { ACTIVE_ANNOTATION, ANNOTATION_PREFIX, WOKEN_AT_ANNOTATION } from "../keys.ts";
-import { canonicalIP, isPodAddress } from "../destination/podip.ts";
+import { canonicalIP, isPodAddress } from "../podip.ts";
 
 type RecordMeta = {
   uid: string;

@@ -1,7 +1,6 @@
 /** The part of the command line that says who may. Reads nothing but its arguments. @module */
 import type { BrowserOptions } from "../access/credentials.ts";
-import type { Values } from "./flags.ts";
-import { choiceOf, durationOf, listOf, wholeNumber } from "./optionvalues.ts";
+import { choiceOf, durationOf, listOf, type Values, wholeNumber } from "./flags.ts";
 
 /** How it is decided who may reach a sandbox. */
 export type AuthzOptions =

@@ -3,13 +3,11 @@ import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import { hostsOf } from "../../lib/hosts.ts";
 import type { LogLevel } from "../../lib/log.ts";
-import { createAddressOf } from "../access/clientaddress.ts";
+import { createAddressOf, type LimitOptions } from "../access/limits.ts";
 import type { BrowserOptions } from "../access/credentials.ts";
-import type { LimitOptions } from "../access/limits.ts";
 import { authzOf, type AuthzOptions, browserOf } from "./accessoptions.ts";
-import { FLAGS, type Values } from "./flags.ts";
-import { type Bind, bindOf, choiceOf, durationOf, listOf, wholeNumber } from "./optionvalues.ts";
-import { isPathPrefix } from "../destination/pathroute.ts";
+import { type Bind, bindOf, choiceOf, durationOf, FLAGS, listOf, type Values, wholeNumber } from "./flags.ts";
+import { isPathPrefix } from "../destination.ts";
 
 /** What the command line says. Times in milliseconds. */
 export interface RouterOptions {

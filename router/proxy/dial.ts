@@ -1,6 +1,9 @@
-/** Connections to sandboxes: kept while they are of use, given up when nobody answers. Retries nothing. @module */
+/** Connections to sandboxes: kept while they are of use, given up when nobody answers, tried again where none came about. @module */
 import { Agent } from "node:http";
 import { createConnection, type NetConnectOpts, type Socket } from "node:net";
+import type { Target } from "../destination.ts";
+import type { Refusal } from "../refusal.ts";
+import type { ProxySettings } from "./settings.ts";
 
 /** Servers close idle connections after 5 s at the earliest (uvicorn, Node): ours go first. */
 const KEEP_MS = 4000;
@@ -48,4 +51,36 @@ export function isDialFailure(error: Error): boolean {
 
 function dialTimeout(ms: number): Error {
   return Object.assign(new Error(`no connection within ${ms / 1000} s`), { code: "EDIALTIMEOUT" });
+}
+
+/** A request that may be tried again. */
+export interface Retried {
+  target: Target;
+  settings: ProxySettings;
+  tries: number;
+  /** Nobody waits for it any more. */
+  isOver: boolean;
+  locate(): Promise<string | Refusal>;
+}
+
+/** Returns the wait before another try, in milliseconds: twice as long each time, up to the longest. */
+export function delayOf({ firstDelayMs, longestDelayMs }: ProxySettings, tries: number): number {
+  return Math.min(firstDelayMs * 2 ** tries, longestDelayMs);
+}
+
+/** Finds the address anew after `delayMs` and goes on with it, or with why there is none. */
+export function retry<State extends Retried>(
+  state: State,
+  delayMs: number,
+  next: { attempt(state: State, address: string): void; refuse(state: State, refusal: Refusal): void },
+): void {
+  state.tries++;
+  state.settings.onRetry(state.target);
+  setTimeout(async () => {
+    if (state.isOver) return;
+    const place = await state.locate();
+    if (state.isOver) return;
+    if (typeof place === "string") next.attempt(state, place);
+    else next.refuse(state, place);
+  }, delayMs);
 }

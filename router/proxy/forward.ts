@@ -4,13 +4,11 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest, type 
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
 import { type Refusal, unreachable } from "../refusal.ts";
-import { hostOf as hostOfClient } from "../destination/route.ts";
-import type { Target } from "../destination/target.ts";
+import { hostOf as hostOfClient, type Target } from "../destination.ts";
 import { discard, sendRefusal } from "./answer.ts";
-import { isDialFailure } from "./dial.ts";
+import { delayOf, isDialFailure, retry } from "./dial.ts";
 import { reasonOf, refusalOf, SILENCE } from "./failure.ts";
 import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
-import { delayOf, retry } from "./retry.ts";
 import type { ProxySettings } from "./settings.ts";
 import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, isWhole, rawHeadersOf } from "./versions.ts";
 

@@ -1,5 +1,5 @@
 /** How the proxy behaves: limits, and who hears of what happens. @module */
-import type { Target } from "../destination/target.ts";
+import type { Target } from "../destination.ts";
 import type { Dialler } from "./dial.ts";
 import type { FailureReason } from "./failure.ts";
 

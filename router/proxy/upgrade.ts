@@ -1,15 +1,13 @@
 /** Forwards a request that asks for another protocol, such as WebSocket, and then the raw bytes. Knows no rules. @module */
-import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
+import { Buffer } from "node:buffer";
+import { type ClientRequest, type IncomingMessage, request as httpRequest, STATUS_CODES } from "node:http";
 import type { NetConnectOpts, Socket } from "node:net";
 import { type Refusal, unreachable } from "../refusal.ts";
-import { isDialFailure } from "./dial.ts";
+import { delayOf, isDialFailure, retry } from "./dial.ts";
 import { reasonOf, refusalOf, SILENCE } from "./failure.ts";
 import type { Exchange } from "./forward.ts";
 import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
-import { headOf, refuseRaw } from "./raw.ts";
-import { delayOf, retry } from "./retry.ts";
 import type { ProxySettings } from "./settings.ts";
-import { splice } from "./splice.ts";
 
 /** A request for another protocol on its way. `head`: what the client has sent after it. */
 export interface UpgradeExchange extends Omit<Exchange, "response" | "extra" | "expectsContinue"> {
@@ -140,4 +138,53 @@ function refuse(state: State, refusal: Refusal): void {
   refuseRaw(state.socket, refusal);
   state.outgoing?.destroy();
   state.onAnswered(refusal.status);
+}
+
+/** A peer that has gone without a word is noticed after a few of these, in milliseconds. */
+const KEEP_ALIVE_MS = 30_000;
+
+/** Passes bytes both ways, an end of each way for itself, and an end of the whole to the other side. */
+export function splice(one: Socket, other: Socket): void {
+  for (const [from, to] of [[one, other], [other, one]] as const) {
+    from.setTimeout(0);
+    from.setNoDelay(true);
+    from.setKeepAlive(true, KEEP_ALIVE_MS);
+    from.on("error", () => breakOff(to));
+    // Whoever closes without having ended its own way has broken off.
+    from.once("close", () => from.readableEnded || breakOff(to));
+    from.pipe(to);
+  }
+}
+
+/** Ends a connection so that its peer does not take it for a good end. */
+function breakOff(socket: Socket): void {
+  if (socket.destroyed) return;
+  if ("encrypted" in socket || typeof socket.resetAndDestroy !== "function") socket.destroy();
+  else socket.resetAndDestroy();
+}
+
+/** A connection that is refused is closed after this, whatever its client does, in milliseconds. */
+const LINGER_MS = 2000;
+
+/** Returns the head of an answer; `headers` are flat, and come from a parser or from us: no line ends in them. */
+export function headOf(status: number, message: string | undefined, headers: readonly string[]): string {
+  let head = `HTTP/1.1 ${status} ${message || STATUS_CODES[status] || ""}\r\n`;
+  for (let i = 0; i + 1 < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
+  return `${head}\r\n`;
+}
+
+/** Answers `{"detail": …}` and ends the connection. */
+export function refuseRaw(socket: Socket, { status, detail, headers = {} }: Refusal): void {
+  if (socket.destroyed) return;
+  const body = Buffer.from(JSON.stringify({ detail }));
+  const head = headOf(status, undefined, [
+    ...["Content-Type", "application/json", "Content-Length", String(body.length), "Cache-Control", "no-store"],
+    ...Object.entries(headers).flat(),
+    ...["Connection", "close"],
+  ]);
+  socket.on("error", () => {});
+  socket.end(Buffer.concat([Buffer.from(head, "latin1"), body]));
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once("close", () => clearTimeout(timer));
 }

@@ -1,12 +1,16 @@
 /** The terminal page under its reserved path: answers for the sandbox, which never sees that path. Lets nobody in. @module */
 import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { createRequire } from "node:module";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import { errorFields, type Log } from "../../lib/log.ts";
+import { type BrowserOptions, credentialsOf, isForeign } from "../access/credentials.ts";
+import type { Route, Target } from "../destination.ts";
 import { sendRefusal } from "../proxy/answer.ts";
 import type { Refusal } from "../refusal.ts";
-import type { Target } from "../destination/target.ts";
-import { type Asset, createAssets } from "./assets.ts";
-import { documentOf } from "./document.ts";
 
 /** The path on the runtime's port that is not the sandbox's; `?` and `/` may follow. */
 export const TERMINAL_PATH = "/.hookbox/terminal";
@@ -107,4 +111,106 @@ function sendAsset({ method, headers }: IncomingMessage, response: ServerRespons
     ...caching,
   });
   response.end(method === "HEAD" ? undefined : body);
+}
+
+/**
+ * Returns the page. All its addresses are relative: it does not know how its sandbox was named.
+ *
+ * @param sandbox `<namespace>/<name>`, made of DNS labels: it needs no escaping
+ */
+export function documentOf(sandbox: string): string {
+  return `<!doctype html>
+<html lang="en" data-sandbox="${sandbox}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">
+<meta name="color-scheme" content="dark light">
+<title>${sandbox} – terminal</title>
+<link rel="icon" href="icon.svg">
+<link rel="stylesheet" href="xterm.css">
+<link rel="stylesheet" href="page.css">
+<link rel="modulepreload" href="xterm.js">
+<link rel="modulepreload" href="fit.js">
+<script type="module" src="page.js"></script>
+</head>
+<body>
+<header>
+  <h1>${sandbox}</h1>
+  <p id="line" data-state="connecting"><span id="status" role="status">Connecting…</span> <span id="clock" aria-hidden="true"></span></p>
+  <button id="again" type="button" hidden>New terminal</button>
+  <label title="Lets a screen reader read the output"><input id="reader" type="checkbox"> Screen reader</label>
+</header>
+<main id="terminal" aria-label="Terminal" aria-describedby="leave"></main>
+<p id="leave" class="aside">Ctrl+Shift+F6 moves the focus out of the terminal.</p>
+<noscript><p>This page needs JavaScript.</p></noscript>
+</body>
+</html>
+`;
+}
+
+/** A file in both codings. */
+export interface Asset {
+  type: string;
+  /** Weak, for it stands for both codings. */
+  etag: string;
+  plain: Buffer;
+  gzipped: Buffer;
+}
+
+const SCRIPT = "text/javascript; charset=utf-8";
+const STYLE = "text/css; charset=utf-8";
+
+/** Names under the page's path, and where the files are: beside this one, or in a package. */
+const FILES: Record<string, { type: string; from: string }> = {
+  "page.js": { type: SCRIPT, from: "./page/page.js" },
+  "connection.js": { type: SCRIPT, from: "./page/connection.js" },
+  "page.css": { type: STYLE, from: "./page/page.css" },
+  "icon.svg": { type: "image/svg+xml", from: "./page/icon.svg" },
+  "xterm.js": { type: SCRIPT, from: "@xterm/xterm/lib/xterm.mjs" },
+  "xterm.css": { type: STYLE, from: "@xterm/xterm/css/xterm.css" },
+  "fit.js": { type: SCRIPT, from: "@xterm/addon-fit/lib/addon-fit.mjs" },
+};
+
+/** Returns a file by its name, undefined if there is none of that name. Each is read once, when it is first asked for. */
+export function createAssets(): (name: string) => Promise<Asset> | undefined {
+  const { resolve } = createRequire(import.meta.url);
+  const read = new Map<string, Promise<Asset>>();
+  return (name) => {
+    const file = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
+    if (!file) return undefined;
+    const asset = read.get(name) ?? assetOf(resolve(file.from), file.type);
+    read.set(name, asset);
+    return asset;
+  };
+}
+
+async function assetOf(path: string, type: string): Promise<Asset> {
+  const plain = await readFile(path);
+  const etag = `W/"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
+  return { type, etag, plain, gzipped: await promisify(gzip)(plain) };
+}
+
+/**
+ * Returns the Origin header for the sandbox, flat; none for pages that may do what the sandbox's own may.
+ *
+ * | who asks | told |
+ * |---|---|
+ * | the sandbox's own page, or one of an allowed origin | no |
+ * | a program, or a page of another origin, with a token that has been checked | no |
+ * | a page of another origin, with nothing of its own to show | yes |
+ *
+ * A runtime refuses the last: whoever has a router open that lets everybody in would lend his way in to any site.
+ *
+ * @param isOpen tokens are not looked at: only what no page can send tells a program from a page
+ */
+export function foreignOrigin(
+  request: IncomingMessage,
+  route: Route,
+  browser: BrowserOptions,
+  isOpen: boolean,
+): string[] {
+  if (!isForeign(request, browser)) return [];
+  const { source } = credentialsOf(request, route, browser);
+  if (source === "header" || (source === "query" && !isOpen)) return [];
+  return ["Origin", request.headers.origin ?? "null"];
 }

@@ -1,13 +1,16 @@
-/** Keeps a request until its sandbox can be reached, or cannot: looks, wakes, waits. Sends nothing to the sandbox. @module */
-import { addressFor } from "../index/address.ts";
-import type { Look } from "../index/look.ts";
-import type { SandboxIndex } from "../index/sandboxindex.ts";
-import { reachabilityOf } from "../index/reachability.ts";
-import { WAKE_ANNOTATION } from "../keys.ts";
-import { type Refusal, timedOut } from "../refusal.ts";
-import type { Target } from "../destination/target.ts";
+/** Keeps a request until its sandbox can be reached, or cannot, for as long as the client waits: looks, wakes, waits. Sends nothing to the sandbox. @module */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Budget } from "../budget.ts";
-import { createStopwatch } from "./stopwatch.ts";
+import type { Target } from "../destination.ts";
+import { addressFor, reachabilityOf } from "../index/reachability.ts";
+import type { Look } from "../index/sandboxapi.ts";
+import type { SandboxIndex } from "../index/sandboxindex.ts";
+import { WAKE_ANNOTATION } from "../keys.ts";
+import { isGone } from "../proxy/versions.ts";
+import type { Reach } from "../reach.ts";
+import { type Refusal, timedOut } from "../refusal.ts";
+import { isNavigation, sendPage } from "./page.ts";
 import type { Wake } from "./waker.ts";
 
 /** What came of it, and a Server-Timing header that says where the time went. */
@@ -145,4 +148,74 @@ function changeOf(index: SandboxIndex, { namespace, name }: Target, ms: number, 
     const unlisten = index.onChange(namespace, name, end);
     signal.addEventListener("abort", end);
   });
+}
+
+/** A browser that can be served within this sees no page in between, in milliseconds. */
+const PAGELESS_MS = 700;
+
+/**
+ * Waits for the sandbox of a request; a browser gets a page instead, while the sandbox wakes up.
+ *
+ * @returns undefined if the client has been answered, or has gone
+ */
+export async function waitFor(
+  { hold }: Reach,
+  target: Target,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Held | undefined> {
+  const isPatient = !isNavigation(request);
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  // What a browser has begun goes on without it: the page comes back.
+  const holding = hold(target, gone.signal, !isPatient);
+  const held = isPatient ? await holding : await Promise.race([holding, pause(PAGELESS_MS)]);
+  if (isGone(response)) return undefined;
+  if (!held) sendPage(response, target.namespace, target.name);
+  return held;
+}
+
+/** Waits for the sandbox of a request for another protocol; undefined if the client has gone. */
+export async function waitForRaw({ hold }: Reach, target: Target, socket: Socket): Promise<Held | undefined> {
+  const gone = new AbortController();
+  const abort = () => gone.abort();
+  // Only who reads notices an end; what comes meanwhile stays in the buffer.
+  const look = () => {};
+  socket.on("readable", look).once("end", abort).once("close", abort);
+  const held = await hold(target, gone.signal);
+  socket.off("readable", look).off("end", abort).off("close", abort);
+  return socket.destroyed || gone.signal.aborted ? void socket.destroy() : held;
+}
+
+function pause(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(() => resolve(undefined), ms));
+}
+
+export interface Stopwatch {
+  /** Begins a part; the same one again goes on. Times in milliseconds. */
+  enter(part: string, now: number): void;
+  /** Returns the header's value: every part in order, and the whole as `hold`. */
+  stop(now: number): string;
+}
+
+/** Makes a stopwatch that runs. */
+export function createStopwatch(startedAt: number): Stopwatch {
+  const parts = new Map<string, number>();
+  let current: string | undefined;
+  let since = startedAt;
+  const settle = (now: number) => {
+    if (current !== undefined) parts.set(current, (parts.get(current) ?? 0) + now - since);
+    since = now;
+  };
+  return {
+    enter(part, now) {
+      settle(now);
+      current = part;
+    },
+    stop(now) {
+      settle(now);
+      const metrics = [...parts, ["hold", now - startedAt] as const];
+      return metrics.map(([part, ms]) => `${part.replaceAll(" ", "-")};dur=${ms.toFixed(1)}`).join(", ");
+    },
+  };
 }

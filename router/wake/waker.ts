@@ -1,6 +1,6 @@
 /** Sets a suspended Sandbox to Running, once however many ask. Waits for no Pod. @module */
 import { type Answer, isOk, messageOf } from "../../kube/api.ts";
-import { sleep } from "../../kube/sleep.ts";
+import { sleep } from "../../kube/backoff.ts";
 import { rfc3339 } from "../../lib/conditions.ts";
 import { errorFields, type Log } from "../../lib/log.ts";
 import type { SandboxRecord } from "../index/records.ts";

@@ -2,8 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import { type Context, ContextsService } from "../../runtime/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { envOf, type EnvOptions } from "../env.ts";
-import { call } from "../runtime/call.ts";
-import type { CallOptions } from "../runtime/calloptions.ts";
+import { call, type CallOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { repeating } from "../runtime/repeat.ts";
 

@@ -2,7 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import { ContextsService, type RunCodeResponse } from "../../runtime/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ConnectionError, InvalidArgumentError, TimeoutError } from "../errors.ts";
-import { errorOfConnect } from "../runtime/connecterrors.ts";
+import { errorOfConnect } from "../runtime/answers.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { CodeContext, CodeLanguage } from "./contexts.ts";
 import { emptyExecution, type Execution, type ExecutionError, type Result, resultOf } from "./execution.ts";

@@ -1,5 +1,5 @@
 /** From the events of a process to its result. Asks nobody. @module */
-import { CommandExitError } from "./exiterror.ts";
+import { CommandExitError } from "./request.ts";
 import { type ObjectRef, TimeoutError } from "../errors.ts";
 import type { ProcessEvent } from "./events.ts";
 import type { CommandOutput, CommandResult, RunOptions } from "./types.ts";

@@ -3,20 +3,15 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
 import { NotFoundError, UnsupportedError } from "../errors.ts";
-import { call } from "../runtime/call.ts";
-import type { CallOptions } from "../runtime/calloptions.ts";
-import type { RuntimeClient } from "../runtime/runtimeclient.ts";
-import { lacksRuntime } from "../runtime/presence.ts";
+import { call, type CallOptions } from "../runtime/call.ts";
+import { lacksRuntime, type RuntimeClient } from "../runtime/runtimeclient.ts";
 import { repeating } from "../runtime/repeat.ts";
 import { chunksOf } from "../runtime/streams.ts";
-import { wordsFor, wrappedArgvOf } from "./argv.ts";
+import { requestOf, wordsFor, wrappedArgvOf } from "./request.ts";
 import { collect } from "./collect.ts";
-import { type Control, controlOf } from "./control.ts";
+import { type Control, controlOf, handleOf } from "./handle.ts";
 import { eventsOf, type ProcessEvent } from "./events.ts";
-import { eventsOfExec, startByExec } from "./exec.ts";
-import { handleOf } from "./handle.ts";
-import { eventsOfLegacy } from "./legacy.ts";
-import { requestOf } from "./request.ts";
+import { eventsOfExec, eventsOfLegacy, startByExec } from "./withoutruntime.ts";
 import type { CommandHandle, CommandInfo, CommandResult, Commands, RunOptions } from "./types.ts";
 
 /** Makes them. */

@@ -1,8 +1,7 @@
-/** What asks hookbox's runtime to start a command. Sends nothing. @module */
+/** What asks hookbox's runtime to start a command, the command as words, and the error of one that failed. Sends nothing. @module */
 import { envOf } from "../env.ts";
-import { InvalidArgumentError } from "../errors.ts";
-import { argvOf, wordsFor } from "./argv.ts";
-import type { CommandOptions, RunOptions } from "./types.ts";
+import { type ErrorCode, InvalidArgumentError, type ObjectRef, SandboxError } from "../errors.ts";
+import type { CommandOptions, CommandResult, RunOptions } from "./types.ts";
 
 /** Makes the request; its id is what lets it be sent again. @throws {InvalidArgumentError} if the command is empty */
 export function requestOf(
@@ -21,4 +20,52 @@ export function requestOf(
     stdin: stdin !== undefined,
     ...timeoutMs === undefined ? {} : { timeoutMs: BigInt(Math.ceil(timeoutMs)) },
   };
+}
+
+/** Returns the words that run it; a string is a shell's. */
+export function argvOf(command: string | string[]): string[] {
+  return typeof command === "string" ? ["/bin/sh", "-c", command] : command;
+}
+
+/** The same where nothing else can choose the folder or set variables: a shell does the one, `env` the other. */
+export function wrappedArgvOf(
+  command: string | string[],
+  { cwd, ...options }: Pick<CommandOptions, "cwd" | "env" | "envs">,
+): string[] {
+  const argv = argvOf(command);
+  const variables = Object.entries(envOf(options)).map(([name, value]) => `${name}=${value}`);
+  const withEnv = variables.length > 0 ? ["env", ...variables, ...argv] : argv;
+  return cwd === undefined ? withEnv : ["/bin/sh", "-c", 'cd "$0" && exec "$@"', cwd, ...withEnv];
+}
+
+/** Names a command for errors: its first words, in quotes. */
+export function wordsFor(command: string | string[]): string {
+  const text = typeof command === "string" ? command : command.join(" ");
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}…` : text);
+}
+
+/** A command ended with another code than 0, and `check` was asked for. It is the result, too. */
+export class CommandExitError extends SandboxError implements CommandResult {
+  override readonly name: string = "CommandExitError";
+  override readonly code: ErrorCode = "COMMAND_FAILED";
+  readonly exitCode: number;
+  readonly signal: string | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly truncated: boolean;
+
+  constructor(action: string, result: CommandResult, object: ObjectRef) {
+    const { exitCode, signal, stdout, stderr, truncated } = result;
+    const how = signal === undefined ? `exit code ${exitCode}` : signal;
+    const lastLine = stderr.trimEnd().split("\n").at(-1) ?? "";
+    super(`Cannot ${action}: ${how}${lastLine && `: ${lastLine.slice(0, 500)}`}`, {
+      object,
+      reason: how,
+    });
+    this.exitCode = exitCode;
+    this.signal = signal;
+    this.stdout = stdout;
+    this.stderr = stderr;
+    this.truncated = truncated;
+  }
 }

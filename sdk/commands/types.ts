@@ -1,6 +1,6 @@
 /** Commands as callers of the SDK see them. No behaviour. @module */
 import type { EnvOptions } from "../env.ts";
-import type { CallOptions } from "../runtime/calloptions.ts";
+import type { CallOptions } from "../runtime/call.ts";
 
 /** What every command may be given. */
 export interface CommandOptions extends EnvOptions {

@@ -1,14 +1,14 @@
 /** Sends a file or folder of the caller's disk into a sandbox, as a tar that is made while it goes. @module */
+import * as z from "zod";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
-import * as z from "zod";
 import { createTarWriter, type TarWriter } from "../../lib/tarwriter.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { endpointPath, folderOf, nameOf } from "../files/paths.ts";
 import type { TransferOptions, Transferred } from "../files/transfer.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
-import { parsed } from "../runtime/parsed.ts";
+import { parsed } from "../runtime/call.ts";
 import { streamOf } from "../runtime/streams.ts";
 import { createTally, type Tally } from "./tally.ts";
 import { type LocalEntry, walk } from "./walk.ts";

@@ -1,18 +1,11 @@
 /** `sandbox.files`: the files of a sandbox, from outside. Holds no state but the way in. @module */
-import type { CallOptions } from "../runtime/calloptions.ts";
+import type { CallOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { Disk, Entry } from "./entry.ts";
 import { describe, exists, listFolder, makeDir, readDisk, remove, rename } from "./manage.ts";
 import { type Bytes, readFile, type ReadFormat, type ReadOptions } from "./read.ts";
 import { download, type TransferOptions, type Transferred, upload } from "./transfer.ts";
-import {
-  type FileEvent,
-  watchDir,
-  type WatchDirOptions,
-  watchFolder,
-  type WatchHandle,
-  type WatchOptions,
-} from "./watch.ts";
+import { type FileEvent, watchDir, type WatchDirOptions, watchFolder, type WatchHandle, type WatchOptions } from "./watch.ts";
 import { type FileData, type FileToWrite, writeAll, writeFile, type WriteOptions } from "./write.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** `sandbox.fs`: the files of a sandbox under the names of `node:fs/promises`. @module */
 import type { ObjectRef } from "../errors.ts";
-import type { CallOptions } from "../runtime/calloptions.ts";
+import type { CallOptions } from "../runtime/call.ts";
 import type { Files } from "./files.ts";
 import { changingFS } from "./fschange.ts";
 import { readingFS } from "./fsread.ts";

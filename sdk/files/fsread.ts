@@ -1,5 +1,5 @@
 /** The half of `sandbox.fs` that changes nothing. @module */
-import type { CallOptions } from "../runtime/calloptions.ts";
+import type { CallOptions } from "../runtime/call.ts";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { AuthorizationError, ConflictError, NotEnoughSpaceError, type ObjectRef } from "../errors.ts";
 import type { Files } from "./files.ts";

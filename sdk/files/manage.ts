@@ -1,8 +1,7 @@
 /** Looks at, makes, moves and removes files and folders of a sandbox; opens none. @module */
 import { FileNotFoundError, InvalidArgumentError } from "../errors.ts";
-import type { CallOptions } from "../runtime/calloptions.ts";
+import { type CallOptions, parsed } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
-import { parsed } from "../runtime/parsed.ts";
 import { type Disk, diskOf, diskSchema, entriesOf, type Entry, entryOf, listingSchema, statSchema } from "./entry.ts";
 import { endpointPath } from "./paths.ts";
 import { modeText } from "./write.ts";

@@ -1,5 +1,5 @@
 /** Files and folders between a sandbox and the caller's own disk. What touches that disk is loaded when it is first needed. @module */
-import type { CallOptions } from "../runtime/calloptions.ts";
+import type { CallOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 
 /** How far a transfer is. */

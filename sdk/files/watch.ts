@@ -1,7 +1,7 @@
 /** Watches a folder of a sandbox; connects again where its connection breaks, and tells that something may be missing. @module */
 import * as z from "zod";
 import { ConnectionError, FileNotFoundError, SandboxError } from "../errors.ts";
-import type { CallOptions } from "../runtime/calloptions.ts";
+import type { CallOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { pause } from "../runtime/repeat.ts";
 import { linesOf } from "./lines.ts";

@@ -1,14 +1,12 @@
 /** `sandbox.pty`: programs on a terminal of their own. @module */
 import { collect } from "../commands/collect.ts";
-import { controlOf } from "../commands/control.ts";
+import { controlOf } from "../commands/handle.ts";
 import { eventsOf, type ProcessEvent } from "../commands/events.ts";
-import { eventsOfExec, startByExec } from "../commands/exec.ts";
+import { eventsOfExec, startByExec } from "../commands/withoutruntime.ts";
 import { requestOf } from "../commands/request.ts";
 import type { CommandOptions } from "../commands/types.ts";
-import { orAborted } from "../runtime/oraborted.ts";
-import type { CallOptions } from "../runtime/calloptions.ts";
-import type { RuntimeClient } from "../runtime/runtimeclient.ts";
-import { lacksRuntime } from "../runtime/presence.ts";
+import { type CallOptions, orAborted } from "../runtime/call.ts";
+import { lacksRuntime, type RuntimeClient } from "../runtime/runtimeclient.ts";
 
 /** Size of a terminal, in characters; each from 1 to 65535. */
 export interface TerminalSize {

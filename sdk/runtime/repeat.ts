@@ -1,5 +1,5 @@
 /** Tries again what is safe to repeat. Knows no wire. @module */
-import { sleep } from "../../kube/sleep.ts";
+import { sleep } from "../../kube/backoff.ts";
 import { ConnectionError } from "../errors.ts";
 
 /** Waits before the second, third and fourth try, in milliseconds. */

@@ -1,7 +1,7 @@
-/** A client of the runtime in one sandbox: plain requests, and Connect calls. @module */
-import { createConnectTransport } from "@connectrpc/connect-web";
+/** A client of the runtime in one sandbox: plain requests, Connect calls, and whether there is a runtime at all. @module */
 import type { Transport } from "@connectrpc/connect";
-import type { ObjectRef } from "../errors.ts";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import { ConnectionError, type ObjectRef, UnsupportedError } from "../errors.ts";
 import type { SandboxTransport, TransportRequest } from "../transport/transport.ts";
 import { errorOfAnswer } from "./answers.ts";
 import { repeating } from "./repeat.ts";
@@ -76,4 +76,21 @@ async function errorOfService(answer: Response, object: ObjectRef): Promise<Resp
   const body = await again.clone().json().catch(() => undefined) as { code?: unknown } | undefined;
   if (typeof body?.code === "string" && /^[a-z_]+$/.test(body.code)) return again;
   throw await errorOfAnswer(again, "call the runtime", object);
+}
+
+/** How long the runtime may take to say that it is there, in milliseconds. */
+const PROBE_MS = 5000;
+
+/**
+ * Tells whether a call failed because hookbox's runtime is not inside: something else answers there, or nothing ever has,
+ * which is asked once more.
+ */
+export async function lacksRuntime({ transport, known }: RuntimeClient, error: unknown): Promise<boolean> {
+  // Runtimes of others may have files and health on the same port.
+  if (error instanceof UnsupportedError) known.runtime = false;
+  if (known.runtime !== undefined || !(error instanceof ConnectionError)) return known.runtime === false;
+  const answers = await transport.fetch(RUNTIME_PORT, "/v1/health", { signal: AbortSignal.timeout(PROBE_MS) })
+    .then(async (answer) => (await answer.text(), answer.status !== 404), () => false);
+  known.runtime = answers;
+  return !answers;
 }

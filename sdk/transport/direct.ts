@@ -1,7 +1,7 @@
 /** Straight to the Pod, or through what leads there: looks for it once, and again when it has moved. @module */
 import { WAKE_HEADER } from "../../lib/routerheaders.ts";
 import { ConnectionError, type ObjectRef } from "../errors.ts";
-import { orAborted } from "../runtime/oraborted.ts";
+import { orAborted } from "../runtime/call.ts";
 import type { ExecRequest, ExecSession, SandboxTransport, TransportRequest } from "./transport.ts";
 import { send } from "./send.ts";
 

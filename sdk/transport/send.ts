@@ -1,6 +1,5 @@
-/** One request by `fetch`, its failures told apart. Tries nothing twice. @module */
-import type { ObjectRef } from "../errors.ts";
-import { connectionError } from "./failure.ts";
+/** One request by `fetch`, and why it got no answer, and whether it can have arrived. Tries nothing twice. @module */
+import { ConnectionError, type ObjectRef } from "../errors.ts";
 import type { TransportRequest } from "./transport.ts";
 
 /** Sends it. @throws {ConnectionError} if no answer comes, or the reason of its signal */
@@ -38,4 +37,34 @@ function bodyOf(method: string, body: TransportRequest["body"]) {
   if (sent === undefined) return {};
   // A stream goes out while the answer comes in.
   return sent instanceof ReadableStream ? { body: sent, duplex: "half" } : { body: sent };
+}
+
+/** What the system says when no connection came about. */
+const NEVER_CONNECTED = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EHOSTDOWN",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+/** Deno has no codes for it. */
+const NEVER_CONNECTED_WORDS = /client error \(Connect\)|dns error|Connection refused/i;
+
+/** Makes the error for a `fetch` that threw. */
+export function connectionError(error: unknown, where: string, object: ObjectRef): ConnectionError {
+  const cause = innermost(error);
+  const code = (cause as { code?: unknown }).code;
+  const words = `${(error as Error).message} ${(cause as Error).message}`;
+  const mayHaveArrived = !(NEVER_CONNECTED.has(String(code)) || NEVER_CONNECTED_WORDS.test(words));
+  const why = (cause as Error).message || String(code);
+  return new ConnectionError(`Cannot reach ${where}: ${why}`, { object, cause: error, mayHaveArrived });
+}
+
+/** Node wraps the cause, and wraps several of them once more. */
+function innermost(error: unknown): unknown {
+  const { cause, errors } = error as { cause?: unknown; errors?: unknown[] };
+  const inner = errors?.[0] ?? cause;
+  return inner === undefined ? error : innermost(inner);
 }

@@ -2,7 +2,7 @@
 import { onTestFinished } from "vitest";
 import { connect } from "../../kube/connection.ts";
 import { kubeconfigCredentials } from "../../kube/credentials.ts";
-import { sleep } from "../../kube/sleep.ts";
+import { sleep } from "../../kube/backoff.ts";
 import { FINAL_REASONS } from "../finalreasons.ts";
 import { condition, type Loose, type Namespace } from "./namespace.ts";
 

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { electionStep, heldSpec, type Lease, leaseSchema, sight } from "../../kube/election.ts";
-import { lead } from "../../kube/leader.ts";
+import { electionStep, heldSpec, lead, type Lease, leaseSchema, sight } from "../../kube/leader.ts";
 import { NOW } from "../sandboxes.ts";
-import { createFakeApi, type FakeApi, refusal } from "../kube/fakeapi.ts";
+import { createFakeApi, type FakeApi, refusal } from "./fakeapi.ts";
 
 const LEASE = "/apis/coordination.k8s.io/v1/namespaces/system/leases/keeper";
 

@@ -7,7 +7,7 @@ const WATCH_TEST = ["test/kube/watch.test.ts"];
 export const KUBE: readonly Mutant[] = [
   {
     name: "a Lease is taken from whoever holds it",
-    file: "kube/election.ts",
+    file: "kube/leader.ts",
     from: "now - sighting.since > term * 1000",
     to: "now >= sighting.since",
     tests: LEADER_TEST,

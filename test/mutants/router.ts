@@ -11,14 +11,14 @@ const WAKE_TEST = ["test/router/wake/wake.test.ts"];
 export const ROUTER: readonly Mutant[] = [
   {
     name: "a token for one port opens all",
-    file: "router/access/scoped.ts",
+    file: "router/access/scopedtoken.ts",
     from: "name !== target.name || port !== target.port",
     to: "name !== target.name",
     tests: SCOPED_TEST,
   },
   {
     name: "a token goes with an address that the client names",
-    file: "router/access/scoped.ts",
+    file: "router/access/scopedtoken.ts",
     from: "target.podIP !== undefined || target.uid !== undefined",
     to: "target.uid !== undefined",
     tests: SCOPED_TEST,
@@ -39,28 +39,28 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "a secret of few bytes is as good as any",
-    file: "router/access/secretfile.ts",
+    file: "router/access/scopedtoken.ts",
     from: "secrets.length === 0 || secrets.some(({ length }) => length < LEAST_BYTES)",
     to: "secrets.length === 0",
     tests: SCOPED_TEST,
   },
   {
     name: "a token that is made for others lets in",
-    file: "router/access/reviews.ts",
+    file: "router/access/tokenreview.ts",
     from: "authenticated === true && isForUs",
     to: "authenticated === true",
     tests: REVIEW_TEST,
   },
   {
     name: "a denial counts for nothing beside a permission",
-    file: "router/access/reviews.ts",
+    file: "router/access/tokenreview.ts",
     from: " && review.status.denied !== true",
     to: "",
     tests: REVIEW_TEST,
   },
   {
     name: "a right is asked for without the name of the Sandbox",
-    file: "router/access/reviews.ts",
+    file: "router/access/tokenreview.ts",
     from: 'resource: "sandboxes", namespace, name };',
     to: 'resource: "sandboxes", namespace };',
     tests: REVIEW_TEST,
@@ -74,7 +74,7 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "what was allowed once is allowed for ever",
-    file: "router/access/cache.ts",
+    file: "router/access/tokenreview.ts",
     from: "if (known && known.until > now)",
     to: "if (known)",
     tests: REVIEW_TEST,
@@ -95,7 +95,7 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "a client behind a proxy chooses its own address",
-    file: "router/access/clientaddress.ts",
+    file: "router/access/limits.ts",
     from: "if (!isProxy(address)) break;",
     to: "",
     tests: ["test/router/access/clientaddress.test.ts"],
@@ -158,7 +158,7 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "the client's word of an address is believed",
-    file: "router/index/address.ts",
+    file: "router/index/reachability.ts",
     from: "if (pod.ips.includes(podIP)) return podIP;",
     to: "if (pod.ips.length > 0) return podIP;",
     tests: INDEX_TEST,

@@ -5,7 +5,7 @@ import { createCommands } from "../../sdk/commands/commands.ts";
 import { handleOf } from "../../sdk/commands/handle.ts";
 import { createFiles } from "../../sdk/files/files.ts";
 import { createFS } from "../../sdk/files/fs.ts";
-import type { CallOptions } from "../../sdk/runtime/calloptions.ts";
+import type { CallOptions } from "../../sdk/runtime/call.ts";
 import { createRuntimeClient } from "../../sdk/runtime/runtimeclient.ts";
 import { createPTY } from "../../sdk/pty/pty.ts";
 import { createPodTransport } from "../../sdk/transport/direct.ts";

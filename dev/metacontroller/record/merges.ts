@@ -6,7 +6,7 @@ import type { Api } from "../../../kube/api.ts";
 import { applyUpdate, canonicalJson, LAST_APPLIED_ANNOTATION, sameJson } from "../../../lib/apply.ts";
 import type { Json } from "../../../lib/json.ts";
 import type { KubeObject } from "../../../lib/objects.ts";
-import { orAborted } from "../../../sdk/runtime/oraborted.ts";
+import { orAborted } from "../../../sdk/runtime/call.ts";
 import { type MergeCase, mergeCases } from "./mergecases.ts";
 import { type Merge, writeMerges } from "./mergefile.ts";
 import type { Recorder } from "./transcripts.ts";

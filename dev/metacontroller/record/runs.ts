@@ -6,7 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { orAborted } from "../../../sdk/runtime/oraborted.ts";
+import { orAborted } from "../../../sdk/runtime/call.ts";
 import { runScenario, type ScenarioHistory } from "../../../testing/mod.ts";
 import { renderManifests } from "../../../tools/manifests/render.ts";
 import { freePorts } from "../../cluster/ports.ts";

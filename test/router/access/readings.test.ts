@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
 import type { Gate } from "../../../router/access/gate.ts";
 import { chooseReading } from "../../../router/access/readings.ts";
-import type { Route } from "../../../router/destination/route.ts";
+import type { Route } from "../../../router/destination.ts";
 
 const FIRST = { namespace: "team-a", name: "demo", port: 80 };
 const SECOND = { namespace: "a", name: "demo-team", port: 80 };

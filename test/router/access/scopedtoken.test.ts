@@ -3,9 +3,7 @@ import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createScopedAccess } from "../../../router/access/scoped.ts";
-import { openToken, signToken } from "../../../router/access/scopedtoken.ts";
-import { readSecrets } from "../../../router/access/secretfile.ts";
+import { createScopedAccess, openToken, readSecrets, signToken } from "../../../router/access/scopedtoken.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 const SECRET = Buffer.from("0123456789abcdef0123456789abcdef");

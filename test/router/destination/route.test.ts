@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
-import { isPathPrefix } from "../../../router/destination/pathroute.ts";
-import { routeOf } from "../../../router/destination/route.ts";
+import { isPathPrefix, routeOf } from "../../../router/destination.ts";
 
 const HEADERS = { "x-sandbox-id": "by-header", "x-sandbox-pod-ip": "10.0.0.1", "x-sandbox-uid": "u" };
 

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { activityOf, comparedNext } from "../../../router/idle/activity.ts";
-import { type Evidence, idleDecision } from "../../../router/idle/decision.ts";
-import { policyOf } from "../../../router/idle/policy.ts";
-import { lastUse } from "../../../router/idle/lastuse.ts";
-import type { Use } from "../../../router/idle/traffic.ts";
+import { activityOf, comparedNext } from "../../../router/idle/evidence.ts";
+import { type Evidence, idleDecision, policyOf } from "../../../router/idle/decision.ts";
+import { lastUse, type Use } from "../../../router/idle/lastuse.ts";
 import { readSandbox, type SandboxRecord } from "../../../router/index/records.ts";
 import { aSandbox } from "../../sandboxes.ts";
 

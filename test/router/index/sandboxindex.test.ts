@@ -1,8 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { addressFor } from "../../../router/index/address.ts";
+import { addressFor, reachabilityOf } from "../../../router/index/reachability.ts";
 import { readPod, readSandbox } from "../../../router/index/records.ts";
 import { createSandboxIndex } from "../../../router/index/sandboxindex.ts";
-import { reachabilityOf } from "../../../router/index/reachability.ts";
 
 const owner = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name: "a", uid: "u1", controller: true };
 const sandbox = (version: number, over = {}) =>

@@ -2,16 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import {
-  AuthenticationError,
-  ConflictError,
-  ConnectionError,
-  FileNotFoundError,
-  InvalidArgumentError,
-  NotFoundError,
-  TimeoutError,
-  UnsupportedError,
-} from "../../../sdk/errors.ts";
+import { AuthenticationError, ConflictError, ConnectionError, FileNotFoundError, InvalidArgumentError, NotFoundError, TimeoutError, UnsupportedError } from "../../../sdk/errors.ts";
 import { createCode } from "../../../sdk/code/code.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
 import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";

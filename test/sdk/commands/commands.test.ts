@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createCommands } from "../../../sdk/commands/commands.ts";
-import { CommandExitError } from "../../../sdk/commands/exiterror.ts";
+import { CommandExitError } from "../../../sdk/commands/request.ts";
 import { InvalidArgumentError, NotFoundError, SandboxNotFoundError, TimeoutError } from "../../../sdk/errors.ts";
 import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
 import type { SandboxTransport } from "../../../sdk/transport/transport.ts";

@@ -1,4 +1,6 @@
 /** Connections that break: what is sent again, what goes on where it was, and what is told. @module */
+import "../../eventually.ts";
+import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -6,8 +8,6 @@ import { ConflictError, ConnectionError } from "../../../sdk/errors.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
 import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
 import { hurry } from "../../hurry.ts";
-import "../../eventually.ts";
-import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";
 import { aProxy } from "../proxy.ts";
 
 async function through(files: Record<string, string> = {}) {

@@ -1,7 +1,9 @@
-/** Asks a sandbox's runtime what goes on inside. Believes it no more than is good for the sandbox itself. @module */
+/** Whether a sandbox works though nobody asks for it: what its runtime says goes on inside, and whether somebody holds it up by a Lease. @module */
 import { Buffer } from "node:buffer";
 import { request } from "node:http";
 import * as z from "zod";
+import { answerError, type Api, pathOf } from "../../kube/api.ts";
+import { HOLD_LABEL } from "../keys.ts";
 import type { Activity } from "./decision.ts";
 
 const count = z.number().nonnegative().optional().catch(undefined);
@@ -72,5 +74,35 @@ function getText(host: string, port: number): Promise<string> {
       });
     });
     asked.on("error", reject).end();
+  });
+}
+
+const leasesSchema = z.object({
+  items: z.array(z.object({
+    metadata: z.object({ labels: z.record(z.string(), z.string()).optional() }),
+    spec: z.object({
+      holderIdentity: z.string().nullish(),
+      renewTime: z.string().nullish(),
+      leaseDurationSeconds: z.number().nullish(),
+    }).optional(),
+  })),
+});
+
+/**
+ * Tells whether a Lease with the label names the Sandbox, has a holder, and was renewed within its duration. One without a
+ * duration holds until it goes.
+ *
+ * @throws {Error} if the API server does not say
+ */
+export async function isHeld(api: Api, namespace: string, name: string, now: number): Promise<boolean> {
+  const path = pathOf({ resource: "leases", namespace });
+  const answer = await api.send({ method: "GET", path, query: { labelSelector: `${HOLD_LABEL}=${name}` } });
+  const leases = answer.status === 200 ? leasesSchema.safeParse(answer.body).data : undefined;
+  if (!leases) throw answerError(`list Leases that hold ${namespace}/${name}`, answer);
+  return leases.items.some(({ metadata, spec }) => {
+    if (metadata.labels?.[HOLD_LABEL] !== name || !spec?.holderIdentity) return false;
+    const { renewTime, leaseDurationSeconds: seconds } = spec;
+    const until = seconds ? Date.parse(renewTime ?? "") + seconds * 1000 : Infinity;
+    return Number.isNaN(until) || until > now;
   });
 }
