@@ -53,7 +53,7 @@ export function wantedChildren(sandbox: Sandbox, builders: Builders): Omit<Child
 }
 
 /** What the reconciler works with. */
-export interface ChildrenReconcilerOptions {
+interface ChildrenReconcilerOptions {
   api: Api;
   builders: Builders;
   report: Report;
@@ -153,14 +153,14 @@ export async function findChild(
  *
  * @returns false if it has changed or gone meanwhile: look again
  */
-export async function offerForAdoption(api: Api, { metadata: { uid } }: Sandbox, object: KubeObject): Promise<boolean> {
+async function offerForAdoption(api: Api, { metadata: { uid } }: Sandbox, object: KubeObject): Promise<boolean> {
   const { kind, metadata } = object;
   const target = { kind, resource: RESOURCES[kind as Child["kind"]], metadata };
   return await sendPatch(api, target, patchOf(metadata, { labels: { [CONTROLLER_UID_LABEL]: uid } }));
 }
 
 /** Asks what would become of the child if Metacontroller created it now. Creates nothing. */
-export async function tryToCreate(api: Api, { metadata }: Sandbox, { kind, desired }: Child): Promise<Answer> {
+async function tryToCreate(api: Api, { metadata }: Sandbox, { kind, desired }: Child): Promise<Answer> {
   const labels = { ...desired.metadata.labels, [CONTROLLER_UID_LABEL]: metadata.uid ?? "" };
   const path = pathOf({ resource: RESOURCES[kind], namespace: metadata.namespace });
   const query = { dryRun: "All", fieldManager: "hookbox-keeper" };

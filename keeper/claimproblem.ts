@@ -49,7 +49,7 @@ export function claimProblem(
 }
 
 /** What is to be done about the annotation: say the problem once it has lasted, or take the word back at once. */
-export type Word = Situation & { problem?: ClaimProblem };
+type Word = Situation & { problem?: ClaimProblem };
 
 /**
  * Decides about the annotation of a claim; undefined: nothing is to be done.
@@ -105,7 +105,7 @@ function waitsSince({ metadata, status }: SandboxClaim): number {
   return Math.max(Date.parse(metadata.creationTimestamp ?? "") || 0, lost || 0);
 }
 
-export interface ClaimProblemReconcilerOptions {
+interface ClaimProblemReconcilerOptions {
   api: Api;
   report: Report;
   references: References;

@@ -74,7 +74,7 @@ function adoptionRefusal(sandbox: Sandbox, found: KubeObject, subject: string): 
 }
 
 /** `fine`: it could be made. `unknown`: the answer is not about the child, so what was known before still holds. */
-export type DryRunVerdict = Problem | "fine" | "unknown";
+type DryRunVerdict = Problem | "fine" | "unknown";
 
 /** Longest message in characters: it goes into an annotation and a condition. */
 const LONGEST_MESSAGE = 2000;

@@ -16,7 +16,7 @@ export interface Sight {
 }
 
 /** Reads an object. `before` is the mark that it had; undefined: it had none, or has not been seen. Pure. */
-export type EventRule<T> = (object: T, before: string | undefined) => Sight;
+type EventRule<T> = (object: T, before: string | undefined) => Sight;
 
 /**
  * Makes the event handler. What the first list shows is recorded only if it is young: an older Event may have been recorded by

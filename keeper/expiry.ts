@@ -80,7 +80,7 @@ function claimPropagation(policy: string | undefined): Propagation | undefined {
 }
 
 /** A kind whose objects expire. */
-export interface ExpiringKind<T> {
+interface ExpiringKind<T> {
   kind: string;
   resource: ObjectPath["resource"];
   judge(object: T, now: number): ExpiryVerdict;

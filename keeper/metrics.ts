@@ -10,7 +10,7 @@ import type { Action } from "./reconciler.ts";
 import { sandboxGauge, type SortCount } from "./sandboxmetrics.ts";
 
 /** What a leader knows of our objects at any moment. */
-export interface Inventory {
+interface Inventory {
   sorts(): Iterable<SortCount>;
   pools(): Iterable<PoolFigures>;
   claims(): Iterable<ClaimView>;
@@ -73,7 +73,7 @@ export function countAction(metrics: KeeperMetrics, action: Action): void {
 const ARCHITECTURES: Record<string, string> = { x64: "amd64", ia32: "386" };
 
 /** Makes the metric. Commit and date come from the image's environment, HOOKBOX_COMMIT and HOOKBOX_BUILD_DATE. */
-export function buildInfo(registers: Registry[]): void {
+function buildInfo(registers: Registry[]): void {
   const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
   const labels = {
     git_version: `v${version}`,

@@ -22,7 +22,7 @@ import { findObject, publishProblems } from "./unresolved.ts";
  * | Unmanaged | there | leftover |
  * | Unmanaged | none | none |
  */
-export function policySituation({ metadata, spec }: SandboxTemplate): Situation | undefined {
+function policySituation({ metadata, spec }: SandboxTemplate): Situation | undefined {
   if (metadata.deletionTimestamp !== undefined) return undefined;
   if (spec.networkPolicyManagement === "Managed") return { key: `${metadata.generation}`, kind: "look" };
   const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
@@ -30,7 +30,7 @@ export function policySituation({ metadata, spec }: SandboxTemplate): Situation 
 }
 
 /** What a look at the policy has shown. */
-export interface PolicyFinding {
+interface PolicyFinding {
   outcome: Outcome;
   problems: Problem[];
   /** What makes Metacontroller see a policy that another controller has made for the template. */
@@ -38,7 +38,7 @@ export interface PolicyFinding {
 }
 
 /** Judges what exists under the policy's name; undefined: nothing. Source: Agent Sandbox API, section 3.1. */
-export function policyFinding(
+function policyFinding(
   { metadata }: SandboxTemplate,
   name: string,
   found: KubeObject | undefined,

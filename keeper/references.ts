@@ -12,7 +12,7 @@ export interface PoolFacts extends Facts {
   isBeingDeleted: boolean;
 }
 
-export interface TemplateFacts extends Facts {
+interface TemplateFacts extends Facts {
   /** Without what is bulky and says nothing of sandboxes: `managedFields`, annotations. */
   template: SandboxTemplate;
 }

@@ -10,7 +10,7 @@ import type { Report } from "./reconciler.ts";
  * Returns the merge patch that makes the annotation say these problems, or go if there are none; undefined if it
  * already does. It only fits the version of the parent that was judged.
  */
-export function unresolvedPatch({ metadata }: { metadata: ObjectMeta }, problems: Problem[]): object | undefined {
+function unresolvedPatch({ metadata }: { metadata: ObjectMeta }, problems: Problem[]): object | undefined {
   const unresolved: Unresolved = { generation: metadata.generation ?? 0, problems };
   const text = problems.length > 0 ? JSON.stringify(unresolved) : undefined;
   if (metadata.annotations?.[UNRESOLVED_ANNOTATION] === text) return undefined;

@@ -17,7 +17,7 @@ export interface EventHandlers {
 }
 
 /** Event handlers of what was observed, untouched by the parser: what is sent back must not have defaults that were never written. */
-export type RawEventHandlers = { [Kind in "sandboxes" | "sandboxclaims"]?: EventHandlers[Kind][number] };
+type RawEventHandlers = { [Kind in "sandboxes" | "sandboxclaims"]?: EventHandlers[Kind][number] };
 
 export interface WatchesOptions {
   log: Log;

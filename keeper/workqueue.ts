@@ -6,7 +6,7 @@ import { errorFields, type Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 import type { Reconciler } from "./reconciler.ts";
 
-export interface QueueOptions {
+interface QueueOptions {
   log: Log;
   /** Acts at once. @default {4} */
   concurrency?: number;

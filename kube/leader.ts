@@ -4,7 +4,7 @@ import { errorFields, type Log } from "../lib/log.ts";
 import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "./api.ts";
 import { sleep } from "./backoff.ts";
 
-export interface LeaderOptions {
+interface LeaderOptions {
   /** Outlives leading: it gives the Lease back. Its requests must time out within a third of the term. */
   api: Api;
   log: Log;
@@ -191,7 +191,7 @@ export function heldSpec(previous: Lease | undefined, me: string, termSeconds: n
 }
 
 /** Returns the spec of a Lease that is given back: anybody may take it at once. */
-export function releasedSpec(now: Date): object {
+function releasedSpec(now: Date): object {
   return { holderIdentity: null, leaseDurationSeconds: 1, renewTime: microTime(now) };
 }
 

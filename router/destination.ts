@@ -17,8 +17,8 @@ export interface Target {
   wakes?: false;
 }
 
-export const DEFAULT_NAMESPACE = "default";
-export const DEFAULT_PORT = 8888;
+const DEFAULT_NAMESPACE = "default";
+const DEFAULT_PORT = 8888;
 
 const PORT = /^[0-9]{1,5}$/;
 
@@ -27,7 +27,7 @@ const PORT = /^[0-9]{1,5}$/;
  *
  * Source: Agent Sandbox API, section 7.1, with its texts.
  */
-export function checkedTarget(namespace: string, name: string, port: string): Target | Refusal {
+function checkedTarget(namespace: string, name: string, port: string): Target | Refusal {
   if (!isDNSLabel(name)) return badRequest("Invalid sandbox ID format.");
   if (namespace !== "" && !isDNSLabel(namespace)) return badRequest("Invalid namespace format.");
   const number = port === "" ? DEFAULT_PORT : PORT.test(port) ? Number(port) : 0;
@@ -47,7 +47,7 @@ const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
  *
  * @returns undefined for what is no path
  */
-export function originForm(url: string): string | undefined {
+function originForm(url: string): string | undefined {
   if (url.startsWith("/") || url === "*") return url;
   if (!ABSOLUTE.test(url)) return undefined;
   const rest = url.replace(ABSOLUTE, "");
@@ -108,7 +108,7 @@ export function targetsFromHost(host: string, domain: string): Target[] | undefi
 }
 
 /** A target, what is asked of it, and the part of the path that only the router knows. */
-export interface PathRoute {
+interface PathRoute {
   target: Target;
   path: string;
   base: string;
@@ -122,7 +122,7 @@ const SEGMENTS = /^\/([^/]*)\/([^/]*)\/([^/?]*)(.*)$/s;
  * @param prefix begins with a slash and does not end with one
  * @returns undefined for a path that is not under the prefix: it names nothing
  */
-export function targetFromPath(path: string, prefix: string): PathRoute | Refusal | undefined {
+function targetFromPath(path: string, prefix: string): PathRoute | Refusal | undefined {
   if (!path.startsWith(prefix)) return undefined;
   const below = path.slice(prefix.length);
   if (below !== "" && below[0] !== "/" && below[0] !== "?") return undefined;

@@ -4,7 +4,7 @@ import process from "node:process";
 import type { CommandContext } from "../commandcontext.ts";
 
 /** A command that is another process, with a command line of its own. */
-export interface Becoming {
+interface Becoming {
   name: string;
   description: string;
   /** Shown where the command is asked for help. */

@@ -88,7 +88,7 @@ function inOrder(problems: Problem[]): Problem[] {
  *
  * Other faults of a Pod spec are found by the keeper, which asks the API server.
  */
-export function invalidChildren(sandbox: Sandbox): Problem[] {
+function invalidChildren(sandbox: Sandbox): Problem[] {
   const { name } = sandbox.metadata;
   const templates = claimTemplates(sandbox);
   const pvcs = templates.map((template) => pvcName(template, sandbox)).filter((pvc) => !isDNSSubdomain(pvc));

@@ -36,7 +36,7 @@ export function chooseSandbox({ metadata, status }: SandboxClaim, sandboxes: rea
 }
 
 /** The Sandbox to answer with, and why it does not follow the claim, if it does not. */
-export interface Attachment {
+interface Attachment {
   desired: DesiredObject;
   problem?: ClaimProblem;
 }

@@ -89,7 +89,7 @@ const LATER_SECONDS = 5;
  * | writes annotations | later: its event wakes us, unless the write was dropped |
  * | writes nothing | never |
  */
-export function recheckSeconds(
+function recheckSeconds(
   { status, annotations }: Omit<Decorated<SandboxClaimStatus>, "attachments">,
   claim: SandboxClaim,
 ): number | undefined {

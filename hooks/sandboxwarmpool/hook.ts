@@ -34,7 +34,7 @@ const LONGEST = 3;
  * Returns how far apart the answers for one pool are: `poolIntervalMs` for up to 25 members, for more in
  * proportion, three times as long at most. Metacontroller sends, merges and compares all members in each sync.
  */
-export function answerSpacing(
+function answerSpacing(
   { parent, children = {} }: SentRequest,
   { poolIntervalMs }: Pick<WarmPoolConfig, "poolIntervalMs">,
 ): Spacing | undefined {

@@ -62,7 +62,7 @@ const CAUSES: PoolProgressingReason[] = [...SANDBOX_CAUSES, "NotReadyInTime"];
  * | the same past the grace period | False, in the contract's words |
  * | else | True Filling |
  */
-export function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progressing {
+function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progressing {
   const { pool, template, members } = view;
   const wanted = pool.spec.replicas;
   const ready = members.filter(isReady).length;

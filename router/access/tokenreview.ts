@@ -7,7 +7,7 @@ import { createBudget } from "../budget.ts";
 import type { Refusal } from "../refusal.ts";
 import { type Ask, type Authorise, type Grant, unauthorized } from "./gate.ts";
 
-export interface TokenReviewOptions {
+interface TokenReviewOptions {
   api: Api;
   log: Log;
   /** How long an answer is good for, in milliseconds. */
@@ -104,7 +104,7 @@ const accessReviewSchema = z.object({
 export type User = z.infer<typeof userSchema>;
 
 /** What a user needs to be allowed, on the Sandbox itself: `connect` on `sandboxes` of group `agents.x-k8s.io`. */
-export const VERB = "connect";
+const VERB = "connect";
 
 /**
  * Finds out whose token it is.
@@ -113,7 +113,7 @@ export const VERB = "connect";
  * @returns undefined for nobody's
  * @throws {Error} if the API server cannot say
  */
-export async function reviewToken(api: Api, token: string, audiences: readonly string[]): Promise<User | undefined> {
+async function reviewToken(api: Api, token: string, audiences: readonly string[]): Promise<User | undefined> {
   const answer = await api.send({
     method: "POST",
     path: "/apis/authentication.k8s.io/v1/tokenreviews",
@@ -132,7 +132,7 @@ export async function reviewToken(api: Api, token: string, audiences: readonly s
 }
 
 /** Finds out whether a user may reach the Sandbox. @throws {Error} if the API server cannot say */
-export async function reviewAccess(api: Api, user: User, namespace: string, name: string): Promise<boolean> {
+async function reviewAccess(api: Api, user: User, namespace: string, name: string): Promise<boolean> {
   const { username, ...rest } = user;
   const resourceAttributes = { verb: VERB, group: "agents.x-k8s.io", resource: "sandboxes", namespace, name };
   const answer = await api.send({
@@ -149,7 +149,7 @@ export async function reviewAccess(api: Api, user: User, namespace: string, name
   return review.status.allowed && review.status.denied !== true;
 }
 
-export interface Remembered<T> {
+interface Remembered<T> {
   /** Returns what is remembered at `now` (milliseconds), else asks; who asks for the same meanwhile gets the same. */
   get(key: string, now: number, ask: () => Promise<T>): T | Promise<T>;
   /** Whether the last answer that is remembered was a good one, though its time may be over. */
@@ -157,7 +157,7 @@ export interface Remembered<T> {
 }
 
 /** What an answer is worth. */
-export interface Worth {
+interface Worth {
   /** Bad answers push no good one out. */
   isGood: boolean;
   /** How long it is good for, in milliseconds. */

@@ -20,7 +20,7 @@ export type Reachability =
   | { state: "refused"; refusal: Refusal; mayLag: boolean };
 
 /** How far a Sandbox is on its way to Ready. */
-export type Phase = "resuming" | "scheduling" | "starting" | "handing over";
+type Phase = "resuming" | "scheduling" | "starting" | "handing over";
 
 /** Reasons of Ready that no waiting changes. Source: api/sandbox.ts. */
 const FINAL_REASONS = new Set(["InvalidConfiguration", "PodSucceeded", "PodFailed", "SandboxExpired", "MultiplePods"]);

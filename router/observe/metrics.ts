@@ -76,7 +76,7 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 const CODES = new Set([...Object.keys(STATUS_CODES).map(Number), 499]);
 
 /** Counts, and how long they took. */
-export interface RequestStats {
+interface RequestStats {
   /** Methods and codes that HTTP does not know count as `other`. */
   observe(method: string, code: number, namespace: string, seconds: number): void;
   /** Returns `sandbox_router_requests_total` and `sandbox_router_request_duration_seconds`. */

@@ -39,7 +39,7 @@ export interface Observer {
   end(record: RequestRecord, status: number): void;
 }
 
-export interface ObserverParts {
+interface ObserverParts {
   metrics: RouterMetrics;
   /** Undefined: there is none. */
   log: AccessLog | undefined;
@@ -82,7 +82,7 @@ export function createObserver({ metrics, log, traffic, addressOf }: ObserverPar
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 
 /** What the sandbox is told. */
-export interface Trace {
+interface Trace {
   /** 32 hex digits. */
   id: string;
   /** Headers to add, flat; `[]` where the request's own pass. */

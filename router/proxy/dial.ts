@@ -54,7 +54,7 @@ function dialTimeout(ms: number): Error {
 }
 
 /** A request that may be tried again. */
-export interface Retried {
+interface Retried {
   target: Target;
   settings: ProxySettings;
   tries: number;

@@ -13,7 +13,7 @@ import { sendRefusal } from "../proxy/answer.ts";
 import type { Refusal } from "../refusal.ts";
 
 /** The path on the runtime's port that is not the sandbox's; `?` and `/` may follow. */
-export const TERMINAL_PATH = "/.hookbox/terminal";
+const TERMINAL_PATH = "/.hookbox/terminal";
 
 /** What answers there, once a request has been let in. */
 export interface TerminalPage {
@@ -118,7 +118,7 @@ function sendAsset({ method, headers }: IncomingMessage, response: ServerRespons
  *
  * @param sandbox `<namespace>/<name>`, made of DNS labels: it needs no escaping
  */
-export function documentOf(sandbox: string): string {
+function documentOf(sandbox: string): string {
   return `<!doctype html>
 <html lang="en" data-sandbox="${sandbox}">
 <head>
@@ -149,7 +149,7 @@ export function documentOf(sandbox: string): string {
 }
 
 /** A file in both codings. */
-export interface Asset {
+interface Asset {
   type: string;
   /** Weak, for it stands for both codings. */
   etag: string;
@@ -172,7 +172,7 @@ const FILES: Record<string, { type: string; from: string }> = {
 };
 
 /** Returns a file by its name, undefined if there is none of that name. Each is read once, when it is first asked for. */
-export function createAssets(): (name: string) => Promise<Asset> | undefined {
+function createAssets(): (name: string) => Promise<Asset> | undefined {
   const { resolve } = createRequire(import.meta.url);
   const read = new Map<string, Promise<Asset>>();
   return (name) => {

@@ -28,7 +28,7 @@ export interface Held {
  */
 export type Hold = (target: Target, signal: AbortSignal, comesBack?: boolean) => Promise<Held>;
 
-export interface HoldParts {
+interface HoldParts {
   index: SandboxIndex;
   look: Look;
   wake: Wake;
@@ -191,7 +191,7 @@ function pause(ms: number): Promise<undefined> {
   return new Promise((resolve) => setTimeout(() => resolve(undefined), ms));
 }
 
-export interface Stopwatch {
+interface Stopwatch {
   /** Begins a part; the same one again goes on. Times in milliseconds. */
   enter(part: string, now: number): void;
   /** Returns the header's value: every part in order, and the whole as `hold`. */

@@ -10,7 +10,7 @@ import { repeating } from "./repeat.ts";
 export const RUNTIME_PORT = 8080;
 
 /** A request to the runtime. */
-export interface RuntimeRequest extends TransportRequest {
+interface RuntimeRequest extends TransportRequest {
   /** It may be sent again when its answer was lost: it changes nothing, or the same. @default {false} */
   repeatable?: boolean;
   /** What is being done, for messages: "read \"a.txt\"". */

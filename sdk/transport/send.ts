@@ -53,7 +53,7 @@ const NEVER_CONNECTED = new Set([
 const NEVER_CONNECTED_WORDS = /client error \(Connect\)|dns error|Connection refused/i;
 
 /** Makes the error for a `fetch` that threw. */
-export function connectionError(error: unknown, where: string, object: ObjectRef): ConnectionError {
+function connectionError(error: unknown, where: string, object: ObjectRef): ConnectionError {
   const cause = innermost(error);
   const code = (cause as { code?: unknown }).code;
   const words = `${(error as Error).message} ${(cause as Error).message}`;
