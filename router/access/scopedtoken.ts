@@ -4,6 +4,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as z from "zod";
 import { errorFields, type Log } from "../../lib/log.ts";
+import { payloadOf, signedText, type TokenClaims, tokenOf } from "../../lib/scopedtoken.ts";
 import { type Authorise, unauthorized } from "./gate.ts";
 
 const claimsSchema = z.object({
@@ -13,25 +14,16 @@ const claimsSchema = z.object({
   port: z.number().optional(),
 });
 
-/** What a token opens; without `port` every port. `exp` in seconds since the epoch. */
-export type Claims = z.infer<typeof claimsSchema>;
-
-/** Keeps signatures of this kind apart from all others of the same secret. */
-const DOMAIN = "agent-sandbox/scoped-token/v1.";
 const TOKEN = /^v1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 
-/**
- * Makes a token: `v1.<claims>.<HMAC-SHA256>`, both parts in base64url. The HMAC is that of a fixed text and the claims' part.
- * Source: Agent Sandbox API, section 7.1.
- */
-export function signToken(secret: Uint8Array, { ns, name, exp, port }: Claims): string {
-  const claims = { ns, name, exp, ...(port === undefined ? {} : { port }) };
-  const payload = Buffer.from(JSON.stringify(claims)).toString("base64url");
-  return `v1.${payload}.${signatureOf(secret, payload).toString("base64url")}`;
+/** Makes a token, see `lib/scopedtoken.ts`. */
+export function signToken(secret: Uint8Array, claims: TokenClaims): string {
+  const payload = payloadOf(claims);
+  return tokenOf(payload, signatureOf(secret, payload));
 }
 
 /** Returns what a token opens; undefined if no secret has signed it, or its time is over at `now` (milliseconds). */
-export function openToken(secrets: readonly Uint8Array[], token: string, now: number): Claims | undefined {
+export function openToken(secrets: readonly Uint8Array[], token: string, now: number): TokenClaims | undefined {
   const [, payload = "", signature = ""] = TOKEN.exec(token) ?? [];
   const given = Buffer.from(signature, "base64url");
   const isSigned = secrets.some((secret) => {
@@ -44,10 +36,10 @@ export function openToken(secrets: readonly Uint8Array[], token: string, now: nu
 }
 
 function signatureOf(secret: Uint8Array, payload: string): Buffer {
-  return createHmac("sha256", secret).update(DOMAIN + payload).digest();
+  return createHmac("sha256", secret).update(signedText(payload)).digest();
 }
 
-function parsed(text: string): Claims | undefined {
+function parsed(text: string): TokenClaims | undefined {
   try {
     return claimsSchema.safeParse(JSON.parse(text)).data;
   } catch {

@@ -33,7 +33,7 @@ export const ROUTER: readonly Mutant[] = [
   {
     name: "a signature of the same secret for something else is a token",
     file: "router/access/scopedtoken.ts",
-    from: ".update(DOMAIN + payload)",
+    from: ".update(signedText(payload))",
     to: ".update(payload)",
     tests: SCOPED_TEST,
   },
