@@ -4,7 +4,7 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
-import { listAndWatch, type EventHandler } from "../kube/watch.ts";
+import { type EventHandler, listAndWatch } from "../kube/watch.ts";
 import { systemClock } from "../lib/clock.ts";
 import { isObject } from "../lib/json.ts";
 import { HANDED_OVER_AT_ANNOTATION } from "../lib/keys.ts";
@@ -130,7 +130,9 @@ export async function watchFor({ handlers, listed }: Binding, api: Api, log: Log
       handler.listed(uids);
       kindListed.resolve();
     };
-    watching.push(listAndWatch(api, { path: pathOf({ resource }), parse }, { ...handler, listed: onListed }, { log, signal }));
+    watching.push(
+      listAndWatch(api, { path: pathOf({ resource }), parse }, { ...handler, listed: onListed }, { log, signal }),
+    );
     await Promise.race([kindListed.promise, fired(signal)]);
   }
   await watch("sandboxtemplates", (object) => sandboxTemplateSchema.safeParse(object).data, handlers.sandboxtemplates);

@@ -10,10 +10,15 @@ import { Ended, Failure } from "./failure.ts";
 import { sizeOf } from "./output/size.ts";
 import type { RemotePlace } from "./place.ts";
 import { spinning } from "./terminal/spinner.ts";
-import type { Where, CommandContext } from "./commandcontext.ts";
+import type { CommandContext, Where } from "./commandcontext.ts";
 
 /** Copies from this machine into a sandbox. @throws {Failure | SandboxError} */
-export async function copyUp(context: CommandContext, where: Where, from: string, { sandbox: name, path }: RemotePlace) {
+export async function copyUp(
+  context: CommandContext,
+  where: Where,
+  from: string,
+  { sandbox: name, path }: RemotePlace,
+) {
   const isStream = from === "-";
   if (!isStream) {
     await stat(from).catch((error: NodeJS.ErrnoException) => {
@@ -39,7 +44,12 @@ export async function copyUp(context: CommandContext, where: Where, from: string
 }
 
 /** Copies from a sandbox to this machine. @throws {Failure | SandboxError} */
-export async function copyDown(context: CommandContext, where: Where, { sandbox: name, path }: RemotePlace, to: string) {
+export async function copyDown(
+  context: CommandContext,
+  where: Where,
+  { sandbox: name, path }: RemotePlace,
+  to: string,
+) {
   await withSandbox(context, where, name, async ({ files }) => {
     if (to === "-") {
       const stream = await files.read(path, { format: "stream", signal: context.signal });
@@ -58,7 +68,12 @@ export async function copyDown(context: CommandContext, where: Where, { sandbox:
   });
 }
 
-async function withSandbox(context: CommandContext, where: Where, name: string, work: (sandbox: SandboxHandle) => Promise<void>) {
+async function withSandbox(
+  context: CommandContext,
+  where: Where,
+  name: string,
+  work: (sandbox: SandboxHandle) => Promise<void>,
+) {
   const sandbox = await openSandbox(context, await context.connect(where), name);
   try {
     await work(sandbox);

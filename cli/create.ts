@@ -7,7 +7,7 @@ import { CLAIM, SANDBOX } from "./cluster/kinds.ts";
 import { getObject } from "./cluster/objects.ts";
 import { createSandbox } from "./sandbox.ts";
 import { type Format, serialize } from "./output/print.ts";
-import type { Where, CommandContext } from "./commandcontext.ts";
+import type { CommandContext, Where } from "./commandcontext.ts";
 
 /** How. */
 export interface CreateRequest {

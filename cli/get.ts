@@ -5,7 +5,7 @@ import { getObject, listObjects } from "./cluster/objects.ts";
 import { columnsOf } from "./output/columns.ts";
 import { type Format, serialize } from "./output/print.ts";
 import { renderTable, widthsOf } from "./output/table.ts";
-import type { Cluster, Where, CommandContext } from "./commandcontext.ts";
+import type { Cluster, CommandContext, Where } from "./commandcontext.ts";
 
 /** What is to be shown, and how. */
 export interface GetRequest extends Where {

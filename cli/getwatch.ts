@@ -1,6 +1,6 @@
 /** Shows objects and then each of their changes, until somebody interrupts. Reads only. @module */
 import { pathOf } from "../kube/api.ts";
-import { listAndWatch, type EventHandler } from "../kube/watch.ts";
+import { type EventHandler, listAndWatch } from "../kube/watch.ts";
 import { createLog } from "../lib/log.ts";
 import type { KubeObject } from "../lib/objects.ts";
 import { createTable, type GetRequest } from "./get.ts";
@@ -8,7 +8,11 @@ import { serialize } from "./output/print.ts";
 import type { Cluster, CommandContext } from "./commandcontext.ts";
 
 /** Shows them: a row, or a document, for each change. Returns never but by the context's signal, whose reason it throws. */
-export async function watchObjects(context: CommandContext, { api, namespace }: Cluster, request: GetRequest): Promise<void> {
+export async function watchObjects(
+  context: CommandContext,
+  { api, namespace }: Cluster,
+  request: GetRequest,
+): Promise<void> {
   const { kind, allNamespaces, selector, names } = request;
   const print = createPrinter(context, request);
   // What a list shows comes at once, so that its columns fit.
@@ -24,7 +28,10 @@ export async function watchObjects(context: CommandContext, { api, namespace }: 
     },
   };
   const isWanted = ({ metadata }: KubeObject) => names.length === 0 || names.includes(metadata.name);
-  const filtered: EventHandler<KubeObject> = { ...handler, observe: (object) => isWanted(object) && handler.observe(object) };
+  const filtered: EventHandler<KubeObject> = {
+    ...handler,
+    observe: (object) => isWanted(object) && handler.observe(object),
+  };
   const collection = {
     path: pathOf({ resource: kind.resource, namespace: allNamespaces ? undefined : namespace }),
     ...selector === undefined ? {} : { query: { labelSelector: selector } },
@@ -42,8 +49,11 @@ function createPrinter(context: CommandContext, request: GetRequest): (objects: 
   return async (objects) => {
     if (format === "name") {
       for (const { metadata } of objects) context.stdout.write(`${kind.qualified}/${metadata.name}\n`);
-    } else if (format === "json") { for (const object of objects) context.stdout.write(await serialize(object, "json")); }
-    else if (format === "yaml") {
+    } else if (format === "json") {
+      for (const object of objects) {
+        context.stdout.write(await serialize(object, "json"));
+      }
+    } else if (format === "yaml") {
       for (const object of objects) context.stdout.write(`---\n${await serialize(object, "yaml")}`);
     } else if (objects.length > 0) context.stdout.write(table.render(objects, context.now()));
   };

@@ -5,7 +5,7 @@ import { errorOfKube } from "../sdk/control/kube.ts";
 import { sandboxNameOf } from "../sdk/control/readiness.ts";
 import { Failure } from "./failure.ts";
 import { durationMs, wholeNumber } from "./values.ts";
-import type { Where, CommandContext } from "./commandcontext.ts";
+import type { CommandContext, Where } from "./commandcontext.ts";
 
 /** What of it, as the command line says it. */
 export interface LogsRequest extends Where {

@@ -4,7 +4,7 @@ import { openSandbox } from "./sandbox.ts";
 import { type Format, serialize } from "./output/print.ts";
 import { renderTable } from "./output/table.ts";
 import type { RemotePlace } from "./place.ts";
-import type { Where, CommandContext } from "./commandcontext.ts";
+import type { CommandContext, Where } from "./commandcontext.ts";
 
 /** How. */
 export interface LsRequest {

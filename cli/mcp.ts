@@ -11,7 +11,7 @@ import { serveStdio } from "../mcp/stdio.ts";
 import type { MCPOptions } from "./commands/mcp.ts";
 import { UsageError } from "./failure.ts";
 import { durationMs, pairs, wholeNumber } from "./values.ts";
-import type { Where, CommandContext } from "./commandcontext.ts";
+import type { CommandContext, Where } from "./commandcontext.ts";
 
 const NEEDS_HTTP = [
   "tokenFile",
@@ -90,7 +90,11 @@ async function listenOptionsOf(http: string, options: MCPOptions): Promise<Liste
   };
 }
 
-async function overHTTP({ stderr, signal }: CommandContext, makeServer: () => SessionServer, listening: ListenOptions): Promise<void> {
+async function overHTTP(
+  { stderr, signal }: CommandContext,
+  makeServer: () => SessionServer,
+  listening: ListenOptions,
+): Promise<void> {
   const note = (line: string) => stderr.write(`${line}\n`);
   const server = await serveHTTP({ ...listening, makeServer, note, clock: systemClock });
   note(`listening at ${server.url}`);

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import process from "node:process";
 import type { Writable } from "node:stream";
 import { Interruption } from "./failure.ts";
-import type { Output, CommandContext } from "./commandcontext.ts";
+import type { CommandContext, Output } from "./commandcontext.ts";
 
 /** A process: its arguments, and a way to wait until all that was written is out. */
 export interface NodeContext extends CommandContext {

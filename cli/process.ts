@@ -20,7 +20,11 @@ export interface ProcessRequest {
 }
 
 /** Runs it to its end; returns its exit code, 128 and the number of the signal that ended it. */
-export async function runProcess(context: CommandContext, sandbox: SandboxHandle, request: ProcessRequest): Promise<number> {
+export async function runProcess(
+  context: CommandContext,
+  sandbox: SandboxHandle,
+  request: ProcessRequest,
+): Promise<number> {
   const { cwd, env, timeoutMs } = request;
   const options: CommandOptions = {
     signal: context.signal,
@@ -28,7 +32,9 @@ export async function runProcess(context: CommandContext, sandbox: SandboxHandle
     ...env === undefined ? {} : { env },
     ...timeoutMs === undefined ? {} : { timeoutMs },
   };
-  return await (request.tty ? onTerminal(context, sandbox, request, options) : plain(context, sandbox, request, options));
+  return await (request.tty
+    ? onTerminal(context, sandbox, request, options)
+    : plain(context, sandbox, request, options));
 }
 
 async function plain(

@@ -87,7 +87,8 @@ KUBECONFIG, by ~/.kube/config, or in a Pod by its ServiceAccount.`;
 function withContext(command: Command, context: CommandContext): Command {
   for (const inner of command.commands) withContext(inner, context);
   return command.exitOverride().configureOutput({
-    writeOut: (text) => context.stdout.write(text.replaceAll(/(?<!kubectl )\bhookbox (?=[a-z])/g, `${context.program} `)),
+    writeOut: (text) =>
+      context.stdout.write(text.replaceAll(/(?<!kubectl )\bhookbox (?=[a-z])/g, `${context.program} `)),
     writeErr: (text) => context.stderr.write(text),
     outputError: (text, write) => write(text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase())),
     getOutHelpWidth: () => context.stdout.columns ?? 100,

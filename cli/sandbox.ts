@@ -3,10 +3,14 @@ import type { CreateOptions, Progress } from "../sdk/options.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { humanDuration } from "./output/age.ts";
 import { spinning } from "./terminal/spinner.ts";
-import type { Connection, CommandContext } from "./commandcontext.ts";
+import type { CommandContext, Connection } from "./commandcontext.ts";
 
 /** Makes it and waits until it is Ready. @throws {SandboxError} if it does not become Ready; it is then deleted */
-export async function createSandbox(context: CommandContext, { client }: Connection, options: CreateOptions): Promise<SandboxHandle> {
+export async function createSandbox(
+  context: CommandContext,
+  { client }: Connection,
+  options: CreateOptions,
+): Promise<SandboxHandle> {
   return await spinning(context, "Creating a sandbox", async (spinner) => {
     const onProgress = (progress: Progress) => spinner.say(wordsFor(progress));
     return await client.create({ ...options, signal: context.signal, onProgress });
@@ -14,7 +18,11 @@ export async function createSandbox(context: CommandContext, { client }: Connect
 }
 
 /** Opens a sandbox, which wakes where it is suspended. @throws {SandboxError} if there is none, or it does not wake */
-export async function openSandbox(context: CommandContext, { client }: Connection, name: string): Promise<SandboxHandle> {
+export async function openSandbox(
+  context: CommandContext,
+  { client }: Connection,
+  name: string,
+): Promise<SandboxHandle> {
   return await spinning(context, `Connecting to ${name}`, async (spinner) => {
     const onProgress = (progress: Progress) => spinner.say(wordsFor(progress));
     return await client.connect(name, { signal: context.signal, onProgress });

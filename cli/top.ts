@@ -46,7 +46,9 @@ async function sandboxesOf(
 ): Promise<SandboxInfo[]> {
   const { signal } = context;
   if (names.length > 0) {
-    return await Promise.all(names.map(async (name) => infoOf((await find(api, namespace, name, signal)).claimOrSandbox)));
+    return await Promise.all(
+      names.map(async (name) => infoOf((await find(api, namespace, name, signal)).claimOrSandbox)),
+    );
   }
   const { client } = await context.connect(where);
   const list = client.list({

@@ -1,7 +1,7 @@
 /** Finds the address of a port of a sandbox, and prints or opens it. @module */
 import { once } from "node:events";
 import { openSandbox } from "./sandbox.ts";
-import type { Where, CommandContext } from "./commandcontext.ts";
+import type { CommandContext, Where } from "./commandcontext.ts";
 
 /** Which address, and what becomes of it. */
 export interface URLRequest {

@@ -9,7 +9,7 @@ import { CONTROLLER_UID_LABEL } from "../lib/keys.ts";
 import type { Log } from "../lib/log.ts";
 import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../lib/objects.ts";
 import { diagnose, dryRunVerdict } from "./diagnose.ts";
-import { lookReconciler, type Outcome, INTERVALS, type Intervals, situationOf } from "./look.ts";
+import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject, publishProblems } from "./unresolved.ts";
 

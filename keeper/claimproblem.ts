@@ -14,7 +14,7 @@ import type { Clock } from "../lib/clock.ts";
 import { findCondition } from "../lib/conditions.ts";
 import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { kubeObjectSchema } from "../lib/objects.ts";
-import { lookReconciler, type Intervals, type Situation } from "./look.ts";
+import { type Intervals, lookReconciler, type Situation } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { createWaiting, type References } from "./references.ts";
 import { findObject } from "./unresolved.ts";
@@ -133,7 +133,10 @@ export function claimProblemReconciler(options: ClaimProblemReconcilerOptions): 
 }
 
 /** Returns the event handler of the reconciler's queue that sees claims again when what they refer to changes. */
-export function withReferences(queue: EventHandler<SandboxClaim>, { pools, templates }: References): EventHandler<SandboxClaim> {
+export function withReferences(
+  queue: EventHandler<SandboxClaim>,
+  { pools, templates }: References,
+): EventHandler<SandboxClaim> {
   const keyOf = (namespace: string | undefined, pool: string) => `${namespace}/${pool}`;
   const waiting = createWaiting(queue, (claim: SandboxClaim) => {
     return isUnbound(claim) ? keyOf(claim.metadata.namespace, claim.spec.warmPoolRef.name) : undefined;
@@ -148,7 +151,10 @@ export function withReferences(queue: EventHandler<SandboxClaim>, { pools, templ
   return waiting;
 }
 
-function knownProblem(claim: SandboxClaim, { references: { pools, templates }, domains }: ClaimProblemReconcilerOptions) {
+function knownProblem(
+  claim: SandboxClaim,
+  { references: { pools, templates }, domains }: ClaimProblemReconcilerOptions,
+) {
   if (!pools.isComplete() || !templates.isComplete()) return "unknown";
   const { namespace } = claim.metadata;
   const pool = pools.find(namespace, claim.spec.warmPoolRef.name);

@@ -13,12 +13,12 @@ import { claimExpiryVerdict, expiryReconciler, sandboxExpiryVerdict } from "./ex
 import { readoptReconciler, withPools } from "./readopt.ts";
 import type { Intervals } from "./look.ts";
 import { mergeTrapReconciler } from "./mergetrap.ts";
-import { policyReconciler, type PolicyNaming } from "./policy.ts";
+import { type PolicyNaming, policyReconciler } from "./policy.ts";
 import { createQueue } from "./workqueue.ts";
 import { createReferences } from "./references.ts";
 import { sharedPortsReconciler } from "./sharedports.ts";
 import { claimWakeReconciler, sandboxWakeReconciler } from "./wake.ts";
-import { listAndWatchAll, type EventHandlers } from "./watches.ts";
+import { type EventHandlers, listAndWatchAll } from "./watches.ts";
 
 export interface KeepOptions {
   builders: Builders & PolicyNaming;
@@ -63,7 +63,10 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       ...observers.sandboxes ?? [],
     ],
     sandboxclaims: [
-      withReferences(queue(claimProblemReconciler({ api, report: claimReport, references, domains, clock })), references),
+      withReferences(
+        queue(claimProblemReconciler({ api, report: claimReport, references, domains, clock })),
+        references,
+      ),
       queue(expiryReconciler(api, claimReport, budget, CLAIM_EXPIRY)),
       queue(claimWakeReconciler(api)),
       ...observers.sandboxclaims ?? [],

@@ -80,7 +80,11 @@ export function situationOf(sandbox: Sandbox, now: number): Situation | undefine
 export function plannedLook(before: Look | undefined, situation: Situation, now: number, intervals: Intervals): Look {
   const { key, kind, notBefore = 0 } = situation;
   if (before?.situation === key) return before;
-  return { situation: key, at: Math.max(notBefore, kind === "leftover" ? now : now + intervals.settle), wait: intervals.settle };
+  return {
+    situation: key,
+    at: Math.max(notBefore, kind === "leftover" ? now : now + intervals.settle),
+    wait: intervals.settle,
+  };
 }
 
 /** Returns the look after one that was just taken. */
@@ -117,7 +121,9 @@ export interface Looking<T, S extends Situation> {
   look(object: T, situation: S): Promise<Outcome>;
 }
 
-export function lookReconciler<T extends { metadata: ObjectMeta }, S extends Situation>(looking: Looking<T, S>): Reconciler<T> {
+export function lookReconciler<T extends { metadata: ObjectMeta }, S extends Situation>(
+  looking: Looking<T, S>,
+): Reconciler<T> {
   const { name, intervals, clock = systemClock, situationOf, look } = looking;
   const memory = new Map<string, Look>();
   return {

@@ -8,7 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { controllerOf, type KubeObject, kubeObjectSchema, type ObjectMeta } from "../lib/objects.ts";
 import type { Sight } from "./eventrecorder.ts";
-import { lookReconciler, type Outcome, INTERVALS, type Intervals, type Situation } from "./look.ts";
+import { INTERVALS, type Intervals, lookReconciler, type Outcome, type Situation } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject, publishProblems } from "./unresolved.ts";
 

@@ -5,7 +5,13 @@ import type { Api } from "../kube/api.ts";
 import { type MetadataChange, patchOf, sendPatch } from "../kube/patch.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { LAST_APPLIED_ANNOTATION } from "../lib/apply.ts";
-import { CLAIM_CONTROLLER, CLAIM_UID_LABEL, CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION, WARM_POOL_LABEL } from "../lib/keys.ts";
+import {
+  CLAIM_CONTROLLER,
+  CLAIM_UID_LABEL,
+  CONTROLLER_UID_LABEL,
+  DECORATOR_ANNOTATION,
+  WARM_POOL_LABEL,
+} from "../lib/keys.ts";
 import { controllerOf, groupOf, kubeObjectSchema, type ObjectMeta, type OwnerReference } from "../lib/objects.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { createWaiting, type PoolFacts, type References } from "./references.ts";

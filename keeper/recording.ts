@@ -9,7 +9,7 @@ import type { EventHandler } from "../kube/watch.ts";
 import { isYoung } from "../kube/event.ts";
 import { createEventQueue, eventSource, type RecordEvent } from "./eventrecorder.ts";
 import { childrenKept, claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";
-import { isolated, type EventHandlers } from "./watches.ts";
+import { type EventHandlers, isolated } from "./watches.ts";
 import type { KeeperMetrics } from "./metrics.ts";
 import { policyNotOwned } from "./policy.ts";
 import { createPoolBook } from "./poolmetrics.ts";

@@ -4,7 +4,7 @@ import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
-import { listAndWatch, type EventHandler } from "../kube/watch.ts";
+import { type EventHandler, listAndWatch } from "../kube/watch.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import type { ObjectMeta } from "../lib/objects.ts";
 
@@ -73,7 +73,11 @@ export async function listAndWatchAll(
   ]);
 }
 
-function fanOut<T>(handlers: readonly EventHandler<T>[], raw: EventHandler<T> | undefined, onListed: () => void): EventHandler<Read<T>> {
+function fanOut<T>(
+  handlers: readonly EventHandler<T>[],
+  raw: EventHandler<T> | undefined,
+  onListed: () => void,
+): EventHandler<Read<T>> {
   const all = raw ? [...handlers, raw] : handlers;
   return {
     listing: () => all.forEach((handler) => handler.listing?.()),

@@ -37,7 +37,11 @@ interface Queue<T> extends Required<QueueOptions> {
 }
 
 /** Makes the queue of one reconciler. `signal` ends it: no further act begins. */
-export function createQueue<T extends Kept>(reconciler: Reconciler<T>, options: QueueOptions, signal: AbortSignal): EventHandler<T> {
+export function createQueue<T extends Kept>(
+  reconciler: Reconciler<T>,
+  options: QueueOptions,
+  signal: AbortSignal,
+): EventHandler<T> {
   const queue: Queue<T> = {
     concurrency: 4,
     clock: systemClock,
@@ -123,7 +127,9 @@ async function act<T extends Kept>(queue: Queue<T>, entry: Entry<T>): Promise<vo
   } catch (error) {
     entry.notBefore = clock.now() + backoffMs(entry.failures++);
     const { namespace, name } = entry.object.metadata;
-    if (!signal.aborted) log("error", `Cannot reconcile: ${reconciler.name}`, { namespace, name, ...errorFields(error) });
+    if (!signal.aborted) {
+      log("error", `Cannot reconcile: ${reconciler.name}`, { namespace, name, ...errorFields(error) });
+    }
   }
   queue.acting--;
   settle(queue, entry);

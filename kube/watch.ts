@@ -69,7 +69,11 @@ export async function listAndWatch<T extends Observed>(
 }
 
 /** Returns the version that the list shows. */
-async function list<T extends Observed>(api: Api, collection: Collection<T>, handler: EventHandler<T>): Promise<string> {
+async function list<T extends Observed>(
+  api: Api,
+  collection: Collection<T>,
+  handler: EventHandler<T>,
+): Promise<string> {
   const { path, parse } = collection;
   const uids = new Set<string>();
   const query: Record<string, string> = { ...collection.query, limit: String(PAGE) };
@@ -114,7 +118,11 @@ async function watch<T extends Observed>(
   }
 }
 
-function show<T extends Observed>({ type, object }: WatchEvent, parse: Collection<T>["parse"], handler: EventHandler<T>): void {
+function show<T extends Observed>(
+  { type, object }: WatchEvent,
+  parse: Collection<T>["parse"],
+  handler: EventHandler<T>,
+): void {
   if (type === "DELETED") return handler.gone(uidOf(object));
   if (type !== "ADDED" && type !== "MODIFIED") return;
   const parsed = parse(object);

@@ -13,7 +13,9 @@ const DOMAIN = "agent-sandbox/scoped-token/v1.";
 
 /** Returns the token's part that holds the claims. */
 export function payloadOf({ ns, name, exp, port }: TokenClaims): string {
-  return base64url(new TextEncoder().encode(JSON.stringify({ ns, name, exp, ...(port === undefined ? {} : { port }) })));
+  return base64url(
+    new TextEncoder().encode(JSON.stringify({ ns, name, exp, ...(port === undefined ? {} : { port }) })),
+  );
 }
 
 /** Returns what a secret signs, by HMAC-SHA256. */

@@ -64,7 +64,9 @@ export function createHandler(parts: HandlerParts): Handler {
       if (request.method === "CONNECT") return sendRefusal(request, response, NO_TUNNEL);
       admit(parts, record, response, (passed, pass) => {
         if (isRefusal(passed)) return sendRefusal(request, response, passed);
-        if (request.headers[POLL_HEADER] !== undefined) return sendPhase(response, parts.reach.reachability(passed.target));
+        if (request.headers[POLL_HEADER] !== undefined) {
+          return sendPhase(response, parts.reach.reachability(passed.target));
+        }
         if (pass?.redirect) return sendRedirect(response, pass.redirect);
         if (parts.terminalPage?.owns(passed)) return parts.terminalPage.answer(request, response, passed);
         serve(parts, record, passed, { request, response, expectsContinue });

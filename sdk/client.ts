@@ -10,7 +10,7 @@ import { ConflictError } from "./errors.ts";
 import type { CreateOptions, ListOptions, SandboxInfo, WaitOptions } from "./options.ts";
 import { openHandle, SandboxHandle, wake } from "./sandbox.ts";
 import type { ClientOptions } from "./setup/options.ts";
-import { createClientContext, type ClientContext } from "./setup/clientcontext.ts";
+import { type ClientContext, createClientContext } from "./setup/clientcontext.ts";
 
 /** Where a sandbox is looked for, and who may give up. */
 export interface NameOptions {
@@ -77,7 +77,12 @@ export class SandboxClient {
       );
     }
     const { target, claimOrSandbox } = await find(await context.api(), namespace, name, options.signal);
-    return await openHandle(context, target, await wake(context, target, claimOrSandbox, options), claimOrSandbox.metadata.uid);
+    return await openHandle(
+      context,
+      target,
+      await wake(context, target, claimOrSandbox, options),
+      claimOrSandbox.metadata.uid,
+    );
   }
 
   /** Opens the sandbox of a name as {@link SandboxClient.connect} does, and makes it if there is none. */

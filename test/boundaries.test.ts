@@ -62,7 +62,10 @@ const RULES: Rule[] = [
   },
   { files: "sdk/**/*.ts", values: SDK },
   // What needs Node's own modules is loaded when it is asked for: see the last test.
-  { files: "sdk/{disk/*,setup/cluster,transport/{channels,exec,forward}}.ts", values: [...SDK, /^node:/, /^(ws|yaml)$/] },
+  {
+    files: "sdk/{disk/*,setup/cluster,transport/{channels,exec,forward}}.ts",
+    values: [...SDK, /^node:/, /^(ws|yaml)$/],
+  },
   { files: "router/**/*.ts", values: [...STREAMS, /^router\//, /^kube\//, /^api\//] },
   {
     files: "mcp/**/*.ts",
@@ -155,9 +158,12 @@ function loadedWith(file: string, way: string[] = [], seen = new Set<string>()):
 }
 
 test("what a browser may load of the SDK loads nothing that only Node has", () => {
-  const roots = globSync(["sdk/mod.ts", "sdk/{files,code,runtime}/*.ts", "sdk/transport/{transport,direct,router}.ts"], {
-    cwd: ROOT,
-  });
+  const roots = globSync(
+    ["sdk/mod.ts", "sdk/{files,code,runtime}/*.ts", "sdk/transport/{transport,direct,router}.ts"],
+    {
+      cwd: ROOT,
+    },
+  );
   expect(roots.length).toBeGreaterThan(20);
   expect(roots.flatMap((file) => loadedWith(file))).toEqual([]);
 });

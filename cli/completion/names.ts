@@ -11,7 +11,10 @@ const PATIENCE_MS = 1500;
 const MOST = "500";
 
 /** Reads them, sorted; none if that takes too long or fails. */
-export async function namesOf(context: CommandContext, { what, where }: Pick<Need, "what" | "where">): Promise<string[]> {
+export async function namesOf(
+  context: CommandContext,
+  { what, where }: Pick<Need, "what" | "where">,
+): Promise<string[]> {
   try {
     if (what === "kinds") return KINDS.map(({ words }) => words[0] ?? "");
     if (what === "contexts") return contextsOf(context, where);

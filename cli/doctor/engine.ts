@@ -47,7 +47,12 @@ async function checkHook(patient: Patient, name: string, address: string): Promi
   const what = `Hook ${name}`;
   const url = URL.parse(address);
   if (!url) {
-    return { mark: "fail", what, text: `its URL is invalid: "${address}"`, remedy: "Use --hooks-url of hookbox install." };
+    return {
+      mark: "fail",
+      what,
+      text: `its URL is invalid: "${address}"`,
+      remedy: "Use --hooks-url of hookbox install.",
+    };
   }
   const [service, namespace, kind = "svc"] = url.hostname.split(".");
   const isService = namespace !== undefined && kind === "svc" && !/^\d+$/.test(namespace);

@@ -1,5 +1,5 @@
 /** Colours, on terminals that want them. Pure. @module */
-import type { Output, CommandContext } from "../commandcontext.ts";
+import type { CommandContext, Output } from "../commandcontext.ts";
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 

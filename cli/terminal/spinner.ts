@@ -22,7 +22,11 @@ export async function startSpinner({ stderr, env }: CommandContext, text: string
 }
 
 /** Runs work under a spinner, which goes whatever becomes of the work. */
-export async function spinning<T>(context: CommandContext, text: string, work: (spinner: Spinner) => Promise<T>): Promise<T> {
+export async function spinning<T>(
+  context: CommandContext,
+  text: string,
+  work: (spinner: Spinner) => Promise<T>,
+): Promise<T> {
   const spinner = await startSpinner(context, text);
   try {
     return await work(spinner);

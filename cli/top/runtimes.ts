@@ -14,12 +14,19 @@ const APART_MS = 1000;
 const PATIENCE_MS = 10_000;
 
 /** Asks them, all at once; what does not answer says so. */
-export async function usageOfRuntimes(context: CommandContext, where: Where, sandboxes: SandboxInfo[]): Promise<Usage[]> {
+export async function usageOfRuntimes(
+  context: CommandContext,
+  where: Where,
+  sandboxes: SandboxInfo[],
+): Promise<Usage[]> {
   const { transportTo } = await context.connect(where);
   return await Promise.all(sandboxes.map(async ({ name, namespace, sandboxName = "" }): Promise<Usage> => {
     const ours = { name, namespace, sandbox: sandboxName };
     try {
-      return { ...ours, ...await usageOf(await transportTo(namespace, sandboxName), namespace, sandboxName, context.signal) };
+      return {
+        ...ours,
+        ...await usageOf(await transportTo(namespace, sandboxName), namespace, sandboxName, context.signal),
+      };
     } catch (error) {
       context.signal.throwIfAborted();
       const problem = error instanceof Error ? error.message : String(error);
@@ -30,7 +37,12 @@ export async function usageOfRuntimes(context: CommandContext, where: Where, san
 
 type Numbers = Pick<Usage, "cores" | "memoryBytes" | "memoryLimitBytes">;
 
-async function usageOf(transport: SandboxTransport, namespace: string, name: string, signal: AbortSignal): Promise<Numbers> {
+async function usageOf(
+  transport: SandboxTransport,
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<Numbers> {
   const object = { kind: "Sandbox", namespace, name };
   const client = createClient(ProcessesService, createRuntimeClient(transport, object, undefined).connectTransport);
   const ask = async () => {

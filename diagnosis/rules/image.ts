@@ -33,7 +33,11 @@ function imageCause(scene: PodScene, container: Container): Cause | undefined {
   const base = { object: scene.podRef, evidence: [waitingEvidence(scene, container)], since: sinceOf(scene) };
   if (reason === "InvalidImageName") {
     const remedy = change(scene, "Correct", `${field}.image`);
-    return cause("InvalidImageName", { ...base, summary: `"${name}", of ${title}, is not a valid image name.`, remedy });
+    return cause("InvalidImageName", {
+      ...base,
+      summary: `"${name}", of ${title}, is not a valid image name.`,
+      remedy,
+    });
   }
   if (reason === "ErrImageNeverPull") {
     const summary = `The node does not have the image "${name}" of ${title}, whose imagePullPolicy is Never.`;

@@ -1,7 +1,18 @@
 /** The Pod of a Sandbox: made once from the template, and kept as it is but for labels and annotations. @module */
 import type { V1PodSpec } from "@kubernetes/client-node";
 import type { Sandbox } from "../../api/sandbox.ts";
-import { CLAIM_UID_LABEL, CREATED_BY_LABEL, isEngineKey, isReservedKey, NAME_HASH_LABEL, PROPAGATED_ANNOTATIONS_ANNOTATION, PROPAGATED_LABELS_ANNOTATION, TEMPLATE_REF_HASH_LABEL, TRACE_CONTEXT_ANNOTATION, WARM_POOL_LABEL } from "../../lib/keys.ts";
+import {
+  CLAIM_UID_LABEL,
+  CREATED_BY_LABEL,
+  isEngineKey,
+  isReservedKey,
+  NAME_HASH_LABEL,
+  PROPAGATED_ANNOTATIONS_ANNOTATION,
+  PROPAGATED_LABELS_ANNOTATION,
+  TEMPLATE_REF_HASH_LABEL,
+  TRACE_CONTEXT_ANNOTATION,
+  WARM_POOL_LABEL,
+} from "../../lib/keys.ts";
 import { nameHash } from "../../lib/names.ts";
 import { controllerOf, type DesiredObject, groupOf } from "../../lib/objects.ts";
 import type { Pod } from "../../lib/pods.ts";

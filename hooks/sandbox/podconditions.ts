@@ -1,5 +1,10 @@
 /** The conditions of a Sandbox that its Pod decides: Suspended, PodScheduled, Finished, and ContainersFailing, which says what the Pod waits for in vain. @module */
-import type { ContainersFailingReason, FinishedReason, PodScheduledReason, SuspendedReason } from "../../api/sandbox.ts";
+import type {
+  ContainersFailingReason,
+  FinishedReason,
+  PodScheduledReason,
+  SuspendedReason,
+} from "../../api/sandbox.ts";
 import { isPassing } from "../../diagnosis/passing.ts";
 import { type ConditionStatus, conditionStatusSchema, findCondition, type Verdict } from "../../lib/conditions.ts";
 import { type ContainerStatus, podCondition, podEnd } from "../../lib/pods.ts";

@@ -54,7 +54,11 @@ export function reachabilityOf(target: Target, entry: Entry | undefined, now: nu
     refusal: notFound(namespace, name, cause),
     mayLag,
   });
-  const broken = (cause: string): Reachability => ({ state: "refused", refusal: unreachable(name, cause), mayLag: false });
+  const broken = (cause: string): Reachability => ({
+    state: "refused",
+    refusal: unreachable(name, cause),
+    mayLag: false,
+  });
   if (!entry) return missing("it does not exist");
   const { sandbox } = entry;
   if (target.uid !== undefined && target.uid !== sandbox.metadata.uid) return missing("it has another UID");
@@ -76,7 +80,9 @@ export function reachabilityOf(target: Target, entry: Entry | undefined, now: nu
   }
   if (pod) {
     const { address: ip } = pod;
-    return ip === undefined ? broken("the address of its Pod is not one that a Pod can have") : { state: "reachable", ip, pod };
+    return ip === undefined
+      ? broken("the address of its Pod is not one that a Pod can have")
+      : { state: "reachable", ip, pod };
   }
   const failing = findCondition(sandbox.conditions, "ContainersFailing");
   if (final) return broken(final);

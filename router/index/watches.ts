@@ -1,6 +1,6 @@
 /** Feeds the index: one watch of Sandboxes and one of their Pods. Decides nothing. @module */
 import { type Api, pathOf } from "../../kube/api.ts";
-import { listAndWatch, type EventHandler } from "../../kube/watch.ts";
+import { type EventHandler, listAndWatch } from "../../kube/watch.ts";
 import { NAME_HASH_LABEL } from "../../lib/keys.ts";
 import type { Log } from "../../lib/log.ts";
 import { readPod, readSandbox } from "./records.ts";

@@ -68,7 +68,9 @@ export interface Bind {
 /** @throws {RangeError} if the text is no length of time; returns milliseconds */
 export function durationOf(flag: string, text: string): number {
   const ms = parseDuration(text);
-  if (ms === undefined) throw new RangeError(`Cannot use --${flag} "${text}": it is not a length of time such as 1m30s`);
+  if (ms === undefined) {
+    throw new RangeError(`Cannot use --${flag} "${text}": it is not a length of time such as 1m30s`);
+  }
   return ms;
 }
 

@@ -24,7 +24,9 @@ export function sendPhase(response: ServerResponse, reachability: Reachability):
 function phaseOf(reachability: Reachability): { state: string; phase: string; cause: string } {
   if (reachability.state === "reachable") return { state: "ready", phase: "ready", cause: "" };
   if (reachability.state === "suspended") return { state: "waiting", phase: "suspended", cause: "" };
-  if (reachability.state === "starting") return { state: "waiting", phase: reachability.phase, cause: reachability.cause };
+  if (reachability.state === "starting") {
+    return { state: "waiting", phase: reachability.phase, cause: reachability.cause };
+  }
   return { state: "failed", phase: "failed", cause: reachability.refusal.detail };
 }
 

@@ -160,5 +160,7 @@ async function setModes({ root, modes }: Unpacking): Promise<void> {
 function noTar(error: unknown): unknown {
   const parser = error instanceof Error && /tar header|Invalid header|Unexpected end|exceeds max/.test(error.message);
   const compression = /^Z_/.test(codeOf(error) ?? "");
-  return parser || compression ? new Refused("INVALID_ARGUMENT", "Cannot unpack: the body is a truncated or invalid tar") : error;
+  return parser || compression
+    ? new Refused("INVALID_ARGUMENT", "Cannot unpack: the body is a truncated or invalid tar")
+    : error;
 }

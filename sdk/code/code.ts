@@ -1,7 +1,15 @@
 /** `sandbox.runCode` and its contexts: Python and JavaScript whose state is kept between calls. @module */
 import type { CallOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
-import { type CodeContext, type CreateCodeContextOptions, createContext, interruptContext, listContexts, removeContext, restartContext } from "./contexts.ts";
+import {
+  type CodeContext,
+  type CreateCodeContextOptions,
+  createContext,
+  interruptContext,
+  listContexts,
+  removeContext,
+  restartContext,
+} from "./contexts.ts";
 import type { Execution } from "./execution.ts";
 import { runCode, type RunCodeOptions } from "./run.ts";
 

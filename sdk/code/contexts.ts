@@ -32,17 +32,26 @@ export interface CreateCodeContextOptions extends CallOptions, EnvOptions {
 }
 
 /** Makes a context. Sent once: a second time there would be two. @throws as `Code.createCodeContext` */
-export async function createContext(runtimeClient: RuntimeClient, options: CreateCodeContextOptions): Promise<CodeContext> {
+export async function createContext(
+  runtimeClient: RuntimeClient,
+  options: CreateCodeContextOptions,
+): Promise<CodeContext> {
   const { language = "", cwd } = options;
   const request = { language, envVars: envOf(options), ...cwd === undefined ? {} : { cwd } };
   const action = `make a context${language && ` of ${language}`}`;
-  const { context } = await call(runtimeClient, action, options, (sent) => clientOf(runtimeClient).createContext(request, sent));
+  const { context } = await call(
+    runtimeClient,
+    action,
+    options,
+    (sent) => clientOf(runtimeClient).createContext(request, sent),
+  );
   return contextOf(context);
 }
 
 /** Lists them. Repeated as needed: it changes nothing. */
 export async function listContexts(runtimeClient: RuntimeClient, options: CallOptions): Promise<CodeContext[]> {
-  const list = () => call(runtimeClient, "list contexts", options, (sent) => clientOf(runtimeClient).listContexts({}, sent));
+  const list = () =>
+    call(runtimeClient, "list contexts", options, (sent) => clientOf(runtimeClient).listContexts({}, sent));
   return (await repeating(list, { repeatable: true, ...options })).contexts.map(contextOf);
 }
 
@@ -61,12 +70,21 @@ export async function restartContext(
 ): Promise<CodeContext> {
   const contextId = idOf(context);
   const action = `restart context ${contextId}`;
-  const restart = call(runtimeClient, action, options, (sent) => clientOf(runtimeClient).restartContext({ contextId }, sent));
+  const restart = call(
+    runtimeClient,
+    action,
+    options,
+    (sent) => clientOf(runtimeClient).restartContext({ contextId }, sent),
+  );
   return contextOf((await restart).context);
 }
 
 /** Breaks off what runs in it. Sent once: a second time it might meet the next piece of code. */
-export async function interruptContext(runtimeClient: RuntimeClient, context: CodeContext | string, options: CallOptions) {
+export async function interruptContext(
+  runtimeClient: RuntimeClient,
+  context: CodeContext | string,
+  options: CallOptions,
+) {
   const contextId = idOf(context);
   const action = `interrupt context ${contextId}`;
   await call(runtimeClient, action, options, (sent) => clientOf(runtimeClient).interruptContext({ contextId }, sent));

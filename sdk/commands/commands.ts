@@ -22,7 +22,9 @@ export function createCommands(runtimeClient: RuntimeClient): Commands {
     command: string | string[],
     { background, ...options }: RunOptions & { background?: boolean } = {},
   ) {
-    return background ? await runBehind(runtimeClient, command, options) : await runThrough(runtimeClient, command, options);
+    return background
+      ? await runBehind(runtimeClient, command, options)
+      : await runThrough(runtimeClient, command, options);
   }
   const list: Commands["list"] = async (options = {}) => {
     const ask = () => call(runtimeClient, "list commands", options, (sent) => clientOf(runtimeClient).list({}, sent));
@@ -35,14 +37,20 @@ export function createCommands(runtimeClient: RuntimeClient): Commands {
     async connect(processId, options) {
       const found = (await list(options)).find((one) => one.processId === processId);
       if (found) return handleOf(runtimeClient, processId, `run ${wordsFor(found.command)}`);
-      throw new NotFoundError(`Cannot connect to process ${processId}: there is none`, { object: runtimeClient.object });
+      throw new NotFoundError(`Cannot connect to process ${processId}: there is none`, {
+        object: runtimeClient.object,
+      });
     },
   };
 }
 
 const clientOf = ({ connectTransport }: RuntimeClient) => createClient(ProcessesService, connectTransport);
 
-async function runThrough(runtimeClient: RuntimeClient, command: string | string[], options: RunOptions): Promise<CommandResult> {
+async function runThrough(
+  runtimeClient: RuntimeClient,
+  command: string | string[],
+  options: RunOptions,
+): Promise<CommandResult> {
   if (runtimeClient.known.runtime === false) return await runWithout(runtimeClient, command, options);
   try {
     return await runByRuntime(runtimeClient, command, options);
@@ -53,7 +61,11 @@ async function runThrough(runtimeClient: RuntimeClient, command: string | string
 }
 
 /** Runs it without hookbox's runtime; a call that gives up leaves it to itself. */
-async function runWithout(runtimeClient: RuntimeClient, command: string | string[], options: RunOptions): Promise<CommandResult> {
+async function runWithout(
+  runtimeClient: RuntimeClient,
+  command: string | string[],
+  options: RunOptions,
+): Promise<CommandResult> {
   const { stdin, signal } = options;
   const action = `run ${wordsFor(command)}`;
   if (runtimeClient.transport.exec) {
@@ -75,7 +87,11 @@ async function runWithout(runtimeClient: RuntimeClient, command: string | string
 }
 
 /** Runs it to its end; a call that gives up kills it. */
-async function runByRuntime(runtimeClient: RuntimeClient, command: string | string[], options: RunOptions): Promise<CommandResult> {
+async function runByRuntime(
+  runtimeClient: RuntimeClient,
+  command: string | string[],
+  options: RunOptions,
+): Promise<CommandResult> {
   const { signal, stdin, timeoutMs } = options;
   const action = `run ${wordsFor(command)}`;
   const start = { ...requestOf(command, options), lossless: true };
@@ -99,7 +115,11 @@ async function runByRuntime(runtimeClient: RuntimeClient, command: string | stri
   }
 }
 
-async function runBehind(runtimeClient: RuntimeClient, command: string | string[], options: RunOptions): Promise<CommandHandle> {
+async function runBehind(
+  runtimeClient: RuntimeClient,
+  command: string | string[],
+  options: RunOptions,
+): Promise<CommandHandle> {
   const action = `run ${wordsFor(command)}`;
   const processId = await started(runtimeClient, requestOf(command, options), action, options);
   const handle = handleOf(runtimeClient, processId, action);
@@ -120,7 +140,8 @@ async function started(
   action: string,
   { signal }: CallOptions,
 ): Promise<number> {
-  const start = () => call(runtimeClient, action, { signal }, (sent) => clientOf(runtimeClient).startDetached(request, sent));
+  const start = () =>
+    call(runtimeClient, action, { signal }, (sent) => clientOf(runtimeClient).startDetached(request, sent));
   // The same id starts nothing twice.
   return (await repeating(start, { repeatable: true, signal })).processId;
 }

@@ -1,7 +1,12 @@
 /** What becomes of one process, read to its end whatever happens to connections. Collects nothing. @module */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type CallOptions, createClient } from "@connectrpc/connect";
-import { type AttachResponse, type ProcessEnd, ProcessesService, type StartDetachedRequestSchema } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
+import {
+  type AttachResponse,
+  type ProcessEnd,
+  ProcessesService,
+  type StartDetachedRequestSchema,
+} from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
 import { ConnectionError, NotFoundError, SandboxNotFoundError } from "../errors.ts";
 import { errorOfConnect } from "../runtime/answers.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";

@@ -81,7 +81,9 @@ export async function extendTimeoutOf(api: Api, target: Target, ms: number, sign
   let tried: number | undefined;
   for (let tries = 1;; tries++) {
     const claimOrSandbox = await readIfAny<ClaimOrSandbox>(api, target, signal);
-    if (!claimOrSandbox) throw new SandboxNotFoundError(`Cannot ${action}: it does not exist`, { object: refOf(target) });
+    if (!claimOrSandbox) {
+      throw new SandboxNotFoundError(`Cannot ${action}: it does not exist`, { object: refOf(target) });
+    }
     const end = endOf(claimOrSandbox);
     if (!end) {
       throw new InvalidArgumentError(`Cannot ${action}: it has none`, { remedy: "Give it one by `setTimeout`." });
@@ -159,6 +161,8 @@ function ending({ kind }: Target, ms: number | null, from: Date): object {
 }
 
 function endOf(claimOrSandbox: ClaimOrSandbox): Date | undefined {
-  const time = claimOrSandbox.kind === "Sandbox" ? claimOrSandbox.spec.shutdownTime : claimOrSandbox.spec.lifecycle?.shutdownTime;
+  const time = claimOrSandbox.kind === "Sandbox"
+    ? claimOrSandbox.spec.shutdownTime
+    : claimOrSandbox.spec.lifecycle?.shutdownTime;
   return time === undefined ? undefined : new Date(time);
 }

@@ -51,7 +51,8 @@ export function sandboxNameOf(claimOrSandbox: ClaimOrSandbox): string | undefine
 
 /** Returns how it is for people. */
 export function infoOf(claimOrSandbox: ClaimOrSandbox): SandboxInfo {
-  const { metadata: { name, namespace = "", labels = {}, annotations = {}, creationTimestamp = "" }, kind } = claimOrSandbox;
+  const { metadata: { name, namespace = "", labels = {}, annotations = {}, creationTimestamp = "" }, kind } =
+    claimOrSandbox;
   const ready = findCondition(claimOrSandbox.status?.conditions, "Ready");
   const shutdown = kind === "Sandbox" ? claimOrSandbox.spec.shutdownTime : claimOrSandbox.spec.lifecycle?.shutdownTime;
   return {
@@ -80,5 +81,6 @@ function stateOf(claimOrSandbox: ClaimOrSandbox): SandboxInfo["state"] {
 }
 
 function podIPsOf(claimOrSandbox: ClaimOrSandbox): string[] {
-  return (claimOrSandbox.kind === "Sandbox" ? claimOrSandbox.status?.podIPs : claimOrSandbox.status?.sandbox?.podIPs) ?? [];
+  return (claimOrSandbox.kind === "Sandbox" ? claimOrSandbox.status?.podIPs : claimOrSandbox.status?.sandbox?.podIPs) ??
+    [];
 }

@@ -64,7 +64,11 @@ async function downloadFolder(
   const answer = await runtimeClient.request(endpointPath("archive", path), { signal, action, repeatable: true });
   try {
     await mkdir(localPath, { recursive: true });
-    await unpackInto(bodyOf(answer, runtimeClient, action, signal), { folder: await realpath(localPath), filter, tally });
+    await unpackInto(bodyOf(answer, runtimeClient, action, signal), {
+      folder: await realpath(localPath),
+      filter,
+      tally,
+    });
   } catch (error) {
     if (!(error instanceof BadTarError)) throw error;
     throw new SandboxError(`Cannot ${action}: ${error.message}`, {

@@ -67,7 +67,10 @@ interface Sent {
   action: string;
 }
 
-async function send(runtimeClient: RuntimeClient, { entries, folder, tally, signal, action }: Sent): Promise<Transferred> {
+async function send(
+  runtimeClient: RuntimeClient,
+  { entries, folder, tally, signal, action }: Sent,
+): Promise<Transferred> {
   const tar = createTarWriter();
   let failure: unknown;
   const packing = pack(tar, entries, tally).then(tar.end, (error) => {

@@ -5,7 +5,14 @@ import type { Disk, Entry } from "./entry.ts";
 import { describe, exists, listFolder, makeDir, readDisk, remove, rename } from "./manage.ts";
 import { type Bytes, readFile, type ReadFormat, type ReadOptions } from "./read.ts";
 import { download, type TransferOptions, type Transferred, upload } from "./transfer.ts";
-import { type FileEvent, watchDir, type WatchDirOptions, watchFolder, type WatchHandle, type WatchOptions } from "./watch.ts";
+import {
+  type FileEvent,
+  watchDir,
+  type WatchDirOptions,
+  watchFolder,
+  type WatchHandle,
+  type WatchOptions,
+} from "./watch.ts";
 import { type FileData, type FileToWrite, writeAll, writeFile, type WriteOptions } from "./write.ts";
 
 /**
@@ -169,9 +176,10 @@ export interface Files {
 export function createFiles(runtimeClient: RuntimeClient): Files {
   return {
     read:
-      ((path: string, options: ReadOptions & { format?: ReadFormat } = {}) => readFile(runtimeClient, path, options)) as Files[
-        "read"
-      ],
+      ((path: string, options: ReadOptions & { format?: ReadFormat } = {}) =>
+        readFile(runtimeClient, path, options)) as Files[
+          "read"
+        ],
     write: async (to: string | FileToWrite[], ...[second, third = {}]: [unknown?, WriteOptions?]) => {
       if (typeof to === "string") return await writeFile(runtimeClient, to, second as FileData, third);
       await writeAll(runtimeClient, to, (second ?? {}) as WriteOptions);

@@ -1,6 +1,13 @@
 /** The half of `sandbox.fs` that changes things. @module */
 import type { CallOptions } from "../runtime/call.ts";
-import { ConflictError, FileNotFoundError, InvalidArgumentError, type ObjectRef, SandboxError, UnsupportedError } from "../errors.ts";
+import {
+  ConflictError,
+  FileNotFoundError,
+  InvalidArgumentError,
+  type ObjectRef,
+  SandboxError,
+  UnsupportedError,
+} from "../errors.ts";
 import type { Files } from "./files.ts";
 import type { SandboxFS } from "./fs.ts";
 import { asFS, withCode } from "./fserrors.ts";

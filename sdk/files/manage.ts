@@ -38,11 +38,18 @@ async function listOne(runtimeClient: RuntimeClient, path: string, signal: Abort
     return entriesOf(await parsed(listingSchema, answer, action, runtimeClient.object), path);
   }
   await answer.body?.cancel();
-  throw new InvalidArgumentError(`Cannot ${action}: it is not a folder`, { object: runtimeClient.object, reason: "NO_FOLDER" });
+  throw new InvalidArgumentError(`Cannot ${action}: it is not a folder`, {
+    object: runtimeClient.object,
+    reason: "NO_FOLDER",
+  });
 }
 
 /** A folder further down may be gone, or something else, a moment after it was listed. */
-async function listIfThere(runtimeClient: RuntimeClient, path: string, signal: AbortSignal | undefined): Promise<Entry[]> {
+async function listIfThere(
+  runtimeClient: RuntimeClient,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<Entry[]> {
   return await listOne(runtimeClient, path, signal).catch((error) => {
     if (error instanceof FileNotFoundError || error instanceof InvalidArgumentError) return [];
     throw error;

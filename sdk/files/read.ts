@@ -51,7 +51,11 @@ async function openStream(runtimeClient: RuntimeClient, path: string, { signal, 
 }
 
 /** Yields a file as it arrives. @throws as `Files.read`, also on the way */
-export async function* readChunks(runtimeClient: RuntimeClient, path: string, options: ReadOptions): AsyncGenerator<Bytes> {
+export async function* readChunks(
+  runtimeClient: RuntimeClient,
+  path: string,
+  options: ReadOptions,
+): AsyncGenerator<Bytes> {
   const { offset = 0, length = Infinity, signal } = options;
   checkPart(path, offset, length);
   const end = offset + length;
@@ -83,7 +87,11 @@ interface Asked {
 }
 
 /** Asks for the bytes from `at` on; undefined if there are none. Repeated as needed: reading changes nothing. */
-async function ask(runtimeClient: RuntimeClient, path: string, { at, end, tag, signal }: Asked): Promise<Response | undefined> {
+async function ask(
+  runtimeClient: RuntimeClient,
+  path: string,
+  { at, end, tag, signal }: Asked,
+): Promise<Response | undefined> {
   const action = `read ${JSON.stringify(path)}`;
   const isWhole = at === 0 && end === Infinity;
   const headers: Record<string, string> = {

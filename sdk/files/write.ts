@@ -26,7 +26,11 @@ export interface FileToWrite {
 const AT_ONCE = 8;
 
 /** Writes several files, some at once. After a failure no more are begun; it is thrown when those begun are done. */
-export async function writeAll(runtimeClient: RuntimeClient, files: FileToWrite[], { mode, signal }: WriteOptions): Promise<void> {
+export async function writeAll(
+  runtimeClient: RuntimeClient,
+  files: FileToWrite[],
+  { mode, signal }: WriteOptions,
+): Promise<void> {
   const waiting = [...files];
   const failures: unknown[] = [];
   const worker = async () => {
@@ -41,7 +45,12 @@ export async function writeAll(runtimeClient: RuntimeClient, files: FileToWrite[
 }
 
 /** Writes a file. Repeated as needed, but for a stream: the same bytes again are the same file. @throws as `Files.write` */
-export async function writeFile(runtimeClient: RuntimeClient, path: string, data: FileData, options: WriteOptions): Promise<void> {
+export async function writeFile(
+  runtimeClient: RuntimeClient,
+  path: string,
+  data: FileData,
+  options: WriteOptions,
+): Promise<void> {
   const { body, failure } = bodyOf(data);
   const answer = runtimeClient.request(endpointPath("files", path, { mode: modeText(options.mode) }), {
     method: "PUT",

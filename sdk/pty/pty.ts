@@ -61,7 +61,9 @@ export function createPTY(runtimeClient: RuntimeClient): PTY {
       try {
         return await openByRuntime(runtimeClient, options);
       } catch (error) {
-        if (runtimeClient.transport.exec && await lacksRuntime(runtimeClient, error)) return await openByExec(runtimeClient, options);
+        if (runtimeClient.transport.exec && await lacksRuntime(runtimeClient, error)) {
+          return await openByExec(runtimeClient, options);
+        }
         throw error;
       }
     },
@@ -81,7 +83,11 @@ async function openByRuntime(runtimeClient: RuntimeClient, options: PTYOptions):
 
 async function openByExec(runtimeClient: RuntimeClient, options: PTYOptions): Promise<Terminal> {
   const { cols, rows, command = SHELL, onData, timeoutMs } = options;
-  const session = await startByExec(runtimeClient.transport, command, { ...options, stdin: true, size: { cols, rows } });
+  const session = await startByExec(runtimeClient.transport, command, {
+    ...options,
+    stdin: true,
+    size: { cols, rows },
+  });
   let isOpen = true;
   const kill = () => {
     const was = isOpen;

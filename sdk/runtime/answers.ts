@@ -1,7 +1,23 @@
 /** Turns answers that are no success into errors: of plain requests, of calls over Connect, and of the router before them. @module */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { REASON_HEADER, SANDBOX_NOT_FOUND } from "../../lib/routerheaders.ts";
-import { AuthenticationError, AuthorizationError, ConflictError, ConnectionError, type ErrorDetails, FileNotFoundError, InvalidArgumentError, NotEnoughSpaceError, NotFoundError, type ObjectRef, RateLimitError, SandboxError, SandboxNotFoundError, TimeoutError, UnsupportedError } from "../errors.ts";
+import {
+  AuthenticationError,
+  AuthorizationError,
+  ConflictError,
+  ConnectionError,
+  type ErrorDetails,
+  FileNotFoundError,
+  InvalidArgumentError,
+  NotEnoughSpaceError,
+  NotFoundError,
+  type ObjectRef,
+  RateLimitError,
+  SandboxError,
+  SandboxNotFoundError,
+  TimeoutError,
+  UnsupportedError,
+} from "../errors.ts";
 
 /** Makes the error for an answer: `Cannot <action>: <their words>`. Reads the body. */
 export async function errorOfAnswer(answer: Response, action: string, object: ObjectRef): Promise<SandboxError> {

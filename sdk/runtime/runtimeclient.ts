@@ -35,7 +35,11 @@ export interface RuntimeClient {
  *
  * @param token of the runtime, where it asks for one
  */
-export function createRuntimeClient(transport: SandboxTransport, object: ObjectRef, token: string | undefined): RuntimeClient {
+export function createRuntimeClient(
+  transport: SandboxTransport,
+  object: ObjectRef,
+  token: string | undefined,
+): RuntimeClient {
   const authorization: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   const known: RuntimeClient["known"] = { runtime: undefined };
   return {

@@ -44,7 +44,12 @@ export interface PodAccess {
 const TRUSTED_MS = 10_000;
 
 /** Makes it for a Sandbox. @param hint where its Pod was a moment ago; undefined: nobody knows */
-export function createPodTransport(access: PodAccess, namespace: string, name: string, hint?: PodPlace): SandboxTransport {
+export function createPodTransport(
+  access: PodAccess,
+  namespace: string,
+  name: string,
+  hint?: PodPlace,
+): SandboxTransport {
   const { kind, reach, exec, close } = access;
   const object: ObjectRef = { kind: "Sandbox", namespace, name };
   const place = remembered(access, hint);

@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import type { Answer, Api, ApiRequest } from "../../kube/api.ts";
 import { runCLI } from "../../cli/runcli.ts";
-import type { Cluster, Output, CommandContext } from "../../cli/commandcontext.ts";
+import type { Cluster, CommandContext, Output } from "../../cli/commandcontext.ts";
 
 /** What a command line has led to. */
 export interface Ran {

@@ -193,7 +193,9 @@ describe("expiryReconciler()", () => {
     const sandbox = aStoredSandbox(api);
     api.intercept = () => refusal(status, "not now");
     const reconciler = expiryReconciler(api, vi.fn(), UNLIMITED, KIND);
-    await expect(reconciler.reconcile(sandbox, now)).rejects.toThrow("Cannot delete expired Sandbox team-a/demo: not now");
+    await expect(reconciler.reconcile(sandbox, now)).rejects.toThrow(
+      "Cannot delete expired Sandbox team-a/demo: not now",
+    );
     expect(reconciler.dueAt(sandbox, now)).toBe(now);
   });
 });

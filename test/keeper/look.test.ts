@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { requeue, INTERVALS, plannedLook, situationOf } from "../../keeper/look.ts";
+import { INTERVALS, plannedLook, requeue, situationOf } from "../../keeper/look.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 
 const TIME = { lastTransitionTime: "2026-11-21T11:00:00Z" };
@@ -150,8 +150,12 @@ describe("plannedLook()", () => {
 
   test("clears leftovers at once", () => {
     expect(plannedLook(undefined, { key: "c", kind: "leftover" }, 5000, INTERVALS)).toMatchObject({ at: 5000 });
-    expect(plannedLook(undefined, { key: "d", kind: "look", notBefore: 9000 }, 5000, INTERVALS)).toMatchObject({ at: 9000 });
-    expect(plannedLook(undefined, { key: "d", kind: "look", notBefore: 1 }, 5000, INTERVALS).at).toBe(5000 + INTERVALS.settle);
+    expect(plannedLook(undefined, { key: "d", kind: "look", notBefore: 9000 }, 5000, INTERVALS)).toMatchObject({
+      at: 9000,
+    });
+    expect(plannedLook(undefined, { key: "d", kind: "look", notBefore: 1 }, 5000, INTERVALS).at).toBe(
+      5000 + INTERVALS.settle,
+    );
   });
 });
 

@@ -8,7 +8,8 @@ function aPace(intervalMs: number, mostHeld = 3) {
   const clock = createFakeClock(0);
   const throttle = createThrottle({ mostHeld, clock });
   const through: string[] = [];
-  const come = (key: string) => void throttle.wait({ key, intervalMs }).then(() => through.push(`${key} ${clock.now()}`));
+  const come = (key: string) =>
+    void throttle.wait({ key, intervalMs }).then(() => through.push(`${key} ${clock.now()}`));
   return { clock, through, come };
 }
 

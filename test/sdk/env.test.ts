@@ -14,7 +14,13 @@ test("commands, terminals, contexts and sandboxes take `envs` for `env`", async 
   let shown = "";
   const decoder = new TextDecoder();
   const onData = (bytes: Uint8Array) => void (shown += decoder.decode(bytes));
-  const terminal = await createPTY(runtimeClient).create({ cols: 80, rows: 24, command: "echo it is $COLOUR", envs, onData });
+  const terminal = await createPTY(runtimeClient).create({
+    cols: 80,
+    rows: 24,
+    command: "echo it is $COLOUR",
+    envs,
+    onData,
+  });
   await terminal.wait();
   expect(shown).toContain("it is red");
   const code = createCode(runtimeClient);

@@ -69,7 +69,12 @@ interface Observer {
 }
 
 /** Follows the objects of all kinds; resolves when all that exist have been seen. */
-async function listAndWatchAll(api: Api, namespace: string, signal: AbortSignal, { observe, gone }: Observer): Promise<void> {
+async function listAndWatchAll(
+  api: Api,
+  namespace: string,
+  signal: AbortSignal,
+  { observe, gone }: Observer,
+): Promise<void> {
   const kinds = Object.entries(KINDS) as [Kind, ObjectPath["resource"]][];
   await Promise.all(kinds.map(([kind, resource]) => {
     const listed = Promise.withResolvers<void>();

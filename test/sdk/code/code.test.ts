@@ -2,7 +2,16 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { AuthenticationError, ConflictError, ConnectionError, FileNotFoundError, InvalidArgumentError, NotFoundError, TimeoutError, UnsupportedError } from "../../../sdk/errors.ts";
+import {
+  AuthenticationError,
+  ConflictError,
+  ConnectionError,
+  FileNotFoundError,
+  InvalidArgumentError,
+  NotFoundError,
+  TimeoutError,
+  UnsupportedError,
+} from "../../../sdk/errors.ts";
 import { createCode } from "../../../sdk/code/code.ts";
 import { createFiles } from "../../../sdk/files/files.ts";
 import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
@@ -143,7 +152,8 @@ test("where something else answers, or the token is another, the error says so",
   const around = makeTempFolder();
   writeFileSync(join(around, "token"), "right");
   const { port } = await aSandbox({}, "--token-file", join(around, "token"));
-  const run = (transport: SandboxTransport, token?: string) => createCode(createRuntimeClient(transport, OBJECT, token)).runCode("1 + 1");
+  const run = (transport: SandboxTransport, token?: string) =>
+    createCode(createRuntimeClient(transport, OBJECT, token)).runCode("1 + 1");
   expect((await run(localTransport(port), "right")).text).toBe("2");
   const wrong = await run(localTransport(port), "wrong").catch((error) => error);
   expect(wrong).toBeInstanceOf(AuthenticationError);

@@ -1,7 +1,17 @@
 /** upload() and download() on a real runtime: folders there and back, what is left out, and what breaks off. @module */
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ConflictError, ConnectionError, FileNotFoundError, InvalidArgumentError } from "../../../sdk/errors.ts";

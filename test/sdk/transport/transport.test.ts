@@ -67,7 +67,9 @@ test.for([
 });
 
 test("a router that finds sandboxes by headers alone gives no addresses", async () => {
-  await expect(createRouterTransport({ url: "http://r" }, "a", "b").address(80)).rejects.toBeInstanceOf(UnsupportedError);
+  await expect(createRouterTransport({ url: "http://r" }, "a", "b").address(80)).rejects.toBeInstanceOf(
+    UnsupportedError,
+  );
 });
 
 test("a signed address is one that the router lets in, for that port and until that time", async () => {
