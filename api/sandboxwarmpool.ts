@@ -31,6 +31,10 @@ const statusSchema = openObject({
     description: "Number of the newest sandbox made so far: names count on from it and are never used twice.",
     format: "int64",
   }),
+  observedSequence: z.int().min(0).optional().meta({
+    description: "What `sequence` was seen to be: sandboxes of a higher number are given to no claim yet.",
+    format: "int64",
+  }),
   batches: z.array(
     openObject({
       first: z.int().min(0).meta({ description: "Number of its first sandbox.", format: "int64" }),

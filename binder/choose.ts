@@ -50,7 +50,7 @@ export function wantsSandbox(claim: SandboxClaim, now: number): boolean {
  * | the pool is missing or being deleted | refused |
  * | it asks for what the template does not allow | refused |
  * | with env or volumes | cold |
- * | a member is Ready, or runs, and the pool's status counts its number | that member |
+ * | a member is Ready, or runs, and the pool's status was seen to count its number | that member |
  * | it is younger than two seconds, and a member is coming that nobody before it waits for | wait |
  * | else | cold |
  *
@@ -65,9 +65,10 @@ export function choose(claim: SandboxClaim, offer: Offer, domains: readonly stri
   if (problem) return { kind: "refused" };
   if (!needsColdStart(claim)) {
     const isFit = fitsIn(pool, template);
-    // One that the pool's status does not count yet might be gone again with its claim before the pool knows of it, and the
-    // next would have its name.
-    const sandbox = members.best(isFit, pool.status?.sequence ?? 0);
+    // One that the pool's hook has not seen counted might be gone again with its claim before it does, and the next would
+    // have its name. Hooks of earlier builds do not say what they saw.
+    const { sequence = 0, observedSequence = sequence } = pool.status ?? {};
+    const sandbox = members.best(isFit, observedSequence);
     if (sandbox) return { kind: "member", pool, sandbox };
     // Clocks differ: a claim from the far future would never lose its patience.
     const age = Math.abs(now - Date.parse(claim.metadata.creationTimestamp ?? ""));

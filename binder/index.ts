@@ -160,14 +160,21 @@ function namedHandler<T extends Named>(
   };
 }
 
-type Counts = { sequence?: number | undefined; replicas?: number | undefined; readyReplicas?: number | undefined };
+type Counts = {
+  sequence?: number | undefined;
+  observedSequence?: number | undefined;
+  replicas?: number | undefined;
+  readyReplicas?: number | undefined;
+};
 type Named = { metadata: ObjectMeta; status?: Counts | undefined };
 
 /** Of a status, only what a pool counts is of concern. */
 function hasChanged(before: Named, after: Named): boolean {
   return before.metadata.generation !== after.metadata.generation ||
     before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
-    (["sequence", "replicas", "readyReplicas"] as const).some((key) => before.status?.[key] !== after.status?.[key]);
+    (["sequence", "observedSequence", "replicas", "readyReplicas"] as const).some((key) =>
+      before.status?.[key] !== after.status?.[key]
+    );
 }
 
 /** Puts a Sandbox where its owner says that it belongs; who is told finds it there, and nowhere else. */

@@ -72,7 +72,7 @@ export function viewClaim(claim: SandboxClaim): ClaimView {
   const shown = status?.sandbox?.name;
   return {
     regarding: regardingOf(claim),
-    pool: spec.warmPoolRef.name,
+    pool: spec?.warmPoolRef?.name ?? "",
     createdBy: creatorOf(labels),
     sandbox: shown ?? annotations[SANDBOX_NAME_ANNOTATION],
     isWaiting: !shown && metadata.deletionTimestamp === undefined,

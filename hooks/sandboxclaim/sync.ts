@@ -3,6 +3,7 @@ import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
 import { expiryTime } from "../../claims/expirytime.ts";
 import { sameJson } from "../../lib/apply.ts";
+import { findCondition } from "../../lib/conditions.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../lib/metacontroller.ts";
 import { unchanged } from "../../lib/unchanged.ts";
 import { attached, unattached } from "./answer.ts";
@@ -75,6 +76,7 @@ function timed(
 }
 
 const SOON_SECONDS = 0.25;
+const LONGER_SECONDS = 2;
 const LATER_SECONDS = 5;
 
 /**
@@ -86,6 +88,7 @@ const LATER_SECONDS = 5;
  * | answer | look again |
  * |---|---|
  * | writes the status alone | soon: its event wakes nobody |
+ * | the same, and takes back that the claim is Ready | a little later: views may have been old, and that write seen late |
  * | writes annotations | later: its event wakes us, unless the write was dropped |
  * | writes nothing | never |
  */
@@ -95,7 +98,12 @@ function recheckSeconds(
 ): number | undefined {
   const { metadata } = claim;
   if (hasNews(annotations, metadata.annotations)) return LATER_SECONDS;
-  return status && !sameJson(status, claim.status) ? SOON_SECONDS : undefined;
+  if (!status || sameJson(status, claim.status)) return undefined;
+  return isReady(claim.status) && !isReady(status) ? LONGER_SECONDS : SOON_SECONDS;
+}
+
+function isReady(status: SandboxClaimStatus | undefined): boolean {
+  return findCondition(status?.conditions, "Ready")?.status === "True";
 }
 
 function hasNews(changes: Record<string, string | null> = {}, map: Record<string, string> = {}): boolean {

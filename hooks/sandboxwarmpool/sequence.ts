@@ -77,23 +77,27 @@ export function nextPlaces(
 }
 
 /**
- * Returns what the pool's status says of its numbers: the highest that is seen or asked for, and what was made last.
+ * Returns what the pool's status says of its numbers: the highest that is seen or asked for, what the status was seen to
+ * say of that, and what was made last.
  *
- * Metacontroller writes the status after the members: whoever sees it may trust that they were asked for.
+ * Metacontroller writes the status after the members: whoever sees it may trust that they were asked for. But a view of
+ * the pool that is older than its status takes a number back if the member that has it is gone by then: only what was
+ * seen to be counted stays counted, and may go.
  */
 export function numbersOf(
   pool: SandboxWarmPool,
   members: readonly Sandbox[],
   made: readonly Place[],
   now: Date,
-): Pick<SandboxWarmPoolStatus, "sequence" | "batches"> {
+): Pick<SandboxWarmPoolStatus, "sequence" | "observedSequence" | "batches"> {
   const [first] = made;
   const sequence = made.at(-1)?.number ?? highest(pool, members);
   const before = pool.status?.batches ?? [];
   const batches = first
     ? [...before.filter(({ at }) => isRecent(at, now)), { first: first.number, at: now.toISOString() }]
     : before;
-  return { ...(sequence > 0 ? { sequence } : {}), ...(batches.length > 0 ? { batches } : {}) };
+  const observedSequence = pool.status?.sequence ?? 0;
+  return { ...(sequence > 0 ? { sequence, observedSequence } : {}), ...(batches.length > 0 ? { batches } : {}) };
 }
 
 /**

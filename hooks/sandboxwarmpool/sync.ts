@@ -48,8 +48,11 @@ export function syncSandboxWarmPool(
   const { count, again = RECHECK_SECONDS } = refillOf(view, config, now);
   const made = placesOf(view, count, now);
   const { leaving, staying } = partOf(view);
+  const status = computeStatus(view, made, config, now);
+  // What is made wakes the pool; what is there may not.
+  const isUnseen = made.length === 0 && (status.observedSequence ?? 0) < (status.sequence ?? 0);
   return {
-    status: computeStatus(view, made, config, now),
+    status,
     children: [
       ...kept(view, drainsOf(view, config, now)),
       ...staying.map((sandbox) => appliedOf(sandbox, pool)),
@@ -57,7 +60,7 @@ export function syncSandboxWarmPool(
     ],
     deletions: Object.fromEntries(leaving.map((sandbox) => [childKey(sandbox), wordsFor(sandbox)])),
     resyncAfterSeconds: Math.min(
-      staying.length > 0 ? SHORTLY_SECONDS : RECHECK_SECONDS,
+      staying.length > 0 || isUnseen ? SHORTLY_SECONDS : RECHECK_SECONDS,
       again,
       ...graceLeft(view, config, now),
     ),

@@ -54,7 +54,7 @@ const BY_CODE: Record<ErrorCode, FSCode> = {
 const BY_WORDS: [RegExp, FSCode][] = [
   [/the folder is not empty$/, "ENOTEMPTY"],
   [/(it is a folder|one is a folder, the other is not)$/, "EISDIR"],
-  [/(it is not a folder|is not a folder|no folder is in the way)$/, "ENOTDIR"],
+  [/(it is not a folder|is not a folder|not a folder is in the way)$/, "ENOTDIR"],
   [/(it is running|it is in use)$/, "EBUSY"],
   [/too long$/, "ENAMETOOLONG"],
   [/too many symlinks$/, "ELOOP"],

@@ -235,13 +235,14 @@ test.for(wishes)("a claim wants a Sandbox: %s: %s", ([, want, over]) => {
   expect(wantsSandbox(aClaim("c", over), NOW.getTime())).toBe(want);
 });
 
-test("a member that the pool's status does not count yet is waited for, and given once it does", () => {
+test("a member that the pool's status was not seen to count is waited for, and given once it was", () => {
   const claim = aClaim("c", { metadata: { creationTimestamp: ago(1) } });
   const members = createMembers();
   members.put(aMember(7));
-  const at = (sequence: number) => {
-    const pool = aPool({ status: { sequence } });
+  const at = (sequence: number, observedSequence?: number) => {
+    const pool = aPool({ status: { sequence, ...(observedSequence === undefined ? {} : { observedSequence }) } });
     return choose(claim, { pool, template: aTemplate(), members, waiting: 0 }, [], NOW.getTime()).kind;
   };
-  expect([at(6), at(7)]).toEqual(["wait", "member"]);
+  expect([at(7, 6), at(7, 7)]).toEqual(["wait", "member"]);
+  expect([at(6), at(7)], "by a hook that does not say what it has seen").toEqual(["wait", "member"]);
 });

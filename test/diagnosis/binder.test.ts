@@ -37,7 +37,7 @@ const UNKNOWN = {
   want: ["NotReady", "SandboxClaim/job", false] as Case["want"],
   says: "nothing that could be read says why",
 };
-const IMAGE = { want: ["InvalidImageName", "Pod/demo", true] as Case["want"], says: "no image name" };
+const IMAGE = { want: ["InvalidImageName", "Pod/demo", true] as Case["want"], says: "not a valid image name" };
 
 const cases: Case[] = [
   { name: "there is no Lease", facts: of(aged(60), null), ...DOWN },

@@ -111,13 +111,13 @@ const cases: Case[] = [
     name: "its Sandbox's Pod",
     facts: claimFacts({ status: BOUND }, { sandbox: aWaitingSandbox(), pod: badImage }),
     want: ["InvalidImageName", "Pod/demo", true],
-    says: "no image name",
+    says: "not a valid image name",
   },
   {
     name: "the Pod of the Sandbox that is made for it",
     facts: claimFacts({}, { sandbox: forClaim, pod: badImage }),
     want: ["InvalidImageName", "Pod/demo", true],
-    says: "no image name",
+    says: "not a valid image name",
   },
   {
     name: "a Sandbox of its name that is somebody's",

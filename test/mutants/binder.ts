@@ -87,7 +87,7 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a member is given whose name could be given again",
     file: "binder/choose.ts",
-    from: "members.best(isFit, pool.status?.sequence ?? 0)",
+    from: "members.best(isFit, observedSequence)",
     to: "members.best(isFit)",
     tests: CHOOSE_TEST,
   },

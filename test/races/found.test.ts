@@ -75,6 +75,43 @@ const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
       forecast: { ...CALM, lags: [{ kind: "Sandbox", from: 0, lasts: 90, delay: 90 }] },
     },
   },
+  {
+    name: "a view of the pool that is older than its status, while a member is handed over and goes with its claim",
+    reason: "what the status counted before is not counted any more, and the next member would have its name",
+    scenario: {
+      replicas: 2,
+      acts: [
+        { act: "claim", claim: 0, expiresInMs: 150, policy: "Delete", wait: 2 },
+        { act: "extend", claim: 0, byMs: 500, wait: 200 },
+      ],
+      fates: [{ startMs: 0, probeMs: 0, fate: "fails", lifeMs: 0 }],
+      forecast: {
+        ...CALM,
+        requestMs: [0],
+        answerMs: [0],
+        gaps: [{ kind: "SandboxWarmPool", of: "engine", from: 0, lasts: 26 }],
+      },
+    },
+  },
+  {
+    name: "an old view of its Sandbox takes back that a claim is Ready, and that write is seen late",
+    reason: "the look a moment later sees the claim as it was before, and nothing else would look again",
+    scenario: {
+      replicas: 0,
+      acts: [
+        { act: "claim", claim: 0, cold: false, wait: 300 },
+        { act: "suspend", claim: 0, resume: false, wait: 0 },
+      ],
+      hasVolumes: true,
+      forecast: {
+        ...CALM,
+        requestMs: [58],
+        answerMs: [0],
+        lags: [{ kind: "SandboxClaim", from: 0, lasts: 1209, delay: 192 }],
+        gaps: [{ kind: "Sandbox", of: "engine", from: 551, lasts: 598 }],
+      },
+    },
+  },
 ];
 
 test.for(cases)("$name: $reason", async ({ scenario }) => {

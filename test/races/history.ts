@@ -14,21 +14,24 @@ export interface History {
   look(): void;
 }
 
-/** Starts a history. @param hasTwoBinders whether two serve claims at some time */
-export function createHistory({ store, onChange }: MemoryServer, hasTwoBinders: boolean): History {
+/** Of which processes two run at some time: what the one of them writes may be older than what the other has written. */
+export type Doubled = Record<"binder" | "engine", boolean>;
+
+/** Starts a history. */
+export function createHistory({ store, onChange }: MemoryServer, doubled: Doubled): History {
   const violations: string[] = [];
   const say: Say = (text) => void violations.push(`${store.clock.now() % 1e6}: ${text}`);
   const ofWrites = [
     ownersRule(say),
     shownRule(store, say),
-    finalRule(store, say),
+    ...(doubled.engine ? [] : [finalRule(store, say)]),
     deletionRule(store, say),
     expiryRule(store, say),
     specRule(store, say),
     nameRule(say),
   ];
   const ofChanges = [
-    ...(hasTwoBinders ? [] : [oneRule(say)]),
+    ...(doubled.binder ? [] : [oneRule(say)]),
     populationRule(store, say),
     podRule(say),
     volumeRule(store, say),

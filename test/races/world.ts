@@ -8,7 +8,7 @@ import { createMemoryServer } from "../../testing/server.ts";
 import { makeHooks } from "../../tools/serve/hooks.ts";
 import { type Act, aPool, aTemplate, NAMESPACE, perform } from "./acts.ts";
 import { createFates, type Fate } from "./fates.ts";
-import { createHistory } from "./history.ts";
+import { createHistory, type Doubled } from "./history.ts";
 import { weatheredFetch } from "./lateness.ts";
 import { startProcesses } from "./processes.ts";
 import { faultsAtRest } from "./rest.ts";
@@ -59,7 +59,7 @@ export async function run(scenario: Scenario, variant: Variant = {}): Promise<Ou
   const server = await createMemoryServer({ isPreset, namespaces: [NAMESPACE] });
   const { store } = server;
   const { clock } = store;
-  const history = createHistory(server, hasTwoBinders(scenario));
+  const history = createHistory(server, doubledIn(scenario));
   const { fateOf, sick } = createFates(fates);
   await startKubelet(store, fateOf);
   const hooks = startHooks({ clock, settings: SETTINGS, replacements: replacementsOf(variant) });
@@ -99,8 +99,12 @@ export async function run(scenario: Scenario, variant: Variant = {}): Promise<Ou
   });
 }
 
-function hasTwoBinders({ acts, doubles = [] }: Scenario): boolean {
-  return doubles.includes("binder") || acts.some((act) => act.act === "restartBinder" && act.overlap);
+function doubledIn({ acts, doubles = [] }: Scenario): Doubled {
+  const overlaps = (restart: string) => acts.some((act) => act.act === restart && "overlap" in act && act.overlap);
+  return {
+    binder: doubles.includes("binder") || overlaps("restartBinder"),
+    engine: doubles.includes("engine") || overlaps("restartEngine"),
+  };
 }
 
 function replacementsOf({ hooks = {} }: Variant) {

@@ -90,7 +90,7 @@ describe("create()", () => {
   test.for<{ options: CreateOptions; words: RegExp }>([
     { options: {}, words: /exactly one of pool, template and image is needed, and none is given/ },
     { options: { pool: "a", image: "b" }, words: /pool and image are given/ },
-    { options: { pool: "a", name: "Not_A_Name" }, words: /"Not_A_Name": that is no name/ },
+    { options: { pool: "a", name: "Not_A_Name" }, words: /"Not_A_Name": that is not a valid Kubernetes name/ },
     { options: { pool: "a", timeoutMs: 0 }, words: /timeoutMs 0 is not above 0/ },
     { options: { template: "a", env: {}, envs: {} }, words: /`env` and `envs` are the same, and both are given/ },
     { options: { pool: "a", ports: [1] }, words: /ports are its template's/ },

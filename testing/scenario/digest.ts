@@ -63,7 +63,7 @@ function isOurs(apiVersion: string): boolean {
 }
 
 /** Numbers that are told by how often, or when, something was written. */
-const NO_COUNTS = ["observedGeneration", "sequence"];
+const NO_COUNTS = ["observedGeneration", "sequence", "observedSequence"];
 
 function countsIn(status: object): Pick<Digest, "counts"> {
   const counts = Object.entries(status).filter(([key, value]) => typeof value === "number" && !NO_COUNTS.includes(key));

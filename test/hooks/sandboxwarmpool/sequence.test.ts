@@ -118,3 +118,11 @@ test("nextPlaces() tells each member the first that is made along with it", () =
   const made = nextPlaces(size(3, 4), [], 3, new Set(["warm-6"]), NOW);
   expect(made).toEqual([{ number: 5, first: 5 }, { number: 7, first: 5 }, { number: 8, first: 5 }]);
 });
+
+test("the status says what it was seen to count, and the pool looks again soon where that is not all", () => {
+  const ask = (status: object) => syncPool({ pool: aPool({ spec: { replicas: 1 }, status }), sandboxes: [aMember(7)] });
+  const old = ask({ sequence: 3, observedSequence: 2 });
+  expect(old).toMatchObject({ status: { sequence: 7, observedSequence: 3 }, resyncAfterSeconds: 0.2 });
+  const seen = ask({ sequence: 7, observedSequence: 3 });
+  expect(seen).toMatchObject({ status: { sequence: 7, observedSequence: 7 }, resyncAfterSeconds: 60 });
+});

@@ -72,7 +72,12 @@ describe("reachabilityOf()", () => {
     ],
     ["of two minds", aSandbox(), [aPod(), aPod({ metadata: { uid: "second", name: "b" } })], "2 Pods"],
     ["on the node's network", aSandbox(), [aPod({ spec: { hostNetwork: true } })], "network of its node"],
-    ["at an address of the node", aSandbox(), [aPod({ status: { podIPs: [{ ip: "127.0.0.1" }] } })], "none that a Pod"],
+    [
+      "at an address of the node",
+      aSandbox(),
+      [aPod({ status: { podIPs: [{ ip: "127.0.0.1" }] } })],
+      "not one that a Pod",
+    ],
     [
       "finished",
       aSandbox({ status: { conditions: [condition("Ready", "False", "PodFailed", "Pod failed")] } }),
