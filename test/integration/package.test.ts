@@ -35,7 +35,7 @@ const ROOMS = [
     "sdk",
   ],
   ...["mcp", "testing", "tools"],
-  ...["compositecontrollers", "crds", "decoratorcontrollers"],
+  ...["compositecontrollers", "crds", "decoratorcontrollers", "deploy"],
 ];
 const SUFFIXES = ["", ".css", ".d.ts", ".js", ".json", ".map", ".md", ".mjs", ".py", ".svg", ".yaml"];
 

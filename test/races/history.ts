@@ -32,7 +32,7 @@ export function createHistory({ store, onChange }: MemoryServer, doubled: Double
   ];
   const ofChanges = [
     ...(doubled.binder ? [] : [oneRule(say)]),
-    populationRule(store, say),
+    populationRule(store, say, doubled.engine ? 2 : 1),
     podRule(say),
     volumeRule(store, say),
   ];

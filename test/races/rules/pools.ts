@@ -19,8 +19,15 @@ interface Population {
 /**
  * Whoever makes a member does not bring a pool beyond its replicas plus surge. Who makes it may act on a view that is
  * `LATE_MS` old: replicas are the most that were wanted since, and surge is as many as have left the pool since.
+ *
+ * @param engines how many make members: each makes what it does not see that the other has made, and what its own answers
+ * say of that the other's take back
  */
-export function populationRule({ clock }: MemoryStore, say: Say): (change: StoredChange) => void {
+export function populationRule(
+  { clock }: MemoryStore,
+  say: Say,
+  engines: number,
+): (change: StoredChange) => void {
   const pools = new Map<string, Population>();
   const owners = new Map<string, string>();
   const populationOf = (uid: string): Population => {
@@ -31,7 +38,7 @@ export function populationRule({ clock }: MemoryStore, say: Say): (change: Store
   const limitOf = ({ wanted, left }: Population) => {
     const since = clock.now() - LATE_MS;
     const replicas = Math.max(...wanted.filter(({ until }) => until >= since).map(({ replicas }) => replicas));
-    return replicas + left.filter((time) => time >= since).length;
+    return engines * replicas + left.filter((time) => time >= since).length;
   };
   function poolChanged({ metadata, spec }: KubeObject): void {
     const { wanted } = populationOf(metadata.uid ?? "");
