@@ -10,8 +10,9 @@ const PULLING = ["ErrImagePull", "ImagePullBackOff", "ImageInspectError", "Regis
 
 /** What registries and containerd say, the first that fits; a refusal may also mean that there is no such repository. */
 const WORDS: [Code, RegExp][] = [
-  ["ImageUnauthorized", /unauthorized|authorization failed|access denied|no basic auth|403 Forbidden|401/i],
-  ["ImageNotFound", /: not found|manifest unknown|NotFound|404|name unknown|repository does not exist/i],
+  // A registry's port may begin with the same digits.
+  ["ImageUnauthorized", /unauthorized|authorization failed|access denied|no basic auth|403 Forbidden|(?<![:\d])401\b/i],
+  ["ImageNotFound", /: not found|manifest unknown|NotFound|(?<![:\d])404\b|name unknown|repository does not exist/i],
 ];
 
 /** A container waits for its image. */

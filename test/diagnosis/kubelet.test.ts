@@ -1,5 +1,6 @@
 /** What a Pod that has a node suffers from, in the kubelet's words. @module */
-import { test } from "vitest";
+import { expect, test } from "vitest";
+import { imageCode } from "../../diagnosis/rules/image.ts";
 import type { Facts } from "../../diagnosis/facts.ts";
 import { ago, anEvent, aPod, type Case, expectCause, podFacts, waiting } from "./facts.ts";
 
@@ -199,3 +200,14 @@ const cases: Case[] = [
 ];
 
 test.for(cases)("$name: $want.0", expectCause);
+
+test.for(
+  [
+    ["ImageNotFound", 'failed to pull image "127.0.0.1:40117/team/tool:1": not found'],
+    ["ImageNotFound", "unexpected status 404"],
+    ["ImageUnauthorized", "unexpected status: 401 from registry"],
+    ["ImagePullFailed", 'failed to pull image "127.0.0.1:40417/team/tool:1": connection refused'],
+  ] as const,
+)("words of a pull are %s: %s", ([code, words]) => {
+  expect(imageCode(words)).toBe(code);
+});
