@@ -2,7 +2,8 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { commandLine, exit } from "../lib/serve.ts";
-import { readSecrets, signToken } from "./access/scopedtoken.ts";
+import { signToken } from "../lib/scopedtoken.ts";
+import { readSecrets } from "./access/scopedtoken.ts";
 import { durationOf, wholeNumber } from "./options/flags.ts";
 
 const HELP = `Usage: router/token.ts --secret-file F --name S [options]
@@ -29,7 +30,7 @@ const FLAGS = {
   help: { type: "boolean", default: false },
 } as const;
 
-function run(args: string[]): string {
+async function run(args: string[]): Promise<string> {
   const { values } = parseArgs({ args, options: FLAGS });
   const { "secret-file": file, namespace: ns, name, port, ttl, url, "query-param": parameter, help } = values;
   if (help) return HELP;
@@ -37,7 +38,7 @@ function run(args: string[]): string {
   const [secret] = readSecrets(file);
   const exp = Math.floor((Date.now() + durationOf("ttl", ttl)) / 1000);
   const limit = port === undefined ? {} : { port: wholeNumber("port", port, 1, 65535) };
-  const token = signToken(secret as Uint8Array, { ns, name, exp, ...limit });
+  const token = await signToken(secret as Uint8Array<ArrayBuffer>, { ns, name, exp, ...limit });
   if (url === undefined) return `${token}\n`;
   const address = new URL(url);
   address.searchParams.set(parameter, token);
@@ -45,7 +46,7 @@ function run(args: string[]): string {
 }
 
 try {
-  process.stdout.write(run(commandLine()));
+  process.stdout.write(await run(commandLine()));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   exit(1);

@@ -1,6 +1,7 @@
 /** The handle of one sandbox, and the calls that make or find one. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Finding } from "../diagnosis/finding.ts";
+import { signToken } from "../lib/scopedtoken.ts";
 import { type Code, createCode } from "./code/code.ts";
 import { createCommands } from "./commands/commands.ts";
 import type { Commands } from "./commands/types.ts";
@@ -17,7 +18,6 @@ import { createRuntimeClient } from "./runtime/runtimeclient.ts";
 import type { SandboxInfo, WaitOptions } from "./options.ts";
 import { createPTY, type PTY } from "./pty/pty.ts";
 import type { SandboxTransport } from "./transport/transport.ts";
-import { signGrant } from "./transport/sign.ts";
 import type { ClientContext } from "./setup/clientcontext.ts";
 
 /** What a handle is made of. */
@@ -154,13 +154,9 @@ export class SandboxHandle implements AsyncDisposable {
         remedy: "Give the client a `routerUrl`.",
       });
     }
-    const grant = {
-      namespace: this.namespace,
-      name: this.sandboxName,
-      port,
-      expiresAt: new Date(Date.now() + signedForMs),
-    };
-    address.searchParams.set("token", await signGrant(context.signingSecret(), grant));
+    const exp = Math.floor((Date.now() + signedForMs) / 1000);
+    const claims = { ns: this.namespace, name: this.sandboxName, exp, port };
+    address.searchParams.set("token", await signToken(context.signingSecret(), claims));
     return address.href;
   }
 

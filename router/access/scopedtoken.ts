@@ -1,10 +1,10 @@
-/** Tokens that open one sandbox until a time: made and checked with shared secrets, from a file that is replaced under our feet. @module */
+/** Lets in who has a token for the sandbox, signed with a secret from a file that is replaced under our feet. Asks nobody. @module */
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as z from "zod";
 import { errorFields, type Log } from "../../lib/log.ts";
-import { payloadOf, signedText, type TokenClaims, tokenOf } from "../../lib/scopedtoken.ts";
+import { signedText, type TokenClaims } from "../../lib/scopedtoken.ts";
 import { type Authorise, unauthorized } from "./gate.ts";
 
 const claimsSchema = z.object({
@@ -15,12 +15,6 @@ const claimsSchema = z.object({
 });
 
 const TOKEN = /^v1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
-
-/** Makes a token, see `lib/scopedtoken.ts`. */
-export function signToken(secret: Uint8Array, claims: TokenClaims): string {
-  const payload = payloadOf(claims);
-  return tokenOf(payload, signatureOf(secret, payload));
-}
 
 /** Returns what a token opens; undefined if no secret has signed it, or its time is over at `now` (milliseconds). */
 export function openToken(secrets: readonly Uint8Array[], token: string, now: number): TokenClaims | undefined {
@@ -55,7 +49,7 @@ const REREAD_MS = 30_000;
  *
  * @throws {Error} if the file cannot be read; {RangeError} if it has no secret, or one shorter than 32 bytes
  */
-export function readSecrets(path: string): Uint8Array[] {
+export function readSecrets(path: string): Uint8Array<ArrayBuffer>[] {
   const lines = readFileSync(path, "utf8").split("\n").map((line) => line.trim()).filter(Boolean);
   const secrets = lines.map((line) => Buffer.from(line));
   if (secrets.length === 0 || secrets.some(({ length }) => length < LEAST_BYTES)) {

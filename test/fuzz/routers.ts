@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
 import type { ApiRequest } from "../../kube/api.ts";
 import type { Log } from "../../lib/log.ts";
-import { signToken } from "../../router/access/scopedtoken.ts";
+import { signToken } from "../../lib/scopedtoken.ts";
 import { assembleRouter, type RouterSettings } from "../../router/assemble.ts";
 import { readOptions } from "../../router/options/options.ts";
 import { listen } from "../../router/server.ts";
@@ -54,7 +54,7 @@ export async function startRouters(folder: string): Promise<Routers> {
   const secretFile = join(folder, "secret");
   writeFileSync(secretFile, SECRET);
   const exp = Math.floor(Date.now() / 1000) + 3600;
-  const scoped = signToken(Buffer.from(SECRET), { ns: "team-a", name: "demo", exp });
+  const scoped = await signToken(Buffer.from(SECRET), { ns: "team-a", name: "demo", exp });
   const scopedFlags = ["--authz-mode", "scoped-token", "--authz-scoped-token-secret-file", secretFile, ...BROWSER];
   const start = (token: string, h2c: boolean, ...flags: string[]) => startRouter(api, lines, { token, h2c, flags });
   const routers = [

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ApiRequest } from "../../kube/api.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
-import { signToken } from "../../router/access/scopedtoken.ts";
+import { signToken } from "../../lib/scopedtoken.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
 import { fetchFrom } from "../router/client.ts";
@@ -111,7 +111,11 @@ describe("router/main.ts", () => {
     const now = Math.floor(Date.now() / 1000);
     const sign = (over: object) =>
       signToken(Buffer.from(SECRET), { ns: "team-a", name: "demo", exp: now + 600, ...over });
-    const [other, otherPort, late] = [sign({ ns: "team-b" }), sign({ port: 1 }), sign({ exp: now - 1 })];
+    const [other, otherPort, late] = await Promise.all([
+      sign({ ns: "team-b" }),
+      sign({ port: 1 }),
+      sign({ exp: now - 1 }),
+    ]);
     const scoped = ["--authz-mode", "scoped-token", "--authz-scoped-token-secret-file", secret];
     const router = await startRouterMain(kubeconfig, ...ROUTING, ...scoped, ...tlsFlags());
     const { port: backend, seen } = await startSandboxes();

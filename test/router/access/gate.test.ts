@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { signToken } from "../../../router/access/scopedtoken.ts";
+import { signToken } from "../../../lib/scopedtoken.ts";
 import { createLimits } from "../../../router/access/limits.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
@@ -45,7 +45,7 @@ async function start() {
     answer.end("in");
   });
   const exp = Math.floor(Date.now() / 1000) + 600;
-  const token = signToken(Buffer.from(SECRET), { ns: "team-a", name: "demo", exp });
+  const token = await signToken(Buffer.from(SECRET), { ns: "team-a", name: "demo", exp });
   return { port, backend: backend.port, token, path: `/s/team-a/demo/${backend.port}` };
 }
 

@@ -3,7 +3,8 @@ import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createScopedAccess, openToken, readSecrets, signToken } from "../../../router/access/scopedtoken.ts";
+import { signToken } from "../../../lib/scopedtoken.ts";
+import { createScopedAccess, openToken, readSecrets } from "../../../router/access/scopedtoken.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 const SECRET = Buffer.from("0123456789abcdef0123456789abcdef");
@@ -17,21 +18,21 @@ const forged = (payload: string, domain = "agent-sandbox/scoped-token/v1.") => {
 };
 
 describe("openToken()", () => {
-  test("opens what one of the secrets has signed", () => {
-    expect(openToken([SECRET], signToken(SECRET, CLAIMS), NOW)).toEqual(CLAIMS);
-    expect(openToken([OTHER, SECRET], signToken(SECRET, { ...CLAIMS, port: 80 }), NOW)).toEqual({
+  test("opens what one of the secrets has signed", async () => {
+    expect(openToken([SECRET], await signToken(SECRET, CLAIMS), NOW)).toEqual(CLAIMS);
+    expect(openToken([OTHER, SECRET], await signToken(SECRET, { ...CLAIMS, port: 80 }), NOW)).toEqual({
       ...CLAIMS,
       port: 80,
     });
     expect(openToken([SECRET], forged(JSON.stringify(CLAIMS)), NOW), "the format of the contract").toEqual(CLAIMS);
   });
 
-  test("opens nothing else", () => {
-    const token = signToken(SECRET, CLAIMS);
+  test("opens nothing else", async () => {
+    const token = await signToken(SECRET, CLAIMS);
     const [, payload, signature = ""] = token.split(".");
     const more = Buffer.from(JSON.stringify({ ...CLAIMS, name: "other" })).toString("base64url");
     const broken = [
-      signToken(OTHER, CLAIMS),
+      await signToken(OTHER, CLAIMS),
       `v1.${more}.${signature}`,
       `v1.${payload}.`,
       `v1.${payload}`,
@@ -50,17 +51,17 @@ describe("openToken()", () => {
     expect(openToken([], token, NOW)).toBeUndefined();
   });
 
-  test("opens nothing after its time", () => {
-    const token = signToken(SECRET, CLAIMS);
+  test("opens nothing after its time", async () => {
+    const token = await signToken(SECRET, CLAIMS);
     expect(openToken([SECRET], token, CLAIMS.exp * 1000 - 1)).toEqual(CLAIMS);
     expect(openToken([SECRET], token, CLAIMS.exp * 1000)).toBeUndefined();
   });
 });
 
-test("createScopedAccess() lets a token into its own sandbox and port, and nowhere by address", () => {
+test("createScopedAccess() lets a token into its own sandbox and port, and nowhere by address", async () => {
   const access = createScopedAccess(() => [SECRET]);
   const target = { namespace: "team-a", name: "demo", port: 80 };
-  const token = signToken(SECRET, { ...CLAIMS, port: 80 });
+  const token = await signToken(SECRET, { ...CLAIMS, port: 80 });
   const ask = (over: object, given: string | undefined = token) =>
     access({ target: { ...target, ...over }, token: given, address: "1.2.3.4" });
   expect(ask({})).toEqual({ client: "token:team-a/demo", expires: CLAIMS.exp });

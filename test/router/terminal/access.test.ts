@@ -5,7 +5,7 @@ import type { Server } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { signToken } from "../../../router/access/scopedtoken.ts";
+import { signToken } from "../../../lib/scopedtoken.ts";
 import type { RouterSettings } from "../../../router/assemble.ts";
 import { isForeign } from "../../../runtime/http/origin.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
@@ -21,7 +21,11 @@ const browser: RouterSettings["browser"] = {
   isSecure: true,
   allowedOrigins: ["https://console.example"],
 };
-const token = signToken(Buffer.from(SECRET), { ns: "team-a", name: "demo", exp: Math.floor(Date.now() / 1000) + 600 });
+const token = await signToken(Buffer.from(SECRET), {
+  ns: "team-a",
+  name: "demo",
+  exp: Math.floor(Date.now() / 1000) + 600,
+});
 const FOREIGN = { Origin: "https://evil.example" };
 
 function scoped(): Partial<RouterSettings> {

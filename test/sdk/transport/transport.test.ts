@@ -2,11 +2,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { signToken } from "../../../lib/scopedtoken.ts";
 import { openToken } from "../../../router/access/scopedtoken.ts";
 import { ConnectionError, UnsupportedError } from "../../../sdk/errors.ts";
 import { createPodTransport, type PodPlace } from "../../../sdk/transport/direct.ts";
 import { createRouterTransport } from "../../../sdk/transport/router.ts";
-import { signGrant } from "../../../sdk/transport/sign.ts";
 import { breakingProxy } from "../breakingproxy.ts";
 
 /** A server that answers with what it was asked. */
@@ -75,7 +75,7 @@ test("a router that finds sandboxes by headers alone gives no addresses", async 
 test("a signed address is one that the router lets in, for that port and until that time", async () => {
   const secret = new Uint8Array(32).fill(7);
   const expiresAt = new Date("2026-05-01T00:00:00Z");
-  const token = await signGrant(secret, { namespace: "team-a", name: "dämo", port: 3000, expiresAt });
+  const token = await signToken(secret, { ns: "team-a", name: "dämo", port: 3000, exp: expiresAt.getTime() / 1000 });
   expect(openToken([secret], token, expiresAt.getTime() - 1)).toEqual({
     ns: "team-a",
     name: "dämo",
