@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { isRebound, reboundText } from "../lib/hosts.ts";
 import { errorFields, type Log } from "../lib/log.ts";
-import type { BrowserOptions } from "./access/credentials.ts";
+import { type BrowserOptions, foreignOrigin } from "./access/credentials.ts";
 import { type Gate, openGate, type Pass } from "./access/gate.ts";
 import type { Limits } from "./access/limits.ts";
 import { chooseReading, type Chosen } from "./access/readings.ts";
@@ -17,7 +17,7 @@ import { isGone } from "./proxy/versions.ts";
 import type { Reach } from "./reach.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
 import { hostOf, type Route, routeOf, type RouteOptions, type Target, targetsFromHost } from "./destination.ts";
-import { foreignOrigin, NO_UPGRADE, type TerminalPage } from "./terminal/terminalpage.ts";
+import { NO_UPGRADE, type TerminalPage } from "./terminal/terminalpage.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
 import { waitFor, waitForRaw } from "./wake/hold.ts";
 

@@ -1,4 +1,4 @@
-/** The token that a request carries, and what is left of the request without it. Pure. @module */
+/** The token that a request carries, what is left of the request without it, and whether a page of somebody else asks. Pure. @module */
 import type { IncomingMessage } from "node:http";
 import { hostOf, type Route } from "../destination.ts";
 
@@ -72,6 +72,31 @@ export function isForeign(request: IncomingMessage, { allowedOrigins }: BrowserO
 
 function hostOfOrigin(origin: string): string | undefined {
   return /^https?:\/\/([^/?#@]+)$/.exec(origin)?.[1];
+}
+
+/**
+ * Returns the Origin header for the sandbox, flat; none for pages that may do what the sandbox's own may.
+ *
+ * | who asks | told |
+ * |---|---|
+ * | the sandbox's own page, or one of an allowed origin | no |
+ * | a program, or a page of another origin, with a token that has been checked | no |
+ * | a page of another origin, with nothing of its own to show | yes |
+ *
+ * A runtime refuses the last: whoever has a router open that lets everybody in would lend his way in to any site.
+ *
+ * @param isOpen tokens are not looked at: only what no page can send tells a program from a page
+ */
+export function foreignOrigin(
+  request: IncomingMessage,
+  route: Route,
+  browser: BrowserOptions,
+  isOpen: boolean,
+): string[] {
+  if (!isForeign(request, browser)) return [];
+  const { source } = credentialsOf(request, route, browser);
+  if (source === "header" || (source === "query" && !isOpen)) return [];
+  return ["Origin", request.headers.origin ?? "null"];
 }
 
 /** Returns a Set-Cookie header that carries the token from now on, to this sandbox alone where the path names it. */

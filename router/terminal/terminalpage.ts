@@ -7,8 +7,7 @@ import { createRequire } from "node:module";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { errorFields, type Log } from "../../lib/log.ts";
-import { type BrowserOptions, credentialsOf, isForeign } from "../access/credentials.ts";
-import type { Route, Target } from "../destination.ts";
+import type { Target } from "../destination.ts";
 import { sendRefusal } from "../proxy/answer.ts";
 import type { Refusal } from "../refusal.ts";
 
@@ -188,29 +187,4 @@ async function assetOf(path: string, type: string): Promise<Asset> {
   const plain = await readFile(path);
   const etag = `W/"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
   return { type, etag, plain, gzipped: await promisify(gzip)(plain) };
-}
-
-/**
- * Returns the Origin header for the sandbox, flat; none for pages that may do what the sandbox's own may.
- *
- * | who asks | told |
- * |---|---|
- * | the sandbox's own page, or one of an allowed origin | no |
- * | a program, or a page of another origin, with a token that has been checked | no |
- * | a page of another origin, with nothing of its own to show | yes |
- *
- * A runtime refuses the last: whoever has a router open that lets everybody in would lend his way in to any site.
- *
- * @param isOpen tokens are not looked at: only what no page can send tells a program from a page
- */
-export function foreignOrigin(
-  request: IncomingMessage,
-  route: Route,
-  browser: BrowserOptions,
-  isOpen: boolean,
-): string[] {
-  if (!isForeign(request, browser)) return [];
-  const { source } = credentialsOf(request, route, browser);
-  if (source === "header" || (source === "query" && !isOpen)) return [];
-  return ["Origin", request.headers.origin ?? "null"];
 }
