@@ -36,7 +36,7 @@ export function readClaimProblem(meta: ObjectMeta): ClaimProblem | undefined {
 }
 
 /** Writes what the annotation of a claim says: JSON of {@link ClaimUnresolved}. */
-export function wordText({ metadata }: { metadata: ObjectMeta }, problem: ClaimProblem): string {
+export function problemText({ metadata }: { metadata: ObjectMeta }, problem: ClaimProblem): string {
   const word: ClaimUnresolved = { generation: metadata.generation ?? 0, ...problem };
   return JSON.stringify(word);
 }

@@ -1,5 +1,5 @@
 /** Says of a claim what it was given: its first status, and what it cannot have. Tries again what fails. @module */
-import { wordText } from "../api/claimproblem.ts";
+import { problemText } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { isBinders, isUntold } from "../claims/binding.ts";
@@ -69,7 +69,7 @@ export function dropRetry(entry: Entry): void {
 
 /** Leaves word of why the claim cannot be given a Sandbox, for its hook to say; the keeper takes it back once it has one. */
 export async function sayRefused({ api, log }: Binder, { claim }: Entry, { message }: Error): Promise<void> {
-  const text = wordText(claim, creationRefused(message));
+  const text = problemText(claim, creationRefused(message));
   if (claim.metadata.annotations?.[UNRESOLVED_ANNOTATION] === text) return;
   await annotateClaim(api, claim, { [UNRESOLVED_ANNOTATION]: text }).catch((error) => {
     const { namespace, name } = claim.metadata;

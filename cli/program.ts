@@ -50,7 +50,7 @@ const GROUPS: [heading: string, commands: MakeCommand[]][] = [
 const RUNNING: MakeCommand[] = [createCommand, execCommand, runCommand];
 
 /**
- * Builds the program; its output goes to the context's streams, and it throws where Commander would end the process.
+ * Builds the program; its output goes to the streams of the context, and it throws where Commander would end the process.
  *
  * @param completes false leaves out what completion is made by, which brings that along itself
  */

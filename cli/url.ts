@@ -15,7 +15,7 @@ export interface URLRequest {
   browse: boolean;
 }
 
-/** Prints or opens it; what is forwarded stays so until the context is interrupted, which is then no failure. */
+/** Prints or opens it; what is forwarded stays so until Ctrl-C, which is then no failure. */
 export async function runURL(context: CommandContext, where: Where, request: URLRequest): Promise<void> {
   const { name, port, path, signedForMs, browse } = request;
   const connection = await context.connect(where);

@@ -1,5 +1,5 @@
 /** Says on claims what keeps them from being served that no hook can see, and takes it back. Nothing is written of what has not lasted. @module */
-import { type ClaimProblem, readClaimProblem, wordText } from "../api/claimproblem.ts";
+import { type ClaimProblem, problemText, readClaimProblem } from "../api/claimproblem.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
@@ -20,7 +20,7 @@ import { createWaiting, type References } from "./references.ts";
 import { findObject } from "./unresolved.ts";
 
 /** What a claim refers to: its pool, and the template of that; undefined: does not exist. */
-export interface Surroundings {
+export interface Referred {
   pool: { template: string } | undefined;
   template: SandboxTemplate | undefined;
 }
@@ -39,7 +39,7 @@ export function isUnbound({ metadata, status }: SandboxClaim): boolean {
  */
 export function claimProblem(
   claim: SandboxClaim,
-  { pool, template }: Surroundings,
+  { pool, template }: Referred,
   domains: readonly string[],
 ): ClaimProblem | undefined {
   if (!pool) return poolNotFound(claim.spec.warmPoolRef.name);
@@ -48,13 +48,13 @@ export function claimProblem(
   return problem?.reason === "InvalidMetadata" ? undefined : problem;
 }
 
-/** What is to be done about the annotation: say the problem once it has lasted, or take the word back at once. */
-type Word = Situation & { problem?: ClaimProblem };
+/** What is to be done about the annotation: say the problem once it has lasted, or take it back at once. */
+type ClaimSituation = Situation & { problem?: ClaimProblem };
 
 /**
  * Decides about the annotation of a claim; undefined: nothing is to be done.
  *
- * | claim | problem | annotation | word |
+ * | claim | problem | annotation | what comes of it |
  * |---|---|---|---|
  * | being deleted | | any | none |
  * | bound | | there | goes |
@@ -71,13 +71,13 @@ type Word = Situation & { problem?: ClaimProblem };
  * @param problemOf is asked for unbound claims only; `unknown`: not everything has been listed; `its hook's`: there is
  * one that the hook says by itself, and nobody else is to say another
  */
-export function claimWord(
+export function claimSituation(
   claim: SandboxClaim,
   problemOf: (claim: SandboxClaim) => ClaimProblem | undefined | "unknown" | "its hook's",
-): Word | undefined {
+): ClaimSituation | undefined {
   const { metadata } = claim;
   const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
-  const goes: Word | undefined = isAnnotated
+  const goes: ClaimSituation | undefined = isAnnotated
     ? { key: `leftover ${metadata.resourceVersion}`, kind: "leftover" }
     : undefined;
   if (metadata.deletionTimestamp !== undefined) return undefined;
@@ -90,7 +90,7 @@ export function claimWord(
   if (!problem) return goes;
   if (isAnnotated) return sameJson(readClaimProblem(metadata), problem) ? undefined : goes;
   const notBefore = problem === NOT_SERVED ? { notBefore: waitsSince(claim) + LATE_MS } : {};
-  return { key: wordText(claim, problem), kind: "look", problem, ...notBefore };
+  return { key: problemText(claim, problem), kind: "look", problem, ...notBefore };
 }
 
 /** Tells whether the claim's own status says what is in the way: bad metadata, its expiry. */
@@ -124,7 +124,7 @@ export function claimProblemReconciler(options: ClaimProblemReconcilerOptions): 
     name: "claim problems",
     intervals: CLAIM_INTERVALS,
     clock: options.clock,
-    situationOf: (claim: SandboxClaim) => claimWord(claim, (unbound) => knownProblem(unbound, options)),
+    situationOf: (claim: SandboxClaim) => claimSituation(claim, (unbound) => knownProblem(unbound, options)),
     async look(claim, { problem }) {
       const isCertain = problem === undefined || await isStillSo(claim, problem, options);
       return isCertain && await publish(claim, problem, options) ? "nothing" : "problem";
@@ -169,15 +169,15 @@ async function isStillSo(
   problem: ClaimProblem,
   { api, domains }: ClaimProblemReconcilerOptions,
 ): Promise<boolean> {
-  const surroundings = await surroundingsOf(claim, api);
-  if (!sameJson(claimProblem(claim, surroundings, domains) ?? NOT_SERVED, problem)) return false;
-  if (surroundings.template) return true;
+  const referred = await referredBy(claim, api);
+  if (!sameJson(claimProblem(claim, referred, domains) ?? NOT_SERVED, problem)) return false;
+  if (referred.template) return true;
   const name = claim.metadata.namespace ?? "";
   const namespace = await findObject(api, { resource: "namespaces", name }, kubeObjectSchema);
   return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined;
 }
 
-async function surroundingsOf({ metadata, spec }: SandboxClaim, api: Api): Promise<Surroundings> {
+async function referredBy({ metadata, spec }: SandboxClaim, api: Api): Promise<Referred> {
   const { namespace } = metadata;
   const { name } = spec.warmPoolRef;
   const pool = await findObject(api, { resource: "sandboxwarmpools", namespace, name }, sandboxWarmPoolSchema);
@@ -194,7 +194,7 @@ async function publish(
   { api, report }: ClaimProblemReconcilerOptions,
 ): Promise<boolean> {
   const { metadata } = claim;
-  const text = problem ? wordText(claim, problem) : null;
+  const text = problem ? problemText(claim, problem) : null;
   const body = patchOf(metadata, { annotations: { [UNRESOLVED_ANNOTATION]: text } });
   if (!await sendPatch(api, { kind: "SandboxClaim", resource: "sandboxclaims", metadata }, body)) return false;
   if (problem) report("annotated", metadata, { ...problem });

@@ -25,7 +25,7 @@ export interface KeepOptions {
   log: Log;
   /** Domains of label keys that claims may use. */
   labelDomains: readonly string[];
-  /** Makes the report of the reconcilers for one kind. */
+  /** Makes what the reconcilers of one kind report by. */
   reportFor(kind: string): Report;
   /** Further event handlers, which see each object after the reconcilers. */
   observers?: Partial<EventHandlers>;
@@ -44,7 +44,7 @@ export interface KeepOptions {
 const SANDBOX_EXPIRY = { kind: "Sandbox", resource: "sandboxes", judge: sandboxExpiryVerdict } as const;
 const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: claimExpiryVerdict } as const;
 
-/** Watches all our kinds and does the reconcilers for them until `signal` fires. */
+/** Watches all our kinds and runs the reconcilers for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
   const { log, clock, labelDomains: domains, reportFor, observers = {}, binding, budget } = options;
   const queue = <T extends { metadata: ObjectMeta }>(reconciler: Reconciler<T>): EventHandler<T> =>

@@ -105,7 +105,7 @@ async function findingOf(
 /** Who the contract says records Events of templates. */
 const REPORTING_CONTROLLER = "sandboxtemplate-controller";
 
-/** Reads a template. Each time that the word is left is an occurrence of its own. */
+/** Reads a template. Each time that the annotation is written is an occurrence of its own. */
 export function policyNotOwned(template: SandboxTemplate): Sight {
   const { metadata } = template;
   const problem = readUnresolved(metadata)?.problems.find(({ kind }) => kind === "NetworkPolicy");

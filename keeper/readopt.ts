@@ -66,7 +66,7 @@ export function readoptReconciler({ api, report, references: { pools } }: Readop
   };
   const stateOf = (sandbox: Sandbox) => `${sandbox.metadata.resourceVersion} ${poolOf(sandbox)?.uid}`;
   return {
-    name: "giving back",
+    name: "readoption",
     memory,
     dueAt(sandbox, now) {
       if (!planOf(sandbox) || memory.get(sandbox.metadata.uid ?? "") === stateOf(sandbox)) return undefined;

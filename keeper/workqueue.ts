@@ -1,4 +1,4 @@
-/** When reconcilers act: one timer for each object, a few at once, never one object twice at once. Decides nothing. @module */
+/** When reconcilers run: one timer for each object, a few at once, never one object twice at once. Decides nothing. @module */
 import { backoffMs } from "../kube/backoff.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";

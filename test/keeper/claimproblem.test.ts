@@ -1,7 +1,7 @@
 /** What keeps a claim from being served, and when it is said: at once known or not known at all. @module */
 import { describe, expect, test } from "vitest";
-import { type ClaimProblem, wordText } from "../../api/claimproblem.ts";
-import { claimProblem, claimWord, isUnbound } from "../../keeper/claimproblem.ts";
+import { type ClaimProblem, problemText } from "../../api/claimproblem.ts";
+import { claimProblem, claimSituation, isUnbound } from "../../keeper/claimproblem.ts";
 import { aTemplate } from "../templates.ts";
 import { NOT_SERVED } from "../../claims/unserved.ts";
 import { aClaim, aCondition } from "./extensions.ts";
@@ -72,7 +72,7 @@ test("isUnbound() is what shows no Sandbox, and is not going away", () => {
   ]);
 });
 
-describe("claimWord()", () => {
+describe("claimSituation()", () => {
   const bound = { sandbox: { name: "s" } };
   const other: ClaimProblem = { reason: "TemplateNotFound", message: "other" };
 
@@ -114,13 +114,13 @@ describe("claimWord()", () => {
       want: undefined,
     },
   ])("$name", ({ metadata = {}, status, problem, want }) => {
-    expect(claimWord(aClaim({ metadata, ...(status ? { status } : {}) }), () => problem)?.kind).toBe(want);
+    expect(claimSituation(aClaim({ metadata, ...(status ? { status } : {}) }), () => problem)?.kind).toBe(want);
   });
 
   const CREATED = "2026-11-21T11:59:50Z";
   const at = (time: string, seconds: number) => Date.parse(time) + seconds * 1000;
   const wordOf = (status?: object, problem?: ClaimProblem) =>
-    claimWord(aClaim({ metadata: { creationTimestamp: CREATED }, ...(status ? { status } : {}) }), () => problem);
+    claimSituation(aClaim({ metadata: { creationTimestamp: CREATED }, ...(status ? { status } : {}) }), () => problem);
 
   test("that nobody serves a claim is said when it is ten seconds old, not before", () => {
     expect(wordOf()).toMatchObject({ problem: NOT_SERVED, notBefore: at(CREATED, 10) });
@@ -144,11 +144,11 @@ describe("claimWord()", () => {
   );
 
   test("a claim of no age is told at once rather than never", () => {
-    expect(claimWord(aClaim(), () => undefined)).toMatchObject({ notBefore: 10_000 });
+    expect(claimSituation(aClaim(), () => undefined)).toMatchObject({ notBefore: 10_000 });
   });
 
   test("the word is of the claim's generation, in JSON", () => {
-    expect(JSON.parse(wordText(aClaim({ metadata: { generation: 4 } }), NOT_SERVED))).toEqual({
+    expect(JSON.parse(problemText(aClaim({ metadata: { generation: 4 } }), NOT_SERVED))).toEqual({
       generation: 4,
       ...NOT_SERVED,
     });
@@ -157,8 +157,10 @@ describe("claimWord()", () => {
 
 test("of a claim whose metadata is bad nobody says that it waits for the binder: its hook says what it is", () => {
   const old = { creationTimestamp: "2026-11-21T12:00:00Z" };
-  expect(claimWord(aClaim({ metadata: old }), () => undefined)?.problem).toEqual(NOT_SERVED);
-  expect(claimWord(aClaim({ metadata: old }), () => "its hook's")).toBeUndefined();
+  expect(claimSituation(aClaim({ metadata: old }), () => undefined)?.problem).toEqual(NOT_SERVED);
+  expect(claimSituation(aClaim({ metadata: old }), () => "its hook's")).toBeUndefined();
   const word = { "agents.x-k8s.io/unresolved": "{}" };
-  expect(claimWord(aClaim({ metadata: { ...old, annotations: word } }), () => "its hook's")?.kind).toBe("leftover");
+  expect(claimSituation(aClaim({ metadata: { ...old, annotations: word } }), () => "its hook's")?.kind).toBe(
+    "leftover",
+  );
 });

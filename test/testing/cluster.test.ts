@@ -54,7 +54,7 @@ test("until() lets time pass until an object is as awaited, and says what it was
   expect(await cluster.until("Pod", "box", (pod) => pod === undefined)).toBeUndefined();
 });
 
-test("the keeper does its reconcilers by the cluster's clock: expiry, and word of what is missing", async () => {
+test("the keeper goes by the cluster's clock: expiry, and what it says of what is missing", async () => {
   await using cluster = await createTestCluster();
   const shutdownTime = new Date(cluster.clock.now() + 3_600_000).toISOString();
   await cluster.apply(sandbox("box", { shutdownTime, shutdownPolicy: "Delete" }), claim("mine"));
