@@ -50,8 +50,8 @@ export function leftOf({ claims, pools, sandboxes, children }: Observed, kept: S
   };
 }
 
-/** Objects whose owner has another before them. */
-function doubles(objects: Loose[]): string[] {
+/** Lists objects whose owner has another before them, by kind and name. */
+export function doubles(objects: Loose[]): string[] {
   const seen = new Set<string>();
   return objects.filter((object) => {
     const owner = controllerOf(object)?.uid ?? "";
@@ -61,6 +61,7 @@ function doubles(objects: Loose[]): string[] {
   }).map(named);
 }
 
-function named({ kind, metadata }: Loose): string {
+/** Names an object for people. */
+export function named({ kind, metadata }: Loose): string {
   return `${kind} ${metadata.name}`;
 }

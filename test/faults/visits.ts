@@ -6,7 +6,9 @@ import { inject } from "vitest";
 import { createAll } from "../integration/bulk.ts";
 import { type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODES, sleeper } from "../integration/namespace.ts";
 import { controllerOf } from "../integration/pools.ts";
+import { naming } from "../node/runtimepods.ts";
 import fc from "../properties.ts";
+import { doubles, named } from "./left.ts";
 import type { FaultWorld } from "./world.ts";
 
 export interface Visits {
@@ -69,7 +71,7 @@ export async function startVisits(world: FaultWorld): Promise<Visits> {
       await Promise.all(visitors);
       const isBack = await Promise.all(names.map(visit));
       inside.close();
-      return { ...done, lost: names.filter((_, index) => !isBack[index]), leaked: doubles(await ns.list("pod")) };
+      return { ...done, lost: names.filter((_, index) => !isBack[index]), leaked: extraOf(await ns.list("pod")) };
     },
   };
 }
@@ -81,7 +83,7 @@ function idling(name: string): Loose {
 
 /** Asks once, through the router; false also if nobody says anything in time. */
 function answers(router: string, ns: Namespace, name: string, port: number): Promise<boolean> {
-  const headers = { "X-Sandbox-ID": name, "X-Sandbox-Namespace": ns.name, "X-Sandbox-Port": String(port) };
+  const headers = naming(ns, name, port);
   return new Promise((resolve) => {
     const asked = request(router, { agent: false, headers, timeout: TRY_MS }, (answer) => {
       answer.resume().on("error", () => {}).once("close", () => resolve(answer.statusCode === 200 && answer.complete));
@@ -91,12 +93,8 @@ function answers(router: string, ns: Namespace, name: string, port: number): Pro
 }
 
 /** Pods of which a Sandbox has another, and Pods of nobody. */
-function doubles(pods: Loose[]): string[] {
-  const seen = new Set<string>();
-  return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined).filter((pod) => {
-    const owner = controllerOf(pod)?.name ?? "";
-    const isDouble = owner === "" || seen.has(owner);
-    seen.add(owner);
-    return isDouble;
-  }).map(({ metadata }) => `Pod ${metadata.name}`);
+function extraOf(pods: Loose[]): string[] {
+  const [owned, orphans] = [[], []] as [Loose[], Loose[]];
+  for (const pod of pods) if (!pod.metadata.deletionTimestamp) (controllerOf(pod) ? owned : orphans).push(pod);
+  return [...doubles(owned), ...orphans.map(named)];
 }
