@@ -6,13 +6,13 @@ import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { metadataProblem } from "../claims/podmetadata.ts";
 import { requestProblem } from "../claims/request.ts";
 import { isCreationRefused, LATE_MS, NOT_SERVED, poolNotFound, templateNotFound } from "../claims/unserved.ts";
-import type { Api } from "../kube/api.ts";
+import { answerError, type Api, isOk, pathOf } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { sameJson } from "../lib/apply.ts";
 import type { Clock } from "../lib/clock.ts";
 import { findCondition } from "../lib/conditions.ts";
-import { UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
+import { CLAIM_UID_LABEL, UNRESOLVED_ANNOTATION } from "../lib/keys.ts";
 import { kubeObjectSchema } from "../lib/objects.ts";
 import { type Intervals, lookReconciler, type Situation } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
@@ -171,10 +171,20 @@ async function isStillSo(
 ): Promise<boolean> {
   const referred = await referredBy(claim, api);
   if (!sameJson(claimProblem(claim, referred, domains) ?? NOT_SERVED, problem)) return false;
+  if (await hasSandbox(claim, api)) return false;
   if (referred.template) return true;
   const name = claim.metadata.namespace ?? "";
   const namespace = await findObject(api, { resource: "namespaces", name }, kubeObjectSchema);
   return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined;
+}
+
+/** Tells whether the claim has been given a Sandbox, which its status may not show yet. @throws {Error} if the API server refuses */
+async function hasSandbox({ metadata }: SandboxClaim, api: Api): Promise<boolean> {
+  const path = pathOf({ resource: "sandboxes", namespace: metadata.namespace });
+  const query = { labelSelector: `${CLAIM_UID_LABEL}=${metadata.uid}`, limit: "1" };
+  const answer = await api.send({ method: "GET", path, query });
+  if (!isOk(answer)) throw answerError(`list Sandboxes of SandboxClaim ${metadata.namespace}/${metadata.name}`, answer);
+  return ((answer.body as { items?: unknown[] }).items ?? []).length > 0;
 }
 
 async function referredBy({ metadata, spec }: SandboxClaim, api: Api): Promise<Referred> {

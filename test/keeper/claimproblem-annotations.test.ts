@@ -2,9 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aTemplate } from "../templates.ts";
 import { asked, begin, end, keep, keeper, pass, server } from "./stage.ts";
 import { aClaim, aPool, CLAIM, noted, POOL, TEMPLATE } from "./extensions.ts";
+import { aSandbox } from "../sandboxes.ts";
 import { refusal } from "../kube/fakeapi.ts";
 
 const NAMESPACE = "/api/v1/namespaces/team-a";
+const SANDBOX = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxes/job";
 /** So that nobody asks for the template's. */
 const NO_POLICY = { networkPolicyManagement: "Unmanaged" };
 const WORD = { generation: 1, reason: "WarmPoolNotFound", message: 'SandboxWarmPool "pool" not found' };
@@ -97,15 +99,16 @@ describe("a claim without a pool", () => {
     await keep(1.4);
     expect(asked()).toEqual([]);
     await pass(0.2);
-    expect(asked()).toEqual(["GET sandboxwarmpools/pool", "GET namespaces/team-a", "PATCH sandboxclaims/job"]);
+    const looks = ["GET sandboxwarmpools/pool", "GET team-a/sandboxes", "GET namespaces/team-a"];
+    expect(asked()).toEqual([...looks, "PATCH sandboxclaims/job"]);
     expect(word()).toEqual(WORD);
     await pass(600);
-    expect(asked()).toHaveLength(3);
+    expect(asked()).toHaveLength(4);
     putTemplate();
     putPool();
     await pass(0.1);
     expect(word()).toBeUndefined();
-    expect(asked().slice(3)).toEqual(["PATCH sandboxclaims/job"]);
+    expect(asked().slice(4)).toEqual(["PATCH sandboxclaims/job"]);
     expect(keeper.actions).toEqual(["annotated", "annotation removed"]);
   });
 
@@ -138,6 +141,14 @@ describe("a claim without a pool", () => {
     expect(word()).toBeUndefined();
     expect(asked().filter((line) => line.startsWith("PATCH"))).toEqual([]);
     expect(asked().length, "looks again, less and less often").toBeLessThan(20);
+  });
+
+  test("that has been given a Sandbox, though its status does not show it yet, is told nothing", async () => {
+    const labels = { "agents.x-k8s.io/claim-uid": aClaim().metadata.uid };
+    server.put(SANDBOX, { ...aSandbox({ metadata: { name: "job", namespace: "team-a", labels } }) });
+    putClaim();
+    await keep(60);
+    expect(word()).toBeUndefined();
   });
 
   test("in a namespace that is about to go is told nothing", async () => {

@@ -41,9 +41,9 @@ export async function pass(seconds: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(seconds * 1000);
 }
 
-/** Requests but lists. */
+/** Requests but the lists that watches begin with. */
 export function requests(): ApiRequest[] {
-  return server.requests.filter(({ query }) => query?.["limit"] === undefined);
+  return server.requests.filter(({ query }) => query?.["limit"] === undefined || query["labelSelector"] !== undefined);
 }
 
 /** Requests but lists, in short. */

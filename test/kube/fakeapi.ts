@@ -63,8 +63,11 @@ export function createFakeApi({ pageSize = 500 } = {}): FakeApi {
     record("DELETED", path, object);
   }
 
-  function list(path: string, from: number): Answer {
-    const items = [...objects].filter(([key]) => isIn(path, key)).map(([, object]) => structuredClone(object));
+  function list(path: string, from: number, labelSelector: string | undefined): Answer {
+    const [label = "", value] = labelSelector?.split("=") ?? [];
+    const items = [...objects]
+      .filter(([key, { metadata }]) => isIn(path, key) && (!labelSelector || metadata.labels?.[label] === value))
+      .map(([, object]) => structuredClone(object));
     const next = from + pageSize < items.length ? { continue: String(from + pageSize) } : {};
     const metadata = { resourceVersion: String(version), ...next };
     return { status: 200, body: { metadata, items: items.slice(from, from + pageSize) } };
@@ -79,7 +82,7 @@ export function createFakeApi({ pageSize = 500 } = {}): FakeApi {
     }
     const object = objects.get(path);
     if (method === "GET" && !object && !/\/namespaces\/[^/]+\/[^/]+\/[^/]+$/.test(path)) {
-      return list(path, Number(query["continue"] ?? 0));
+      return list(path, Number(query["continue"] ?? 0), query["labelSelector"]);
     }
     if (!object) return refusal(404, `${path} not found`);
     if (method === "GET") return { status: 200, body: structuredClone(object) };

@@ -112,6 +112,20 @@ const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
       },
     },
   },
+  {
+    name: "nobody sees the Sandbox that a claim was given, and its pool is deleted meanwhile",
+    reason: "the claim looks as if it had none, and a missing pool is final to its clients",
+    scenario: {
+      replicas: 0,
+      acts: [
+        { act: "claim", claim: 1, cold: false, wait: 100 },
+        { act: "dropPool", foreground: false, wait: 0 },
+        { act: "claim", claim: 0, wait: 300 },
+        { act: "scale", replicas: 0, wait: 0 },
+      ],
+      forecast: { ...CALM, requestMs: [0], answerMs: [0], gaps: [{ kind: "Sandbox", from: 0, lasts: 1602 }] },
+    },
+  },
 ];
 
 test.for(cases)("$name: $reason", async ({ scenario }) => {
