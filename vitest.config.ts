@@ -9,7 +9,7 @@ import process from "node:process";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-const CORE = ["hooks", "lib", "api", "claims", "diagnosis"].map((folder) => `test/${folder}/**/*.test.ts`);
+const CORE = ["hooks", "webhook", "process", "api"].map((folder) => `test/${folder}/**/*.test.ts`);
 const CLUSTER = ["test/{integration,clients}/**/*.test.ts"];
 /** Few claims meet few faults, so there is no short form. */
 const ONLY_SOAK = "test/faults/faults.test.ts";

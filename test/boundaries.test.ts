@@ -1,92 +1,36 @@
-/** Which folder may import what: the rules of AGENTS.md, as a test. @module */
+/** Which package may import what: what its package.json names, and some rules that no package.json can state. @module */
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 
-interface Rule {
-  files: string;
-  /** Folders and packages that may be imported for their values; types may come from @kubernetes/client-node too. */
-  values: RegExp[];
-}
-
-const HTTP = [/^hono(\/|$)/, /^prom-client$/];
-const KUBE = [/^lib\//, /^kube\//, /^(zod|yaml)$/, /^node:/];
-const BINDER = [...KUBE, /^(api|binder|claims|diagnosis)\//, /^prom-client$/];
-const KEEPER = [...BINDER, /^keeper\//, ...HTTP];
-/** What runs in every sandbox, and what everything passes through, stay small: no client-node, no kinds they need not know. */
-const STREAMS = [/^(zod|hono|prom-client|ws|tar-stream)(\/|$)/, /^@hono\/node-server$/, /^lib\//, /^node:/];
-const SDK = [
-  ...[/^(sdk|api|kube|lib|diagnosis)\//, /^runtime\/gen\//],
-  ...[/^(zod|tar-stream)$/, /^@(bufbuild|connectrpc)\/(?!connect-node)/],
-];
-const RULES: Rule[] = [
-  { files: "lib/*.ts", values: [/^lib\//, /^zod$/] },
-  { files: "lib/{app,health,intake,metrics}.ts", values: [/^lib\//, /^zod$/, ...HTTP] },
-  // Loaded where somebody asks for a recording, and nowhere else.
-  { files: "lib/recording.ts", values: [/^lib\//, /^node:(buffer|fs\/promises|path|zlib)$/] },
-  { files: "lib/tarwriter.ts", values: [/^tar-stream$/] },
-  { files: "lib/{hosts,ports,proctable}.ts", values: [/^node:(buffer|fs|net)$/] },
-  { files: "lib/runprocess.ts", values: [/^lib\//, /^node:process$/] },
-  { files: "lib/{serve,runhook}.ts", values: [/^lib\//, ...HTTP, /^@hono\/node-server$/, /^node:(http|util)$/] },
-  { files: "api/*.ts", values: [/^lib\//, /^api\//, /^zod$/] },
-  { files: "claims/*.ts", values: [/^lib\//, /^api\//, /^claims\//] },
-  { files: "diagnosis/**/*.ts", values: [/^lib\//, /^api\//, /^claims\//, /^diagnosis\//, /^zod$/] },
-  { files: "hooks/*/*.ts", values: [/^lib\//, /^api\//, /^claims\//, /^diagnosis\//, /^zod$/] },
-  { files: "kube/*.ts", values: KUBE },
-  // client-node costs 60 MiB: it is loaded where a kubeconfig needs it, and nowhere else.
-  { files: "kube/credentials.ts", values: [...KUBE, /^@kubernetes\/client-node$/] },
-  // It decides as the hooks of pools and claims do, by the same functions.
-  { files: "binder/*.ts", values: [...BINDER, /^hooks\/(sandboxclaim|sandboxwarmpool)\//] },
-  { files: "keeper/*.ts", values: KEEPER },
-  // What a hook would create, the keeper tries out: one place names both.
-  {
-    files: "keeper/main.ts",
-    values: [...KEEPER, /^hooks\/sandbox\/(pod|pvcs|service)\.ts$/, /^hooks\/sandboxtemplate\/networkpolicy\.ts$/],
-  },
-  {
-    files: "runtime/**/*.ts",
-    values: [...STREAMS, /^runtime\//, /^@(bufbuild|connectrpc|fastify|lydell)\//, /^es-module-lexer$/],
-  },
-  { files: "replay/*.ts", values: [/^lib\//, /^replay\//, /^tools\/serve\/hooks\.ts$/, /^node:/] },
-  {
-    files: "testing/**/*.ts",
-    values: [
-      ...[/^testing\//, /^(api|binder|claims|keeper|kube|lib|sdk)\//, /^hooks\/[^/]+\/[^/]+\.ts$/, /^(zod|yaml)$/],
-      ...[/^dev\/metacontroller\/(engine|fake-clock|memory-\w+|selector|store|store-memory)\.ts$/],
-      ...[/^tools\/(manifests\/render|serve\/hooks)\.ts$/, /^node:(fs|timers)\/promises$/],
-    ],
-  },
-  {
-    files: "testing/podruntimes.ts",
-    values: [/^(lib|sdk)\//, /^runtime\/(assemble|options)\.ts$/, /^node:(fs|os|path)$/],
-  },
-  { files: "sdk/**/*.ts", values: SDK },
-  // What needs Node's own modules is loaded when it is asked for: see the last test.
-  {
-    files: "sdk/{disk/*,setup/cluster,transport/{channels,exec,forward}}.ts",
-    values: [...SDK, /^node:/, /^(ws|yaml)$/],
-  },
-  { files: "router/**/*.ts", values: [...STREAMS, /^router\//, /^kube\//, /^api\//] },
-  {
-    files: "mcp/**/*.ts",
-    values: [...HTTP, ...KUBE, /^@hono\/node-server$/, /^@modelcontextprotocol\/sdk\//, /^mcp\//, /^sdk\//],
-  },
-];
 const ROOT = new URL("../", import.meta.url).pathname;
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s+(type\s)?(?:[^"';]*?from\s+)?"([^"]+)"|import\("([^"]+)"\)/g;
 
-const COVERED = RULES.map((rule) => ({ rule, covers: new Set(globSync(rule.files, { cwd: ROOT })) }));
-
-/** The last rule that covers a file is its rule. */
-function ruleOf(file: string): Rule | undefined {
-  return COVERED.findLast(({ covers }) => covers.has(file))?.rule;
-}
-
 interface Import {
+  /** A path from the root of the repository, `node:` something, or a package with what stands behind its name. */
   specifier: string;
   typeOnly: boolean;
   isDynamic: boolean;
 }
+
+interface Manifest {
+  name: string;
+  private?: boolean;
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+}
+
+const FOLDERS = globSync(["hooks", "packages/*", "dev"], { cwd: ROOT }).sort();
+const MANIFESTS = new Map(FOLDERS.map((folder) => {
+  const manifest: Manifest = JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8"));
+  return [folder, manifest] as const;
+}));
+const NAMES = new Map([...MANIFESTS].map(([folder, { name }]) => [folder, name]));
+
+const FILES = FOLDERS.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: ROOT, exclude: ["**/dist/**"] })).sort();
+const PRODUCT = FILES.filter((file) => !file.startsWith("dev/"));
 
 function imports(file: string): Import[] {
   const text = readFileSync(join(ROOT, file), "utf8");
@@ -97,35 +41,120 @@ function imports(file: string): Import[] {
   });
 }
 
-const files = globSync([
-  "{lib,api,binder,claims,kube,keeper,replay}/*.ts",
-  "hooks/*/*.ts",
-  "{diagnosis,mcp,router,runtime,sdk,testing}/**/*.ts",
-], {
-  cwd: ROOT,
-})
-  .sort();
+/** The package that a file of ours belongs to: its folder. */
+function folderOf(file: string): string {
+  return /^packages\/[^/]+/.exec(file)?.[0] ?? file.split("/")[0] ?? "";
+}
 
-test("every folder imports only what it may", () => {
-  const wrong = files.flatMap((file) => {
-    const rule = ruleOf(file);
-    const hook = /^hooks\/[^/]+\//.exec(file)?.[0];
-    const allowed = ({ specifier, typeOnly }: Import) =>
-      rule?.values.some((pattern) => pattern.test(specifier)) || (hook && specifier.startsWith(hook)) ||
-      (typeOnly && specifier === "@kubernetes/client-node");
-    return imports(file).filter((found) => !allowed(found)).map(({ specifier }) => `${file} imports ${specifier}`);
+/** What an import needs in package.json: a package's name; undefined: nothing. */
+function needOf(file: string, { specifier }: Import): string | undefined {
+  // What stands in templates of code is none of ours.
+  if (/^node:|\$\{/.test(specifier)) return undefined;
+  if (!specifier.endsWith(".ts") || specifier.startsWith("@")) return /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0];
+  const folder = folderOf(specifier);
+  return folder === folderOf(file) ? undefined : NAMES.get(folder) ?? folder;
+}
+
+/** `test/report.ts` tells what the summary of a run reads. */
+const EXCEPTIONS = ["dev/ci/summary.ts needs test"];
+
+test("every package imports only what its package.json names, for types what is for development, too", () => {
+  const wrong = FILES.flatMap((file) => {
+    const { dependencies, devDependencies, optionalDependencies, peerDependencies } = MANIFESTS.get(folderOf(file)) ??
+      {};
+    const ours = Object.keys(devDependencies ?? {}).filter((name) => [...NAMES.values()].includes(name));
+    const values = [...Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }), ...ours];
+    const types = [...values, ...Object.keys(devDependencies ?? {})];
+    return imports(file).flatMap((found) => {
+      const need = needOf(file, found);
+      const isAllowed = need === undefined || (found.typeOnly ? types : values).includes(need);
+      return isAllowed ? [] : [`${file} needs ${need}`];
+    });
   });
-  expect(files.length).toBeGreaterThan(300);
+  expect(FILES.length).toBeGreaterThan(600);
+  expect(wrong.filter((line) => !EXCEPTIONS.includes(line))).toEqual([]);
+});
+
+test("no package.json names a package of ours in vain", () => {
+  const unused = FOLDERS.flatMap((folder) => {
+    const needs = new Set(
+      FILES.filter((file) => folderOf(file) === folder).flatMap((file) =>
+        imports(file).map((one) => needOf(file, one))
+      ),
+    );
+    const { dependencies, devDependencies } = MANIFESTS.get(folder) ?? {};
+    const named = Object.keys({ ...dependencies, ...devDependencies }).filter((name) =>
+      [...NAMES.values()].includes(name)
+    );
+    return named.filter((name) => !needs.has(name)).map((name) => `${folder} does not need ${name}`);
+  });
+  expect(unused).toEqual([]);
+});
+
+test("what is published names the packages of all that is built into it", () => {
+  const missing = [...MANIFESTS].filter(([, { private: isPrivate }]) => !isPrivate).flatMap(([folder, manifest]) => {
+    const named = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
+    const entry = `${folder}/${folder === "packages/cli" ? "main" : "mod"}.ts`;
+    const needs = [...reachable(entry)].flatMap((file) =>
+      imports(file).filter(({ typeOnly, specifier }) => !typeOnly && !specifier.endsWith(".ts")).flatMap((one) =>
+        needOf(file, one) ?? []
+      )
+    );
+    return [...new Set(needs)].filter((need) => !named.includes(need)).map((need) => `${manifest.name} needs ${need}`);
+  });
+  expect(missing).toEqual([]);
+});
+
+/** All files that an entry loads, sooner or later. */
+function reachable(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  for (const { specifier, typeOnly } of imports(file)) {
+    if (!typeOnly && specifier.endsWith(".ts") && !specifier.startsWith("@")) reachable(specifier, seen);
+  }
+  return seen;
+}
+
+/** Where Node's own modules may be imported, in packages that are else pure or run in a browser, too. */
+const NODE_AT = [
+  /^packages\/webhook\/(recording|runhook)\.ts$/,
+  /^packages\/sdk\/(disk\/.*|setup\/cluster|transport\/(channels|exec|forward))\.ts$/,
+];
+
+test("kinds, hooks and their protocol are pure, and the SDK runs in a browser but for what asks for Node", () => {
+  const pure = PRODUCT.filter((file) => /^(hooks|packages\/(api|webhook|sdk|runtime-api))\//.test(file));
+  const wrong = pure.filter((file) => !NODE_AT.some((pattern) => pattern.test(file))).flatMap((file) =>
+    imports(file).filter(({ specifier }) => specifier.startsWith("node:")).map(({ specifier }) =>
+      `${file} imports ${specifier}`
+    )
+  );
   expect(wrong).toEqual([]);
 });
 
-test("only the runtime's edge names Deno or process", () => {
-  const naming = files.filter((file) =>
+test("no hook imports another one", () => {
+  const hookOf = (file: string) => /^hooks\/([^/]+)\//.exec(file)?.[1];
+  const wrong = PRODUCT.filter((file) => hookOf(file)).flatMap((file) =>
+    imports(file).filter(({ specifier }) => specifier.startsWith("hooks/") && hookOf(specifier) !== hookOf(file)).map((
+      { specifier },
+    ) => `${file} imports ${specifier}`)
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("client-node costs 60 MiB: it is loaded where a kubeconfig needs it, and nowhere else", () => {
+  const loading = PRODUCT.filter((file) =>
+    imports(file).some(({ specifier, typeOnly }) => !typeOnly && specifier === "@kubernetes/client-node")
+  );
+  expect(loading).toEqual(["packages/kube/credentials.ts"]);
+});
+
+test("only the edge names Deno or process", () => {
+  const naming = PRODUCT.filter((file) =>
     /\b(Deno\.\w|globalThis\.process)/.test(readFileSync(join(ROOT, file), "utf8"))
   );
-  expect(naming.filter((file) => !/^(keeper|kube|replay|router|runtime)\//.test(file)).toSorted()).toEqual([
-    "lib/deadlines.ts",
-    "lib/serve.ts",
+  expect(naming.filter((file) => !/^packages\/(cli|keeper|kube|router|runtime)\//.test(file))).toEqual([
+    "packages/process/deadlines.ts",
+    "packages/process/serve.ts",
   ]);
 });
 
@@ -136,9 +165,9 @@ test("random tests begin with the seed of the run", () => {
 });
 
 test("no file of ours is over 250 lines", () => {
-  const folders =
-    "{api,bench,binder,claims,cli,diagnosis,lib,hooks,keeper,kube,mcp,replay,router,runtime,sdk,testing,tools,dev,test}";
-  const all = globSync([`${folders}/**/*.ts`, "*.ts"], { cwd: ROOT, exclude: ["runtime/gen/**"] });
+  const all = [...FILES, ...globSync(["test/**/*.ts", "*.ts"], { cwd: ROOT })].filter((file) =>
+    !file.startsWith("packages/runtime-api/gen/")
+  );
   const long = all.filter((file) => readFileSync(join(ROOT, file), "utf8").split("\n").length - 1 > 250);
   expect(long).toEqual([]);
 });
@@ -158,12 +187,11 @@ function loadedWith(file: string, way: string[] = [], seen = new Set<string>()):
 }
 
 test("what a browser may load of the SDK loads nothing that only Node has", () => {
+  const sdk = "packages/sdk";
   const roots = globSync(
-    ["sdk/mod.ts", "sdk/{files,code,runtime}/*.ts", "sdk/transport/{transport,direct,router}.ts"],
-    {
-      cwd: ROOT,
-    },
+    [`${sdk}/mod.ts`, `${sdk}/{files,code,runtime}/*.ts`, `${sdk}/transport/{transport,direct,router}.ts`],
+    { cwd: ROOT },
   );
-  expect(roots.length).toBeGreaterThan(20);
+  expect(roots.length).toBeGreaterThan(15);
   expect(roots.flatMap((file) => loadedWith(file))).toEqual([]);
 });

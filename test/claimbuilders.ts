@@ -1,11 +1,11 @@
 /** Builders for tests of claims: a claim, the Sandbox that it was given, a request, and what the engine makes of an answer. @module */
-import { type Sandbox, sandboxSchema } from "../api/sandbox.ts";
-import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../api/sandboxclaim.ts";
+import { type Sandbox, sandboxSchema } from "../packages/api/sandbox.ts";
+import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../packages/api/sandboxclaim.ts";
 import { syncSandboxClaim } from "../hooks/sandboxclaim/sync.ts";
-import { applyUpdate, canonicalJson, LAST_APPLIED_ANNOTATION, sameJson } from "../lib/apply.ts";
-import { type Condition, findCondition } from "../lib/conditions.ts";
-import { type Decorated, decoratorRequestSchema } from "../lib/metacontroller.ts";
-import type { DesiredObject } from "../lib/objects.ts";
+import { applyUpdate, canonicalJson, LAST_APPLIED_ANNOTATION, sameJson } from "../packages/api/objects/apply.ts";
+import { type Condition, findCondition } from "../packages/api/objects/conditions.ts";
+import { type Decorated, decoratorRequestSchema } from "../packages/webhook/metacontroller.ts";
+import type { DesiredObject } from "../packages/api/objects/objects.ts";
 import { NOW } from "./sandboxes.ts";
 
 type Fields = Record<string, unknown>;

@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { parse, stringify } from "yaml";
 import { expect, test } from "vitest";
-import { kindKey, type ObjectMap } from "../lib/metacontroller.ts";
-import type { KubeObject } from "../lib/objects.ts";
+import { kindKey, type ObjectMap } from "../packages/webhook/metacontroller.ts";
+import type { KubeObject } from "../packages/api/objects/objects.ts";
 import { aChild } from "./sandboxes.ts";
 
 /** One golden input: the request in full, what else the case says, and the file of the answer. */

@@ -1,10 +1,10 @@
 /** Calling the SandboxWarmPool hook, and reading what it answers. @module */
-import type { Sandbox } from "../api/sandbox.ts";
-import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
-import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../api/sandboxwarmpool.ts";
+import type { Sandbox } from "../packages/api/sandbox.ts";
+import type { SandboxTemplate } from "../packages/api/sandboxtemplate.ts";
+import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../packages/api/sandboxwarmpool.ts";
 import { syncSandboxWarmPool, type WarmPoolConfig } from "../hooks/sandboxwarmpool/sync.ts";
-import type { Desired, Observed } from "../lib/metacontroller.ts";
-import type { DesiredObject } from "../lib/objects.ts";
+import type { Desired, Observed } from "../packages/webhook/metacontroller.ts";
+import type { DesiredObject } from "../packages/api/objects/objects.ts";
 import { aPool } from "./pools.ts";
 import { mapOf, NOW } from "./sandboxes.ts";
 import { aTemplate } from "./templates.ts";

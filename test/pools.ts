@@ -1,8 +1,8 @@
 /** Builders of pools, their Sandboxes and claims, written out as the API server would show them; nothing is computed. @module */
-import { type Sandbox, sandboxSchema } from "../api/sandbox.ts";
-import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
-import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
-import { canonicalJson, LAST_APPLIED_ANNOTATION } from "../lib/apply.ts";
+import { type Sandbox, sandboxSchema } from "../packages/api/sandbox.ts";
+import { type SandboxClaim, sandboxClaimSchema } from "../packages/api/sandboxclaim.ts";
+import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../packages/api/sandboxwarmpool.ts";
+import { canonicalJson, LAST_APPLIED_ANNOTATION } from "../packages/api/objects/apply.ts";
 import { NOW } from "./sandboxes.ts";
 
 const API = "extensions.agents.x-k8s.io/v1beta1";

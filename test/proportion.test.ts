@@ -4,13 +4,13 @@
  */
 import { describe, expect, test } from "vitest";
 import { sandboxHook } from "../hooks/sandbox/hook.ts";
-import { sandboxClaimSchema } from "../api/sandboxclaim.ts";
-import { handedOver } from "../binder/handover.ts";
-import { environmentProblem, withEnvironment } from "../claims/environment.ts";
-import { requestProblem } from "../claims/request.ts";
-import { joinedVolumes } from "../claims/volumes.ts";
-import { mergeTrapPatch } from "../keeper/mergetrap.ts";
-import { LAST_APPLIED_ANNOTATION, mergeApply } from "../lib/apply.ts";
+import { sandboxClaimSchema } from "../packages/api/sandboxclaim.ts";
+import { handedOver } from "../packages/binder/handover.ts";
+import { environmentProblem, withEnvironment } from "../packages/api/claims/environment.ts";
+import { requestProblem } from "../packages/api/claims/request.ts";
+import { joinedVolumes } from "../packages/api/claims/volumes.ts";
+import { mergeTrapPatch } from "../packages/keeper/mergetrap.ts";
+import { LAST_APPLIED_ANNOTATION, mergeApply } from "../packages/api/objects/apply.ts";
 import { operationsOf } from "./operations.ts";
 import { aClaim, aMember } from "./pools.ts";
 import { syncPool } from "./poolcalls.ts";

@@ -1,9 +1,9 @@
 /** The HTTP face of the Sandbox hook, without a port; the same file runs on Node and on Deno. @module */
 import { Buffer } from "node:buffer";
 import { expect, test } from "vitest";
-import { createHookApp, type HookAppOptions } from "../lib/app.ts";
-import type { HookCalls } from "../lib/hook.ts";
-import type { LogLevel } from "../lib/log.ts";
+import { createHookApp, type HookAppOptions } from "../packages/webhook/app.ts";
+import type { HookCalls } from "../packages/webhook/hook.ts";
+import type { LogLevel } from "../packages/process/log.ts";
 import { sandboxHook } from "../hooks/sandbox/hook.ts";
 import { aChild, aReadyPod, aRequest, aSandbox, NOW } from "./sandboxes.ts";
 

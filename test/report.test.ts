@@ -20,7 +20,7 @@ test.for([
   { reason: "a real node is demanded", left: needy, given: { nodes: "simulated" }, wanted: "real" },
   {
     reason: "no file there needs a node",
-    left: { file: "test/lib/apply.test.ts", name: "merges" },
+    left: { file: "test/api/objects/apply.test.ts", name: "merges" },
     given: { nodes: "simulated" },
     wanted: "auto",
   },

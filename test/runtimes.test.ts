@@ -1,7 +1,7 @@
 /** Each hook as a process, on Node and on Deno; there with leave to listen on one port and nothing else. @module */
 import { expect, test } from "vitest";
 import { freePorts } from "../dev/cluster/ports.ts";
-import { hookNames } from "../tools/serve/hooks.ts";
+import { hookNames } from "../hooks/all.ts";
 import { asDecoratorRequest } from "./golden.ts";
 import { startMain } from "./mainprocess.ts";
 import { aPoolRequest } from "./poolcalls.ts";

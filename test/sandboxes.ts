@@ -1,8 +1,8 @@
 /** Builders for tests: one valid default of each object, and only what a case is about on top. @module */
-import { type Sandbox, sandboxSchema } from "../api/sandbox.ts";
-import { LAST_APPLIED_ANNOTATION } from "../lib/apply.ts";
-import { kindKey, type ObjectMap, type Observed } from "../lib/metacontroller.ts";
-import type { KubeObject } from "../lib/objects.ts";
+import { type Sandbox, sandboxSchema } from "../packages/api/sandbox.ts";
+import { LAST_APPLIED_ANNOTATION } from "../packages/api/objects/apply.ts";
+import { kindKey, type ObjectMap, type Observed } from "../packages/webhook/metacontroller.ts";
+import type { KubeObject } from "../packages/api/objects/objects.ts";
 
 /** The clock of every pure test. */
 export const NOW = new Date("2026-11-21T12:00:00Z");

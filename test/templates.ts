@@ -1,6 +1,6 @@
 /** Builders of SandboxTemplates and of requests about them. @module */
-import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
-import type { KubeObject } from "../lib/objects.ts";
+import { type SandboxTemplate, sandboxTemplateSchema } from "../packages/api/sandboxtemplate.ts";
+import type { KubeObject } from "../packages/api/objects/objects.ts";
 
 /** Makes a template named `python` in `team-a`. */
 export function aTemplate(over: { spec?: object; metadata?: object } = {}): SandboxTemplate {

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readProcess } from "../../lib/proctable.ts";
+import { readProcess } from "../../packages/process/proctable.ts";
 
 /** A process, told from a later one with the same pid by when it started. */
 export interface ProcessRecord {

@@ -15,7 +15,7 @@ export const RUNTIME_IMAGE = "docker.io/library/hookbox-runtime:local";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** What of the project the runtime consists of. */
-const SOURCES = ["runtime", "lib", "package.json"];
+const SOURCES = ["packages/runtime", "packages/runtime-api", "packages/process", "package.json"];
 const PYTHON = "/usr/bin/python3";
 const TINI = "/usr/bin/tini";
 const NODE = "/usr/local/bin/node";
@@ -61,7 +61,7 @@ export function runtimeImage(busybox: string, tini: string | undefined): ImageSp
     ...packages.map(({ name, folder }) => ({ path: `${OWN_FOLDER}/node_modules/${name}`, from: folder })),
     { path: WORKSPACE, folder: true, mode: 0o777 },
   ];
-  const serve = [NODE, `${OWN_FOLDER}/runtime/main.ts`];
+  const serve = [NODE, `${OWN_FOLDER}/packages/runtime/main.ts`];
   return {
     name: RUNTIME_IMAGE,
     files: [...new Map(files.map((file) => [file.path, file])).values()],
@@ -98,7 +98,7 @@ function pythonFiles(): ImageFile[] {
 
 /** Names the packages that the runtime imports, and those that they need, as they are installed in a checkout. */
 export function packagesOf(root: string): string[] {
-  const sources = globSync("{runtime,lib}/**/*.{ts,mjs}", { cwd: root }).map((file) =>
+  const sources = globSync("packages/{runtime,runtime-api,process}/**/*.{ts,mjs}", { cwd: root }).map((file) =>
     readFileSync(join(root, file), "utf8")
   );
   const imported = sources.flatMap((text) =>

@@ -1,7 +1,7 @@
 /** The demo's story, chapter by chapter; each throws when what it claims does not hold. @module */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { renderManifests } from "../../tools/manifests/render.ts";
+import { renderManifests } from "../../packages/manifests/render.ts";
 import { POOL_CHAPTERS } from "./poolchapters.ts";
 import { ROUTER_CHAPTERS } from "./routerchapters.ts";
 import { elapsed, held, note, output, same, typed } from "./screen.ts";

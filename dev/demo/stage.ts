@@ -11,14 +11,15 @@ import { STATE_FOLDER } from "../cluster/statefolder.ts";
 import { importRuntimeImage } from "../cluster/runtimeimage.ts";
 import { localCRDs } from "../crds.ts";
 import { untilAnswering } from "../answering.ts";
-import { hookNames } from "../../tools/serve/hooks.ts";
+import { hookNames } from "../../hooks/all.ts";
 import { startMetacontroller } from "../metacontroller/start.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Inside the checkout, so that packages are found; ignored by git. */
 const COPY = join(ROOT, ".hookbox/demo");
 const LOGS = join(ROOT, ".hookbox/demo-logs");
-const COPIED = ["api", "claims", "diagnosis", "lib", "hooks", "package.json", "tsconfig.json", "deno.json"];
+const PACKAGES = ["packages/api", "packages/process", "packages/webhook"];
+const COPIED = [...PACKAGES, "hooks", "package.json", "tsconfig.json", "deno.json"];
 
 /** The running parts, by name, and how to end them. */
 export interface Stage {
@@ -76,7 +77,7 @@ export async function openStage(say: (line: string) => void, signal: AbortSignal
       });
       stage.engine = engine.kind === "real" ? `Metacontroller ${engine.version}` : "the stand-in for Metacontroller";
       processes.set("engine", recordOf("engine", engine.pid, logFile));
-      processes.set("keeper", startNode("keeper", ["keeper/main.ts", "--kubeconfig", cluster.kubeconfig]));
+      processes.set("keeper", startNode("keeper", ["packages/keeper/main.ts", "--kubeconfig", cluster.kubeconfig]));
     },
     routerURL: "",
     importRuntime: () => importRuntimeImage(STATE_FOLDER, { progress: say, signal }),
@@ -84,7 +85,7 @@ export async function openStage(say: (line: string) => void, signal: AbortSignal
       const [port = 0, health = 0] = await freePorts(2);
       const address = ["--port", String(port), "--health-probe-bind-address", `127.0.0.1:${health}`];
       const behaviour = ["--authz-mode", "allow-all", "--idle-check-interval", "1s"];
-      const args = ["router/main.ts", "--kubeconfig", cluster.kubeconfig, ...address, ...behaviour];
+      const args = ["packages/router/main.ts", "--kubeconfig", cluster.kubeconfig, ...address, ...behaviour];
       const started = startNode("router", args);
       processes.set("router", started);
       await untilAnswering(`http://127.0.0.1:${health}/readyz`, started, signal);

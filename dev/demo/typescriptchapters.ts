@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { SandboxClient } from "../../sdk/client.ts";
+import { SandboxClient } from "../../packages/sdk/client.ts";
 import { elapsed, held, output, typed } from "./screen.ts";
 import { quoted } from "./shell.ts";
 import { type Chapter, onRealNodes, READY, type Story } from "./story.ts";
@@ -69,7 +69,7 @@ async function bySDK({ stage, shell }: Story): Promise<void> {
 async function hookbox({ stage }: Story, ...args: string[]): Promise<string> {
   typed(`hookbox ${args.map(quoted).join(" ")}`);
   const env = { ...process.env, KUBECONFIG: stage.cluster.kubeconfig };
-  const { stdout } = await promisify(execFile)(process.execPath, ["cli/main.ts", ...args], { cwd: ROOT, env });
+  const { stdout } = await promisify(execFile)(process.execPath, ["packages/cli/main.ts", ...args], { cwd: ROOT, env });
   if (stdout !== "") output(stdout);
   return stdout;
 }

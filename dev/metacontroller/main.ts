@@ -3,7 +3,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { createServer } from "node:http";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { startEngine } from "./engine.ts";
+import { startEngine } from "../../packages/testing/engine/engine.ts";
 import { createApiStore } from "./store-api.ts";
 
 const HELP = `Usage: npm run standin -- --kubeconfig F [options]

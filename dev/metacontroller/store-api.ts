@@ -1,10 +1,10 @@
 /** The store over a real API server. Keeps no objects: informers do. @module */
 import type { KubeConfig } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../../lib/clock.ts";
-import type { KubeObject } from "../../lib/objects.ts";
+import { systemClock } from "../../packages/process/clock.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { createRequester, type Requester } from "./api-request.ts";
-import { type Resource, type Store, StoreError, type WatchHandler } from "./store.ts";
+import { type Resource, type Store, StoreError, type WatchHandler } from "../../packages/testing/engine/store.ts";
 
 const PAGE = 500;
 const WATCH_SECONDS = 300;

@@ -1,7 +1,7 @@
 /** The children that a Sandbox should have, and why those go that should not. @module */
-import { childKey } from "../../lib/metacontroller.ts";
-import type { DesiredObject } from "../../lib/objects.ts";
-import { unchanged } from "../../lib/unchanged.ts";
+import { childKey } from "../../packages/webhook/metacontroller.ts";
+import type { DesiredObject } from "../../packages/api/objects/objects.ts";
+import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { EXPIRED, NO_SERVICE, SUSPENDED } from "./deletionreasons.ts";
 import { buildPod, keepPod } from "./pod.ts";
 import { buildPVCs } from "./pvcs.ts";

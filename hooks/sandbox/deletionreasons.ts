@@ -1,6 +1,6 @@
 /** Why a Sandbox loses a child: the words, and how the guard sees for itself that they are true. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { DeletionReasons } from "../../lib/guard.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { DeletionReasons } from "../../packages/webhook/guard.ts";
 
 export const EXPIRED = "the Sandbox has expired";
 export const SUSPENDED = "the Sandbox is suspended";

@@ -1,6 +1,6 @@
 /** When a Sandbox expires, and how far that has gone. Two steps: the status says so first, then things are deleted. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import { findCondition } from "../../lib/conditions.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import { findCondition } from "../../packages/api/objects/conditions.ts";
 
 /**
  * How far expiry has gone.

@@ -1,8 +1,8 @@
 /** The Sandbox hook as a value: what a server mounts, and how often members of one pool are answered for the first time. @module */
-import { sandboxSchema } from "../../api/sandbox.ts";
-import { compositeCalls, type HookCalls, type SentRequest } from "../../lib/hook.ts";
-import { controllerOf } from "../../lib/objects.ts";
-import type { Spacing } from "../../lib/throttle.ts";
+import { sandboxSchema } from "../../packages/api/sandbox.ts";
+import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
+import { controllerOf } from "../../packages/api/objects/objects.ts";
+import type { Spacing } from "../../packages/webhook/throttle.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { type SandboxConfig, syncSandbox } from "./sync.ts";
 

@@ -1,5 +1,5 @@
 /** The Sandbox hook as a process: `deno run --allow-net=0.0.0.0:8080 hooks/sandbox/main.ts`. @module */
-import { runHook } from "../../lib/runhook.ts";
+import { runHook } from "../../packages/webhook/runhook.ts";
 import { sandboxHook } from "./hook.ts";
 
 await runHook("sandbox", sandboxHook);

@@ -1,6 +1,6 @@
 /** The Pod of a Sandbox: made once from the template, and kept as it is but for labels and annotations. @module */
 import type { V1PodSpec } from "@kubernetes/client-node";
-import type { Sandbox } from "../../api/sandbox.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
 import {
   CLAIM_UID_LABEL,
   CREATED_BY_LABEL,
@@ -12,11 +12,11 @@ import {
   TEMPLATE_REF_HASH_LABEL,
   TRACE_CONTEXT_ANNOTATION,
   WARM_POOL_LABEL,
-} from "../../lib/keys.ts";
-import { nameHash } from "../../lib/names.ts";
-import { controllerOf, type DesiredObject, groupOf } from "../../lib/objects.ts";
-import type { Pod } from "../../lib/pods.ts";
-import { unchangedSpec } from "../../lib/unchanged.ts";
+} from "../../packages/api/objects/keys.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
+import { controllerOf, type DesiredObject, groupOf } from "../../packages/api/objects/objects.ts";
+import type { Pod } from "../../packages/api/objects/pods.ts";
+import { unchangedSpec } from "../../packages/webhook/unchanged.ts";
 import { claimTemplates, pvcName, volumeName } from "./pvcs.ts";
 import { withInheritance } from "./takeover.ts";
 

@@ -4,10 +4,15 @@ import type {
   FinishedReason,
   PodScheduledReason,
   SuspendedReason,
-} from "../../api/sandbox.ts";
-import { isPassing } from "../../diagnosis/passing.ts";
-import { type ConditionStatus, conditionStatusSchema, findCondition, type Verdict } from "../../lib/conditions.ts";
-import { type ContainerStatus, podCondition, podEnd } from "../../lib/pods.ts";
+} from "../../packages/api/sandbox.ts";
+import { isPassing } from "../../packages/api/diagnosis/passing.ts";
+import {
+  type ConditionStatus,
+  conditionStatusSchema,
+  findCondition,
+  type Verdict,
+} from "../../packages/api/objects/conditions.ts";
+import { type ContainerStatus, podCondition, podEnd } from "../../packages/api/objects/pods.ts";
 import { isPodTaken, type View } from "./view.ts";
 
 /**

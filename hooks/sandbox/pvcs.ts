@@ -1,9 +1,9 @@
 /** The PersistentVolumeClaims of a Sandbox: one for each volume claim template, in every state. @module */
 import type { V1PersistentVolumeClaimSpec } from "@kubernetes/client-node";
-import type { Sandbox, VolumeClaimTemplate } from "../../api/sandbox.ts";
-import { isEngineKey, NAME_HASH_LABEL } from "../../lib/keys.ts";
-import { nameHash } from "../../lib/names.ts";
-import type { DesiredObject } from "../../lib/objects.ts";
+import type { Sandbox, VolumeClaimTemplate } from "../../packages/api/sandbox.ts";
+import { isEngineKey, NAME_HASH_LABEL } from "../../packages/api/objects/keys.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
+import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 
 /**
  * Builds the claims, named `<template>-<sandbox>`. Of two templates with one name the first counts, as for an object

@@ -1,7 +1,7 @@
 /** The Ready condition of a Sandbox: rules in order of precedence, the first that holds decides. @module */
-import type { ReadyReason } from "../../api/sandbox.ts";
-import type { ConditionStatus, Verdict } from "../../lib/conditions.ts";
-import { isPodReady, podEnd, podIPs } from "../../lib/pods.ts";
+import type { ReadyReason } from "../../packages/api/sandbox.ts";
+import type { ConditionStatus, Verdict } from "../../packages/api/objects/conditions.ts";
+import { isPodReady, podEnd, podIPs } from "../../packages/api/objects/pods.ts";
 import { isTimeUnreadable } from "./expiry.ts";
 import { claimTemplates, pvcName } from "./pvcs.ts";
 import { isPodTaken, type View } from "./view.ts";

@@ -1,10 +1,10 @@
 /** The headless Service of a Sandbox: its stable DNS name. @module */
 import type { V1Container, V1ServicePort, V1ServiceSpec } from "@kubernetes/client-node";
-import type { Sandbox } from "../../api/sandbox.ts";
-import { lastApplied } from "../../lib/apply.ts";
-import { CONTROLLER_UID_LABEL, NAME_HASH_LABEL } from "../../lib/keys.ts";
-import { nameHash } from "../../lib/names.ts";
-import type { DesiredObject, KubeObject } from "../../lib/objects.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import { lastApplied } from "../../packages/api/objects/apply.ts";
+import { CONTROLLER_UID_LABEL, NAME_HASH_LABEL } from "../../packages/api/objects/keys.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
+import type { DesiredObject, KubeObject } from "../../packages/api/objects/objects.ts";
 
 type Service = DesiredObject<"Service", Partial<V1ServiceSpec>>;
 

@@ -1,10 +1,10 @@
 /** The status of a Sandbox, and whether its first one can wait: most are Ready soon, and are written once instead of twice. @module */
-import type { SandboxStatus } from "../../api/sandbox.ts";
-import { sameJson } from "../../lib/apply.ts";
-import { type Condition, findCondition, stamp, type Verdict } from "../../lib/conditions.ts";
-import { NAME_HASH_LABEL } from "../../lib/keys.ts";
-import { nameHash } from "../../lib/names.ts";
-import { podIPs } from "../../lib/pods.ts";
+import type { SandboxStatus } from "../../packages/api/sandbox.ts";
+import { sameJson } from "../../packages/api/objects/apply.ts";
+import { type Condition, findCondition, stamp, type Verdict } from "../../packages/api/objects/conditions.ts";
+import { NAME_HASH_LABEL } from "../../packages/api/objects/keys.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
+import { podIPs } from "../../packages/api/objects/pods.ts";
 import type { ExpiryPhase } from "./expiry.ts";
 import { containersFailingVerdict, finishedVerdict, podScheduledVerdict, suspendedVerdict } from "./podconditions.ts";
 import { readyVerdict } from "./readiness.ts";
@@ -101,7 +101,7 @@ const LONGEST_MS = 10_000;
  * Tells whether the status may stay as the API server has preset it; else it is to be written now.
  *
  * When that changes nothing happens by itself: the next event brings the status, and where none comes the keeper wakes the
- * Sandbox (keeper/wake.ts). It may stay while it would say no more than that the Pod is on its way. Metacontroller adds `observedGeneration` to every
+ * Sandbox (packages/keeper/wake.ts). It may stay while it would say no more than that the Pod is on its way. Metacontroller adds `observedGeneration` to every
  * status, so that keeping quiet costs no write only where the CRD presets that field: elsewhere this is never so.
  */
 export function isQuiet({ sandbox, pod }: View, status: SandboxStatus, now: Date): boolean {

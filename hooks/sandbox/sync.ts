@@ -1,6 +1,6 @@
 /** The Sandbox hook: from what is observed to what should be. No I/O, no clock, no randomness. @module */
-import type { Sandbox, SandboxStatus } from "../../api/sandbox.ts";
-import type { Desired, Observed } from "../../lib/metacontroller.ts";
+import type { Sandbox, SandboxStatus } from "../../packages/api/sandbox.ts";
+import type { Desired, Observed } from "../../packages/webhook/metacontroller.ts";
 import { desiredChildren, expiredChildren, untouchedChildren } from "./children.ts";
 import { type ExpiryPhase, expiryPhase, resyncAfter } from "./expiry.ts";
 import { computeStatus, isQuiet, isYoung } from "./status.ts";

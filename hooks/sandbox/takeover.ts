@@ -1,6 +1,6 @@
 /** Labels and annotations that another controller left on a Pod, and that have to go now that the Pod is ours. @module */
-import { lastApplied } from "../../lib/apply.ts";
-import { withForeignFields } from "../../lib/foreign.ts";
+import { lastApplied } from "../../packages/api/objects/apply.ts";
+import { withForeignFields } from "../../packages/webhook/foreign.ts";
 import {
   CLAIM_UID_LABEL,
   CREATED_BY_LABEL,
@@ -8,9 +8,9 @@ import {
   PROPAGATED_LABELS_ANNOTATION,
   TEMPLATE_REF_HASH_LABEL,
   WARM_POOL_LABEL,
-} from "../../lib/keys.ts";
-import type { DesiredMeta } from "../../lib/objects.ts";
-import type { Pod } from "../../lib/pods.ts";
+} from "../../packages/api/objects/keys.ts";
+import type { DesiredMeta } from "../../packages/api/objects/objects.ts";
+import type { Pod } from "../../packages/api/objects/pods.ts";
 
 /** Labels that follow the Sandbox's owner: a Pod may carry one of a former owner. */
 const OWNER_LABELS = [CLAIM_UID_LABEL, CREATED_BY_LABEL, TEMPLATE_REF_HASH_LABEL, WARM_POOL_LABEL];

@@ -1,10 +1,10 @@
 /** What the Sandbox hook makes of a request before it decides anything: children by role, and those that the API server would refuse for good. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import { type Problem, readUnresolved } from "../../api/unresolved.ts";
-import { listKind, type Observed } from "../../lib/metacontroller.ts";
-import { isDNSLabel, isDNSSubdomain } from "../../lib/names.ts";
-import { type KubeObject, kubeObjectSchema } from "../../lib/objects.ts";
-import { type Pod, podSchema } from "../../lib/pods.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import { type Problem, readUnresolved } from "../../packages/api/unresolved.ts";
+import { listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
+import { isDNSLabel, isDNSSubdomain } from "../../packages/api/objects/names.ts";
+import { type KubeObject, kubeObjectSchema } from "../../packages/api/objects/objects.ts";
+import { type Pod, podSchema } from "../../packages/api/objects/pods.ts";
 import { claimTemplates, pvcName, volumeName } from "./pvcs.ts";
 
 /** The observed world of one Sandbox. */

@@ -1,12 +1,12 @@
 /** What a claim says: with a Sandbox that one, how it is, and since when it has it; without one why it has none. @module */
-import { type ClaimProblem, readClaimProblem } from "../../api/claimproblem.ts";
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
-import { isFinal, leftToBinder } from "../../claims/binding.ts";
-import { metadataProblem } from "../../claims/podmetadata.ts";
-import { findCondition } from "../../lib/conditions.ts";
-import { FIRST_OBSERVED_ANNOTATION, FIRST_READY_ANNOTATION } from "../../lib/keys.ts";
-import type { Decorated } from "../../lib/metacontroller.ts";
+import { type ClaimProblem, readClaimProblem } from "../../packages/api/claimproblem.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
+import { isFinal, leftToBinder } from "../../packages/api/claims/binding.ts";
+import { metadataProblem } from "../../packages/api/claims/podmetadata.ts";
+import { findCondition } from "../../packages/api/objects/conditions.ts";
+import { FIRST_OBSERVED_ANNOTATION, FIRST_READY_ANNOTATION } from "../../packages/api/objects/keys.ts";
+import type { Decorated } from "../../packages/webhook/metacontroller.ts";
 import type { ExpiryPhase } from "./expiry.ts";
 import { computeStatus, notesOf } from "./status.ts";
 import type { ClaimConfig } from "./sync.ts";

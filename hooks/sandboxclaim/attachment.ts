@@ -1,13 +1,17 @@
 /** Which of the Sandboxes that it was given a claim keeps, and that one as it is answered: untouched, but for the Pod metadata that follows the claim. @module */
-import type { ClaimProblem } from "../../api/claimproblem.ts";
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxClaim } from "../../api/sandboxclaim.ts";
-import { updatedMetadata } from "../../claims/boundmetadata.ts";
-import { metadataProblem } from "../../claims/podmetadata.ts";
-import { canonicalJson } from "../../lib/apply.ts";
-import { ASSIGNED_AT_ANNOTATION, CLAIM_METADATA_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../../lib/keys.ts";
-import type { DesiredObject } from "../../lib/objects.ts";
-import { unchanged } from "../../lib/unchanged.ts";
+import type { ClaimProblem } from "../../packages/api/claimproblem.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
+import { updatedMetadata } from "../../packages/api/claims/boundmetadata.ts";
+import { metadataProblem } from "../../packages/api/claims/podmetadata.ts";
+import { canonicalJson } from "../../packages/api/objects/apply.ts";
+import {
+  ASSIGNED_AT_ANNOTATION,
+  CLAIM_METADATA_ANNOTATION,
+  SANDBOX_NAME_ANNOTATION,
+} from "../../packages/api/objects/keys.ts";
+import type { DesiredObject } from "../../packages/api/objects/objects.ts";
+import { unchanged } from "../../packages/webhook/unchanged.ts";
 import type { ClaimConfig } from "./sync.ts";
 
 /** The Sandbox of a claim, and those that it was given beside it. */

@@ -1,7 +1,7 @@
 /** Why a claim loses a Sandbox: the words, and how the guard sees for itself that they are true. @module */
-import type { SandboxClaim } from "../../api/sandboxclaim.ts";
-import { expiryTime } from "../../claims/expirytime.ts";
-import type { DeletionReasons } from "../../lib/guard.ts";
+import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
+import { expiryTime } from "../../packages/api/claims/expirytime.ts";
+import type { DeletionReasons } from "../../packages/webhook/guard.ts";
 
 export const EXPIRED = "the claim has expired";
 export const ANOTHER = "the claim has another one";

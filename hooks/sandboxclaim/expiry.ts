@@ -1,7 +1,7 @@
 /** How far the expiry of a claim has gone. Two steps: the status says so first, then things are deleted. @module */
-import type { SandboxClaim } from "../../api/sandboxclaim.ts";
-import { expiryTime } from "../../claims/expirytime.ts";
-import { findCondition } from "../../lib/conditions.ts";
+import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
+import { expiryTime } from "../../packages/api/claims/expirytime.ts";
+import { findCondition } from "../../packages/api/objects/conditions.ts";
 
 /**
  * How far expiry has gone.

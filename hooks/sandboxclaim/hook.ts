@@ -1,7 +1,7 @@
 /** The SandboxClaim hook as a value: what a server mounts. @module */
-import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
-import { CLAIM_CONTROLLER } from "../../lib/keys.ts";
-import { decoratorCalls, type HookCalls } from "../../lib/hook.ts";
+import { sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
+import { CLAIM_CONTROLLER } from "../../packages/api/objects/keys.ts";
+import { decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
 import { type ClaimConfig, syncSandboxClaim } from "./sync.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 

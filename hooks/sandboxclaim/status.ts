@@ -1,10 +1,14 @@
 /** The status of a claim: its Sandbox and how that is, by rules in order of precedence; and the annotations that go with it. @module */
-import type { ClaimProblem } from "../../api/claimproblem.ts";
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { ClaimReadyReason, SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
-import { assignedAt } from "../../claims/binding.ts";
-import { type Condition, findCondition, stamp, type Verdict } from "../../lib/conditions.ts";
-import { FIRST_OBSERVED_ANNOTATION, FIRST_READY_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../../lib/keys.ts";
+import type { ClaimProblem } from "../../packages/api/claimproblem.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { ClaimReadyReason, SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
+import { assignedAt } from "../../packages/api/claims/binding.ts";
+import { type Condition, findCondition, stamp, type Verdict } from "../../packages/api/objects/conditions.ts";
+import {
+  FIRST_OBSERVED_ANNOTATION,
+  FIRST_READY_ANNOTATION,
+  SANDBOX_NAME_ANNOTATION,
+} from "../../packages/api/objects/keys.ts";
 
 const OUR_TYPES = new Set(["Finished", "Ready"]);
 

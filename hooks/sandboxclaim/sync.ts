@@ -1,11 +1,11 @@
 /** The SandboxClaim hook: shows what the binder has given, follows the claim's wishes, and lets go in time. Pure. @module */
-import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
-import type { SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
-import { expiryTime } from "../../claims/expirytime.ts";
-import { sameJson } from "../../lib/apply.ts";
-import { findCondition } from "../../lib/conditions.ts";
-import { childKey, type Decorated, listKind, type Observed } from "../../lib/metacontroller.ts";
-import { unchanged } from "../../lib/unchanged.ts";
+import { type Sandbox, sandboxSchema } from "../../packages/api/sandbox.ts";
+import type { SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
+import { expiryTime } from "../../packages/api/claims/expirytime.ts";
+import { sameJson } from "../../packages/api/objects/apply.ts";
+import { findCondition } from "../../packages/api/objects/conditions.ts";
+import { childKey, type Decorated, listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
+import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { attached, unattached } from "./answer.ts";
 import { chooseSandbox, keepSandbox } from "./attachment.ts";
 import { ANOTHER, EXPIRED } from "./deletionreasons.ts";

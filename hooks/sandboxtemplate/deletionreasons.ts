@@ -1,6 +1,6 @@
 /** Why a template loses its NetworkPolicy: the words, and how the guard sees for itself that they are true. @module */
-import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
-import type { DeletionReasons } from "../../lib/guard.ts";
+import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
+import type { DeletionReasons } from "../../packages/webhook/guard.ts";
 
 export const UNMANAGED = "networkPolicyManagement is Unmanaged";
 

@@ -1,7 +1,7 @@
 /** The SandboxTemplate hook as a value: what a server mounts. @module */
-import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
-import { TEMPLATE_CONTROLLER } from "../../lib/keys.ts";
-import { decoratorCalls, type HookCalls } from "../../lib/hook.ts";
+import { sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
+import { TEMPLATE_CONTROLLER } from "../../packages/api/objects/keys.ts";
+import { decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { syncSandboxTemplate } from "./sync.ts";
 

@@ -1,10 +1,10 @@
 /** The NetworkPolicy of a template: one for all its sandboxes, pool members and claimed ones alike. @module */
-import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
-import { lastApplied } from "../../lib/apply.ts";
-import { withForeignFields } from "../../lib/foreign.ts";
-import { TEMPLATE_REF_HASH_LABEL } from "../../lib/keys.ts";
-import { nameHash } from "../../lib/names.ts";
-import type { DesiredObject, KubeObject } from "../../lib/objects.ts";
+import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
+import { lastApplied } from "../../packages/api/objects/apply.ts";
+import { withForeignFields } from "../../packages/webhook/foreign.ts";
+import { TEMPLATE_REF_HASH_LABEL } from "../../packages/api/objects/keys.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
+import type { DesiredObject, KubeObject } from "../../packages/api/objects/objects.ts";
 
 type NetworkPolicy = DesiredObject<"NetworkPolicy", Record<string, unknown>>;
 

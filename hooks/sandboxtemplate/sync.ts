@@ -1,10 +1,10 @@
 /** The SandboxTemplate hook: a label to find its sandboxes by, and the policy that fences them. Pure. @module */
-import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
-import { TEMPLATE_REF_HASH_LABEL } from "../../lib/keys.ts";
-import { childKey, type Decorated, listKind, type Observed } from "../../lib/metacontroller.ts";
-import { nameHash } from "../../lib/names.ts";
-import { type KubeObject, kubeObjectSchema } from "../../lib/objects.ts";
-import { unchanged } from "../../lib/unchanged.ts";
+import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
+import { TEMPLATE_REF_HASH_LABEL } from "../../packages/api/objects/keys.ts";
+import { childKey, type Decorated, listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
+import { type KubeObject, kubeObjectSchema } from "../../packages/api/objects/objects.ts";
+import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { UNMANAGED } from "./deletionreasons.ts";
 import { buildNetworkPolicy, policyName } from "./networkpolicy.ts";
 

@@ -1,10 +1,10 @@
 /** How a pool answers with a Sandbox that exists: as it was last applied, so that nothing changes but what is meant. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
-import { lastApplied, mergeApply, sameJson } from "../../lib/apply.ts";
-import { CLAIM_CONTROLLER, CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../../lib/keys.ts";
-import { isObject, type Json } from "../../lib/json.ts";
-import { controllerOf, controllerReference } from "../../lib/objects.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
+import { lastApplied, mergeApply, sameJson } from "../../packages/api/objects/apply.ts";
+import { CLAIM_CONTROLLER, CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../../packages/api/objects/keys.ts";
+import { isObject, type Json } from "../../packages/api/objects/json.ts";
+import { controllerOf, controllerReference } from "../../packages/api/objects/objects.ts";
 import { type PoolSandbox, SANDBOX } from "./sandbox.ts";
 
 type Applied = PoolSandbox | "broken" | undefined;

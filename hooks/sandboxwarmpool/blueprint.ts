@@ -1,11 +1,11 @@
 /** What members are made from: the template with secure defaults, its hash, and whether a member still is like it. @module */
 import type { V1PodSpec } from "@kubernetes/client-node";
-import type { VolumeClaimTemplate } from "../../api/blueprint.ts";
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
-import { canonicalJson, sameJson } from "../../lib/apply.ts";
-import { TEMPLATE_HASH_LABEL, TEMPLATE_REF_HASH_LABEL } from "../../lib/keys.ts";
-import { nameHash } from "../../lib/names.ts";
+import type { VolumeClaimTemplate } from "../../packages/api/blueprint.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
+import { canonicalJson, sameJson } from "../../packages/api/objects/apply.ts";
+import { TEMPLATE_HASH_LABEL, TEMPLATE_REF_HASH_LABEL } from "../../packages/api/objects/keys.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
 
 /** Public resolvers: the default NetworkPolicy keeps the cluster's own out of reach. */
 const NAMESERVERS = ["8.8.8.8", "1.1.1.1"];

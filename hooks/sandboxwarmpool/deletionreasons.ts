@@ -1,10 +1,10 @@
 /** Why a pool loses a member: the words, and how the guard sees for itself that they are true. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
-import type { DeletionReasons } from "../../lib/guard.ts";
-import { DRAINING_LABEL } from "../../lib/keys.ts";
-import { listAll, type Observed } from "../../lib/metacontroller.ts";
-import type { KubeObject } from "../../lib/objects.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
+import type { DeletionReasons } from "../../packages/webhook/guard.ts";
+import { DRAINING_LABEL } from "../../packages/api/objects/keys.ts";
+import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { readApplied } from "./applied.ts";
 
 /** Why a Sandbox goes; the value of its draining label. */

@@ -2,9 +2,9 @@
  * Which Sandboxes a pool gives up, and why. It marks them first and deletes only what it then sees marked: a deletion
  * cannot be made to depend on the version that was judged, a mark can. @module
  */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
-import { findCondition } from "../../lib/conditions.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
+import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { readApplied } from "./applied.ts";
 import { blueprintHash, isLike, isStale } from "./blueprint.ts";
 import type { DrainReason } from "./deletionreasons.ts";

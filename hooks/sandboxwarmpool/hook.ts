@@ -1,8 +1,8 @@
 /** The SandboxWarmPool hook as a value, what a server mounts: what it asks to see, how often it is answered, and its function. @module */
-import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
-import { compositeCalls, type HookCalls, type SentRequest } from "../../lib/hook.ts";
-import type { RelatedRule } from "../../lib/metacontroller.ts";
-import type { Spacing } from "../../lib/throttle.ts";
+import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../../packages/api/sandboxwarmpool.ts";
+import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
+import type { RelatedRule } from "../../packages/webhook/metacontroller.ts";
+import type { Spacing } from "../../packages/webhook/throttle.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { syncSandboxWarmPool, type WarmPoolConfig } from "./sync.ts";
 

@@ -1,8 +1,8 @@
 /** The Sandboxes that a pool makes: members, which any claim can have. @module */
-import type { Sandbox, SandboxSpec } from "../../api/sandbox.ts";
-import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
-import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
-import { joinedMetadata } from "../../claims/podmetadata.ts";
+import type { Sandbox, SandboxSpec } from "../../packages/api/sandbox.ts";
+import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
+import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
+import { joinedMetadata } from "../../packages/api/claims/podmetadata.ts";
 import {
   CLAIM_CONTROLLER,
   CREATED_BY_LABEL,
@@ -18,9 +18,9 @@ import {
   TEMPLATE_REF_ANNOTATION,
   TEMPLATE_REF_HASH_LABEL,
   WARM_POOL_LABEL,
-} from "../../lib/keys.ts";
-import { nameHash } from "../../lib/names.ts";
-import { controllerReference, type DesiredObject } from "../../lib/objects.ts";
+} from "../../packages/api/objects/keys.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
+import { controllerReference, type DesiredObject } from "../../packages/api/objects/objects.ts";
 import { blueprintHash, podSpecHash, securedPodSpec } from "./blueprint.ts";
 import { type Place, placeText } from "./sequence.ts";
 

@@ -2,10 +2,10 @@
  * The numbers and names of a pool's members: counted up, never used twice, so that a stale view asks for the same names
  * again instead of for more members. @module
  */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../api/sandboxwarmpool.ts";
-import { POOL_SEQUENCE_ANNOTATION } from "../../lib/keys.ts";
-import { nameHash } from "../../lib/names.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
+import { POOL_SEQUENCE_ANNOTATION } from "../../packages/api/objects/keys.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
 
 /** A member's number, and that of the first member made along with it. */
 export interface Place {

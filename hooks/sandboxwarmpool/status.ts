@@ -1,10 +1,14 @@
 /** The status of a pool, and what keeps it from its size: from what is observed. Metacontroller adds observedGeneration. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { PoolProgressingReason, PoolReadyReason, SandboxWarmPoolStatus } from "../../api/sandboxwarmpool.ts";
-import { SANDBOX_CAUSES, sandboxCause, unscheduled } from "../../diagnosis/sandboxcause.ts";
-import { findCondition, stamp, type Verdict } from "../../lib/conditions.ts";
-import { WARM_POOL_LABEL } from "../../lib/keys.ts";
-import { nameHash } from "../../lib/names.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type {
+  PoolProgressingReason,
+  PoolReadyReason,
+  SandboxWarmPoolStatus,
+} from "../../packages/api/sandboxwarmpool.ts";
+import { SANDBOX_CAUSES, sandboxCause, unscheduled } from "../../packages/api/diagnosis/sandboxcause.ts";
+import { findCondition, stamp, type Verdict } from "../../packages/api/objects/conditions.ts";
+import { WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
 import { isOverdue } from "./drain.ts";
 import { lostAt } from "./refill.ts";
 import { numbersOf, type Place } from "./sequence.ts";

@@ -1,8 +1,8 @@
 /** The SandboxWarmPool hook: keeps as many members as there should be, and says how the pool stands. Sends nothing, reads no clock. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../api/sandboxwarmpool.ts";
-import { DRAINING_LABEL, REFILL_ANNOTATION } from "../../lib/keys.ts";
-import { childKey, type Desired, type Observed } from "../../lib/metacontroller.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
+import { DRAINING_LABEL, REFILL_ANNOTATION } from "../../packages/api/objects/keys.ts";
+import { childKey, type Desired, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { appliedOf } from "./applied.ts";
 import { wordsFor } from "./deletionreasons.ts";
 import { type Drain, drainsOf, graceEnds, isHopeless } from "./drain.ts";

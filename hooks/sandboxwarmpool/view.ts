@@ -1,10 +1,10 @@
 /** What the SandboxWarmPool hook makes of a request before it decides anything: Sandboxes by role, and how far each member is. @module */
-import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
-import { type SandboxTemplate, sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
-import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
-import { findCondition } from "../../lib/conditions.ts";
-import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../../lib/keys.ts";
-import { listKind, type Observed } from "../../lib/metacontroller.ts";
+import { type Sandbox, sandboxSchema } from "../../packages/api/sandbox.ts";
+import { type SandboxTemplate, sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
+import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
+import { findCondition } from "../../packages/api/objects/conditions.ts";
+import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../../packages/api/objects/keys.ts";
+import { listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { readApplied } from "./applied.ts";
 import { forClaim } from "./sandbox.ts";
 

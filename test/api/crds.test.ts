@@ -2,14 +2,14 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { DEFINITION } from "../../api/blueprint.ts";
+import { DEFINITION } from "../../packages/api/blueprint.ts";
 import { requiredVersion } from "../../dev/cluster/programs.ts";
-import { crdFile } from "../../tools/crdgen/crd.ts";
-import { readDefinitions } from "../../tools/crdgen/data.ts";
-import { kinds } from "../../tools/crdgen/kinds.ts";
-import { complaint, CRD_FOLDER, desiredFiles, staleFiles } from "../../tools/crdgen/files.ts";
-import type { OpenAPISchema } from "../../tools/crdgen/openapi.ts";
-import { toOpenAPI } from "../../tools/crdgen/structural.ts";
+import { crdFile } from "../../dev/crdgen/crd.ts";
+import { readDefinitions } from "../../dev/crdgen/data.ts";
+import { kinds } from "../../dev/crdgen/kinds.ts";
+import { complaint, CRD_FOLDER, desiredFiles, staleFiles } from "../../dev/crdgen/files.ts";
+import type { OpenAPISchema } from "../../dev/crdgen/openapi.ts";
+import { toOpenAPI } from "../../dev/crdgen/structural.ts";
 
 const crds = kinds.map(({ resource }) => parse(readFileSync(new URL(crdFile(resource), CRD_FOLDER), "utf8")));
 const byKind = new Map(crds.map((crd) => [crd.spec.names.kind, crd]));
@@ -189,6 +189,6 @@ test("kubectl apply can keep each CRD in its annotation", () => {
 
 test("embedded specs are those of the Kubernetes that the local cluster runs", () => {
   const goMod = readFileSync(new URL("../../dev/cluster/go.mod", import.meta.url), "utf8");
-  const hint = "take them anew with tools/crdgen/refresh.ts, then npm run crds";
+  const hint = "take them anew with dev/crdgen/refresh.ts, then npm run crds";
   expect(readDefinitions().kubernetes, hint).toBe(requiredVersion(goMod, "k8s.io/kubernetes/cmd/kube-apiserver"));
 });

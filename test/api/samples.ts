@@ -1,5 +1,5 @@
 /** Objects that the APIs accept: one list for the parsers, the CRDs and a real API server. @module */
-import type { KubeObject } from "../../lib/objects.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 
 export interface Sample {
   name: string;

@@ -1,8 +1,8 @@
 /** What the binder knows ahead of its watch, held against lists: versions that go back, writes under way, and what is new since. @module */
 import { expect, test } from "vitest";
-import type { Sandbox } from "../../api/sandbox.ts";
-import { handedOver } from "../../binder/handover.ts";
-import { createIndex } from "../../binder/index.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import { handedOver } from "../../packages/binder/handover.ts";
+import { createIndex } from "../../packages/binder/index.ts";
 import { aClaim, aMember, aPool } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";

@@ -1,6 +1,6 @@
 /** Claims are served: with a member, with a Sandbox of their own, or not yet; in one write of each. No fault comes in between. @module */
 import { afterEach, expect, test } from "vitest";
-import type { SandboxClaim } from "../../api/sandboxclaim.ts";
+import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { aPool, COUNTED, STATUS } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { aWorld } from "./world.ts";

@@ -1,11 +1,11 @@
 /** What a claim gets that waits: the table of choose(), and who wants a Sandbox at all. @module */
 import { expect, test } from "vitest";
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxClaim } from "../../api/sandboxclaim.ts";
-import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
-import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
-import { type Choice, choose, wantsSandbox } from "../../binder/choose.ts";
-import { createMembers } from "../../binder/members.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
+import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
+import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
+import { type Choice, choose, wantsSandbox } from "../../packages/binder/choose.ts";
+import { createMembers } from "../../packages/binder/members.ts";
 import { aClaim, ago, aMember, aPool, aReturned, COUNTED } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";

@@ -1,11 +1,11 @@
 /** A Sandbox made for one claim: whole and the claim's from birth, so that Metacontroller finds nothing to do. @module */
 import { expect, test } from "vitest";
-import { sandboxSchema } from "../../api/sandbox.ts";
-import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
-import { coldSandbox } from "../../binder/handover.ts";
+import { sandboxSchema } from "../../packages/api/sandbox.ts";
+import { sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
+import { coldSandbox } from "../../packages/binder/handover.ts";
 import { syncSandboxClaim } from "../../hooks/sandboxclaim/sync.ts";
-import { lastApplied } from "../../lib/apply.ts";
-import { decoratorRequestSchema } from "../../lib/metacontroller.ts";
+import { lastApplied } from "../../packages/api/objects/apply.ts";
+import { decoratorRequestSchema } from "../../packages/webhook/metacontroller.ts";
 import { aClaimRequest, CONFIG, putOf } from "../claimbuilders.ts";
 import { aClaim, aPool } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";

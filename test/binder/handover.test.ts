@@ -1,12 +1,12 @@
 /** The hand-over: one write that leaves the claim as the only owner, the Pod as it is, and Metacontroller nothing to do. @module */
 import { expect, test } from "vitest";
-import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
-import { type SandboxClaim, sandboxClaimSchema } from "../../api/sandboxclaim.ts";
-import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
-import { handedOver } from "../../binder/handover.ts";
+import { type Sandbox, sandboxSchema } from "../../packages/api/sandbox.ts";
+import { type SandboxClaim, sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
+import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
+import { handedOver } from "../../packages/binder/handover.ts";
 import { syncSandboxClaim } from "../../hooks/sandboxclaim/sync.ts";
-import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied } from "../../lib/apply.ts";
-import { decoratorRequestSchema } from "../../lib/metacontroller.ts";
+import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied } from "../../packages/api/objects/apply.ts";
+import { decoratorRequestSchema } from "../../packages/webhook/metacontroller.ts";
 import { aClaimRequest, CONFIG, putOf } from "../claimbuilders.ts";
 import { aClaim, ago, aMember, type Seen } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";

@@ -1,8 +1,8 @@
 /** What the binder knows: who is a member, who is whose, and that its own writes count until the watch is newer. @module */
 import { expect, test } from "vitest";
-import type { Sandbox } from "../../api/sandbox.ts";
-import { createIndex, type Index } from "../../binder/index.ts";
-import { handedOver } from "../../binder/handover.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import { createIndex, type Index } from "../../packages/binder/index.ts";
+import { handedOver } from "../../packages/binder/handover.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned, type Seen } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";

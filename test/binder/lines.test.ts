@@ -1,6 +1,6 @@
 /** Whose turn it is: oldest first within a line, namespaces and pools in rounds, no more at once than may be. @module */
 import { expect, test } from "vitest";
-import { createLines, type Line, type Waiter } from "../../binder/lines.ts";
+import { createLines, type Line, type Waiter } from "../../packages/binder/lines.ts";
 
 const waiter = (namespace: string, pool: string, rank: string): Waiter => ({
   uid: `${namespace}/${pool}/${rank}`,

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { HELP, readOptions } from "../../binder/options.ts";
-import { BINDER_LEASE } from "../../claims/unserved.ts";
+import { HELP, readOptions } from "../../packages/binder/options.ts";
+import { BINDER_LEASE } from "../../packages/api/claims/unserved.ts";
 
 describe("readOptions()", () => {
   test("has defaults for a Pod", () => {

@@ -1,7 +1,7 @@
 /** When pools are told that they are short: sooner the fewer are left, never after the bound, again with back-off. @module */
 import { expect, test } from "vitest";
-import { createRefills, refillDelay } from "../../binder/refills.ts";
-import { createFakeClock } from "../../dev/metacontroller/fake-clock.ts";
+import { createRefills, refillDelay } from "../../packages/binder/refills.ts";
+import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
 import { ago, aPool } from "../pools.ts";
 
 const BOUND = 5000;

@@ -1,8 +1,8 @@
 /** Who takes the place of a member that is handed over: its like, once, and only where the pool would make the same. @module */
 import { afterEach, describe, expect, test } from "vitest";
-import { replacementOf } from "../../binder/replacements.ts";
+import { replacementOf } from "../../packages/binder/replacements.ts";
 import { appliedOf } from "../../hooks/sandboxwarmpool/applied.ts";
-import { applyUpdate } from "../../lib/apply.ts";
+import { applyUpdate } from "../../packages/api/objects/apply.ts";
 import { aMember, aPool, COUNTED, type Seen } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { aWorld, losing } from "./world.ts";

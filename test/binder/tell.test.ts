@@ -1,8 +1,8 @@
 /** Who says what a claim was given: the binder soon and for a moment, tried again where it fails; else the hook. @module */
 import { afterEach, expect, test } from "vitest";
-import type { Sandbox } from "../../api/sandbox.ts";
-import { handedOver } from "../../binder/handover.ts";
-import type { ApiFault } from "../../testing/api/memoryapi.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import { handedOver } from "../../packages/binder/handover.ts";
+import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { STATUS } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { aWorld, broken, once } from "./world.ts";

@@ -1,9 +1,9 @@
 /** What the binder does where something goes wrong: nobody is given two, nobody is left without, nothing is lost to the pool. @module */
 import { afterEach, expect, test } from "vitest";
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { ApiRequest } from "../../kube/api.ts";
-import { handedOver } from "../../binder/handover.ts";
-import type { ApiFault } from "../../testing/api/memoryapi.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { ApiRequest } from "../../packages/kube/api.ts";
+import { handedOver } from "../../packages/binder/handover.ts";
+import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { aPool, COUNTED } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { type Around, aWorld, broken, losing, once } from "./world.ts";

@@ -1,11 +1,11 @@
 /** A store with pool, template and members in it, a binder on it, and what that asks for. Nothing else runs: no hooks, no keeper. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxClaim } from "../../api/sandboxclaim.ts";
-import type { Answer, ApiRequest } from "../../kube/api.ts";
-import { controllerOf, type KubeObject } from "../../lib/objects.ts";
-import type { ApiFault, MemoryApi } from "../../testing/api/memoryapi.ts";
-import { type RunningBinder, startBinder } from "../../testing/binder.ts";
-import { createMemoryServer } from "../../testing/server.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
+import type { Answer, ApiRequest } from "../../packages/kube/api.ts";
+import { controllerOf, type KubeObject } from "../../packages/api/objects/objects.ts";
+import type { ApiFault, MemoryApi } from "../../packages/testing/api/memoryapi.ts";
+import { type RunningBinder, startBinder } from "../../packages/testing/binder.ts";
+import { createMemoryServer } from "../../packages/testing/server.ts";
 import { aClaim, aMember, aPool, COUNTED, type Over, type Seen } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 

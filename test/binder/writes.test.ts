@@ -1,11 +1,18 @@
 /** What the binder writes, and what it takes an answer for, or none. @module */
 import { beforeEach, expect, test } from "vitest";
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxClaim, SandboxClaimStatus } from "../../api/sandboxclaim.ts";
-import { coldSandbox, handedOver } from "../../binder/handover.ts";
-import { annotateClaim, findOwn, postSandbox, putSandbox, putStatus, RefusalError } from "../../binder/writes.ts";
-import type { Answer } from "../../kube/api.ts";
-import type { ApiFault, MemoryApi } from "../../testing/api/memoryapi.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
+import { coldSandbox, handedOver } from "../../packages/binder/handover.ts";
+import {
+  annotateClaim,
+  findOwn,
+  postSandbox,
+  putSandbox,
+  putStatus,
+  RefusalError,
+} from "../../packages/binder/writes.ts";
+import type { Answer } from "../../packages/kube/api.ts";
+import type { ApiFault, MemoryApi } from "../../packages/testing/api/memoryapi.ts";
 import { aPool } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";

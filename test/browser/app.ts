@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { build, type Rolldown } from "vite";
 import { onTestFinished } from "vitest";
-import { listenOn } from "../../lib/ports.ts";
+import { listenOn } from "../../packages/process/ports.ts";
 
 /** Path of the router in the app. */
 export const ROUTER = "/router";
@@ -19,7 +19,7 @@ export async function bundleSDK(): Promise<Map<string, string>> {
     build: {
       write: false,
       minify: false,
-      lib: { entry: new URL("../../sdk/mod.ts", import.meta.url).pathname, formats: ["es"], fileName: "sdk" },
+      lib: { entry: new URL("../../packages/sdk/mod.ts", import.meta.url).pathname, formats: ["es"], fileName: "sdk" },
     },
   }) as Rolldown.RolldownOutput[];
   const chunks = made.flatMap(({ output }) => output).filter((one) => one.type === "chunk");

@@ -2,7 +2,7 @@
 import process from "node:process";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import type * as SDK from "../../sdk/mod.ts";
+import type * as SDK from "../../packages/sdk/mod.ts";
 import { makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { startRouter } from "../node/router.ts";
 import { aRuntime, isReady, needsRuntime } from "../node/runtimepods.ts";

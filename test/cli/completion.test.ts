@@ -5,13 +5,13 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
-import { needOf } from "../../cli/completion/need.ts";
-import { buildProgram } from "../../cli/program.ts";
-import type { Api } from "../../kube/api.ts";
+import { needOf } from "../../packages/cli/completion/need.ts";
+import { buildProgram } from "../../packages/cli/program.ts";
+import type { Api } from "../../packages/kube/api.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { fakeApi, fakeContext, listOf, run } from "./fakecontext.ts";
 
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../packages/cli/main.ts", import.meta.url));
 const named = (...names: string[]) => names.map((name) => ({ metadata: { name } }));
 const EXTENSIONS = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default";
 const api = () =>

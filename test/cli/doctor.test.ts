@@ -1,9 +1,9 @@
 /** `hookbox doctor` against API servers of the test's: a sound one, one without anything, one that says nothing. @module */
 import { parse } from "yaml";
 import { expect, test } from "vitest";
-import { covers } from "../../cli/doctor/server.ts";
-import type { Api } from "../../kube/api.ts";
-import { readCRDs } from "../../tools/manifests/render.ts";
+import { covers } from "../../packages/cli/doctor/server.ts";
+import type { Api } from "../../packages/kube/api.ts";
+import { readCRDs } from "../../packages/manifests/render.ts";
 import { fakeApi, listOf, NOW, run } from "./fakecontext.ts";
 
 type Answers = Record<string, unknown>;

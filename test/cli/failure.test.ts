@@ -1,13 +1,13 @@
 /** What becomes of errors: exit codes and lines. @module */
 import { expect, test } from "vitest";
-import { Ended, Failure, Interruption, UsageError, verdictOf } from "../../cli/failure.ts";
+import { Ended, Failure, Interruption, UsageError, verdictOf } from "../../packages/cli/failure.ts";
 import {
   AuthenticationError,
   ConnectionError,
   InvalidArgumentError,
   SandboxFailedError,
   TimeoutError,
-} from "../../sdk/errors.ts";
+} from "../../packages/sdk/errors.ts";
 import { run } from "./fakecontext.ts";
 
 test.for([

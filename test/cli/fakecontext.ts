@@ -1,8 +1,8 @@
 /** A context in memory for commands: what they write is kept, their cluster is whatever Api the test brings. @module */
 import { Readable } from "node:stream";
-import type { Answer, Api, ApiRequest } from "../../kube/api.ts";
-import { runCLI } from "../../cli/runcli.ts";
-import type { Cluster, CommandContext, Output } from "../../cli/commandcontext.ts";
+import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
+import { runCLI } from "../../packages/cli/runcli.ts";
+import type { Cluster, CommandContext, Output } from "../../packages/cli/commandcontext.ts";
 
 /** What a command line has led to. */
 export interface Ran {

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Interruption } from "../../cli/failure.ts";
+import { Interruption } from "../../packages/cli/failure.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { run } from "./fakecontext.ts";
 import { someSandboxes } from "./sandboxcontext.ts";

@@ -1,9 +1,9 @@
 /** `hookbox install`: what it prints, applies and says. @module */
 import { parseAllDocuments } from "yaml";
 import { expect, test } from "vitest";
-import { bundleObjects, renderBundle } from "../../cli/install/bundle.ts";
-import type { Answer, Api, ApiRequest } from "../../kube/api.ts";
-import type { KubeObject } from "../../lib/objects.ts";
+import { bundleObjects, renderBundle } from "../../packages/cli/install/bundle.ts";
+import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { run } from "./fakecontext.ts";
 
 const GROUPS: Record<string, [kind: string, name: string, namespaced: boolean][]> = {

@@ -2,10 +2,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { findKubeconfig } from "../../cli/cluster/kubeconfig.ts";
-import { reachCluster } from "../../cli/cluster/reach.ts";
-import { Failure } from "../../cli/failure.ts";
-import { readContexts } from "../../kube/kubeconfig.ts";
+import { findKubeconfig } from "../../packages/cli/cluster/kubeconfig.ts";
+import { reachCluster } from "../../packages/cli/cluster/reach.ts";
+import { Failure } from "../../packages/cli/failure.ts";
+import { readContexts } from "../../packages/kube/kubeconfig.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 
 function config(current: string, ...names: string[]): string {

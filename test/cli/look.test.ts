@@ -1,8 +1,8 @@
 /** `hookbox why`, `pool`, `get` and `logs` on a cluster in memory: hooks, engine and keeper are the real ones. @module */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createTestCluster, type TestCluster } from "../../testing/mod.ts";
-import { Interruption } from "../../cli/failure.ts";
-import { runCLI } from "../../cli/runcli.ts";
+import { createTestCluster, type TestCluster } from "../../packages/testing/mod.ts";
+import { Interruption } from "../../packages/cli/failure.ts";
+import { runCLI } from "../../packages/cli/runcli.ts";
 import { fakeApi, fakeContext, run } from "./fakecontext.ts";
 import { eventually } from "../eventually.ts";
 

@@ -1,7 +1,7 @@
 /** Ages and tables against what kubectl prints. @module */
 import { expect, test } from "vitest";
-import { ageOf, humanDuration, untilOf } from "../../cli/output/age.ts";
-import { renderTable, widthsOf } from "../../cli/output/table.ts";
+import { ageOf, humanDuration, untilOf } from "../../packages/cli/output/age.ts";
+import { renderTable, widthsOf } from "../../packages/cli/output/table.ts";
 
 const S = 1000;
 const M = 60 * S;

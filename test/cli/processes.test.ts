@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { makeTempFolder } from "../tempfolder.ts";
 import { run } from "./fakecontext.ts";
 
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../packages/cli/main.ts", import.meta.url));
 const NODE = fileURLToPath(new URL("../../node_modules/.bin/node", import.meta.url));
 
 function hookbox(args: string[], env: Record<string, string> = {}) {

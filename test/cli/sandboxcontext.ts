@@ -1,9 +1,9 @@
 /** A cluster in memory with a pool, and one real runtime that every sandbox of it leads to. @module */
 import { onTestFinished } from "vitest";
-import { SandboxClient } from "../../sdk/client.ts";
+import { SandboxClient } from "../../packages/sdk/client.ts";
 import { aSandbox, localTransport } from "../sdk/localtransport.ts";
 import { POOL } from "../sdk/pool.ts";
-import { createTestCluster, type TestCluster } from "../../testing/mod.ts";
+import { createTestCluster, type TestCluster } from "../../packages/testing/mod.ts";
 import type { Setting } from "./fakecontext.ts";
 
 /** Sandboxes to work in. */

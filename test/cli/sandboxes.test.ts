@@ -1,6 +1,6 @@
 /** Commands that make sandboxes and end them, on a cluster in memory. @module */
 import { expect, test } from "vitest";
-import { Interruption } from "../../cli/failure.ts";
+import { Interruption } from "../../packages/cli/failure.ts";
 import { run } from "./fakecontext.ts";
 import { someSandboxes } from "./sandboxcontext.ts";
 

@@ -4,7 +4,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../packages/cli/main.ts", import.meta.url));
 const COUNT = `import { registerHooks } from "node:module";
 const urls = [];
 registerHooks({ load: (url, context, next) => { if (!url.startsWith("node:")) urls.push(url); return next(url, context); } });

@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../eventually.ts";
 import { aSandbox } from "../sdk/localtransport.ts";
 
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../packages/cli/main.ts", import.meta.url));
 
 /** A runtime answers a router's requests as well: it takes no notice of the headers that name a sandbox. */
 async function aRouter() {

@@ -1,9 +1,9 @@
 /** A finding as people read it, and how what they type becomes a subject. @module */
 import { expect, test } from "vitest";
-import { renderFinding } from "../../cli/output/finding.ts";
-import { runWhy } from "../../cli/why.ts";
-import type { Finding } from "../../diagnosis/finding.ts";
-import type { Api } from "../../kube/api.ts";
+import { renderFinding } from "../../packages/cli/output/finding.ts";
+import { runWhy } from "../../packages/cli/why.ts";
+import type { Finding } from "../../packages/api/diagnosis/finding.ts";
+import type { Api } from "../../packages/kube/api.ts";
 import { aClaim, aPool } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 

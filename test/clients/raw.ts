@@ -1,8 +1,8 @@
 /** Plain requests to the API server, for what neither the published client nor kubectl shows. @module */
 import { onTestFinished } from "vitest";
-import { type Api, type ApiRequest, pathOf } from "../../kube/api.ts";
-import { connect } from "../../kube/connection.ts";
-import { kubeconfigCredentials } from "../../kube/credentials.ts";
+import { type Api, type ApiRequest, pathOf } from "../../packages/kube/api.ts";
+import { connect } from "../../packages/kube/connection.ts";
+import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
 import type { Loose, Namespace } from "../integration/namespace.ts";
 
 /** Requests for the claims and Sandboxes of one namespace, until the test ends. */

@@ -1,7 +1,7 @@
 /** A bad deploy erases no fleet. `npm run soak` tries 500 Sandboxes for longer. @module */
 import { expect, inject, test } from "vitest";
-import { GUARDED } from "../../lib/hold.ts";
-import { LOSSES_ALLOWED_ANNOTATION } from "../../lib/keys.ts";
+import { GUARDED } from "../../packages/webhook/hold.ts";
+import { LOSSES_ALLOWED_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { conditionOf } from "../testing/objects.ts";
 import { BAD_DEPLOYS, type Fault, faulty } from "./baddeploys.ts";
 import { type Fleet, LOSSES_PER_MINUTE, startFleet } from "./fleet.ts";

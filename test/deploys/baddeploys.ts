@@ -2,17 +2,17 @@
 import * as claims from "../../hooks/sandboxclaim/deletionreasons.ts";
 import * as sandboxes from "../../hooks/sandbox/deletionreasons.ts";
 import * as pools from "../../hooks/sandboxwarmpool/deletionreasons.ts";
-import { sandboxSchema } from "../../api/sandbox.ts";
-import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
-import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
+import { sandboxSchema } from "../../packages/api/sandbox.ts";
+import { sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
+import { sandboxWarmPoolSchema } from "../../packages/api/sandboxwarmpool.ts";
 import { syncSandboxClaim } from "../../hooks/sandboxclaim/sync.ts";
 import { syncSandbox } from "../../hooks/sandbox/sync.ts";
 import { customizeSandboxWarmPool } from "../../hooks/sandboxwarmpool/hook.ts";
 import { syncSandboxWarmPool } from "../../hooks/sandboxwarmpool/sync.ts";
-import { compositeCalls, decoratorCalls, type HookCalls } from "../../lib/hook.ts";
-import { childKey } from "../../lib/metacontroller.ts";
-import type { DesiredObject } from "../../lib/objects.ts";
-import { readSettings } from "../../lib/runhook.ts";
+import { compositeCalls, decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
+import { childKey } from "../../packages/webhook/metacontroller.ts";
+import type { DesiredObject } from "../../packages/api/objects/objects.ts";
+import { readSettings } from "../../packages/webhook/runhook.ts";
 
 /** What a hook wants, and why it lets the others go. */
 export interface Wish {

@@ -1,7 +1,7 @@
 /** Sandboxes that run, in three namespaces: on their own with a volume, as members of pools, and as claims'. @module */
-import type { HookCalls } from "../../lib/hook.ts";
-import { createLossBudget, type LossBudget } from "../../lib/lossbudget.ts";
-import { createTestCluster, type TestCluster } from "../../testing/mod.ts";
+import type { HookCalls } from "../../packages/webhook/hook.ts";
+import { createLossBudget, type LossBudget } from "../../packages/webhook/lossbudget.ts";
+import { createTestCluster, type TestCluster } from "../../packages/testing/mod.ts";
 import { claim, pool, sandbox } from "../testing/objects.ts";
 
 const NAMESPACES = ["team-a", "team-b", "team-c"] as const;

@@ -1,8 +1,8 @@
 /** Claims that come five a second and go again, by a client that asks until it is answered. @module */
 import { setTimeout as sleep } from "node:timers/promises";
-import { answerError, type Api, type ApiRequest, isOk, pathOf } from "../../kube/api.ts";
-import { connect } from "../../kube/connection.ts";
-import { kubeconfigCredentials } from "../../kube/credentials.ts";
+import { answerError, type Api, type ApiRequest, isOk, pathOf } from "../../packages/kube/api.ts";
+import { connect } from "../../packages/kube/connection.ts";
+import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
 import type { History } from "../integration/history.ts";
 import { condition, type Namespace } from "../integration/namespace.ts";
 import { aClaim } from "../integration/pools.ts";

@@ -12,7 +12,7 @@ import { endProcesses, isRunning, type ProcessRecord, startProcess } from "../..
 import { readRecord, writeRecord } from "../../dev/cluster/state.ts";
 import { localCRDs } from "../../dev/crds.ts";
 import { startMetacontroller } from "../../dev/metacontroller/start.ts";
-import { renderManifests } from "../../tools/manifests/render.ts";
+import { renderManifests } from "../../packages/manifests/render.ts";
 import { type FaultProxy, startFaultProxy } from "./proxy.ts";
 import { attempt, type Kubectl, run, until } from "../integration/kubectl.ts";
 import { startChild } from "../integration/processes.ts";
@@ -108,10 +108,10 @@ export async function startFaultWorld(): Promise<FaultWorld> {
     },
   };
   const parts = {
-    hooks: own("hooks", hooksPort, ["tools/serve/main.ts", "--host", "127.0.0.1", "--port", String(hooksPort)]),
+    hooks: own("hooks", hooksPort, ["hooks/serve.ts", "--host", "127.0.0.1", "--port", String(hooksPort)]),
     Metacontroller: engine(kubeconfig, join(logs, "faults-metacontroller.log")),
-    keeper: own("keeper", keeperPort, ["keeper/main.ts", ...keeperFlags]),
-    router: own("router", routerHealth, ["router/main.ts", ...routerFlags, ...everybody, ...idling]),
+    keeper: own("keeper", keeperPort, ["packages/keeper/main.ts", ...keeperFlags]),
+    router: own("router", routerHealth, ["packages/router/main.ts", ...routerFlags, ...everybody, ...idling]),
     "API server": planePart(cluster, "kube-apiserver", logs, isServing),
     etcd: planePart(cluster, "etcd", logs, () => isUp(`${etcd.url}/readyz`)),
   };

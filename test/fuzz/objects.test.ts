@@ -1,14 +1,14 @@
 /** Objects of all kinds that somebody tampered with, beside one namespace in which all is well. @module */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { sandboxSchema } from "../../api/sandbox.ts";
-import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
-import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
-import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
-import { poolStatus } from "../../cli/pool/status.ts";
-import { why } from "../../diagnosis/why.ts";
-import { isObject } from "../../lib/json.ts";
-import { controllerReference, type KubeObject } from "../../lib/objects.ts";
-import { readFacts } from "../../sdk/control/facts.ts";
+import { sandboxSchema } from "../../packages/api/sandbox.ts";
+import { sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
+import { sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
+import { sandboxWarmPoolSchema } from "../../packages/api/sandboxwarmpool.ts";
+import { poolStatus } from "../../packages/cli/pool/status.ts";
+import { why } from "../../packages/api/diagnosis/why.ts";
+import { isObject } from "../../packages/api/objects/json.ts";
+import { controllerReference, type KubeObject } from "../../packages/api/objects/objects.ts";
+import { readFacts } from "../../packages/sdk/control/facts.ts";
 import { aClaim, aMember, aPool } from "../pools.ts";
 import fc, { runs } from "../properties.ts";
 import { aReadyPod, aSandbox, NOW } from "../sandboxes.ts";

@@ -2,9 +2,9 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import type { Log } from "../../lib/log.ts";
-import { readOptions } from "../../runtime/options.ts";
-import { type Runtime, startRuntime } from "../../runtime/start.ts";
+import type { Log } from "../../packages/process/log.ts";
+import { readOptions } from "../../packages/runtime/options.ts";
+import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 import { CANARY } from "./secrets.ts";
 
 /** Runtimes that listen, and what they log. */

@@ -1,5 +1,5 @@
 /** A secret planted where users keep theirs, to be looked for where none may show. @module */
-import { isObject, type Json } from "../../lib/json.ts";
+import { isObject, type Json } from "../../packages/api/objects/json.ts";
 
 /** Stands nowhere else. */
 export const CANARY = "canary-5f0d7c2e9b";

@@ -1,6 +1,6 @@
 /** 10,000 inputs that somebody tampered with, sent to what runs in this process: it lives, and nothing stays open. @module */
 import { expect } from "vitest";
-import { errorFields } from "../../lib/log.ts";
+import { errorFields } from "../../packages/process/log.ts";
 import { until } from "../eventually.ts";
 import fc, { runs } from "../properties.ts";
 import { type Leaving, openResources, runningChildren, watchForCrashes } from "./wire.ts";

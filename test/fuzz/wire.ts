@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import process from "node:process";
 import { setImmediate } from "node:timers/promises";
-import { listProcesses } from "../../lib/proctable.ts";
+import { listProcesses } from "../../packages/process/proctable.ts";
 import fc from "../properties.ts";
 
 /** How a client leaves: once it has an answer, or soon where none comes, having sent all, in two parts, half of it, or by a reset. */

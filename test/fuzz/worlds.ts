@@ -1,13 +1,13 @@
 /** Keeper, binder and router's index on one API server in memory: what they say of one namespace, whatever is in others. @module */
-import { createBinding } from "../../binder/bind.ts";
-import { keep } from "../../keeper/keep.ts";
-import { createKeeperMetrics } from "../../keeper/metrics.ts";
-import { createRecording } from "../../keeper/recording.ts";
-import { createSandboxIndex } from "../../router/index/sandboxindex.ts";
-import { followSandboxes } from "../../router/index/watches.ts";
-import { createLog } from "../../lib/log.ts";
-import { UNLIMITED } from "../../lib/lossbudget.ts";
-import type { KubeObject } from "../../lib/objects.ts";
+import { createBinding } from "../../packages/binder/bind.ts";
+import { keep } from "../../packages/keeper/keep.ts";
+import { createKeeperMetrics } from "../../packages/keeper/metrics.ts";
+import { createRecording } from "../../packages/keeper/recording.ts";
+import { createSandboxIndex } from "../../packages/router/index/sandboxindex.ts";
+import { followSandboxes } from "../../packages/router/index/watches.ts";
+import { createLog } from "../../packages/process/log.ts";
+import { UNLIMITED } from "../../packages/webhook/lossbudget.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
 import { BUILDERS } from "../keeper/keeping.ts";
 

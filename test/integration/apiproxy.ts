@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Agent, request } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import type { Credentials } from "../../kube/credentials.ts";
+import type { Credentials } from "../../packages/kube/credentials.ts";
 
 export interface ApiProxy {
   /** URL, plain HTTP on loopback. */

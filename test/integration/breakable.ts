@@ -12,8 +12,8 @@ import { freePorts } from "../../dev/cluster/ports.ts";
 import { readRecord } from "../../dev/cluster/state.ts";
 import { localCRDs } from "../../dev/crds.ts";
 import { startMetacontroller } from "../../dev/metacontroller/start.ts";
-import { renderManifests } from "../../tools/manifests/render.ts";
-import { hookNames } from "../../tools/serve/hooks.ts";
+import { renderManifests } from "../../packages/manifests/render.ts";
+import { hookNames } from "../../hooks/all.ts";
 import { attempt, type Kubectl, run, until } from "./kubectl.ts";
 import { type Child, endProcess, startChild } from "./processes.ts";
 
@@ -45,7 +45,7 @@ export async function startBreakable(): Promise<Breakable> {
   const portOf = (hook: string) => String(ports[hookNames.indexOf(hook)]);
   await run(kubectl, ["apply", "-f", "-"], renderManifests((hook) => `http://127.0.0.1:${portOf(hook)}`));
   const start = (hook: string) =>
-    startChild(`breakable-${hook}`, ["tools/serve/main.ts", hook, "--host", "127.0.0.1", "--port", portOf(hook)], logs);
+    startChild(`breakable-${hook}`, ["hooks/serve.ts", hook, "--host", "127.0.0.1", "--port", portOf(hook)], logs);
   const hooks = new Map<string, Child>(hookNames.map((hook) => [hook, start(hook)]));
   const startEngine = () =>
     startMetacontroller({
@@ -55,9 +55,9 @@ export async function startBreakable(): Promise<Breakable> {
     });
   let engine = await startEngine();
   const given = ["--kubeconfig", cluster.kubeconfig];
-  const keeper = startChild("breakable-keeper", ["keeper/main.ts", "--no-binder", ...given], logs);
+  const keeper = startChild("breakable-keeper", ["packages/keeper/main.ts", "--no-binder", ...given], logs);
   const startBinder = (port: number) =>
-    startChild(`breakable-binder-${port}`, ["binder/main.ts", ...bindersOwn(port), ...given], logs);
+    startChild(`breakable-binder-${port}`, ["packages/binder/main.ts", ...bindersOwn(port), ...given], logs);
   const binders = new Map<number, Child>(binderPorts.map((port) => [port, startBinder(port)]));
   let apiServer: number | undefined;
   const withoutHook = async (hook: string, during: () => Promise<void>) => {

@@ -1,4 +1,4 @@
-/** How claims end after their Pod has finished; by time alone: testing/scenarios/expiry.yaml. @module */
+/** How claims end after their Pod has finished; by time alone: packages/testing/scenarios/expiry.yaml. @module */
 import { expect, test } from "vitest";
 import { until } from "./kubectl.ts";
 import { condition, makeNamespace } from "./namespace.ts";

@@ -5,10 +5,10 @@ import { text } from "node:stream/consumers";
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect, vi } from "vitest";
 import { parse } from "yaml";
-import type { KubeObject } from "../../lib/objects.ts";
-import { crdFile } from "../../tools/crdgen/crd.ts";
-import { CRD_FOLDER } from "../../tools/crdgen/files.ts";
-import { kinds } from "../../tools/crdgen/kinds.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import { crdFile } from "../../dev/crdgen/crd.ts";
+import { CRD_FOLDER } from "../../dev/crdgen/files.ts";
+import { kinds } from "../../dev/crdgen/kinds.ts";
 import { claim, pool, sandbox, template } from "../api/samples.ts";
 import { suite } from "./suite.ts";
 

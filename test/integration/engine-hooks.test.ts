@@ -1,6 +1,6 @@
 /** What hookbox relies on in its engine, hooks: the same for Metacontroller and for the stand-in, on a real API server. @module */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { canonicalJson } from "../../lib/apply.ts";
+import { canonicalJson } from "../../packages/api/objects/apply.ts";
 import type { Json } from "./engine-server.ts";
 import { type EngineWorld, eventually, makeEngineWorld } from "./engine-world.ts";
 

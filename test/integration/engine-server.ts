@@ -1,6 +1,6 @@
 /** Hooks for trials of an engine: functions behind a port of loopback, their calls remembered. @module */
 import { createServer } from "node:http";
-import type { KubeObject } from "../../lib/objects.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 
 export type Json = Record<string, unknown>;
 

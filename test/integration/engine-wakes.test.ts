@@ -1,6 +1,6 @@
 /** What hookbox relies on in its engine, wakes: whose hook is called for what, the same for Metacontroller and for the stand-in. @module */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { KubeObject } from "../../lib/objects.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { type EngineWorld, eventually, makeEngineWorld, reference } from "./engine-world.ts";
 
 let world: EngineWorld;

@@ -2,8 +2,8 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApiStore } from "../../dev/metacontroller/store-api.ts";
-import { isNotFound, type Resource, type Store } from "../../dev/metacontroller/store.ts";
-import type { KubeObject } from "../../lib/objects.ts";
+import { isNotFound, type Resource, type Store } from "../../packages/testing/engine/store.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { type Call, type Hook, type Json, serveHooks } from "./engine-server.ts";
 import { suite } from "./suite.ts";
 

@@ -1,6 +1,6 @@
 /** What hookbox relies on in its engine, composites and decorators: the same for Metacontroller and for the stand-in. @module */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { canonicalJson, LAST_APPLIED_ANNOTATION } from "../../lib/apply.ts";
+import { canonicalJson, LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
 import type { Json } from "./engine-server.ts";
 import { type EngineWorld, eventually, makeEngineWorld, reference } from "./engine-world.ts";
 

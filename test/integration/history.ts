@@ -1,8 +1,8 @@
 /** Everything that a watch shows of the claims of a namespace, from their creation to the end of the test. @module */
 import { onTestFinished } from "vitest";
-import { connect } from "../../kube/connection.ts";
-import { kubeconfigCredentials } from "../../kube/credentials.ts";
-import { sleep } from "../../kube/backoff.ts";
+import { connect } from "../../packages/kube/connection.ts";
+import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
+import { sleep } from "../../packages/kube/backoff.ts";
 import { FINAL_REASONS } from "../finalreasons.ts";
 import { condition, type Loose, type Namespace } from "./namespace.ts";
 

@@ -1,6 +1,6 @@
 /** The keeper as a process, on a real API server: children that do not come into being, and ports that are lost. @module */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { LAST_APPLIED_ANNOTATION } from "../../lib/apply.ts";
+import { LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
 import {
   begin,
   cluster,

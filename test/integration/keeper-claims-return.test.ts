@@ -3,8 +3,8 @@
  * merge would spoil, NetworkPolicies of somebody else's, and children of Sandboxes that are not bare. @module
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { LAST_APPLIED_ANNOTATION } from "../../lib/apply.ts";
-import { nameHash } from "../../lib/names.ts";
+import { LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
 import {
   admin,
   begin,

@@ -10,9 +10,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { stringify } from "yaml";
-import { type Api, pathOf } from "../../kube/api.ts";
-import { connect } from "../../kube/connection.ts";
-import { type Credentials, kubeconfigCredentials } from "../../kube/credentials.ts";
+import { type Api, pathOf } from "../../packages/kube/api.ts";
+import { connect } from "../../packages/kube/connection.ts";
+import { type Credentials, kubeconfigCredentials } from "../../packages/kube/credentials.ts";
 import { type ApiProxy, startApiProxy } from "./apiproxy.ts";
 import { run, until } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
@@ -103,7 +103,15 @@ export function startKeeper(...args: string[]): Child {
     }),
   );
   const election = args.length > 0 ? args : ["--no-leader-election"];
-  const all = ["keeper/main.ts", "--no-binder", "--kubeconfig", kubeconfig, "--namespace", SYSTEM, ...election];
+  const all = [
+    "packages/keeper/main.ts",
+    "--no-binder",
+    "--kubeconfig",
+    kubeconfig,
+    "--namespace",
+    SYSTEM,
+    ...election,
+  ];
   const keeper = startChild("keeper", all, join(folder, namespace));
   keepers.push(keeper);
   return keeper;

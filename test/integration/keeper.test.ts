@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { freePorts } from "../../dev/cluster/ports.ts";
-import { pathOf } from "../../kube/api.ts";
+import { pathOf } from "../../packages/kube/api.ts";
 import {
   ACCOUNT,
   admin,

@@ -94,7 +94,7 @@ test.for(globSync("{hooks/*,keeper,router,runtime}/main.ts", { cwd: ROOT }).sort
 );
 
 test("what reads files of the checkout finds them in the package", async () => {
-  const { renderManifests } = await import("../../tools/manifests/render.ts");
+  const { renderManifests } = await import("../../packages/manifests/render.ts");
   await expect(run(join(project, "node_modules/.bin/hookbox"), "manifests")).resolves.toBe(renderManifests(undefined));
   const { version } = JSON.parse(readFileSync(join(installed, "dist/package.json"), "utf8"));
   expect(version).toBe(JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).version);

@@ -1,7 +1,7 @@
 /** Reading objects over one kept connection: a kubectl per look would cost more than what is looked at. @module */
-import { connect } from "../../kube/connection.ts";
-import { answerError, type Api } from "../../kube/api.ts";
-import { kubeconfigCredentials } from "../../kube/credentials.ts";
+import { connect } from "../../packages/kube/connection.ts";
+import { answerError, type Api } from "../../packages/kube/api.ts";
+import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
 import type { Kubectl } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
 

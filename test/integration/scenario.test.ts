@@ -1,8 +1,8 @@
 /** The scenario files on the cluster and in memory: the same histories. @module */
 import { readdirSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
-import { connect } from "../../kube/connection.ts";
-import { kubeconfigCredentials } from "../../kube/credentials.ts";
+import { connect } from "../../packages/kube/connection.ts";
+import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
 import {
   compareHistories,
   createTestCluster,
@@ -10,12 +10,12 @@ import {
   runScenario,
   type ScenarioHistory,
   type TestClusterOptions,
-} from "../../testing/mod.ts";
+} from "../../packages/testing/mod.ts";
 import { changedHook } from "../testing/changedhook.ts";
 import { makeNamespace } from "./namespace.ts";
 import { suite } from "./suite.ts";
 
-const FOLDER = new URL("../../testing/scenarios/", import.meta.url);
+const FOLDER = new URL("../../packages/testing/scenarios/", import.meta.url);
 
 /** What the cluster has shown of each file. */
 const shown = new Map<string, ScenarioHistory>();

@@ -1,6 +1,6 @@
 /** A claim's Sandbox as the binder hands it over, and a claim as it shows that, for the keeper's tests. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxClaim } from "../../api/sandboxclaim.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { aClaim, aCondition } from "./extensions.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { claimExpiryVerdict, expiryReconciler, type ExpiryVerdict } from "../../keeper/expiry.ts";
-import { UNLIMITED } from "../../lib/lossbudget.ts";
+import { claimExpiryVerdict, expiryReconciler, type ExpiryVerdict } from "../../packages/keeper/expiry.ts";
+import { UNLIMITED } from "../../packages/webhook/lossbudget.ts";
 import { NOW } from "../sandboxes.ts";
 import { aClaim, aCondition, CLAIM } from "./extensions.ts";
 import { createFakeApi } from "../kube/fakeapi.ts";

@@ -1,9 +1,9 @@
 /** What keeps a claim from being served, and when it is said: at once known or not known at all. @module */
 import { describe, expect, test } from "vitest";
-import { type ClaimProblem, problemText } from "../../api/claimproblem.ts";
-import { claimProblem, claimSituation, isUnbound } from "../../keeper/claimproblem.ts";
+import { type ClaimProblem, problemText } from "../../packages/api/claimproblem.ts";
+import { claimProblem, claimSituation, isUnbound } from "../../packages/keeper/claimproblem.ts";
 import { aTemplate } from "../templates.ts";
-import { NOT_SERVED } from "../../claims/unserved.ts";
+import { NOT_SERVED } from "../../packages/api/claims/unserved.ts";
 import { aClaim, aCondition } from "./extensions.ts";
 
 const DOMAINS = ["sandbox.users.io"];

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type ChildKind, wantedChildren } from "../../keeper/children.ts";
-import { diagnose } from "../../keeper/diagnose.ts";
-import type { KubeObject } from "../../lib/objects.ts";
-import { nameHash } from "../../lib/names.ts";
+import { type ChildKind, wantedChildren } from "../../packages/keeper/children.ts";
+import { diagnose } from "../../packages/keeper/diagnose.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
 import { aChild, aSandbox } from "../sandboxes.ts";
 
 const ADOPTABLE = { "agents.x-k8s.io/adoptable": "true" };

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { EventHandler } from "../../kube/watch.ts";
-import type { Occurrence } from "../../kube/event.ts";
-import { eventSource } from "../../keeper/eventrecorder.ts";
-import type { ObjectMeta } from "../../lib/objects.ts";
+import type { EventHandler } from "../../packages/kube/watch.ts";
+import type { Occurrence } from "../../packages/kube/event.ts";
+import { eventSource } from "../../packages/keeper/eventrecorder.ts";
+import type { ObjectMeta } from "../../packages/api/objects/objects.ts";
 import { NOW } from "../sandboxes.ts";
 
 interface Thing {

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { expiryReconciler, type ExpiryVerdict, sandboxExpiryVerdict } from "../../keeper/expiry.ts";
-import { createLossBudget, UNLIMITED } from "../../lib/lossbudget.ts";
+import { expiryReconciler, type ExpiryVerdict, sandboxExpiryVerdict } from "../../packages/keeper/expiry.ts";
+import { createLossBudget, UNLIMITED } from "../../packages/webhook/lossbudget.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 import { createFakeApi, refusal } from "../kube/fakeapi.ts";
 

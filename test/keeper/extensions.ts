@@ -1,6 +1,6 @@
 /** Claims, pools and templates for the keeper's tests: one valid default of each, and where it is stored. @module */
-import { type SandboxClaim, sandboxClaimSchema } from "../../api/sandboxclaim.ts";
-import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
+import { type SandboxClaim, sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
+import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../../packages/api/sandboxwarmpool.ts";
 
 const EXTENSIONS = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/team-a";
 export const CLAIM = `${EXTENSIONS}/sandboxclaims/job`;

@@ -1,12 +1,12 @@
 /** A keeper at work on a fake API server, which a test can kill and start again. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { Api } from "../../kube/api.ts";
-import type { Builders } from "../../keeper/children.ts";
-import { keep } from "../../keeper/keep.ts";
-import type { PolicyNaming } from "../../keeper/policy.ts";
-import type { Action } from "../../keeper/reconciler.ts";
-import { UNLIMITED } from "../../lib/lossbudget.ts";
-import { nameHash } from "../../lib/names.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { Api } from "../../packages/kube/api.ts";
+import type { Builders } from "../../packages/keeper/children.ts";
+import { keep } from "../../packages/keeper/keep.ts";
+import type { PolicyNaming } from "../../packages/keeper/policy.ts";
+import type { Action } from "../../packages/keeper/reconciler.ts";
+import { UNLIMITED } from "../../packages/webhook/lossbudget.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
 import { aSandbox } from "../sandboxes.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { applyUpdate, LAST_APPLIED_ANNOTATION, lastApplied } from "../../lib/apply.ts";
-import { mergeTrapPatch } from "../../keeper/mergetrap.ts";
+import { applyUpdate, LAST_APPLIED_ANNOTATION, lastApplied } from "../../packages/api/objects/apply.ts";
+import { mergeTrapPatch } from "../../packages/keeper/mergetrap.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { asked, begin, end, keep, keeper, pass, server } from "./stage.ts";
 import { refusal } from "../kube/fakeapi.ts";

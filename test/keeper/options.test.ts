@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { HELP, readOptions } from "../../keeper/options.ts";
-import { LEASE_NAME } from "../../keeper/run.ts";
+import { HELP, readOptions } from "../../packages/keeper/options.ts";
+import { LEASE_NAME } from "../../packages/keeper/run.ts";
 
 describe("readOptions()", () => {
   test("has defaults for a Pod", () => {

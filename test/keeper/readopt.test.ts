@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { LAST_APPLIED_ANNOTATION } from "../../lib/apply.ts";
-import { nameHash } from "../../lib/names.ts";
+import { LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { asked, begin, end, keep, keeper, pass, server } from "./stage.ts";
 import { aClaim, aPool, CLAIM, noted, POOL } from "./extensions.ts";

@@ -1,8 +1,8 @@
 /** Events and metrics put together: what two keepers, or one after another, tell of the same things. @module */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { NewEvent } from "../../kube/event.ts";
-import { createKeeperMetrics, type KeeperMetrics } from "../../keeper/metrics.ts";
-import { createRecording, type Recording } from "../../keeper/recording.ts";
+import type { NewEvent } from "../../packages/kube/event.ts";
+import { createKeeperMetrics, type KeeperMetrics } from "../../packages/keeper/metrics.ts";
+import { createRecording, type Recording } from "../../packages/keeper/recording.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 import { aBoundClaim, aClaimsSandbox, aWaitingClaim } from "./bound.ts";
 import { aClaim, aCondition, aPool } from "./extensions.ts";

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { createKnown, createWaiting } from "../../keeper/references.ts";
+import { createKnown, createWaiting } from "../../packages/keeper/references.ts";
 
 interface Item {
   metadata: { name: string; uid: string };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dryRunVerdict } from "../../keeper/diagnose.ts";
+import { dryRunVerdict } from "../../packages/keeper/diagnose.ts";
 import { refusal } from "../kube/fakeapi.ts";
 
 interface Case {

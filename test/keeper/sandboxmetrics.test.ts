@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { createKeeperMetrics, type KeeperMetrics } from "../../keeper/metrics.ts";
-import { type Census, createCensus, sortOf } from "../../keeper/sandboxmetrics.ts";
+import { createKeeperMetrics, type KeeperMetrics } from "../../packages/keeper/metrics.ts";
+import { type Census, createCensus, sortOf } from "../../packages/keeper/sandboxmetrics.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { aClaimsSandbox } from "./bound.ts";
 import { aCondition } from "./extensions.ts";

@@ -1,5 +1,5 @@
 /** Reads metrics as Prometheus would. @module */
-import type { KeeperMetrics } from "../../keeper/metrics.ts";
+import type { KeeperMetrics } from "../../packages/keeper/metrics.ts";
 
 /** Returns the samples whose names begin with `name`, as text lines. */
 export async function linesOf(metrics: Pick<KeeperMetrics, "text">, name: string): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { podSharesPorts, portsState, serviceSharesPorts, silencingPatch } from "../../keeper/sharedports.ts";
-import { LAST_APPLIED_ANNOTATION } from "../../lib/apply.ts";
+import { podSharesPorts, portsState, serviceSharesPorts, silencingPatch } from "../../packages/keeper/sharedports.ts";
+import { LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
 import { aChild, aSandbox, NOW } from "../sandboxes.ts";
 import { createFakeApi, type FakeApi, refusal } from "../kube/fakeapi.ts";
 import { type Keeper, POD, putSandbox, SERVICE, startKeeper } from "./keeping.ts";

@@ -1,6 +1,6 @@
 /** A keeper that a test lets run for a while on a fake clock, and what it asks the fake API server for. @module */
 import { vi } from "vitest";
-import type { ApiRequest } from "../../kube/api.ts";
+import type { ApiRequest } from "../../packages/kube/api.ts";
 import { NOW } from "../sandboxes.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
 import { type Keeper, startKeeper } from "./keeping.ts";

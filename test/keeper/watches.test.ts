@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import type { EventHandler } from "../../kube/watch.ts";
-import { listAndWatchAll } from "../../keeper/watches.ts";
+import type { EventHandler } from "../../packages/kube/watch.ts";
+import { listAndWatchAll } from "../../packages/keeper/watches.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";
 import { aClaim, aPool, CLAIM, POOL, TEMPLATE } from "./extensions.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Reconciler } from "../../keeper/reconciler.ts";
-import type { EventHandler } from "../../kube/watch.ts";
-import { createQueue } from "../../keeper/workqueue.ts";
+import type { Reconciler } from "../../packages/keeper/reconciler.ts";
+import type { EventHandler } from "../../packages/kube/watch.ts";
+import { createQueue } from "../../packages/keeper/workqueue.ts";
 
 type Thing = { metadata: { name: string; uid: string }; due?: number };
 

@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { connect, openText } from "../../kube/connection.ts";
+import { connect, openText } from "../../packages/kube/connection.ts";
 
 const open: Server[] = [];
 const end = new AbortController();

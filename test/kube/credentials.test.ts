@@ -5,7 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { stringify } from "yaml";
-import { kubeconfigCredentials, podCredentials } from "../../kube/credentials.ts";
+import { kubeconfigCredentials, podCredentials } from "../../packages/kube/credentials.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hookbox-credentials-"));
 afterAll(() => rmSync(folder, { recursive: true }));

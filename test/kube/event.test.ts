@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { eventOf, isYoung, type Occurrence } from "../../kube/event.ts";
-import { isDNSSubdomain } from "../../lib/names.ts";
+import { eventOf, isYoung, type Occurrence } from "../../packages/kube/event.ts";
+import { isDNSSubdomain } from "../../packages/api/objects/names.ts";
 import { NOW } from "../sandboxes.ts";
 
 const REGARDING = {

@@ -1,6 +1,6 @@
 /** An API server in memory, as far as the keeper can tell: versions, preconditions, watches, and faults on demand. @module */
-import type { Answer, Api, ApiRequest, WatchEvent } from "../../kube/api.ts";
-import type { KubeObject } from "../../lib/objects.ts";
+import type { Answer, Api, ApiRequest, WatchEvent } from "../../packages/kube/api.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 
 type Json = Record<string, unknown>;
 

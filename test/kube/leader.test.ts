@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { electionStep, heldSpec, lead, type Lease, leaseSchema, sight } from "../../kube/leader.ts";
+import { electionStep, heldSpec, lead, type Lease, leaseSchema, sight } from "../../packages/kube/leader.ts";
 import { NOW } from "../sandboxes.ts";
 import { createFakeApi, type FakeApi, refusal } from "./fakeapi.ts";
 

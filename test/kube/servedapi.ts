@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { Api } from "../../kube/api.ts";
-import { listenOn } from "../../lib/ports.ts";
+import type { Api } from "../../packages/kube/api.ts";
+import { listenOn } from "../../packages/process/ports.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { createFakeApi, type FakeApi } from "./fakeapi.ts";
 

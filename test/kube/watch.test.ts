@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Answer } from "../../kube/api.ts";
-import { listAndWatch } from "../../kube/watch.ts";
-import type { KubeObject } from "../../lib/objects.ts";
+import type { Answer } from "../../packages/kube/api.ts";
+import { listAndWatch } from "../../packages/kube/watch.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { createFakeApi, type FakeApi, refusal } from "./fakeapi.ts";
 
 const PATH = "/apis/example.com/v1/things";

@@ -1,62 +1,62 @@
 /** Mutants of what a claim may ask for. @module */
 import type { Mutant } from "./mutant.ts";
 
-const METADATA_TEST = ["test/claims/podmetadata.test.ts"];
-const BOUND_TEST = ["test/claims/boundmetadata.test.ts"];
+const METADATA_TEST = ["test/api/claims/podmetadata.test.ts"];
+const BOUND_TEST = ["test/api/claims/boundmetadata.test.ts"];
 
 export const CLAIMS: readonly Mutant[] = [
   {
     name: "a domain that ends like an allowed one is allowed",
-    file: "claims/podmetadata.ts",
+    file: "packages/api/claims/podmetadata.ts",
     from: "domain.endsWith(`.${parent}`)",
     to: "domain.endsWith(parent)",
     tests: METADATA_TEST,
   },
   {
     name: "a claim's Pod may call itself the router in capitals",
-    file: "claims/podmetadata.ts",
+    file: "packages/api/claims/podmetadata.ts",
     from: 'key.toLowerCase() === "app" && value.toLowerCase()',
     to: 'key === "app" && value',
     tests: METADATA_TEST,
   },
   {
     name: "a claim may overwrite its template's annotations",
-    file: "claims/podmetadata.ts",
+    file: "packages/api/claims/podmetadata.ts",
     from: 'conflictIn("annotation", base.annotations, additional.annotations)',
     to: 'conflictIn("annotation", {}, additional.annotations)',
     tests: METADATA_TEST,
   },
   {
     name: "variables are set where a template allows none",
-    file: "claims/environment.ts",
+    file: "packages/api/claims/environment.ts",
     from: 'policy === "Disallowed"',
     to: "policy === undefined",
-    tests: ["test/claims/environment.test.ts"],
+    tests: ["test/api/claims/environment.test.ts"],
   },
   {
     name: "variables that nobody can see may be overwritten",
-    file: "claims/environment.ts",
+    file: "packages/api/claims/environment.ts",
     from: "(container.envFrom ?? []).length > 0",
     to: "(container.envFrom ?? []).length < 0",
-    tests: ["test/claims/environment.test.ts"],
+    tests: ["test/api/claims/environment.test.ts"],
   },
   {
     name: "volumes are brought where a template allows none",
-    file: "claims/volumes.ts",
+    file: "packages/api/claims/volumes.ts",
     from: 'policy === "Disallowed"',
     to: "policy === undefined",
-    tests: ["test/claims/volumes.test.ts"],
+    tests: ["test/api/claims/volumes.test.ts"],
   },
   {
     name: "a template says which claim a Pod is of",
-    file: "claims/boundmetadata.ts",
+    file: "packages/api/claims/boundmetadata.ts",
     from: "joinedMetadata(template, { labels: tracked })",
     to: "joinedMetadata({ labels: tracked }, template)",
     tests: BOUND_TEST,
   },
   {
     name: "a claim may take away later what is the template's",
-    file: "claims/boundmetadata.ts",
+    file: "packages/api/claims/boundmetadata.ts",
     from: "withoutMetadata({ labels, annotations }, base)",
     to: "{ labels, annotations }",
     tests: BOUND_TEST,

@@ -7,21 +7,21 @@ const REASONS_TEST = ["test/wiring/hook-reasons.test.ts"];
 export const WIRING: readonly Mutant[] = [
   {
     name: "the budget of losses reaches no hook",
-    file: "lib/runhook.ts",
+    file: "packages/webhook/runhook.ts",
     from: "{ log, metrics, budget, ready:",
     to: "{ log, metrics, ready:",
     tests: HOOKS_TEST,
   },
   {
     name: "--max-losses-per-minute sets nothing",
-    file: "lib/runhook.ts",
+    file: "packages/webhook/runhook.ts",
     from: "perMinute: settings.maxLossesPerMinute",
     to: "perMinute: 600",
     tests: HOOKS_TEST,
   },
   {
     name: "answers are not counted against the budget",
-    file: "lib/app.ts",
+    file: "packages/webhook/app.ts",
     from: "read, at, settings.budget)",
     to: "read, at)",
     tests: HOOKS_TEST,
@@ -56,7 +56,7 @@ export const WIRING: readonly Mutant[] = [
   },
   {
     name: "Sandboxes are listed before claims",
-    file: "keeper/watches.ts",
+    file: "packages/keeper/watches.ts",
     from: "claimsListed.promise.then(",
     to: "Promise.resolve().then(",
     tests: ["test/keeper/watches.test.ts"],

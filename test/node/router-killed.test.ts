@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
-import { kubeconfigCredentials } from "../../kube/credentials.ts";
+import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
 import { type ApiProxy, startApiProxy } from "../integration/apiproxy.ts";
 import { until } from "../integration/kubectl.ts";
 import { type Loose, makeNamespace, type Namespace } from "../integration/namespace.ts";

@@ -25,7 +25,7 @@ export async function startRouter(...args: string[]): Promise<Router> {
   const [port = 0, side = 0] = await freePorts(2);
   const name = `router-${port}`;
   const child = startChild(name, [
-    "router/main.ts",
+    "packages/router/main.ts",
     "--kubeconfig",
     suite.kubeconfig,
     "--port",

@@ -2,7 +2,13 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { Sandbox, SandboxClient, SandboxFailedError, SandboxNotFoundError, TemplateError } from "../../sdk/mod.ts";
+import {
+  Sandbox,
+  SandboxClient,
+  SandboxFailedError,
+  SandboxNotFoundError,
+  TemplateError,
+} from "../../packages/sdk/mod.ts";
 import { makeNamespace, type Namespace, sleeper } from "../integration/namespace.ts";
 import { until } from "../integration/kubectl.ts";
 import { untilFull } from "../integration/pools.ts";

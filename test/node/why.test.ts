@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import process from "node:process";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { renderFinding } from "../../cli/output/finding.ts";
-import { runWhy } from "../../cli/why.ts";
-import type { Finding } from "../../diagnosis/finding.ts";
-import type { Api } from "../../kube/api.ts";
-import { connect } from "../../kube/connection.ts";
-import { kubeconfigCredentials } from "../../kube/credentials.ts";
+import { renderFinding } from "../../packages/cli/output/finding.ts";
+import { runWhy } from "../../packages/cli/why.ts";
+import type { Finding } from "../../packages/api/diagnosis/finding.ts";
+import type { Api } from "../../packages/kube/api.ts";
+import { connect } from "../../packages/kube/connection.ts";
+import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
 import { makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { CLAIM_FAULTS } from "./whyfaults/claims.ts";
 import { CONTAINER_FAULTS } from "./whyfaults/containers.ts";

@@ -1,8 +1,8 @@
 /** What users do in a run: claims, pools and templates come, change and go. @module */
-import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
-import type { KubeObject } from "../../lib/objects.ts";
+import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { claimOf, statusOf } from "./shown.ts";
-import { findObject, objectsOf, removeObject } from "../../testing/objects.ts";
+import { findObject, objectsOf, removeObject } from "../../packages/testing/objects.ts";
 import { touch } from "./weather.ts";
 
 /**

@@ -1,11 +1,11 @@
 /** The API as binder and keeper meet it in this weather. @module */
-import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
-import type { Answer, Api, ApiRequest, WatchEvent } from "../../kube/api.ts";
-import type { KubeObject } from "../../lib/objects.ts";
-import type { MemoryApi } from "../../testing/api/memoryapi.ts";
-import { parsePath } from "../../testing/api/path.ts";
-import { createStream } from "../../testing/api/stream.ts";
-import { findObject } from "../../testing/objects.ts";
+import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
+import type { Answer, Api, ApiRequest, WatchEvent } from "../../packages/kube/api.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import type { MemoryApi } from "../../packages/testing/api/memoryapi.ts";
+import { parsePath } from "../../packages/testing/api/path.ts";
+import { createStream } from "../../packages/testing/api/stream.ts";
+import { findObject } from "../../packages/testing/objects.ts";
 import { createView } from "./views.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { pause, touch, type Watcher } from "./weather.ts";

@@ -1,5 +1,5 @@
 /** Watches all that happens in a run, and notes what must never happen at the moment that it does. @module */
-import type { MemoryServer } from "../../testing/server.ts";
+import type { MemoryServer } from "../../packages/testing/server.ts";
 import { podRule, specRule, volumeRule } from "./rules/children.ts";
 import { deletionRule, expiryRule, finalRule, oneRule, ownersRule, shownRule } from "./rules/claims.ts";
 import { nameRule, populationRule } from "./rules/pools.ts";

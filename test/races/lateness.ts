@@ -1,7 +1,7 @@
 /** The hooks as an engine reaches them in this weather: late, twice, or with an answer that gets lost. @module */
-import type { Fetch } from "../../dev/metacontroller/hook.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { response, type RunningHooks } from "../../testing/hooks.ts";
+import type { Fetch } from "../../packages/testing/engine/hook.ts";
+import type { Clock } from "../../packages/process/clock.ts";
+import { response, type RunningHooks } from "../../packages/testing/hooks.ts";
 import { pause, type Weather } from "./weather.ts";
 
 /** Wraps the calls of hooks. */

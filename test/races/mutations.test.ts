@@ -8,8 +8,8 @@ import { scenarios } from "./scenario.ts";
 import type { Variant } from "./variant.ts";
 import { run } from "./world.ts";
 
-vi.mock(import("../../binder/bind.ts"), async (actual) => earlyBind(await actual()));
-vi.mock(import("../../binder/writes.ts"), async (actual) => rashWrites(await actual()));
+vi.mock(import("../../packages/binder/bind.ts"), async (actual) => earlyBind(await actual()));
+vi.mock(import("../../packages/binder/writes.ts"), async (actual) => rashWrites(await actual()));
 
 /** The same for everybody and every commit: what is found once is found again. */
 const SEED = 1;

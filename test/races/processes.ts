@@ -1,9 +1,9 @@
 /** Engines, binders and keepers: how they are started, stopped, killed, and how two of one run side by side. @module */
-import { startEngine } from "../../dev/metacontroller/engine.ts";
-import type { Fetch } from "../../dev/metacontroller/hook.ts";
-import { startBinder } from "../../testing/binder.ts";
-import { startKeeper } from "../../testing/keeper.ts";
-import type { MemoryServer } from "../../testing/server.ts";
+import { startEngine } from "../../packages/testing/engine/engine.ts";
+import type { Fetch } from "../../packages/testing/engine/hook.ts";
+import { startBinder } from "../../packages/testing/binder.ts";
+import { startKeeper } from "../../packages/testing/keeper.ts";
+import type { MemoryServer } from "../../packages/testing/server.ts";
 import { weatheredApi } from "./client.ts";
 import { weatheredStore } from "./store.ts";
 import type { Notice, Surroundings } from "./surroundings.ts";

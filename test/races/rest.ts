@@ -1,9 +1,9 @@
 /** What must hold once nothing happens any more. Reads the store, changes nothing. @module */
-import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
-import { sameJson } from "../../lib/apply.ts";
-import { DRAINING_LABEL, FOR_CLAIM_ANNOTATION } from "../../lib/keys.ts";
-import { controllerOf, type KubeObject } from "../../lib/objects.ts";
-import { findObject, objectsOf } from "../../testing/objects.ts";
+import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
+import { sameJson } from "../../packages/api/objects/apply.ts";
+import { DRAINING_LABEL, FOR_CLAIM_ANNOTATION } from "../../packages/api/objects/keys.ts";
+import { controllerOf, type KubeObject } from "../../packages/api/objects/objects.ts";
+import { findObject, objectsOf } from "../../packages/testing/objects.ts";
 import { claimOf, readyOf, statusOf } from "./shown.ts";
 
 /** Lists what is wrong with the world at rest; empty: nothing. @param sick UIDs of Pods that failed or hang */

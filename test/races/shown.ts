@@ -1,6 +1,6 @@
 /** What objects of a run say of themselves and of each other. Pure. @module */
-import { type Condition, findCondition } from "../../lib/conditions.ts";
-import { controllerOf, type KubeObject } from "../../lib/objects.ts";
+import { type Condition, findCondition } from "../../packages/api/objects/conditions.ts";
+import { controllerOf, type KubeObject } from "../../packages/api/objects/objects.ts";
 
 /** An engine or a binder may act for so long on what it saw before, in milliseconds. */
 export const LATE_MS = 5000;

@@ -1,7 +1,7 @@
 /** The store as an engine meets it in this weather. @module */
-import { type Resource, type Store, StoreError, type WatchHandler } from "../../dev/metacontroller/store.ts";
-import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
-import { findObject } from "../../testing/objects.ts";
+import { type Resource, type Store, StoreError, type WatchHandler } from "../../packages/testing/engine/store.ts";
+import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
+import { findObject } from "../../packages/testing/objects.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { createView } from "./views.ts";
 import { pause, touch } from "./weather.ts";

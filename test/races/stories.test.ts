@@ -1,8 +1,8 @@
 /** Stories with a known end, through all four hooks: what each costs, and what is left. @module */
 import { expect, test } from "vitest";
-import type { KubeObject } from "../../lib/objects.ts";
-import { controllerOf } from "../../lib/objects.ts";
-import { findObject, objectsOf } from "../../testing/objects.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import { controllerOf } from "../../packages/api/objects/objects.ts";
+import { findObject, objectsOf } from "../../packages/testing/objects.ts";
 import { claimOf, readyOf, statusOf } from "./shown.ts";
 import { CALM, type Outcome, run, type Scenario } from "./world.ts";
 

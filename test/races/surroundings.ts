@@ -1,5 +1,5 @@
 /** What each process is surrounded by. @module */
-import type { KubeObject } from "../../lib/objects.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import type { Watcher, Weather } from "./weather.ts";
 
 /** Is told of every write that was answered; no `before` is a creation, no `after` an end. By nobody: what users do. */

@@ -1,5 +1,5 @@
 /** Lets what knows no clock but the machine's run on the fake one: watches that fail wait by `setTimeout`. @module */
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../packages/process/clock.ts";
 
 /** Runs `act` with `setTimeout`, `clearTimeout` and `Date.now` of this thread on a clock. One at a time. */
 export async function onClock<T>(clock: Clock, act: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 /** What a run may have in other forms than the product's: how races that were mended are put back. @module */
-import type { Store } from "../../dev/metacontroller/store.ts";
-import type { HookCalls } from "../../lib/hook.ts";
-import type { MemoryApi } from "../../testing/api/memoryapi.ts";
+import type { Store } from "../../packages/testing/engine/store.ts";
+import type { HookCalls } from "../../packages/webhook/hook.ts";
+import type { MemoryApi } from "../../packages/testing/api/memoryapi.ts";
 
 /** Each takes the product's part and returns what runs in its place; absent: the product's. */
 export interface Variant {

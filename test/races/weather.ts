@@ -1,7 +1,7 @@
 /** What goes wrong between processes, API and hooks, and how late everybody learns of anything. @module */
-import type { Clock } from "../../dev/metacontroller/store.ts";
-import type { MemoryStore } from "../../dev/metacontroller/store-memory.ts";
-import type { KubeObject } from "../../lib/objects.ts";
+import type { Clock } from "../../packages/testing/engine/store.ts";
+import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 
 /**
  * What becomes of one request of a process.

@@ -1,7 +1,7 @@
 /** A certificate that nobody else trusts, for `localhost`. @module */
 import { Buffer } from "node:buffer";
 import forge from "node-forge";
-import type { Certificate } from "../../router/server.ts";
+import type { Certificate } from "../../packages/router/server.ts";
 
 /** Makes one with its key, good for an hour. */
 export function makeCertificate(): Certificate {

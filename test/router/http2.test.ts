@@ -8,7 +8,7 @@ import { makeCertificate } from "./certificate.ts";
 import { dial, exchange, fetchFrom, readUntil } from "./client.ts";
 import { naming, putPod, putReady, putSandbox, startBackend, startRouter } from "./stage.ts";
 import { until } from "../eventually.ts";
-import { listen } from "../../router/server.ts";
+import { listen } from "../../packages/router/server.ts";
 
 function session(url: string): ClientHttp2Session {
   const client = connect(url, { rejectUnauthorized: false });

@@ -7,7 +7,7 @@ import { naming, putPod, putReady, putSandbox, startBackend } from "./stage.ts";
 import { until } from "../eventually.ts";
 
 const PROCESSES: [string, "node" | "deno", string[]][] = [
-  ["Node", "node", ["router/main.ts"]],
+  ["Node", "node", ["packages/router/main.ts"]],
   [
     "Deno with what docs/router.md lists",
     "deno",
@@ -18,7 +18,7 @@ const PROCESSES: [string, "node" | "deno", string[]][] = [
       "--allow-read",
       "--allow-sys=hostname",
       "--allow-env=LOG_TOKENS,LOG_STREAM,KUBERNETES_SERVICE_HOST,KUBERNETES_SERVICE_PORT",
-      "router/main.ts",
+      "packages/router/main.ts",
     ],
   ],
 ];

@@ -2,10 +2,10 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { onTestFinished, vi } from "vitest";
-import type { KubeObject } from "../../lib/objects.ts";
-import { assembleRouter, type Router, type RouterSettings } from "../../router/assemble.ts";
-import { readOptions } from "../../router/options/options.ts";
-import { listen } from "../../router/server.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import { assembleRouter, type Router, type RouterSettings } from "../../packages/router/assemble.ts";
+import { readOptions } from "../../packages/router/options/options.ts";
+import { listen } from "../../packages/router/server.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
 
 // Real sockets and processes on a machine that does other things as well.

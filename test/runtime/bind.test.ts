@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
-import { readOptions } from "../../runtime/options.ts";
-import { type Runtime, startRuntime } from "../../runtime/start.ts";
+import { readOptions } from "../../packages/runtime/options.ts";
+import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 import { makeRoot, type TestRoot } from "./folders.ts";
 import { send, startTestRuntime } from "./servers.ts";
 

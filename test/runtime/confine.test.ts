@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createRoot, InvalidPathError, MissingError, OutsideError, type Root } from "../../runtime/confine.ts";
+import { createRoot, InvalidPathError, MissingError, OutsideError, type Root } from "../../packages/runtime/confine.ts";
 
 let base: string;
 let root: Root;

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Runtime } from "../../runtime/start.ts";
+import type { Runtime } from "../../packages/runtime/start.ts";
 import { makeInside, makeOutside, PATHS, RAW } from "./escapes.ts";
 import { escapesOf, rawEscapesOf, type Sender, surfacesOf } from "./escapeways.ts";
 import { send, startTestRuntime } from "./servers.ts";

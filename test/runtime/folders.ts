@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
-import { createRoot, type Root } from "../../runtime/confine.ts";
+import { createRoot, type Root } from "../../packages/runtime/confine.ts";
 
 /** A root that goes when the test ends. */
 export interface TestRoot {

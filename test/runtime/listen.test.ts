@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { listen, type Upgrades } from "../../runtime/listen.ts";
+import { listen, type Upgrades } from "../../packages/runtime/listen.ts";
 
 const echo: Upgrades = {
   wants: (request) => request.url === "/echo",

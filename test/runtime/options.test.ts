@@ -1,6 +1,6 @@
 /** readOptions(): defaults, the environment, other names, and what makes no sense. @module */
 import { expect, test } from "vitest";
-import { HELP, readOptions } from "../../runtime/options.ts";
+import { HELP, readOptions } from "../../packages/runtime/options.ts";
 
 test("readOptions() has the published defaults", () => {
   expect(readOptions([], {})).toEqual({

@@ -8,10 +8,10 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { Hono } from "hono";
 import { expect, onTestFinished, test } from "vitest";
-import { bodyOf, takeFile } from "../../runtime/http/body.ts";
-import { writeWhole } from "../../runtime/files/write.ts";
-import type { HTTPEnv } from "../../runtime/http/httppath.ts";
-import { listen } from "../../runtime/listen.ts";
+import { bodyOf, takeFile } from "../../packages/runtime/http/body.ts";
+import { writeWhole } from "../../packages/runtime/files/write.ts";
+import type { HTTPEnv } from "../../packages/runtime/http/httppath.ts";
+import { listen } from "../../packages/runtime/listen.ts";
 import { eventually, settled } from "../eventually.ts";
 import { makeRoot } from "./folders.ts";
 
@@ -28,7 +28,7 @@ function open(port: number): Socket {
 test("a file is read only as fast as the client takes it", async () => {
   const { root, at } = await makeRoot({ "large": "" });
   await truncate(at("large"), LARGE_BYTES);
-  const main = new URL("../../runtime/main.ts", import.meta.url).pathname;
+  const main = new URL("../../packages/runtime/main.ts", import.meta.url).pathname;
   const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
   const child = spawn("node", [main, "--root", root.path, ...ports]);
   onTestFinished(() => void child.kill("SIGKILL"));

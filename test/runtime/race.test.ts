@@ -3,10 +3,10 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
-import { openForRead } from "../../runtime/files/read.ts";
-import { removePath } from "../../runtime/files/remove.ts";
-import { writeWhole } from "../../runtime/files/write.ts";
-import { listFolder } from "../../runtime/files/list.ts";
+import { openForRead } from "../../packages/runtime/files/read.ts";
+import { removePath } from "../../packages/runtime/files/remove.ts";
+import { writeWhole } from "../../packages/runtime/files/write.ts";
+import { listFolder } from "../../packages/runtime/files/list.ts";
 import { makeRoot, pieces } from "./folders.ts";
 
 /** Runs in a thread of its own: the folder is a symlink out of the root half of the time. */

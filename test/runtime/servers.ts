@@ -2,8 +2,8 @@
 import { Buffer } from "node:buffer";
 import { Agent, request } from "node:http";
 import process from "node:process";
-import { readOptions } from "../../runtime/options.ts";
-import { type Runtime, startRuntime } from "../../runtime/start.ts";
+import { readOptions } from "../../packages/runtime/options.ts";
+import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 
 /** Starts a runtime on free ports of loopback. */
 export async function startTestRuntime(root: string, ...args: string[]): Promise<Runtime> {

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { ProcessService } from "../../runtime/gen/process/v1/process_pb.ts";
+import { ProcessService } from "../../packages/runtime-api/gen/process/v1/process_pb.ts";
 import { makeRoot } from "./folders.ts";
 import { startMain } from "../mainprocess.ts";
 import { send, startTestRuntime } from "./servers.ts";
@@ -75,7 +75,11 @@ test("processes can be called on 9090 by gRPC and on 8080 by Connect, in the sam
 test("main.ts listens, and ends with 0 on SIGTERM", async () => {
   const { root } = await makeRoot();
   const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
-  const { said, stop } = await startMain("node", ["runtime/main.ts", "--root", root.path, ...ports], "Listening");
+  const { said, stop } = await startMain(
+    "node",
+    ["packages/runtime/main.ts", "--root", root.path, ...ports],
+    "Listening",
+  );
   const [{ port, restPort }] = said("Listening") as [{ port: number; restPort: number }];
   expect((await send(restPort, "GET", "/v1/health")).status).toBe(200);
   expect((await send(port, "GET", "/")).status).toBe(200);
@@ -83,10 +87,10 @@ test("main.ts listens, and ends with 0 on SIGTERM", async () => {
 });
 
 test("main.ts says what is wrong with its arguments in one line", () => {
-  const main = new URL("../../runtime/main.ts", import.meta.url).pathname;
+  const main = new URL("../../packages/runtime/main.ts", import.meta.url).pathname;
   const run = () => execFileSync("node", [main, "--port", "x"], { encoding: "utf8", stdio: "pipe" });
   expect(run).toThrow(
     expect.objectContaining({ status: 1, stderr: expect.stringMatching(/^Cannot listen on port "x": .*\n$/) }),
   );
-  expect(execFileSync("node", [main, "--help"], { encoding: "utf8" })).toMatch(/^Usage: runtime\/main.ts/);
+  expect(execFileSync("node", [main, "--help"], { encoding: "utf8" })).toMatch(/^Usage: hookbox runtime/);
 }, 30_000);

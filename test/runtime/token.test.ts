@@ -1,7 +1,7 @@
 /** createTokenCheck(): which requests have the token, while the file changes. @module */
 import { rm, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { createTokenCheck, tokenIsMounted } from "../../runtime/token.ts";
+import { createTokenCheck, tokenIsMounted } from "../../packages/runtime/token.ts";
 import { makeRoot } from "./folders.ts";
 
 test("a check without a file knows no token", async () => {

@@ -6,8 +6,8 @@ import {
   SandboxFailedError,
   TemplateError,
   TimeoutError,
-} from "../../sdk/errors.ts";
-import type { CreateOptions } from "../../sdk/options.ts";
+} from "../../packages/sdk/errors.ts";
+import type { CreateOptions } from "../../packages/sdk/options.ts";
 import { hurry } from "../hurry.ts";
 import { POOL } from "./pool.ts";
 import { aClient } from "./testclient.ts";

@@ -1,9 +1,9 @@
 /** Variables of whatever is started, by either name. @module */
 import { expect, test } from "vitest";
-import { createCode } from "../../sdk/code/code.ts";
-import { createCommands } from "../../sdk/commands/commands.ts";
-import { InvalidArgumentError } from "../../sdk/errors.ts";
-import { createPTY } from "../../sdk/pty/pty.ts";
+import { createCode } from "../../packages/sdk/code/code.ts";
+import { createCommands } from "../../packages/sdk/commands/commands.ts";
+import { InvalidArgumentError } from "../../packages/sdk/errors.ts";
+import { createPTY } from "../../packages/sdk/pty/pty.ts";
 import { aSandbox } from "./localtransport.ts";
 import { aClient } from "./testclient.ts";
 

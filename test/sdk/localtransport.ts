@@ -1,8 +1,8 @@
 /** A way to a runtime on loopback, and a sandbox of one folder behind it. @module */
 import { onTestFinished } from "vitest";
-import { createRuntimeClient, type RuntimeClient } from "../../sdk/runtime/runtimeclient.ts";
-import type { SandboxTransport } from "../../sdk/transport/transport.ts";
-import { send } from "../../sdk/transport/send.ts";
+import { createRuntimeClient, type RuntimeClient } from "../../packages/sdk/runtime/runtimeclient.ts";
+import type { SandboxTransport } from "../../packages/sdk/transport/transport.ts";
+import { send } from "../../packages/sdk/transport/send.ts";
 import { makeRoot, type TestRoot } from "../runtime/folders.ts";
 import { startTestRuntime } from "../runtime/servers.ts";
 

@@ -1,8 +1,8 @@
 /** A sandbox that is there, on a cluster in memory: its mode, its end, lists, and its deletion. @module */
 import { expect, test } from "vitest";
-import type { Api } from "../../kube/api.ts";
-import { SandboxClient } from "../../sdk/client.ts";
-import { InvalidArgumentError, SandboxNotFoundError } from "../../sdk/errors.ts";
+import type { Api } from "../../packages/kube/api.ts";
+import { SandboxClient } from "../../packages/sdk/client.ts";
+import { InvalidArgumentError, SandboxNotFoundError } from "../../packages/sdk/errors.ts";
 import { POOL } from "./pool.ts";
 import { aClient } from "./testclient.ts";
 import { eventually } from "../eventually.ts";

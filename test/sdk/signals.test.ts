@@ -1,15 +1,15 @@
 /** Every call into a sandbox is left when its signal fires, also where nobody answers. @module */
 import { expect, test } from "vitest";
-import { createCode } from "../../sdk/code/code.ts";
-import { createCommands } from "../../sdk/commands/commands.ts";
-import { handleOf } from "../../sdk/commands/handle.ts";
-import { createFiles } from "../../sdk/files/files.ts";
-import { createFS } from "../../sdk/files/fs.ts";
-import type { CallOptions } from "../../sdk/runtime/call.ts";
-import { createRuntimeClient } from "../../sdk/runtime/runtimeclient.ts";
-import { createPTY } from "../../sdk/pty/pty.ts";
-import { createPodTransport } from "../../sdk/transport/direct.ts";
-import type { TransportRequest } from "../../sdk/transport/transport.ts";
+import { createCode } from "../../packages/sdk/code/code.ts";
+import { createCommands } from "../../packages/sdk/commands/commands.ts";
+import { handleOf } from "../../packages/sdk/commands/handle.ts";
+import { createFiles } from "../../packages/sdk/files/files.ts";
+import { createFS } from "../../packages/sdk/files/fs.ts";
+import type { CallOptions } from "../../packages/sdk/runtime/call.ts";
+import { createRuntimeClient } from "../../packages/sdk/runtime/runtimeclient.ts";
+import { createPTY } from "../../packages/sdk/pty/pty.ts";
+import { createPodTransport } from "../../packages/sdk/transport/direct.ts";
+import type { TransportRequest } from "../../packages/sdk/transport/transport.ts";
 import { OBJECT } from "./localtransport.ts";
 
 /** The request is sent, and that is all. */

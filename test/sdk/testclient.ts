@@ -1,8 +1,8 @@
 /** A client on a cluster in memory, and answers that get lost on the way to it. @module */
 import { onTestFinished } from "vitest";
-import type { Api, ApiRequest } from "../../kube/api.ts";
-import { SandboxClient } from "../../sdk/client.ts";
-import { createTestCluster, type TestClusterOptions } from "../../testing/mod.ts";
+import type { Api, ApiRequest } from "../../packages/kube/api.ts";
+import { SandboxClient } from "../../packages/sdk/client.ts";
+import { createTestCluster, type TestClusterOptions } from "../../packages/testing/mod.ts";
 
 /** Starts a cluster whose time passes by itself, and a client on it. */
 export async function aClient(options: TestClusterOptions = {}) {

@@ -1,8 +1,8 @@
 /** Time that moves by itself while somebody waits. @module */
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { pathOf } from "../../kube/api.ts";
-import { createTestCluster, type TestCluster } from "../../testing/mod.ts";
+import { pathOf } from "../../packages/kube/api.ts";
+import { createTestCluster, type TestCluster } from "../../packages/testing/mod.ts";
 import { conditionOf, sandbox } from "./objects.ts";
 
 const path = pathOf({ resource: "sandboxes", namespace: "default" });

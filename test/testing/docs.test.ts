@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as vitest from "vitest";
-import * as hookbox from "../../sdk/mod.ts";
-import * as testing from "../../testing/mod.ts";
+import * as hookbox from "../../packages/sdk/mod.ts";
+import * as testing from "../../packages/testing/mod.ts";
 import { hurry } from "../hurry.ts";
 
 const FENCE = /^```(ts|yaml) (\S+)\n([\s\S]*?)^```$/gm;

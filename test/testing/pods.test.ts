@@ -1,6 +1,6 @@
 /** What a test can let happen to Pods, and what their Sandboxes say of it. @module */
 import { expect, test } from "vitest";
-import { createTestCluster, type PodFault } from "../../testing/mod.ts";
+import { createTestCluster, type PodFault } from "../../packages/testing/mod.ts";
 import { claim, conditionOf, pool, sandbox } from "./objects.ts";
 
 /** A Sandbox whose Pod is merely late says so after six seconds. */

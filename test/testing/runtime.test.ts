@@ -1,8 +1,8 @@
 /** createTestCluster({ runtime: "local" }): an agent's whole day, without a cluster. @module */
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
-import { SandboxClient } from "../../sdk/client.ts";
-import { createTestCluster } from "../../testing/mod.ts";
+import { SandboxClient } from "../../packages/sdk/client.ts";
+import { createTestCluster } from "../../packages/testing/mod.ts";
 import { eventually } from "../eventually.ts";
 
 test("commands run, files stay where there is a volume, and go where there is none", async () => {

@@ -1,10 +1,16 @@
 /** The scenario files, in memory, and as they went on a cluster with the real Metacontroller. @module */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { compareHistories, createTestCluster, PACES, runScenario, type ScenarioHistory } from "../../testing/mod.ts";
+import {
+  compareHistories,
+  createTestCluster,
+  PACES,
+  runScenario,
+  type ScenarioHistory,
+} from "../../packages/testing/mod.ts";
 import { changedHook } from "./changedhook.ts";
 
-const FOLDER = new URL("../../testing/scenarios/", import.meta.url);
+const FOLDER = new URL("../../packages/testing/scenarios/", import.meta.url);
 /** By file, without its ending: what `npm run record` saw. */
 const recorded: Record<string, ScenarioHistory> = JSON.parse(
   readFileSync(new URL("../dev/metacontroller/transcripts/histories.json", import.meta.url), "utf8"),

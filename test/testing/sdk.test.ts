@@ -1,7 +1,7 @@
 /** The SDK on a cluster in memory, unchanged. @module */
 import { expect, test } from "vitest";
-import { SandboxClient } from "../../sdk/client.ts";
-import { createTestCluster } from "../../testing/mod.ts";
+import { SandboxClient } from "../../packages/sdk/client.ts";
+import { createTestCluster } from "../../packages/testing/mod.ts";
 import { pool } from "./objects.ts";
 
 async function start() {

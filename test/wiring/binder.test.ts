@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import type { SandboxClaim } from "../../api/sandboxclaim.ts";
+import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
-import type { ApiRequest } from "../../kube/api.ts";
-import type { KubeObject } from "../../lib/objects.ts";
-import type { ApiFault } from "../../testing/api/memoryapi.ts";
-import { createMemoryServer } from "../../testing/server.ts";
+import type { ApiRequest } from "../../packages/kube/api.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
+import { createMemoryServer } from "../../packages/testing/server.ts";
 import { until } from "../eventually.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { type MainProcess, startMain } from "../mainprocess.ts";
@@ -71,18 +71,18 @@ interface Started extends MainProcess {
   get(path: string): Promise<string>;
 }
 
-/** Starts binder/main.ts with a port for its probes. */
+/** Starts packages/binder/main.ts with a port for its probes. */
 async function start(kubeconfig: string, ...flags: string[]): Promise<Started> {
   const [port = 0] = await freePorts(1);
-  const args = ["binder/main.ts", "--kubeconfig", kubeconfig, "--namespace", "system", "--port", `${port}`, ...flags];
+  const own = ["--kubeconfig", kubeconfig, "--namespace", "system", "--port", `${port}`];
+  const args = ["packages/binder/main.ts", ...own, ...flags];
   const binder = await startMain("node", args, "Starting");
   return { ...binder, port, get: async (path) => (await send(port, "GET", path)).text };
 }
 
-const VERBS = new Map([["POST", "create"], ["PUT", "update"], ["PATCH", "patch"], ["DELETE", "delete"], [
-  "WATCH",
-  "watch",
-]]);
+const VERBS = new Map(
+  Object.entries({ POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete", WATCH: "watch" }),
+);
 
 /** What RBAC asks about a request: `update sandboxclaims/status.extensions.agents.x-k8s.io`, and the name if rights have names. */
 function rightOf({ method, path }: Request): string {
@@ -228,7 +228,7 @@ test("what makes no sense, and a namespace that is not there, end it with one se
   const { world, kubeconfig } = await serveCluster();
   world.fault = ({ method }) =>
     method === "POST" ? { status: 404, body: { message: 'namespaces "system" not found' } } : undefined;
-  const flags = ["binder/main.ts", "--kubeconfig", kubeconfig, "--namespace", "system"];
+  const flags = ["packages/binder/main.ts", "--kubeconfig", kubeconfig, "--namespace", "system"];
   const wrong: [string[], RegExp][] = [
     [["--port", "x"], /^Cannot listen on port "x": .*\n$/],
     [["--binder-workers", "0"], /^Cannot serve claims at once: "0": .*\n$/],

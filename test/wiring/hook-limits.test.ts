@@ -1,9 +1,9 @@
 /** A hook put together with its real flags: the limits that nobody sets. @module */
 import { request as httpRequest } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createHookApp } from "../../lib/app.ts";
-import type { HookCalls } from "../../lib/hook.ts";
-import { readSettings, serveHooks } from "../../lib/runhook.ts";
+import { createHookApp } from "../../packages/webhook/app.ts";
+import type { HookCalls } from "../../packages/webhook/hook.ts";
+import { readSettings, serveHooks } from "../../packages/webhook/runhook.ts";
 import { until } from "../eventually.ts";
 import { send } from "../runtime/servers.ts";
 

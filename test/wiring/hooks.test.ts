@@ -2,11 +2,11 @@
 import { readdirSync } from "node:fs";
 import { Agent, request as httpRequest } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { compositeCalls, type HookCalls } from "../../lib/hook.ts";
-import type { KubeObject } from "../../lib/objects.ts";
-import { readSettings, serveHooks } from "../../lib/runhook.ts";
-import { sandboxSchema } from "../../api/sandbox.ts";
-import { hookNames, makeHooks } from "../../tools/serve/hooks.ts";
+import { compositeCalls, type HookCalls } from "../../packages/webhook/hook.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import { readSettings, serveHooks } from "../../packages/webhook/runhook.ts";
+import { sandboxSchema } from "../../packages/api/sandbox.ts";
+import { hookNames, makeHooks } from "../../hooks/all.ts";
 import { startMain } from "../mainprocess.ts";
 import { aPoolRequest } from "../poolcalls.ts";
 import { send } from "../runtime/servers.ts";
@@ -180,9 +180,9 @@ describe("several hooks in one process", () => {
     await expect(send(port, "GET", "/healthz")).rejects.toThrow();
   });
 
-  test("tools/serve/main.ts serves those it is told to, records them, and ends with 0 on SIGTERM", async () => {
+  test("hooks/serve.ts serves those it is told to, records them, and ends with 0 on SIGTERM", async () => {
     const folder = makeTempFolder();
-    const args = ["tools/serve/main.ts", "sandbox", "sandboxwarmpool", ...LOCAL.slice(0, 4), "--record", folder];
+    const args = ["hooks/serve.ts", "sandbox", "sandboxwarmpool", ...LOCAL.slice(0, 4), "--record", folder];
     const { said, stop } = await startMain("node", args, "Listening");
     const [{ port }] = said("Listening") as [{ port: number }];
     const statusOf = async (path: string) => (await send(port, "POST", path, SYNC)).status;
@@ -190,7 +190,7 @@ describe("several hooks in one process", () => {
     expect([await statusOf("/sandboxclaim/sync"), await statusOf("/sync")]).toEqual([404, 404]);
     expect(await stop()).toBe(0);
     expect(readdirSync(folder)).not.toEqual([]);
-    const wrong = await startMain("node", ["tools/serve/main.ts", "other"], undefined);
+    const wrong = await startMain("node", ["hooks/serve.ts", "other"], undefined);
     expect(await wrong.ended).toBe(1);
     expect(wrong.output()).toMatch(/^Cannot serve hook "other": there are sandbox, /);
   });
@@ -199,7 +199,7 @@ describe("several hooks in one process", () => {
 test.for(["node", "deno"] as const)(
   "on %s a connection serves one call after the other, whatever their size",
   async (runtime) => {
-    const main = runtime === "node" ? ["tools/serve/main.ts"] : ["run", "--allow-net", "tools/serve/main.ts"];
+    const main = runtime === "node" ? ["hooks/serve.ts"] : ["run", "--allow-net", "hooks/serve.ts"];
     const { said } = await startMain(runtime, [...main, "sandbox", ...LOCAL.slice(0, 4)], "Listening");
     const [{ port }] = said("Listening") as [{ port: number }];
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -1,6 +1,6 @@
 /** The keeper as a process on an API server in memory: its probes, its Lease and the loss of it, and its flags. @module */
 import { expect, test } from "vitest";
-import type { ApiRequest } from "../../kube/api.ts";
+import type { ApiRequest } from "../../packages/kube/api.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
 import { serveApi } from "../kube/servedapi.ts";
@@ -42,14 +42,23 @@ interface Started extends MainProcess {
   get(path: string): Promise<string>;
 }
 
-/** Starts keeper/main.ts with a port for its probes, and without a binder. */
+/** Starts packages/keeper/main.ts with a port for its probes, and without a binder. */
 async function start(kubeconfig: string, ...flags: string[]): Promise<Started> {
   return await startWhole(kubeconfig, "--no-binder", ...flags);
 }
 
 async function startWhole(kubeconfig: string, ...flags: string[]): Promise<Started> {
   const [port = 0] = await freePorts(1);
-  const args = ["keeper/main.ts", "--kubeconfig", kubeconfig, "--namespace", "system", "--port", `${port}`, ...flags];
+  const args = [
+    "packages/keeper/main.ts",
+    "--kubeconfig",
+    kubeconfig,
+    "--namespace",
+    "system",
+    "--port",
+    `${port}`,
+    ...flags,
+  ];
   const keeper = await startMain("node", args, "Starting");
   return { ...keeper, port, get: async (path) => (await send(port, "GET", path)).text };
 }
@@ -199,7 +208,7 @@ test("what makes no sense, and a namespace that is not there, end it with one se
   const { api, kubeconfig } = await serveApi();
   const refused = { status: 404, body: { message: 'namespaces "system" not found' } };
   api.intercept = ({ method }) => method === "POST" ? refused : undefined;
-  const flags = ["keeper/main.ts", "--kubeconfig", kubeconfig, "--namespace", "system"];
+  const flags = ["packages/keeper/main.ts", "--kubeconfig", kubeconfig, "--namespace", "system"];
   const [nowhere, wrong] = [
     await startMain("node", flags, undefined),
     await startMain("node", [...flags, "--port", "x"], undefined),

@@ -2,11 +2,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { Interruption } from "../../cli/failure.ts";
-import { runCLI } from "../../cli/runcli.ts";
+import { Interruption } from "../../packages/cli/failure.ts";
+import { runCLI } from "../../packages/cli/runcli.ts";
 import { fakeContext } from "../cli/fakecontext.ts";
-import { connectAgent, HEADERS, INITIALIZE, TOKEN } from "../mcp/httpstage.ts";
-import { callerOf, makeStage, textOf } from "../mcp/stage.ts";
+import { connectAgent, HEADERS, INITIALIZE, TOKEN } from "../cli/mcp/httpstage.ts";
+import { callerOf, makeStage, textOf } from "../cli/mcp/stage.ts";
 import { eventually } from "../eventually.ts";
 import { send } from "../runtime/servers.ts";
 

@@ -3,9 +3,9 @@ import { Buffer } from "node:buffer";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { ApiRequest } from "../../kube/api.ts";
+import type { ApiRequest } from "../../packages/kube/api.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
-import { signToken } from "../../lib/scopedtoken.ts";
+import { signToken } from "../../packages/api/router/scopedtoken.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
 import { fetchFrom } from "../router/client.ts";
@@ -31,7 +31,7 @@ function review({ path, body }: ApiRequest) {
   return { status: 201, body: { status } };
 }
 
-describe("router/main.ts", () => {
+describe("packages/router/main.ts", () => {
   test("asks the API server unless told otherwise, for each namespace anew, in whatever way a request comes", async () => {
     const { api, kubeconfig } = await serveApi();
     putBoth(api);
@@ -104,7 +104,7 @@ describe("router/main.ts", () => {
     putBoth(api);
     const secret = join(makeTempFolder(), "secret");
     writeFileSync(secret, `${SECRET}\n`);
-    const flags = ["router/token.ts", "--secret-file", secret, "--name", "demo", "--namespace", "team-a"];
+    const flags = ["packages/router/token.ts", "--secret-file", secret, "--name", "demo", "--namespace", "team-a"];
     const signing = await startMain("node", flags, undefined);
     expect(await signing.ended).toBe(0);
     const right = signing.output().trim();

@@ -39,7 +39,7 @@ function openTLS(port: number, headers: Record<string, string>): Promise<Incomin
   });
 }
 
-describe("router/main.ts", () => {
+describe("packages/router/main.ts", () => {
   test("limits what its flags limit, and does nothing that they turn off", async () => {
     const { api, kubeconfig } = await serveApi();
     putBoth(api);
@@ -105,7 +105,7 @@ describe("router/main.ts", () => {
     const [port = 0, side = 0] = await freePorts(2);
     const sides = ["--health-probe-bind-address", `:${side}`, "--metrics-bind-address", `:${side}`];
     const flags = ["--kubeconfig", kubeconfig, "--port", `${port}`, ...OPEN, "--allow-loopback-pod-ip"];
-    const args = ["router/main.ts", ...flags, ...sides, ...tlsFlags(), "--shutdown-delay", "4s"];
+    const args = ["packages/router/main.ts", ...flags, ...sides, ...tlsFlags(), "--shutdown-delay", "4s"];
     const router = await startMain("node", args, "Listening");
     expect(await statusOf(side, "/readyz", {})).toBe(503);
     await expect(statusOf(port, "/healthz", {})).rejects.toThrow("ECONNREFUSED");

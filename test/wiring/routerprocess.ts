@@ -1,4 +1,4 @@
-/** router/main.ts as a process, and what it stands between. @module */
+/** packages/router/main.ts as a process, and what it stands between. @module */
 import { writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
@@ -49,12 +49,12 @@ export function tlsFlags(): string[] {
   return ["--https-bind-address", ":0", "--tls-cert-file", certFile, "--tls-key-file", keyFile];
 }
 
-/** Starts router/main.ts; the ports are those that it says it serves. */
+/** Starts packages/router/main.ts; the ports are those that it says it serves. */
 export async function startRouterMain(
   kubeconfig: string,
   ...flags: string[]
 ): Promise<MainProcess & { port: number; tlsPort: number }> {
-  const args = ["router/main.ts", "--kubeconfig", kubeconfig, "--port", "0", ...flags];
+  const args = ["packages/router/main.ts", "--kubeconfig", kubeconfig, "--port", "0", ...flags];
   const router = await startMain("node", args, "Serving");
   if (flags.includes("--https-bind-address")) await until(() => router.said("Serving with TLS").length > 0);
   const [port, tlsPort] = [router.said("Serving"), router.said("Serving with TLS")].map(([line]) =>

@@ -5,15 +5,15 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
-import { ServerReflection } from "../../runtime/gen/grpc/reflection/v1/reflection_pb.ts";
-import { ContextsService } from "../../runtime/gen/hookbox/runtime/v1/contexts_pb.ts";
-import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
-import { ProcessService } from "../../runtime/gen/process/v1/process_pb.ts";
-import { AlphaServerReflection } from "../../runtime/rpc/reflection.ts";
-import type { Runtime } from "../../runtime/start.ts";
+import { ServerReflection } from "../../packages/runtime-api/gen/grpc/reflection/v1/reflection_pb.ts";
+import { ContextsService } from "../../packages/runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
+import { ProcessesService } from "../../packages/runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
+import { ProcessService } from "../../packages/runtime-api/gen/process/v1/process_pb.ts";
+import { AlphaServerReflection } from "../../packages/runtime/rpc/reflection.ts";
+import type { Runtime } from "../../packages/runtime/start.ts";
 import { makeRoot } from "../runtime/folders.ts";
 import { formOf, send, type Sent, startTestRuntime } from "../runtime/servers.ts";
-import { TERMINAL_PROTOCOL } from "../../runtime/terminal/socket.ts";
+import { TERMINAL_PROTOCOL } from "../../packages/runtime/terminal/socket.ts";
 
 const TOKEN = "of-team-a";
 /** Nobody's, another namespace's, and such as a careless comparison would take. */

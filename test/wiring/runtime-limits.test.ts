@@ -7,9 +7,9 @@ import process from "node:process";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { pack } from "tar-stream";
 import { WebSocket } from "ws";
-import { ContextsService } from "../../runtime/gen/hookbox/runtime/v1/contexts_pb.ts";
-import { ProcessesService } from "../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
-import { ProcessService } from "../../runtime/gen/process/v1/process_pb.ts";
+import { ContextsService } from "../../packages/runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
+import { ProcessesService } from "../../packages/runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
+import { ProcessService } from "../../packages/runtime-api/gen/process/v1/process_pb.ts";
 import { startMain } from "../mainprocess.ts";
 import { eventually } from "../eventually.ts";
 import { makeRoot } from "../runtime/folders.ts";
@@ -167,7 +167,7 @@ describe("a stop", () => {
   test("by SIGTERM ends terminals and detached processes with all that they have started, and main.ts with 0", async () => {
     const { root, at } = await makeRoot();
     const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
-    const args = ["runtime/main.ts", "--root", root.path, ...ports, "--shutdown-timeout", "0"];
+    const args = ["packages/runtime/main.ts", "--root", root.path, ...ports, "--shutdown-timeout", "0"];
     const { said, stop } = await startMain("node", args, "Listening");
     const [{ restPort, grpcPort }] = said("Listening") as [{ restPort: number; grpcPort: number }];
     const open = terminal(restPort, "sleep 60 & echo $! > of-terminal; wait");

@@ -1,9 +1,9 @@
 /** Makes the transcript of a run from what was recorded while it ran. Pure. @module */
-import { sameJson } from "../../../lib/apply.ts";
-import { isObject, type Json } from "../../../lib/json.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
-import { kindKey } from "../objectmap.ts";
-import type { Resource } from "../store.ts";
+import { sameJson } from "../../../packages/api/objects/apply.ts";
+import { isObject, type Json } from "../../../packages/api/objects/json.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
+import { kindKey } from "../../../packages/testing/engine/objectmap.ts";
+import type { Resource } from "../../../packages/testing/engine/store.ts";
 import { cachedAt, lastShown, type Shown, shownBy } from "./cached.ts";
 import { courseOf } from "./course.ts";
 import type { Recorded } from "./engines.ts";

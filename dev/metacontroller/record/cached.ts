@@ -1,6 +1,6 @@
 /** What the caches of a process of Metacontroller held when it began a sync, from what it had been shown. Pure. @module */
-import { canonicalJson } from "../../../lib/apply.ts";
-import { controllerOf, type KubeObject } from "../../../lib/objects.ts";
+import { canonicalJson } from "../../../packages/api/objects/apply.ts";
+import { controllerOf, type KubeObject } from "../../../packages/api/objects/objects.ts";
 import type { Cut } from "./segment.ts";
 import type { Sighting } from "./traffic.ts";
 

@@ -1,6 +1,6 @@
 /** What one controller was shown and when it called its hook, in the order in which things happened. Pure. @module */
-import type { KubeObject } from "../../../lib/objects.ts";
-import { kindKey } from "../objectmap.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
+import { kindKey } from "../../../packages/testing/engine/objectmap.ts";
 import type { Run } from "./runs.ts";
 import type { Cut } from "./segment.ts";
 import type { HookCall, Sighting } from "./traffic.ts";

@@ -2,10 +2,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import type { Api } from "../../../kube/api.ts";
-import type { Credentials } from "../../../kube/credentials.ts";
-import { listAndWatch } from "../../../kube/watch.ts";
-import { type KubeObject, kubeObjectSchema } from "../../../lib/objects.ts";
+import type { Api } from "../../../packages/kube/api.ts";
+import type { Credentials } from "../../../packages/kube/credentials.ts";
+import { listAndWatch } from "../../../packages/kube/watch.ts";
+import { type KubeObject, kubeObjectSchema } from "../../../packages/api/objects/objects.ts";
 import { type StartedMetacontroller, startMetacontroller } from "../start.ts";
 import { type Counter, type Intercept, type Proxy, startApiProxy, type Traffic } from "./traffic.ts";
 

@@ -1,7 +1,7 @@
 /** Random children to be merged: what is observed, what was applied last, what is desired. The same seed gives the same ones. @module */
 import fc, { type GeneratorValue } from "fast-check";
-import { canonicalJson } from "../../../lib/apply.ts";
-import { isObject, type Json } from "../../../lib/json.ts";
+import { canonicalJson } from "../../../packages/api/objects/apply.ts";
+import { isObject, type Json } from "../../../packages/api/objects/json.ts";
 
 /** One child; without apiVersion, kind and name. */
 export interface MergeCase {

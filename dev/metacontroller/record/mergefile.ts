@@ -1,7 +1,7 @@
 /** The file of merges that Metacontroller has made: a header, then one child a line. @module */
-import { canonicalJson, LAST_APPLIED_ANNOTATION, sameJson } from "../../../lib/apply.ts";
-import { isObject, type Json } from "../../../lib/json.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import { canonicalJson, LAST_APPLIED_ANNOTATION, sameJson } from "../../../packages/api/objects/apply.ts";
+import { isObject, type Json } from "../../../packages/api/objects/json.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 
 /** What Metacontroller made of one child; `written` is undefined if it wrote nothing. */
 export interface Merge {

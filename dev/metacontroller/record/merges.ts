@@ -1,12 +1,12 @@
-/** Lets the real Metacontroller merge random children, and compares with lib/apply.ts what it makes of them. @module */
+/** Lets the real Metacontroller merge random children, and compares with packages/api/objects/apply.ts what it makes of them. @module */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text as textOf } from "node:stream/consumers";
-import type { Api } from "../../../kube/api.ts";
-import { applyUpdate, canonicalJson, LAST_APPLIED_ANNOTATION, sameJson } from "../../../lib/apply.ts";
-import type { Json } from "../../../lib/json.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
-import { orAborted } from "../../../sdk/runtime/call.ts";
+import type { Api } from "../../../packages/kube/api.ts";
+import { applyUpdate, canonicalJson, LAST_APPLIED_ANNOTATION, sameJson } from "../../../packages/api/objects/apply.ts";
+import type { Json } from "../../../packages/api/objects/json.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
+import { orAborted } from "../../../packages/sdk/runtime/call.ts";
 import { type MergeCase, mergeCases } from "./mergecases.ts";
 import { type Merge, writeMerges } from "./mergefile.ts";
 import type { Recorder } from "./transcripts.ts";
@@ -49,7 +49,7 @@ interface Batch {
   done: PromiseWithResolvers<void>;
 }
 
-/** Writes merges.jsonl. @throws {Error} if lib/apply.ts makes something else of a child */
+/** Writes merges.jsonl. @throws {Error} if packages/api/objects/apply.ts makes something else of a child */
 export async function recordMerges(
   { binary, progress, signal, write, cases, keep, seed }: MergeOptions,
 ): Promise<void> {

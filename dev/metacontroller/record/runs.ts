@@ -6,14 +6,14 @@ import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { orAborted } from "../../../sdk/runtime/call.ts";
-import { runScenario, type ScenarioHistory } from "../../../testing/mod.ts";
-import { renderManifests } from "../../../tools/manifests/render.ts";
+import { orAborted } from "../../../packages/sdk/runtime/call.ts";
+import { runScenario, type ScenarioHistory } from "../../../packages/testing/mod.ts";
+import { renderManifests } from "../../../packages/manifests/render.ts";
 import { freePorts } from "../../cluster/ports.ts";
 import { makeNamespace, type RecordingWorld } from "./world.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const SCENARIOS = new URL("../../../testing/scenarios/", import.meta.url);
+const SCENARIOS = new URL("../../../packages/testing/scenarios/", import.meta.url);
 const TESTS = "test/integration/";
 
 /** One run: what it is of, and which numbers of the recording are its own. */
@@ -29,8 +29,8 @@ export interface Run {
 /** Runs all scenario files with our controllers, hooks and keeper. */
 export async function runScenarios(world: RecordingWorld, say: (line: string) => void): Promise<Run[]> {
   const [port = 0] = await freePorts(1);
-  await start(world, "hooks", ["tools/serve/main.ts", "--host", "127.0.0.1", "--port", String(port)]);
-  await start(world, "keeper", ["keeper/main.ts", "--kubeconfig", world.cluster.kubeconfig]);
+  await start(world, "hooks", ["hooks/serve.ts", "--host", "127.0.0.1", "--port", String(port)]);
+  await start(world, "keeper", ["packages/keeper/main.ts", "--kubeconfig", world.cluster.kubeconfig]);
   const { kubectl, kubeconfig } = world.cluster;
   await run(
     world,

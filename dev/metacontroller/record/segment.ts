@@ -1,6 +1,6 @@
 /** Cuts what one process of Metacontroller with one worker has asked into syncs. Pure. @module */
-import type { Json } from "../../../lib/json.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import type { Json } from "../../../packages/api/objects/json.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import type { Exchange, HookCall } from "./traffic.ts";
 import type { Request } from "./transcript.ts";
 

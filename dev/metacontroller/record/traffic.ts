@@ -9,9 +9,9 @@ import {
 import { Agent, request as requestHttps } from "node:https";
 import type { AddressInfo } from "node:net";
 import { text as textOf } from "node:stream/consumers";
-import type { Credentials } from "../../../kube/credentials.ts";
-import type { Json } from "../../../lib/json.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import type { Credentials } from "../../../packages/kube/credentials.ts";
+import type { Json } from "../../../packages/api/objects/json.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 
 /** A request and its answer. Numbers of all that is noted ascend in the order in which things began. */
 export interface Exchange {

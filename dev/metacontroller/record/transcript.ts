@@ -1,8 +1,8 @@
 /** What was recorded of one run, as syncs, and its file: JSON lines in which every state of an object stands once. @module */
-import { canonicalJson, sameJson } from "../../../lib/apply.ts";
-import { isObject, type Json } from "../../../lib/json.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
-import type { Resource } from "../store.ts";
+import { canonicalJson, sameJson } from "../../../packages/api/objects/apply.ts";
+import { isObject, type Json } from "../../../packages/api/objects/json.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
+import type { Resource } from "../../../packages/testing/engine/store.ts";
 
 /** What the file says of itself. */
 export interface Header {

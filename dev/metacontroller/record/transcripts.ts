@@ -3,8 +3,8 @@ import { transcriptOf } from "./build.ts";
 import { type Run, runEngineTests, runScenarios } from "./runs.ts";
 import { type Transcript, writeTranscript } from "./transcript.ts";
 import { type RecordingOptions, startRecordingWorld } from "./world.ts";
-import { isObject, type Json } from "../../../lib/json.ts";
-import type { Resource } from "../store.ts";
+import { isObject, type Json } from "../../../packages/api/objects/json.ts";
+import type { Resource } from "../../../packages/testing/engine/store.ts";
 import type { Traffic } from "./traffic.ts";
 
 export interface Recorder extends Pick<RecordingOptions, "binary" | "progress" | "signal"> {
@@ -18,7 +18,7 @@ export async function recordTranscripts({ binary, progress, signal, write }: Rec
   const runs: (Run & { of: string; managedFields: boolean })[] = [];
   try {
     for (const run of await runScenarios(world, progress)) {
-      runs.push({ ...run, of: `testing/scenarios/${run.name}.yaml`, managedFields: false });
+      runs.push({ ...run, of: `packages/testing/scenarios/${run.name}.yaml`, managedFields: false });
     }
     for (const run of await runEngineTests(world, progress)) {
       runs.push({ ...run, of: `test/integration/${run.name}.test.ts`, managedFields: true });

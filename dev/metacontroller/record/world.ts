@@ -2,9 +2,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Api } from "../../../kube/api.ts";
-import { connect } from "../../../kube/connection.ts";
-import { kubeconfigCredentials } from "../../../kube/credentials.ts";
+import type { Api } from "../../../packages/kube/api.ts";
+import { connect } from "../../../packages/kube/connection.ts";
+import { kubeconfigCredentials } from "../../../packages/kube/credentials.ts";
 import { type Cluster, startCluster } from "../../cluster/cluster.ts";
 import { localCRDs } from "../../crds.ts";
 import { type Engines, startEngines } from "./engines.ts";

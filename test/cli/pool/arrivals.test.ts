@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { dueTimes } from "../../../cli/pool/arrivals.ts";
+import { dueTimes } from "../../../packages/cli/pool/arrivals.ts";
 
 test("dueTimes() puts a burst at the start and a rate at equal distances", () => {
   expect(dueTimes(3, { kind: "burst", clients: 2 })).toEqual([0, 0, 0]);

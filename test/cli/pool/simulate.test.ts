@@ -1,8 +1,8 @@
 /** The simulation against cases worked out by hand, a law of queues, and what must hold for any demand. @module */
 import { expect, test } from "vitest";
-import { dueTimes } from "../../../cli/pool/arrivals.ts";
-import { type Demand, simulatePool } from "../../../cli/pool/simulate.ts";
-import { poolCurve, smallestPool } from "../../../cli/pool/sizes.ts";
+import { dueTimes } from "../../../packages/cli/pool/arrivals.ts";
+import { type Demand, simulatePool } from "../../../packages/cli/pool/simulate.ts";
+import { poolCurve, smallestPool } from "../../../packages/cli/pool/sizes.ts";
 import fc, { runs } from "../../properties.ts";
 
 /** The next member is made 0.05 s after a hand-over: one is replaced within ten seconds. */

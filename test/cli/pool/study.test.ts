@@ -1,14 +1,14 @@
 /** Pools as the cluster shows them, and simulations of them: what is read, and what is said. @module */
 import { expect, test } from "vitest";
-import { renderPoolTable, renderSimulation } from "../../../cli/pool/render.ts";
-import { poolStatus } from "../../../cli/pool/status.ts";
-import { parseTrace, poolSimulation, type StudyOptions } from "../../../cli/pool/study.ts";
-import type { Sandbox } from "../../../api/sandbox.ts";
-import type { SandboxClaim } from "../../../api/sandboxclaim.ts";
-import { kindOf } from "../../../cli/cluster/kinds.ts";
-import { pathOf } from "../../../kube/api.ts";
+import { renderPoolTable, renderSimulation } from "../../../packages/cli/pool/render.ts";
+import { poolStatus } from "../../../packages/cli/pool/status.ts";
+import { parseTrace, poolSimulation, type StudyOptions } from "../../../packages/cli/pool/study.ts";
+import type { Sandbox } from "../../../packages/api/sandbox.ts";
+import type { SandboxClaim } from "../../../packages/api/sandboxclaim.ts";
+import { kindOf } from "../../../packages/cli/cluster/kinds.ts";
+import { pathOf } from "../../../packages/kube/api.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool } from "../../pools.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { NOW } from "../../sandboxes.ts";
 

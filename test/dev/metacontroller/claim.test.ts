@@ -1,7 +1,7 @@
 /** Which objects are a composite's children. @module */
 import { expect, test } from "vitest";
-import { StoreError } from "../../../dev/metacontroller/store.ts";
-import type { KubeObject, OwnerReference } from "../../../lib/objects.ts";
+import { StoreError } from "../../../packages/testing/engine/store.ts";
+import type { KubeObject, OwnerReference } from "../../../packages/api/objects/objects.ts";
 import { aComposite, aPart, API, aThing, startWorld, type World } from "./world.ts";
 
 const SELECTED = { labels: { app: "x" } };

@@ -1,5 +1,5 @@
 /** Short words for tests of a CompositeController whose parent is the Thing `t`. @module */
-import type { KubeObject } from "../../../lib/objects.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { API, poked, type World } from "./world.ts";
 
 export const status = (world: World): unknown => world.find(API, "Thing", "t")?.["status"];

@@ -1,7 +1,7 @@
 /** What a DecoratorController does with its parents and attachments. @module */
 import { expect, test } from "vitest";
-import { StoreError } from "../../../dev/metacontroller/store.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import { StoreError } from "../../../packages/testing/engine/store.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { aDecorator, aPart, API, aThing, poked, startWorld } from "./world.ts";
 
 const BY = "metacontroller.k8s.io/decorator-controller";

@@ -1,9 +1,9 @@
 /** Controllers that start, restart and stop; workers. @module */
 import { Hono } from "hono";
 import { expect, test } from "vitest";
-import { startEngine } from "../../../dev/metacontroller/engine.ts";
-import { createMemoryStore } from "../../../dev/metacontroller/store-memory.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import { startEngine } from "../../../packages/testing/engine/engine.ts";
+import { createMemoryStore } from "../../../packages/testing/engine/store-memory.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { aComposite, aCrd, aDecorator, aHook, aPart, API, aThing, poked, reasons, startWorld } from "./world.ts";
 
 const MC = "metacontroller.k8s.io/v1alpha1";

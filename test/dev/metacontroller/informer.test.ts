@@ -1,8 +1,8 @@
 /** Shared informers over a store that says what a test wants. @module */
 import { expect, test } from "vitest";
-import { type Change, createInformers } from "../../../dev/metacontroller/informer.ts";
-import type { Resource, Store, WatchHandler } from "../../../dev/metacontroller/store.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import { type Change, createInformers } from "../../../packages/testing/engine/informer.ts";
+import type { Resource, Store, WatchHandler } from "../../../packages/testing/engine/store.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 
 const PODS: Resource = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true, hasStatus: true };
 const owner = (uid: string) => [{ apiVersion: "v1", kind: "Job", name: uid, uid, controller: true }];

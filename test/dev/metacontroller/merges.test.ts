@@ -1,10 +1,10 @@
-/** lib/apply.ts merges children as Metacontroller did: see dev/metacontroller/record. @module */
+/** packages/api/objects/apply.ts merges children as Metacontroller did: see dev/metacontroller/record. @module */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { mergeCases } from "../../../dev/metacontroller/record/mergecases.ts";
 import { readMerges, writeMerges } from "../../../dev/metacontroller/record/mergefile.ts";
 import { mergeOf } from "../../../dev/metacontroller/record/merges.ts";
-import { canonicalJson, LAST_APPLIED_ANNOTATION } from "../../../lib/apply.ts";
+import { canonicalJson, LAST_APPLIED_ANNOTATION } from "../../../packages/api/objects/apply.ts";
 
 const text = readFileSync(new URL("transcripts/merges.jsonl", import.meta.url), "utf8");
 const { header, merges } = readMerges(text);

@@ -1,16 +1,16 @@
 /** One recorded sync of Metacontroller, done again by the stand-in: whether it asks the same of hooks and API server. @module */
 import { setImmediate } from "node:timers/promises";
-import { composite } from "../../../dev/metacontroller/composite.ts";
-import { startController } from "../../../dev/metacontroller/controller.ts";
-import { decorator } from "../../../dev/metacontroller/decorator.ts";
-import { definitionOf } from "../../../dev/metacontroller/definition.ts";
-import { createFakeClock } from "../../../dev/metacontroller/fake-clock.ts";
-import { createInformers } from "../../../dev/metacontroller/informer.ts";
+import { composite } from "../../../packages/testing/engine/composite.ts";
+import { startController } from "../../../packages/testing/engine/controller.ts";
+import { decorator } from "../../../packages/testing/engine/decorator.ts";
+import { definitionOf } from "../../../packages/testing/engine/definition.ts";
+import { createFakeClock } from "../../../packages/testing/engine/fake-clock.ts";
+import { createInformers } from "../../../packages/testing/engine/informer.ts";
 import type { Request, Sync } from "../../../dev/metacontroller/record/transcript.ts";
-import { type Resource, type Store, StoreError } from "../../../dev/metacontroller/store.ts";
-import { canonicalJson, sameJson } from "../../../lib/apply.ts";
-import type { Json } from "../../../lib/json.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import { type Resource, type Store, StoreError } from "../../../packages/testing/engine/store.ts";
+import { canonicalJson, sameJson } from "../../../packages/api/objects/apply.ts";
+import type { Json } from "../../../packages/api/objects/json.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 
 const COMBINATIONS = 256;
 

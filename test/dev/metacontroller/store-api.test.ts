@@ -3,8 +3,8 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { afterEach, expect, test } from "vitest";
 import { createApiStore } from "../../../dev/metacontroller/store-api.ts";
-import { type Resource, StoreError } from "../../../dev/metacontroller/store.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import { type Resource, StoreError } from "../../../packages/testing/engine/store.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { eventually } from "../../eventually.ts";
 
 const PODS: Resource = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true, hasStatus: true };

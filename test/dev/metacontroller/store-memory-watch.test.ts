@@ -1,6 +1,6 @@
 /** The memory store's watches, and the clock that they and everything else go by. @module */
 import { expect, test } from "vitest";
-import type { KubeObject } from "../../../lib/objects.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { storeWith } from "./storewith.ts";
 import { aThing } from "./world.ts";
 

@@ -1,8 +1,8 @@
 /** The memory store takes and refuses requests as an API server does, as far as controllers can tell. @module */
 import { expect, test } from "vitest";
-import { createMemoryStore } from "../../../dev/metacontroller/store-memory.ts";
-import { StoreError } from "../../../dev/metacontroller/store.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import { createMemoryStore } from "../../../packages/testing/engine/store-memory.ts";
+import { StoreError } from "../../../packages/testing/engine/store.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { failure, storeWith } from "./storewith.ts";
 import { aCrd, API, aThing } from "./world.ts";
 

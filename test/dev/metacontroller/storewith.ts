@@ -1,7 +1,7 @@
 /** A memory store with kinds to play with, and verbs for tests of it. @module */
-import { createMemoryStore, type MemoryStoreOptions } from "../../../dev/metacontroller/store-memory.ts";
-import type { StoreError } from "../../../dev/metacontroller/store.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import { createMemoryStore, type MemoryStoreOptions } from "../../../packages/testing/engine/store-memory.ts";
+import type { StoreError } from "../../../packages/testing/engine/store.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { aCrd, API, aThing } from "./world.ts";
 
 /** Makes a store of Things and Parts; `owned` makes a Part with owners, `settle` lets what is due happen. */

@@ -1,10 +1,15 @@
 /** Tables of what decides without I/O: selectors, related rules, the two shapes of object maps. @module */
 import { expect, test } from "vitest";
-import { addObjects, groupFor, hookMap, sortedGroups } from "../../../dev/metacontroller/objectmap.ts";
-import { matchesRule, type RelatedRule, type RuleContext, selectRelated } from "../../../dev/metacontroller/related.ts";
-import { type LabelSelector, matcherOf } from "../../../dev/metacontroller/selector.ts";
-import type { Informer } from "../../../dev/metacontroller/informer.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import { addObjects, groupFor, hookMap, sortedGroups } from "../../../packages/testing/engine/objectmap.ts";
+import {
+  matchesRule,
+  type RelatedRule,
+  type RuleContext,
+  selectRelated,
+} from "../../../packages/testing/engine/related.ts";
+import { type LabelSelector, matcherOf } from "../../../packages/testing/engine/selector.ts";
+import type { Informer } from "../../../packages/testing/engine/informer.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 
 const expression = (key: string, operator: string, ...values: string[]): LabelSelector => ({
   matchExpressions: [{ key, operator, ...(values.length && { values }) }],

@@ -12,7 +12,7 @@ const FILES = readdirSync(FOLDER).filter((file) => file.endsWith(".jsonl") && fi
 const read = (file: string) => readTranscript(readFileSync(new URL(file, FOLDER), "utf8"));
 
 test("every scenario and every engine test is recorded: npm run record -- transcripts", () => {
-  const scenarios = readdirSync(new URL("../../../testing/scenarios/", import.meta.url));
+  const scenarios = readdirSync(new URL("../../../packages/testing/scenarios/", import.meta.url));
   const tests = readdirSync(new URL("../../integration/", import.meta.url)).filter((file) =>
     /^engine.*\.test\.ts$/.test(file)
   );

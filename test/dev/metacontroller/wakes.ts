@@ -1,15 +1,15 @@
 /** Whom the stand-in would wake for what Metacontroller was shown, and whether Metacontroller called hooks for them. @module */
 import { setImmediate } from "node:timers/promises";
-import { composite } from "../../../dev/metacontroller/composite.ts";
-import { type Flavour, startController } from "../../../dev/metacontroller/controller.ts";
-import { decorator } from "../../../dev/metacontroller/decorator.ts";
-import { definitionOf } from "../../../dev/metacontroller/definition.ts";
-import { createFakeClock } from "../../../dev/metacontroller/fake-clock.ts";
-import { createInformers } from "../../../dev/metacontroller/informer.ts";
-import { kindKey } from "../../../dev/metacontroller/objectmap.ts";
+import { composite } from "../../../packages/testing/engine/composite.ts";
+import { type Flavour, startController } from "../../../packages/testing/engine/controller.ts";
+import { decorator } from "../../../packages/testing/engine/decorator.ts";
+import { definitionOf } from "../../../packages/testing/engine/definition.ts";
+import { createFakeClock } from "../../../packages/testing/engine/fake-clock.ts";
+import { createInformers } from "../../../packages/testing/engine/informer.ts";
+import { kindKey } from "../../../packages/testing/engine/objectmap.ts";
 import type { Course, Moment } from "../../../dev/metacontroller/record/transcript.ts";
-import { type Resource, type Store, StoreError, type WatchHandler } from "../../../dev/metacontroller/store.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import { type Resource, type Store, StoreError, type WatchHandler } from "../../../packages/testing/engine/store.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 
 /** A parent that something shown has woken: which moment of the course it was. */
 interface Wake {

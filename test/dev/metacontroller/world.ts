@@ -3,9 +3,9 @@ import {
   createMemoryStore,
   type MemoryStore,
   type MemoryStoreOptions,
-} from "../../../dev/metacontroller/store-memory.ts";
-import { type Engine, startEngine } from "../../../dev/metacontroller/engine.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+} from "../../../packages/testing/engine/store-memory.ts";
+import { type Engine, startEngine } from "../../../packages/testing/engine/engine.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 
 type Json = Record<string, unknown>;
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { containersFailingVerdict } from "../../../hooks/sandbox/podconditions.ts";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { viewOf } from "../../../hooks/sandbox/view.ts";
-import { findCondition } from "../../../lib/conditions.ts";
+import { findCondition } from "../../../packages/api/objects/conditions.ts";
 import { aReadyPod, aRequest, aSandbox, NOW } from "../../sandboxes.ts";
 
 const waiting = (name: string, reason?: string, message?: string) => ({

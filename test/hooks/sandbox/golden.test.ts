@@ -1,9 +1,9 @@
 /** Whole answers of the Sandbox hook, and the laws that hold for each of them. @module */
 import { expect, test } from "vitest";
-import { sandboxSchema } from "../../../api/sandbox.ts";
+import { sandboxSchema } from "../../../packages/api/sandbox.ts";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
-import { compositeRequestSchema } from "../../../lib/metacontroller.ts";
-import { deepFreeze } from "../../lib/freeze.ts";
+import { compositeRequestSchema } from "../../../packages/webhook/metacontroller.ts";
+import { deepFreeze } from "../../freeze.ts";
 import { goldenCases, goldenTests, reversed } from "../../golden.ts";
 import { NOW } from "../../sandboxes.ts";
 

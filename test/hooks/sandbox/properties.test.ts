@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { deletionReasons } from "../../../hooks/sandbox/deletionreasons.ts";
-import { guardAnswer } from "../../../lib/guard.ts";
-import { compositeAnswerSchema, kindKey, listAll } from "../../../lib/metacontroller.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import { guardAnswer } from "../../../packages/webhook/guard.ts";
+import { compositeAnswerSchema, kindKey, listAll } from "../../../packages/webhook/metacontroller.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { aChild, aRequest, aSandbox, NOW } from "../../sandboxes.ts";
 import fc from "../../properties.ts";
 

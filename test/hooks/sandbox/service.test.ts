@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { buildPod } from "../../../hooks/sandbox/pod.ts";
 import { buildService, keepService, servicePorts } from "../../../hooks/sandbox/service.ts";
-import { CONTROLLER_UID_LABEL, NAME_HASH_LABEL } from "../../../lib/keys.ts";
-import { nameHash } from "../../../lib/names.ts";
+import { CONTROLLER_UID_LABEL, NAME_HASH_LABEL } from "../../../packages/api/objects/keys.ts";
+import { nameHash } from "../../../packages/api/objects/names.ts";
 import { aChild, aSandbox } from "../../sandboxes.ts";
 
 const container = (name: string, ...ports: object[]) => ({ name, image: "x", ports });

@@ -1,7 +1,7 @@
 /** Which Sandboxes' first Pods are asked for one after the other: those that a pool makes. @module */
 import { expect, test } from "vitest";
 import { startSpacing } from "../../../hooks/sandbox/hook.ts";
-import type { SentRequest } from "../../../lib/hook.ts";
+import type { SentRequest } from "../../../packages/webhook/hook.ts";
 
 const NONE = { "Pod.v1": {}, "Service.v1": {}, "PersistentVolumeClaim.v1": {} };
 const owned = (kind: string): NonNullable<SentRequest["parent"]> => ({

@@ -1,8 +1,8 @@
 /** A Pod of another controller: two updates, and what that controller managed and nobody wants is gone. @module */
 import { expect, test } from "vitest";
 import { keepPod } from "../../../hooks/sandbox/pod.ts";
-import { applyUpdate, sameJson } from "../../../lib/apply.ts";
-import { podSchema } from "../../../lib/pods.ts";
+import { applyUpdate, sameJson } from "../../../packages/api/objects/apply.ts";
+import { podSchema } from "../../../packages/api/objects/pods.ts";
 import { aReadyPod, aSandbox } from "../../sandboxes.ts";
 
 const sandbox = aSandbox({ spec: { podTemplate: { metadata: { labels: { app: "new" } }, spec: { containers: [] } } } });

@@ -1,7 +1,7 @@
 /** What a claim answers for its Sandbox: nothing of the user's is reverted, nothing is written without a cause. @module */
 import { expect, test } from "vitest";
-import type { Sandbox } from "../../../api/sandbox.ts";
-import { LAST_APPLIED_ANNOTATION } from "../../../lib/apply.ts";
+import type { Sandbox } from "../../../packages/api/sandbox.ts";
+import { LAST_APPLIED_ANNOTATION } from "../../../packages/api/objects/apply.ts";
 import { aBoundClaim, aClaimed, after, anApplied, putOf, type Since, syncClaim } from "../../claimbuilders.ts";
 
 type Applied = ReturnType<typeof anApplied>;

@@ -1,14 +1,14 @@
 /** What holds for every answer of the claim hook, whatever claim and Sandboxes it is shown. @module */
 import { expect, test } from "vitest";
-import { sandboxClaimSchema } from "../../../api/sandboxclaim.ts";
+import { sandboxClaimSchema } from "../../../packages/api/sandboxclaim.ts";
 import { sandboxClaimHook } from "../../../hooks/sandboxclaim/hook.ts";
 import { syncSandboxClaim } from "../../../hooks/sandboxclaim/sync.ts";
 import { deletionReasons } from "../../../hooks/sandboxclaim/deletionreasons.ts";
-import { guardAnswer } from "../../../lib/guard.ts";
-import { decoratorAnswerSchema, decoratorRequestSchema } from "../../../lib/metacontroller.ts";
+import { guardAnswer } from "../../../packages/webhook/guard.ts";
+import { decoratorAnswerSchema, decoratorRequestSchema } from "../../../packages/webhook/metacontroller.ts";
 import { aClaim, aClaimed, aClaimRequest, after, anApplied, CONFIG, putOf } from "../../claimbuilders.ts";
 import { reversed } from "../../golden.ts";
-import { deepFreeze } from "../../lib/freeze.ts";
+import { deepFreeze } from "../../freeze.ts";
 import { NOW } from "../../sandboxes.ts";
 import fc, { runs } from "../../properties.ts";
 

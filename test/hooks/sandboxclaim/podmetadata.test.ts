@@ -1,6 +1,6 @@
 /** additionalPodMetadata on a bound claim: added, changed, removed, in conflict, invalid. @module */
 import { expect, test } from "vitest";
-import type { Sandbox } from "../../../api/sandbox.ts";
+import type { Sandbox } from "../../../packages/api/sandbox.ts";
 import { aBoundClaim, aClaimed, anApplied, putOf, readyText, syncClaim } from "../../claimbuilders.ts";
 
 const RECORD = "agents.x-k8s.io/claim-pod-metadata";

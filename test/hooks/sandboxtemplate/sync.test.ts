@@ -1,9 +1,9 @@
 /** The SandboxTemplate hook: the policy it wants, and that it gets it by Metacontroller's merge. @module */
 import { expect, test } from "vitest";
 import { sandboxTemplateHook } from "../../../hooks/sandboxtemplate/hook.ts";
-import { applyCreate, applyUpdate, sameJson } from "../../../lib/apply.ts";
-import type { Decorated } from "../../../lib/metacontroller.ts";
-import type { DesiredObject, KubeObject } from "../../../lib/objects.ts";
+import { applyCreate, applyUpdate, sameJson } from "../../../packages/api/objects/apply.ts";
+import type { Decorated } from "../../../packages/webhook/metacontroller.ts";
+import type { DesiredObject, KubeObject } from "../../../packages/api/objects/objects.ts";
 import { NOW } from "../../sandboxes.ts";
 import { aTemplate, aTemplateRequest } from "../../templates.ts";
 

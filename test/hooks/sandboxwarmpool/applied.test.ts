@@ -1,8 +1,8 @@
 /** Sandboxes that exist, as a pool answers with them: nothing changes but what is meant, by Metacontroller's merge. @module */
 import { expect, test } from "vitest";
-import { sandboxSchema } from "../../../api/sandbox.ts";
+import { sandboxSchema } from "../../../packages/api/sandbox.ts";
 import { appliedOf, isHandable } from "../../../hooks/sandboxwarmpool/applied.ts";
-import { applyUpdate, lastApplied, sameJson } from "../../../lib/apply.ts";
+import { applyUpdate, lastApplied, sameJson } from "../../../packages/api/objects/apply.ts";
 import { marks, named, syncPool } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, aMember, aPool, aReturned } from "../../pools.ts";
 

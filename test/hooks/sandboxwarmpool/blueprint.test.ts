@@ -1,6 +1,6 @@
 /** Whether a member still is what the pool would make now. @module */
 import { expect, test } from "vitest";
-import type { Sandbox } from "../../../api/sandbox.ts";
+import type { Sandbox } from "../../../packages/api/sandbox.ts";
 import { blueprintHash, isStale, podSpecHash } from "../../../hooks/sandboxwarmpool/blueprint.ts";
 import { aMember } from "../../pools.ts";
 import { aTemplate } from "../../templates.ts";

@@ -1,7 +1,7 @@
 /** Which Sandboxes a pool gives up, why, and that it takes two steps. @module */
 import { expect, test } from "vitest";
 import type { DrainReason } from "../../../hooks/sandboxwarmpool/deletionreasons.ts";
-import { applyUpdate } from "../../../lib/apply.ts";
+import { applyUpdate } from "../../../packages/api/objects/apply.ts";
 import { type Call, marks, named, syncPool, type World } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned } from "../../pools.ts";
 

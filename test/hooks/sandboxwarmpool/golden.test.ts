@@ -1,10 +1,10 @@
 /** Whole answers of the SandboxWarmPool hook, and the laws that hold for each of them. @module */
 import { expect, test } from "vitest";
-import { sandboxWarmPoolSchema } from "../../../api/sandboxwarmpool.ts";
+import { sandboxWarmPoolSchema } from "../../../packages/api/sandboxwarmpool.ts";
 import { syncSandboxWarmPool, type WarmPoolConfig } from "../../../hooks/sandboxwarmpool/sync.ts";
-import { compositeRequestSchema } from "../../../lib/metacontroller.ts";
+import { compositeRequestSchema } from "../../../packages/webhook/metacontroller.ts";
 import { goldenCases, type GoldenForm, goldenTests, reversed } from "../../golden.ts";
-import { deepFreeze } from "../../lib/freeze.ts";
+import { deepFreeze } from "../../freeze.ts";
 import { CONFIG } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, aMember, aPool, aReturned } from "../../pools.ts";
 import { NOW } from "../../sandboxes.ts";

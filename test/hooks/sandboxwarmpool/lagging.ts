@@ -1,9 +1,9 @@
 /** A pool in a store whose views lag: what Metacontroller does with an answer, on versions that may be old. @module */
-import { type Sandbox, sandboxSchema } from "../../../api/sandbox.ts";
-import type { SandboxWarmPoolStatus } from "../../../api/sandboxwarmpool.ts";
-import { handedOver } from "../../../binder/handover.ts";
-import { applyCreate, applyUpdate, sameJson } from "../../../lib/apply.ts";
-import { controllerOf, type DesiredObject } from "../../../lib/objects.ts";
+import { type Sandbox, sandboxSchema } from "../../../packages/api/sandbox.ts";
+import type { SandboxWarmPoolStatus } from "../../../packages/api/sandboxwarmpool.ts";
+import { handedOver } from "../../../packages/binder/handover.ts";
+import { applyCreate, applyUpdate, sameJson } from "../../../packages/api/objects/apply.ts";
+import { controllerOf, type DesiredObject } from "../../../packages/api/objects/objects.ts";
 import { later, syncPool } from "../../poolcalls.ts";
 import { aClaim, ago, aPool, STATUS } from "../../pools.ts";
 import { aTemplate } from "../../templates.ts";

@@ -1,12 +1,18 @@
 /** What holds for every answer of the SandboxWarmPool hook, whatever the request. @module */
-import { type Sandbox, sandboxSchema } from "../../../api/sandbox.ts";
-import type { SandboxWarmPool } from "../../../api/sandboxwarmpool.ts";
-import { applyUpdate, lastApplied, mergeApply, sameJson } from "../../../lib/apply.ts";
+import { type Sandbox, sandboxSchema } from "../../../packages/api/sandbox.ts";
+import type { SandboxWarmPool } from "../../../packages/api/sandboxwarmpool.ts";
+import { applyUpdate, lastApplied, mergeApply, sameJson } from "../../../packages/api/objects/apply.ts";
 import { deletionReasons } from "../../../hooks/sandboxwarmpool/deletionreasons.ts";
-import { guardAnswer } from "../../../lib/guard.ts";
+import { guardAnswer } from "../../../packages/webhook/guard.ts";
 import { NOW } from "../../sandboxes.ts";
-import { childKey, compositeAnswerSchema, type Desired, listKind, type Observed } from "../../../lib/metacontroller.ts";
-import { controllerOf, type DesiredObject } from "../../../lib/objects.ts";
+import {
+  childKey,
+  compositeAnswerSchema,
+  type Desired,
+  listKind,
+  type Observed,
+} from "../../../packages/webhook/metacontroller.ts";
+import { controllerOf, type DesiredObject } from "../../../packages/api/objects/objects.ts";
 
 const DRAINING = "agents.x-k8s.io/draining";
 type Answer = Desired<unknown>;

@@ -1,6 +1,6 @@
 /** What a pool says of itself: counts, and the truest cause of what it lacks, word for word. @module */
 import { expect, test } from "vitest";
-import type { SandboxWarmPool } from "../../../api/sandboxwarmpool.ts";
+import type { SandboxWarmPool } from "../../../packages/api/sandboxwarmpool.ts";
 import { type Call, syncPool, type World } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned, type Seen, STATUS } from "../../pools.ts";
 

@@ -1,6 +1,6 @@
 /** How many members a pool makes, when it looks again, and that it never has more than it wants. @module */
 import { expect, test } from "vitest";
-import type { SandboxWarmPoolStatus } from "../../../api/sandboxwarmpool.ts";
+import type { SandboxWarmPoolStatus } from "../../../packages/api/sandboxwarmpool.ts";
 import { type Call, later, newNames, syncPool, type World } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned } from "../../pools.ts";
 

@@ -1,6 +1,6 @@
 /** The Sandboxes that a pool makes, whole, and the blueprint that they are made from. @module */
 import { expect, test } from "vitest";
-import { sandboxSchema } from "../../../api/sandbox.ts";
+import { sandboxSchema } from "../../../packages/api/sandbox.ts";
 import { appliedOf } from "../../../hooks/sandboxwarmpool/applied.ts";
 import { securedPodSpec } from "../../../hooks/sandboxwarmpool/blueprint.ts";
 import { buildMember } from "../../../hooks/sandboxwarmpool/sandbox.ts";

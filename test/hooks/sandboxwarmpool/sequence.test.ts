@@ -1,7 +1,7 @@
 /** Numbers and names of members: used once, DNS labels, and never a way to hang the hook. @module */
 import { expect, test } from "vitest";
 import { memberName, nextPlaces, placeOf, placeText } from "../../../hooks/sandboxwarmpool/sequence.ts";
-import { isDNSLabel, nameHash } from "../../../lib/names.ts";
+import { isDNSLabel, nameHash } from "../../../packages/api/objects/names.ts";
 import { later, newNames, syncPool } from "../../poolcalls.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool } from "../../pools.ts";
 import { NOW } from "../../sandboxes.ts";

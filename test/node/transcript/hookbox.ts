@@ -8,7 +8,7 @@ import { onTestFinished } from "vitest";
 import { run } from "../../integration/kubectl.ts";
 import type { Namespace } from "../../integration/namespace.ts";
 
-export const MAIN = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
+export const MAIN = fileURLToPath(new URL("../../../packages/cli/main.ts", import.meta.url));
 
 /** Makes a kubeconfig whose context has the namespace, so that nobody has to type it. */
 export async function kubeconfigOf(ns: Namespace, folder: string): Promise<string> {

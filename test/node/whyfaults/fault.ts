@@ -1,5 +1,5 @@
 /** What a fault fixture is: how it is made, who is asked about, and who is to blame. @module */
-import type { Code } from "../../../diagnosis/catalogue.ts";
+import type { Code } from "../../../packages/api/diagnosis/catalogue.ts";
 import { type Loose, type Namespace, sleeper } from "../../integration/namespace.ts";
 
 export interface Fault {

@@ -1,7 +1,11 @@
 /** Races of claims, their Sandboxes and their volumes that were mended, put back. @module */
-import { DRAINING_LABEL, FIRST_OBSERVED_ANNOTATION, FIRST_READY_ANNOTATION } from "../../../lib/keys.ts";
-import type { ApiRequest } from "../../../kube/api.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import {
+  DRAINING_LABEL,
+  FIRST_OBSERVED_ANNOTATION,
+  FIRST_READY_ANNOTATION,
+} from "../../../packages/api/objects/keys.ts";
+import type { ApiRequest } from "../../../packages/kube/api.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import type { Mutant } from "./mutant.ts";
 import { type Answered, answering, type Asked, asking, seeing, sending } from "./parts.ts";
 

@@ -1,9 +1,9 @@
 /** Wraps a hook, a store or an API so that it does one thing otherwise. @module */
-import type { Store } from "../../../dev/metacontroller/store.ts";
-import type { ApiRequest, WatchEvent } from "../../../kube/api.ts";
-import type { HookCalls } from "../../../lib/hook.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
-import type { MemoryApi } from "../../../testing/api/memoryapi.ts";
+import type { Store } from "../../../packages/testing/engine/store.ts";
+import type { ApiRequest, WatchEvent } from "../../../packages/kube/api.ts";
+import type { HookCalls } from "../../../packages/webhook/hook.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
+import type { MemoryApi } from "../../../packages/testing/api/memoryapi.ts";
 
 /** A sync request of either kind of controller. */
 export interface Asked {

@@ -1,7 +1,7 @@
 /** Races of pools that were mended, put back: in what the pool's hook is asked, or answers. @module */
-import { LAST_APPLIED_ANNOTATION } from "../../../lib/apply.ts";
-import { DRAINING_LABEL } from "../../../lib/keys.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
+import { LAST_APPLIED_ANNOTATION } from "../../../packages/api/objects/apply.ts";
+import { DRAINING_LABEL } from "../../../packages/api/objects/keys.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import type { Mutant } from "./mutant.ts";
 import { type Answered, answering, type Asked, asking, blind } from "./parts.ts";
 

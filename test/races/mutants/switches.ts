@@ -1,6 +1,6 @@
 /** Functions of the binder in another form, each while its switch is on. For `vi.mock`. @module */
-import type * as bind from "../../../binder/bind.ts";
-import type * as writes from "../../../binder/writes.ts";
+import type * as bind from "../../../packages/binder/bind.ts";
+import type * as writes from "../../../packages/binder/writes.ts";
 import type { Switch } from "./mutant.ts";
 
 /** The one that is on; undefined: none is, and all is as in the product. */

@@ -1,9 +1,9 @@
 /** What becomes of the Pods and volumes of a Sandbox, and of its spec. @module */
-import type { StoredChange } from "../../../dev/metacontroller/memory-state.ts";
-import type { MemoryStore } from "../../../dev/metacontroller/store-memory.ts";
-import { sameJson } from "../../../lib/apply.ts";
-import { controllerOf, type KubeObject } from "../../../lib/objects.ts";
-import { findObject, objectsOf } from "../../../testing/objects.ts";
+import type { StoredChange } from "../../../packages/testing/engine/memory-state.ts";
+import type { MemoryStore } from "../../../packages/testing/engine/store-memory.ts";
+import { sameJson } from "../../../packages/api/objects/apply.ts";
+import { controllerOf, type KubeObject } from "../../../packages/api/objects/objects.ts";
+import { findObject, objectsOf } from "../../../packages/testing/objects.ts";
 import { isSuspended, LATE_MS } from "../shown.ts";
 import type { Notice, Say } from "../surroundings.ts";
 

@@ -1,8 +1,8 @@
 /** What claims may count on: their Sandbox is theirs, it is one, and it stays. @module */
-import type { StoredChange } from "../../../dev/metacontroller/memory-state.ts";
-import type { MemoryStore } from "../../../dev/metacontroller/store-memory.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
-import { findObject, objectsOf } from "../../../testing/objects.ts";
+import type { StoredChange } from "../../../packages/testing/engine/memory-state.ts";
+import type { MemoryStore } from "../../../packages/testing/engine/store-memory.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
+import { findObject, objectsOf } from "../../../packages/testing/objects.ts";
 import { FINAL_REASONS } from "../../finalreasons.ts";
 import { claimOf, isSuspended, readyOf, statusOf } from "../shown.ts";
 import type { Notice, Say } from "../surroundings.ts";

@@ -1,8 +1,8 @@
 /** What a pool may have at any time, and what its members are called. @module */
-import type { StoredChange } from "../../../dev/metacontroller/memory-state.ts";
-import type { MemoryStore } from "../../../dev/metacontroller/store-memory.ts";
-import { WARM_POOL_LABEL } from "../../../lib/keys.ts";
-import { controllerOf, type KubeObject } from "../../../lib/objects.ts";
+import type { StoredChange } from "../../../packages/testing/engine/memory-state.ts";
+import type { MemoryStore } from "../../../packages/testing/engine/store-memory.ts";
+import { WARM_POOL_LABEL } from "../../../packages/api/objects/keys.ts";
+import { controllerOf, type KubeObject } from "../../../packages/api/objects/objects.ts";
 import { claimOf, LATE_MS } from "../shown.ts";
 import type { Notice, Say } from "../surroundings.ts";
 

@@ -3,8 +3,8 @@ import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { signToken } from "../../../lib/scopedtoken.ts";
-import { createScopedAccess, openToken, readSecrets } from "../../../router/access/scopedtoken.ts";
+import { signToken } from "../../../packages/api/router/scopedtoken.ts";
+import { createScopedAccess, openToken, readSecrets } from "../../../packages/router/access/scopedtoken.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 const SECRET = Buffer.from("0123456789abcdef0123456789abcdef");

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { ApiRequest } from "../../../kube/api.ts";
-import { createTokenReviewAccess } from "../../../router/access/tokenreview.ts";
+import type { ApiRequest } from "../../../packages/kube/api.ts";
+import { createTokenReviewAccess } from "../../../packages/router/access/tokenreview.ts";
 import { createFakeApi, type FakeApi, refusal } from "../../kube/fakeapi.ts";
 
 afterEach(() => void vi.useRealTimers());

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { targetFromHeaders } from "../../../router/destination.ts";
+import { targetFromHeaders } from "../../../packages/router/destination.ts";
 
 const read = (headers: Record<string, string>, allowLoopback = false) =>
   targetFromHeaders({ "x-sandbox-id": "demo", ...headers }, allowLoopback);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { canonicalIP, isPodAddress } from "../../../router/podip.ts";
+import { canonicalIP, isPodAddress } from "../../../packages/router/podip.ts";
 
 const isPossible = (text: string, allowLoopback = false) => {
   const ip = canonicalIP(text);

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
-import { isPathPrefix, routeOf } from "../../../router/destination.ts";
+import { isPathPrefix, routeOf } from "../../../packages/router/destination.ts";
 
 const HEADERS = { "x-sandbox-id": "by-header", "x-sandbox-pod-ip": "10.0.0.1", "x-sandbox-uid": "u" };
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { activityOf, comparedNext } from "../../../router/idle/evidence.ts";
-import { type Evidence, idleDecision, policyOf } from "../../../router/idle/decision.ts";
-import { lastUse, type Use } from "../../../router/idle/lastuse.ts";
-import { readSandbox, type SandboxRecord } from "../../../router/index/records.ts";
+import { activityOf, comparedNext } from "../../../packages/router/idle/evidence.ts";
+import { type Evidence, idleDecision, policyOf } from "../../../packages/router/idle/decision.ts";
+import { lastUse, type Use } from "../../../packages/router/idle/lastuse.ts";
+import { readSandbox, type SandboxRecord } from "../../../packages/router/index/records.ts";
 import { aSandbox } from "../../sandboxes.ts";
 
 const POLICY = { idleSeconds: 60, maxActiveSeconds: 600, cpuFloor: 0.05, deleteSeconds: undefined };

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createIdler } from "../../../router/idle/idler.ts";
-import { readPod, readSandbox } from "../../../router/index/records.ts";
-import { createSandboxIndex } from "../../../router/index/sandboxindex.ts";
+import { createIdler } from "../../../packages/router/idle/idler.ts";
+import { readPod, readSandbox } from "../../../packages/router/index/records.ts";
+import { createSandboxIndex } from "../../../packages/router/index/sandboxindex.ts";
 import { hurry } from "../../hurry.ts";
 import { createFakeApi, refusal } from "../../kube/fakeapi.ts";
 import { fetchFrom, open } from "../client.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { readPod, readSandbox } from "../../../router/index/records.ts";
-import { createSandboxIndex } from "../../../router/index/sandboxindex.ts";
-import { reachabilityOf } from "../../../router/index/reachability.ts";
+import { readPod, readSandbox } from "../../../packages/router/index/records.ts";
+import { createSandboxIndex } from "../../../packages/router/index/sandboxindex.ts";
+import { reachabilityOf } from "../../../packages/router/index/reachability.ts";
 import { aReadyPod, aSandbox } from "../../sandboxes.ts";
 
 const NOW = 1_000_000;

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { addressFor, reachabilityOf } from "../../../router/index/reachability.ts";
-import { readPod, readSandbox } from "../../../router/index/records.ts";
-import { createSandboxIndex } from "../../../router/index/sandboxindex.ts";
+import { addressFor, reachabilityOf } from "../../../packages/router/index/reachability.ts";
+import { readPod, readSandbox } from "../../../packages/router/index/records.ts";
+import { createSandboxIndex } from "../../../packages/router/index/sandboxindex.ts";
 
 const owner = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name: "a", uid: "u1", controller: true };
 const sandbox = (version: number, over = {}) =>

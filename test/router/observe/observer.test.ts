@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createRequestStats } from "../../../router/observe/metrics.ts";
-import { traceOf } from "../../../router/observe/observer.ts";
+import { createRequestStats } from "../../../packages/router/observe/metrics.ts";
+import { traceOf } from "../../../packages/router/observe/observer.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
 import { naming, putPod, putReady, putSandbox, startBackend, startRouter } from "../stage.ts";

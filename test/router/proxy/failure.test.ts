@@ -1,6 +1,6 @@
 import { request, type ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
-import type { RouterSettings } from "../../../router/assemble.ts";
+import type { RouterSettings } from "../../../packages/router/assemble.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
 import { headOf, OK, startRaw } from "../rawbackend.ts";

@@ -6,8 +6,8 @@ import { dial, fetchFrom, readUntil } from "../client.ts";
 import { naming, putReady, startBackend, startRouter } from "../stage.ts";
 import { until } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
-import type { RouterSettings } from "../../../router/assemble.ts";
-import { listen } from "../../../router/server.ts";
+import type { RouterSettings } from "../../../packages/router/assemble.ts";
+import { listen } from "../../../packages/router/server.ts";
 
 async function start(over: Partial<RouterSettings> = {}) {
   const api = createFakeApi();

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createContexts } from "../../../runtime/contexts/contexts.ts";
+import { createContexts } from "../../../packages/runtime/contexts/contexts.ts";
 import { settled } from "../../eventually.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 

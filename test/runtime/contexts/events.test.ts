@@ -1,8 +1,8 @@
 /** createEvents() and readLines(): what waits for a reader, and how lines are told apart. @module */
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { createEvents, type KernelEvent } from "../../../runtime/contexts/events.ts";
-import { readLines } from "../../../runtime/contexts/lines.ts";
+import { createEvents, type KernelEvent } from "../../../packages/runtime/contexts/events.ts";
+import { readLines } from "../../../packages/runtime/contexts/lines.ts";
 
 async function all(events: AsyncIterable<KernelEvent>): Promise<KernelEvent[]> {
   const seen: KernelEvent[] = [];

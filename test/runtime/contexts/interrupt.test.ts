@@ -1,7 +1,7 @@
 /** An interrupt that comes before the interpreter has begun with the code is not lost. @module */
 import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
-import { type Kernel, startKernel } from "../../../runtime/contexts/kernel.ts";
+import { type Kernel, startKernel } from "../../../packages/runtime/contexts/kernel.ts";
 
 /** Returns what a run yields, as one text. */
 async function told({ events }: ReturnType<Kernel["run"]>): Promise<string> {

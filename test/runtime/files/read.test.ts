@@ -1,7 +1,7 @@
 /** readChunks() and streamOf(): the right bytes, and no file left open, however the reader leaves. @module */
 import { readdir, truncate, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { openForRead, readChunks, streamOf } from "../../../runtime/files/read.ts";
+import { openForRead, readChunks, streamOf } from "../../../packages/runtime/files/read.ts";
 import { makeRoot, textOf } from "../folders.ts";
 
 async function openIn(content: string) {

@@ -6,8 +6,8 @@ import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { type Header, pack } from "tar-stream";
 import { expect, test } from "vitest";
-import { packPath } from "../../../runtime/files/pack.ts";
-import { unpackInto, type UnpackOptions } from "../../../runtime/files/unpack.ts";
+import { packPath } from "../../../packages/runtime/files/pack.ts";
+import { unpackInto, type UnpackOptions } from "../../../packages/runtime/files/unpack.ts";
 import { makeRoot, type TestRoot } from "../folders.ts";
 import { eventually } from "../../eventually.ts";
 

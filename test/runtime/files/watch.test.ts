@@ -1,9 +1,9 @@
 /** watchFolder(): what is told, in order, below new folders too, and when it ends. @module */
 import { appendFile, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { MissingError, OutsideError } from "../../../runtime/confine.ts";
-import { type WatchEvent, watchFolder, type WatchOptions } from "../../../runtime/files/watch.ts";
-import { writeWhole } from "../../../runtime/files/write.ts";
+import { MissingError, OutsideError } from "../../../packages/runtime/confine.ts";
+import { type WatchEvent, watchFolder, type WatchOptions } from "../../../packages/runtime/files/watch.ts";
+import { writeWhole } from "../../../packages/runtime/files/write.ts";
 import { makeRoot, pieces, type TestRoot } from "../folders.ts";
 
 /** Watches, and reads until an event fits. */

@@ -1,7 +1,7 @@
 /** writeWhole(): what readers see meanwhile, modes, links. What it refuses is asked of the REST API. @module */
 import { chmod, readdir, readFile, stat, symlink } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { writeWhole } from "../../../runtime/files/write.ts";
+import { writeWhole } from "../../../packages/runtime/files/write.ts";
 import { makeRoot, pieces } from "../folders.ts";
 
 async function modeOf(path: string): Promise<string> {

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import type { Runtime } from "../../../runtime/start.ts";
+import type { Runtime } from "../../../packages/runtime/start.ts";
 import { makeRoot, type TestRoot } from "../folders.ts";
 import { formOf, send, startTestRuntime } from "../servers.ts";
 

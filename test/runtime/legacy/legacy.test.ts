@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { existsSync } from "node:fs";
 import { readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { beforeEach, expect, test } from "vitest";
-import type { Runtime } from "../../../runtime/start.ts";
+import type { Runtime } from "../../../packages/runtime/start.ts";
 import { until } from "../../eventually.ts";
 import { holdTimers } from "../../hurry.ts";
 import { makeRoot, type TestRoot } from "../folders.ts";

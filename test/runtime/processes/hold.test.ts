@@ -1,6 +1,6 @@
 /** createHold(): a writer waits for its readers, and not for those who never come back. @module */
 import { expect, test, vi } from "vitest";
-import { createHold } from "../../../runtime/processes/hold.ts";
+import { createHold } from "../../../packages/runtime/processes/hold.ts";
 
 function aHold() {
   const flow: string[] = [];

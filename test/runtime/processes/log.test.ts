@@ -1,6 +1,6 @@
 /** createLog(): what is kept is read again from any offset, and what is lost is told. @module */
 import { expect, test } from "vitest";
-import { createLog, type OutputLog, type Read } from "../../../runtime/processes/log.ts";
+import { createLog, type OutputLog, type Read } from "../../../packages/runtime/processes/log.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const show = (read: Read) =>

@@ -2,10 +2,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { readCgroup } from "../../../runtime/processes/cgroup.ts";
-import { createMetrics } from "../../../runtime/processes/metrics.ts";
-import { createProcesses } from "../../../runtime/processes/processes.ts";
-import type { ProcessEntry } from "../../../lib/proctable.ts";
+import { readCgroup } from "../../../packages/runtime/processes/cgroup.ts";
+import { createMetrics } from "../../../packages/runtime/processes/metrics.ts";
+import { createProcesses } from "../../../packages/runtime/processes/processes.ts";
+import type { ProcessEntry } from "../../../packages/process/proctable.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 function aCgroup(files: Record<string, string>): string {

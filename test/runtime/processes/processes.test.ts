@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterEach, expect, test } from "vitest";
-import { readOutput } from "../../../runtime/processes/output.ts";
-import { createProcesses, type Process, type Processes } from "../../../runtime/processes/processes.ts";
+import { readOutput } from "../../../packages/runtime/processes/output.ts";
+import { createProcesses, type Process, type Processes } from "../../../packages/runtime/processes/processes.ts";
 import { eventually } from "../../eventually.ts";
 
 const started: Processes[] = [];

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, expect, test } from "vitest";
-import { signalGroup } from "../../../runtime/processes/signals.ts";
-import { listProcesses } from "../../../lib/proctable.ts";
-import { type Command, run, type RunLimits } from "../../../runtime/processes/run.ts";
+import { signalGroup } from "../../../packages/runtime/processes/signals.ts";
+import { listProcesses } from "../../../packages/process/proctable.ts";
+import { type Command, run, type RunLimits } from "../../../packages/runtime/processes/run.ts";
 import { eventually, until } from "../../eventually.ts";
 import { holdTimers } from "../../hurry.ts";
 

@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { listProcesses } from "../../../lib/proctable.ts";
-import { run } from "../../../runtime/processes/run.ts";
-import { killSession } from "../../../runtime/processes/signals.ts";
-import { startTerminal } from "../../../runtime/processes/terminal.ts";
+import { listProcesses } from "../../../packages/process/proctable.ts";
+import { run } from "../../../packages/runtime/processes/run.ts";
+import { killSession } from "../../../packages/runtime/processes/signals.ts";
+import { startTerminal } from "../../../packages/runtime/processes/terminal.ts";
 import { eventually } from "../../eventually.ts";
 
 const SIZE = { cols: 91, rows: 33 };

@@ -7,7 +7,11 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { file_process_v1_process, ProcessService, SignalSchema } from "../../../runtime/gen/process/v1/process_pb.ts";
+import {
+  file_process_v1_process,
+  ProcessService,
+  SignalSchema,
+} from "../../../packages/runtime-api/gen/process/v1/process_pb.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -15,13 +19,15 @@ test("generating again gives the same bytes", { timeout: 60_000 }, () => {
   const out = mkdtempSync(join(tmpdir(), "hookbox-proto-"));
   const bin = join(ROOT, "node_modules/.bin");
   execFileSync(join(bin, "buf"), ["generate", "-o", join(out, "proto")], {
-    cwd: join(ROOT, "runtime/proto"),
+    cwd: join(ROOT, "packages/runtime-api/proto"),
     env: { ...process.env, PATH: `${bin}:${process.env["PATH"]}` },
   });
-  const committed = globSync("**/*.ts", { cwd: join(ROOT, "runtime/gen") }).sort();
+  const committed = globSync("**/*.ts", { cwd: join(ROOT, "packages/runtime-api/gen") }).sort();
   expect(globSync("**/*.ts", { cwd: join(out, "gen") }).sort()).toEqual(committed);
   for (const file of committed) {
-    expect(readFileSync(join(out, "gen", file), "utf8")).toBe(readFileSync(join(ROOT, "runtime/gen", file), "utf8"));
+    expect(readFileSync(join(out, "gen", file), "utf8")).toBe(
+      readFileSync(join(ROOT, "packages/runtime-api/gen", file), "utf8"),
+    );
   }
   rmSync(out, { recursive: true });
 });

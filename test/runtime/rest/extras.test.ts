@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { get } from "node:http";
 import { beforeEach, expect, test } from "vitest";
-import type { Runtime } from "../../../runtime/start.ts";
+import type { Runtime } from "../../../packages/runtime/start.ts";
 import { makeRoot, type TestRoot } from "../folders.ts";
 import { send, type Sent, startTestRuntime } from "../servers.ts";
 import { eventually } from "../../eventually.ts";

@@ -4,7 +4,7 @@ import { readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { readdir } from "node:fs/promises";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import type { Runtime } from "../../../runtime/start.ts";
+import type { Runtime } from "../../../packages/runtime/start.ts";
 import { makeRoot, type TestRoot } from "../folders.ts";
 import { formOf, send, type Sent, startTestRuntime } from "../servers.ts";
 import { eventually } from "../../eventually.ts";

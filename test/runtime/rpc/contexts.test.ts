@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Result } from "../../../runtime/gen/hookbox/runtime/v1/contexts_pb.ts";
+import type { Result } from "../../../packages/runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { eventually } from "../../eventually.ts";
 import { hurry } from "../../hurry.ts";
 import { aClient } from "./running.ts";

@@ -3,7 +3,7 @@ import { Code, createClient } from "@connectrpc/connect";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ProcessService, Signal, type StartResponse } from "../../../runtime/gen/process/v1/process_pb.ts";
+import { ProcessService, Signal, type StartResponse } from "../../../packages/runtime-api/gen/process/v1/process_pb.ts";
 import { aServer, decode, encode, shell } from "./serving.ts";
 import { eventually } from "../../eventually.ts";
 

@@ -3,8 +3,11 @@ import { Code, createClient } from "@connectrpc/connect";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type AttachResponse, ProcessesService } from "../../../runtime/gen/hookbox/runtime/v1/processes_pb.ts";
-import { ProcessService } from "../../../runtime/gen/process/v1/process_pb.ts";
+import {
+  type AttachResponse,
+  ProcessesService,
+} from "../../../packages/runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
+import { ProcessService } from "../../../packages/runtime-api/gen/process/v1/process_pb.ts";
 import { aServer, decode, encode, shell } from "./serving.ts";
 import { eventually } from "../../eventually.ts";
 

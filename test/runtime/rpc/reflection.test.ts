@@ -3,8 +3,8 @@ import { createFileRegistry, type DescService, fromBinary } from "@bufbuild/prot
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, createClient } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { ServerReflection } from "../../../runtime/gen/grpc/reflection/v1/reflection_pb.ts";
-import { AlphaServerReflection } from "../../../runtime/rpc/reflection.ts";
+import { ServerReflection } from "../../../packages/runtime-api/gen/grpc/reflection/v1/reflection_pb.ts";
+import { AlphaServerReflection } from "../../../packages/runtime/rpc/reflection.ts";
 import { aServer } from "./serving.ts";
 
 /** What is asked for, one after the other, on one stream. */

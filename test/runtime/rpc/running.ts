@@ -4,7 +4,7 @@ import {
   ContextsService,
   type Result,
   type RunCodeRequest,
-} from "../../../runtime/gen/hookbox/runtime/v1/contexts_pb.ts";
+} from "../../../packages/runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { aServer } from "./serving.ts";
 
 type More = Pick<Partial<RunCodeRequest>, "contextId" | "language"> & { timeoutMs?: bigint };

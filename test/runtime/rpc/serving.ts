@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { createRoot } from "../../../runtime/confine.ts";
-import { createContexts } from "../../../runtime/contexts/contexts.ts";
-import { listenGRPC } from "../../../runtime/listen-grpc.ts";
-import { createMetrics } from "../../../runtime/processes/metrics.ts";
-import { createProcesses } from "../../../runtime/processes/processes.ts";
-import { createRoutes, type RoutesOptions } from "../../../runtime/rpc/routes.ts";
+import { createRoot } from "../../../packages/runtime/confine.ts";
+import { createContexts } from "../../../packages/runtime/contexts/contexts.ts";
+import { listenGRPC } from "../../../packages/runtime/listen-grpc.ts";
+import { createMetrics } from "../../../packages/runtime/processes/metrics.ts";
+import { createProcesses } from "../../../packages/runtime/processes/processes.ts";
+import { createRoutes, type RoutesOptions } from "../../../packages/runtime/rpc/routes.ts";
 
 /** Starts them; `transport` speaks gRPC to them. */
 export async function aServer(more: Partial<RoutesOptions> = {}) {

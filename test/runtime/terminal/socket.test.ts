@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
-import { createRoot } from "../../../runtime/confine.ts";
-import { listen } from "../../../runtime/listen.ts";
-import { createProcesses } from "../../../runtime/processes/processes.ts";
-import { createTerminalSockets, TERMINAL_PROTOCOL } from "../../../runtime/terminal/socket.ts";
-import { createTokenCheck } from "../../../runtime/token.ts";
+import { createRoot } from "../../../packages/runtime/confine.ts";
+import { listen } from "../../../packages/runtime/listen.ts";
+import { createProcesses } from "../../../packages/runtime/processes/processes.ts";
+import { createTerminalSockets, TERMINAL_PROTOCOL } from "../../../packages/runtime/terminal/socket.ts";
+import { createTokenCheck } from "../../../packages/runtime/token.ts";
 import { eventually } from "../../eventually.ts";
 
 async function aServer(tokenText?: string) {

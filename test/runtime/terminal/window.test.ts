@@ -1,7 +1,7 @@
 /** @module */
 import { setImmediate } from "node:timers";
 import { expect, test } from "vitest";
-import { createWindow } from "../../../runtime/terminal/window.ts";
+import { createWindow } from "../../../packages/runtime/terminal/window.ts";
 
 const NEVER = new AbortController().signal;
 

@@ -11,11 +11,11 @@ import {
   NotFoundError,
   TimeoutError,
   UnsupportedError,
-} from "../../../sdk/errors.ts";
-import { createCode } from "../../../sdk/code/code.ts";
-import { createFiles } from "../../../sdk/files/files.ts";
-import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
-import type { SandboxTransport } from "../../../sdk/transport/transport.ts";
+} from "../../../packages/sdk/errors.ts";
+import { createCode } from "../../../packages/sdk/code/code.ts";
+import { createFiles } from "../../../packages/sdk/files/files.ts";
+import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
+import type { SandboxTransport } from "../../../packages/sdk/transport/transport.ts";
 import { eventually } from "../../eventually.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";

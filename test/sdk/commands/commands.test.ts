@@ -2,11 +2,16 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createCommands } from "../../../sdk/commands/commands.ts";
-import { CommandExitError } from "../../../sdk/commands/request.ts";
-import { InvalidArgumentError, NotFoundError, SandboxNotFoundError, TimeoutError } from "../../../sdk/errors.ts";
-import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
-import type { SandboxTransport } from "../../../sdk/transport/transport.ts";
+import { createCommands } from "../../../packages/sdk/commands/commands.ts";
+import { CommandExitError } from "../../../packages/sdk/commands/request.ts";
+import {
+  InvalidArgumentError,
+  NotFoundError,
+  SandboxNotFoundError,
+  TimeoutError,
+} from "../../../packages/sdk/errors.ts";
+import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
+import type { SandboxTransport } from "../../../packages/sdk/transport/transport.ts";
 import { eventually, until } from "../../eventually.ts";
 import { holdTimers } from "../../hurry.ts";
 import { breakingProxy } from "../breakingproxy.ts";

@@ -1,11 +1,11 @@
 /** Commands in sandboxes that have another runtime inside, or none. @module */
 import { createServer } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { listenOn } from "../../../lib/ports.ts";
-import { createCommands } from "../../../sdk/commands/commands.ts";
-import { ConnectionError, SandboxNotFoundError, TimeoutError, UnsupportedError } from "../../../sdk/errors.ts";
-import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
-import type { ExecRequest, SandboxTransport } from "../../../sdk/transport/transport.ts";
+import { listenOn } from "../../../packages/process/ports.ts";
+import { createCommands } from "../../../packages/sdk/commands/commands.ts";
+import { ConnectionError, SandboxNotFoundError, TimeoutError, UnsupportedError } from "../../../packages/sdk/errors.ts";
+import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
+import type { ExecRequest, SandboxTransport } from "../../../packages/sdk/transport/transport.ts";
 import { makeRoot } from "../../runtime/folders.ts";
 import { startTestRuntime } from "../../runtime/servers.ts";
 import { localTransport, OBJECT } from "../localtransport.ts";

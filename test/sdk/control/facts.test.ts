@@ -1,10 +1,10 @@
 /** What a diagnosis reads: as little as it can, in as few rounds as it can, and nothing that is forbidden fails it. @module */
 import { expect, test } from "vitest";
-import type { Subject } from "../../../diagnosis/facts.ts";
-import { why } from "../../../diagnosis/why.ts";
-import type { Answer, Api, ApiRequest } from "../../../kube/api.ts";
-import { readFacts } from "../../../sdk/control/facts.ts";
-import { aCondition, ago, aPod, aWaitingSandbox, NOW, SUBJECT } from "../../diagnosis/facts.ts";
+import type { Subject } from "../../../packages/api/diagnosis/facts.ts";
+import { why } from "../../../packages/api/diagnosis/why.ts";
+import type { Answer, Api, ApiRequest } from "../../../packages/kube/api.ts";
+import { readFacts } from "../../../packages/sdk/control/facts.ts";
+import { aCondition, ago, aPod, aWaitingSandbox, NOW, SUBJECT } from "../../api/diagnosis/facts.ts";
 import { aClaim, aMember, aPool } from "../../pools.ts";
 import { aTemplate } from "../../templates.ts";
 

@@ -4,9 +4,9 @@ import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { ConflictError, ConnectionError } from "../../../sdk/errors.ts";
-import { createFiles } from "../../../sdk/files/files.ts";
-import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
+import { ConflictError, ConnectionError } from "../../../packages/sdk/errors.ts";
+import { createFiles } from "../../../packages/sdk/files/files.ts";
+import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
 import { hurry } from "../../hurry.ts";
 import { aProxy } from "../proxy.ts";
 

@@ -7,8 +7,8 @@ import {
   FileNotFoundError,
   InvalidArgumentError,
   NotEnoughSpaceError,
-} from "../../../sdk/errors.ts";
-import { createFiles } from "../../../sdk/files/files.ts";
+} from "../../../packages/sdk/errors.ts";
+import { createFiles } from "../../../packages/sdk/files/files.ts";
 import { aSandbox, OBJECT } from "../localtransport.ts";
 import "../../eventually.ts";
 

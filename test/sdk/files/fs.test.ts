@@ -2,9 +2,9 @@
 import * as node from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { FileNotFoundError, SandboxError } from "../../../sdk/errors.ts";
-import { createFiles } from "../../../sdk/files/files.ts";
-import { createFS, type FSWatchEvent, type SandboxFS } from "../../../sdk/files/fs.ts";
+import { FileNotFoundError, SandboxError } from "../../../packages/sdk/errors.ts";
+import { createFiles } from "../../../packages/sdk/files/files.ts";
+import { createFS, type FSWatchEvent, type SandboxFS } from "../../../packages/sdk/files/fs.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 import { aSandbox, OBJECT } from "../localtransport.ts";
 import "../../eventually.ts";

@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeF
 import { join } from "node:path";
 import { type Header, pack } from "tar-stream";
 import { expect, test } from "vitest";
-import { SandboxError } from "../../../sdk/errors.ts";
-import { createFiles } from "../../../sdk/files/files.ts";
-import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
+import { SandboxError } from "../../../packages/sdk/errors.ts";
+import { createFiles } from "../../../packages/sdk/files/files.ts";
+import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 import { localTransport, OBJECT } from "../localtransport.ts";
 

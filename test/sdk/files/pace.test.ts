@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pack } from "tar-stream";
 import { expect, test } from "vitest";
-import { createFiles } from "../../../sdk/files/files.ts";
-import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
-import { streamOf } from "../../../sdk/runtime/streams.ts";
-import type { SandboxTransport } from "../../../sdk/transport/transport.ts";
+import { createFiles } from "../../../packages/sdk/files/files.ts";
+import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
+import { streamOf } from "../../../packages/sdk/runtime/streams.ts";
+import type { SandboxTransport } from "../../../packages/sdk/transport/transport.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 import { localTransport, OBJECT } from "../localtransport.ts";
 

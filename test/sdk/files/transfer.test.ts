@@ -14,10 +14,15 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ConflictError, ConnectionError, FileNotFoundError, InvalidArgumentError } from "../../../sdk/errors.ts";
-import { createFiles } from "../../../sdk/files/files.ts";
-import type { TransferProgress } from "../../../sdk/files/transfer.ts";
-import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
+import {
+  ConflictError,
+  ConnectionError,
+  FileNotFoundError,
+  InvalidArgumentError,
+} from "../../../packages/sdk/errors.ts";
+import { createFiles } from "../../../packages/sdk/files/files.ts";
+import type { TransferProgress } from "../../../packages/sdk/files/transfer.ts";
+import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 import { eventually } from "../../eventually.ts";
 import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";

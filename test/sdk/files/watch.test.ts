@@ -1,10 +1,10 @@
 /** watch() and watchDir() on a real runtime: events, gaps, and how a watch ends. @module */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { ConnectionError, FileNotFoundError } from "../../../sdk/errors.ts";
-import { createFiles } from "../../../sdk/files/files.ts";
-import { type FileEvent, watchFolder } from "../../../sdk/files/watch.ts";
-import { createRuntimeClient } from "../../../sdk/runtime/runtimeclient.ts";
+import { ConnectionError, FileNotFoundError } from "../../../packages/sdk/errors.ts";
+import { createFiles } from "../../../packages/sdk/files/files.ts";
+import { type FileEvent, watchFolder } from "../../../packages/sdk/files/watch.ts";
+import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
 import { hurry } from "../../hurry.ts";
 import { eventually } from "../../eventually.ts";
 import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";

@@ -1,6 +1,6 @@
 /** sandbox.pty, against a real runtime. @module */
 import { expect, test } from "vitest";
-import { createPTY } from "../../../sdk/pty/pty.ts";
+import { createPTY } from "../../../packages/sdk/pty/pty.ts";
 import { eventually } from "../../eventually.ts";
 import { aSandbox } from "../localtransport.ts";
 

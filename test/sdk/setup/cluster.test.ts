@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { InvalidArgumentError } from "../../../sdk/errors.ts";
-import { findCluster } from "../../../sdk/setup/cluster.ts";
+import { InvalidArgumentError } from "../../../packages/sdk/errors.ts";
+import { findCluster } from "../../../packages/sdk/setup/cluster.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 let home: string;

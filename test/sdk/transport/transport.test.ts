@@ -2,11 +2,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { signToken } from "../../../lib/scopedtoken.ts";
-import { openToken } from "../../../router/access/scopedtoken.ts";
-import { ConnectionError, UnsupportedError } from "../../../sdk/errors.ts";
-import { createPodTransport, type PodPlace } from "../../../sdk/transport/direct.ts";
-import { createRouterTransport } from "../../../sdk/transport/router.ts";
+import { signToken } from "../../../packages/api/router/scopedtoken.ts";
+import { openToken } from "../../../packages/router/access/scopedtoken.ts";
+import { ConnectionError, UnsupportedError } from "../../../packages/sdk/errors.ts";
+import { createPodTransport, type PodPlace } from "../../../packages/sdk/transport/direct.ts";
+import { createRouterTransport } from "../../../packages/sdk/transport/router.ts";
 import { breakingProxy } from "../breakingproxy.ts";
 
 /** A server that answers with what it was asked. */

@@ -1,6 +1,6 @@
 /** What the API in memory refuses, and in which words: those of an API server. @module */
 import { expect, test } from "vitest";
-import type { ApiRequest } from "../../../kube/api.ts";
+import type { ApiRequest } from "../../../packages/kube/api.ts";
 import { aSandbox, bodyOf, create, sandboxes, serve } from "./requests.ts";
 
 type Refused = [name: string, request: ApiRequest, code: number, reason: string, message: RegExp];

@@ -1,9 +1,9 @@
 /** An API in memory with nothing running on it, and the verbs of tests of it. @module */
 import { parseAllDocuments } from "yaml";
-import { type Answer, pathOf } from "../../../kube/api.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
-import type { MemoryApi, MemoryApiOptions } from "../../../testing/api/memoryapi.ts";
-import { createMemoryServer, type MemoryServer, type MemoryServerOptions } from "../../../testing/server.ts";
+import { type Answer, pathOf } from "../../../packages/kube/api.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
+import type { MemoryApi, MemoryApiOptions } from "../../../packages/testing/api/memoryapi.ts";
+import { createMemoryServer, type MemoryServer, type MemoryServerOptions } from "../../../packages/testing/server.ts";
 
 /** Path of a Sandbox of namespace `ns`, or of all of them. */
 export const sandboxes = (name?: string) => pathOf({ resource: "sandboxes", namespace: "ns", ...(name && { name }) });

@@ -1,10 +1,10 @@
-/** Watches of the API in memory: what kube/watch.ts and the SDK rely on. @module */
+/** Watches of the API in memory: what packages/kube/watch.ts and the SDK rely on. @module */
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { WatchEvent } from "../../../kube/api.ts";
-import { listAndWatch } from "../../../kube/watch.ts";
-import type { KubeObject } from "../../../lib/objects.ts";
-import type { MemoryApi } from "../../../testing/api/memoryapi.ts";
+import type { WatchEvent } from "../../../packages/kube/api.ts";
+import { listAndWatch } from "../../../packages/kube/watch.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
+import type { MemoryApi } from "../../../packages/testing/api/memoryapi.ts";
 import { bodyOf, create, sandboxes, serve } from "./requests.ts";
 
 /** Opens a watch and collects what it shows, as `<type> <name>`. */

@@ -9,7 +9,7 @@ import {
   runScenario,
   type ScenarioHistory,
   type TestClusterOptions,
-} from "../../../testing/mod.ts";
+} from "../../../packages/testing/mod.ts";
 import { changedHook } from "../changedhook.ts";
 
 const ready = (...states: string[]): ScenarioHistory => ({
@@ -54,7 +54,7 @@ test.for([
   { file: "pool-rollout.yaml", hook: "sandboxwarmpool", from: '"reason":"Filling"', to: '"reason":"Growing"' },
 ])("a decision of $hook that differs is found: $from is $to", async ({ file, hook, from, to }) => {
   const steps =
-    readScenario(readFileSync(new URL(`../../../testing/scenarios/${file}`, import.meta.url), "utf8")).steps;
+    readScenario(readFileSync(new URL(`../../../packages/testing/scenarios/${file}`, import.meta.url), "utf8")).steps;
   const scenario = { steps: steps.filter(({ step }) => step !== "expect") };
   const runs = async (options: TestClusterOptions) => {
     await using cluster = await createTestCluster(options);

@@ -1,6 +1,6 @@
 /** What may stand in a scenario file. @module */
 import { expect, test } from "vitest";
-import { readScenario, withTimes } from "../../../testing/scenario/format.ts";
+import { readScenario, withTimes } from "../../../packages/testing/scenario/format.ts";
 
 test("readScenario() reads objects and steps", () => {
   const text = `

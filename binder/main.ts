@@ -1,6 +1,0 @@
-/** The binder as a process: `node binder/main.ts --kubeconfig F`; without the flag, the cluster it runs in. @module */
-import { runProcess } from "../lib/runprocess.ts";
-import { HELP, readOptions } from "./options.ts";
-import { runBinder } from "./run.ts";
-
-await runProcess(HELP, readOptions, runBinder);

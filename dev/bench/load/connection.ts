@@ -1,0 +1,17 @@
+/** The load's own connection to an API server. @module */
+import process from "node:process";
+import type { Api } from "../../../packages/kube/api.ts";
+import { connect } from "../../../packages/kube/connection.ts";
+import { kubeconfigCredentials } from "../../../packages/kube/credentials.ts";
+import type { Watched } from "../measure/processes.ts";
+
+/** Connects under a name of its own, so that what it asks for is told from what the implementation does. */
+export async function connectLoad(kubeconfig: string, signal: AbortSignal, context?: string): Promise<Api> {
+  const credentials = await kubeconfigCredentials(kubeconfig, context);
+  return connect(credentials, { signal, userAgent: "hookbox-bench" });
+}
+
+/** This process: the load must not be what limits. */
+export function loadProcess(): Watched {
+  return { name: "load", pid: process.pid };
+}

@@ -1,0 +1,113 @@
+/** `npm run bench -- <shape>…`: load on an implementation of the Agent Sandbox API, measured and reported. @module */
+import { mkdirSync } from "node:fs";
+import { cpus, totalmem, type } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { type BenchOptions, HELP, PEER, readOptions } from "./options.ts";
+import { writeReport } from "./report/write.ts";
+import { isFaulty, type Report, type Result } from "./result.ts";
+import { runShape } from "./run.ts";
+import { podsOf, type Shape } from "./shapes/shape.ts";
+import { openAttached } from "./stage/attached.ts";
+import { hookboxControllers } from "./stage/hookbox.ts";
+import { LAYOUTS, PLAIN } from "./stage/layout.ts";
+import { type Controllers, openLocal } from "./stage/local.ts";
+import { peerControllers } from "./stage/peer.ts";
+import type { Stage } from "./stage/stage.ts";
+
+const THIS = fileURLToPath(new URL("../../", import.meta.url));
+
+interface Implementation {
+  name: string;
+  /** Opens the stage of one run. */
+  open(shape: Shape, say: (line: string) => void, signal: AbortSignal): Promise<Stage>;
+}
+
+function implementationsOf(options: BenchOptions): Implementation[] {
+  const { kubeconfig, context, processes, hookURLs, name, against, peer } = options;
+  if (kubeconfig !== undefined) {
+    return [{
+      name,
+      open: (_shape, _say, signal) => openAttached({ kubeconfig, context, processes, hookURLs }, signal),
+    }];
+  }
+  const local = (name: string, controllers: Controllers): Implementation => ({
+    name,
+    open: (shape, say, signal) => {
+      const profiles = options.profile ? resolve(options.out, `profiles-${shape.name}-${name}`) : undefined;
+      return openLocal({
+        controllers,
+        nodes: shape.asks === "commands" || shape.asks === "sdk" ? "real" : "simulated",
+        runtime: shape.asks === "sdk",
+        pods: podsOf(shape),
+        profiles,
+        say,
+      }, signal);
+    },
+  });
+  const layouts = options.layouts.map((key) => ({ key, layout: LAYOUTS[key] ?? PLAIN }));
+  const named = (key: string) => layouts.length > 1 ? key : name;
+  return [
+    ...layouts.map(({ key, layout }) => local(named(key), hookboxControllers(THIS, layout))),
+    ...(against === undefined
+      ? []
+      : [local("against", hookboxControllers(resolve(against), layouts[0]?.layout ?? PLAIN))]),
+    ...(peer === undefined ? [] : [local(PEER, peerControllers(peer.binary, peer.crds))]),
+  ];
+}
+
+async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report> {
+  const implementations = implementationsOf(options);
+  const say = (line: string) => process.stderr.write(`  ${line}\n`);
+  const results: Result[] = [];
+  let engine: string | undefined;
+  for (const shape of options.shapes) {
+    for (let round = 1; round <= options.rounds; round++) {
+      // Whoever comes second may find the machine warmer: they take turns.
+      const order = round % 2 === 1 ? implementations : implementations.toReversed();
+      for (const { name, open } of order) {
+        signal.throwIfAborted();
+        process.stderr.write(`${shape.name}, ${name}, round ${round} of ${options.rounds}\n`);
+        const stage = await open(shape, say, signal);
+        engine = stage.engine ?? engine;
+        try {
+          results.push(
+            await runShape(shape, stage, { implementation: name, round, isPeer: name === PEER, say, signal }),
+          );
+        } finally {
+          await stage.close();
+        }
+      }
+    }
+  }
+  const machine = { cores: cpus().length, memoryMiB: Math.round(totalmem() / 2 ** 20), system: type() };
+  return {
+    time: new Date().toISOString(),
+    machine,
+    ...(engine === undefined ? {} : { engine }),
+    ...(options.peer === undefined ? {} : { peer: PEER }),
+    results,
+  };
+}
+
+const abort = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => abort.abort(new Error("Interrupted")));
+}
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options.help) {
+    process.stdout.write(HELP);
+  } else {
+    mkdirSync(options.out, { recursive: true });
+    const report = await bench(options, abort.signal);
+    process.stdout.write(writeReport(options.out, report));
+    process.stderr.write(`The report is in ${join(options.out, "report.md")}.\n`);
+    if (isFaulty(report)) process.exitCode = 1;
+  }
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+process.exit();

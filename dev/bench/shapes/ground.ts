@@ -1,0 +1,99 @@
+/** What stands before a shape begins: namespaces, templates, pools and idle Sandboxes. @module */
+import { create, createAll } from "../load/ask.ts";
+import { answerError, type Api, isOk, pathOf } from "../../../packages/kube/api.ts";
+import { controllerOf } from "../../../packages/api/objects/objects.ts";
+import { type Followed, type Follower, followReady, isReady } from "../load/follower.ts";
+import { aPool, aRuntimeTemplate, aSandbox, aTemplate } from "../load/objects.ts";
+import type { Arena } from "./arena.ts";
+import { SHARDS } from "../stage/layout.ts";
+import { poolCount, type Shape } from "./shape.ts";
+
+/** Longest that anything is waited for before the run counts as broken, seconds. */
+export const PATIENCE = 300;
+/** How long pools have to stay full to count as settled, seconds: their status may lag behind. */
+const CALM = 1;
+
+/** Where idle Sandboxes stand that are to be apart. */
+const APART = "bench-apart";
+
+/** The namespace of the object of an index; objects are dealt out one by one. */
+export function namespaceOf({ namespaces }: Shape, index: number): string {
+  return `bench-${index % namespaces}`;
+}
+
+/** The pool of the object of an index, and where it is. */
+export function poolOf(shape: Shape, index: number): { namespace: string; name: string } {
+  const place = index % poolCount(shape);
+  return { namespace: namespaceOf(shape, place), name: `pool-${place}` };
+}
+
+/** Makes namespaces, a template in each, and the Sandboxes that stand idle; resolves when those are Ready. */
+export async function prepareGround({ api, signal, say }: Arena, shape: Shape): Promise<void> {
+  for (let index = 0; index < shape.namespaces; index++) {
+    const namespace = namespaceOf(shape, index);
+    await create(api, { resource: "namespaces" }, { kind: "Namespace", metadata: { name: namespace } });
+    if (shape.asks !== "sandboxes") {
+      const template = shape.asks === "sdk" ? aRuntimeTemplate("template") : aTemplate("template");
+      await create(api, { resource: "sandboxtemplates", namespace }, template);
+    }
+  }
+  if (shape.standing === 0) return;
+  if (shape.standsApart) {
+    await create(api, { resource: "namespaces" }, { kind: "Namespace", metadata: { name: APART } });
+  }
+  say(`${shape.standing} Sandboxes to stand idle …`);
+  const watching = new AbortController();
+  const sandboxes = await followReady(api, "sandboxes", AbortSignal.any([signal, watching.signal]));
+  await createAll(api, shape.standing, (index) => ({
+    path: { resource: "sandboxes", namespace: shape.standsApart ? APART : namespaceOf(shape, index) },
+    body: aSandbox(`standing-${index}`),
+  }));
+  const stand = await sandboxes.until(() => sandboxes.readyAt.size >= shape.standing, PATIENCE * 4);
+  watching.abort();
+  if (!stand) throw new Error(`Cannot begin: ${sandboxes.readyAt.size} of ${shape.standing} idle Sandboxes are Ready`);
+}
+
+/** Asks for the pools of a shape. */
+export async function createPools({ api }: Arena, shape: Shape): Promise<void> {
+  await createAll(api, poolCount(shape), (index) => {
+    const { namespace, name } = poolOf(shape, index);
+    // Every other pool, where two engines share them out.
+    const shard = SHARDS[index % SHARDS.length] ?? SHARDS[0];
+    return { path: { resource: "sandboxwarmpools", namespace }, body: aPool(name, "template", shape.replicas, shard) };
+  });
+}
+
+/** Makes all that a shape of claims needs; resolves once its pools are full. @throws if they do not fill */
+export async function fillPools(arena: Arena, shape: Shape): Promise<Follower> {
+  await prepareGround(arena, shape);
+  const pools = await followReady(arena.api, "sandboxwarmpools", arena.signal);
+  await createPools(arena, shape);
+  if (!await untilFull(arena, pools, shape)) throw new Error("Cannot begin: the pools do not fill");
+  return pools;
+}
+
+/** Waits until every pool has been full for a while, by its own word and by its members; false if that does not come. */
+export async function untilFull({ api }: Pick<Arena, "api">, pools: Follower, shape: Shape): Promise<boolean> {
+  const full = () => {
+    const ready = [...pools.objects.values()].filter(({ status }) => (status?.readyReplicas ?? 0) >= shape.replicas);
+    return ready.length >= poolCount(shape);
+  };
+  // One Sandbox a second is slow, but no fault.
+  const patience = Math.max(PATIENCE, poolCount(shape) * shape.replicas);
+  const late = performance.now() + patience * 1000;
+  while (performance.now() < late) {
+    if (!await pools.until(full, patience)) return false;
+    if (!await pools.until(() => !full(), CALM) && await readyMembers(api) >= poolCount(shape) * shape.replicas) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** Counts members of pools that are Ready. A pool may say that it is full before it knows what it has given. */
+async function readyMembers(api: Api): Promise<number> {
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "sandboxes" }) });
+  if (!isOk(answer)) throw answerError("list Sandboxes", answer);
+  const { items } = answer.body as { items: Followed[] };
+  return items.filter((one) => isReady(one) && controllerOf(one.metadata)?.kind === "SandboxWarmPool").length;
+}

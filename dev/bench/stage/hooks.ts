@@ -1,0 +1,78 @@
+/** The hooks and the keeper of a checkout, as processes. Applies nothing. @module */
+import { join } from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { untilAnswering } from "../../answering.ts";
+import { freePorts } from "../../cluster/ports.ts";
+import { type ProcessRecord, startProcess } from "../../cluster/processes.ts";
+import type { Profiler } from "../measure/profiles.ts";
+import type { Layout } from "./layout.ts";
+
+/** What is started, and where it writes. */
+export interface Start {
+  checkout: string;
+  layout: Layout;
+  /** Takes logs. */
+  folder: string;
+  /** Takes the processes as they start, so that whoever made it can end them whatever happens. */
+  started: ProcessRecord[];
+  signal: AbortSignal;
+  profiler?: Profiler | undefined;
+}
+
+/** Starts the hooks; resolves once all of them answer. */
+export async function startHooks(start: Start): Promise<{ urls: string[]; urlOf: (hook: string) => string }> {
+  const { checkout, layout } = start;
+  const { hookNames } = await partOf<typeof import("../../../hooks/all.ts")>(checkout, "hooks/all.ts");
+  const groups = layout.together ? [{ name: "hooks", hooks: hookNames }] : hookNames.map((name) => ({
+    name,
+    hooks: [name],
+  }));
+  const ports = await freePorts(groups.length);
+  const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+  await Promise.all(groups.map(async ({ name, hooks }, index) => {
+    const args = [...hooks, "--host", "127.0.0.1", "--port", String(ports[index])];
+    const record = startScript(start, name, "hooks/serve.ts", args, ["--allow-net=127.0.0.1"]);
+    await untilAnswering(`${urls[index]}/healthz`, record, start.signal);
+  }));
+  return { urls, urlOf: (hook) => urls[groups.findIndex(({ hooks }) => hooks.includes(hook))] ?? "" };
+}
+
+/** Starts the keeper. */
+export function startKeeper(start: Start, kubeconfig: string): void {
+  const permissions = ["--allow-net", "--allow-read", "--allow-env", "--allow-sys"];
+  startScript(
+    start,
+    "keeper",
+    "packages/keeper/main.ts",
+    ["--kubeconfig", kubeconfig, "--no-leader-election"],
+    permissions,
+  );
+}
+
+function startScript(
+  { checkout, layout, folder, started, profiler }: Start,
+  name: string,
+  script: string,
+  args: string[],
+  permissions: string[],
+): ProcessRecord {
+  const [command, ...before] = layout.runtime === "deno"
+    // Deno's own binary, not the script that finds it: that one would stay in between.
+    ? [join(checkout, "node_modules/deno/deno"), "run", "--quiet", ...permissions]
+    : [process.execPath, ...(profiler?.nodeArgs(name) ?? [])];
+  const logFile = join(folder, "logs", `${name}.log`);
+  const record = startProcess({
+    name,
+    command: command ?? "",
+    args: [...before, join(checkout, script), ...args],
+    logFile,
+  });
+  started.push(record);
+  return record;
+}
+
+/** Loads a module of a checkout: each knows best what it serves and how it is installed. */
+export async function partOf<T>(checkout: string, path: string): Promise<T> {
+  return await import(pathToFileURL(join(checkout, path)).href) as T;
+}

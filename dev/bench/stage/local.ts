@@ -1,0 +1,115 @@
+/** A stage of our own: a fresh local cluster, and the controllers of one implementation. @module */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Cluster, startCluster } from "../../cluster/cluster.ts";
+import { PODS_PER_NODE } from "../../cluster/kwokconfig.ts";
+import { endGently, type ProcessRecord } from "../../cluster/processes.ts";
+import { importRuntimeImage } from "../../cluster/runtimeimage.ts";
+import { readRecord } from "../../cluster/state.ts";
+import { commandRunner } from "../load/command.ts";
+import { prepareAudit } from "../measure/audit.ts";
+import type { Watched } from "../measure/processes.ts";
+import { type Profiler, startProfiler } from "../measure/profiles.ts";
+import { connectLoad, loadProcess } from "../load/connection.ts";
+import { SandboxClient } from "../../../packages/sdk/client.ts";
+import type { Stage } from "./stage.ts";
+
+/** What the controllers of an implementation are started on. */
+export interface Ground {
+  cluster: Cluster;
+  /** Has a folder `logs`. */
+  folder: string;
+  /** Takes the processes as they start, so that they are ended whatever happens. */
+  started: ProcessRecord[];
+  /** Takes what else has to be done at the end; the last comes first. */
+  stops: (() => Promise<unknown>)[];
+  signal: AbortSignal;
+  profiler: Profiler | undefined;
+}
+
+/** An implementation of the API: what the API server has to know, and what has to run. */
+export interface Controllers {
+  /** YAML or JSON texts. */
+  crds(): Promise<string[]>;
+  /** Starts it; `engines` are processes that are not in `started`, `engine` names what applies the hooks' answers. */
+  start(ground: Ground): Promise<{ hookURLs: string[]; engines: Watched[]; engine?: string }>;
+}
+
+export interface LocalOptions {
+  controllers: Controllers;
+  nodes: "simulated" | "real";
+  /** Brings the runtime's image onto the real node. */
+  runtime: boolean;
+  /** Pods that have to find room on simulated nodes. */
+  pods: number;
+  /** Folder that takes CPU profiles of the measured part; undefined: none are taken. */
+  profiles?: string | undefined;
+  say: (line: string) => void;
+}
+
+/** The scheduler spreads Pods, and some go as others come: a few nodes more than would do. */
+const LEAST_NODES = 8;
+
+/** Starts everything; `close` ends it and removes what it wrote. */
+export async function openLocal(options: LocalOptions, signal: AbortSignal): Promise<Stage> {
+  const { controllers, nodes, say } = options;
+  const folder = mkdtempSync(join(tmpdir(), "hookbox-bench-"));
+  const ending = new AbortController();
+  const started: ProcessRecord[] = [];
+  const stops: (() => Promise<unknown>)[] = [() => Promise.resolve(rmSync(folder, { recursive: true, force: true }))];
+  const close = async () => {
+    ending.abort();
+    for (const stop of stops.splice(0).reverse()) await stop();
+  };
+  try {
+    mkdirSync(join(folder, "logs"));
+    const audit = prepareAudit(folder);
+    const profiler = options.profiles === undefined ? undefined : await startProfiler(options.profiles);
+    const cluster = await startCluster({
+      stateDir: join(folder, "cluster"),
+      nodes,
+      simulatedNodes: nodes === "simulated" ? LEAST_NODES + Math.ceil(options.pods / PODS_PER_NODE) : 0,
+      crds: await controllers.crds(),
+      apiServerArgs: [...audit.apiServerArgs, ...(profiler?.apiServerArgs ?? [])],
+      signal,
+    });
+    stops.push(() => cluster.stop());
+    if (options.runtime) await importRuntimeImage(cluster.stateDir, { progress: say, signal });
+    // Gently: a process that is killed writes no profile.
+    stops.push(() => Promise.all(started.map(endGently)));
+    const api = await connectLoad(cluster.kubeconfig, AbortSignal.any([signal, ending.signal]));
+    const { hookURLs, engines, engine } = await controllers.start({
+      cluster,
+      folder,
+      started,
+      stops,
+      signal,
+      profiler,
+    });
+    say(`${engine ?? "no engine"}, ${nodes} nodes`);
+    return {
+      api,
+      requests: audit.requests,
+      hookURLs,
+      processes: [
+        ...started,
+        ...engines,
+        ...clusterProcesses(cluster),
+        loadProcess(),
+      ],
+      ...(engine === undefined ? {} : { engine }),
+      ...(nodes === "real" ? { command: commandRunner(cluster.kubeconfig) } : {}),
+      ...(options.runtime ? { sdk: new SandboxClient({ kubeconfig: cluster.kubeconfig }) } : {}),
+      ...(profiler ? { profile: () => profiler.take(cluster) } : {}),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function clusterProcesses({ stateDir }: Cluster) {
+  return (readRecord(stateDir)?.processes ?? []).map(({ name, pid }) => ({ name, pid }));
+}

@@ -1,0 +1,58 @@
+/** The peer: the Go controller of kubernetes-sigs/agent-sandbox, a binary that is run and measured, no more. @module */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { untilAnswering } from "../../answering.ts";
+import { definitionsIn } from "../../cluster/crds.ts";
+import { freePorts } from "../../cluster/ports.ts";
+import { startProcess } from "../../cluster/processes.ts";
+import type { Controllers } from "./local.ts";
+
+/** Everything else is left at the peer's defaults. */
+const FLAGS = ["--extensions", "--leader-elect=false", "--enable-webhook=false"];
+
+/**
+ * Makes the peer ready to be run.
+ *
+ * @param binary path of the controller
+ * @param folder where its CRDs are, as YAML
+ * @throws {RangeError} if the controller is no program, or if the folder holds no CRDs
+ */
+export function peerControllers(binary: string, folder: string): Controllers {
+  const command = resolve(binary);
+  const stat = statSync(command, { throwIfNoEntry: false });
+  if (!stat?.isFile() || (stat.mode & 0o111) === 0) {
+    throw new RangeError(`Cannot run the peer: ${command} is not a program`);
+  }
+  const crds = readPeerCRDs(folder);
+  return {
+    crds: () => Promise.resolve(crds),
+    async start({ cluster, folder, started, signal }) {
+      const [metrics, health] = await freePorts(2);
+      const record = startProcess({
+        name: "peer",
+        command,
+        args: [
+          ...FLAGS,
+          `--kubeconfig=${cluster.kubeconfig}`,
+          `--metrics-bind-address=127.0.0.1:${metrics}`,
+          `--health-probe-bind-address=127.0.0.1:${health}`,
+        ],
+        logFile: join(folder, "logs", "peer.log"),
+      });
+      started.push(record);
+      await untilAnswering(`http://127.0.0.1:${health}/readyz`, record, signal);
+      return { hookURLs: [], engines: [] };
+    },
+  };
+}
+
+/** Reads the CRDs of a folder, without conversion: the webhook that would do it does not run. */
+export function readPeerCRDs(folder: string): string[] {
+  const files = (existsSync(folder) ? readdirSync(folder) : []).filter((file) => file.endsWith(".yaml")).sort();
+  const definitions = definitionsIn(files.map((file) => readFileSync(join(folder, file), "utf8")));
+  if (definitions.length === 0) throw new RangeError(`Cannot run the peer: there are no CRDs in ${folder}`);
+  return definitions.map((definition) => {
+    const { conversion: _, ...spec } = (definition as { spec?: { conversion?: unknown } }).spec ?? {};
+    return JSON.stringify({ ...definition, spec });
+  });
+}

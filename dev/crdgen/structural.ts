@@ -1,0 +1,117 @@
+/**
+ * From a zod schema to the structural schema of a CRD. Source of the rules: apiextensions.k8s.io/v1, and what
+ * kube-apiserver 1.36.3 was seen to refuse. @module
+ */
+import * as z from "zod";
+import { DEFINITION } from "../../packages/api/blueprint.ts";
+import { type Definitions, type OpenAPISchema, referenceOf } from "./openapi.ts";
+
+/** A schema of apiextensions.k8s.io/v1: every field has a type, and nothing is referred to. */
+export type StructuralSchema = Record<string, unknown>;
+
+const STRING_MAP = { type: "object", additionalProperties: { type: "string" } };
+const INT_OR_STRING = { anyOf: [{ type: "integer" }, { type: "string" }], "x-kubernetes-int-or-string": true };
+const QUANTITY_PATTERN = "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|" +
+  "([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$";
+
+/** Definitions that are not taken from the API server: its OpenAPI says less, or other things, than a CRD has to. */
+export const BUILT_IN: Readonly<Record<string, StructuralSchema>> = {
+  "io.k8s.apimachinery.pkg.util.intstr.IntOrString": INT_OR_STRING,
+  "io.k8s.apimachinery.pkg.api.resource.Quantity": { ...INT_OR_STRING, pattern: QUANTITY_PATTERN },
+  // Of the metadata of a template inside a PodSpec, Kubernetes takes labels and annotations only.
+  "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {
+    type: "object",
+    properties: { labels: STRING_MAP, annotations: STRING_MAP },
+  },
+};
+
+/** What passes as it is, in the order in which the CRD shows it. */
+const PLAIN_KEYS = [
+  "description",
+  "type",
+  "format",
+  "enum",
+  "minLength",
+  "maxLength",
+  "x-kubernetes-list-type",
+  "x-kubernetes-list-map-keys",
+  "x-kubernetes-map-type",
+] as const;
+
+/** Returns the schema as OpenAPI has it, with the definitions that it embeds still to be resolved. */
+export function toOpenAPI(schema: z.ZodType): OpenAPISchema {
+  return z.toJSONSchema(schema, { target: "openapi-3.0", io: "input" }) as OpenAPISchema;
+}
+
+/** Lists the definitions that a schema embeds, each once. */
+export function embeddedIn(schema: OpenAPISchema): string[] {
+  const found = JSON.stringify(schema).matchAll(new RegExp(`"${DEFINITION}":"([^"]+)"`, "g"));
+  return [...new Set([...found].map(([, name]) => name ?? ""))];
+}
+
+/**
+ * Returns the schema with its definitions in place and everything left out that a CRD may not or must not say.
+ *
+ * @throws {RangeError} if a definition is missing (the data file is older than the schema) or a field has no type
+ */
+export function toStructural(schema: OpenAPISchema, definitions: Definitions): StructuralSchema {
+  const name = schema[DEFINITION] as string | undefined ?? referenceOf(schema);
+  if (name !== undefined) return { ...describe(schema), ...definition(name, definitions), ...defaultOf(schema) };
+  if (schema.type === undefined) throw new RangeError(`Cannot express ${JSON.stringify(schema)}: it has no type`);
+
+  const structural: StructuralSchema = {};
+  for (const key of PLAIN_KEYS) if (schema[key] !== undefined) structural[key] = schema[key];
+  if (typeof schema["pattern"] === "string") structural["pattern"] = schema["pattern"].replaceAll("\\/", "/");
+  Object.assign(structural, bounds(schema), defaultOf(schema));
+  if (schema.items) structural["items"] = withoutDefault(toStructural(schema.items, definitions));
+  return { ...structural, ...members(schema, definitions) };
+}
+
+function definition(name: string, definitions: Definitions): StructuralSchema {
+  const builtIn = BUILT_IN[name];
+  if (builtIn) return builtIn;
+  const found = definitions[name];
+  if (!found) throw new RangeError(`Cannot embed ${name}: the data file lacks it`);
+  return toStructural(found, definitions);
+}
+
+/** An object's properties, or a map's values: a structural schema has either, and zod writes both for open objects. */
+function members(schema: OpenAPISchema, definitions: Definitions): StructuralSchema {
+  const { properties, additionalProperties } = schema;
+  const required = schema.required ?? [];
+  if (!properties) {
+    if (typeof additionalProperties !== "object") return {};
+    return { additionalProperties: withoutDefault(toStructural(additionalProperties, definitions)) };
+  }
+  const structural = Object.entries(properties).map(([name, property]) => {
+    const inner = toStructural(property, definitions);
+    return [name, required.includes(name) ? withoutDefault(inner) : inner];
+  });
+  return {
+    ...(structural.length > 0 ? { properties: Object.fromEntries(structural) } : {}),
+    ...(required.length > 0 ? { required } : {}),
+  };
+}
+
+/**
+ * The API server publishes Go's zero values as defaults of required fields, items and map values. In a CRD they would
+ * be filled in, and a container without a name would be let through.
+ */
+function withoutDefault({ default: _zero, ...schema }: StructuralSchema): StructuralSchema {
+  return schema;
+}
+
+/** The bounds that were asked for: zod adds those of safe integers. */
+function bounds({ minimum, maximum }: OpenAPISchema): StructuralSchema {
+  const isAsked = (bound: unknown) => typeof bound === "number" && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
+  return { ...(isAsked(minimum) ? { minimum } : {}), ...(isAsked(maximum) ? { maximum } : {}) };
+}
+
+/** An empty object is Go's zero value of a struct, not a default. */
+function defaultOf({ default: value }: OpenAPISchema): StructuralSchema {
+  return value === undefined || JSON.stringify(value) === "{}" ? {} : { default: value };
+}
+
+function describe({ description }: OpenAPISchema): StructuralSchema {
+  return description === undefined ? {} : { description };
+}

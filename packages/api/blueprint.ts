@@ -1,0 +1,64 @@
+/** The blueprint: what templates, Sandboxes and, in part, claims say about Pod, volumes and Service. @module */
+import type { V1PersistentVolumeClaimSpec, V1PodSpec } from "@kubernetes/client-node";
+import * as z from "zod";
+import { openObject, stringMapSchema } from "./fields.ts";
+
+/** Key of `.meta()`: the CRD takes this definition from the API server's own OpenAPI, see packages/api/data. */
+export const DEFINITION = "x-hookbox-definition";
+
+// Of foreign specs only what hooks rely on is checked here: the API server has checked the rest.
+const podSpecSchema = z.looseObject({
+  containers: z.array(z.looseObject({ name: z.string() })),
+}) as unknown as z.ZodType<V1PodSpec, V1PodSpec>;
+const claimSpecSchema = z.looseObject({}) as unknown as z.ZodType<
+  V1PersistentVolumeClaimSpec,
+  V1PersistentVolumeClaimSpec
+>;
+
+/** Labels and annotations for a Pod, and nothing else. */
+export const embeddedMetadataSchema = openObject({
+  labels: stringMapSchema.optional().describe("Labels of the Pod."),
+  annotations: stringMapSchema.optional().describe("Annotations of the Pod."),
+});
+
+const podTemplateSchema = openObject({
+  metadata: embeddedMetadataSchema.optional().describe(
+    "Labels and annotations of the Pod, kept up to date on it. Keys under agents.x-k8s.io are left out.",
+  ),
+  spec: podSpecSchema.meta({
+    description: "The Pod, as in core/v1 (kubectl explain pod.spec). A change takes effect when the Pod is next made.",
+    [DEFINITION]: "io.k8s.api.core.v1.PodSpec",
+  }),
+});
+export type PodTemplate = z.infer<typeof podTemplateSchema>;
+
+const volumeClaimTemplateSchema = openObject({
+  metadata: openObject({
+    name: z.string().optional().describe("The volume's name in the Pod; the claim is named <name>-<sandbox>."),
+    labels: stringMapSchema.optional().describe("Labels of the PersistentVolumeClaim."),
+    annotations: stringMapSchema.optional().describe("Annotations of the PersistentVolumeClaim."),
+  }).optional().describe("Name, labels and annotations of the PersistentVolumeClaim."),
+  spec: claimSpecSchema.meta({
+    description: "The PersistentVolumeClaim, as in core/v1 (kubectl explain pvc.spec).",
+    [DEFINITION]: "io.k8s.api.core.v1.PersistentVolumeClaimSpec",
+  }),
+});
+export type VolumeClaimTemplate = z.infer<typeof volumeClaimTemplateSchema>;
+
+/** `volumeClaimTemplates`, wherever they stand; absent is not the same as empty where they are immutable. */
+export const volumeClaimTemplatesSchema = z.array(
+  volumeClaimTemplateSchema.describe("One PersistentVolumeClaim, mounted where the Pod names it."),
+).meta({
+  description: "Volumes that outlive the Pod: one PersistentVolumeClaim each, deleted with the Sandbox.",
+  "x-kubernetes-list-type": "atomic",
+});
+
+/** The fields that a Sandbox and a SandboxTemplate share. */
+export const blueprintShape = {
+  podTemplate: podTemplateSchema.describe("What the sandbox's Pod is made from."),
+  volumeClaimTemplates: volumeClaimTemplatesSchema.optional(),
+  service: z.boolean().optional().describe(
+    "Whether a headless Service gives the sandbox a DNS name: true makes one, false removes it, and absent makes none " +
+      "but keeps one that is there.",
+  ),
+};

@@ -1,0 +1,92 @@
+/** Environment variables that a claim brings: whether the template lets it, and the Pod that comes of it. Pure. @module */
+import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
+import type { ClaimProblem } from "../claimproblem.ts";
+import type { ClaimEnvironmentVariable } from "../sandboxclaim.ts";
+import type { SandboxTemplateSpec } from "../sandboxtemplate.ts";
+
+type Policy = SandboxTemplateSpec["envVarsInjectionPolicy"];
+type Variable = ClaimEnvironmentVariable;
+
+/**
+ * Tells why a claim may not set these variables; undefined: it may. Source: Agent Sandbox API, section 3.5.5.
+ *
+ * | policy | variable | verdict |
+ * |---|---|---|
+ * | Disallowed | any | EnvVarsInjectionRejected |
+ * | others | of a container that the template lacks | ReconcilerError |
+ * | Allowed | of a container with `envFrom`, which it might override unseen | EnvVarsInjectionRejected |
+ * | Allowed | that the container has already | ReconcilerError |
+ */
+export function environmentProblem(
+  env: readonly Variable[],
+  policy: Policy,
+  podSpec: V1PodSpec,
+): ClaimProblem | undefined {
+  if (env.length === 0) return undefined;
+  if (policy === "Disallowed") {
+    return rejected("environment variable injection is not allowed by the template policy");
+  }
+  const containers = new Map<string | undefined, Target>();
+  // Of two with one name the first counts.
+  for (const container of [...podSpec.containers, ...(podSpec.initContainers ?? [])].reverse()) {
+    containers.set(container.name, { container, names: new Set((container.env ?? []).map(({ name }) => name)) });
+  }
+  containers.set(undefined, containers.get(podSpec.containers[0]?.name) as Target);
+  for (const variable of env) {
+    const problem = variableProblem(variable, policy, containers.get(variable.containerName));
+    if (problem) return problem;
+  }
+  return undefined;
+}
+
+/** A container, and the variables that it sets. */
+interface Target {
+  container: V1Container;
+  names: ReadonlySet<string>;
+}
+
+/** Returns the Pod spec with the variables set: an entry of the same name is replaced whole, others are appended. */
+export function withEnvironment(podSpec: V1PodSpec, env: readonly Variable[]): V1PodSpec {
+  if (env.length === 0) return podSpec;
+  const byContainer = Map.groupBy(env, ({ containerName = podSpec.containers[0]?.name }) => containerName);
+  const withOwn = (container: V1Container) => withVariables(container, byContainer.get(container.name) ?? []);
+  return {
+    ...podSpec,
+    containers: podSpec.containers.map(withOwn),
+    ...(podSpec.initContainers ? { initContainers: podSpec.initContainers.map(withOwn) } : {}),
+  };
+}
+
+function variableProblem({ name, containerName }: Variable, policy: Policy, target: Target | undefined) {
+  if (!target) {
+    return failed(`target container "${containerName}" not found in template for environment variable "${name}"`);
+  }
+  if (policy === "Overrides") return undefined;
+  const { container, names } = target;
+  if ((container.envFrom ?? []).length > 0) {
+    return rejected(
+      `container "${container.name}" uses envFrom, so it is unknown whether "${name}" would override a variable`,
+    );
+  }
+  return names.has(name)
+    ? failed(`environment variable override is not allowed by the template policy for variable "${name}"`)
+    : undefined;
+}
+
+/** Of two variables with one name the last counts, in the place of the first. */
+function withVariables(container: V1Container, variables: readonly Variable[]): V1Container {
+  if (variables.length === 0) return container;
+  const wanted = new Map(variables.map(({ name, value }) => [name, { name, value }]));
+  const before = container.env ?? [];
+  const names = new Set(before.map(({ name }) => name));
+  const added = [...wanted.values()].filter(({ name }) => !names.has(name));
+  return { ...container, env: [...before.map((variable) => wanted.get(variable.name) ?? variable), ...added] };
+}
+
+function rejected(message: string): ClaimProblem {
+  return { reason: "EnvVarsInjectionRejected", message };
+}
+
+function failed(message: string): ClaimProblem {
+  return { reason: "ReconcilerError", message: `Error seen: ${message}` };
+}

@@ -1,0 +1,131 @@
+/** What a claim may add to its Pod's labels and annotations, and the metadata that comes of it. Pure. @module */
+import type { ClaimProblem } from "../claimproblem.ts";
+import { SAFE_TO_EVICT_ANNOTATION } from "../objects/keys.ts";
+import { isDNSSubdomain } from "../objects/names.ts";
+
+/** Labels and annotations of a Pod; an absent map is empty. */
+export interface PodMetadata {
+  labels?: Record<string, string> | undefined;
+  annotations?: Record<string, string> | undefined;
+}
+
+/** Domains of label keys that claims may use unless an installation says otherwise. */
+export const DEFAULT_LABEL_DOMAINS: readonly string[] = ["sandbox.users.io"];
+
+const NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+const LONGEST_NAME = 63;
+const RESERVED_DOMAINS = ["kubernetes.io", "k8s.io", "agents.x-k8s.io"];
+
+/**
+ * Tells what is wrong with a claim's `additionalPodMetadata`, the first fault in order of key; undefined: nothing.
+ *
+ * | part | rule |
+ * |---|---|
+ * | label key | qualified name with a prefix that is one of `domains` or below one of them |
+ * | label value | a label value; `app: sandbox-router` is nobody's but the router's |
+ * | annotation key | qualified name, prefix optional, not of Kubernetes' or our domains but for safe-to-evict |
+ *
+ * Source: Agent Sandbox API, section 3.5.4.
+ */
+export function metadataProblem(additional: PodMetadata = {}, domains: readonly string[]): ClaimProblem | undefined {
+  const faults = [
+    ...sorted(additional.labels).map(([key, value]) => wordFault("label", key, labelFault(key, value, domains))),
+    ...sorted(additional.annotations).map(([key]) => wordFault("annotation", key, annotationFault(key))),
+  ];
+  const message = faults.find((fault) => fault !== undefined);
+  return message === undefined ? undefined : { reason: "InvalidMetadata", message };
+}
+
+/**
+ * Tells which key a claim wants to be other than it already is; undefined: none.
+ *
+ * @param base what the Pod has without the claim
+ */
+export function metadataConflict(base: PodMetadata, additional: PodMetadata = {}): ClaimProblem | undefined {
+  const conflict = conflictIn("label", base.labels, additional.labels) ??
+    conflictIn("annotation", base.annotations, additional.annotations);
+  return conflict === undefined
+    ? undefined
+    : { reason: "ReconcilerError", message: `Error seen: metadata override conflict: ${conflict}` };
+}
+
+/** Lays metadata over metadata; a map that is empty in the end is left out. */
+export function joinedMetadata(...parts: PodMetadata[]): PodMetadata {
+  return present({
+    labels: Object.assign({}, ...parts.map(({ labels }) => labels)),
+    annotations: Object.assign({}, ...parts.map(({ annotations }) => annotations)),
+  });
+}
+
+/** Returns metadata without the entries of `removed`, where they still have the value given there. */
+export function withoutMetadata(metadata: PodMetadata, removed: PodMetadata): PodMetadata {
+  return present({
+    labels: without(metadata.labels, removed.labels),
+    annotations: without(metadata.annotations, removed.annotations),
+  });
+}
+
+function labelFault(key: string, value: string, domains: readonly string[]): string | undefined {
+  const domain = domainOf(key);
+  if (key.toLowerCase() === "app" && value.toLowerCase() === "sandbox-router") return "the value belongs to the router";
+  const fault = nameFault(key);
+  if (fault) return fault;
+  if (domain === undefined) return "the key must have a domain prefix";
+  if (!domains.some((allowed) => isWithin(domain, allowed))) {
+    return `domain "${domain}" is not allowed, use one of: ${domains.join(", ")}`;
+  }
+  const isValue = value === "" || (value.length <= LONGEST_NAME && NAME.test(value));
+  return isValue ? undefined : "the value is not a label value";
+}
+
+function annotationFault(key: string): string | undefined {
+  const domain = domainOf(key);
+  const isReserved = domain !== undefined && key !== SAFE_TO_EVICT_ANNOTATION &&
+    RESERVED_DOMAINS.some((reserved) => isWithin(domain, reserved));
+  return nameFault(key) ?? (isReserved ? `domain "${domain}" is reserved` : undefined);
+}
+
+function nameFault(key: string): string | undefined {
+  const domain = domainOf(key);
+  const name = domain === undefined ? key : key.slice(domain.length + 1);
+  const isQualified = name.length <= LONGEST_NAME && NAME.test(name) &&
+    (domain === undefined || isDNSSubdomain(domain));
+  return isQualified ? undefined : "the key is not a qualified name";
+}
+
+function wordFault(what: string, key: string, fault: string | undefined): string | undefined {
+  return fault && `invalid additionalPodMetadata: failed to validate ${what} "${key}": ${fault}`;
+}
+
+function domainOf(key: string): string | undefined {
+  const slash = key.indexOf("/");
+  return slash < 0 ? undefined : key.slice(0, slash);
+}
+
+function isWithin(domain: string, parent: string): boolean {
+  return domain === parent || domain.endsWith(`.${parent}`);
+}
+
+type StringMap = Record<string, string>;
+
+function conflictIn(what: string, base: StringMap = {}, wanted: StringMap = {}): string | undefined {
+  const found = sorted(wanted).find(([key, value]) => Object.hasOwn(base, key) && base[key] !== value);
+  if (!found) return undefined;
+  const [key, value] = found;
+  return `${what} "${key}" is defined in template with value "${base[key]}", but claim requests "${value}"`;
+}
+
+function without(map: StringMap = {}, removed: StringMap = {}): StringMap {
+  return Object.fromEntries(Object.entries(map).filter(([key, value]) => removed[key] !== value));
+}
+
+function present({ labels = {}, annotations = {} }: PodMetadata): PodMetadata {
+  return {
+    ...(Object.keys(labels).length > 0 ? { labels } : {}),
+    ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
+  };
+}
+
+function sorted(map: StringMap = {}): [string, string][] {
+  return Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
+}

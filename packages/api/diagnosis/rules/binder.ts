@@ -1,0 +1,45 @@
+/** Nobody gives claims their Sandboxes: the binder's Lease is not held. Decides from that Lease alone. @module */
+import type { SandboxClaim } from "../../sandboxclaim.ts";
+import { BINDER_LEASE, LATE_MS } from "../../claims/unserved.ts";
+import type { Facts } from "../facts.ts";
+import { type Cause, cause, type Evidence, type ObjectRef } from "../finding.ts";
+import { evidenceOf, secondsSince } from "../scene.ts";
+
+export { BINDER_LEASE };
+
+/** A binder that is there has served by then; so far apart, too, the clocks of cluster and reader may be. */
+const PATIENCE_SECONDS = LATE_MS / 1000;
+/** Where hookbox is installed unless somebody says otherwise. */
+const SYSTEM_NAMESPACE = "hookbox-system";
+
+/**
+ * Tells why a claim waits that has no Sandbox.
+ *
+ * | Lease | finding |
+ * |---|---|
+ * | not read | none |
+ * | held, renewed within its term, or within 10 s | none |
+ * | held, but not renewed | BinderDown, since the last renewal |
+ * | given back | BinderDown, since then |
+ * | does not exist | BinderDown, as a guess: a binder may run without a Lease |
+ */
+export function binderDown(claim: SandboxClaim, at: ObjectRef, { binder }: Facts, now: Date): Cause | undefined {
+  const { creationTimestamp } = claim.metadata;
+  if (binder === undefined || secondsSince(creationTimestamp, now) < PATIENCE_SECONDS) return undefined;
+  const { holderIdentity, renewTime, leaseDurationSeconds = 0 } = binder?.spec ?? {};
+  const isRenewed = secondsSince(renewTime, now) < Math.max(leaseDurationSeconds, PATIENCE_SECONDS);
+  if (holderIdentity && isRenewed) return undefined;
+  const object = { kind: "Lease", namespace: binder?.metadata.namespace ?? SYSTEM_NAMESPACE, name: BINDER_LEASE };
+  const seen: Omit<Evidence, "object"> = !binder
+    ? { where: "metadata.name", text: "there is no such Lease" }
+    : holderIdentity
+    ? { where: "spec.renewTime", text: `${holderIdentity} renewed it last at ${renewTime}` }
+    : { where: "spec.holderIdentity", text: `nobody since ${renewTime ?? "it was made"}` };
+  return cause("BinderDown", {
+    object,
+    summary: `Nobody holds Lease "${BINDER_LEASE}": the binder, which gives claims their Sandboxes, does not run.`,
+    evidence: [{ object, ...seen }, ...evidenceOf(at, claim.status?.conditions, "Ready")],
+    since: renewTime ?? creationTimestamp,
+    isGuess: !binder,
+  });
+}

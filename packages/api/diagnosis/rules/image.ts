@@ -1,0 +1,90 @@
+/** Images that do not arrive: by the kubelet's words it is the name, the registry's refusal, or the way there. @module */
+import type { Code } from "../catalogue.ts";
+import { type Container, containersOf, waitingEvidence } from "../containers.ts";
+import { findCondition } from "../../objects/conditions.ts";
+import { type Cause, cause } from "../finding.ts";
+import { change } from "../remedy.ts";
+import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
+
+const PULLING = ["ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable"];
+
+/** What registries and containerd say, the first that fits; a refusal may also mean that there is no such repository. */
+const WORDS: [Code, RegExp][] = [
+  // A registry's port may begin with the same digits.
+  ["ImageUnauthorized", /unauthorized|authorization failed|access denied|no basic auth|403 Forbidden|(?<![:\d])401\b/i],
+  ["ImageNotFound", /: not found|manifest unknown|NotFound|(?<![:\d])404\b|name unknown|repository does not exist/i],
+];
+
+/** A container waits for its image. */
+export function image(scene: PodScene): Cause | undefined {
+  for (const container of containersOf(scene)) {
+    const found = imageCause(scene, container);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Tells what the kubelet's words about a pull mean. */
+export function imageCode(words: string): Code {
+  return WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? "ImagePullFailed";
+}
+
+function imageCause(scene: PodScene, container: Container): Cause | undefined {
+  const { reason, title, field, status: { image: name = "" } } = container;
+  const base = { object: scene.podRef, evidence: [waitingEvidence(scene, container)], since: sinceOf(scene) };
+  if (reason === "InvalidImageName") {
+    const remedy = change(scene, "Correct", `${field}.image`);
+    return cause("InvalidImageName", {
+      ...base,
+      summary: `"${name}", of ${title}, is not a valid image name.`,
+      remedy,
+    });
+  }
+  if (reason === "ErrImageNeverPull") {
+    const summary = `The node does not have the image "${name}" of ${title}, whose imagePullPolicy is Never.`;
+    return cause("ImageNotPresent", { ...base, summary, remedy: change(scene, "Change", `${field}.imagePullPolicy`) });
+  }
+  return PULLING.includes(reason) ? pullCause(scene, container, base) : undefined;
+}
+
+/** The kubelet tells the registry's words in turns with its own; Events and the Sandbox's condition remember them. */
+function pullCause(scene: PodScene, container: Container, base: Pick<Cause, "object" | "evidence">): Cause {
+  const { message, reason, title, field, status: { image: name = "" } } = container;
+  const failed = eventsOf(scene.facts, scene.podRef, scene.pod.metadata.uid)
+    .find((event) => event.reason === "Failed" && event.message.includes("ailed to pull"));
+  const before = findCondition(scene.sandbox.status?.conditions, "ContainersFailing")?.message ?? "";
+  const told = { ...base, evidence: [...base.evidence, ...(failed ? [eventEvidence(failed)] : [])] };
+  const code = imageCode([message, failed?.message ?? "", before].join("\n"));
+  const image = `the image "${name}" of ${title}`;
+  switch (code) {
+    case "ImageNotFound":
+      return cause(code, {
+        ...told,
+        summary: `The registry does not have ${image}.`,
+        remedy: change(scene, "Push the image, or correct", `${field}.image`),
+      });
+    case "ImageUnauthorized":
+      return cause(code, {
+        ...told,
+        summary: `The registry refuses the node ${image}.`,
+        remedy: change(scene, "Name valid credentials in", "imagePullSecrets"),
+      });
+    default:
+      return cause(code, {
+        ...told,
+        summary: `T${image.slice(1)} cannot be pulled: ${shortened(message || failed?.message || reason)}`,
+        remedy: `See that nodes reach the registry, ${change(scene, "or correct", `${field}.image`)}`,
+      });
+  }
+}
+
+/** The registry's words come last, after those of everybody on the way. */
+function shortened(message: string): string {
+  const last = message.split(": ").slice(-2).join(": ");
+  return last.length > 160 ? `${last.slice(0, 160)}…` : last;
+}
+
+function sinceOf({ pod, sandbox }: PodScene): string | undefined {
+  return findCondition(sandbox.status?.conditions, "ContainersFailing")?.lastTransitionTime ??
+    pod.status?.conditions?.find(({ type }) => type === "ContainersReady")?.lastTransitionTime;
+}

@@ -1,0 +1,146 @@
+/** The root cause of a Sandbox's state: rules about the Sandbox, then about its Pod, in order of precedence. @module */
+import type { Sandbox } from "../../sandbox.ts";
+import { findCondition } from "../../objects/conditions.ts";
+import { NAME_HASH_LABEL, TEMPLATE_REF_ANNOTATION } from "../../objects/keys.ts";
+import { controllerOf } from "../../objects/objects.ts";
+import type { Facts } from "../facts.ts";
+import { type Cause, cause, type Evidence } from "../finding.ts";
+import type { PodFact } from "../podfact.ts";
+import { evidenceOf, refOf, type Scene, secondsSince } from "../scene.ts";
+import { byConditions } from "./conditions.ts";
+import { crash } from "./crash.ts";
+import { beingDeleted } from "./deletion.ts";
+import { image } from "./image.ts";
+import { ended, expired, multiplePods, suspended } from "./lifecycle.ts";
+import { nodeNotReady, podSandbox, terminating } from "./node.ts";
+import { probe, readinessGate } from "./probe.ts";
+import { containerConfig, mounts } from "./references.ts";
+import { podTaken, refused } from "./refused.ts";
+import { gated, unschedulable } from "./scheduling.ts";
+import { hookFailing, silent } from "./silence.ts";
+import { volumes } from "./volumes.ts";
+
+/** From here on nobody calls it starting: it does not get Ready. */
+const STARTING_SECONDS = 60;
+
+const BEFORE_THE_POD = [going, expired, suspended, ready, multiplePods, ended, refused, podTaken];
+const OF_THE_POD = [
+  terminating,
+  gated,
+  volumes,
+  unschedulable,
+  nodeNotReady,
+  image,
+  containerConfig,
+  crash,
+  mounts,
+  podSandbox,
+  probe,
+  readinessGate,
+];
+const AFTER_THE_POD = [byConditions, failing, unseen, notReady];
+
+/** Finds the cause; there is always one, if only that it is starting. */
+export function sandboxFinding(facts: Facts, sandbox: Sandbox, now: Date): Cause {
+  const scene = sceneOf(facts, sandbox, now);
+  const found = first(BEFORE_THE_POD, scene) ?? podCause(scene) ?? first(AFTER_THE_POD, scene) ?? starting(scene);
+  return { ...found, path: [scene.at, ...found.path] };
+}
+
+function podCause(scene: Scene): Cause | undefined {
+  const { pod } = scene;
+  if (!pod) return undefined;
+  const podRef = refOf("Pod", pod.metadata);
+  const found = first(OF_THE_POD, { ...scene, pod, podRef });
+  return found && { ...found, path: [podRef, ...found.path] };
+}
+
+function first<S>(rules: ((scene: S) => Cause | undefined)[], scene: S): Cause | undefined {
+  for (const rule of rules) {
+    const found = rule(scene);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function sceneOf(facts: Facts, sandbox: Sandbox, now: Date): Scene {
+  const { metadata } = sandbox;
+  const at = refOf("Sandbox", metadata);
+  const template = metadata.annotations?.[TEMPLATE_REF_ANNOTATION];
+  const blueprint = template === undefined ? at : { ...at, kind: "SandboxTemplate", name: template };
+  return { facts, now, sandbox, at, blueprint, pod: ownPod(sandbox, facts.pod) };
+}
+
+/** A Pod that nobody controls may still be on its way to its Sandbox. */
+function ownPod({ metadata: { uid } }: Sandbox, pod: PodFact | null | undefined): PodFact | undefined {
+  if (!pod) return undefined;
+  const owner = controllerOf(pod.metadata);
+  const isOurs = owner ? owner.uid === uid : pod.metadata.labels?.[NAME_HASH_LABEL] !== undefined;
+  return isOurs ? pod : undefined;
+}
+
+function going({ sandbox, at }: Scene): Cause | undefined {
+  return beingDeleted(sandbox.metadata, at);
+}
+
+function ready({ sandbox, at, facts: { subject } }: Scene): Cause | undefined {
+  const { conditions, observedGeneration } = sandbox.status ?? {};
+  const condition = findCondition(conditions, "Ready");
+  const { generation } = sandbox.metadata;
+  if (condition?.status !== "True" || (observedGeneration ?? generation ?? 0) < (generation ?? 0)) return undefined;
+  return cause("Ready", {
+    object: subject,
+    summary: `Sandbox "${at.name}" is Ready.`,
+    evidence: evidenceOf(at, conditions, "Ready"),
+    since: condition.lastTransitionTime,
+  });
+}
+
+function failing({ sandbox, at, facts, now }: Scene): Cause | undefined {
+  return hookFailing(sandbox, at, facts, now);
+}
+
+/** A hook has nothing to say of a young Sandbox; its Pod shows that it has been looked at. */
+function unseen({ sandbox, at, pod, now }: Scene): Cause | undefined {
+  return pod && !sandbox.status?.conditions ? undefined : silent(sandbox, at, now);
+}
+
+function notReady(scene: Scene): Cause | undefined {
+  const { sandbox, at, now } = scene;
+  const condition = findCondition(sandbox.status?.conditions, "Ready");
+  const since = condition?.lastTransitionTime ?? sandbox.metadata.creationTimestamp;
+  if (secondsSince(since, now) < STARTING_SECONDS) return undefined;
+  return cause("NotReady", {
+    object: at,
+    summary: `Sandbox "${at.name}" is not Ready, and nothing that could be read says why: ` +
+      `${condition?.message || "it has no condition Ready"}`,
+    evidence: known(scene),
+    since,
+    isGuess: true,
+  });
+}
+
+function starting(scene: Scene): Cause {
+  const { sandbox, at } = scene;
+  const condition = findCondition(sandbox.status?.conditions, "Ready");
+  return cause("Starting", {
+    object: at,
+    summary: `Sandbox "${at.name}" is starting: ${condition?.message ?? "it has no status yet"}.`,
+    evidence: known(scene),
+    since: sandbox.metadata.creationTimestamp,
+    isGuess: true,
+  });
+}
+
+/** All that can be said of a Sandbox that is not Ready; never nothing. */
+function known(scene: Scene): Evidence[] {
+  const { at, sandbox } = scene;
+  const told = [...evidenceOf(at, sandbox.status?.conditions, "Ready"), ...podEvidence(scene)];
+  return told.length > 0 ? told : [{ object: at, where: "status.conditions", text: "there is no condition Ready" }];
+}
+
+function podEvidence({ at, pod, facts }: Scene): Evidence[] {
+  const object = { ...at, kind: "Pod" };
+  if (pod) return [{ object, where: "status.phase", text: pod.status?.phase ?? "none" }];
+  return facts.pod === null ? [{ object, where: "metadata.name", text: "there is no such Pod" }] : [];
+}

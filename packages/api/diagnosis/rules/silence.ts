@@ -1,0 +1,60 @@
+/** What hookbox itself owes an object: a hook that fails, or nobody who has looked at it for a while. @module */
+import type { Condition } from "../../objects/conditions.ts";
+import type { ObjectMeta } from "../../objects/objects.ts";
+import type { Facts } from "../facts.ts";
+import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
+import { readRefusal } from "../refusal.ts";
+import { eventEvidence, eventsOf, secondsSince, specChanged, timeOf } from "../scene.ts";
+
+/** Looking and writing takes hundreds of milliseconds; on a machine that is overrun, many seconds. */
+const PATIENCE_SECONDS = 30;
+/** One failure is retried; what fails for so many seconds is broken. */
+const FAILING_SECONDS = 10;
+/** Metacontroller tries again within this. */
+const RECENT_SECONDS = 120;
+
+/** What silence is judged by. */
+export interface Watched {
+  metadata: ObjectMeta;
+  status?: { observedGeneration?: number | undefined; conditions?: Condition[] | undefined } | undefined;
+}
+
+/** Metacontroller's last Event about an object says that its hook does not answer, and nothing has come of it since. */
+export function hookFailing({ metadata, status }: Watched, at: ObjectRef, facts: Facts, now: Date): Cause | undefined {
+  const [event] = eventsOf(facts, at, metadata.uid).filter(({ reason }) => reason === "SyncError");
+  if (!event || readRefusal(event.message, at.namespace)) return undefined;
+  if (!/hook|http error|unsupported status code/i.test(event.message)) return undefined;
+  const lasted = (timeOf(event.last) - timeOf(event.first)) / 1000;
+  if (lasted < FAILING_SECONDS || secondsSince(event.last, now) > RECENT_SECONDS) return undefined;
+  const isOld = (status?.conditions ?? []).some(({ lastTransitionTime }) =>
+    timeOf(lastTransitionTime) > timeOf(event.last)
+  );
+  if (isOld) return undefined;
+  return cause("HookFailing", {
+    object: at,
+    summary: `Metacontroller cannot sync ${named(at)}: ${event.message.replace(/^Sync error: /, "")}`,
+    evidence: [eventEvidence(event)],
+    since: event.first,
+  });
+}
+
+/** No status, or one of an older spec, for a while. */
+export function silent({ metadata, status }: Watched, at: ObjectRef, now: Date): Cause | undefined {
+  const { generation = 1 } = metadata;
+  const seen = status?.observedGeneration ??
+    Math.max(0, ...(status?.conditions ?? []).map(({ observedGeneration = generation }) => observedGeneration));
+  const hasSpoken = (status?.conditions ?? []).length > 0;
+  if (hasSpoken && seen >= generation) return undefined;
+  const since = hasSpoken ? specChanged(metadata) : metadata.creationTimestamp;
+  if (secondsSince(since, now) < PATIENCE_SECONDS) return undefined;
+  const evidence: Evidence = hasSpoken
+    ? { object: at, where: "status.observedGeneration", text: `${seen}, and metadata.generation is ${generation}` }
+    : { object: at, where: "status", text: "it has no conditions" };
+  return cause("ControllerSilent", {
+    object: at,
+    summary: `Nothing of hookbox has looked at ${named(at)} ${hasSpoken ? "since its spec changed" : "yet"}.`,
+    evidence: [evidence],
+    since,
+    isGuess: true,
+  });
+}

@@ -1,0 +1,110 @@
+/** SandboxClaim, extensions.agents.x-k8s.io/v1beta1: type, parser and CRD from one source. No behaviour. @module */
+import * as z from "zod";
+import { objectMetaSchema } from "./objects/objects.ts";
+import { embeddedMetadataSchema, volumeClaimTemplatesSchema } from "./blueprint.ts";
+import { conditionsSchema } from "./condition.ts";
+import { AGE_COLUMN, type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";
+import { countSchema, dateTimeSchema, openObject } from "./fields.ts";
+import type { FinishedReason, ReadyReason } from "./sandbox.ts";
+
+/** Reasons of a claim's `Ready` that are final to the contract's clients: never on a claim that can still succeed. */
+export type ClaimFailureReason =
+  | "TemplateNotFound"
+  | "WarmPoolNotFound"
+  | "InvalidMetadata"
+  | "EnvVarsInjectionRejected"
+  | "VolumeClaimTemplatesError"
+  | "ClaimExpired"
+  | "SandboxExpired"
+  | "InvalidConfiguration"
+  | "PodFailed"
+  | "PodSucceeded";
+
+/** Reasons of a claim's `Ready`; once the Sandbox has a Ready condition, its reason is copied. */
+export type ClaimReadyReason =
+  | ClaimFailureReason
+  | ReadyReason
+  | "AdoptionConflict"
+  | "SandboxCreatePending"
+  | "SandboxMissing"
+  | "SandboxNotReady";
+
+/** Reasons of a claim's `Finished`, copied from the Sandbox. */
+export type ClaimFinishedReason = FinishedReason;
+
+const environmentVariableSchema = openObject({
+  name: z.string().describe("Name of the variable."),
+  value: z.string().describe("Its value, taken literally."),
+  containerName: z.string().optional().describe("The container to set it in; absent means the first regular one."),
+}).describe("One environment variable.");
+export type ClaimEnvironmentVariable = z.infer<typeof environmentVariableSchema>;
+
+const lifecycleSchema = openObject({
+  shutdownTime: dateTimeSchema.optional().meta({
+    description: "When the claim expires, as an absolute time. Absent means never.",
+  }),
+  ttlSecondsAfterFinished: countSchema.optional().describe(
+    "Seconds after the sandbox's Pod has finished at which the claim expires. Absent means never.",
+  ),
+  shutdownPolicy: z.enum(["Delete", "DeleteForeground", "Retain"]).default("Retain").describe(
+    "What happens at expiry: Delete deletes the claim, DeleteForeground too but waits for sandbox and Pod to go first, " +
+      "Retain deletes the sandbox only.",
+  ),
+});
+export type ClaimLifecycle = z.infer<typeof lifecycleSchema>;
+
+const specSchema = openObject({
+  warmPoolRef: openObject({
+    name: z.string().describe("Name of a SandboxWarmPool in the same namespace."),
+  }).describe("The pool to take a sandbox from; if it has none, one is made from the pool's template."),
+  lifecycle: lifecycleSchema.optional().describe("When the claim expires, and what happens then."),
+  additionalPodMetadata: embeddedMetadataSchema.optional().describe(
+    "Labels and annotations for the sandbox's Pod beside the template's. Label keys need an allowed domain, annotation " +
+      "keys must not be Kubernetes' own.",
+  ),
+  env: z.array(environmentVariableSchema).optional().meta({
+    description: "Environment variables, if the template's policy lets a claim set them. They mean a cold start.",
+    "x-kubernetes-list-type": "atomic",
+  }),
+  volumeClaimTemplates: volumeClaimTemplatesSchema.optional().describe(
+    "Volumes beside the template's, if its policy lets a claim bring them. They mean a cold start.",
+  ),
+});
+export type SandboxClaimSpec = z.infer<typeof specSchema>;
+
+const statusSchema = openObject({
+  conditions: conditionsSchema("Ready, and Finished once the sandbox's Pod has finished").optional(),
+  sandbox: openObject({
+    name: z.string().optional().describe("Name of the Sandbox, in the claim's namespace."),
+    podIPs: z.array(z.string()).optional().describe("Addresses of its Pod; absent while it has none."),
+  }).optional().describe("The sandbox that the claim was given; absent until then."),
+});
+export type SandboxClaimStatus = z.infer<typeof statusSchema>;
+
+/** What the CRD says beside the schema. */
+export const sandboxClaimCRD = {
+  group: EXTENSIONS_GROUP,
+  version: "v1beta1",
+  kind: "SandboxClaim",
+  plural: "sandboxclaims",
+  singular: "sandboxclaim",
+  shortNames: ["sandboxclaim", "sbxc"],
+  categories: ["agents"],
+  columns: [
+    { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].status" },
+    { name: "Sandbox", type: "string", jsonPath: ".status.sandbox.name" },
+    { name: "Reason", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].reason" },
+    AGE_COLUMN,
+  ],
+  status: true,
+} as const satisfies CustomResource;
+
+/** A SandboxClaim as the API server has admitted it. Absent `status`: no hook has looked at it yet. */
+export const sandboxClaimSchema = openObject({
+  apiVersion: z.literal(`${sandboxClaimCRD.group}/${sandboxClaimCRD.version}`),
+  kind: z.literal(sandboxClaimCRD.kind),
+  metadata: objectMetaSchema,
+  spec: specSchema.describe("Which pool to take a sandbox from, and what to change about it."),
+  status: statusSchema.optional().describe("The sandbox that was given, and how it is."),
+}).describe("SandboxClaim asks for one sandbox of a pool; deleting the claim deletes the sandbox.");
+export type SandboxClaim = z.infer<typeof sandboxClaimSchema>;

@@ -1,0 +1,44 @@
+/** SandboxTemplate, extensions.agents.x-k8s.io/v1beta1: type, parser and CRD from one source. No behaviour. @module */
+import * as z from "zod";
+import { objectMetaSchema } from "./objects/objects.ts";
+import { blueprintShape } from "./blueprint.ts";
+import { type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";
+import { openObject } from "./fields.ts";
+import { networkPolicyRulesSchema } from "./networkpolicy.ts";
+
+const specSchema = openObject({
+  ...blueprintShape,
+  networkPolicy: networkPolicyRulesSchema.optional().describe(
+    "Rules in place of the default ones, which admit the router and let out everything but private addresses.",
+  ),
+  networkPolicyManagement: z.enum(["Managed", "Unmanaged"]).default("Managed").describe(
+    "Whether one NetworkPolicy is kept for the sandboxes of this template. Unmanaged removes it.",
+  ),
+  envVarsInjectionPolicy: z.enum(["Allowed", "Overrides", "Disallowed"]).default("Disallowed").describe(
+    "Whether a claim may set environment variables: Allowed adds new ones only, Overrides replaces those named alike.",
+  ),
+  volumeClaimTemplatesPolicy: z.enum(["Disallowed", "Allowed", "Overrides"]).default("Disallowed").describe(
+    "Whether a claim may bring volumes: Allowed adds new ones only, Overrides replaces those named alike.",
+  ),
+});
+export type SandboxTemplateSpec = z.infer<typeof specSchema>;
+
+/** What the CRD says beside the schema. There is no status, so only a DecoratorController can have it as a parent. */
+export const sandboxTemplateCRD = {
+  group: EXTENSIONS_GROUP,
+  version: "v1beta1",
+  kind: "SandboxTemplate",
+  plural: "sandboxtemplates",
+  singular: "sandboxtemplate",
+  shortNames: ["sandboxtemplate", "sbxt"],
+  categories: ["agents"],
+} as const satisfies CustomResource;
+
+/** A SandboxTemplate as the API server has admitted it. */
+export const sandboxTemplateSchema = openObject({
+  apiVersion: z.literal(`${sandboxTemplateCRD.group}/${sandboxTemplateCRD.version}`),
+  kind: z.literal(sandboxTemplateCRD.kind),
+  metadata: objectMetaSchema,
+  spec: specSchema.describe("What sandboxes of this template are made from."),
+}).describe("SandboxTemplate is what the sandboxes of a pool are made from, and what a claim may change about them.");
+export type SandboxTemplate = z.infer<typeof sandboxTemplateSchema>;

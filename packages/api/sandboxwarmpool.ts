@@ -1,0 +1,103 @@
+/** SandboxWarmPool, extensions.agents.x-k8s.io/v1beta1: type, parser and CRD from one source. No behaviour. @module */
+import * as z from "zod";
+import { objectMetaSchema } from "./objects/objects.ts";
+import { conditionsSchema } from "./condition.ts";
+import { AGE_COLUMN, type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";
+import { countSchema, generationSchema, openObject } from "./fields.ts";
+
+const specSchema = openObject({
+  replicas: countSchema.default(1).describe("How many sandboxes to keep ready that no claim has yet."),
+  sandboxTemplateRef: openObject({
+    name: z.string().describe("Name of a SandboxTemplate in the same namespace."),
+  }).describe("The template that the sandboxes are made from."),
+  updateStrategy: openObject({
+    type: z.enum(["Recreate", "OnReplenish"]).default("OnReplenish").describe(
+      "Recreate replaces outdated sandboxes at once; OnReplenish hands them out and makes only new ones anew.",
+    ),
+  }).optional().describe("What happens to unclaimed sandboxes when the template changes. Absent means OnReplenish."),
+});
+export type SandboxWarmPoolSpec = z.infer<typeof specSchema>;
+
+const statusSchema = openObject({
+  observedGeneration: generationSchema.optional().describe(
+    "The metadata.generation that this status was computed from.",
+  ),
+  replicas: countSchema.optional().describe("Sandboxes of the pool that no claim has; absent means 0."),
+  readyReplicas: countSchema.optional().describe("Those of them that are Ready; absent means 0."),
+  selector: z.string().optional().describe(
+    "Label selector that finds the pool's sandboxes, for the scale subresource.",
+  ),
+  sequence: z.int().min(0).optional().meta({
+    description: "Number of the newest sandbox made so far: names count on from it and are never used twice.",
+    format: "int64",
+  }),
+  observedSequence: z.int().min(0).optional().meta({
+    description: "What `sequence` was seen to be: sandboxes of a higher number are given to no claim yet.",
+    format: "int64",
+  }),
+  batches: z.array(
+    openObject({
+      first: z.int().min(0).meta({ description: "Number of its first sandbox.", format: "int64" }),
+      at: z.string().meta({ description: "When it was asked for.", format: "date-time" }),
+    }).describe("Sandboxes that were made together."),
+  ).optional().meta({
+    description: "The sandboxes made last, up to `sequence`, oldest first: what is not seen of them yet is on its way.",
+    "x-kubernetes-list-type": "atomic",
+  }),
+  lostAt: z.string().optional().meta({
+    description: "When the pool last lost a sandbox; only where refills wait for a while after that.",
+    format: "date-time",
+  }),
+  conditions: conditionsSchema("Ready, and Progressing with what keeps the pool from its size").optional(),
+});
+export type SandboxWarmPoolStatus = z.infer<typeof statusSchema>;
+
+/** Reasons of a pool's `Ready`. */
+export type PoolReadyReason = "Full" | "NotFull";
+
+/** Reasons of a pool's `Progressing`: True for the first two, False for what keeps the pool from its size. */
+export type PoolProgressingReason =
+  | "Full"
+  | "Filling"
+  | "TemplateNotFound"
+  | "QuotaExceeded"
+  | "Unschedulable"
+  | "SchedulingGated"
+  | "ImagePullFailed"
+  | "ContainersFailing"
+  | "InvalidConfiguration"
+  | "ChildrenRefused"
+  | "PodsFinished"
+  | "NotReadyInTime";
+
+/** What the CRD says beside the schema. */
+export const sandboxWarmPoolCRD = {
+  group: EXTENSIONS_GROUP,
+  version: "v1beta1",
+  kind: "SandboxWarmPool",
+  plural: "sandboxwarmpools",
+  singular: "sandboxwarmpool",
+  shortNames: ["swp"],
+  categories: ["agents"],
+  columns: [
+    { name: "Ready", type: "integer", jsonPath: ".status.readyReplicas" },
+    { name: "Desired", type: "integer", jsonPath: ".spec.replicas" },
+    AGE_COLUMN,
+  ],
+  status: true,
+  scale: {
+    specReplicasPath: ".spec.replicas",
+    statusReplicasPath: ".status.replicas",
+    labelSelectorPath: ".status.selector",
+  },
+} as const satisfies CustomResource;
+
+/** A SandboxWarmPool as the API server has admitted it. Absent `status`: no hook has looked at it yet. */
+export const sandboxWarmPoolSchema = openObject({
+  apiVersion: z.literal(`${sandboxWarmPoolCRD.group}/${sandboxWarmPoolCRD.version}`),
+  kind: z.literal(sandboxWarmPoolCRD.kind),
+  metadata: objectMetaSchema,
+  spec: specSchema.describe("How many sandboxes to keep, and of what."),
+  status: statusSchema.optional().describe("How many there are."),
+}).describe("SandboxWarmPool keeps sandboxes of one template running, so that a claim gets one at once.");
+export type SandboxWarmPool = z.infer<typeof sandboxWarmPoolSchema>;

@@ -1,0 +1,45 @@
+/**
+ * The annotation by which the keeper tells a hook what a hook cannot see: why a child does not come into being.
+ * The keeper writes and removes it, hooks read it, nobody else touches it. @module
+ */
+import * as z from "zod";
+import { UNRESOLVED_ANNOTATION } from "./objects/keys.ts";
+import type { ObjectMeta } from "./objects/objects.ts";
+
+/**
+ * What keeps one child away.
+ *
+ * | state | meaning |
+ * |---|---|
+ * | `taken` | an object of its name exists that is not this parent's and may not be taken over |
+ * | `invalid` | the API server refuses it for what it says; only another spec helps (`generation` tells which one) |
+ * | `refused` | the API server refuses it for now: quota, admission, permissions |
+ */
+const problemSchema = z.object({
+  /** The first three are a Sandbox's, the last is a template's. */
+  kind: z.enum(["PersistentVolumeClaim", "Pod", "Service", "NetworkPolicy"]),
+  name: z.string(),
+  state: z.enum(["taken", "invalid", "refused"]),
+  /** For people, as the contract words it; becomes part of the Ready condition. */
+  message: z.string(),
+});
+export type Problem = z.infer<typeof problemSchema>;
+
+const unresolvedSchema = z.object({
+  /** `metadata.generation` of the parent that was looked at. */
+  generation: z.number(),
+  /** In the order PersistentVolumeClaims, Pod, Service. */
+  problems: z.array(problemSchema),
+});
+export type Unresolved = z.infer<typeof unresolvedSchema>;
+
+/** Reads the annotation of a parent; undefined if there is none or if it is not the keeper's hand. */
+export function readUnresolved(meta: ObjectMeta): Unresolved | undefined {
+  const text = meta.annotations?.[UNRESOLVED_ANNOTATION];
+  if (text === undefined) return undefined;
+  try {
+    return unresolvedSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

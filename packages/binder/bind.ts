@@ -1,0 +1,155 @@
+/** Gives claims their Sandboxes, as kube-scheduler gives Pods their nodes: one write of the Sandbox, one of the claim. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
+import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
+import { type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
+import { type EventHandler, listAndWatch } from "../kube/watch.ts";
+import { systemClock } from "../process/clock.ts";
+import { isObject } from "../api/objects/json.ts";
+import { HANDED_OVER_AT_ANNOTATION } from "../api/objects/keys.ts";
+import { errorFields, type Log } from "../process/log.ts";
+import type { ObjectMeta } from "../api/objects/objects.ts";
+import { begin, boundChanged, claimHandler, poolChanged } from "./feed.ts";
+import { createIndex } from "./index.ts";
+import { createLines } from "./lines.ts";
+import type { Binder, BindOptions, Entry } from "./state.ts";
+import { createRefills } from "./refills.ts";
+import { dropRetry } from "./tell.ts";
+
+/** A binder as it is fed by watches. */
+export interface Binding {
+  /** Sandboxes and claims come as they were observed, untouched by a parser. */
+  handlers: {
+    sandboxes: EventHandler<Sandbox>;
+    sandboxclaims: EventHandler<SandboxClaim>;
+    sandboxwarmpools: EventHandler<SandboxWarmPool>;
+    sandboxtemplates: EventHandler<SandboxTemplate>;
+  };
+  /** Every object of every kind has been seen: from now on claims may be served. */
+  listed(): void;
+  /** Serves claims until `term` fires; returns when what was begun is done. */
+  serve(term: AbortSignal): Promise<void>;
+}
+
+/** Makes a binder that has seen nothing. Sends nothing before it is told to serve. */
+export function createBinding(api: Api, options: BindOptions): Binding {
+  const binder = createBinder(api, options);
+  const { index } = binder;
+  return {
+    handlers: {
+      sandboxes: index.sandboxes,
+      sandboxclaims: claimHandler(binder),
+      sandboxwarmpools: index.pools,
+      sandboxtemplates: index.templates,
+    },
+    listed() {
+      binder.isListed = true;
+      begin(binder);
+    },
+    async serve(term) {
+      binder.term = term;
+      begin(binder);
+      await fired(term);
+      binder.refills.stop();
+      for (const cancel of [...binder.timers.values(), binder.cancelNoting]) cancel();
+      for (const entry of binder.claims.values()) dropRetry(entry);
+      while (binder.serving > 0) await new Promise<void>((fulfil) => binder.onIdle = fulfil);
+    },
+  };
+}
+
+function createBinder(api: Api, options: BindOptions): Binder {
+  const { clock = systemClock, workers = 40, refillDelayMs = 5000, onServed = () => {} } = options;
+  const cap = Math.max(1, Math.ceil(workers / 2));
+  const lines = createLines<Entry>({ namespace: cap, pool: cap });
+  const index = createIndex({
+    onPool: (namespace, pool) => poolChanged(binder, namespace, pool),
+    onBound: (namespace, claim, sandbox) => boundChanged(binder, namespace, claim, sandbox),
+  });
+  const refills = createRefills({
+    clock,
+    mostMs: refillDelayMs,
+    shortageOf(namespace, name) {
+      const pool = index.pool(namespace, name);
+      if (!pool) return undefined;
+      const { all, ready } = index.members(pool).counts();
+      const waiting = lines.find(namespace, name)?.waiters.length ?? 0;
+      const { replicas = 0, readyReplicas = 0 } = pool.status ?? {};
+      const isBehind = replicas !== all || readyReplicas < ready;
+      return { pool, members: all, ready, waiting, isBusy: lines.size() > workers, isBehind };
+    },
+    tell: (pool) => tellPool(binder, pool),
+  });
+  const binder: Binder = {
+    ...{ ...options, clock, workers, refillDelayMs, onServed, api, term: undefined, index, lines, refills },
+    claims: new Map(),
+    parked: new Map(),
+    timers: new Map(),
+    serving: 0,
+    replacing: new Map(),
+    isPumping: false,
+    notes: new Map(),
+    noting: 0,
+    cancelNoting: () => {},
+    isListed: false,
+    onIdle: () => {},
+  };
+  return binder;
+}
+
+/** Wakes the pool: Metacontroller does not, where a member changes hands. */
+async function tellPool({ api, log, clock }: Binder, { metadata }: SandboxWarmPool): Promise<void> {
+  const { namespace, name, uid } = metadata;
+  const annotations = { [HANDED_OVER_AT_ANNOTATION]: new Date(clock.now()).toISOString() };
+  const path = pathOf({ resource: "sandboxwarmpools", namespace, name });
+  try {
+    const answer = await api.send({ method: "PATCH", path, body: { metadata: { uid, annotations } } });
+    if (!isOk(answer) && answer.status !== 404 && answer.status !== 409) {
+      log("warn", "Cannot tell a pool that it is short", { namespace, name, status: answer.status });
+    }
+  } catch (error) {
+    log("warn", "Cannot tell a pool that it is short", { namespace, name, ...errorFields(error) });
+  }
+}
+
+/**
+ * Watches for a binder until `signal` fires, so that it is ready to serve at once.
+ *
+ * One kind is listed after the other: a claim is known before its Sandbox is, so that no binding is missed on a start.
+ */
+export async function watchFor({ handlers, listed }: Binding, api: Api, log: Log, signal: AbortSignal): Promise<void> {
+  const watching: Promise<void>[] = [];
+  async function watch<T extends { metadata: ObjectMeta }>(
+    resource: ObjectPath["resource"],
+    parse: (object: unknown) => T | undefined,
+    handler: EventHandler<T>,
+  ): Promise<void> {
+    const kindListed = Promise.withResolvers<void>();
+    const onListed = (uids: ReadonlySet<string>) => {
+      handler.listed(uids);
+      kindListed.resolve();
+    };
+    watching.push(
+      listAndWatch(api, { path: pathOf({ resource }), parse }, { ...handler, listed: onListed }, { log, signal }),
+    );
+    await Promise.race([kindListed.promise, fired(signal)]);
+  }
+  await watch("sandboxtemplates", (object) => sandboxTemplateSchema.safeParse(object).data, handlers.sandboxtemplates);
+  await watch("sandboxwarmpools", (object) => sandboxWarmPoolSchema.safeParse(object).data, handlers.sandboxwarmpools);
+  await watch("sandboxclaims", asObject<SandboxClaim>, handlers.sandboxclaims);
+  await watch("sandboxes", asObject<Sandbox>, handlers.sandboxes);
+  if (!signal.aborted) listed();
+  await Promise.all(watching);
+}
+
+function asObject<T>(object: unknown): T | undefined {
+  return isObject(object) && isObject(object["metadata"]) && isObject(object["spec"]) ? object as T : undefined;
+}
+
+function fired(signal: AbortSignal): Promise<void> {
+  return new Promise((fulfil) => {
+    if (signal.aborted) return fulfil();
+    signal.addEventListener("abort", () => fulfil(), { once: true });
+  });
+}

@@ -1,0 +1,248 @@
+/** What the binder knows of the cluster, from its watches and from its own writes. Sends nothing, decides nothing. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import { forClaim } from "../../hooks/sandboxwarmpool/sandbox.ts";
+import type { EventHandler } from "../kube/watch.ts";
+import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../api/objects/keys.ts";
+import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
+import { type Assumptions, createAssumptions } from "./assumptions.ts";
+import { createMembers, type Members } from "./members.ts";
+
+/** Who is told of what has changed. */
+export interface IndexListener {
+  /** Members of a pool, the pool or its template have changed. */
+  onPool(namespace: string, pool: string): void;
+  /** A claim's Sandbox has come, changed or, undefined, gone. */
+  onBound(namespace: string, claim: string, sandbox: Sandbox | undefined): void;
+}
+
+export interface Index {
+  sandboxes: Required<EventHandler<Sandbox>>;
+  pools: EventHandler<SandboxWarmPool>;
+  templates: EventHandler<SandboxTemplate>;
+  pool(namespace: string, name: string): SandboxWarmPool | undefined;
+  template(pool: SandboxWarmPool): SandboxTemplate | undefined;
+  /** The members that claims can have; none for a pool that is not known. */
+  members(pool: SandboxWarmPool | undefined): Members;
+  /** Returns the name of a Sandbox that this claim controls, by namespace and UID of the claim; undefined: there is none. */
+  boundTo(namespace: string, claim: string): string | undefined;
+  /** All pools. */
+  all(): Iterable<SandboxWarmPool>;
+  /**
+   * Takes a Sandbox as it is known now out of its pool, until the watch shows a newer version of it: our write may have
+   * changed it, or somebody else's has.
+   */
+  assume(sandbox: Sandbox): void;
+  /** Takes an assumption back, because the write was refused or has failed: if it has landed all the same, the next is refused. */
+  release(sandbox: Sandbox): void;
+  /** Takes note of what the API server has answered: as if the watch had shown it. */
+  written(sandbox: Sandbox): void;
+}
+
+/** Where a Sandbox stands: in a pool, or with a claim. */
+interface Place {
+  with: "pool" | "claim";
+  namespace: string;
+  /** Of the pool or claim. */
+  uid: string;
+  /** Namespace and UID: whoever names an owner of another namespace has no part in that. */
+  key: string;
+}
+
+interface State {
+  listener: IndexListener;
+  /** By namespace and name. */
+  pools: Map<string, SandboxWarmPool>;
+  templates: Map<string, SandboxTemplate>;
+  /** Namespace and name, by UID. */
+  poolKeys: Map<string, string>;
+  templateKeys: Map<string, string>;
+  /** By namespace and UID of the pool. */
+  members: Map<string, Members>;
+  /** By UID of the Sandbox. */
+  places: Map<string, Place>;
+  /** Names of Sandboxes by their UIDs, by namespace and UID of their claim. */
+  bound: Map<string, Map<string, string>>;
+  assumed: Assumptions;
+}
+
+const NONE = createMembers();
+
+/** Makes the index, empty. */
+export function createIndex(listener: IndexListener): Index {
+  const state: State = {
+    listener,
+    pools: new Map(),
+    templates: new Map(),
+    poolKeys: new Map(),
+    templateKeys: new Map(),
+    members: new Map(),
+    places: new Map(),
+    bound: new Map(),
+    assumed: createAssumptions(),
+  };
+  const { assumed, pools, templates, poolKeys, templateKeys } = state;
+  return {
+    sandboxes: {
+      observe(sandbox) {
+        if (!assumed.isOld(sandbox)) place(state, sandbox);
+      },
+      gone: (uid) => sandboxGone(state, uid),
+      listing: assumed.listing,
+      listed(uids) {
+        for (const uid of [...state.places.keys()]) {
+          if (!uids.has(uid) && !assumed.isSince(uid)) sandboxGone(state, uid);
+        }
+        for (const sandbox of assumed.listed(uids)) place(state, sandbox);
+      },
+    },
+    pools: namedHandler(pools, poolKeys, (pool, isGone) => {
+      const { namespace = "", name, uid = "" } = pool.metadata;
+      if (isGone) state.members.delete(`${namespace}/${uid}`);
+      listener.onPool(namespace, name);
+    }),
+    templates: namedHandler(templates, templateKeys, ({ metadata: { namespace = "", name } }) => {
+      for (const pool of pools.values()) {
+        const isOf = pool.metadata.namespace === namespace && pool.spec.sandboxTemplateRef.name === name;
+        if (isOf) listener.onPool(namespace, pool.metadata.name);
+      }
+    }),
+    pool: (namespace, name) => pools.get(`${namespace}/${name}`),
+    template: ({ metadata, spec }) => templates.get(`${metadata.namespace}/${spec.sandboxTemplateRef.name}`),
+    members: (pool) => state.members.get(`${pool?.metadata.namespace}/${pool?.metadata.uid}`) ?? NONE,
+    boundTo: (namespace, claim) => state.bound.get(`${namespace}/${claim}`)?.values().next().value,
+    all: () => pools.values(),
+    assume({ metadata: { uid = "", resourceVersion = "" } }) {
+      displace(state, uid);
+      assumed.assume(uid, resourceVersion);
+    },
+    release(sandbox) {
+      const { uid = "", resourceVersion = "" } = sandbox.metadata;
+      if (assumed.find(uid) !== resourceVersion) return;
+      assumed.end(uid);
+      place(state, sandbox);
+    },
+    written(sandbox) {
+      place(state, sandbox);
+      assumed.assume(sandbox.metadata.uid ?? "", sandbox.metadata.resourceVersion ?? "");
+    },
+  };
+}
+
+/** Keeps objects by namespace and name; one of the same name may have come before the end of the other is noticed. */
+function namedHandler<T extends Named>(
+  byName: Map<string, T>,
+  keys: Map<string, string>,
+  changed: (object: T, isGone: boolean) => void,
+): EventHandler<T> {
+  const gone = (uid: string) => {
+    const key = keys.get(uid) ?? "";
+    const object = byName.get(key);
+    keys.delete(uid);
+    if (object?.metadata.uid !== uid) return;
+    byName.delete(key);
+    changed(object, true);
+  };
+  return {
+    observe(object) {
+      const { namespace, name, uid = "" } = object.metadata;
+      const key = `${namespace}/${name}`;
+      const before = byName.get(key);
+      keys.set(uid, key);
+      byName.set(key, object);
+      if (before?.metadata.uid !== uid || hasChanged(before, object)) changed(object, false);
+    },
+    gone,
+    listed(uids) {
+      for (const uid of [...keys.keys()]) if (!uids.has(uid)) gone(uid);
+    },
+  };
+}
+
+type Counts = {
+  sequence?: number | undefined;
+  observedSequence?: number | undefined;
+  replicas?: number | undefined;
+  readyReplicas?: number | undefined;
+};
+type Named = { metadata: ObjectMeta; status?: Counts | undefined };
+
+/** Of a status, only what a pool counts is of concern. */
+function hasChanged(before: Named, after: Named): boolean {
+  return before.metadata.generation !== after.metadata.generation ||
+    before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
+    (["sequence", "observedSequence", "replicas", "readyReplicas"] as const).some((key) =>
+      before.status?.[key] !== after.status?.[key]
+    );
+}
+
+/** Puts a Sandbox where its owner says that it belongs; who is told finds it there, and nowhere else. */
+function place(state: State, sandbox: Sandbox): void {
+  const { uid = "", name, namespace = "" } = sandbox.metadata;
+  const owner = controllerOf(sandbox.metadata);
+  const before = takeOut(state, uid);
+  const after = placeOf(sandbox);
+  if (after) state.places.set(uid, after);
+  if (after?.with === "pool") {
+    const members = state.members.get(after.key) ?? createMembers();
+    state.members.set(after.key, members);
+    members.put(sandbox);
+  } else if (after) {
+    state.bound.set(after.key, (state.bound.get(after.key) ?? new Map<string, string>()).set(uid, name));
+    state.listener.onBound(namespace, after.uid, sandbox);
+  }
+  if (before && !isSame(before, after)) tellOf(state, before);
+  if (after?.with === "pool") state.listener.onPool(namespace, owner?.name ?? "");
+}
+
+function placeOf(sandbox: Sandbox): Place | undefined {
+  const { namespace = "", labels = {}, deletionTimestamp } = sandbox.metadata;
+  const owner = controllerOf(sandbox.metadata);
+  const at = { namespace, uid: owner?.uid ?? "", key: `${namespace}/${owner?.uid}` };
+  if (owner?.kind === "SandboxClaim") return { with: "claim", ...at };
+  const isMember = owner?.kind === "SandboxWarmPool" && deletionTimestamp === undefined &&
+    labels[DRAINING_LABEL] === undefined && labels[CLAIM_UID_LABEL] === undefined && forClaim(sandbox) === undefined;
+  return isMember ? { with: "pool", ...at } : undefined;
+}
+
+function isSame(a: Place, b: Place | undefined): boolean {
+  return a.with === b?.with && a.key === b.key;
+}
+
+/** Takes a Sandbox from where it stands, tells nobody, and returns where that was. */
+function takeOut(state: State, uid: string): Place | undefined {
+  const before = state.places.get(uid);
+  state.places.delete(uid);
+  if (!before) return undefined;
+  if (before.with === "pool") {
+    const members = state.members.get(before.key);
+    members?.remove(uid);
+    if (!state.poolKeys.has(before.uid) && members?.counts().all === 0) state.members.delete(before.key);
+    return before;
+  }
+  const sandboxes = state.bound.get(before.key);
+  sandboxes?.delete(uid);
+  if (sandboxes?.size === 0) state.bound.delete(before.key);
+  return before;
+}
+
+/** Tells of a place that has one less. */
+function tellOf({ listener, pools, poolKeys, bound }: State, before: Place): void {
+  if (before.with === "claim") {
+    if (!bound.has(before.key)) listener.onBound(before.namespace, before.uid, undefined);
+    return;
+  }
+  const pool = pools.get(poolKeys.get(before.uid) ?? "");
+  if (pool?.metadata.namespace === before.namespace) listener.onPool(before.namespace, pool.metadata.name);
+}
+
+function displace(state: State, uid: string): void {
+  const before = takeOut(state, uid);
+  if (before) tellOf(state, before);
+}
+
+function sandboxGone(state: State, uid: string): void {
+  state.assumed.end(uid);
+  displace(state, uid);
+}

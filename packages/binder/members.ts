@@ -1,0 +1,99 @@
+/** The members of one pool that claims can have, found without a look at all of them. Decides nothing. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import { type MemberState, memberState } from "../../hooks/sandboxwarmpool/view.ts";
+import { placeOf } from "../../hooks/sandboxwarmpool/sequence.ts";
+
+/** Members by what a claim can do with them. */
+export interface Members {
+  /** Takes note of a member as it is now. */
+  put(sandbox: Sandbox): void;
+  /** Takes it out; false: it was not in. */
+  remove(uid: string): boolean;
+  /**
+   * Returns what a claim gets: a Ready one from the node that has most of them, the oldest there; else the oldest that
+   * runs. Takes nothing out.
+   *
+   * @param isFit refuses members; each that is refused costs a call, the rest none
+   * @param upTo the highest number that a member may have
+   */
+  best(isFit: (sandbox: Sandbox) => boolean, upTo?: number): Sandbox | undefined;
+  /** How many there are in all, and of those Ready ones and such as have no address yet. */
+  counts(): { all: number; ready: number; coming: number };
+}
+
+interface Entry {
+  sandbox: Sandbox;
+  state: MemberState;
+  /** Sorts by age. */
+  rank: string;
+  /** Its number in the pool; 0 if it has none. */
+  number: number;
+  group: Entry[] | undefined;
+}
+
+/** Makes the index of a pool without members. */
+export function createMembers(): Members {
+  const entries = new Map<string, Entry>();
+  /** By node, oldest first. */
+  const ready = new Map<string, Entry[]>();
+  const starting: Entry[] = [];
+  let coming = 0;
+
+  function groupOf({ state, sandbox }: Pick<Entry, "state" | "sandbox">): Entry[] | undefined {
+    if (state === "starting") return starting;
+    if (state !== "ready") return undefined;
+    const node = sandbox.status?.nodeName ?? "";
+    const group = ready.get(node) ?? [];
+    ready.set(node, group);
+    return group;
+  }
+
+  function remove(uid: string): boolean {
+    const entry = entries.get(uid);
+    if (!entry) return false;
+    entries.delete(uid);
+    if (entry.state === "coming") coming--;
+    entry.group?.splice(placeIn(entry.group, entry.rank), 1);
+    if (entry.state === "ready" && entry.group?.length === 0) ready.delete(entry.sandbox.status?.nodeName ?? "");
+    return true;
+  }
+
+  return {
+    put(sandbox) {
+      const { uid = "", creationTimestamp = "", name } = sandbox.metadata;
+      remove(uid);
+      const state = memberState(sandbox);
+      const group = groupOf({ state, sandbox });
+      const number = placeOf(sandbox)?.number ?? 0;
+      const entry = { sandbox, state, rank: `${creationTimestamp} ${name}`, number, group };
+      entries.set(uid, entry);
+      if (state === "coming") coming++;
+      group?.splice(placeIn(group, entry.rank), 0, entry);
+    },
+    remove,
+    best(isFit, upTo = Infinity) {
+      const fullestFirst = [...ready.values()].sort((a, b) => b.length - a.length);
+      for (const group of [...fullestFirst, starting]) {
+        const found = group.find(({ sandbox, number }) => number <= upTo && isFit(sandbox));
+        if (found) return found.sandbox;
+      }
+      return undefined;
+    },
+    counts: () => ({
+      all: entries.size,
+      ready: [...ready.values()].reduce((sum, group) => sum + group.length, 0),
+      coming,
+    }),
+  };
+}
+
+/** Where an entry of that rank is, or belongs, in a sorted list. */
+function placeIn(sorted: readonly { rank: string }[], rank: string): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle]?.rank ?? "") < rank) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

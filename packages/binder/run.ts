@@ -1,0 +1,87 @@
+/** The binder as a whole: credentials, election, watches, health port. Does nothing until it is called. @module */
+import { Registry } from "prom-client";
+import { BINDER_LEASE } from "../api/claims/unserved.ts";
+import type { Api } from "../kube/api.ts";
+import { connect } from "../kube/connection.ts";
+import { clusterCredentials, type Credentials } from "../kube/credentials.ts";
+import { runElected } from "../kube/elected.ts";
+import { createHealthApp } from "../process/health.ts";
+import { createLog, type Log } from "../process/log.ts";
+import { serve } from "../process/serve.ts";
+import { type Binding, createBinding, watchFor } from "./bind.ts";
+import { type BinderMetrics, createBinderMetrics } from "./metrics.ts";
+import type { BinderOptions } from "./options.ts";
+import type { BindOptions } from "./state.ts";
+
+const USER_AGENT = "hookbox-binder";
+/** Safety rests on conditional writes, not on the Lease: it can be short, and claims wait no longer than this. */
+const LEASE_SECONDS = 5;
+/** What hangs for longer holds up a worker. */
+const TIMEOUT_MS = 10_000;
+
+/** What it takes to serve claims, in whichever process. */
+export type ServeClaimsOptions =
+  & Pick<BinderOptions, "kubeconfig" | "namespace" | "identity" | "leaderElection" | "labelDomains" | "workers">
+  & Pick<BinderOptions, "refillDelayMs">
+  & { credentials: Credentials; log: Log };
+
+/**
+ * Runs the binder as a process until `signal` fires; then gives the Lease back and returns.
+ *
+ * @throws if there is no usable cluster, if the Lease's namespace does not exist, or if the port is taken
+ */
+export async function runBinder(options: BinderOptions, signal: AbortSignal): Promise<void> {
+  const log = createLog(options.logLevel);
+  const credentials = await clusterCredentials(options);
+  const registry = new Registry();
+  const metrics = createBinderMetrics([registry]);
+  const { port, kubeconfig, host = kubeconfig === undefined ? "0.0.0.0" : "127.0.0.1" } = options;
+  const text = { text: () => registry.metrics(), contentType: registry.contentType };
+  const app = createHealthApp(() => !signal.aborted, text);
+  const server = port === 0 ? undefined : await serve(app, { port, host, log, graceMs: 1000 });
+  log("info", "Starting", { server: credentials.server, leaderElection: options.leaderElection });
+  try {
+    await bindClaims({ ...options, credentials, log }, metrics, signal);
+  } finally {
+    await server?.stop();
+  }
+  log("info", "Stopped");
+}
+
+/** Watches all the time, so as to be warm, and serves claims while it leads. */
+async function bindClaims(options: ServeClaimsOptions, metrics: BinderMetrics, signal: AbortSignal): Promise<void> {
+  const binding = bindingFor(options, metrics, signal);
+  const { api, log } = binding;
+  await Promise.all([watchFor(binding, api, log, signal), serveClaims(binding, options, metrics, signal)]);
+}
+
+/** Makes a binder with a connection of its own. */
+export function bindingFor(
+  { credentials, ...options }: ServeClaimsOptions,
+  metrics: BinderMetrics,
+  signal: AbortSignal,
+): Binding & { api: Api; log: Log } {
+  const onAnswer = counter(metrics);
+  const api = connect(credentials, { signal, userAgent: USER_AGENT, timeoutMs: TIMEOUT_MS, onAnswer });
+  const onServed: BindOptions["onServed"] = (kind, seconds) => metrics.served.observe({ launch_type: kind }, seconds);
+  return { ...createBinding(api, { ...options, onServed }), api, log: options.log };
+}
+
+/** Serves claims while this process holds the binder's Lease. */
+export async function serveClaims(
+  { serve }: Binding,
+  options: ServeClaimsOptions,
+  metrics: BinderMetrics,
+  signal: AbortSignal,
+): Promise<void> {
+  const lease = { name: BINDER_LEASE, userAgent: USER_AGENT, leaseSeconds: LEASE_SECONDS, onAnswer: counter(metrics) };
+  await runElected({ ...options, ...lease }, async (leading) => {
+    metrics.leading.set(1);
+    await serve(leading);
+    metrics.leading.set(0);
+  }, signal);
+}
+
+function counter({ requests }: BinderMetrics): (method: string, status: number) => void {
+  return (method, status) => requests.inc({ method, code: String(status) });
+}

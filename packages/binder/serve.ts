@@ -1,0 +1,148 @@
+/** Serves claims: whose turn it is, what it gets, and what becomes of it if that fails. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import { backoffMs } from "../kube/backoff.ts";
+import { errorFields } from "../process/log.ts";
+import { type Choice, choose, wantsSandbox } from "./choose.ts";
+import { coldSandbox, handedOver } from "./handover.ts";
+import type { Line } from "./lines.ts";
+import { type Binder, consider, type Entry, isServing, park, takeNote } from "./state.ts";
+import { replace } from "./replacements.ts";
+import { writeNotes } from "./notes.ts";
+import { sayRefused } from "./tell.ts";
+import { findOwn, type Given, postSandbox, putSandbox, RefusalError } from "./writes.ts";
+
+/** Looks again at a claim whose Sandbox could not be made because the name is somebody else's. */
+const TAKEN_MS = 5000;
+
+/** Has a line looked at again, at once if may be. */
+export function wake(binder: Binder, namespace: string, pool: string): void {
+  if (!binder.lines.find(namespace, pool)) return;
+  binder.lines.wake(namespace, pool);
+  pump(binder);
+}
+
+/** Begins to serve as many claims as may be. What a choice changes comes back here, and is seen in the next round. */
+export function pump(binder: Binder): void {
+  if (binder.isPumping) return;
+  binder.isPumping = true;
+  while (binder.serving < binder.workers && isServing(binder)) {
+    let job: { entry: Entry; choice: Exclude<Choice, { kind: "wait" | "refused" }> } | undefined;
+    const isFound = binder.lines.round((line) => {
+      job = nextIn(binder, line);
+      return job !== undefined;
+    });
+    if (!isFound || !job) break;
+    void serve(binder, job.entry, job.choice);
+  }
+  binder.isPumping = false;
+  writeNotes(binder);
+}
+
+/** Takes the first claim that can be served from a line, and those that cannot at all. */
+function nextIn(binder: Binder, line: Line<Entry>) {
+  const { index, lines } = binder;
+  const { namespace, pool: name, waiters } = line;
+  const now = binder.clock.now();
+  const pool = index.pool(namespace, name);
+  const offer = { pool, template: pool && index.template(pool), members: index.members(pool), waiting: 0 };
+  let wait = Infinity;
+  for (const entry of [...waiters]) {
+    if (entry.notBefore > now) {
+      wait = Math.min(wait, entry.notBefore - now);
+      continue;
+    }
+    const choice = wantsSandbox(entry.claim, now)
+      ? choose(entry.claim, offer, binder.labelDomains, now)
+      : { kind: "refused" as const };
+    if (choice.kind === "wait") {
+      offer.waiting++;
+      wait = Math.min(wait, choice.ms);
+      continue;
+    }
+    lines.remove(entry);
+    if (choice.kind === "refused") {
+      park(binder, entry);
+      takeNote(binder, entry);
+      continue;
+    }
+    // Taken before anybody else can look.
+    if (choice.kind === "member") index.assume(choice.sandbox);
+    entry.place = "serving";
+    return { entry, choice };
+  }
+  if (wait < Infinity) later(binder, line, wait);
+  return undefined;
+}
+
+function later(binder: Binder, { namespace, pool }: Line<Entry>, ms: number): void {
+  const key = `${namespace}/${pool}`;
+  binder.timers.get(key)?.();
+  const cancel = binder.clock.setTimeout(() => {
+    binder.timers.delete(key);
+    wake(binder, namespace, pool);
+  }, ms);
+  binder.timers.set(key, cancel);
+}
+
+/** Gives one claim what was chosen for it; what goes wrong delays this claim, and nobody else. */
+async function serve(
+  binder: Binder,
+  entry: Entry,
+  choice: Extract<Choice, { kind: "member" | "cold" }>,
+): Promise<void> {
+  const { index, log, clock } = binder;
+  const { claim } = entry;
+  // The claim may turn to another pool meanwhile.
+  const turn = { ...entry };
+  binder.serving++;
+  try {
+    const own = await ownBefore(binder, entry);
+    entry.unsure = undefined;
+    const given = own ?? await give(binder, entry, choice);
+    if (choice.kind === "member" && own) index.release(choice.sandbox);
+    if (typeof given === "object") {
+      index.written(given);
+      if (choice.kind === "member" && !own) void replace(binder, entry, choice);
+      binder.onServed(choice.kind === "member" ? "warm" : "cold", (clock.now() - entry.seenAt) / 1000);
+      entry.failures = 0;
+    } else if (given === "taken") entry.notBefore = clock.now() + TAKEN_MS;
+  } catch (error) {
+    entry.notBefore = clock.now() + backoffMs(entry.failures++);
+    if (choice.kind === "member") index.release(choice.sandbox);
+    const { namespace, name } = claim.metadata;
+    if (isServing(binder)) log("error", "Cannot serve a claim", { namespace, name, ...errorFields(error) });
+    if (error instanceof RefusalError) await sayRefused(binder, entry, error);
+  }
+  binder.serving--;
+  binder.lines.done(turn);
+  entry.place = "idle";
+  consider(binder, entry);
+  pump(binder);
+  if (binder.serving === 0) binder.onIdle();
+}
+
+/** Returns the Sandbox that the claim has all the same, though the watch has not shown it: it says so, or a write has landed. */
+async function ownBefore({ api }: Binder, { claim, unsure }: Entry): Promise<Sandbox | undefined> {
+  for (const name of new Set([claim.status?.sandbox?.name, unsure])) {
+    const own = name === undefined ? undefined : await findOwn(api, claim, name);
+    if (own) return own;
+  }
+  return undefined;
+}
+
+async function give(
+  { api, clock, index }: Binder,
+  entry: Entry,
+  choice: Extract<Choice, { kind: "member" | "cold" }>,
+): Promise<Given> {
+  const { claim } = entry;
+  const now = new Date(clock.now());
+  if (choice.kind === "cold") {
+    return await postSandbox(api, coldSandbox(claim, choice.pool, choice.template, now), claim);
+  }
+  entry.unsure = choice.sandbox.metadata.name;
+  const given = await putSandbox(api, handedOver(choice.sandbox, claim, index.template(choice.pool), now), claim);
+  // Another binder may have given it to the same claim.
+  entry.unsure = given === "lost" ? choice.sandbox.metadata.name : undefined;
+  return given;
+}

@@ -1,0 +1,166 @@
+/** What the binder keeps of each claim, and where a claim stands: in line, out of it, or aside. Serves nobody. @module */
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import type { Api } from "../kube/api.ts";
+import type { Clock } from "../process/clock.ts";
+import { FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../api/objects/keys.ts";
+import type { Log } from "../process/log.ts";
+import { wantsSandbox } from "./choose.ts";
+import type { Index } from "./index.ts";
+import type { Lines, Waiter } from "./lines.ts";
+import type { Refills } from "./refills.ts";
+
+export interface BindOptions {
+  log: Log;
+  /** Domains of label keys that claims may use. */
+  labelDomains: readonly string[];
+  /** Claims that are served at once. @default {40} */
+  workers?: number;
+  /** Longest time from the first missing member of a pool until it is told, in milliseconds. @default {5000} */
+  refillDelayMs?: number;
+  /** @default {systemClock} */
+  clock?: Clock;
+  /** Called for each claim that was given a Sandbox: its kind, and for how many seconds the claim had been known. */
+  onServed?: (kind: "warm" | "cold", seconds: number) => void;
+}
+
+/** A claim, as long as it exists. */
+export interface Entry extends Waiter {
+  claim: SandboxClaim;
+  /** As it was observed, untouched by the parser: what is sent back must not have defaults that were never written. */
+  raw: SandboxClaim;
+  /** When it was first seen, in milliseconds since the epoch. */
+  seenAt: number;
+  /** `idle`: has a Sandbox, or wants none; `parked`: cannot be served as things are. */
+  place: "idle" | "waiting" | "serving" | "parked";
+  failures: number;
+  /** Not served before, in milliseconds since the epoch. */
+  notBefore: number;
+  /** Name of a member of which nobody knows whether the claim was given it; undefined: there is none. */
+  unsure: string | undefined;
+  /** Whether it has been, or is about to be, annotated with when it was first seen. */
+  isNoted: boolean;
+  /** The highest generation of its Sandbox that the Sandbox's status was about; 0: none was seen. */
+  settled: number;
+  /** Whether its first status was written, or is the hook's business. */
+  isTold: boolean;
+  /** Ends when its first status has been written, or that has failed; undefined: nobody writes it. */
+  telling: Promise<void> | undefined;
+  tellFailures: number;
+  /** Cancels the next try of what could not be said; undefined: none is planned. */
+  retry: (() => void) | undefined;
+}
+
+/** Annotations of a claim that are still to be written; `at`, when that was planned, in milliseconds since the epoch. */
+export interface Notes {
+  entry: Entry;
+  annotations: Record<string, string>;
+  at: number;
+  /** Not written before, in milliseconds since the epoch. */
+  notBefore: number;
+}
+
+/** All that a binder keeps between events. */
+export interface Binder extends Required<BindOptions> {
+  api: Api;
+  /** Undefined or fired: this process does not lead. */
+  term: AbortSignal | undefined;
+  index: Index;
+  lines: Lines<Entry>;
+  refills: Refills;
+  /** By UID. */
+  claims: Map<string, Entry>;
+  /** By namespace and pool. */
+  parked: Map<string, Set<Entry>>;
+  /** Ends the wait of a line, by namespace and pool. */
+  timers: Map<string, () => void>;
+  serving: number;
+  /** How many replacements of members are being made, by UID of the pool. */
+  replacing: Map<string, number>;
+  isPumping: boolean;
+  /** Annotations that are still to be written, and since when, by UID of the claim. */
+  notes: Map<string, Notes>;
+  /** How many claims are being annotated. */
+  noting: number;
+  /** Ends the wait for the next annotations. */
+  cancelNoting: () => void;
+  isListed: boolean;
+  /** Called when nothing is being served any more. */
+  onIdle: () => void;
+}
+
+/** Tells whether claims may be served: everything is known, and this process leads. */
+export function isServing({ isListed, term }: Binder): boolean {
+  return isListed && term !== undefined && !term.aborted;
+}
+
+/** Puts a claim where it belongs: in line, or out of it. It is served when the next ones are. */
+export function consider(binder: Binder, entry: Entry): void {
+  if (!isServing(binder) || entry.place === "serving") return;
+  const isWanting = binder.claims.get(entry.uid) === entry && wantsSandbox(entry.claim, binder.clock.now()) &&
+    binder.index.boundTo(entry.namespace, entry.uid) === undefined;
+  if (!isWanting) {
+    if (!entry.isTold) takeNote(binder, entry);
+    return withdraw(binder, entry);
+  }
+  if (entry.place === "waiting") return binder.lines.wake(entry.namespace, entry.pool);
+  withdraw(binder, entry);
+  entry.place = "waiting";
+  binder.lines.add(entry);
+}
+
+/**
+ * Plans to annotate a claim with when it was first seen, once: its hook is not asked before, and speaks for it from then on.
+ *
+ * @param more what else is to be written with it
+ * @param waitMs how long that may wait for the Sandbox to settle, in milliseconds
+ */
+export function takeNote(
+  { notes, claims, index, clock }: Binder,
+  entry: Entry,
+  more?: Record<string, string>,
+  waitMs = 0,
+): void {
+  const { uid, namespace, claim: { metadata }, seenAt } = entry;
+  if (claims.get(uid) !== entry || metadata.deletionTimestamp !== undefined) return;
+  const isKnown = entry.isNoted || metadata.annotations?.[FIRST_OBSERVED_ANNOTATION] !== undefined;
+  if (isKnown && !more) return;
+  const name = index.boundTo(namespace, uid);
+  const annotations = {
+    ...isKnown ? {} : { [FIRST_OBSERVED_ANNOTATION]: new Date(seenAt).toISOString() },
+    ...name === undefined ? {} : { [SANDBOX_NAME_ANNOTATION]: name },
+    ...notes.get(uid)?.annotations,
+    ...more,
+  };
+  const { at = clock.now(), notBefore = at + waitMs } = notes.get(uid) ?? {};
+  notes.set(uid, { entry, annotations, at, notBefore });
+  entry.isNoted = true;
+}
+
+/** Makes the entry of a claim that is seen for the first time. */
+export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number): Entry {
+  const { uid = "", namespace = "", name, creationTimestamp = "" } = claim.metadata;
+  return {
+    ...{ uid, namespace, pool: claim.spec.warmPoolRef.name, rank: `${creationTimestamp} ${name}`, claim, raw },
+    ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, unsure: undefined, isNoted: false, settled: 0 },
+    ...{ isTold: claim.status !== undefined, telling: undefined, tellFailures: 0, retry: undefined },
+  };
+}
+
+/** Takes a claim out of line; one that is being served is seen to when that is over. */
+export function withdraw(binder: Binder, entry: Entry): void {
+  if (entry.place === "serving") return;
+  if (entry.place === "waiting") binder.lines.remove(entry);
+  binder.parked.get(keyOf(entry))?.delete(entry);
+  entry.place = "idle";
+}
+
+/** Sets a claim aside until its pool has changed, or it has. */
+export function park(binder: Binder, entry: Entry): void {
+  entry.place = "parked";
+  const key = keyOf(entry);
+  binder.parked.set(key, (binder.parked.get(key) ?? new Set<Entry>()).add(entry));
+}
+
+function keyOf({ namespace, pool }: Waiter): string {
+  return `${namespace}/${pool}`;
+}

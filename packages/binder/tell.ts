@@ -1,0 +1,78 @@
+/** Says of a claim what it was given: its first status, and what it cannot have. Tries again what fails. @module */
+import { problemText } from "../api/claimproblem.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { isBinders, isUntold } from "../api/claims/binding.ts";
+import { creationRefused } from "../api/claims/unserved.ts";
+import { computeStatus, notesOf } from "../../hooks/sandboxclaim/status.ts";
+import { backoffMs } from "../kube/backoff.ts";
+import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
+import { errorFields } from "../process/log.ts";
+import { noteTold } from "./notes.ts";
+import { type Binder, type Entry, isServing } from "./state.ts";
+import { annotateClaim, findOwn, putStatus } from "./writes.ts";
+
+/** Says for a claim what it was given, as soon as that is Ready; whatever takes longer, and all that comes later, its hook says. */
+export function tellIfReady(binder: Binder, entry: Entry, sandbox: Sandbox): void {
+  if (entry.isTold || entry.retry || !isServing(binder) || !isBinders(entry.claim, sandbox, binder.clock.now())) return;
+  entry.telling = tell(binder, entry, sandbox).finally(() => entry.telling = undefined);
+}
+
+/** Says for a claim what it was given by a binder that came no further, or by this one. */
+export async function finish(binder: Binder, entry: Entry): Promise<void> {
+  const name = binder.index.boundTo(entry.namespace, entry.uid);
+  if (entry.isTold || name === undefined || !isServing(binder)) return;
+  try {
+    const sandbox = await findOwn(binder.api, entry.claim, name);
+    if (sandbox && !entry.isTold && isUntold(entry.claim, sandbox)) await tell(binder, entry, sandbox);
+  } catch (error) {
+    failed(binder, entry, "Cannot look at a claim's Sandbox", error);
+  }
+}
+
+/** Writes that a claim is Ready, unless it says so, or says what is in the way; tries again if that fails. */
+async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<void> {
+  entry.isTold = true;
+  const now = new Date(binder.clock.now());
+  const compute = (claim: SandboxClaim) =>
+    isUntold(claim, sandbox) ? computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now) : undefined;
+  try {
+    const written = await putStatus(binder.api, entry.raw, compute);
+    entry.tellFailures = 0;
+    // As it was before: the watch may have shown our own write by now.
+    const { status, ...before } = written ?? entry.raw;
+    const notes = written && status && notesOf(before, sandbox, status, now, new Date(entry.seenAt));
+    noteTold(binder, entry, sandbox, notes);
+  } catch (error) {
+    entry.isTold = false;
+    failed(binder, entry, "Cannot write the status of a claim", error);
+  }
+}
+
+/** Tries again later, and no sooner, whatever is heard of the Sandbox meanwhile. */
+function failed(binder: Binder, entry: Entry, message: string, error: unknown): void {
+  if (!isServing(binder) || binder.claims.get(entry.uid) !== entry) return;
+  const { namespace, name } = entry.claim.metadata;
+  binder.log("warn", message, { namespace, name, ...errorFields(error) });
+  dropRetry(entry);
+  entry.retry = binder.clock.setTimeout(() => {
+    entry.retry = undefined;
+    void finish(binder, entry);
+  }, backoffMs(entry.tellFailures++));
+}
+
+/** Plans no further try. */
+export function dropRetry(entry: Entry): void {
+  entry.retry?.();
+  entry.retry = undefined;
+}
+
+/** Leaves word of why the claim cannot be given a Sandbox, for its hook to say; the keeper takes it back once it has one. */
+export async function sayRefused({ api, log }: Binder, { claim }: Entry, { message }: Error): Promise<void> {
+  const text = problemText(claim, creationRefused(message));
+  if (claim.metadata.annotations?.[UNRESOLVED_ANNOTATION] === text) return;
+  await annotateClaim(api, claim, { [UNRESOLVED_ANNOTATION]: text }).catch((error) => {
+    const { namespace, name } = claim.metadata;
+    log("warn", "Cannot annotate a claim", { namespace, name, ...errorFields(error) });
+  });
+}

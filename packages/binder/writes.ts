@@ -1,0 +1,129 @@
+/** What the binder writes, and what came of it. One request after the other, each on condition of a version. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim, SandboxClaimStatus } from "../api/sandboxclaim.ts";
+import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
+import { controllerOf } from "../api/objects/objects.ts";
+
+/**
+ * What came of giving a claim a Sandbox.
+ *
+ * | outcome | meaning |
+ * |---|---|
+ * | the Sandbox | it is the claim's now, as the API server has it |
+ * | `lost` | somebody was faster: the member has changed, or is gone |
+ * | `taken` | the name of the Sandbox to be made is somebody else's |
+ */
+export type Given = Sandbox | "lost" | "taken";
+
+/**
+ * Replaces a member by the claim's Sandbox.
+ *
+ * @throws {Error} if it is refused for another reason than its version, if it has not come through, or if nobody knows
+ */
+export async function putSandbox(api: Api, sandbox: Sandbox, claim: SandboxClaim): Promise<Given> {
+  const { namespace, name, resourceVersion } = sandbox.metadata;
+  const path = pathOf({ resource: "sandboxes", namespace, name });
+  const { answer, error } = await certain(api, path, () => api.send({ method: "PUT", path, body: sandbox }));
+  const own = ownSandbox(answer, claim);
+  if (own) return own;
+  // As it was: nobody has taken it.
+  if (error && isOk(answer) && (answer.body as Sandbox).metadata.resourceVersion === resourceVersion) throw error;
+  if (answer.status === 404 || answer.status === 409 || isOk(answer)) return "lost";
+  throw answerError(`hand over Sandbox ${namespace}/${name}`, answer);
+}
+
+/** Creates the claim's own Sandbox; one that it has already is as good. @throws {Error} if it is refused, or has not come through */
+export async function postSandbox(api: Api, sandbox: object, { metadata, ...claim }: SandboxClaim): Promise<Given> {
+  const { namespace, name } = metadata;
+  const path = pathOf({ resource: "sandboxes", namespace });
+  const own = pathOf({ resource: "sandboxes", namespace, name });
+  const { answer, error } = await certain(api, own, () => api.send({ method: "POST", path, body: sandbox }));
+  const found = answer.status === 409 ? await api.send({ method: "GET", path: own }) : answer;
+  const made = ownSandbox(found, { metadata, ...claim });
+  if (made) return made;
+  if (error && found.status === 404) throw error;
+  // The name was somebody's, and is free by now.
+  if (answer.status === 409 && found.status === 404) return "lost";
+  if (isOk(found)) return "taken";
+  if (found.status === 400 || found.status === 403 || found.status === 422) throw new RefusalError(messageOf(found));
+  throw answerError(`create Sandbox ${namespace}/${name}`, found);
+}
+
+/** The API server does not want the Sandbox as it is: a quota, a policy, an invalid field. The message is its own words. */
+export class RefusalError extends Error {
+  override name = "RefusalError";
+}
+
+/** Looks whether the Sandbox of that name is the claim's; undefined: it is not. @throws {Error} if nobody knows */
+export async function findOwn(api: Api, claim: SandboxClaim, name: string): Promise<Sandbox | undefined> {
+  const { namespace } = claim.metadata;
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "sandboxes", namespace, name }) });
+  if (!isOk(answer) && answer.status !== 404) throw answerError(`get Sandbox ${namespace}/${name}`, answer);
+  return ownSandbox(answer, claim);
+}
+
+/**
+ * Writes a claim's status, computed anew for each version of the claim that is found.
+ *
+ * @param observed as the watch has shown it, untouched by a parser
+ * @param compute undefined: there is nothing to say
+ * @returns the claim as it is then; undefined: it is gone, there is nothing to say, or it changes all the time
+ */
+export async function putStatus(
+  api: Api,
+  observed: SandboxClaim,
+  compute: (claim: SandboxClaim) => SandboxClaimStatus | undefined,
+): Promise<SandboxClaim | undefined> {
+  const { namespace, name, uid } = observed.metadata;
+  const path = pathOf({ resource: "sandboxclaims", namespace, name });
+  let claim = observed;
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const status = compute(claim);
+    if (!status) return undefined;
+    const answer = await api.send({ method: "PUT", path: `${path}/status`, body: { ...claim, status } });
+    if (isOk(answer)) return answer.body as SandboxClaim;
+    if (answer.status !== 409) return refused(`write the status of SandboxClaim ${namespace}/${name}`, answer);
+    const now = await api.send({ method: "GET", path });
+    if (!isOk(now)) return refused(`get SandboxClaim ${namespace}/${name}`, now);
+    claim = now.body as SandboxClaim;
+    if (claim.metadata.uid !== uid) return undefined;
+  }
+  return undefined;
+}
+
+/** Adds annotations to a claim, if it still is the one that is meant. */
+export async function annotateClaim(
+  api: Api,
+  { metadata: { namespace, name, uid } }: SandboxClaim,
+  annotations: Record<string, string>,
+): Promise<void> {
+  const path = pathOf({ resource: "sandboxclaims", namespace, name });
+  const answer = await api.send({ method: "PATCH", path, body: { metadata: { uid, annotations } } });
+  if (!isOk(answer) && answer.status !== 409) refused(`annotate SandboxClaim ${namespace}/${name}`, answer);
+}
+
+const MOST_TRIES = 4;
+
+/** Sends a write; where no answer comes (`error`) it may have landed all the same: `answer` is that of a look then. */
+async function certain(
+  api: Api,
+  path: string,
+  write: () => Promise<Answer>,
+): Promise<{ answer: Answer; error?: Error }> {
+  try {
+    return { answer: await write() };
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    return { answer: await api.send({ method: "GET", path }), error };
+  }
+}
+
+function ownSandbox(answer: Answer, { metadata }: SandboxClaim): Sandbox | undefined {
+  if (!isOk(answer)) return undefined;
+  const sandbox = answer.body as Sandbox;
+  return controllerOf(sandbox.metadata)?.uid === metadata.uid ? sandbox : undefined;
+}
+
+function refused(action: string, answer: Answer): undefined {
+  if (answer.status !== 404) throw answerError(action, answer);
+}

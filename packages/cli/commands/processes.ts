@@ -1,0 +1,96 @@
+/** `hookbox keeper|binder|router|runtime|serve`: the processes of hookbox. Each takes the arguments of its main module. @module */
+import { Command } from "commander";
+import process from "node:process";
+import type { CommandContext } from "../commandcontext.ts";
+
+/** A command that is another process, with a command line of its own. */
+interface Becoming {
+  name: string;
+  description: string;
+  /** Shown where the command is asked for help. */
+  usage: string;
+  /** Its help, beginning with a line of usage of its own. */
+  help: () => Promise<string>;
+  /** Imports the main module, which runs as it is loaded. */
+  load: () => Promise<unknown>;
+}
+
+/** Makes the command: all that follows its name is the other process' own, `--help` too. */
+export function becoming(context: CommandContext, { name, description, usage, help, load }: Becoming): Command {
+  return new Command(name)
+    .description(description)
+    .usage(usage)
+    .argument("[args...]")
+    .helpOption(false)
+    .allowUnknownOption()
+    .passThroughOptions()
+    .action(async (args: string[]) => {
+      if (!args.some((arg) => arg === "--help" || arg === "-h")) return await become(args, load);
+      context.stdout.write((await help()).replace(/^Usage:.*/, `Usage: ${context.program} ${name} ${usage}`));
+    });
+}
+
+/** Runs it; it ends the process itself. */
+async function become(args: string[], load: () => Promise<unknown>): Promise<void> {
+  process.argv.splice(2, Infinity, ...args);
+  // On Deno the mains look there.
+  const { Deno: deno } = globalThis as { Deno?: object };
+  if (deno) Object.defineProperty(deno, "args", { value: args });
+  await load();
+  await new Promise(() => {});
+}
+
+export function keeperCommand(context: CommandContext): Command {
+  return becoming(context, {
+    name: "keeper",
+    description: "Run the keeper: expiry, Events, metrics; and the binder with it",
+    usage: "[options]",
+    help: async () => (await import("../../keeper/options.ts")).HELP,
+    load: () => import("../../keeper/main.ts"),
+  });
+}
+
+export function binderCommand(context: CommandContext): Command {
+  return becoming(context, {
+    name: "binder",
+    description: "Run the binder apart from the keeper: it gives claims their Sandboxes",
+    usage: "[options]",
+    help: async () => (await import("../../binder/options.ts")).HELP,
+    load: () => import("../../binder/main.ts"),
+  });
+}
+
+export function routerCommand(context: CommandContext): Command {
+  return becoming(context, {
+    name: "router",
+    description: "Run the router: the way into sandboxes",
+    usage: "[options]",
+    help: async () => (await import("../../router/options/help.ts")).HELP,
+    load: () => import("../../router/main.ts"),
+  });
+}
+
+export function runtimeCommand(context: CommandContext): Command {
+  return becoming(context, {
+    name: "runtime",
+    description: "Run the runtime, the process inside a sandbox",
+    usage: "[options]",
+    help: async () => (await import("../../runtime/options.ts")).HELP,
+    load: () => import("../../runtime/main.ts"),
+  });
+}
+
+export function serveCommand(context: CommandContext): Command {
+  return becoming(context, {
+    name: "serve",
+    description: "Run the hooks that Metacontroller calls",
+    usage: "[hook…] [options]",
+    help: async () => {
+      const { HOOK_OPTIONS } = await import("../../webhook/runhook.ts");
+      const { hookNames } = await import("../../../hooks/all.ts");
+      const whom = `all of them (${hookNames.join(", ")}) if none is named`;
+      return `Usage:\n\nRuns hooks in one process, each at /<hook>/sync; ${whom}.\n\n${HOOK_OPTIONS}`;
+    },
+    load: () => import("../../../hooks/serve.ts"),
+  });
+}

@@ -1,0 +1,142 @@
+/** Checks of what makes sandboxes: Metacontroller, the controllers registered with it, and their hooks. Reads only. @module */
+import { isOk, messageOf } from "../../kube/api.ts";
+import type { KubeObject } from "../../api/objects/objects.ts";
+import { type Check, type Diagnosis, itemsOf, type Patient, read } from "./check.ts";
+
+const CONTROLLERS = [
+  ["compositecontrollers", "sandbox"],
+  ["compositecontrollers", "sandboxwarmpool"],
+  ["decoratorcontrollers", "sandboxclaim"],
+  ["decoratorcontrollers", "sandboxtemplate"],
+] as const;
+const API = "/apis/metacontroller.k8s.io/v1alpha1";
+
+interface Controller extends KubeObject {
+  spec: { hooks?: Record<string, { webhook?: { url?: string } }> };
+}
+
+/** Are the controllers registered, and do their hooks answer? */
+export const checkControllers: Check = async (patient) => {
+  const found = await Promise.all(CONTROLLERS.map(async ([resource, name]) => {
+    return { name, answer: await read(patient, `${API}/${resource}/${name}`) };
+  }));
+  const bad = found.filter(({ answer }) => !isOk(answer));
+  const [first] = bad;
+  if (first && bad.every(({ answer }) => answer.status === 403)) {
+    return [{ mark: "warn", what: "Controllers", text: `cannot be seen: ${messageOf(first.answer)}` }];
+  }
+  const controllers: Diagnosis = first
+    ? {
+      mark: "fail",
+      what: "Controllers",
+      text: `missing: ${bad.map(({ name }) => name).join(", ")}`,
+      remedy: "Register them: hookbox install --apply",
+    }
+    : { mark: "ok", what: "Controllers", text: found.map(({ name }) => name).join(", ") };
+  const good = found.filter(({ answer }) => isOk(answer));
+  return [
+    controllers,
+    ...await Promise.all(good.map(({ name, answer }) => {
+      return checkHook(patient, name, (answer.body as Controller).spec.hooks?.["sync"]?.webhook?.url ?? "");
+    })),
+  ];
+};
+
+/** A hook is behind a Service, which the API server reaches, or somewhere else. */
+async function checkHook(patient: Patient, name: string, address: string): Promise<Diagnosis> {
+  const what = `Hook ${name}`;
+  const url = URL.parse(address);
+  if (!url) {
+    return {
+      mark: "fail",
+      what,
+      text: `its URL is invalid: "${address}"`,
+      remedy: "Use --hooks-url of hookbox install.",
+    };
+  }
+  const [service, namespace, kind = "svc"] = url.hostname.split(".");
+  const isService = namespace !== undefined && kind === "svc" && !/^\d+$/.test(namespace);
+  if (!isService) return await askDirectly(patient, what, url);
+  const path = `/api/v1/namespaces/${namespace}/services/${service}:${url.port || "80"}/proxy/healthz`;
+  const answer = await read(patient, path);
+  if (isOk(answer)) return { mark: "ok", what, text: `answers at ${url.host}` };
+  if (answer.status === 403) {
+    return { mark: "warn", what, text: `at ${url.host} cannot be asked: ${messageOf(answer)}` };
+  }
+  const remedy = `Look at Service ${service} in namespace ${namespace}, or run the hooks: hookbox serve`;
+  return { mark: "fail", what, text: `does not answer at ${url.host}: ${messageOf(answer)}`, remedy };
+}
+
+async function askDirectly({ fetch }: Patient, what: string, url: URL): Promise<Diagnosis> {
+  try {
+    const answer = await fetch(new URL("/healthz", url), { signal: AbortSignal.timeout(5000) });
+    await answer.body?.cancel();
+    if (answer.ok) return { mark: "ok", what, text: `answers at ${url.host}` };
+    return {
+      mark: "fail",
+      what,
+      text: `at ${url.host} is not well: HTTP ${answer.status}`,
+      remedy: "Look at its log.",
+    };
+  } catch {
+    const remedy = "Run the hooks where Metacontroller reaches them: hookbox serve";
+    return { mark: "warn", what, text: `cannot be reached from here at ${url.host}`, remedy };
+  }
+}
+
+interface Pod extends KubeObject {
+  spec: { containers: { image?: string; args?: string[]; command?: string[] }[] };
+  status?: { phase?: string; conditions?: { type: string; status: string }[] };
+}
+
+/** Does Metacontroller run, and with which flags? */
+export const checkMetacontroller: Check = async (patient) => {
+  const what = "Metacontroller";
+  const answer = await read(patient, "/api/v1/pods", { labelSelector: "app.kubernetes.io/name=metacontroller" });
+  const pods = itemsOf<Pod>(answer);
+  const running = pods?.filter(({ status }) => status?.phase === "Running") ?? [];
+  const [pod] = running;
+  if (!pod) return [await checkWork(patient, pods ? "no Pod of it is seen" : messageOf(answer))];
+  const { image = "", args = [], command = [] } = pod.spec.containers[0] ?? { args: [] };
+  const flags = flagsOf([...command, ...args]);
+  const text = `${image}, ${running.length === 1 ? "1 Pod" : `${running.length} Pods`}`;
+  const strategy = flags.get("apply-strategy") ?? "dynamic-apply";
+  if (strategy !== "dynamic-apply") {
+    const remedy = "Give it --apply-strategy=dynamic-apply: others cannot express preconditions.";
+    return [{ mark: "fail", what, text: `${text}, with --apply-strategy=${strategy}`, remedy }];
+  }
+  if (Number(flags.get("client-go-qps") ?? 5) >= 100) return [{ mark: "ok", what, text }];
+  const remedy = "Give it --client-go-qps=1000 --client-go-burst=2000 --workers=20.";
+  return [{
+    mark: "warn",
+    what,
+    text: `${text}, slowed down to ${flags.get("client-go-qps") ?? 5} requests per second`,
+    remedy,
+  }];
+};
+
+function flagsOf(args: string[]): Map<string, string> {
+  const words = args.flatMap((arg) => /^--?([a-z-]+)=(.*)$/.exec(arg)?.slice(1, 3) ?? [arg.replace(/^--?/, "")]);
+  return new Map(words.map((word, i) => [word, words[i + 1] ?? ""]));
+}
+
+interface Standing extends KubeObject {
+  status?: { observedGeneration?: number; conditions?: unknown[] };
+}
+
+/** It may run elsewhere than in a Pod: what it has done shows. */
+async function checkWork(patient: Patient, why: string): Promise<Diagnosis> {
+  const what = "Metacontroller";
+  const sandboxes =
+    itemsOf<Standing>(await read(patient, "/apis/agents.x-k8s.io/v1beta1/sandboxes", { limit: "100" })) ?? [];
+  const current = sandboxes.filter(({ metadata, status }) => {
+    return status?.conditions !== undefined && status.observedGeneration === metadata.generation;
+  });
+  if (current.length > 0) {
+    const text = `${why}, but ${current.length} of ${sandboxes.length} Sandboxes are up to date`;
+    return { mark: "ok", what, text };
+  }
+  const remedy =
+    "Install Metacontroller 4.17 or later: https://metacontroller.github.io/metacontroller/guide/install.html";
+  return { mark: sandboxes.length > 0 ? "fail" : "warn", what, text: why, remedy };
+}

@@ -1,0 +1,78 @@
+/** Checks of the keeper, the binder and the router. Reads only. @module */
+import { BINDER_LEASE } from "../../api/claims/unserved.ts";
+import type { LeaseFact } from "../../api/diagnosis/facts.ts";
+import { messageOf } from "../../kube/api.ts";
+import { humanDuration } from "../output/age.ts";
+import { type Check, itemsOf, read } from "./check.ts";
+
+const LEASES = "/apis/coordination.k8s.io/v1";
+
+/** A process that leads by a Lease. */
+interface Leader {
+  what: string;
+  lease: string;
+  /** Follows what is wrong with the Lease; may be empty. */
+  loss: string;
+  remedy: string;
+}
+
+/** Does a keeper hold its Lease? */
+export const checkKeeper: Check = checkLease({
+  what: "Keeper",
+  lease: "hookbox-keeper",
+  loss: "",
+  remedy: "Run one: hookbox keeper. Without it nothing that has expired is deleted, and no Events are recorded.",
+});
+
+/** Does a binder hold its Lease? */
+export const checkBinder: Check = checkLease({
+  what: "Binder",
+  lease: BINDER_LEASE,
+  loss: ": claims are not served",
+  remedy: "Run one: hookbox keeper has it in its process, unless it is told --no-binder; else hookbox binder.",
+});
+
+function checkLease({ what, lease, loss, remedy }: Leader): Check {
+  const query = { fieldSelector: `metadata.name=${lease}` };
+  return async (patient) => {
+    let answer = await read(patient, `${LEASES}/leases`, query);
+    if (answer.status === 403) answer = await read(patient, `${LEASES}/namespaces/hookbox-system/leases`, query);
+    const leases = itemsOf<LeaseFact>(answer);
+    if (!leases) return [{ mark: "warn", what, text: `cannot be seen: ${messageOf(answer)}` }];
+    const [newest] = leases.sort((a, b) => (b.spec?.renewTime ?? "").localeCompare(a.spec?.renewTime ?? ""));
+    const nobody = `nobody holds Lease ${lease}${loss}`;
+    if (!newest) return [{ mark: "fail", what, text: `${nobody} (there is none)`, remedy }];
+    const { holderIdentity, renewTime, leaseDurationSeconds = 15 } = newest.spec ?? {};
+    const silentMs = patient.now.getTime() - Date.parse(renewTime ?? "");
+    const place = `Lease ${newest.metadata.namespace}/${lease}`;
+    const age = renewTime === undefined ? "<unknown>" : humanDuration(Math.max(0, silentMs));
+    if (holderIdentity && silentMs < leaseDurationSeconds * 1000) {
+      return [{ mark: "ok", what, text: `${holderIdentity} holds ${place}, renewed ${age} ago` }];
+    }
+    const since = holderIdentity ? `${holderIdentity} renewed ${place} ${age} ago` : `given back ${age} ago`;
+    return [{ mark: "fail", what, text: `${nobody} (${since})`, remedy }];
+  };
+}
+
+/** Does the router answer that was named? */
+export const checkRouter: Check = async ({ router, fetch }) => {
+  const what = "Router";
+  if (router === undefined) {
+    return [{
+      mark: "warn",
+      what,
+      text: "none is named: requests go through the API server, and only those of this command wake sandboxes",
+      remedy: "Name it with --router or HOOKBOX_ROUTER_URL.",
+    }];
+  }
+  try {
+    const answer = await fetch(new URL("/healthz", router), { signal: AbortSignal.timeout(5000) });
+    await answer.body?.cancel();
+    if (answer.ok) return [{ mark: "ok", what, text: `answers at ${router}` }];
+    return [{ mark: "fail", what, text: `${router} answers HTTP ${answer.status}`, remedy: "Look at its log." }];
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const text = `${router} does not answer: ${cause instanceof Error ? cause.message : String(cause)}`;
+    return [{ mark: "fail", what, text, remedy: "Run one, hookbox router, or correct --router." }];
+  }
+};

@@ -1,0 +1,73 @@
+/** Checks of the API server and of what was installed there: its CRDs. Reads only. @module */
+import { parse } from "yaml";
+import { isOk, messageOf } from "../../kube/api.ts";
+import type { KubeObject } from "../../api/objects/objects.ts";
+import { readCRDs } from "../../manifests/render.ts";
+import { type Check, type Diagnosis, read } from "./check.ts";
+
+/** CEL rules in CRDs are there for good since then. */
+const OLDEST_MINOR = 29;
+const INSTALL = "Install them: hookbox install --apply";
+
+/** Does the API server answer, and is it new enough? */
+export const checkServer: Check = async (patient) => {
+  const what = "API server";
+  const { server, source } = patient.cluster;
+  const answer = await read(patient, "/version");
+  if (!isOk(answer)) {
+    const remedy = "Check --kubeconfig, --context and whether the cluster runs.";
+    return [{ mark: "fail", what, text: messageOf(answer), remedy }];
+  }
+  const { gitVersion, minor } = answer.body as { gitVersion: string; minor: string };
+  const text = `${gitVersion} at ${server} (${source})`;
+  if (parseInt(minor, 10) >= OLDEST_MINOR) return [{ mark: "ok", what, text }];
+  return [{ mark: "fail", what, text, remedy: `Use Kubernetes 1.${OLDEST_MINOR} or later.` }];
+};
+
+/** Are the CRDs there, and as this version has them? */
+export const checkCRDs: Check = async (patient) => {
+  const wanted = readCRDs().map((text) => parse(text) as CRD);
+  return await Promise.all(wanted.map(async (crd): Promise<Diagnosis> => {
+    const what = `CRD ${crd.spec.names.plural}`;
+    const answer = await read(patient, `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd.metadata.name}`);
+    if (answer.status === 403) return await servedOnly(patient, crd, what);
+    if (!isOk(answer)) return { mark: "fail", what, text: messageOf(answer), remedy: INSTALL };
+    const found = answer.body as CRD;
+    const isFresh = crd.spec.versions.every((version) =>
+      found.spec.versions.some((other) => other.name === version.name && covers(other, version))
+    );
+    const versions = found.spec.versions.filter(({ served }) => served).map(({ name }) => name).join(", ");
+    if (isFresh) return { mark: "ok", what, text: versions };
+    return {
+      mark: "warn",
+      what,
+      text: `${versions}, but not as this version of hookbox has it`,
+      remedy: "Bring it up to date: hookbox install --apply",
+    };
+  }));
+};
+
+interface CRD extends KubeObject {
+  spec: { group: string; names: { plural: string }; versions: { name: string; served: boolean }[] };
+}
+
+/** Who may not read CRDs can still see what is served. */
+async function servedOnly(patient: Parameters<Check>[0], crd: CRD, what: string): Promise<Diagnosis> {
+  const { group, names, versions: [newest] } = crd.spec;
+  const answer = await read(patient, `/apis/${group}/${newest?.name}`);
+  const served = isOk(answer) ? (answer.body as { resources: { name: string }[] }).resources : [];
+  if (!served.some(({ name }) => name === names.plural)) {
+    return { mark: "fail", what, text: "not served", remedy: INSTALL };
+  }
+  return { mark: "ok", what, text: `${newest?.name} is served (you may not read the CRD itself)` };
+}
+
+/** Tells whether `found` says all that `wanted` says; the API server adds defaults of its own. */
+export function covers(found: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    return Array.isArray(found) && found.length === wanted.length && wanted.every((one, i) => covers(found[i], one));
+  }
+  if (typeof wanted !== "object" || wanted === null) return found === wanted;
+  if (typeof found !== "object" || found === null) return false;
+  return Object.entries(wanted).every(([key, value]) => covers((found as Record<string, unknown>)[key], value));
+}

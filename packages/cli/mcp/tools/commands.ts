@@ -1,0 +1,110 @@
+/** Tools that run commands in a sandbox. @module */
+import * as z from "zod";
+import { TimeoutError } from "../../../sdk/errors.ts";
+import { type Clip, createClip } from "../clip.ts";
+import { defineTool, REPLACES, RUNS, SANDBOX, text, type Tool } from "../tool.ts";
+
+const COMMAND = {
+  sandbox: SANDBOX,
+  command: z.string().min(1).describe("A command line for sh, such as `cd project && npm test`"),
+  cwd: z.string().optional().describe("Folder to run it in. Default: the sandbox's root"),
+  env: z.record(z.string(), z.string()).optional().describe("Laid over the sandbox's environment"),
+};
+
+export const executeCommand: Tool = defineTool({
+  name: "execute_command",
+  title: "Run a command",
+  description:
+    "Runs a shell command in a sandbox and waits for its end. An exit code other than 0 is a result, not an " +
+    "error. Of long output the beginning and the end are returned: write it to a file to read the middle. At timeoutMs " +
+    "the command is killed. For servers and other things that go on, use start_command.",
+  input: {
+    ...COMMAND,
+    stdin: z.string().optional().describe("Standard input. Default: empty"),
+    timeoutMs: z.int().min(1).max(86_400_000).default(60_000).describe("Kills the command after so many milliseconds"),
+    maxOutput: z.int().min(100).max(200_000).default(20_000)
+      .describe("Characters of each of stdout and stderr that are returned"),
+  },
+  output: {
+    exitCode: z.int().describe("-1 where a signal ended it"),
+    signal: z.string().optional().describe("Name of that signal"),
+    stdout: z.string(),
+    stderr: z.string(),
+    truncated: z.boolean().describe("Output was left out in the middle"),
+    timedOut: z.boolean().describe("It was killed at timeoutMs"),
+  },
+  hints: RUNS,
+  async run({ sandbox, command, cwd, env, stdin, timeoutMs, maxOutput }, { session, signal, progress }) {
+    const { commands } = await session.open(sandbox, signal);
+    const kept = { stdout: createClip(maxOutput), stderr: createClip(maxOutput) };
+    const keep = (clip: Clip) => (piece: string) => {
+      clip.add(piece);
+      progress(piece);
+    };
+    const given = {
+      ...cwd === undefined ? {} : { cwd },
+      ...env ? { env } : {},
+      ...stdin === undefined ? {} : { stdin },
+    };
+    const handlers = { onStdout: keep(kept.stdout), onStderr: keep(kept.stderr) };
+    const ended = await commands.run(command, { ...given, ...handlers, timeoutMs, signal, maxOutputLength: 0 })
+      .then(({ exitCode, signal }) => ({ exitCode, signal, timedOut: false }), (error) => {
+        if (!(error instanceof TimeoutError)) throw error;
+        return { exitCode: -1, signal: "SIGKILL", timedOut: true };
+      });
+    const stdout = kept.stdout.text();
+    const stderr = kept.stderr.text();
+    const how = ended.timedOut
+      ? `killed after ${timeoutMs} ms: raise timeoutMs, or use start_command`
+      : ended.signal === undefined
+      ? `exit code ${ended.exitCode}`
+      : `ended by ${ended.signal}`;
+    return {
+      data: {
+        exitCode: ended.exitCode,
+        ...ended.signal === undefined ? {} : { signal: ended.signal },
+        stdout,
+        stderr,
+        truncated: kept.stdout.isClipped() || kept.stderr.isClipped(),
+        timedOut: ended.timedOut,
+      },
+      content: [text([how, ...part("stdout", stdout), ...part("stderr", stderr)].join("\n"))],
+      isError: ended.timedOut,
+    };
+  },
+});
+
+export const startCommand: Tool = defineTool({
+  name: "start_command",
+  title: "Start a command in the background",
+  description:
+    "Starts a shell command that goes on, such as a server, and returns at once. Redirect its output to a file " +
+    "to read it later: `npm start >server.log 2>&1`. get_url says where a port of it is reached.",
+  input: COMMAND,
+  output: { processId: z.int().describe("For stop_command") },
+  hints: RUNS,
+  async run({ sandbox, command, cwd, env }, { session, signal }) {
+    const { commands } = await session.open(sandbox, signal);
+    const given = { ...cwd === undefined ? {} : { cwd }, ...env ? { env } : {} };
+    const { processId } = await commands.run(command, { ...given, background: true, signal });
+    return { data: { processId }, content: [text(`Started as process ${processId}.`)] };
+  },
+});
+
+export const stopCommand: Tool = defineTool({
+  name: "stop_command",
+  title: "Stop a background command",
+  description: "Kills a command of start_command with everything that it has started.",
+  input: { sandbox: SANDBOX, processId: z.int().describe("As start_command returned it") },
+  output: { stopped: z.boolean().describe("False: it had ended already") },
+  hints: REPLACES,
+  async run({ sandbox, processId }, { session, signal }) {
+    const { commands } = await session.open(sandbox, signal);
+    const stopped = await commands.kill(processId, { signal });
+    return { data: { stopped }, content: [text(stopped ? `Stopped ${processId}.` : `${processId} does not run.`)] };
+  },
+});
+
+function part(name: string, output: string): string[] {
+  return output === "" ? [] : [`--- ${name}`, output.replace(/\n$/, "")];
+}

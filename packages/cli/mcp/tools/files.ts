@@ -1,0 +1,154 @@
+/** Tools for text files and folders in a sandbox. @module */
+import * as z from "zod";
+import { FileNotFoundError, InvalidArgumentError } from "../../../sdk/errors.ts";
+import type { Entry } from "../../../sdk/files/entry.ts";
+import { defineTool, READS, REPLACES, SANDBOX, text, type Tool } from "../tool.ts";
+
+const PATH = z.string().min(1).describe("Path from the sandbox's root, such as `project/main.py`");
+const MOST_ENTRIES = 1000;
+const MOST_DEPTH = 20;
+/** Bytes of a file that is written at once. */
+const MOST_CONTENT = 4 << 20;
+
+export const readFile: Tool = defineTool({
+  name: "read_file",
+  title: "Read a text file",
+  description: "Reads a text file (UTF-8) of a sandbox. Of a long one the first maxBytes are returned: go on at " +
+    "nextOffset. For images and other binary files use download_file.",
+  input: {
+    sandbox: SANDBOX,
+    path: PATH,
+    offset: z.int().min(0).default(0).describe("Bytes to leave out at the beginning"),
+    maxBytes: z.int().min(4).max(1 << 20).default(65_536),
+  },
+  output: {
+    content: z.string(),
+    nextOffset: z.int().optional().describe("Where to go on; absent: that was the end"),
+  },
+  hints: READS,
+  async run({ sandbox, path, offset, maxBytes }, { session, signal }) {
+    const { files } = await session.open(sandbox, signal);
+    // One byte more than is wanted tells whether there is more.
+    const bytes = await files.read(path, { format: "bytes", offset, length: maxBytes + 1, signal });
+    const isMore = bytes.length > maxBytes;
+    const part = isMore ? wholeCharacters(bytes.subarray(0, maxBytes)) : bytes;
+    const content = decoded(part, path, offset);
+    const nextOffset = isMore ? { nextOffset: offset + part.length } : {};
+    const note = isMore ? [text(`[there is more: go on with offset ${offset + part.length}]`)] : [];
+    return { data: { content, ...nextOffset }, content: [text(content), ...note] };
+  },
+});
+
+export const writeFile: Tool = defineTool({
+  name: "write_file",
+  title: "Write a text file",
+  description:
+    "Writes a text file of a sandbox, whole or not at all, and makes the folders above it. What was there is " +
+    "replaced. For binary files use upload_file.",
+  input: {
+    sandbox: SANDBOX,
+    path: PATH,
+    content: z.string().max(MOST_CONTENT),
+    executable: z.boolean().optional().describe("Whether it may be run. Default: as the file that it replaces"),
+  },
+  output: { path: z.string(), bytes: z.int() },
+  hints: REPLACES,
+  async run({ sandbox, path, content, executable }, { session, signal }) {
+    const { files } = await session.open(sandbox, signal);
+    const mode = executable === undefined ? {} : { mode: executable ? 0o755 : 0o644 };
+    const data = new TextEncoder().encode(content);
+    await files.write(path, data, { ...mode, signal });
+    return { data: { path, bytes: data.length }, content: [text(`Wrote ${data.length} bytes to ${path}.`)] };
+  },
+});
+
+export const listFiles: Tool = defineTool({
+  name: "list_files",
+  title: "List a folder",
+  description:
+    "Lists what is in a folder of a sandbox, with types, sizes and times; with a depth also what is in its " +
+    "folders.",
+  input: {
+    sandbox: SANDBOX,
+    path: z.string().default(".").describe("A folder, from the sandbox's root. Default: the root"),
+    depth: z.int().min(1).max(MOST_DEPTH).default(1),
+  },
+  output: {
+    entries: z.array(z.object({
+      path: z.string(),
+      type: z.enum(["file", "directory", "symlink", "other"]),
+      size: z.number().describe("Bytes"),
+      modifiedAt: z.string().describe("RFC 3339"),
+    })),
+    truncated: z.boolean().describe(`There are more than ${MOST_ENTRIES}`),
+  },
+  hints: READS,
+  async run({ sandbox, path, depth }, { session, signal }) {
+    const { files } = await session.open(sandbox, signal);
+    const all = await files.list(path, { depth, signal });
+    const entries = all.slice(0, MOST_ENTRIES);
+    const more = all.length - entries.length;
+    const lines = entries.map(lineOf);
+    if (entries.length === 0) lines.push("(empty)");
+    if (more > 0) lines.push(`[${more} more: list a folder further down]`);
+    const data = entries.map(({ path, type, size, modifiedAt }) => ({
+      path,
+      type,
+      size,
+      modifiedAt: modifiedAt.toISOString(),
+    }));
+    return { data: { entries: data, truncated: more > 0 }, content: [text(lines.join("\n"))] };
+  },
+});
+
+export const fileExists: Tool = defineTool({
+  name: "file_exists",
+  title: "Look for a file",
+  description: "Says whether there is a file or folder at a path of a sandbox, and of which type.",
+  input: { sandbox: SANDBOX, path: PATH },
+  output: {
+    exists: z.boolean(),
+    type: z.enum(["file", "directory", "symlink", "other"]).optional(),
+    size: z.number().optional().describe("Bytes"),
+  },
+  hints: READS,
+  async run({ sandbox, path }, { session, signal }) {
+    const { files } = await session.open(sandbox, signal);
+    const found = await files.stat(path, { signal }).catch((error) => {
+      if (error instanceof FileNotFoundError) return undefined;
+      throw error;
+    });
+    const said = found ? `${path} is a ${found.type} of ${found.size} bytes.` : `There is nothing at ${path}.`;
+    return {
+      data: found ? { exists: true, type: found.type, size: found.size } : { exists: false },
+      content: [text(said)],
+    };
+  },
+});
+
+function lineOf({ path, type, size, target }: Entry): string {
+  if (type === "directory") return `${path}/`;
+  return type === "symlink" ? `${path} -> ${target ?? "outside of the sandbox"}` : `${path}  ${size}`;
+}
+
+/** Leaves out a character at the end that is not whole. */
+function wholeCharacters(bytes: Uint8Array): Uint8Array {
+  let end = bytes.length;
+  while (end > 0 && bytes.length - end < 3 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end--;
+  const lead = bytes[end - 1] ?? 0;
+  const wants = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  return bytes.length - end + 1 < wants ? bytes.subarray(0, end - 1) : bytes;
+}
+
+function decoded(bytes: Uint8Array, path: string, offset: number): string {
+  try {
+    const content = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    if (!content.includes("\0")) return content;
+  } catch {
+    // Told below.
+  }
+  const where = offset === 0 ? "" : ` from byte ${offset}`;
+  throw new InvalidArgumentError(`Cannot read "${path}"${where} as text: it is not UTF-8`, {
+    remedy: offset === 0 ? "Use download_file." : "Go on at an offset that read_file has returned.",
+  });
+}

@@ -1,0 +1,142 @@
+/** Tools that bring binary files into a sandbox and out of it. @module */
+import { Buffer } from "node:buffer";
+import type { ContentBlock } from "@modelcontextprotocol/sdk/types.js";
+import * as z from "zod";
+import { InvalidArgumentError, NotEnoughSpaceError } from "../../../sdk/errors.ts";
+import type { Files } from "../../../sdk/files/files.ts";
+import { existingPath, writablePath } from "../localpath.ts";
+import type { Scope } from "../scope.ts";
+import { ADDS, defineTool, READS, REPLACES, SANDBOX, text, type Tool } from "../tool.ts";
+
+/** Bytes that may travel inside of a message. */
+const MOST_BYTES = 4 << 20;
+const PATH = z.string().min(1).describe("Path from the sandbox's root");
+const CONTENT = z.base64().max(Math.ceil(MOST_BYTES / 3) * 4).optional();
+
+/** Makes the two tools; only with a folder of this machine they take paths of it. */
+export function transferTools({ localRoot }: Scope): Tool[] {
+  return [uploadTool(localRoot), downloadTool(localRoot)];
+}
+
+function uploadTool(localRoot: string | undefined): Tool {
+  const localPath = z.string().min(1).optional()
+    .describe(`In place of content: a file or folder of the user's machine, below ${localRoot}`);
+  return defineTool({
+    name: "upload_file",
+    title: "Upload a file",
+    description: `Writes a file of any kind into a sandbox from base64, up to ${MOST_BYTES >> 20} MiB` +
+      `${localRoot === undefined ? "" : ", or copies a file or a folder of the user's machine into it"}. ` +
+      "What was there is replaced. For text use write_file.",
+    input: {
+      sandbox: SANDBOX,
+      path: PATH,
+      content: CONTENT.describe("The file in base64"),
+      ...localRoot && { localPath },
+    },
+    output: { path: z.string(), bytes: z.number(), files: z.int().describe("Files that were written") },
+    hints: REPLACES,
+    async run({ sandbox, path, content, ...more }, { session, signal }) {
+      const local = chosen(content, more, localRoot);
+      const source = local && await existingPath(local.root, local.path);
+      const { files } = await session.open(sandbox, signal);
+      const sent = source
+        ? await files.upload(source, path, { signal })
+        : await sendBytes(files, path, content ?? "", signal);
+      const data = { path, bytes: sent.bytes, files: sent.files };
+      return { data, content: [text(`Wrote ${counted(data)} to ${path}.`)] };
+    },
+  });
+}
+
+function downloadTool(localRoot: string | undefined): Tool {
+  const localPath = z.string().min(1).optional()
+    .describe(
+      `Copies the file or folder to this path of the user's machine, below ${localRoot}, and returns no content`,
+    );
+  return defineTool({
+    name: "download_file",
+    title: "Download a file",
+    description:
+      `Returns a file of any kind from a sandbox in base64, up to ${MOST_BYTES >> 20} MiB; an image as such` +
+      `${
+        localRoot === undefined ? "" : ". With localPath it copies a file or folder to the user's machine instead"
+      }. ` +
+      "For text use read_file.",
+    input: { sandbox: SANDBOX, path: PATH, ...localRoot && { localPath } },
+    output: {
+      path: z.string(),
+      bytes: z.number(),
+      files: z.int(),
+      content: z.string().optional().describe("The file in base64"),
+    },
+    hints: localRoot === undefined ? READS : { ...ADDS, destructiveHint: true, idempotentHint: true },
+    async run({ sandbox, path, ...more }, { session, signal }) {
+      const local = localOf(more, localRoot);
+      const { files } = await session.open(sandbox, signal);
+      if (local) {
+        const target = await writablePath(local.root, local.path);
+        const { bytes, files: count } = await files.download(path, target, { signal });
+        const data = { path, bytes, files: count };
+        return { data, content: [text(`Copied ${counted(data)} to ${target}.`)] };
+      }
+      const bytes = await files.read(path, { format: "bytes", length: MOST_BYTES + 1, signal });
+      if (bytes.length > MOST_BYTES) throw tooLarge(path, localRoot);
+      const content = Buffer.from(bytes).toString("base64");
+      return {
+        data: { path, bytes: bytes.length, files: 1, content },
+        content: [contentOf(sandbox, path, bytes, content)],
+      };
+    },
+  });
+}
+
+interface Local {
+  root: string;
+  path: string;
+}
+
+/** The parameter is there only where a folder was allowed. */
+function localOf(more: object, root: string | undefined): Local | undefined {
+  const path = (more as { localPath?: string }).localPath;
+  return path === undefined || root === undefined ? undefined : { root, path };
+}
+
+function chosen(content: string | undefined, more: object, root: string | undefined): Local | undefined {
+  const local = localOf(more, root);
+  if ((content === undefined) !== (local === undefined)) return local;
+  const wanted = root === undefined ? "content is needed" : "exactly one of content and localPath is needed";
+  throw new InvalidArgumentError(`Cannot upload a file: ${wanted}`);
+}
+
+async function sendBytes(files: Files, path: string, content: string, signal: AbortSignal) {
+  const bytes = Buffer.from(content, "base64");
+  await files.write(path, bytes, { signal });
+  return { bytes: bytes.length, files: 1 };
+}
+
+function contentOf(sandbox: string, path: string, bytes: Uint8Array, data: string): ContentBlock {
+  const mimeType = imageType(bytes);
+  if (mimeType) return { type: "image", data, mimeType };
+  const uri = `sandbox://${sandbox}/${path.split("/").filter(Boolean).map(encodeURIComponent).join("/")}`;
+  return { type: "resource", resource: { uri, mimeType: "application/octet-stream", blob: data } };
+}
+
+/** By its first bytes: names lie. */
+function imageType(bytes: Uint8Array): string | undefined {
+  const head = Buffer.from(bytes.subarray(0, 12)).toString("latin1");
+  if (head.startsWith("\x89PNG\r\n")) return "image/png";
+  if (head.startsWith("\xff\xd8\xff")) return "image/jpeg";
+  if (head.startsWith("GIF8")) return "image/gif";
+  return head.startsWith("RIFF") && head.slice(8) === "WEBP" ? "image/webp" : undefined;
+}
+
+function counted({ bytes, files }: { bytes: number; files: number }): string {
+  return files === 1 ? `${bytes} bytes` : `${files} files of ${bytes} bytes`;
+}
+
+function tooLarge(path: string, localRoot: string | undefined): NotEnoughSpaceError {
+  const remedy = localRoot === undefined
+    ? "Pack it, or split it with execute_command and download the parts."
+    : "Copy it to the user's machine with localPath.";
+  return new NotEnoughSpaceError(`Cannot return "${path}": it is larger than ${MOST_BYTES} bytes`, { remedy });
+}

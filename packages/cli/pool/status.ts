@@ -1,0 +1,82 @@
+/** How pools stand and how well they have served: reads the cluster once, changes nothing. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
+import type { SandboxClaim } from "../../api/sandboxclaim.ts";
+import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
+import type { Api } from "../../kube/api.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
+import type { KubeObject } from "../../api/objects/objects.ts";
+import { CLAIM, POOL, SANDBOX } from "../cluster/kinds.ts";
+import { getObject, listObjects } from "../cluster/objects.ts";
+import { byPool, type PoolObjects, type Served, servedSince } from "./measure.ts";
+
+/** One pool. */
+export interface PoolRow {
+  namespace: string;
+  name: string;
+  ready: number;
+  desired: number;
+  /** Claims that have not been given a Sandbox. */
+  waiting: number;
+  /** Claims of the last hour that have, as far as they still exist. */
+  served: Served;
+  /** Share of them that got a member, 0 to 1; undefined: none were served, or nobody knows how. */
+  hitRate: number | undefined;
+  /** RFC 3339. */
+  createdAt: string | undefined;
+  /** Why it has fewer Ready members than it should; undefined: it has not. */
+  notFull: string | undefined;
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Reads the pools of a namespace, of all for undefined; one pool by name.
+ *
+ * @throws {SandboxError} if there is no such pool, or one of the lists cannot be read
+ */
+export async function poolStatus(
+  api: Api,
+  namespace: string | undefined,
+  name?: string,
+  now: Date = new Date(),
+): Promise<PoolRow[]> {
+  return (await readPools(api, namespace, name)).map((objects) => rowOf(objects, now));
+}
+
+/** Reads pools with all that belongs to them. @throws {SandboxError} as {@link poolStatus} */
+export async function readPools(api: Api, namespace: string | undefined, name?: string): Promise<PoolObjects[]> {
+  const pools = name === undefined
+    ? listObjects(api, POOL, { namespace })
+    : getObject(api, POOL, namespace ?? "default", name).then((pool) => [pool]);
+  const lists: Promise<KubeObject[]>[] = [
+    pools,
+    listObjects(api, CLAIM, { namespace }),
+    listObjects(api, SANDBOX, { namespace }),
+  ];
+  const [found = [], claims = [], sandboxes = []] = await Promise.all(lists);
+  // The API server has checked what it stores.
+  return byPool(found as SandboxWarmPool[], claims as SandboxClaim[], sandboxes as Sandbox[]);
+}
+
+function rowOf(objects: PoolObjects, now: Date): PoolRow {
+  const { pool: { metadata, spec, status }, claims } = objects;
+  const served = servedSince(objects, now.getTime() - HOUR_MS);
+  const known = served.warm + served.cold;
+  const ready = status?.readyReplicas ?? 0;
+  return {
+    namespace: metadata.namespace ?? "",
+    name: metadata.name,
+    ready,
+    desired: spec.replicas,
+    waiting: claims.filter(({ isWaiting }) => isWaiting).length,
+    served,
+    hitRate: known === 0 ? undefined : served.warm / known,
+    createdAt: metadata.creationTimestamp,
+    notFull: ready >= spec.replicas ? undefined : whyNotFull(status),
+  };
+}
+
+function whyNotFull(status: SandboxWarmPool["status"]): string {
+  const progressing = findCondition(status?.conditions, "Progressing");
+  return progressing ? `${progressing.reason}: ${progressing.message}` : "no hook has looked at the pool yet";
+}

@@ -1,0 +1,44 @@
+/** Makes the hooks that a recording is replayed with: this checkout's, or those of other modules. @module */
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { HookCalls } from "../../webhook/hook.ts";
+import { type HookSettings, readSettings } from "../../webhook/runhook.ts";
+import { makeHooks } from "../../../hooks/all.ts";
+import { UnreadableError } from "./read.ts";
+
+/** Makes all hooks. @param settings as the recording's header has them */
+export type MakeHooks = (settings: Record<string, unknown>) => Map<string, HookCalls>;
+
+type Factory = (settings: HookSettings) => HookCalls;
+
+/**
+ * Loads hooks from modules: each exports a function whose name ends in `Hook`, as `hooks/<name>/hook.ts` does, or has one
+ * as its default. Without modules: all hooks of this checkout.
+ *
+ * @throws {UnreadableError} if a module cannot be loaded or exports none
+ */
+export async function loadHooks(modules: readonly string[]): Promise<MakeHooks> {
+  if (modules.length === 0) return (settings) => named(makeHooks([], completed(settings)));
+  const factories = (await Promise.all(modules.map(factoriesOf))).flat();
+  return (settings) => named(factories.map((make) => make(completed(settings))));
+}
+
+async function factoriesOf(module: string): Promise<Factory[]> {
+  const exported: Record<string, unknown> = await import(pathToFileURL(resolve(module)).href).catch((error: Error) => {
+    throw new UnreadableError(`Cannot load hook "${module}": ${error.message}`, { cause: error });
+  });
+  const factories = Object.entries(exported).filter(([name, value]) =>
+    typeof value === "function" && /Hook$|^default$/.test(name)
+  ).map(([, value]) => value as Factory);
+  if (factories.length > 0) return factories;
+  throw new UnreadableError(`Cannot load hook "${module}": it exports no function whose name ends in Hook`);
+}
+
+/** What a recording does not say is as the command line has it by default. */
+function completed(settings: Record<string, unknown>): HookSettings {
+  return { ...readSettings([]).settings, ...settings };
+}
+
+function named(hooks: HookCalls[]): Map<string, HookCalls> {
+  return new Map(hooks.map((hook) => [hook.name, hook]));
+}

@@ -1,0 +1,35 @@
+/** What `hookbox why` does: finds the subject, reads the facts, and gives the finding. Prints nothing. @module */
+import { CATALOGUE } from "../api/diagnosis/catalogue.ts";
+import type { Subject } from "../api/diagnosis/facts.ts";
+import type { Finding } from "../api/diagnosis/finding.ts";
+import { why } from "../api/diagnosis/why.ts";
+import type { Api } from "../kube/api.ts";
+import { readFacts } from "../sdk/control/facts.ts";
+import { findKind } from "./cluster/kinds.ts";
+
+/** A bare name is tried in this order. */
+const ANY: Subject["kind"][] = ["SandboxClaim", "Sandbox", "SandboxWarmPool"];
+
+/**
+ * Finds out why an object is as it is. Of a bare name the claim is asked about, else the Sandbox, else the pool.
+ *
+ * @param name such as `claim/demo`, or without a kind
+ * @throws {RangeError} if the kind is none of ours
+ */
+export async function runWhy(api: Api, name: string, namespace: string, signal?: AbortSignal): Promise<Finding> {
+  const [first = "", second] = name.split("/");
+  const kind = second === undefined ? undefined : ANY.find((one) => one === findKind(first)?.kind);
+  if (second !== undefined && !kind) {
+    throw new RangeError(`Cannot explain "${name}": kinds are claim, sandbox and pool`);
+  }
+  let found: Finding | undefined;
+  for (const candidate of kind ? [kind] : ANY) {
+    const subject: Subject = { kind: candidate, namespace, name: second ?? first };
+    const finding = why(await readFacts(api, subject, signal), new Date());
+    if (kind || finding.code !== "NotFound") return finding;
+    found ??= finding;
+  }
+  if (!found) throw new RangeError(`Cannot explain "${name}": it names nothing`);
+  const summary = `There is no claim, Sandbox or pool "${name}" in namespace "${namespace}".`;
+  return { ...found, summary, remedy: CATALOGUE.NotFound.remedy };
+}

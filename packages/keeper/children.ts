@@ -1,0 +1,169 @@
+/** Finds out why children of a Sandbox do not come into being: has them adopted, or says why not in an annotation. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import { type Problem, readUnresolved } from "../api/unresolved.ts";
+import { type Answer, type Api, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
+import { patchOf, sendPatch } from "../kube/patch.ts";
+import { applyCreate } from "../api/objects/apply.ts";
+import type { Clock } from "../process/clock.ts";
+import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
+import type { Log } from "../process/log.ts";
+import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
+import { diagnose, dryRunVerdict } from "./diagnose.ts";
+import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } from "./look.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
+import { findObject, publishProblems } from "./unresolved.ts";
+
+/** The hook's own builders: what they make is what Metacontroller would create. */
+export interface Builders {
+  buildPVCs(sandbox: Sandbox): DesiredObject[];
+  buildPod(sandbox: Sandbox): DesiredObject;
+  buildService(sandbox: Sandbox): DesiredObject;
+}
+
+export type ChildKind = Exclude<Problem["kind"], "NetworkPolicy">;
+
+/** A child that should exist, and what stands in its place; undefined: nothing. */
+export interface Child {
+  kind: ChildKind;
+  name: string;
+  desired: DesiredObject;
+  found: KubeObject | undefined;
+}
+
+/** Plural of each kind of child, as in the URL. */
+export const RESOURCES: Record<ChildKind, ObjectPath["resource"]> = {
+  PersistentVolumeClaim: "persistentvolumeclaims",
+  Pod: "pods",
+  Service: "services",
+};
+
+/**
+ * Lists what to look at, in the order PersistentVolumeClaims, Pod, Service.
+ *
+ * Of a suspended Sandbox that is the Pod alone: it should not exist, but a foreign one of its name is worth a word.
+ */
+export function wantedChildren(sandbox: Sandbox, builders: Builders): Omit<Child, "found">[] {
+  const pod = builders.buildPod(sandbox);
+  const desired = sandbox.spec.operatingMode === "Suspended" ? [pod] : [
+    ...builders.buildPVCs(sandbox),
+    pod,
+    ...(sandbox.spec.service === true ? [builders.buildService(sandbox)] : []),
+  ];
+  return desired.map((child) => ({ kind: child.kind as ChildKind, name: child.metadata.name, desired: child }));
+}
+
+/** What the reconciler works with. */
+interface ChildrenReconcilerOptions {
+  api: Api;
+  builders: Builders;
+  report: Report;
+  log: Log;
+  /** @default {INTERVALS} */
+  intervals?: Intervals;
+  /** @default {systemClock} */
+  clock?: Clock;
+}
+
+/** What is known of one child; `isOurs`: there is nothing to come back for. */
+interface Finding {
+  problem?: Problem | undefined;
+  isOurs: boolean;
+}
+
+/** Makes the reconciler. A Sandbox that is Ready and carries no annotation costs no request. */
+export function childrenReconciler(options: ChildrenReconcilerOptions): Reconciler<Sandbox> {
+  const { api, report, intervals = INTERVALS, clock } = options;
+  return lookReconciler({
+    name: "children",
+    intervals,
+    clock,
+    situationOf,
+    async look(sandbox: Sandbox, { kind }) {
+      const findings = kind === "leftover" ? [] : await findingsOf(sandbox, options);
+      const problems = findings.flatMap(({ problem }) => problem ?? []);
+      const parent = { kind: "Sandbox", resource: "sandboxes", metadata: sandbox.metadata } as const;
+      return await publishProblems(api, report, parent, problems) ? outcomeOf(sandbox, findings) : "problem";
+    },
+  });
+}
+
+function outcomeOf({ spec }: Sandbox, findings: Finding[]): Outcome {
+  if (findings.some(({ problem }) => problem)) return "problem";
+  if (spec.operatingMode === "Suspended") return "nothing";
+  return findings.every(({ isOurs }) => isOurs) ? "whole" : "coming";
+}
+
+async function findingsOf(sandbox: Sandbox, options: ChildrenReconcilerOptions): Promise<Finding[]> {
+  const wanted = wantedChildren(sandbox, options.builders);
+  return await Promise.all(wanted.map(async (child) => {
+    const found = await findChild(options.api, sandbox, child);
+    return await findingOf(sandbox, { ...child, found }, options);
+  }));
+}
+
+async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenReconcilerOptions): Promise<Finding> {
+  const verdict = diagnose(sandbox, child);
+  switch (verdict.verdict) {
+    case "ours":
+      return { isOurs: true };
+    case "pending":
+      return { isOurs: false };
+    case "problem":
+      return { problem: verdict.problem, isOurs: false };
+    case "missing":
+      return { problem: await absenceOf(sandbox, child, options), isOurs: false };
+    case "adopt": {
+      const { api, report } = options;
+      const isOffered = await offerForAdoption(api, sandbox, verdict.object);
+      if (isOffered) report("adopted", sandbox.metadata, { kind: child.kind, child: child.name });
+      return { isOurs: false };
+    }
+  }
+}
+
+/** A child that does not exist: undefined if nothing stands in its way. */
+async function absenceOf(
+  sandbox: Sandbox,
+  child: Child,
+  { api, log }: ChildrenReconcilerOptions,
+): Promise<Problem | undefined> {
+  if (sandbox.spec.operatingMode === "Suspended") return undefined;
+  const answer = await tryToCreate(api, sandbox, child);
+  const verdict = dryRunVerdict(child, answer);
+  if (verdict === "fine") return undefined;
+  if (verdict !== "unknown") return verdict;
+  const { namespace, name } = sandbox.metadata;
+  log("warn", "Dry run without an answer", { namespace, name, kind: child.kind, error: messageOf(answer) });
+  const before = readUnresolved(sandbox.metadata)?.problems ?? [];
+  return before.find(({ kind, name, state }) => kind === child.kind && name === child.name && state !== "taken");
+}
+
+/** Reads what exists under the child's name; undefined: nothing. */
+export async function findChild(
+  api: Api,
+  sandbox: Sandbox,
+  { kind, name }: Pick<Child, "kind" | "name">,
+): Promise<KubeObject | undefined> {
+  const { namespace } = sandbox.metadata;
+  return await findObject(api, { resource: RESOURCES[kind], namespace, name }, kubeObjectSchema);
+}
+
+/**
+ * Labels an object as the Sandbox's, so that Metacontroller adopts it.
+ *
+ * @returns false if it has changed or gone meanwhile: look again
+ */
+async function offerForAdoption(api: Api, { metadata: { uid } }: Sandbox, object: KubeObject): Promise<boolean> {
+  const { kind, metadata } = object;
+  const target = { kind, resource: RESOURCES[kind as Child["kind"]], metadata };
+  return await sendPatch(api, target, patchOf(metadata, { labels: { [CONTROLLER_UID_LABEL]: uid } }));
+}
+
+/** Asks what would become of the child if Metacontroller created it now. Creates nothing. */
+async function tryToCreate(api: Api, { metadata }: Sandbox, { kind, desired }: Child): Promise<Answer> {
+  const labels = { ...desired.metadata.labels, [CONTROLLER_UID_LABEL]: metadata.uid ?? "" };
+  const path = pathOf({ resource: RESOURCES[kind], namespace: metadata.namespace });
+  const query = { dryRun: "All", fieldManager: "hookbox-keeper" };
+  const body = applyCreate({ ...desired, metadata: { ...desired.metadata, labels } });
+  return await api.send({ method: "POST", path, query, body });
+}

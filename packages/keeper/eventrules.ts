@@ -1,0 +1,150 @@
+/** Which states of our objects are worth an Event, and its words. Pure. Source: Agent Sandbox API, section 5.3. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import { type SandboxClaim, sandboxClaimCRD } from "../api/sandboxclaim.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import { type Condition, findCondition } from "../api/objects/conditions.ts";
+import { GUARDED } from "../webhook/hold.ts";
+import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
+import type { ClaimView, SandboxView } from "./binding.ts";
+import { type Occurrence, type Regarding, regardingOf } from "../kube/event.ts";
+import type { Sight } from "./eventrecorder.ts";
+
+/** Who the contract says records them. */
+const SANDBOX_CONTROLLER = "sandbox-controller";
+const CLAIM_CONTROLLER = "sandboxclaim-controller";
+const POOL_CONTROLLER = "sandboxwarmpool-controller";
+
+/** A pool that first turns Progressing so long after its creation has turned so again. */
+const AGAIN_MS = 60_000;
+
+/** A Sandbox has more than one Pod. */
+export function multiplePods(sandbox: Sandbox): Sight {
+  const ready = findCondition(sandbox.status?.conditions, "Ready");
+  if (ready?.reason !== "MultiplePods") return {};
+  return {
+    mark: ready.lastTransitionTime,
+    occurrence: {
+      regarding: regardingOf(sandbox),
+      type: "Warning",
+      reason: "MultiplePods",
+      action: "Reconciling",
+      note: ready.message,
+      reportingController: SANDBOX_CONTROLLER,
+      key: ready.lastTransitionTime,
+      at: Date.parse(ready.lastTransitionTime),
+    },
+  };
+}
+
+/**
+ * A pool cannot fill, or can again.
+ *
+ * | Progressing | before | Event |
+ * |---|---|---|
+ * | False | False, whatever its time: a hook that saw an older status has stamped it again | none |
+ * | False | else | WarmPoolNotProgressing |
+ * | True | False | WarmPoolProgressing |
+ * | True | not seen; it turned so more than a minute after the pool's creation | WarmPoolProgressing |
+ * | True, Unknown, absent | else | none |
+ */
+export function poolProgress(pool: SandboxWarmPool, before: string | undefined): Sight {
+  const progressing = findCondition(pool.status?.conditions, "Progressing");
+  if (!progressing || progressing.status === "Unknown") return { mark: before ?? "" };
+  const { status, lastTransitionTime, message } = progressing;
+  const mark = `${status} ${lastTransitionTime}`;
+  const at = Date.parse(lastTransitionTime);
+  const base = { regarding: regardingOf(pool), action: "Reconciling", reportingController: POOL_CONTROLLER, at };
+  if (status === "False") {
+    if (before?.startsWith("False ")) return { mark: before };
+    const reason = "WarmPoolNotProgressing";
+    return { mark, occurrence: { ...base, type: "Warning", reason, note: message, key: mark } };
+  }
+  const isAgain = before === undefined ? at - createdAt(pool.metadata) > AGAIN_MS : before.startsWith("False ");
+  if (!isAgain) return { mark };
+  const note = "Warm pool is progressing again";
+  return { mark, occurrence: { ...base, type: "Normal", reason: "WarmPoolProgressing", note, key: mark } };
+}
+
+/** The guard keeps children that the object's hook would let go. */
+export function childrenKept(object: KubeObject): Sight {
+  const { conditions } = (object["status"] ?? {}) as { conditions?: Condition[] };
+  const guarded = findCondition(conditions, GUARDED);
+  if (guarded?.status !== "True") return {};
+  const { lastTransitionTime, message } = guarded;
+  return {
+    mark: GUARDED,
+    occurrence: {
+      regarding: regardingOf(object),
+      type: "Warning",
+      reason: "TooManyLosses",
+      action: "Reconciling",
+      note: message,
+      reportingController: `${object.kind.toLowerCase()}-controller`,
+      key: `guarded ${lastTransitionTime}`,
+      at: Date.parse(lastTransitionTime),
+    },
+  };
+}
+
+/** A claim's expiry has been published. */
+export function claimExpired(claim: SandboxClaim): Sight {
+  const ready = findCondition(claim.status?.conditions, "Ready");
+  if (ready?.reason !== "ClaimExpired") return {};
+  const { lastTransitionTime } = ready;
+  // The condition keeps its time if the claim was not Ready before; the lifecycle then knows better.
+  const at = Math.max(Date.parse(lastTransitionTime), createdAt(claim.metadata), expiryOf(claim));
+  const expired = { action: "Claim Expired", note: "Claim expired", key: `published ${lastTransitionTime}`, at };
+  return { mark: lastTransitionTime, occurrence: { ...aboutClaim(regardingOf(claim), "ClaimExpired"), ...expired } };
+}
+
+/** A claim has been given a Sandbox: one that stood ready, or one that was made for it; undefined: nobody knows which. */
+export function claimBound(
+  claim: ClaimView,
+  { launchType, uid, name, assignedAt }: SandboxView,
+): Occurrence | undefined {
+  const { regarding, createdAt = -Infinity } = claim;
+  const bound = { key: uid, at: assignedAt ?? createdAt };
+  switch (launchType) {
+    case "warm": {
+      const note = `Adopted warm pool Sandbox "${name}"`;
+      return { ...aboutClaim(regarding, "SandboxAdopted"), action: "Adoption", note, ...bound };
+    }
+    case "cold": {
+      const note = `Created Sandbox "${name}"`;
+      return { ...aboutClaim(regarding, "SandboxProvisioned"), action: "Provisioning", note, ...bound };
+    }
+    case "unknown":
+      return undefined;
+  }
+}
+
+/** The keeper has just deleted a claim because it has expired. @param policy the claim's `shutdownPolicy` */
+export function claimDeleted(metadata: ObjectMeta, policy: string, now: number): Occurrence {
+  const { group, version, kind } = sandboxClaimCRD;
+  const regarding = regardingOf({ apiVersion: `${group}/${version}`, kind, metadata });
+  const note = `Deleting Claim (ShutdownPolicy=${policy})`;
+  return { ...aboutClaim(regarding, "ClaimExpired"), action: "Deleting", note, key: "deleting", at: now };
+}
+
+/** What all Events of claims have in common. */
+function aboutClaim(regarding: Regarding, reason: string) {
+  return { regarding, type: "Normal", reason, reportingController: CLAIM_CONTROLLER } as const;
+}
+
+/** Returns when a claim's lifecycle ends, in milliseconds since the epoch; -Infinity if that cannot be told. */
+function expiryOf({ spec: { lifecycle = { shutdownPolicy: "Retain" } }, status }: SandboxClaim): number {
+  const finished = findCondition(status?.conditions, "Finished");
+  const { shutdownTime = "", ttlSecondsAfterFinished } = lifecycle;
+  const times = [
+    Date.parse(shutdownTime),
+    finished?.status === "True" && ttlSecondsAfterFinished !== undefined
+      ? Date.parse(finished.lastTransitionTime) + ttlSecondsAfterFinished * 1000
+      : NaN,
+  ].filter((time) => !Number.isNaN(time));
+  return times.length > 0 ? Math.min(...times) : -Infinity;
+}
+
+function createdAt({ creationTimestamp = "" }: ObjectMeta): number {
+  const time = Date.parse(creationTimestamp);
+  return Number.isNaN(time) ? -Infinity : time;
+}

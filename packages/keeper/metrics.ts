@@ -1,0 +1,90 @@
+/** Counters of the keeper process, in Prometheus' text format, and which build it is. @module */
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import { Counter, Gauge, Registry } from "prom-client";
+import { type BinderMetrics, createBinderMetrics } from "../binder/metrics.ts";
+import type { ClaimView } from "./binding.ts";
+import { type ClaimMetrics, createClaimMetrics } from "./claimmetrics.ts";
+import { type PoolFigures, poolMetrics } from "./poolmetrics.ts";
+import type { Action } from "./reconciler.ts";
+import { sandboxGauge, type SortCount } from "./sandboxmetrics.ts";
+
+/** What a leader knows of our objects at any moment. */
+interface Inventory {
+  sorts(): Iterable<SortCount>;
+  pools(): Iterable<PoolFigures>;
+  claims(): Iterable<ClaimView>;
+}
+
+/** The metrics of the keeper; `text` gives what `/metrics` answers. */
+export interface KeeperMetrics {
+  requests: Counter<"method" | "code">;
+  actions: Counter<"action">;
+  leading: Gauge;
+  claims: ClaimMetrics;
+  /** Of the binder, if it runs in this process. */
+  binder: BinderMetrics;
+  /** What gauges are made from at each scrape; undefined: this process does not lead, and they have no values. */
+  inventory: Inventory | undefined;
+  text(): Promise<string>;
+  contentType: string;
+}
+
+/** Makes a fresh set in a registry of its own. */
+export function createKeeperMetrics(): KeeperMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  buildInfo(registers);
+  sandboxGauge(registers, () => metrics.inventory?.sorts());
+  poolMetrics(registers, () => metrics.inventory);
+  const metrics: KeeperMetrics = {
+    requests: new Counter({
+      name: "hookbox_keeper_requests_total",
+      help: "Requests to the API server, the Lease's included, by HTTP method (WATCH for watches) and status code",
+      labelNames: ["method", "code"],
+      registers,
+    }),
+    actions: new Counter({
+      name: "hookbox_keeper_actions_total",
+      help: "What was done to our objects and their children",
+      labelNames: ["action" satisfies string],
+      registers,
+    }),
+    leading: new Gauge({
+      name: "hookbox_keeper_leading",
+      help: "1 while this process is the one that acts",
+      registers,
+    }),
+    claims: createClaimMetrics(registers),
+    binder: createBinderMetrics(registers),
+    inventory: undefined,
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+  return metrics;
+}
+
+/** Counts an action under a name without spaces. */
+export function countAction(metrics: KeeperMetrics, action: Action): void {
+  metrics.actions.inc({ action: action.replaceAll(" ", "_") });
+}
+
+/** Words of Go for what Node calls otherwise. */
+const ARCHITECTURES: Record<string, string> = { x64: "amd64", ia32: "386" };
+
+/** Makes the metric. Commit and date come from the image's environment, HOOKBOX_COMMIT and HOOKBOX_BUILD_DATE. */
+function buildInfo(registers: Registry[]): void {
+  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  const labels = {
+    git_version: `v${version}`,
+    git_commit: process.env["HOOKBOX_COMMIT"] ?? "unknown",
+    build_date: process.env["HOOKBOX_BUILD_DATE"] ?? "unknown",
+    // The contract's label; there is no Go in it.
+    go_version: "none",
+    compiler: `node ${process.version}`,
+    platform: `${process.platform}/${ARCHITECTURES[process.arch] ?? process.arch}`,
+  };
+  const labelNames = Object.keys(labels);
+  new Gauge({ name: "agent_sandbox_build_info", help: "1, with the build in the labels", labelNames, registers })
+    .set(labels, 1);
+}

@@ -1,0 +1,133 @@
+/** Gives Sandboxes that another controller or a user has released back to the pools and claims that they belong to. @module */
+import { EXTENSIONS_GROUP } from "../api/crd.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import type { Api } from "../kube/api.ts";
+import { type MetadataChange, patchOf, sendPatch } from "../kube/patch.ts";
+import type { EventHandler } from "../kube/watch.ts";
+import { LAST_APPLIED_ANNOTATION } from "../api/objects/apply.ts";
+import {
+  CLAIM_CONTROLLER,
+  CLAIM_UID_LABEL,
+  CONTROLLER_UID_LABEL,
+  DECORATOR_ANNOTATION,
+  WARM_POOL_LABEL,
+} from "../api/objects/keys.ts";
+import {
+  controllerOf,
+  groupOf,
+  kubeObjectSchema,
+  type ObjectMeta,
+  type OwnerReference,
+} from "../api/objects/objects.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
+import { createWaiting, type PoolFacts, type References } from "./references.ts";
+import { findObject } from "./unresolved.ts";
+
+/** Returns the pool that an orphan says it is of, as hash of the name; undefined: not an orphan of a pool. */
+function orphanOf({ metadata }: Sandbox): string | undefined {
+  const { labels = {}, deletionTimestamp } = metadata;
+  // What a claim has had is not for a pool: left alone, its user may still want what is in it.
+  const isLeftAlone = deletionTimestamp !== undefined || labels[CLAIM_UID_LABEL] !== undefined;
+  return isLeftAlone || controllerOf(metadata) ? undefined : labels[WARM_POOL_LABEL];
+}
+
+/**
+ * Returns the label with which Metacontroller adopts an orphan for the pool; undefined: it carries it already. What it says
+ * of how it was made goes: its pool looks at what it is.
+ */
+function poolChange(orphan: ObjectMeta, pool: { uid: string }): MetadataChange | undefined {
+  const isLabelled = orphan.labels?.[CONTROLLER_UID_LABEL] === pool.uid;
+  const labels = { [CONTROLLER_UID_LABEL]: pool.uid };
+  return isLabelled ? undefined : { labels, annotations: { [LAST_APPLIED_ANNOTATION]: null } };
+}
+
+/** What gives a Sandbox back to the claim that controls it, if that still exists. */
+interface ClaimReturn {
+  owner: OwnerReference;
+  change: MetadataChange;
+}
+
+/** Returns how Metacontroller comes to see a claim's Sandbox as its attachment; undefined: it does, or no claim has it. */
+function claimReturn({ metadata }: Sandbox): ClaimReturn | undefined {
+  const owner = extensionOwner(metadata);
+  const isSeen = metadata.annotations?.[DECORATOR_ANNOTATION] === CLAIM_CONTROLLER;
+  if (owner?.kind !== "SandboxClaim" || isSeen || metadata.deletionTimestamp !== undefined) return undefined;
+  return { owner, change: { annotations: { [DECORATOR_ANNOTATION]: CLAIM_CONTROLLER } } };
+}
+
+interface ReadoptOptions {
+  api: Api;
+  report: Report;
+  references: References;
+}
+
+/** Makes the reconciler. A Sandbox that one of our hooks has made costs no request. */
+export function readoptReconciler({ api, report, references: { pools } }: ReadoptOptions): Reconciler<Sandbox> {
+  /** What was dealt with: the resourceVersion, and the pool. */
+  const memory = new Map<string, string>();
+  const poolOf = (sandbox: Sandbox) => findPool(sandbox, pools.all());
+  const planOf = (sandbox: Sandbox): MetadataChange | ClaimReturn | undefined => {
+    const pool = poolOf(sandbox);
+    return pool ? poolChange(sandbox.metadata, pool) : claimReturn(sandbox);
+  };
+  const stateOf = (sandbox: Sandbox) => `${sandbox.metadata.resourceVersion} ${poolOf(sandbox)?.uid}`;
+  return {
+    name: "readoption",
+    memory,
+    dueAt(sandbox, now) {
+      if (!planOf(sandbox) || memory.get(sandbox.metadata.uid ?? "") === stateOf(sandbox)) return undefined;
+      return now;
+    },
+    async reconcile(sandbox) {
+      const { metadata } = sandbox;
+      const plan = planOf(sandbox);
+      const state = stateOf(sandbox);
+      const change = plan && "owner" in plan ? await confirmed(api, sandbox, plan) : plan;
+      const target = { kind: "Sandbox", resource: "sandboxes", metadata } as const;
+      const isGiven = change && await sendPatch(api, target, patchOf(metadata, change));
+      memory.set(metadata.uid ?? "", state);
+      if (isGiven) report("adopted", metadata, { kind: "Sandbox", child: metadata.name });
+    },
+  };
+}
+
+/** Returns the event handler of the reconciler's queue that sees orphans again when pools come and go. */
+export function withPools(queue: EventHandler<Sandbox>, { pools }: References): EventHandler<Sandbox> {
+  const keyOf = (namespace: string | undefined, hash: string) => `${namespace}/${hash}`;
+  const waiting = createWaiting(queue, (sandbox: Sandbox) => {
+    const hash = orphanOf(sandbox);
+    return hash === undefined ? undefined : keyOf(sandbox.metadata.namespace, hash);
+  });
+  pools.onChange((pool) => waiting.again(pool && keyOf(pool.namespace, pool.hash)));
+  return waiting;
+}
+
+function findPool(sandbox: Sandbox, pools: Iterable<PoolFacts>): PoolFacts | undefined {
+  const hash = orphanOf(sandbox);
+  if (hash === undefined) return undefined;
+  const isItsPool = (pool: PoolFacts) =>
+    pool.namespace === sandbox.metadata.namespace && pool.hash === hash && !pool.isBeingDeleted;
+  return [...pools].find(isItsPool);
+}
+
+/** Asks for the claim: the Sandbox of one that is gone, or going, is the garbage collector's. */
+async function confirmed(
+  api: Api,
+  sandbox: Sandbox,
+  { owner, change }: ClaimReturn,
+): Promise<MetadataChange | undefined> {
+  const { namespace } = sandbox.metadata;
+  const claim = await findObject(api, { resource: "sandboxclaims", namespace, name: owner.name }, kubeObjectSchema);
+  const isAlive = claim?.metadata.uid === owner.uid && claim.metadata.deletionTimestamp === undefined;
+  return isAlive ? change : undefined;
+}
+
+/** Returns the SandboxWarmPool or SandboxClaim that controls a Sandbox; undefined: neither does. */
+export function extensionOwner(
+  metadata: ObjectMeta,
+): OwnerReference & { kind: "SandboxWarmPool" | "SandboxClaim" } | undefined {
+  const owner = controllerOf(metadata);
+  if (!owner || groupOf(owner.apiVersion) !== EXTENSIONS_GROUP) return undefined;
+  const { kind } = owner;
+  return kind === "SandboxWarmPool" || kind === "SandboxClaim" ? { ...owner, kind } : undefined;
+}

@@ -1,0 +1,87 @@
+/** Everything that the keeper tells of our objects without acting on them: Events and metrics. @module */
+import { sandboxClaimCRD } from "../api/sandboxclaim.ts";
+import type { Log } from "../process/log.ts";
+import type { ObjectMeta } from "../api/objects/objects.ts";
+import type { Api } from "../kube/api.ts";
+import type { ClaimView, SandboxView } from "./binding.ts";
+import { createBindings } from "./bindings.ts";
+import type { EventHandler } from "../kube/watch.ts";
+import { isYoung } from "../kube/event.ts";
+import { createEventQueue, eventSource, type RecordEvent } from "./eventrecorder.ts";
+import { childrenKept, claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";
+import { type EventHandlers, isolated } from "./watches.ts";
+import type { KeeperMetrics } from "./metrics.ts";
+import { policyNotOwned } from "./policy.ts";
+import { createPoolBook } from "./poolmetrics.ts";
+import type { Action } from "./reconciler.ts";
+import { createCensus } from "./sandboxmetrics.ts";
+
+export interface RecordingOptions {
+  api: Api;
+  log: Log;
+  metrics: KeeperMetrics;
+  /** Which process records, for people: its host. */
+  instance: string;
+  /** False: claims have no Events. */
+  claimEvents: boolean;
+}
+
+export interface Recording {
+  handlers: EventHandlers;
+  /** Takes note of what a reconciler has done to an object of this kind. */
+  reported(kind: string, action: Action, metadata: ObjectMeta, details: Record<string, unknown>): void;
+}
+
+/** Makes the event handlers for one term of leading; the metrics show what they know until `signal` fires. */
+export function createRecording(options: RecordingOptions, signal: AbortSignal): Recording {
+  const { metrics, claimEvents, log } = options;
+  const isolate = <T>(name: string, handler: EventHandler<T>) => isolated(name, handler, log);
+  const record = createEventQueue({ ...options, signal });
+  const recordOfClaim: RecordEvent = claimEvents ? record : () => {};
+  const census = createCensus();
+  const pools = createPoolBook();
+  const bindings = createBindings({
+    onBound(claim: ClaimView, sandbox: SandboxView, isNew: boolean) {
+      const occurrence = claimBound(claim, sandbox);
+      if (occurrence && (isNew || isYoung(occurrence, Date.now()))) recordOfClaim(occurrence);
+      if (!isNew) return;
+      metrics.claims.bound(claim, sandbox);
+      pools.served(claim, sandbox);
+    },
+    onFirstReady: metrics.claims.firstReady,
+  }, signal);
+  const inventory = {
+    sorts: () => census.counts(),
+    pools: () => pools.figures(),
+    claims: () => bindings.views(),
+  };
+  metrics.inventory = inventory;
+  signal.addEventListener("abort", () => {
+    if (metrics.inventory === inventory) metrics.inventory = undefined;
+  });
+  return {
+    handlers: {
+      sandboxes: [
+        isolate("Sandboxes' Events", eventSource(multiplePods, record)),
+        isolate("Sandboxes that are guarded", eventSource(childrenKept, record)),
+        isolate("the count of Sandboxes", census),
+        isolate("claims' Sandboxes", bindings.sandboxes),
+      ],
+      sandboxclaims: [
+        isolate("claims' expiry", eventSource(claimExpired, recordOfClaim)),
+        isolate("claims that are guarded", eventSource(childrenKept, recordOfClaim)),
+        isolate("claims", bindings.claims),
+      ],
+      sandboxwarmpools: [
+        isolate("pools' Events", eventSource(poolProgress, record)),
+        isolate("pools that are guarded", eventSource(childrenKept, record)),
+        isolate("pools' figures", pools),
+      ],
+      sandboxtemplates: [isolate("templates' Events", eventSource(policyNotOwned, record))],
+    },
+    reported(kind, action, metadata, { propagation }) {
+      if (kind !== sandboxClaimCRD.kind || action !== "deleted") return;
+      recordOfClaim(claimDeleted(metadata, propagation === "Foreground" ? "DeleteForeground" : "Delete", Date.now()));
+    },
+  };
+}

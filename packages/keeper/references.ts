@@ -1,0 +1,166 @@
+/** What the keeper remembers of pools and templates, to which claims, Sandboxes and pools refer by name, and which objects wait for them. @module */
+import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import type { EventHandler } from "../kube/watch.ts";
+import { nameHash } from "../api/objects/names.ts";
+import type { ObjectMeta } from "../api/objects/objects.ts";
+
+export interface PoolFacts extends Facts {
+  hash: string;
+  /** Name of its template. */
+  template: string;
+  isBeingDeleted: boolean;
+}
+
+interface TemplateFacts extends Facts {
+  /** Without what is bulky and says nothing of sandboxes: `managedFields`, annotations. */
+  template: SandboxTemplate;
+}
+
+export interface References {
+  pools: Known<SandboxWarmPool, PoolFacts>;
+  templates: Known<SandboxTemplate, TemplateFacts>;
+}
+
+export function createReferences(): References {
+  return { pools: createKnown(poolFacts), templates: createKnown(templateFacts) };
+}
+
+function poolFacts({ metadata, spec }: SandboxWarmPool): PoolFacts {
+  const { uid = "", namespace = "", name } = metadata;
+  const template = spec.sandboxTemplateRef.name;
+  const isBeingDeleted = metadata.deletionTimestamp !== undefined;
+  return {
+    uid,
+    namespace,
+    name,
+    version: `${template} ${isBeingDeleted}`,
+    hash: nameHash(name),
+    template,
+    isBeingDeleted,
+  };
+}
+
+function templateFacts({ metadata, ...template }: SandboxTemplate): TemplateFacts {
+  const { uid = "", namespace = "", name, generation } = metadata;
+  const kept = { ...template, metadata: { uid, namespace, name, ...(generation === undefined ? {} : { generation }) } };
+  return { uid, namespace, name, version: String(generation), template: kept };
+}
+
+/** What is remembered of an object. */
+export interface Facts {
+  uid: string;
+  namespace: string;
+  name: string;
+  /** Another text means that what matters to others has changed. */
+  version: string;
+}
+
+export interface Known<T, F extends Facts> {
+  handler: EventHandler<T>;
+  find(namespace: string | undefined, name: string): F | undefined;
+  all(): Iterable<F>;
+  /** Whether a list has been seen: until then, what is not found may exist all the same. */
+  isComplete(): boolean;
+  /** Has a listener called when an object has appeared, changed or gone; with undefined when a list is complete. */
+  onChange(listener: (facts: F | undefined) => void): void;
+}
+
+/** Makes the memory of one kind; `read` says what to remember. */
+export function createKnown<T, F extends Facts>(read: (object: T) => F): Known<T, F> {
+  const byUid = new Map<string, F>();
+  const byName = new Map<string, F>();
+  const listeners: ((facts: F | undefined) => void)[] = [];
+  let isComplete = false;
+  const tell = (facts: F | undefined) => listeners.forEach((listener) => listener(facts));
+
+  function forget(uid: string): void {
+    const facts = byUid.get(uid);
+    if (!facts) return;
+    byUid.delete(uid);
+    // Another object of the name may have come before this one's end was noticed.
+    if (byName.get(keyOf(facts)) === facts) byName.delete(keyOf(facts));
+    tell(facts);
+  }
+
+  return {
+    handler: {
+      observe(object) {
+        const facts = read(object);
+        const before = byUid.get(facts.uid);
+        byUid.set(facts.uid, facts);
+        byName.set(keyOf(facts), facts);
+        if (before?.version !== facts.version) tell(facts);
+      },
+      gone: forget,
+      listed(uids) {
+        isComplete = true;
+        for (const uid of [...byUid.keys()]) if (!uids.has(uid)) forget(uid);
+        tell(undefined);
+      },
+    },
+    find: (namespace = "", name) => byName.get(keyOf({ namespace, name })),
+    all: () => byUid.values(),
+    isComplete: () => isComplete,
+    onChange: (listener) => void listeners.push(listener),
+  };
+}
+
+function keyOf({ namespace, name }: Pick<Facts, "namespace" | "name">): string {
+  return `${namespace}/${name}`;
+}
+
+export interface Waiting<T> extends EventHandler<T> {
+  /** Shows the event handler what waits for `key`; without one, all that waits. */
+  again(key?: string): void;
+}
+
+/**
+ * Makes an event handler in front of another one.
+ *
+ * @param keyOf names what an object waits for; undefined: nothing, so that it is not kept
+ */
+export function createWaiting<T extends { metadata: ObjectMeta }>(
+  handler: EventHandler<T>,
+  keyOf: (object: T) => string | undefined,
+): Waiting<T> {
+  const keys = new Map<string, string>();
+  const groups = new Map<string, Map<string, T>>();
+
+  function keep(uid: string, key: string, object: T): void {
+    const group = groups.get(key) ?? new Map<string, T>();
+    groups.set(key, group.set(uid, object));
+    keys.set(uid, key);
+  }
+
+  function drop(uid: string): void {
+    const key = keys.get(uid);
+    if (key === undefined) return;
+    keys.delete(uid);
+    const group = groups.get(key);
+    group?.delete(uid);
+    if (group?.size === 0) groups.delete(key);
+  }
+
+  return {
+    observe(object) {
+      const { uid = "" } = object.metadata;
+      const key = keyOf(object);
+      if (keys.get(uid) !== key) drop(uid);
+      if (key !== undefined) keep(uid, key, object);
+      handler.observe(object);
+    },
+    gone(uid) {
+      drop(uid);
+      handler.gone(uid);
+    },
+    listed(uids) {
+      for (const uid of [...keys.keys()]) if (!uids.has(uid)) drop(uid);
+      handler.listed(uids);
+    },
+    again(key) {
+      const found = key === undefined ? [...groups.values()] : [groups.get(key) ?? new Map<string, T>()];
+      for (const object of found.flatMap((group) => [...group.values()])) handler.observe(object);
+    },
+  };
+}

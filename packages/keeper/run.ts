@@ -1,0 +1,90 @@
+/** The keeper as a whole: credentials, election, reconcilers, health port, and the binder beside it. Does nothing until it is called. @module */
+import { hostname } from "node:os";
+import { createHealthApp } from "../process/health.ts";
+import { bindingFor, serveClaims } from "../binder/run.ts";
+import { createLog, type Log } from "../process/log.ts";
+import { createLossBudget } from "../webhook/lossbudget.ts";
+import { serve, type Server } from "../process/serve.ts";
+import type { Builders } from "./children.ts";
+import { connect } from "../kube/connection.ts";
+import { clusterCredentials } from "../kube/credentials.ts";
+import { runElected } from "../kube/elected.ts";
+import type { Work } from "../kube/leader.ts";
+import { keep } from "./keep.ts";
+import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
+import type { KeeperOptions } from "./options.ts";
+import { createRecording, type Recording } from "./recording.ts";
+import type { PolicyNaming } from "./policy.ts";
+import type { Report } from "./reconciler.ts";
+
+/** Name of the Lease. */
+export const LEASE_NAME = "hookbox-keeper";
+const USER_AGENT = "hookbox-keeper";
+
+/**
+ * Runs the keeper until `signal` fires; then gives the Lease back and returns.
+ *
+ * @throws if there is no usable cluster, if the Lease's namespace does not exist, or if the port is taken
+ */
+export async function runKeeper(
+  options: KeeperOptions,
+  builders: Builders & PolicyNaming,
+  signal: AbortSignal,
+): Promise<void> {
+  const log = createLog(options.logLevel);
+  const credentials = await clusterCredentials(options);
+  const common = { ...options, credentials, log };
+  const metrics = createKeeperMetrics();
+  // Of the process, not of a term as leader: who leads anew has no more to spend than before.
+  const budget = createLossBudget({ perMinute: options.maxLossesPerMinute, now: () => performance.now() });
+  let isReady = true;
+  const server = await serveHealth(options, metrics, () => isReady && !signal.aborted, log);
+  const work: Work = async (leading) => {
+    isReady = false;
+    metrics.leading.set(1);
+    const api = connect(credentials, { signal: leading, userAgent: USER_AGENT, onAnswer: counter(metrics) });
+    const onListed = () => isReady = true;
+    const { labelDomains, claimEvents } = options;
+    const recording = createRecording({ api, log, metrics, claimEvents, instance: hostname() }, leading);
+    const reportFor = reporter(log, metrics, recording);
+    const observers = recording.handlers;
+    const binding = options.binder ? bindingFor(common, metrics.binder, leading) : undefined;
+    await Promise.all([
+      keep(api, { builders, labelDomains, log, reportFor, observers, binding, budget, onListed }, leading),
+      ...(binding ? [serveClaims(binding, common, metrics.binder, leading)] : []),
+    ]);
+    metrics.leading.set(0);
+    isReady = true;
+  };
+  log("info", "Starting", { server: credentials.server, leaderElection: options.leaderElection });
+  try {
+    await runElected({ ...common, name: LEASE_NAME, userAgent: USER_AGENT, onAnswer: counter(metrics) }, work, signal);
+  } finally {
+    await server?.stop();
+  }
+  log("info", "Stopped");
+}
+
+async function serveHealth(
+  { port, host, kubeconfig }: KeeperOptions,
+  metrics: KeeperMetrics,
+  ready: () => boolean,
+  log: Log,
+): Promise<Server | undefined> {
+  if (port === 0) return undefined;
+  const address = host ?? (kubeconfig === undefined ? "0.0.0.0" : "127.0.0.1");
+  return await serve(createHealthApp(ready, metrics), { port, host: address, log, graceMs: 1000 });
+}
+
+function counter(metrics: KeeperMetrics): (method: string, status: number) => void {
+  return (method, status) => metrics.requests.inc({ method, code: String(status) });
+}
+
+function reporter(log: Log, metrics: KeeperMetrics, recording: Recording): (kind: string) => Report {
+  return (kind) => (action, metadata, details) => {
+    const { namespace, name, uid, generation } = metadata;
+    countAction(metrics, action);
+    recording.reported(kind, action, metadata, details);
+    log("info", `${kind}: ${action}`, { namespace, name, uid, generation, ...details });
+  };
+}

@@ -1,0 +1,201 @@
+/** Leads by a Lease: takes it, renews it, gives it back; whoever loses it stops at once. Source of the rules: k8s.io/client-go tools/leaderelection, 0.36. @module */
+import * as z from "zod";
+import { errorFields, type Log } from "../process/log.ts";
+import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "./api.ts";
+import { sleep } from "./backoff.ts";
+
+interface LeaderOptions {
+  /** Outlives leading: it gives the Lease back. Its requests must time out within a third of the term. */
+  api: Api;
+  log: Log;
+  namespace: string;
+  /** Name of the Lease. */
+  name: string;
+  /** Who we are; no two candidates share it. */
+  identity: string;
+  /** How long others wait for a renewal. @default {15} */
+  termSeconds?: number;
+}
+
+/** A run of `work`; the signal fires when leading ends. */
+export type Work = (leading: AbortSignal) => Promise<void>;
+
+/** Shares of the term: between two tries, and from the last renewal to giving up. As in client-go (15, 2 and 10 s). */
+const RETRY_SHARE = 2 / 15;
+const RENEWAL_SHARE = 10 / 15;
+
+/**
+ * Runs `work` whenever and as long as this process leads; returns once `signal` has fired, `work` has ended and the
+ * Lease is given back.
+ *
+ * @throws if the Lease's namespace does not exist, or what `work` throws
+ */
+export async function lead(options: LeaderOptions, work: Work, signal: AbortSignal): Promise<void> {
+  const candidate = createCandidate(options);
+  while (!signal.aborted) {
+    if (await candidate.attempt() === "held") await leadOnce(options, candidate, work, signal);
+    await pause(options, signal);
+  }
+}
+
+async function leadOnce(options: LeaderOptions, candidate: Candidate, work: Work, signal: AbortSignal): Promise<void> {
+  const { log, namespace, name, identity, termSeconds = 15 } = options;
+  log("info", "Leading", { namespace, lease: name, identity });
+  const term = new AbortController();
+  const giveUp = setTimeout(() => term.abort(), termSeconds * 1000 * RENEWAL_SHARE);
+  const leading = AbortSignal.any([signal, term.signal]);
+  const working = work(leading).finally(() => term.abort());
+  // It is awaited below; until then a failure is not to be taken for one that nobody handles.
+  working.catch(() => {});
+  for (;;) {
+    await pause(options, leading);
+    if (leading.aborted) break;
+    const outcome = await candidate.attempt();
+    if (outcome === "held") giveUp.refresh();
+    if (outcome === "lost") term.abort();
+  }
+  clearTimeout(giveUp);
+  await working;
+  if (signal.aborted) await candidate.release();
+  log(signal.aborted ? "info" : "error", "No longer leading", { namespace, lease: name, identity });
+}
+
+function pause({ termSeconds = 15 }: LeaderOptions, signal: AbortSignal): Promise<void> {
+  return sleep(termSeconds * 1000 * RETRY_SHARE, signal);
+}
+
+interface Candidate {
+  /** Takes or renews the Lease. `lost`: another holds it; `failed`: nobody knows. */
+  attempt(): Promise<"held" | "lost" | "failed">;
+  release(): Promise<void>;
+}
+
+/** What a candidate knows of the Lease. */
+interface Knowledge {
+  /** As we wrote it last; undefined: it has to be read first. */
+  held?: Lease | undefined;
+  sighting?: Sighting;
+}
+
+function createCandidate(options: LeaderOptions): Candidate {
+  const { log, namespace, name } = options;
+  const known: Knowledge = {};
+  return {
+    async attempt() {
+      try {
+        return await hold(options, known) ? "held" : "lost";
+      } catch (error) {
+        if (error instanceof NamespaceError) {
+          throw new Error(`Cannot make Lease ${namespace}/${name}: ${error.message}`);
+        }
+        log("warn", "Election failed, trying again", { ...errorFields(error), stack: undefined });
+        return "failed";
+      }
+    },
+    async release() {
+      if (known.held) await patch(options, known.held, releasedSpec(new Date())).catch(() => {});
+    },
+  };
+}
+
+/** The one failure that no second try mends. */
+class NamespaceError extends Error {}
+
+/** Takes or renews the Lease; returns false if somebody else holds it. */
+async function hold(options: LeaderOptions, known: Knowledge): Promise<boolean> {
+  const { namespace, name, identity, termSeconds = 15 } = options;
+  const wasHeld = known.held !== undefined;
+  const previous = known.held ?? await read(options, known);
+  known.held = undefined;
+  const { sighting } = known;
+  if (previous && sighting && electionStep(previous, sighting, identity, Date.now()) === "wait") return false;
+  const spec = heldSpec(previous, identity, termSeconds, new Date());
+  const answer = previous ? await patch(options, previous, spec) : await create(options, spec);
+  if (wasHeld && (answer.status === 404 || answer.status === 409)) return await hold(options, known);
+  if (!previous && answer.status === 404) throw new NamespaceError(messageOf(answer));
+  if (!isOk(answer)) throw answerError(`hold Lease ${namespace}/${name}`, answer);
+  known.held = leaseSchema.parse(answer.body);
+  return true;
+}
+
+async function read({ api, namespace, name }: LeaderOptions, known: Knowledge): Promise<Lease | undefined> {
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "leases", namespace, name }) });
+  if (answer.status === 404) return undefined;
+  if (!isOk(answer)) throw answerError(`get Lease ${namespace}/${name}`, answer);
+  const lease = leaseSchema.parse(answer.body);
+  known.sighting = sight(known.sighting, lease, Date.now());
+  return lease;
+}
+
+function create({ api, namespace, name }: LeaderOptions, spec: object): Promise<Answer> {
+  const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { namespace, name }, spec };
+  return api.send({ method: "POST", path: pathOf({ resource: "leases", namespace }), body });
+}
+
+function patch({ api, namespace, name }: LeaderOptions, { metadata }: Lease, spec: object): Promise<Answer> {
+  const body = { metadata: { resourceVersion: metadata.resourceVersion }, spec };
+  return api.send({ method: "PATCH", path: pathOf({ resource: "leases", namespace, name }), body });
+}
+
+/** What is read of a Lease (coordination.k8s.io/v1). */
+export const leaseSchema = z.object({
+  metadata: z.looseObject({ resourceVersion: z.string() }),
+  spec: z.looseObject({
+    holderIdentity: z.string().optional(),
+    leaseDurationSeconds: z.number().optional(),
+    leaseTransitions: z.number().optional(),
+  }).default({}),
+});
+export type Lease = z.infer<typeof leaseSchema>;
+
+/** The Lease as last seen, and when it was first seen so, by our own clock in milliseconds: clocks need not agree. */
+export interface Sighting {
+  version: string;
+  since: number;
+}
+
+/** Returns the sighting after reading the Lease at `now`. */
+export function sight(before: Sighting | undefined, lease: Lease, now: number): Sighting {
+  const version = lease.metadata.resourceVersion;
+  return before?.version === version ? before : { version, since: now };
+}
+
+/**
+ * Decides what a candidate does with the Lease that it sees.
+ *
+ * | holder | unchanged for longer than the holder's term | step |
+ * |---|---|---|
+ * | nobody | | take |
+ * | me | | renew |
+ * | another | no | wait |
+ * | another | yes | take |
+ */
+export function electionStep(lease: Lease, sighting: Sighting, me: string, now: number): "take" | "renew" | "wait" {
+  const { holderIdentity: holder, leaseDurationSeconds: term = 0 } = lease.spec;
+  if (!holder) return "take";
+  if (holder === me) return "renew";
+  return now - sighting.since > term * 1000 ? "take" : "wait";
+}
+
+/** Returns the spec of a Lease that is taken or renewed; `previous` is undefined where there is none yet. */
+export function heldSpec(previous: Lease | undefined, me: string, termSeconds: number, now: Date): object {
+  const { holderIdentity, leaseTransitions = 0 } = previous?.spec ?? {};
+  const renewTime = microTime(now);
+  const isNew = holderIdentity !== me;
+  return {
+    holderIdentity: me,
+    leaseDurationSeconds: termSeconds,
+    renewTime,
+    ...(isNew ? { acquireTime: renewTime, leaseTransitions: previous ? leaseTransitions + 1 : 0 } : {}),
+  };
+}
+
+/** Returns the spec of a Lease that is given back: anybody may take it at once. */
+function releasedSpec(now: Date): object {
+  return { holderIdentity: null, leaseDurationSeconds: 1, renewTime: microTime(now) };
+}
+
+/** Writes an instant as metav1.MicroTime does. */
+function microTime(instant: Date): string {
+  return instant.toISOString().replace("Z", "000Z");
+}

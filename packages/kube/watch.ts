@@ -1,0 +1,155 @@
+/** Shows an event handler every object of a collection, first by list, then by watch, for ever. Decides nothing. @module */
+import { errorFields, type Log } from "../process/log.ts";
+import type { ObjectMeta } from "../api/objects/objects.ts";
+import { type Answer, answerError, type Api, messageOf, type WatchEvent } from "./api.ts";
+import { backoffMs, sleep } from "./backoff.ts";
+
+/** What a watch feeds. */
+export interface EventHandler<T> {
+  /** A list begins: what happens from now on it may not show. It may fail, and begin again. */
+  listing?(): void;
+  /** The object is there, or has changed. */
+  observe(object: T): void;
+  /** The object is gone. */
+  gone(uid: string): void;
+  /** A list is complete: what is not in it is gone. */
+  listed(uids: ReadonlySet<string>): void;
+}
+
+/** A collection: where it is, and how its objects are read. */
+export interface Collection<T> {
+  path: string;
+  /** What narrows it down, such as a labelSelector; absent: nothing does. */
+  query?: Record<string, string>;
+  /** Returns undefined for what it cannot read; such an object is left alone and logged. */
+  parse(object: unknown): T | undefined;
+}
+
+/** Objects in one answer to a list. */
+const PAGE = 500;
+/** The API server ends a watch after this; the spread keeps many watches from ending together. */
+const WATCH_SECONDS = { least: 300, spread: 300 };
+/** What ends sooner than this counts as a failure, so that nothing goes round hot. */
+const SHORT_LIFE_MS = 1000;
+
+type Observed = { metadata: ObjectMeta };
+/** Where the watch goes on; undefined: begin with a list. */
+type Cursor = { version: string | undefined };
+
+/**
+ * Lists the collection, watches it from there, and does so again whenever that ends; returns when `signal` fires.
+ *
+ * | what happens | then |
+ * |---|---|
+ * | the watch ends, breaks or goes silent | goes on from the last version seen |
+ * | the server refuses that version (410: too old; 504: it has none so new, having been restored) | lists again |
+ * | anything fails | goes on after 1 s, 2 s, … 30 s |
+ */
+export async function listAndWatch<T extends Observed>(
+  api: Api,
+  collection: Collection<T>,
+  handler: EventHandler<T>,
+  { log, signal }: { log: Log; signal: AbortSignal },
+): Promise<void> {
+  const cursor: Cursor = { version: undefined };
+  const checked = { ...collection, parse: reporting(collection, log) };
+  let failures = 0;
+  while (!signal.aborted) {
+    const startedAt = Date.now();
+    try {
+      cursor.version ??= await list(api, checked, handler);
+      await watch(api, checked, handler, { cursor, signal });
+    } catch (error) {
+      if (signal.aborted) return;
+      log("warn", "Watch interrupted", { path: collection.path, ...errorFields(error), stack: undefined });
+    }
+    failures = Date.now() - startedAt > SHORT_LIFE_MS ? 0 : failures + 1;
+    if (failures > 0) await sleep(backoffMs(failures - 1), signal);
+  }
+}
+
+/** Returns the version that the list shows. */
+async function list<T extends Observed>(
+  api: Api,
+  collection: Collection<T>,
+  handler: EventHandler<T>,
+): Promise<string> {
+  const { path, parse } = collection;
+  const uids = new Set<string>();
+  const query: Record<string, string> = { ...collection.query, limit: String(PAGE) };
+  handler.listing?.();
+  for (;;) {
+    const answer = await api.send({ method: "GET", path, query: { ...query } });
+    if (answer.status !== 200) throw answerError(`list ${path}`, answer);
+    const { items, metadata } = answer.body as { items: unknown[]; metadata: Record<string, string | undefined> };
+    for (const item of items) {
+      uids.add(uidOf(item));
+      const object = parse(item);
+      if (object) handler.observe(object);
+    }
+    const { continue: next, resourceVersion: version } = metadata;
+    if (!next) {
+      handler.listed(uids);
+      return version ?? "";
+    }
+    query["continue"] = next;
+  }
+}
+
+/** Watches until the server ends it. Moves the cursor as events come. */
+async function watch<T extends Observed>(
+  api: Api,
+  { path, query, parse }: Collection<T>,
+  handler: EventHandler<T>,
+  { cursor, signal }: { cursor: Cursor; signal: AbortSignal },
+): Promise<void> {
+  const wanted = {
+    ...query,
+    resourceVersion: cursor.version ?? "",
+    allowWatchBookmarks: "true",
+    timeoutSeconds: String(Math.round(WATCH_SECONDS.least + Math.random() * WATCH_SECONDS.spread)),
+  };
+  const answer = await api.watch(path, wanted, signal);
+  if (answer.status !== 200) throw interrupted(path, answer, cursor);
+  for await (const { type, object } of answer.events) {
+    if (type === "ERROR") throw interrupted(path, statusOf(object), cursor);
+    show({ type, object }, parse, handler);
+    cursor.version = versionOf(object);
+  }
+}
+
+function show<T extends Observed>(
+  { type, object }: WatchEvent,
+  parse: Collection<T>["parse"],
+  handler: EventHandler<T>,
+): void {
+  if (type === "DELETED") return handler.gone(uidOf(object));
+  if (type !== "ADDED" && type !== "MODIFIED") return;
+  const parsed = parse(object);
+  if (parsed) handler.observe(parsed);
+}
+
+function interrupted(path: string, answer: Answer, cursor: Cursor): Error {
+  cursor.version = undefined;
+  return new Error(`Cannot watch ${path}: ${messageOf(answer)}`);
+}
+
+function reporting<T>({ path, parse }: Collection<T>, log: Log): Collection<T>["parse"] {
+  return (object) => {
+    const parsed = parse(object);
+    if (parsed === undefined) log("warn", "Cannot read an object", { path, uid: uidOf(object) });
+    return parsed;
+  };
+}
+
+function statusOf(status: unknown): Answer {
+  return { status: (status as { code?: number }).code ?? 0, body: status };
+}
+
+function uidOf(object: unknown): string {
+  return (object as Observed).metadata.uid ?? "";
+}
+
+function versionOf(object: unknown): string | undefined {
+  return (object as Observed).metadata.resourceVersion;
+}

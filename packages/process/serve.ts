@@ -1,0 +1,151 @@
+/** Listens for an app on Deno or Node and stops cleanly; with packages/process/log.ts, packages/process/deadlines.ts and packages/kube/transport.ts the only file that knows a runtime. @module */
+import { createLog, type Log } from "./log.ts";
+import { countRunning } from "./running.ts";
+
+/** Anything with a web-standard `fetch`: a Hono app. */
+export interface App {
+  fetch(request: Request): Response | Promise<Response>;
+}
+
+/** Where to listen and how to stop; `port` 0 takes a free one. */
+export interface ServeOptions {
+  port: number;
+  /** @default {"0.0.0.0"} */
+  host?: string;
+  log?: Log;
+  /** Longest wait for running requests on a stop, in milliseconds. @default {10000} */
+  graceMs?: number;
+  /** Called once a stop begins, before the last requests are through: turn `/readyz` off here. */
+  onStopping?: () => void;
+}
+
+/** A listening server. `stop` lets running requests end, for as long as `graceMs`, then closes. */
+export interface Server {
+  host: string;
+  port: number;
+  stop(): Promise<void>;
+}
+
+/** How long a stop waits for the last bytes of an answer, in milliseconds. */
+const LAST_BYTES_MS = 500;
+
+/** Listens until `stop` is called. @throws if the port is taken */
+export async function serve(app: App, options: ServeOptions): Promise<Server> {
+  const { host = "0.0.0.0", graceMs = 10_000, log = createLog() } = options;
+  const counted = countRequests(app);
+  const listener = typeof Deno === "undefined"
+    ? await onNode(counted, host, options.port)
+    : onDeno(Deno, counted, host, options.port);
+  log("info", "Listening", { host, port: listener.port });
+  let stopped: Promise<void> | undefined;
+  const stop = () =>
+    stopped ??= (async () => {
+      options.onStopping?.();
+      await Promise.race([counted.idle(), sleep(graceMs)]);
+      await listener.close();
+      log("info", "Stopped", { port: listener.port });
+    })();
+  return { host, port: listener.port, stop };
+}
+
+/** Until a stop is through, requests that still arrive are answered: a cluster takes a moment to send them elsewhere. */
+function countRequests(app: App): App & { idle(): Promise<void> } {
+  const running = countRunning();
+  return {
+    fetch: async (request) => {
+      running.begin();
+      try {
+        return await app.fetch(request);
+      } finally {
+        running.end();
+      }
+    },
+    // The answers have to leave first: a macrotask later they are on their way.
+    idle: () => running.idle().then(() => sleep(0)),
+  };
+}
+
+/** Runs `stop` on SIGINT or SIGTERM and then lets the process end; a second signal ends it at once. */
+export function stopOnSignal(stop: () => Promise<void>): void {
+  let asked = false;
+  const onSignal = () => {
+    if (asked) exit(130);
+    asked = true;
+    stop().then(() => exit(0), () => exit(1));
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    if (typeof Deno === "undefined") globalThis.process.on(signal, onSignal);
+    else Deno.addSignalListener(signal, onSignal);
+  }
+}
+
+interface Listener {
+  port: number;
+  /** Takes no more connections and drops those there are. */
+  close(): Promise<void>;
+}
+
+async function onNode(app: App, hostname: string, port: number): Promise<Listener> {
+  const { createAdaptorServer } = await import("@hono/node-server");
+  const { Server: HTTPServer } = await import("node:http");
+  const { KEEP_ALIVE_MS, listenOn } = await import("./ports.ts");
+  const server = createAdaptorServer({ fetch: (request) => app.fetch(request) });
+  if (!(server instanceof HTTPServer)) throw new TypeError("Cannot serve: the adaptor gave no HTTP/1.1 server");
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  const taken = await listenOn(server, hostname, port);
+  return {
+    port: taken,
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      // An answer may still be on its way: connections fall idle first, and are cut only after a while.
+      const sweep = setInterval(() => server.closeIdleConnections(), 10);
+      const cut = setTimeout(() => server.closeAllConnections(), LAST_BYTES_MS);
+      await closed;
+      clearInterval(sweep);
+      clearTimeout(cut);
+    },
+  };
+}
+
+function onDeno(deno: DenoRuntime, app: App, hostname: string, port: number): Listener {
+  const stopNow = new AbortController();
+  const server = deno.serve({ port, hostname, signal: stopNow.signal, onListen: () => {} }, (r) => app.fetch(r));
+  return {
+    port: server.addr.port,
+    close: () => {
+      stopNow.abort();
+      return server.finished;
+    },
+  };
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Ends the process. */
+export function exit(code: number): void {
+  if (typeof Deno === "undefined") globalThis.process.exit(code);
+  else Deno.exit(code);
+}
+
+/** Returns the arguments after the script's name. */
+export function commandLine(): string[] {
+  return typeof Deno === "undefined" ? globalThis.process.argv.slice(2) : Deno.args;
+}
+
+/** What this file uses of Deno, declared here because the type checker for Node does not know it. */
+interface DenoServer {
+  addr: { port: number };
+  finished: Promise<void>;
+}
+interface DenoRuntime {
+  args: string[];
+  serve(
+    options: { port: number; hostname: string; signal: AbortSignal; onListen: () => void },
+    handler: (request: Request) => Response | Promise<Response>,
+  ): DenoServer;
+  addSignalListener(signal: "SIGINT" | "SIGTERM", listener: () => void): void;
+  exit(code: number): never;
+}
+declare const Deno: DenoRuntime | undefined;

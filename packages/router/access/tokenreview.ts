@@ -1,0 +1,206 @@
+/** Lets in whom the API server lets connect to the Sandbox: asks who somebody is and what they may, and remembers for a while what it was told. @module */
+import { createHash } from "node:crypto";
+import * as z from "zod";
+import { answerError, type Api, isOk } from "../../kube/api.ts";
+import { errorFields, type Log } from "../../process/log.ts";
+import { createBudget } from "../budget.ts";
+import type { Refusal } from "../refusal.ts";
+import { type Ask, type Authorise, type Grant, unauthorized } from "./gate.ts";
+
+interface TokenReviewOptions {
+  api: Api;
+  log: Log;
+  /** How long an answer is good for, in milliseconds. */
+  ttlMs: number;
+  /** Answers that are remembered. */
+  cacheSize: number;
+  audiences: readonly string[];
+  /** False: who shows no token is let in unasked. */
+  requiresToken: boolean;
+}
+
+/** A denial may be over sooner than a permission: a RoleBinding has just been made. */
+const LONGEST_DENIAL_MS = 5000;
+/** Unknown tokens from one address, those aside that prove good: each costs the API server a request. */
+const REVIEWS_PER_SECOND = 20;
+const REVIEWS_AT_ONCE = 100;
+
+type Verdict = { user: User | undefined } | Refusal;
+
+/** Makes the decision of mode tokenreview. Tokens are kept as hashes only. */
+export function createTokenReviewAccess(options: TokenReviewOptions): Authorise {
+  const { api, log, ttlMs, cacheSize, audiences, requiresToken } = options;
+  const worthOf = (isGood: boolean): Worth => ({ isGood, ttlMs: isGood ? ttlMs : Math.min(ttlMs, LONGEST_DENIAL_MS) });
+  const users = createMemory<Verdict>(
+    cacheSize,
+    (verdict) => "detail" in verdict ? { isGood: false, ttlMs: 0 } : worthOf(verdict.user !== undefined),
+  );
+  const rights = createMemory(cacheSize, worthOf);
+  const budget = createBudget(REVIEWS_PER_SECOND, REVIEWS_AT_ONCE);
+
+  const review = (key: string, token: string, address: string) => async (): Promise<Verdict> => {
+    // Who was let in before does not wait behind those who guess.
+    const wasGood = users.wasGood(key);
+    const seconds = wasGood ? 0 : budget(address, performance.now());
+    if (seconds > 0) {
+      return { status: 429, detail: "Too many unknown tokens.", headers: { "Retry-After": String(seconds) } };
+    }
+    const user = await reviewToken(api, token, audiences);
+    if (user && !wasGood) budget(address, performance.now(), -1);
+    return { user };
+  };
+
+  function decide({ target: { namespace, name } }: Ask, user: User): Promise<Grant | Refusal> | Grant | Refusal {
+    const verdict = (isAllowed: boolean) =>
+      isAllowed
+        ? { client: `user:${user.username}` }
+        : { status: 403, detail: `User ${user.username} may not connect to sandbox ${namespace}/${name}.` };
+    const key = JSON.stringify([user.username, user.uid, user.groups, user.extra, namespace, name]);
+    const known = rights.get(key, performance.now(), () => reviewAccess(api, user, namespace, name));
+    return typeof known === "boolean" ? verdict(known) : known.then(verdict);
+  }
+
+  async function slowly(ask: Ask, identified: Promise<Verdict>): Promise<Grant | Refusal> {
+    const verdict = await identified;
+    if ("detail" in verdict) return verdict;
+    return verdict.user ? await decide(ask, verdict.user) : unauthorized(ask.token);
+  }
+
+  return (ask) => {
+    const { token, address } = ask;
+    if (token === undefined) return requiresToken ? unauthorized(token) : { client: `address:${address}` };
+    const key = createHash("sha256").update(token).digest("base64");
+    const failed = (error: unknown): Refusal => {
+      log("error", "Cannot find out who may connect", { ...errorFields(error), stack: undefined });
+      return { status: 500, detail: "Cannot find out who may connect: the API server does not say." };
+    };
+    const verdict = users.get(key, performance.now(), review(key, token, address));
+    if (verdict instanceof Promise) return slowly(ask, verdict).catch(failed);
+    if ("detail" in verdict) return verdict;
+    if (!verdict.user) return unauthorized(token);
+    const grant = decide(ask, verdict.user);
+    return grant instanceof Promise ? grant.catch(failed) : grant;
+  };
+}
+
+const userSchema = z.object({
+  username: z.string().min(1),
+  uid: z.string().optional(),
+  groups: z.array(z.string()).optional(),
+  extra: z.record(z.string(), z.array(z.string())).optional(),
+});
+const tokenReviewSchema = z.object({
+  status: z.object({
+    authenticated: z.boolean().optional(),
+    user: userSchema.optional().catch(undefined),
+    audiences: z.array(z.string()).optional(),
+  }),
+});
+const accessReviewSchema = z.object({
+  status: z.object({ allowed: z.boolean(), denied: z.boolean().optional() }),
+});
+
+/** Somebody whom the API server knows. */
+export type User = z.infer<typeof userSchema>;
+
+/** What a user needs to be allowed, on the Sandbox itself: `connect` on `sandboxes` of group `agents.x-k8s.io`. */
+const VERB = "connect";
+
+/**
+ * Finds out whose token it is.
+ *
+ * @param audiences for whom it has to be made; `[]`: for the API server
+ * @returns undefined for nobody's
+ * @throws {Error} if the API server cannot say
+ */
+async function reviewToken(api: Api, token: string, audiences: readonly string[]): Promise<User | undefined> {
+  const answer = await api.send({
+    method: "POST",
+    path: "/apis/authentication.k8s.io/v1/tokenreviews",
+    body: {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenReview",
+      spec: { token, ...(audiences.length > 0 ? { audiences } : {}) },
+    },
+  });
+  const review = isOk(answer) ? tokenReviewSchema.safeParse(answer.body).data : undefined;
+  if (!review) throw answerError("review a token", answer);
+  const { authenticated, user, audiences: valid = [] } = review.status;
+  // An authenticator that does not know of audiences answers without: then the token was made for somebody else.
+  const isForUs = audiences.length === 0 || valid.some((audience) => audiences.includes(audience));
+  return authenticated === true && isForUs ? user : undefined;
+}
+
+/** Finds out whether a user may reach the Sandbox. @throws {Error} if the API server cannot say */
+async function reviewAccess(api: Api, user: User, namespace: string, name: string): Promise<boolean> {
+  const { username, ...rest } = user;
+  const resourceAttributes = { verb: VERB, group: "agents.x-k8s.io", resource: "sandboxes", namespace, name };
+  const answer = await api.send({
+    method: "POST",
+    path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+    body: {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SubjectAccessReview",
+      spec: { user: username, ...rest, resourceAttributes },
+    },
+  });
+  const review = isOk(answer) ? accessReviewSchema.safeParse(answer.body).data : undefined;
+  if (!review) throw answerError("review access to a Sandbox", answer);
+  return review.status.allowed && review.status.denied !== true;
+}
+
+interface Remembered<T> {
+  /** Returns what is remembered at `now` (milliseconds), else asks; who asks for the same meanwhile gets the same. */
+  get(key: string, now: number, ask: () => Promise<T>): T | Promise<T>;
+  /** Whether the last answer that is remembered was a good one, though its time may be over. */
+  wasGood(key: string): boolean;
+}
+
+/** What an answer is worth. */
+interface Worth {
+  /** Bad answers push no good one out. */
+  isGood: boolean;
+  /** How long it is good for, in milliseconds. */
+  ttlMs: number;
+}
+
+interface Entry<T> {
+  value: T;
+  until: number;
+}
+
+/**
+ * Makes a memory of so many good answers, and as many bad ones; of each the oldest goes first. What is asked for with an
+ * error is not remembered.
+ */
+export function createMemory<T>(size: number, worthOf: (value: T) => Worth): Remembered<T> {
+  const good = new Map<string, Entry<T>>();
+  const bad = new Map<string, Entry<T>>();
+  const running = new Map<string, Promise<T>>();
+
+  function remember(key: string, value: T, now: number): void {
+    const { isGood, ttlMs } = worthOf(value);
+    good.delete(key);
+    bad.delete(key);
+    const entries = isGood ? good : bad;
+    entries.set(key, { value, until: now + ttlMs });
+    const [oldest] = entries.keys();
+    if (entries.size > size && oldest !== undefined) entries.delete(oldest);
+  }
+
+  return {
+    get(key, now, ask) {
+      const known = good.get(key) ?? bad.get(key);
+      if (known && known.until > now) return known.value;
+      const already = running.get(key);
+      if (already) return already;
+      const asked = ask().then((value) => {
+        remember(key, value, now);
+        return value;
+      }).finally(() => running.delete(key));
+      running.set(key, asked);
+      return asked;
+    },
+    wasGood: (key) => good.has(key),
+  };
+}

@@ -1,0 +1,139 @@
+/** Puts the router together around an API server. Opens no port. @module */
+import type { Api } from "../kube/api.ts";
+import type { Log } from "../process/log.ts";
+import { createAddressOf, createLimits } from "./access/limits.ts";
+import { createGate, type Gate, openGate } from "./access/gate.ts";
+import { createScopedAccess, secretsIn } from "./access/scopedtoken.ts";
+import { createTokenReviewAccess } from "./access/tokenreview.ts";
+import { createAccessLog } from "./observe/accesslog.ts";
+import { createHandler, type Handler } from "./handle.ts";
+import { createIdler } from "./idle/idler.ts";
+import { createLook, type Look } from "./index/sandboxapi.ts";
+import { createSandboxIndex, type SandboxIndex } from "./index/sandboxindex.ts";
+import { followSandboxes } from "./index/watches.ts";
+import { createRouterMetrics, type RouterMetrics } from "./observe/metrics.ts";
+import { createObserver } from "./observe/observer.ts";
+import type { RouterOptions } from "./options/options.ts";
+import { createDialler } from "./proxy/dial.ts";
+import type { ProxySettings } from "./proxy/settings.ts";
+import { createReach } from "./reach.ts";
+import type { Target } from "./destination.ts";
+import { createTerminalPage } from "./terminal/terminalpage.ts";
+import { createBudget } from "./budget.ts";
+import { createHold } from "./wake/hold.ts";
+import { createWaker } from "./wake/waker.ts";
+
+/** The router without its ports. */
+export interface Router {
+  handler: Handler;
+  index: SandboxIndex;
+  isReady(): boolean;
+  /** Resolves once every Sandbox and Pod has been seen: a router that knows nothing yet would deny what exists. */
+  ready: Promise<void>;
+  metrics: RouterMetrics;
+  /** Ends the kept connections to sandboxes, and writes the rest of the log. */
+  close(): void;
+}
+
+/** All that is the same wherever the router listens. */
+export type RouterSettings = Omit<
+  RouterOptions,
+  "http" | "https" | "h2c" | "health" | "metrics" | "kubeconfig" | "context" | "logLevel"
+>;
+
+/** Where lines go: those of events, and those of requests with their ends. */
+export interface Outputs {
+  log: Log;
+  write(text: string): void;
+}
+
+/** Makes the router; it watches until `signal` fires. */
+export function assembleRouter(api: Api, options: RouterSettings, outputs: Outputs, signal: AbortSignal): Router {
+  const { log, write } = outputs;
+  const { namespace, allowLoopback } = options;
+  const dialler = createDialler(options.dialMs);
+  const index = createSandboxIndex(dialler.forget);
+  let isListed = false;
+  const ready = new Promise<void>((resolve) => {
+    const onListed = () => resolve(void (isListed = true));
+    followSandboxes(api, index, { log, signal, namespace, allowLoopback, onListed });
+  });
+  const { cookieName } = options.browser;
+  const metrics = createRouterMetrics();
+  const accessLog = options.accessLog ? createAccessLog(write) : undefined;
+  const settings: ProxySettings = {
+    ...options,
+    cookieName,
+    dialler,
+    onRetry: ({ namespace }) => metrics.upstreamRetries.inc({ sandbox_namespace: namespace }),
+    onUpstreamError: ({ namespace }, reason) => metrics.upstreamErrors.inc({ sandbox_namespace: namespace, reason }),
+  };
+  const idler = createIdler({
+    api,
+    index,
+    log,
+    suspends: options.idle,
+    me: options.identity,
+    tickMs: options.idleTickMs,
+    runtimePort: options.runtimePort,
+    onSuspended: (suspended, reason) => metrics.suspensions.inc({ sandbox_namespace: suspended, reason }),
+  });
+  ready.then(() => idler.run(signal));
+  const hold = createHold({
+    index,
+    look: within(namespace, createLook({ api, index }, log)),
+    wake: createWaker({ api, index, log, signal, onWoken: (woken) => metrics.wakes.inc({ sandbox_namespace: woken }) }),
+    wakes: createBudget(options.wakesPerMinute / 60, options.wakesPerMinute),
+    mayWake: options.mayWake,
+    holdMs: options.holdMs,
+    maxHeld: options.maxHeld,
+    onHeld: (change) => metrics.now.held += change,
+  });
+  const reach = createReach(index, hold);
+  return {
+    handler: createHandler({
+      routing: { allowLoopback, pathPrefix: options.pathPrefix, domain: options.domain },
+      exists: existsIn(index),
+      gate: gateOf(api, options, log),
+      browser: options.browser,
+      allowedHosts: options.allowedHosts,
+      terminalPage: options.terminalPage ? createTerminalPage(log, options.runtimePort) : undefined,
+      limits: createLimits(options.limits),
+      reach,
+      settings,
+      observer: createObserver({
+        metrics,
+        log: accessLog,
+        traffic: idler.traffic,
+        addressOf: createAddressOf(options.trustedProxies),
+      }),
+      traces: options.traces,
+      log,
+    }),
+    metrics,
+    index,
+    ready,
+    isReady: () => isListed,
+    close() {
+      dialler.close();
+      accessLog?.flush();
+    },
+  };
+}
+
+function existsIn(index: SandboxIndex): (target: Target) => boolean {
+  return ({ namespace, name }) => index.find(namespace, name)?.sandbox.isUnclaimed === false;
+}
+
+function gateOf(api: Api, { authz, browser }: RouterSettings, log: Log): Gate {
+  if (authz.mode === "allow-all") return openGate;
+  const authorise = authz.mode === "tokenreview"
+    ? createTokenReviewAccess({ ...authz, api, log })
+    : createScopedAccess(secretsIn(authz.secretFile, log));
+  return createGate(authorise, browser);
+}
+
+/** A router of one namespace sees no Pods of another: what it would find there it could never reach. */
+function within(namespace: string | undefined, look: Look): Look {
+  return (asked, name) => namespace === undefined || asked === namespace ? look(asked, name) : Promise.resolve();
+}

@@ -1,0 +1,153 @@
+/** Looks for sandboxes that nobody uses, and suspends them. What counts as idle is decided elsewhere. @module */
+import { sleep } from "../../kube/backoff.ts";
+import { errorFields, type Log } from "../../process/log.ts";
+import type { SandboxRecord } from "../index/records.ts";
+import type { Entry } from "../index/sandboxindex.ts";
+import { SUSPENDED_ANNOTATION } from "../keys.ts";
+import { activityOf, askActivity, comparedNext, isHeld, type Sample } from "./evidence.ts";
+import { type Decision, idleDecision, type IdlePolicy, policyOf } from "./decision.ts";
+import { createTraffic, lastUse, type Traffic, wordMs, wordOf } from "./lastuse.ts";
+import { expire, leaveWord, suspend, type SuspendParts, tellOf } from "./suspend.ts";
+
+export interface IdlerParts extends SuspendParts {
+  /** False: nothing is suspended; word of traffic is left for other routers all the same. */
+  suspends: boolean;
+  log: Log;
+  /** Between two looks at everything, in milliseconds. */
+  tickMs: number;
+  /** Where runtimes listen. */
+  runtimePort: number;
+  onSuspended(namespace: string, reason: string): void;
+}
+
+export interface Idler {
+  traffic: Traffic;
+  /** Looks until `signal` fires. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Looks at everything once. */
+  look(): Promise<void>;
+}
+
+/** Sandboxes that are looked at in turn; each costs two requests. */
+const AT_ONCE = 8;
+
+/** Makes it. Without an annotation that asks for it, nothing is ever idle and nobody is asked anything. */
+export function createIdler(parts: IdlerParts): Idler {
+  const samples = new Map<string, Sample>();
+  const guarded = (work: Promise<unknown>, entry: Entry) =>
+    work.catch((error) => {
+      const { namespace, name } = entry.sandbox.metadata;
+      parts.log("warn", "Cannot look after an idle Sandbox", {
+        namespace,
+        name,
+        ...errorFields(error),
+        stack: undefined,
+      });
+    });
+  const traffic = createTraffic(Date.now, (namespace, name) => {
+    const entry = parts.index.find(namespace, name);
+    if (entry && isWordDue(entry, Date.now())) guarded(leaveWord(parts, entry.sandbox, new Date()), entry);
+  });
+  const idler: Idler = {
+    traffic,
+    async look() {
+      traffic.prune((namespace, name) => parts.index.find(namespace, name) !== undefined);
+      if (!parts.suspends) return;
+      const due = [...parts.index.entries()].filter(({ sandbox }) => isLookedAfter(sandbox));
+      const known = new Set(due.map(({ sandbox }) => sandbox.metadata.uid));
+      for (const uid of samples.keys()) if (!known.has(uid)) samples.delete(uid);
+      const next = async () => {
+        for (let entry = due.pop(); entry; entry = due.pop()) {
+          await guarded(lookAt(parts, traffic, samples, entry), entry);
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, next));
+    },
+    async run(signal) {
+      for (;;) {
+        await sleep(parts.tickMs, signal);
+        if (signal.aborted) return;
+        await idler.look();
+      }
+    },
+  };
+  return idler;
+}
+
+/** A pool keeps its members up for nobody yet: that is what they are for. */
+function isLookedAfter(sandbox: SandboxRecord): boolean {
+  return policyOf(sandbox) !== undefined && !sandbox.isDeleting && !sandbox.isUnclaimed;
+}
+
+function isWordDue({ sandbox }: Entry, now: number): boolean {
+  const policy = policyOf(sandbox);
+  // A word from the future is that of a clock that is wrong.
+  return policy !== undefined && !sandbox.isSuspended && Math.abs(now - wordOf(sandbox).at) >= wordMs(policy);
+}
+
+async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, Sample>, entry: Entry): Promise<void> {
+  const { sandbox } = entry;
+  const { namespace, name, uid } = sandbox.metadata;
+  const policy = policyOf(sandbox) as IdlePolicy;
+  const now = Date.now();
+  if (sandbox.isSuspended) return await lookAtSuspended(parts, entry, policy, now);
+  const use = traffic.useOf(namespace, name);
+  if ((use?.open ?? 0) > 0 && isWordDue(entry, now)) return await leaveWord(parts, sandbox, new Date(now));
+  const quietAt = (instant: number) =>
+    (instant - lastUse(entry, policy, traffic.useOf(namespace, name), { me: parts.me, now: instant })) / 1000;
+  const open = use?.open ?? 0;
+  const pod = entry.pods.find(({ isReady, isDeleting }) => isReady && !isDeleting);
+  // Nobody is asked before it matters.
+  if (open > 0 || quietAt(now) < policy.idleSeconds || !pod) return void samples.delete(uid);
+  const held = await isHeld(parts.api, namespace, name, now);
+  const sample = pod.address === undefined || pod.usesHostNetwork
+    ? undefined
+    : await askActivity(pod.address, parts.runtimePort);
+  const before = samples.get(uid);
+  const activity = sample && activityOf(before, sample);
+  if (sample) samples.set(uid, comparedNext(before, sample));
+  // Somebody may have come meanwhile.
+  const later = traffic.useOf(namespace, name)?.open ?? 0;
+  // No await from here to the patch: who comes meanwhile waits for what becomes of it.
+  const evidence = { open: later, quietSeconds: quietAt(Date.now()), activity, isHeld: held };
+  await act(parts, entry, sandbox, idleDecision(policy, evidence));
+}
+
+async function act(parts: IdlerParts, entry: Entry, sandbox: SandboxRecord, decision: Decision): Promise<void> {
+  const { namespace, name, uid } = sandbox.metadata;
+  const { log, onSuspended } = parts;
+  if (!decision.suspend) return log("debug", "Not idle", { namespace, name, uid, because: decision.because });
+  const { reason, note } = decision;
+  const suspension = { reason, note, now: new Date() };
+  entry.isBeingSuspended = true;
+  try {
+    if (!await suspend(parts, sandbox, suspension)) return;
+  } finally {
+    entry.isBeingSuspended = false;
+    // Whoever waits looks again.
+    parts.index.sandboxes.observe(entry.sandbox);
+  }
+  onSuspended(namespace, reason);
+  log("info", "Suspended", { namespace, name, uid, reason, note });
+  await tellOf(parts, sandbox, suspension);
+}
+
+/** Only what a router has suspended expires by itself: who suspends by hand may want it back. */
+async function lookAtSuspended(parts: IdlerParts, { sandbox }: Entry, policy: IdlePolicy, now: number): Promise<void> {
+  const { namespace, name, uid } = sandbox.metadata;
+  const at = suspendedAt(sandbox.annotations[SUSPENDED_ANNOTATION]);
+  const isDue = policy.deleteSeconds !== undefined && at !== undefined && now - at >= policy.deleteSeconds * 1000;
+  if (!isDue || sandbox.expiresAt !== undefined && sandbox.expiresAt <= now) return;
+  if (await isHeld(parts.api, namespace, name, now)) return;
+  if (!await expire(parts, sandbox, new Date(now))) return;
+  parts.log("info", "Suspended for long enough to expire", { namespace, name, uid });
+}
+
+function suspendedAt(annotation: string | undefined): number | undefined {
+  try {
+    const at = Date.parse(JSON.parse(annotation ?? "")?.at);
+    return Number.isNaN(at) ? undefined : at;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,114 @@
+/** Since when nobody has used a sandbox: through this router, and as far as the others tell. Knows no clock. @module */
+import { findCondition } from "../../api/objects/conditions.ts";
+import type { Target } from "../destination.ts";
+import type { SandboxRecord } from "../index/records.ts";
+import type { Entry } from "../index/sandboxindex.ts";
+import { ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../keys.ts";
+import type { IdlePolicy } from "./decision.ts";
+
+/** Use of one sandbox. Times in milliseconds since the epoch. */
+export interface Use {
+  open: number;
+  lastAt: number;
+}
+
+export interface Traffic {
+  begun(target: Target): void;
+  ended(target: Target): void;
+  /** What is known of a sandbox; undefined: this router has not seen anybody use it. */
+  useOf(namespace: string, name: string): Use | undefined;
+  /** Forgets those for which `isKnown` is false, and which nobody uses. */
+  prune(isKnown: (namespace: string, name: string) => boolean): void;
+}
+
+interface UseEntry extends Use {
+  namespace: string;
+  name: string;
+  toldAt: number;
+}
+
+/** How often the same sandbox is told of, in milliseconds. */
+const TELL_MS = 1000;
+
+/** Makes it; `onUse` hears of a sandbox that is used, now and then. */
+export function createTraffic(now: () => number, onUse: (namespace: string, name: string) => void): Traffic {
+  const entries = new Map<string, UseEntry>();
+  const entryOf = ({ namespace, name }: Target): UseEntry => {
+    const key = `${namespace}/${name}`;
+    let entry = entries.get(key);
+    if (!entry) entries.set(key, entry = { namespace, name, open: 0, lastAt: 0, toldAt: 0 });
+    return entry;
+  };
+  return {
+    begun(target) {
+      const entry = entryOf(target);
+      entry.open++;
+      entry.lastAt = now();
+      if (entry.lastAt - entry.toldAt < TELL_MS) return;
+      entry.toldAt = entry.lastAt;
+      onUse(entry.namespace, entry.name);
+    },
+    ended(target) {
+      const entry = entryOf(target);
+      entry.open--;
+      entry.lastAt = now();
+    },
+    useOf: (namespace, name) => entries.get(`${namespace}/${name}`),
+    prune(isKnown) {
+      for (const [key, { namespace, name, open }] of entries) {
+        if (open === 0 && !isKnown(namespace, name)) entries.delete(key);
+      }
+    },
+  };
+}
+
+/** Other routers leave word of traffic once in this part of the idle time: what they have seen since is not known. */
+const WORD_PART = 3;
+
+/** Tells how long a router may keep traffic to itself, in milliseconds. */
+export function wordMs({ idleSeconds }: IdlePolicy): number {
+  return idleSeconds * 1000 / WORD_PART;
+}
+
+/** When a router last left word, and which. Times in milliseconds since the epoch. */
+export function wordOf({ annotations }: SandboxRecord): { at: number; router: string } {
+  const [time = "", router = ""] = (annotations[ACTIVE_ANNOTATION] ?? "").split(" ");
+  return { at: Date.parse(time) || 0, router };
+}
+
+/**
+ * Returns the latest instant at which the sandbox may have been used, in milliseconds since the epoch; `Infinity` where
+ * there is no telling.
+ *
+ * | evidence | instant |
+ * |---|---|
+ * | traffic here | exactly then |
+ * | another router's word | then, and as much later as it may keep to itself |
+ * | it became Ready, was woken, or was given to a claim | then |
+ * | it is not Ready | no telling: its last change may be long past, and its Pod just up |
+ *
+ * What others say counts from when this router saw it, by its own clock: theirs may be wrong. Only what it has found at
+ * its start counts from when they say that it was, and never from the future.
+ */
+export function lastUse(
+  { sandbox, evidenceSeenAt }: Pick<Entry, "sandbox" | "evidenceSeenAt">,
+  policy: IdlePolicy,
+  use: Use | undefined,
+  { me, now }: { me: string; now: number },
+): number {
+  const word = wordOf(sandbox);
+  // Our own word of before a restart is like that of another: what came after it is forgotten.
+  const isOurs = word.router === me && use !== undefined;
+  const ready = findCondition(sandbox.conditions, "Ready");
+  if (ready?.status !== "True") return Infinity;
+  const keptMs = isOurs ? 0 : wordMs(policy);
+  if (evidenceSeenAt !== undefined) return Math.max(use?.lastAt ?? 0, evidenceSeenAt + (word.at === 0 ? 0 : keptMs));
+  const latest = Math.max(
+    use?.lastAt ?? 0,
+    word.at === 0 ? 0 : Math.min(word.at, now) + keptMs,
+    Math.min(Date.parse(ready.lastTransitionTime) || 0, now),
+    Math.min(sandbox.assignedAt ?? 0, now),
+    Math.min(Date.parse(sandbox.annotations[WOKEN_AT_ANNOTATION] ?? "") || 0, now),
+  );
+  return latest === 0 ? Infinity : latest;
+}

@@ -1,0 +1,91 @@
+/** Suspends a Sandbox that is still as it was judged, and tells of it. Decides nothing. @module */
+import { type Answer, answerError, isOk } from "../../kube/api.ts";
+import { sandboxCRD } from "../../api/sandbox.ts";
+import { eventOf } from "../../kube/event.ts";
+import { rfc3339 } from "../../api/objects/conditions.ts";
+import type { SandboxRecord } from "../index/records.ts";
+import { patchSandbox, type Shown } from "../index/sandboxapi.ts";
+import { ACTIVE_ANNOTATION, SUSPENDED_ANNOTATION } from "../keys.ts";
+
+export interface SuspendParts extends Shown {
+  /** Name of this router, without blanks. */
+  me: string;
+}
+
+/** What has been decided of a Sandbox, and when. */
+export interface Suspension {
+  reason: string;
+  note: string;
+  now: Date;
+}
+
+/**
+ * Suspends it, unless anything at all has happened to it since: another router may have seen somebody.
+ *
+ * @returns whether it is suspended
+ * @throws {Error} if the API server refuses for another reason
+ */
+export async function suspend(
+  parts: SuspendParts,
+  sandbox: SandboxRecord,
+  { reason, note, now }: Suspension,
+): Promise<boolean> {
+  const annotations = { [SUSPENDED_ANNOTATION]: JSON.stringify({ reason, at: rfc3339(now), note }) };
+  return await patch(parts, sandbox, { metadata: { annotations }, spec: { operatingMode: "Suspended" } });
+}
+
+/** Lets a Sandbox expire that has been suspended for long; what becomes of it then is the keeper's business. */
+export async function expire(parts: SuspendParts, sandbox: SandboxRecord, now: Date): Promise<boolean> {
+  return await patch(parts, sandbox, { spec: { shutdownTime: rfc3339(now), shutdownPolicy: "Delete" } });
+}
+
+/** Leaves word for other routers, and for this one after a restart, that somebody uses the sandbox. */
+export async function leaveWord(parts: SuspendParts, { metadata }: SandboxRecord, now: Date): Promise<void> {
+  const body = { metadata: { annotations: { [ACTIVE_ANNOTATION]: `${rfc3339(now)} ${parts.me}` } } };
+  const answer = await patchSandbox(parts, metadata, body);
+  if (!isOk(answer) && answer.status !== 404) throw refused(metadata, answer);
+}
+
+async function patch(parts: SuspendParts, { metadata }: SandboxRecord, change: Change): Promise<boolean> {
+  const body = { ...change, metadata: { ...change.metadata, resourceVersion: metadata.resourceVersion } };
+  const answer = await patchSandbox(parts, metadata, body);
+  if (answer.status === 404 || answer.status === 409) return false;
+  if (!isOk(answer)) throw refused(metadata, answer);
+  return true;
+}
+
+function refused({ namespace, name }: SandboxRecord["metadata"], answer: Answer): Error {
+  return answerError(`patch Sandbox ${namespace}/${name}`, answer);
+}
+
+interface Change {
+  metadata?: { annotations: Record<string, string> };
+  spec: Record<string, string>;
+}
+
+/** Records an Event of it. @throws {Error} if the API server does not take it */
+export async function tellOf(
+  { api, me }: SuspendParts,
+  { metadata }: SandboxRecord,
+  { reason, note, now }: Suspension,
+): Promise<void> {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  const { group, version, kind } = sandboxCRD;
+  const event = eventOf(
+    {
+      regarding: { apiVersion: `${group}/${version}`, kind, namespace, name, uid },
+      type: "Normal",
+      reason: `Suspended${reason}`,
+      action: "Suspend",
+      note: `Suspended: ${note}`,
+      reportingController: "hookbox-router",
+      key: resourceVersion,
+      at: now.getTime(),
+    },
+    me,
+    now,
+  );
+  const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
+  const answer = await api.send({ method: "POST", path, body: event });
+  if (!isOk(answer) && answer.status !== 409) throw answerError(`record an Event of ${namespace}/${name}`, answer);
+}

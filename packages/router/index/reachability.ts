@@ -1,0 +1,143 @@
+/** Whether a Sandbox can be reached and at which address, has to be woken, is starting, or never will be. Pure. @module */
+import { type Condition, findCondition } from "../../api/objects/conditions.ts";
+import type { Target } from "../destination.ts";
+import { notFound, type Refusal, unreachable } from "../refusal.ts";
+import type { PodRecord, SandboxRecord } from "./records.ts";
+import type { Entry } from "./sandboxindex.ts";
+
+/**
+ * | state | what follows |
+ * |---|---|
+ * | reachable | its Pod listens at `ip` |
+ * | suspended | somebody has to wake it |
+ * | starting | waiting helps; `phase` says how far it is, `cause` what is missing |
+ * | refused | waiting does not help; where `mayLag`, the API server may know better than the watch |
+ */
+export type Reachability =
+  | { state: "reachable"; ip: string; pod: PodRecord }
+  | { state: "suspended" }
+  | { state: "starting"; phase: Phase; cause: string }
+  | { state: "refused"; refusal: Refusal; mayLag: boolean };
+
+/** How far a Sandbox is on its way to Ready. */
+type Phase = "resuming" | "scheduling" | "starting" | "handing over";
+
+/** Reasons of Ready that no waiting changes. Source: packages/api/sandbox.ts. */
+const FINAL_REASONS = new Set(["InvalidConfiguration", "PodSucceeded", "PodFailed", "SandboxExpired", "MultiplePods"]);
+/** A registry or a node that fails for a moment is no reason to give up. */
+const FAILING_GRACE_MS = 15_000;
+
+/**
+ * Decides where the Sandbox stands; the first that holds, from the top.
+ *
+ * | what holds | state |
+ * |---|---|
+ * | not known | refused 404, may lag |
+ * | another UID than the one named | refused 404, may lag |
+ * | an unclaimed member of a pool | refused 404, may lag |
+ * | being deleted | refused 404 |
+ * | expired | refused 502 |
+ * | mode Suspended, and Ready says that it will not run | refused 502 |
+ * | mode Suspended | suspended |
+ * | this router is about to suspend it | starting |
+ * | several Pods Ready | refused 502 |
+ * | the Pod was there while the Sandbox was suspended, and nobody has said Ready since | starting |
+ * | one Pod Ready, with an address that a Pod can have, not labelled as a pool's | reachable |
+ * | Pod on the node's network, or at an address that no Pod has | refused 502 |
+ * | Ready says that it will not run, or its containers have been failing for a while | refused 502 |
+ * | (none of these) | starting |
+ */
+export function reachabilityOf(target: Target, entry: Entry | undefined, now: number): Reachability {
+  const { namespace, name } = target;
+  const missing = (cause: string, mayLag = true): Reachability => ({
+    state: "refused",
+    refusal: notFound(namespace, name, cause),
+    mayLag,
+  });
+  const broken = (cause: string): Reachability => ({
+    state: "refused",
+    refusal: unreachable(name, cause),
+    mayLag: false,
+  });
+  if (!entry) return missing("it does not exist");
+  const { sandbox } = entry;
+  if (target.uid !== undefined && target.uid !== sandbox.metadata.uid) return missing("it has another UID");
+  if (sandbox.isUnclaimed) return missing("it is a member of a pool that no claim has been given");
+  if (sandbox.isDeleting) return missing("it is being deleted", false);
+  if (sandbox.expiresAt !== undefined && sandbox.expiresAt <= now) return broken("the sandbox has expired");
+  const final = finalCause(sandbox);
+  if (sandbox.isSuspended) return final ? broken(final) : { state: "suspended" };
+  if (entry.isBeingSuspended) return { state: "starting", phase: "resuming", cause: "it is just being suspended" };
+  const pods = entry.pods.filter(({ isDeleting, isReady, ips }) => !isDeleting && isReady && ips.length > 0);
+  const [pod, second] = pods;
+  if (second) return broken(`${pods.length} Pods of it are Ready`);
+  if (pod?.usesHostNetwork) return broken("its Pod uses the network of its node");
+  if (pod?.isUnclaimed) {
+    return { state: "starting", phase: "handing over", cause: "its Pod is still labelled as a pool's" };
+  }
+  if (pod && entry.suspects.has(pod.metadata.uid) && current(sandbox, "Ready")?.status !== "True") {
+    return { state: "starting", phase: "resuming", cause: "its former Pod may be terminating" };
+  }
+  if (pod) {
+    const { address: ip } = pod;
+    return ip === undefined
+      ? broken("the address of its Pod is not one that a Pod can have")
+      : { state: "reachable", ip, pod };
+  }
+  const failing = findCondition(sandbox.conditions, "ContainersFailing");
+  if (final) return broken(final);
+  if (failing && entry.failingSince !== undefined && now - entry.failingSince >= FAILING_GRACE_MS) {
+    return broken(failing.message || failing.reason);
+  }
+  return startingOf(entry);
+}
+
+function startingOf({ sandbox, pods }: Entry): Reachability {
+  const pod = pods.find(({ isDeleting }) => !isDeleting);
+  const phase: Phase = !pod ? "resuming" : pod.isScheduled ? "starting" : "scheduling";
+  const told = [findCondition(sandbox.conditions, "ContainersFailing"), unscheduled(sandbox), ready(sandbox)];
+  const cause = told.find((condition) => condition?.message)?.message ?? "its Pod is not Ready";
+  return { state: "starting", phase, cause: pods.length > 0 && !pod ? "its former Pod is still terminating" : cause };
+}
+
+function ready(sandbox: SandboxRecord): Condition | undefined {
+  const condition = current(sandbox, "Ready");
+  return condition?.status === "True" ? undefined : condition;
+}
+
+function unscheduled(sandbox: SandboxRecord): Condition | undefined {
+  const condition = current(sandbox, "PodScheduled");
+  return condition?.status === "False" ? condition : undefined;
+}
+
+function finalCause(sandbox: SandboxRecord): string | undefined {
+  const condition = ready(sandbox);
+  return condition && FINAL_REASONS.has(condition.reason) ? condition.message || condition.reason : undefined;
+}
+
+/** Returns a condition that speaks of the present spec: after a wake the old one is still there for a moment. */
+function current({ conditions, metadata }: SandboxRecord, type: string): Condition | undefined {
+  const condition = findCondition(conditions, type);
+  return (condition?.observedGeneration ?? metadata.generation) < metadata.generation ? undefined : condition;
+}
+
+/**
+ * Returns where to connect. An address in the request never leads anywhere but to the Pod of the Sandbox it names.
+ *
+ * | X-Sandbox-Pod-IP | address |
+ * |---|---|
+ * | none | the Pod's first |
+ * | one of the Pod's | that |
+ * | one that an earlier Pod of the Sandbox had: the client has not noticed yet | the Pod's first |
+ * | any other | refused (502: clients then look for the address again) |
+ */
+export function addressFor(
+  { name, podIP }: Target,
+  { ip, pod }: Extract<Reachability, { state: "reachable" }>,
+  entry: Entry | undefined,
+): string | Refusal {
+  if (podIP === undefined || podIP === ip) return ip;
+  if (pod.ips.includes(podIP)) return podIP;
+  if (entry?.formerIPs.includes(podIP)) return ip;
+  return unreachable(name, "X-Sandbox-Pod-IP is not an address of its Pod");
+}

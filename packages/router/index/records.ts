@@ -1,0 +1,128 @@
+/** What the router keeps of Sandboxes and Pods: little, as there may be many thousands. Pure. @module */
+import * as z from "zod";
+import { type Condition, conditionSchema, findCondition } from "../../api/objects/conditions.ts";
+import { ASSIGNED_AT_ANNOTATION, WARM_POOL_LABEL } from "../../api/objects/keys.ts";
+import { controllerOf, groupOf, objectMetaSchema } from "../../api/objects/objects.ts";
+import { podSchema } from "../../api/objects/pods.ts";
+import { sandboxCRD } from "../../api/sandbox.ts";
+import { ACTIVE_ANNOTATION, ANNOTATION_PREFIX, WOKEN_AT_ANNOTATION } from "../keys.ts";
+import { canonicalIP, isPodAddress } from "../podip.ts";
+
+type RecordMeta = {
+  uid: string;
+  namespace: string;
+  name: string;
+  resourceVersion: string;
+  generation: number;
+};
+
+/** A Sandbox, as far as reaching it goes. */
+export interface SandboxRecord {
+  metadata: RecordMeta;
+  /** A member of a pool that no claim has been given. */
+  isUnclaimed: boolean;
+  isDeleting: boolean;
+  isSuspended: boolean;
+  /** `spec.shutdownTime` in milliseconds since the epoch; undefined if there is none, or none that can be read. */
+  expiresAt: number | undefined;
+  /** When a claim was given it, in milliseconds since the epoch; undefined: it is no claim's, or that cannot be read. */
+  assignedAt: number | undefined;
+  /** The conditions that tell why it cannot be reached. */
+  conditions: Condition[];
+  /** All that others say of when it was used, as one text: another one means that there is news. */
+  evidence: string;
+  /** Annotations of the router alone: the Sandbox's own, else those of its Pod template. */
+  annotations: Record<string, string>;
+}
+
+/** A Pod of a Sandbox, as far as reaching it goes. */
+export interface PodRecord {
+  metadata: RecordMeta;
+  /** UID of the Sandbox that controls it; undefined: the Pod is nobody's, and never reached. */
+  sandboxUID: string | undefined;
+  isUnclaimed: boolean;
+  isDeleting: boolean;
+  isReady: boolean;
+  isScheduled: boolean;
+  usesHostNetwork: boolean;
+  phase: string;
+  /** In canonical form. */
+  ips: string[];
+  /** The first of them that a Pod can have; undefined if there is none. */
+  address: string | undefined;
+}
+
+const KEPT_CONDITIONS = new Set(["Ready", "Finished", "ContainersFailing", "PodScheduled", "Suspended"]);
+
+const annotationsSchema = z.record(z.string(), z.string()).optional();
+const sandboxSchema = z.object({
+  metadata: objectMetaSchema,
+  spec: z.object({
+    operatingMode: z.string().optional(),
+    shutdownTime: z.string().optional(),
+    podTemplate: z.object({ metadata: z.object({ annotations: annotationsSchema }).optional() }).optional(),
+  }),
+  status: z.object({ conditions: z.array(conditionSchema).optional() }).optional(),
+});
+
+/** Reads a Sandbox as the API server shows it; undefined if it is none. */
+export function readSandbox(object: unknown): SandboxRecord | undefined {
+  const { data } = sandboxSchema.safeParse(object);
+  if (!data) return undefined;
+  const { metadata, spec, status } = data;
+  const template = spec.podTemplate?.metadata?.annotations;
+  const annotations = Object.fromEntries(
+    Object.entries({ ...template, ...metadata.annotations }).filter(([key]) => key.startsWith(ANNOTATION_PREFIX)),
+  );
+  const conditions = (status?.conditions ?? []).filter(({ type }) => KEPT_CONDITIONS.has(type));
+  const ready = findCondition(conditions, "Ready");
+  const assigned = metadata.annotations?.[ASSIGNED_AT_ANNOTATION];
+  const { [ACTIVE_ANNOTATION]: active, [WOKEN_AT_ANNOTATION]: woken } = annotations;
+  return {
+    metadata: keptMeta(metadata),
+    isUnclaimed: metadata.labels?.[WARM_POOL_LABEL] !== undefined,
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    isSuspended: spec.operatingMode === "Suspended",
+    expiresAt: instantOf(spec.shutdownTime),
+    assignedAt: instantOf(assigned),
+    conditions,
+    evidence: JSON.stringify([active, woken, assigned, ready?.status, ready?.lastTransitionTime]),
+    annotations,
+  };
+}
+
+/** What the API server lists of its own kinds has neither of these: the list says them, once for all. */
+const listedPodSchema = podSchema.partial({ apiVersion: true, kind: true });
+
+/** Reads a Pod as the API server shows it; undefined if it is none. */
+export function readPod(object: unknown, allowLoopback: boolean): PodRecord | undefined {
+  const { data } = listedPodSchema.safeParse(object);
+  if (!data) return undefined;
+  const { metadata, spec, status } = data;
+  const owner = controllerOf(metadata);
+  const isOurs = owner?.kind === sandboxCRD.kind && groupOf(owner.apiVersion) === sandboxCRD.group;
+  const ips = (status?.podIPs ?? []).flatMap(({ ip }) => canonicalIP(ip) ?? []);
+  const holds = (type: string) => status?.conditions?.some((c) => c.type === type && c.status === "True") === true;
+  return {
+    metadata: keptMeta(metadata),
+    sandboxUID: isOurs ? owner.uid : undefined,
+    isUnclaimed: metadata.labels?.[WARM_POOL_LABEL] !== undefined,
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    isReady: holds("Ready"),
+    isScheduled: holds("PodScheduled"),
+    usesHostNetwork: spec?.["hostNetwork"] === true,
+    phase: status?.phase ?? "",
+    ips,
+    address: ips.find((ip) => isPodAddress(ip, allowLoopback)),
+  };
+}
+
+function instantOf(text: string | undefined): number | undefined {
+  const instant = Date.parse(text ?? "");
+  return Number.isNaN(instant) ? undefined : instant;
+}
+
+function keptMeta(metadata: z.infer<typeof objectMetaSchema>): RecordMeta {
+  const { uid = "", namespace = "", name, resourceVersion = "", generation = 0 } = metadata;
+  return { uid, namespace, name, resourceVersion, generation };
+}

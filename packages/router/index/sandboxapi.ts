@@ -1,0 +1,85 @@
+/** Reads and patches one Sandbox at the API server, which may know better than the watch, and shows the answer to the index. @module */
+import { type Answer, type Api, isOk, pathOf } from "../../kube/api.ts";
+import { errorFields, type Log } from "../../process/log.ts";
+import { createBudget } from "../budget.ts";
+import { readSandbox } from "./records.ts";
+import type { SandboxIndex } from "./sandboxindex.ts";
+
+/** Who is asked, and who is shown the answer. */
+export interface Shown {
+  api: Api;
+  index: SandboxIndex;
+}
+
+interface Ref {
+  namespace: string;
+  name: string;
+}
+
+/** Reads the Sandbox. @throws if nobody answers */
+export async function getSandbox(shown: Shown, ref: Ref): Promise<Answer> {
+  return await send(shown, "GET", ref);
+}
+
+/** Merges `body` into the Sandbox. @throws if nobody answers */
+export async function patchSandbox(shown: Shown, ref: Ref, body: object): Promise<Answer> {
+  return await send(shown, "PATCH", ref, body);
+}
+
+async function send(
+  { api, index }: Shown,
+  method: "GET" | "PATCH",
+  { namespace, name }: Ref,
+  body?: object,
+): Promise<Answer> {
+  const path = pathOf({ resource: "sandboxes", namespace, name });
+  const answer = await api.send({ method, path, ...(body ? { body } : {}) });
+  const sandbox = isOk(answer) ? readSandbox(answer.body) : undefined;
+  if (sandbox) index.sandboxes.observe(sandbox);
+  return answer;
+}
+
+/** Reads the Sandbox of that name into the index; returns when that is done, whatever came of it. */
+export type Look = (namespace: string, name: string) => Promise<void>;
+
+/** Somebody who asks for names that do not exist must not ask the API server as often. */
+const LEAST_INTERVAL_MS = 1000;
+const LOOKS_PER_SECOND = 50;
+const REMEMBERED = 10_000;
+
+/** Makes the look: one at a time for each name, once a second at most, and so many in all. */
+export function createLook(shown: Shown, log: Log, now: () => number = Date.now): Look {
+  const running = new Map<string, Promise<void>>();
+  const lookedAt = new Map<string, number>();
+  const looks = createBudget(LOOKS_PER_SECOND, LOOKS_PER_SECOND);
+
+  async function look(namespace: string, name: string): Promise<void> {
+    try {
+      await getSandbox(shown, { namespace, name });
+    } catch (error) {
+      log("warn", "Cannot look at a Sandbox", { namespace, name, ...errorFields(error), stack: undefined });
+    }
+  }
+
+  function isAllowed(key: string): boolean {
+    const time = now();
+    if (time - (lookedAt.get(key) ?? -Infinity) < LEAST_INTERVAL_MS || looks("", time) > 0) return false;
+    lookedAt.delete(key);
+    lookedAt.set(key, time);
+    for (const oldest of lookedAt.keys()) {
+      if (lookedAt.size <= REMEMBERED) break;
+      lookedAt.delete(oldest);
+    }
+    return true;
+  }
+
+  return (namespace, name) => {
+    const key = `${namespace}/${name}`;
+    const already = running.get(key);
+    if (already) return already;
+    if (!isAllowed(key)) return Promise.resolve();
+    const asked = look(namespace, name).finally(() => running.delete(key));
+    running.set(key, asked);
+    return asked;
+  };
+}

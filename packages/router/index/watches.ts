@@ -1,0 +1,41 @@
+/** Feeds the index: one watch of Sandboxes and one of their Pods. Decides nothing. @module */
+import { type Api, pathOf } from "../../kube/api.ts";
+import { type EventHandler, listAndWatch } from "../../kube/watch.ts";
+import { NAME_HASH_LABEL } from "../../api/objects/keys.ts";
+import type { Log } from "../../process/log.ts";
+import { readPod, readSandbox } from "./records.ts";
+import type { SandboxIndex } from "./sandboxindex.ts";
+
+export interface WatchesOptions {
+  log: Log;
+  signal: AbortSignal;
+  /** Absent: all of them. */
+  namespace: string | undefined;
+  allowLoopback: boolean;
+  /** Called once, when both lists are complete. */
+  onListed(): void;
+}
+
+/** Watches until `signal` fires. */
+export async function followSandboxes(api: Api, index: SandboxIndex, options: WatchesOptions): Promise<void> {
+  const { log, signal, namespace, allowLoopback, onListed } = options;
+  const pending = new Set(["sandboxes", "pods"]);
+  const counted = <T>(resource: string, handler: EventHandler<T>): EventHandler<T> => ({
+    ...handler,
+    listed(uids) {
+      handler.listed(uids);
+      if (pending.delete(resource) && pending.size === 0) onListed();
+    },
+  });
+  const sandboxes = { path: pathOf({ resource: "sandboxes", namespace }), parse: readSandbox };
+  const pods = {
+    path: pathOf({ resource: "pods", namespace }),
+    // A cluster has many more Pods than sandboxes have.
+    query: { labelSelector: NAME_HASH_LABEL },
+    parse: (object: unknown) => readPod(object, allowLoopback),
+  };
+  await Promise.all([
+    listAndWatch(api, sandboxes, counted("sandboxes", index.sandboxes), { log, signal }),
+    listAndWatch(api, pods, counted("pods", index.pods), { log, signal }),
+  ]);
+}

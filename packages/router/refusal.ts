@@ -1,0 +1,33 @@
+/** What the router answers in place of a sandbox, and why. Sends nothing. @module */
+import { REASON_HEADER, SANDBOX_NOT_FOUND } from "../api/router/headers.ts";
+
+/** An answer of the router's own; `detail` goes to the client and says the true cause. */
+export interface Refusal {
+  status: number;
+  detail: string;
+  headers?: Record<string, string>;
+}
+
+/** Tells a refusal from whatever else a function may return. */
+export function isRefusal(value: object): value is Refusal {
+  return "detail" in value;
+}
+
+/** Refuses what cannot be reached, in the contract's words and with the cause. Source: Agent Sandbox API, section 7.1. */
+export function unreachable(name: string, cause: string): Refusal {
+  return { status: 502, detail: `Could not connect to the backend sandbox: ${name}: ${cause}` };
+}
+
+/** Gives up waiting, in the contract's words and with the cause. Source: Agent Sandbox API, section 7.2. */
+export function timedOut(name: string, cause: string): Refusal {
+  return { status: 504, detail: `Timed out waiting for the backend sandbox: ${name}: ${cause}` };
+}
+
+/** Refuses what is not there, or not for anybody to reach by name. */
+export function notFound(namespace: string, name: string, cause: string): Refusal {
+  return {
+    status: 404,
+    detail: `Cannot find sandbox ${namespace}/${name}: ${cause}`,
+    headers: { [REASON_HEADER]: SANDBOX_NOT_FOUND },
+  };
+}

@@ -1,0 +1,89 @@
+/** The router as a process: credentials, ports, start and end. Does nothing until it is called. @module */
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import type { Hono } from "hono";
+import { connect } from "../kube/connection.ts";
+import { sleep } from "../kube/backoff.ts";
+import { clusterCredentials } from "../kube/credentials.ts";
+import { createHealthApp } from "../process/health.ts";
+import { createLog, errorFields, type Log } from "../process/log.ts";
+import { serve, type Server } from "../process/serve.ts";
+import { assembleRouter, type Router } from "./assemble.ts";
+import type { RouterOptions } from "./options/options.ts";
+import type { Bind } from "./options/flags.ts";
+import { listen, type Listening } from "./server.ts";
+
+const USER_AGENT = "hookbox-router";
+/** Certificates are replaced under our feet. */
+const REREAD_MS = 60_000;
+
+/**
+ * Runs the router until `signal` fires; requests that run then may end in peace.
+ *
+ * @throws if there is no usable cluster, or if a port is taken
+ */
+export async function runRouter(options: RouterOptions, signal: AbortSignal): Promise<void> {
+  const log = createLog(options.logLevel);
+  const credentials = await clusterCredentials(options);
+  const ending = new AbortController();
+  const api = connect(credentials, { signal: ending.signal, userAgent: USER_AGENT });
+  const router = assembleRouter(api, options, { log, write: (text) => process.stdout.write(text) }, ending.signal);
+  const side = await serveSide(router, options, log, signal);
+  const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  try {
+    await Promise.race([router.ready, stopped]);
+    if (signal.aborted) return;
+    const servers = await listenAll(router, options, log, stopped);
+    await stopped;
+    await sleep(options.shutdownDelayMs, ending.signal);
+    await Promise.all(servers.map((server) => server.stop()));
+  } finally {
+    ending.abort();
+    router.close();
+    await Promise.all(side.map((server) => server.stop()));
+  }
+  log("info", "Stopped");
+}
+
+/** Probes and metrics, on one port or two. */
+async function serveSide(
+  router: Router,
+  { health, metrics }: RouterOptions,
+  log: Log,
+  signal: AbortSignal,
+): Promise<Server[]> {
+  const ready = () => router.isReady() && !signal.aborted;
+  const isShared = health && metrics && health.host === metrics.host && health.port === metrics.port;
+  const servers: Server[] = [];
+  const open = async (bind: Bind, app: Hono) => servers.push(await serve(app, { ...bind, log, graceMs: 100 }));
+  if (health) await open(health, createHealthApp(ready, isShared ? router.metrics : undefined));
+  if (metrics && !isShared) await open(metrics, createHealthApp(ready, router.metrics));
+  return servers;
+}
+
+async function listenAll(
+  router: Router,
+  options: RouterOptions,
+  log: Log,
+  stopped: Promise<void>,
+): Promise<Listening[]> {
+  const { handler, metrics } = router;
+  const { http, https, h2c, shutdownMs: graceMs, authz } = options;
+  const plain = await listen(handler, { ...http, graceMs, h2c });
+  log("info", "Serving", { host: http.host, port: plain.port, authzMode: authz.mode });
+  if (!https) return [plain];
+  const read = () => ({ cert: readFileSync(https.certFile), key: readFileSync(https.keyFile) });
+  const secure = await listen(handler, { ...https.bind, graceMs, h2c: false, tls: read() });
+  log("info", "Serving with TLS", { host: https.bind.host, port: secure.port });
+  const timer = setInterval(() => {
+    try {
+      secure.renew(read());
+      metrics.certReloads.inc({ outcome: "success" });
+    } catch (error) {
+      metrics.certReloads.inc({ outcome: "error" });
+      log("error", "Cannot read the certificate again", { ...errorFields(error), stack: undefined });
+    }
+  }, REREAD_MS);
+  stopped.then(() => clearInterval(timer));
+  return [plain, secure];
+}

@@ -1,0 +1,141 @@
+/** The ports that clients talk to: HTTP/1.1 and HTTP/2, in the clear or with TLS. Knows no sandbox. @module */
+import type { Buffer } from "node:buffer";
+import type { EventEmitter } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createSecureServer,
+  createServer as createHttp2Server,
+  type Http2SecureServer,
+  type ServerHttp2Session,
+} from "node:http2";
+import { createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
+import { KEEP_ALIVE_MS, listenOn, sortByVersion } from "../process/ports.ts";
+import type { Handler } from "./handle.ts";
+
+/** In PEM. */
+export interface Certificate {
+  cert: Buffer;
+  key: Buffer;
+}
+
+/** Where to listen; `port` 0 takes a free one. */
+export interface ServerOptions {
+  host: string;
+  port: number;
+  /** Longest wait for running requests on a stop, in milliseconds. */
+  graceMs: number;
+  /** HTTP/2 in the clear as well. */
+  h2c: boolean;
+  /** Certificate and key in PEM; absent: no TLS. With TLS there is HTTP/2 anyway. */
+  tls?: Certificate;
+}
+
+/** A port that listens. */
+export interface Listening {
+  port: number;
+  /** Takes no more connections, lets running requests end for as long as `graceMs`, then cuts them. */
+  stop(): Promise<void>;
+  /** Takes a new certificate for connections to come; nothing without TLS. */
+  renew(tls: Certificate): void;
+}
+
+const HTTP1 = {
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  headersTimeout: 60_000,
+  // A body may take as long as it takes: the proxy ends those in which nothing moves.
+  requestTimeout: 0,
+  maxHeaderSize: 64 * 1024,
+  shouldUpgradeCallback: asksForAnotherProtocol,
+};
+const SWEEP_MS = 50;
+
+/** Listens. @throws if the port is taken, or certificate and key do not fit */
+export async function listen(handler: Handler, options: ServerOptions): Promise<Listening> {
+  const { host, port, graceMs, tls } = options;
+  const open: Open = { sockets: new Set(), sessions: new Set() };
+  const { front, http1 } = tls ? createTlsServer(handler, tls, open) : createPlainServer(handler, options.h2c, open);
+  front.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
+    open.sockets.add(socket);
+    socket.once("close", () => open.sockets.delete(socket));
+  });
+  const taken = await listenOn(front, host, port);
+  // A connection that could not be taken (too many files) is no reason to end all others.
+  front.on("error", () => {});
+  return {
+    port: taken,
+    stop: () => stop(front, http1, open, graceMs),
+    renew: (context) => "setSecureContext" in front && front.setSecureContext(context),
+  };
+}
+
+/** Connections that are open: all of them, and those that speak HTTP/2. */
+interface Open {
+  sockets: Set<Socket>;
+  sessions: Set<ServerHttp2Session>;
+}
+
+/** What takes connections, and what knows which of them are idle: the same, but for HTTP/2 in the clear. */
+interface Ports {
+  front: Server | NetServer | Http2SecureServer;
+  http1: Pick<Server, "closeIdleConnections"> | undefined;
+}
+
+function createTlsServer(handler: Handler, tls: NonNullable<ServerOptions["tls"]>, open: Open): Ports {
+  const server = createSecureServer({ ...tls, ...HTTP1, allowHTTP1: true });
+  serveWith(server, handler, open);
+  return { front: server, http1: undefined };
+}
+
+function createPlainServer(handler: Handler, h2c: boolean, open: Open): Ports {
+  const http1 = createServer(HTTP1);
+  serveWith(http1, handler, open);
+  if (!h2c) return { front: http1, http1 };
+  const http2 = createHttp2Server();
+  serveWith(http2, handler, open);
+  // It does not listen itself, and keeps no count of its connections before it is told so.
+  http1.emit("listening");
+  const front = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    sortByVersion(socket, HTTP1.headersTimeout, (version) => {
+      // HTTP/2 knows no half of a connection; handed over like this, its session does not notice by itself.
+      if (version === 2) socket.once("end", () => socket.destroy());
+      (version === 2 ? http2 : http1).emit("connection", socket);
+    });
+  });
+  front.once("close", () => http1.close());
+  return { front, http1 };
+}
+
+type Events = Pick<EventEmitter, "on">;
+
+function serveWith(server: Events, handler: Handler, { sessions }: Open): void {
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    handler.request(request, response, false);
+  });
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    handler.request(request, response, true);
+  });
+  server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Uint8Array) => {
+    handler.upgrade(request, socket, head);
+  });
+  server.on("session", (session: ServerHttp2Session) => {
+    sessions.add(session);
+    session.on("error", () => {});
+    session.once("close", () => sessions.delete(session));
+  });
+}
+
+/** HTTP/2 by Upgrade is what RFC 9113 has taken back; such a request is answered as the HTTP/1.1 that it is. */
+function asksForAnotherProtocol({ headers }: IncomingMessage): boolean {
+  return (headers.upgrade ?? "h2c").toLowerCase() !== "h2c";
+}
+
+async function stop(front: Ports["front"], http1: Ports["http1"], open: Open, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => front.close(() => resolve()));
+  open.sessions.forEach((session) => session.close());
+  const sweep = setInterval(() => http1?.closeIdleConnections(), SWEEP_MS);
+  // Upgraded connections, too: node:http has forgotten them.
+  const cut = setTimeout(() => open.sockets.forEach((socket) => socket.destroy()), graceMs);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(cut);
+}

@@ -1,0 +1,190 @@
+/** The terminal page under its reserved path: answers for the sandbox, which never sees that path. Lets nobody in. @module */
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createRequire } from "node:module";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { errorFields, type Log } from "../../process/log.ts";
+import type { Target } from "../destination.ts";
+import { sendRefusal } from "../proxy/answer.ts";
+import type { Refusal } from "../refusal.ts";
+
+/** The path on the runtime's port that is not the sandbox's; `?` and `/` may follow. */
+const TERMINAL_PATH = "/.hookbox/terminal";
+
+/** What answers there, once a request has been let in. */
+export interface TerminalPage {
+  /** Whether a request is for the page or one of its files. */
+  owns(place: Place): boolean;
+  answer(request: IncomingMessage, response: ServerResponse, place: Place): void;
+}
+
+/** Path and query without credentials, and whose they are. */
+interface Place {
+  target: Target;
+  path: string;
+}
+
+/** There is nothing under the path that speaks another protocol. */
+export const NO_UPGRADE: Refusal = { status: 400, detail: "The terminal's WebSocket is at /v1/terminal." };
+
+const NOT_ALLOWED: Refusal = {
+  status: 405,
+  detail: "The terminal page is only read.",
+  headers: { Allow: "GET, HEAD" },
+};
+const NO_FILE: Refusal = { status: 404, detail: "There is no such file of the terminal page." };
+const NOT_READ: Refusal = { status: 500, detail: "The router cannot read a file of the terminal page." };
+const TOO_MUCH: Refusal = { status: 417, detail: "The terminal page takes no body." };
+
+const SAFE = {
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Resource-Policy": "same-origin",
+};
+/** xterm.js writes its sizes and colours into style elements of its own. */
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Makes it; `port` is where runtimes listen. */
+export function createTerminalPage(log: Log, port: number): TerminalPage {
+  const assets = createAssets();
+  return {
+    owns: ({ target, path }) => target.port === port && below(path) !== undefined,
+    answer(request, response, { target, path }) {
+      const { name = "", query = "" } = below(path) ?? {};
+      if (request.method !== "GET" && request.method !== "HEAD") return sendRefusal(request, response, NOT_ALLOWED);
+      if (request.headers.expect !== undefined) return sendRefusal(request, response, TOO_MUCH);
+      if (name === "") return sendOn(response, query);
+      if (name === "/") return sendDocument(request, response, documentOf(`${target.namespace}/${target.name}`));
+      const asset = assets(name.slice(1));
+      if (!asset) return sendRefusal(request, response, NO_FILE);
+      asset.then((read) => sendAsset(request, response, read)).catch((error) => {
+        log("error", "Cannot read a file of the terminal page", errorFields(error));
+        sendRefusal(request, response, NOT_READ);
+      });
+    },
+  };
+}
+
+/** Splits what follows the reserved path; undefined if the path is another. The query keeps its mark. */
+function below(path: string): { name: string; query: string } | undefined {
+  if (!path.startsWith(TERMINAL_PATH)) return undefined;
+  const [, name = "", query = ""] = /^([^?]*)(.*)$/s.exec(path.slice(TERMINAL_PATH.length)) ?? [];
+  return name === "" || name.startsWith("/") ? { name, query } : undefined;
+}
+
+/** Adds the slash that the page's addresses are relative to; relative itself, for others may know the path otherwise. */
+function sendOn(response: ServerResponse, query: string): void {
+  const kept = /^[!-~]*$/.test(query) ? query : "";
+  response.writeHead(308, { Location: `terminal/${kept}`, "Content-Length": 0, "Cache-Control": "no-store", ...SAFE });
+  response.end();
+}
+
+function sendDocument({ method }: IncomingMessage, response: ServerResponse, document: string): void {
+  const body = Buffer.from(document);
+  response.writeHead(200, {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Length": body.length,
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    ...SAFE,
+  });
+  response.end(method === "HEAD" ? undefined : body);
+}
+
+function sendAsset({ method, headers }: IncomingMessage, response: ServerResponse, asset: Asset): void {
+  const { type, etag, plain, gzipped } = asset;
+  // An old version of one file beside a new one of another would not work: each is asked for anew.
+  const caching = { ETag: etag, "Cache-Control": "private, no-cache", Vary: "Accept-Encoding", ...SAFE };
+  if (headers["if-none-match"]?.includes(etag)) return void response.writeHead(304, caching).end();
+  const isGzipped = /\bgzip\b(?!\s*;\s*q=0)/.test(headers["accept-encoding"]?.toString() ?? "");
+  const body = isGzipped ? gzipped : plain;
+  response.writeHead(200, {
+    "Content-Type": type,
+    "Content-Length": body.length,
+    ...(isGzipped ? { "Content-Encoding": "gzip" } : {}),
+    ...caching,
+  });
+  response.end(method === "HEAD" ? undefined : body);
+}
+
+/**
+ * Returns the page. All its addresses are relative: it does not know how its sandbox was named.
+ *
+ * @param sandbox `<namespace>/<name>`, made of DNS labels: it needs no escaping
+ */
+function documentOf(sandbox: string): string {
+  return `<!doctype html>
+<html lang="en" data-sandbox="${sandbox}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">
+<meta name="color-scheme" content="dark light">
+<title>${sandbox} – terminal</title>
+<link rel="icon" href="icon.svg">
+<link rel="stylesheet" href="xterm.css">
+<link rel="stylesheet" href="page.css">
+<link rel="modulepreload" href="xterm.js">
+<link rel="modulepreload" href="fit.js">
+<script type="module" src="page.js"></script>
+</head>
+<body>
+<header>
+  <h1>${sandbox}</h1>
+  <p id="line" data-state="connecting"><span id="status" role="status">Connecting…</span> <span id="clock" aria-hidden="true"></span></p>
+  <button id="again" type="button" hidden>New terminal</button>
+  <label title="Lets a screen reader read the output"><input id="reader" type="checkbox"> Screen reader</label>
+</header>
+<main id="terminal" aria-label="Terminal" aria-describedby="leave"></main>
+<p id="leave" class="aside">Ctrl+Shift+F6 moves the focus out of the terminal.</p>
+<noscript><p>This page needs JavaScript.</p></noscript>
+</body>
+</html>
+`;
+}
+
+/** A file in both codings. */
+interface Asset {
+  type: string;
+  /** Weak, for it stands for both codings. */
+  etag: string;
+  plain: Buffer;
+  gzipped: Buffer;
+}
+
+const SCRIPT = "text/javascript; charset=utf-8";
+const STYLE = "text/css; charset=utf-8";
+
+/** Names under the page's path, and where the files are: beside this one, or in a package. */
+const FILES: Record<string, { type: string; from: string }> = {
+  "page.js": { type: SCRIPT, from: "./page/page.js" },
+  "connection.js": { type: SCRIPT, from: "./page/connection.js" },
+  "page.css": { type: STYLE, from: "./page/page.css" },
+  "icon.svg": { type: "image/svg+xml", from: "./page/icon.svg" },
+  "xterm.js": { type: SCRIPT, from: "@xterm/xterm/lib/xterm.mjs" },
+  "xterm.css": { type: STYLE, from: "@xterm/xterm/css/xterm.css" },
+  "fit.js": { type: SCRIPT, from: "@xterm/addon-fit/lib/addon-fit.mjs" },
+};
+
+/** Returns a file by its name, undefined if there is none of that name. Each is read once, when it is first asked for. */
+function createAssets(): (name: string) => Promise<Asset> | undefined {
+  const { resolve } = createRequire(import.meta.url);
+  const read = new Map<string, Promise<Asset>>();
+  return (name) => {
+    const file = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
+    if (!file) return undefined;
+    const asset = read.get(name) ?? assetOf(resolve(file.from), file.type);
+    read.set(name, asset);
+    return asset;
+  };
+}
+
+async function assetOf(path: string, type: string): Promise<Asset> {
+  const plain = await readFile(path);
+  const etag = `W/"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
+  return { type, etag, plain, gzipped: await promisify(gzip)(plain) };
+}

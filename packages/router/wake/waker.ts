@@ -1,0 +1,80 @@
+/** Sets a suspended Sandbox to Running, once however many ask. Waits for no Pod. @module */
+import { type Answer, isOk, messageOf } from "../../kube/api.ts";
+import { sleep } from "../../kube/backoff.ts";
+import { rfc3339 } from "../../api/objects/conditions.ts";
+import { errorFields, type Log } from "../../process/log.ts";
+import type { SandboxRecord } from "../index/records.ts";
+import { getSandbox, patchSandbox, type Shown } from "../index/sandboxapi.ts";
+import { SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../keys.ts";
+import { notFound, type Refusal, unreachable } from "../refusal.ts";
+
+/**
+ * Sees to it that the Sandbox is to run; undefined: it is.
+ *
+ * @param admit asked once, and only by who really wakes: a refusal ends it
+ */
+export type Wake = (namespace: string, name: string, admit: () => Refusal | undefined) => Promise<Refusal | undefined>;
+
+export interface WakerParts extends Shown {
+  log: Log;
+  signal: AbortSignal;
+  onWoken(namespace: string): void;
+}
+
+const TRIES = 8;
+const PAUSE_MS = 200;
+
+/**
+ * Makes it. One request at a time for each Sandbox; of several routers one succeeds, as each names the version that it has
+ * seen to be suspended, and the others then see it Running.
+ */
+export function createWaker(parts: WakerParts): Wake {
+  const running = new Map<string, Promise<Refusal | undefined>>();
+  return (namespace, name, admit) => {
+    const key = `${namespace}/${name}`;
+    const already = running.get(key);
+    if (already) return already;
+    const refusal = admit();
+    if (refusal) return Promise.resolve(refusal);
+    const waking = wake(parts, namespace, name).finally(() => running.delete(key));
+    running.set(key, waking);
+    return waking;
+  };
+}
+
+async function wake(parts: WakerParts, namespace: string, name: string): Promise<Refusal | undefined> {
+  const { index, log, signal } = parts;
+  let cause = "it keeps changing";
+  for (let tries = 0; tries < TRIES && !signal.aborted; tries++) {
+    const sandbox = index.find(namespace, name)?.sandbox;
+    if (!sandbox) return notFound(namespace, name, "it does not exist");
+    if (!sandbox.isSuspended) return undefined;
+    try {
+      const answer = await patch(parts, sandbox);
+      if (isOk(answer)) return undefined;
+      if (answer.status === 404) return notFound(namespace, name, "it does not exist");
+      cause = messageOf(answer);
+      // Somebody has changed the Sandbox meanwhile, another router perhaps.
+      if (answer.status === 409) await getSandbox(parts, sandbox.metadata);
+      else if (answer.status < 500 && answer.status !== 429) break;
+      else await sleep(PAUSE_MS * 2 ** Math.min(tries, 4), signal);
+    } catch (error) {
+      cause = "the API server does not answer";
+      log("warn", "Cannot wake a Sandbox", { namespace, name, ...errorFields(error), stack: undefined });
+      await sleep(PAUSE_MS * 2 ** Math.min(tries, 4), signal);
+    }
+  }
+  log("warn", "Cannot wake a Sandbox", { namespace, name, cause });
+  return unreachable(name, `the sandbox is suspended and cannot be woken: ${cause}`);
+}
+
+async function patch(parts: WakerParts, { metadata }: SandboxRecord): Promise<Answer> {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  const annotations = { [WOKEN_AT_ANNOTATION]: rfc3339(new Date()), [SUSPENDED_ANNOTATION]: null };
+  const body = { metadata: { resourceVersion, annotations }, spec: { operatingMode: "Running" } };
+  const answer = await patchSandbox(parts, metadata, body);
+  if (!isOk(answer)) return answer;
+  parts.onWoken(namespace);
+  parts.log("info", "Woken", { namespace, name, uid });
+  return answer;
+}

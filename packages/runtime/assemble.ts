@@ -1,0 +1,50 @@
+/** Puts the runtime together; opens no port. @module */
+import process from "node:process";
+import type { Log } from "../process/log.ts";
+import { createBinding } from "./bind.ts";
+import { createRoot } from "./confine.ts";
+import { createContexts } from "./contexts/contexts.ts";
+import { createLegacy } from "./legacy/legacy.ts";
+import type { RuntimeOptions } from "./options.ts";
+import { createMetrics } from "./processes/metrics.ts";
+import { createProcesses } from "./processes/processes.ts";
+import { activityOf } from "./rest/activity.ts";
+import { createRest } from "./rest/rest.ts";
+import { createRoutes } from "./rpc/routes.ts";
+import { createWebHandler } from "./rpc/web.ts";
+import { createTerminalSockets } from "./terminal/socket.ts";
+import { createTokenCheck } from "./token.ts";
+
+/** When new requests are refused, and when those that run are ended. */
+export interface RuntimeSignals {
+  stop: AbortSignal;
+  kill: AbortSignal;
+}
+
+/** Makes everything that needs no port: an app for each, and what they work on. @throws if the root cannot be made */
+export async function assemble(options: RuntimeOptions, log: Log, signals: RuntimeSignals) {
+  const { outputBytes, execTimeoutMs: timeoutMs, maxUploadBytes, tokenScope, allowedHosts } = options;
+  const root = await createRoot(options.root);
+  const token = createTokenCheck(options.tokenFile, options.tokenRequired);
+  const tokenForAll = tokenScope === "all" ? token : undefined;
+  const binding = createBinding(root);
+  const processes = createProcesses({ env: binding.env });
+  const contexts = createContexts(root.path, binding.env);
+  const metrics = createMetrics({ processes, busyContexts: contexts.busy });
+  const { stop } = signals;
+  const routes = createRoutes({ root, processes, contexts, metrics, outputBytes, token: tokenForAll, stop });
+  const shared = { root, maxUploadBytes, allowedHosts, touch: processes.touch, log, ...signals };
+  const legacy = createLegacy({ ...shared, run: processes.run, timeoutMs, outputBytes, token: tokenForAll });
+  const metadata = { prefix: options.metadataPrefix, env: process.env };
+  const rest = createRest({
+    ...shared,
+    binding,
+    token,
+    tokenScope,
+    metadata,
+    activity: () => activityOf(metrics.read(), new Date()),
+    web: createWebHandler(routes),
+  });
+  const terminals = createTerminalSockets({ root, processes, token: tokenForAll, allowedHosts, stop });
+  return { apps: { legacy, rest, routes, terminals }, processes, contexts, root };
+}

@@ -1,0 +1,162 @@
+/**
+ * Port 8888, as a Hono app: the protocol of the published Python runtime (Agent Sandbox runtime reference, sections
+ * 8.1.4 and 9.1; `timeout_seconds` and `timed_out`: 1.0 delta, section 1.5). Opens no port.
+ *
+ * | request | answer |
+ * |---|---|
+ * | `GET /` | 200 `{status, message}` |
+ * | `POST /execute {command, timeout_seconds?}` | 200 `{stdout, stderr, exit_code}`, `timed_out: true` at the time limit, `truncated: true` where output was cut; 422 for another body |
+ * | `POST /upload`, form with `file` | 200, 403, 422, 500 |
+ * | `GET /download/{path}`, `/list/{path}`, `/exists/{path}` | 200, 403 outside the root, 404 |
+ *
+ * Ranges and `HEAD` work too. Errors are `{message}`. The published client drops the leading slash of a path that it
+ * writes or reads, but not of one that it lists or asks for: so `/a` may mean `a` where that exists.
+ *
+ * @module
+ */
+import { type Context, Hono } from "hono";
+import type { Stats } from "node:fs";
+import type { Log } from "../../process/log.ts";
+import { logFault, statusOf } from "../http/answers.ts";
+import { FormError, readBody, takeFile } from "../http/body.ts";
+import { MissingError, OutsideError, type Root } from "../confine.ts";
+import { execute, type ExecuteOptions } from "./execute.ts";
+import { listFolder } from "../files/list.ts";
+import { openForRead } from "../files/read.ts";
+import { Refused, refusedFor } from "../files/refused.ts";
+import { writeWhole } from "../files/write.ts";
+import { createGuard } from "../http/guard.ts";
+import { type HTTPEnv, pathAfter, rawPath, wirePath } from "../http/httppath.ts";
+import { sendFile } from "../http/sendfile.ts";
+import type { TokenCheck } from "../token.ts";
+import { missingField, parseExecute } from "./validation.ts";
+
+/** What the app serves and may use. */
+export interface LegacyOptions extends ExecuteOptions {
+  root: Root;
+  maxUploadBytes: number;
+  /** Undefined: no token is asked for. */
+  token: TokenCheck | undefined;
+  /** Names of this machine, see packages/process/hosts.ts. */
+  allowedHosts: readonly string[];
+  /** Called for each request but `GET /`. */
+  touch(): void;
+  /** Aborts when the runtime begins to stop. */
+  stop: AbortSignal;
+  log: Log;
+}
+
+/** Largest body of `POST /execute`, in bytes. */
+const COMMAND_BYTES = 4 * 1024 * 1024;
+
+/** Makes the app of port 8888. */
+export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {
+  const { root, stop, token } = options;
+  const app = new Hono<HTTPEnv>({ getPath: rawPath });
+  app.use(createGuard({
+    open: (path) => path === "/",
+    stopping: () => stop.aborted,
+    token,
+    allowedHosts: options.allowedHosts,
+    touch: options.touch,
+    refuse: (code, message, headers) => Response.json({ message }, { status: statusOf({ code } as Refused), headers }),
+  }));
+  app.get("/", (c) => c.json({ status: "ok", message: "Sandbox Runtime is active." }));
+  app.post("/execute", async (c) => {
+    const request = parseExecute((await readBody(c, COMMAND_BYTES)).toString("utf8"));
+    return "detail" in request ? c.json(request, 422) : c.json(await execute(request, options));
+  });
+  app.post("/upload", (c) => upload(c, options));
+  app.get("/download/*", (c) => download(c, root));
+  app.get("/list/*", (c) => list(c, root));
+  app.get("/list", (c) => list(c, root));
+  app.get("/exists/*", async (c) => c.json(await exists(root, pathAfter(c, "/exists/"))));
+  app.on(["GET", "PUT", "DELETE", "PATCH"], ["/execute", "/upload"], (c) => wrongMethod(c, "POST"));
+  app.on(
+    ["POST", "PUT", "DELETE", "PATCH"],
+    ["/", "/download/*", "/list/*", "/exists/*"],
+    (c) => wrongMethod(c, "GET"),
+  );
+  app.notFound((c) => c.json({ detail: "Not Found" }, 404));
+  app.onError((error, c) => answer(error, c, options.log));
+  return app;
+}
+
+async function upload(c: Context<HTTPEnv>, { root, maxUploadBytes: maxBytes }: LegacyOptions): Promise<Response> {
+  let stored: string | undefined;
+  try {
+    stored = await takeFile(c, async (filename, content) => {
+      if (filename === "") throw new Refused("INVALID_ARGUMENT", "Cannot store the file: it has no name");
+      await writeWhole(root, await wirePath(root, filename, "refuse"), content, { maxBytes });
+      return filename;
+    });
+  } catch (error) {
+    // A body that is no form is to FastAPI one in which the field is missing.
+    if (!(error instanceof FormError)) throw error;
+  }
+  if (stored === undefined) return c.json(missingField("file"), 422);
+  return c.json({ message: `File '${stored}' uploaded successfully.` });
+}
+
+async function download(c: Context<HTTPEnv>, root: Root): Promise<Response> {
+  const path = await wirePath(root, pathAfter(c, "/download/"), "known");
+  const opened = await openForRead(root, path);
+  if (opened.handle) return await sendFile(c, opened);
+  return c.json({ message: "File not found" }, 404);
+}
+
+async function list(c: Context<HTTPEnv>, root: Root): Promise<Response> {
+  const path = await wirePath(root, pathAfter(c, "/list/"), "known");
+  const { stats } = await openStats(root, path);
+  if (!stats?.isDirectory()) return c.json({ message: "Path is not a directory" }, 404);
+  const entries = await listFolder(root, path);
+  return c.json(
+    entries.filter(({ type }) => type !== "symlink").map(({ name, size, type, modified_at }) => ({
+      name,
+      size,
+      type: type === "directory" ? "directory" : "file",
+      mod_time: Date.parse(modified_at) / 1000,
+    })),
+  );
+}
+
+async function openStats(root: Root, path: string): Promise<{ stats?: Stats }> {
+  try {
+    const opened = await openForRead(root, path);
+    await opened.handle?.close();
+    return opened;
+  } catch (error) {
+    if (error instanceof MissingError) return {};
+    throw error;
+  }
+}
+
+async function exists(root: Root, path: string): Promise<{ path: string; exists: boolean }> {
+  try {
+    return { path, exists: (await root.locate(await wirePath(root, path, "relative"), { missing: "allow" })).exists };
+  } catch (error) {
+    if (error instanceof MissingError) return { path, exists: false };
+    throw error;
+  }
+}
+
+function wrongMethod(c: Context, allowed: string): Response {
+  return c.json({ detail: "Method Not Allowed" }, 405, { Allow: allowed });
+}
+
+function answer(error: unknown, c: Context, log: Log): Response {
+  if (error instanceof OutsideError) return c.json({ message: "Access denied" }, 403);
+  const refused = refusedFor(error, decodeURIComponentOrAsIs(c.req.path));
+  if (refused?.code === "NOT_FOUND") return c.json({ message: "File not found" }, 404);
+  if (refused) return Response.json({ message: refused.message }, { status: statusOf(refused) });
+  logFault(error, c, log);
+  return c.json({ message: "Internal error, see the runtime's log" }, 500);
+}
+
+function decodeURIComponentOrAsIs(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

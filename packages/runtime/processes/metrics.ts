@@ -1,0 +1,119 @@
+/** What the sandbox and its processes use, and whether anything goes on; it must not decide that it is idle. @module */
+import { availableParallelism, totalmem } from "node:os";
+import process from "node:process";
+import { type CgroupUsage, readCgroup } from "./cgroup.ts";
+import type { Processes } from "./processes.ts";
+import { listProcesses, type ProcessEntry } from "../../process/proctable.ts";
+
+/** Of the whole sandbox. */
+export interface SandboxUsage {
+  cpuSeconds: number;
+  memoryBytes: number;
+  /** Absent without a limit. */
+  memoryLimitBytes: number | undefined;
+  /** Processors' worth that may be used. */
+  cpuLimit: number;
+  processCount: number;
+  /** `none` where neither cgroup nor /proc can be read: all numbers are the runtime's own then. */
+  source: "cgroup2" | "cgroup1" | "proc" | "none";
+}
+
+/** Of one process that the runtime started, its session included. */
+export interface ProcessUsage {
+  processId: number;
+  cpuSeconds: number;
+  rssBytes: number;
+  processCount: number;
+}
+
+/** What speaks against idleness. */
+export interface Activity {
+  runningCommands: number;
+  runningTerminals: number;
+  attachedStreams: number;
+  busyContexts: number;
+  /** Processors' worth, over the last second or more. */
+  cpuUsage: number;
+  lastActiveAt: Date;
+}
+
+/** Reads all three at one moment. */
+export interface Metrics {
+  read(): { sandbox: SandboxUsage; activity: Activity; processes: ProcessUsage[] };
+}
+
+/** What is read, and how; all but `processes` for tests. */
+export interface MetricsOptions {
+  processes: Processes;
+  /** How many code contexts run code now. */
+  busyContexts?: () => number;
+  cgroup?: () => CgroupUsage | undefined;
+  table?: () => ProcessEntry[];
+  /** Seconds of a clock that never goes back. */
+  clock?: () => number;
+}
+
+/** A rate over less than this, in seconds, would say little. */
+const SHORTEST_SPAN = 1;
+
+/** Makes the reader; the rate of the first reading counts from here. */
+export function createMetrics(options: MetricsOptions): Metrics {
+  const { processes, busyContexts = () => 0, cgroup = readCgroup, table = listProcesses } = options;
+  const clock = options.clock ?? (() => performance.now() / 1000);
+  let earlier = { at: clock(), cpuSeconds: usageOf(cgroup(), table()).cpuSeconds };
+  let rate = 0;
+  return {
+    read: () => {
+      const entries = table();
+      const sandbox = usageOf(cgroup(), entries);
+      const span = clock() - earlier.at;
+      if (span >= SHORTEST_SPAN) {
+        rate = Math.max(0, sandbox.cpuSeconds - earlier.cpuSeconds) / span;
+        earlier = { at: clock(), cpuSeconds: sandbox.cpuSeconds };
+      }
+      return {
+        sandbox,
+        activity: { ...countsOf(processes), busyContexts: busyContexts(), cpuUsage: rate },
+        processes: processes.list().filter(({ end }) => !end).map(({ running }) => ofSession(running.pid, entries)),
+      };
+    },
+  };
+}
+
+function countsOf(processes: Processes) {
+  const running = processes.list().filter(({ end }) => !end);
+  const terminals = running.filter((entry) => "resize" in entry.running).length;
+  return {
+    runningCommands: running.length - terminals,
+    runningTerminals: terminals,
+    attachedStreams: processes.list().reduce((sum, { attached }) => sum + attached, 0),
+    lastActiveAt: processes.lastActiveAt(),
+  };
+}
+
+function usageOf(cgroup: CgroupUsage | undefined, entries: ProcessEntry[]): SandboxUsage {
+  const processCount = entries.length || 1;
+  if (cgroup) return { ...cgroup, cpuLimit: cgroup.cpuLimit ?? availableParallelism(), processCount };
+  const machine = { memoryLimitBytes: totalmem(), cpuLimit: availableParallelism(), processCount };
+  if (entries.length > 0) {
+    const { cpuSeconds, rssBytes } = sum(entries);
+    return { cpuSeconds, memoryBytes: rssBytes, ...machine, source: "proc" };
+  }
+  const { user, system } = process.cpuUsage();
+  return { cpuSeconds: (user + system) / 1e6, memoryBytes: process.memoryUsage().rss, ...machine, source: "none" };
+}
+
+function ofSession(sid: number, entries: ProcessEntry[]): ProcessUsage {
+  const session = entries.filter((entry) => entry.sid === sid && entry.state !== "Z");
+  return { processId: sid, ...sum(session), processCount: session.length };
+}
+
+function sum(entries: ProcessEntry[]): { cpuSeconds: number; rssBytes: number } {
+  return entries.reduce(
+    (total, { cpuSeconds, rssBytes }) => ({
+      cpuSeconds: total.cpuSeconds + cpuSeconds,
+      rssBytes: total.rssBytes + rssBytes,
+    }),
+    { cpuSeconds: 0, rssBytes: 0 },
+  );
+}

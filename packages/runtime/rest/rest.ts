@@ -1,0 +1,103 @@
+/**
+ * Port 8080, as a Hono app: the published file and health protocol, and more of our own. Opens no port.
+ *
+ * Published (Agent Sandbox runtime reference, section 9.2): `GET`, `HEAD`, `PUT`, `DELETE /v1/files/{path}`,
+ * `GET /v1/health`, `GET /v1/metadata`. Slashes in `{path}` may be percent-encoded or not. Errors are `{code, message}`.
+ *
+ * Ours (`extras.ts`, `bind.ts`):
+ *
+ * | request | answer |
+ * |---|---|
+ * | `GET /v1/files/{folder}?links=true` | lists symlinks as they are, with `target`, also those that lead out |
+ * | `GET /v1/stat/{path}` | one entry and its `path`; a symlink itself, with `target` where it leads within the root |
+ * | `PUT /v1/folders/{path}?mode=0755` | 201 if it is new, 200 if it was there; those above it are made |
+ * | `POST /v1/rename {from, to, replace?}` | 204; 409 `CONFLICT` if something is at `to` and `replace` is not true |
+ * | `GET /v1/archive/{path}?gzip=true` | a tar of a folder or file, streamed |
+ * | `PUT /v1/archive/{path}?gzip=true` | unpacks the body there: `{files, directories, links, bytes}` |
+ * | `GET /v1/watch/{path}?recursive=true` | events as JSON lines, or as `text/event-stream` if that is accepted |
+ * | `GET /v1/disk` | `{total_bytes, used_bytes, available_bytes, total_files, free_files}` |
+ * | `GET /v1/activity` | whether anything goes on, see `activity.ts`; asks for no token and counts as no use |
+ * | `POST /v1/bind {env, files}` | late binding: `{digest, env, files}` names only; `GET` says it again, `DELETE` revokes |
+ *
+ * And `POST /{service}/{method}`: the services of port 9090 over Connect and gRPC-web, which take HTTP/1.1.
+ *
+ * More statuses than published: 206 and 416 (ranges), 304 (`If-None-Match`), 401 (a token is mounted and the request has
+ * another or none), 405, 413 (too large, or the disk is full), 503 (stopping).
+ *
+ * @module
+ */
+import { Hono } from "hono";
+import type { Log } from "../../process/log.ts";
+import type { ActivityAnswer } from "./activity.ts";
+import { answerError, refuse } from "../http/answers.ts";
+import type { Binding } from "../bind.ts";
+import type { Root } from "../confine.ts";
+import { createGuard } from "../http/guard.ts";
+import { type HTTPEnv, rawPath } from "../http/httppath.ts";
+import { filterMetadata } from "./metadata.ts";
+import { addBinding } from "./bind.ts";
+import { addFiles } from "./files.ts";
+import { addMore } from "./extras.ts";
+import type { TokenCheck } from "../token.ts";
+
+/** What the app serves and may use. */
+export interface RestOptions {
+  root: Root;
+  binding: Binding;
+  /** What `GET /v1/metadata` shows. */
+  metadata: { prefix: string; env: Record<string, string | undefined> };
+  /** Largest file or tar, in bytes. */
+  maxUploadBytes: number;
+  token: TokenCheck;
+  /** Names of this machine, see packages/process/hosts.ts. */
+  allowedHosts: readonly string[];
+  /** What the token guards: everything but health, or binding alone. */
+  tokenScope: "all" | "bind";
+  /** What `GET /v1/activity` shows. */
+  activity(): ActivityAnswer;
+  /** Called for each request but health and activity. */
+  touch(): void;
+  /** Answers what is on this port besides, or `undefined`: Connect and gRPC-web. */
+  web(request: Request): Promise<Response> | undefined;
+  /** Aborts when the runtime begins to stop. */
+  stop: AbortSignal;
+  log: Log;
+}
+
+/** Makes the app of port 8080. */
+export function createRest(options: RestOptions): Hono<HTTPEnv> {
+  const app = new Hono<HTTPEnv>({ getPath: rawPath });
+  const { stop, tokenScope, token, log } = options;
+  const startedAt = performance.now();
+  app.use(createGuard({
+    open: (path) => path === "/v1/health" || path === "/v1/activity",
+    stopping: () => stop.aborted,
+    token: tokenScope === "all" ? token : undefined,
+    allowedHosts: options.allowedHosts,
+    touch: options.touch,
+    refuse,
+  }));
+  app.get("/v1/health", (c) => {
+    const uptime_seconds = Math.floor((performance.now() - startedAt) / 1000);
+    if (!stop.aborted) return c.json({ status: "ok", uptime_seconds });
+    const why = { code: "UNAVAILABLE", message: "The runtime is stopping" };
+    return c.json({ status: "stopping", uptime_seconds, ...why }, 503);
+  });
+  app.get("/v1/activity", (c) => c.json(options.activity()));
+  app.get("/v1/metadata", (c) => c.json({ env: filterMetadata(options.metadata) }));
+  addFiles(app, options);
+  addMore(app, options);
+  addBinding(app, options);
+  app.all(
+    "/v1/:endpoint{(files|health|activity|metadata|stat|folders|rename|archive|watch|disk|bind)}/*",
+    () => wrongMethod(),
+  );
+  app.post("/:service/:method", async (c, next) => await options.web(c.req.raw) ?? await next());
+  app.notFound((c) => refuse("NOT_FOUND", `Cannot find ${c.req.method} ${c.req.path}: no such endpoint`));
+  app.onError((error, c) => answerError(error, c, log));
+  return app;
+}
+
+function wrongMethod(): Response {
+  return refuse("UNIMPLEMENTED", "Cannot do that: the endpoint does not take this method");
+}

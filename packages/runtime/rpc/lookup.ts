@@ -1,0 +1,50 @@
+/** From a request's words to the runtime's: commands and processes; it must not start any. @module */
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Root } from "../confine.ts";
+import type { ProcessConfig, PTY } from "../../runtime-api/gen/process/v1/process_pb.ts";
+import type { Command } from "../processes/command.ts";
+import type { Process, Processes } from "../processes/processes.ts";
+import type { TerminalSize } from "../processes/terminal.ts";
+import { coded } from "./errors.ts";
+
+/** Reads a command; a folder that is not named is the root. @throws {ConnectError} */
+export async function commandOf(root: Root, config: ProcessConfig | undefined): Promise<Command> {
+  if (!config?.command[0]) throw new ConnectError("Cannot start a process: the command is empty", Code.InvalidArgument);
+  return { argv: config.command, cwd: await folderOf(root, config.cwd), env: config.envVars };
+}
+
+/** Returns the absolute path of a folder inside the root. @throws {ConnectError} that names the folder */
+export async function folderOf(root: Root, cwd: string | undefined): Promise<string> {
+  if (!cwd) return root.path;
+  try {
+    return await coded(root.resolve(cwd));
+  } catch (error) {
+    if (!(error instanceof ConnectError) || error.code !== Code.NotFound) throw error;
+    throw new ConnectError(`Cannot start: there is not a folder ${JSON.stringify(cwd)}`, Code.NotFound);
+  }
+}
+
+/** Reads a size. Absent: no terminal. */
+export function sizeOf(pty: PTY | undefined): TerminalSize | undefined {
+  return pty && { cols: pty.cols, rows: pty.rows };
+}
+
+/** Finds a process, running or ended. @throws {ConnectError} */
+export function findProcess(processes: Processes, pid: number): Process {
+  const found = processes.get(pid);
+  if (!found) throw new ConnectError(`Cannot find process ${pid}: there is none`, Code.NotFound);
+  return found;
+}
+
+/** Finds a process that still runs. @throws {ConnectError} */
+export function findRunning(processes: Processes, pid: number): Process {
+  const found = findProcess(processes, pid);
+  if (found.end) throw new ConnectError(`Cannot find process ${pid}: it has ended`, Code.NotFound);
+  return found;
+}
+
+/** Throws what a call was broken off for: the caller's deadline, or that it has left. @throws {ConnectError} */
+export function throwIfBrokenOff(signal: AbortSignal): void {
+  if (!signal.aborted) return;
+  throw signal.reason instanceof ConnectError ? signal.reason : new ConnectError("The caller has left", Code.Canceled);
+}

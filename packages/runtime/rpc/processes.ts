@@ -1,0 +1,143 @@
+/** hookbox.runtime.v1.ProcessesService: detached processes, their output and end, and what all of them use. @module */
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import type { Root } from "../confine.ts";
+import type {
+  AttachRequest,
+  ProcessesService,
+  StartDetachedRequest,
+} from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
+import type { Metrics } from "../processes/metrics.ts";
+import type { End, Process, Processes } from "../processes/processes.ts";
+import { coded } from "./errors.ts";
+import { commandOf, findProcess, findRunning, sizeOf, throwIfBrokenOff } from "./lookup.ts";
+import { createOnce } from "./once.ts";
+
+/** What the service works on. */
+export interface ProcessesServiceOptions {
+  root: Root;
+  processes: Processes;
+  metrics: Metrics;
+}
+
+/** How many requests are known again; whoever repeats one does so within seconds. */
+const REMEMBERED_REQUESTS = 10_000;
+
+/** Makes the service. */
+export function createProcessesService(options: ProcessesServiceOptions): ServiceImpl<typeof ProcessesService> {
+  const { processes, metrics } = options;
+  const once = createOnce<{ processId: number }>(REMEMBERED_REQUESTS);
+  return {
+    list: () => ({ processes: processes.list().map(infoOf) }),
+    startDetached: (request) => once(request.requestId, () => startDetached(options, request)),
+    run: async function* (request, context) {
+      const { processId } = await once(request.requestId, () => startDetached(options, request));
+      yield { event: { case: "started" as const, value: { processId } } };
+      yield* attach(processes, { processId, offset: 0n, noFollow: false, requestId: "" }, context);
+    },
+    attach: (request, context) => attach(processes, request, context),
+    acknowledge: ({ processId, offset }) => {
+      logOf(findProcess(processes, processId)).acknowledge(Number(offset));
+      return {};
+    },
+    wait: async ({ processId }, { signal }) => {
+      const entry = findProcess(processes, processId);
+      const brokenOff = new Promise<undefined>((resolve) => signal.addEventListener("abort", () => resolve(undefined)));
+      const end = await Promise.race([entry.ended, brokenOff]);
+      throwIfBrokenOff(signal);
+      return end ? { end: endOf(end) } : {};
+    },
+    kill: ({ processId }) => {
+      findRunning(processes, processId).kill();
+      return {};
+    },
+    remove: ({ processId }) => {
+      if (findProcess(processes, processId).end) processes.remove(processId);
+      else throw new ConnectError(`Cannot remove process ${processId}: it runs`, Code.FailedPrecondition);
+      return {};
+    },
+    getMetrics: () => metricsOf(metrics),
+  };
+}
+
+function metricsOf(metrics: Metrics) {
+  const { sandbox, activity, processes } = metrics.read();
+  const { lastActiveAt, ...counts } = activity;
+  const { memoryBytes, memoryLimitBytes, ...rest } = sandbox;
+  const limit = memoryLimitBytes === undefined ? {} : { memoryLimitBytes: BigInt(memoryLimitBytes) };
+  return {
+    sandbox: { ...rest, memoryBytes: BigInt(memoryBytes), ...limit },
+    activity: { ...counts, lastActiveAt: timestampFromDate(lastActiveAt) },
+    processes: processes.map((one) => ({ ...one, rssBytes: BigInt(one.rssBytes) })),
+  };
+}
+
+async function startDetached({ root, processes }: ProcessesServiceOptions, request: StartDetachedRequest) {
+  const command = await commandOf(root, request.config);
+  const timeoutMs = request.timeoutMs === undefined ? undefined : Number(request.timeoutMs);
+  const { name, stdin, lossless, requestId } = request;
+  const more = { detached: true, lossless, requestId, size: sizeOf(request.pty), name, stdin, timeoutMs };
+  const entry = await coded(processes.start(command, more));
+  return { processId: entry.running.pid };
+}
+
+type From = Pick<AttachRequest, "processId" | "offset" | "noFollow" | "requestId">;
+
+async function* attach(processes: Processes, request: From, { signal }: HandlerContext) {
+  const entry = findProcess(processes, request.processId);
+  if (request.requestId !== "" && entry.requestId !== request.requestId) {
+    throw new ConnectError(`Cannot find process ${request.processId} of that request: there is another`, Code.NotFound);
+  }
+  const log = logOf(entry);
+  const offset = Number(request.offset);
+  if (offset > log.size()) {
+    const size = `${log.size()} bytes so far`;
+    throw new ConnectError(
+      `Cannot read process ${request.processId} from ${offset}: it wrote ${size}`,
+      Code.OutOfRange,
+    );
+  }
+  log.acknowledge(offset);
+  const detach = processes.attach(entry);
+  try {
+    for await (const read of log.read(offset, { follow: !request.noFollow, signal })) {
+      if ("piece" in read) yield { event: { case: "output" as const, value: outputOf(read.piece) } };
+      else yield { event: { case: "truncated" as const, value: { beforeOffset: BigInt(read.beforeOffset) } } };
+    }
+    throwIfBrokenOff(signal);
+    const end = request.noFollow ? entry.end : await entry.ended;
+    if (end) yield { event: { case: "end" as const, value: endOf(end) } };
+  } finally {
+    detach();
+  }
+}
+
+function logOf({ log, running }: Process) {
+  if (log) return log;
+  const why = "it was not started detached, and its output goes to whoever started it";
+  throw new ConnectError(`Cannot attach to process ${running.pid}: ${why}`, Code.FailedPrecondition);
+}
+
+function outputOf({ offset, stream, bytes }: { offset: number; stream: "stdout" | "stderr"; bytes: Uint8Array }) {
+  return { offset: BigInt(offset), data: { case: stream, value: bytes } };
+}
+
+function infoOf(entry: Process) {
+  const { running, command, log, end } = entry;
+  return {
+    processId: running.pid,
+    command: command.argv,
+    cwd: command.cwd,
+    terminal: "resize" in running,
+    detached: log !== undefined,
+    startedAt: timestampFromDate(entry.startedAt),
+    ...end && { end: endOf(end) },
+    outputBytes: BigInt(log?.size() ?? 0),
+    name: entry.name,
+    attached: entry.attached,
+  };
+}
+
+function endOf({ exitCode, signal, timedOut, at }: End) {
+  return { exitCode, signal: signal ?? "", timedOut, endedAt: timestampFromDate(at) };
+}

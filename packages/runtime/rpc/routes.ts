@@ -1,0 +1,63 @@
+/** All Connect services of the runtime as one set of routes; it must not listen. @module */
+import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
+import { ServerReflection } from "../../runtime-api/gen/grpc/reflection/v1/reflection_pb.ts";
+import { ContextsService } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
+import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
+import { ProcessService } from "../../runtime-api/gen/process/v1/process_pb.ts";
+import { STOPPING } from "../http/guard.ts";
+import type { TokenCheck } from "../token.ts";
+import { type ContextsServiceOptions, createContextsService } from "./contexts.ts";
+import { createProcessService, type ProcessServiceOptions } from "./process.ts";
+import { createProcessesService, type ProcessesServiceOptions } from "./processes.ts";
+import { AlphaServerReflection, createReflection } from "./reflection.ts";
+
+/** What the services work on, and who may call them. */
+export interface RoutesOptions extends ProcessServiceOptions, ProcessesServiceOptions, ContextsServiceOptions {
+  /** Absent: anybody may call. */
+  token?: TokenCheck | undefined;
+  /** Aborts when the runtime begins to stop; absent: it never does. */
+  stop?: AbortSignal;
+}
+
+/** Registers services on a router of Connect. */
+export type Routes = (router: ConnectRouter) => void;
+
+/** Longest message that is taken, in bytes: input comes in pieces. */
+const READ_MAX_BYTES = 16 << 20;
+
+/** Makes the routes; the same ones serve gRPC, gRPC-web and Connect. */
+export function createRoutes(options: RoutesOptions): Routes {
+  const { token, stop } = options;
+  const interceptors = [...stop ? [refuseAfter(stop)] : [], ...token ? [requireToken(token)] : []];
+  const shared = { readMaxBytes: READ_MAX_BYTES, interceptors };
+  const reflection = createReflection([
+    ProcessService,
+    ProcessesService,
+    ContextsService,
+    ServerReflection,
+    AlphaServerReflection,
+  ]);
+  return (router) => {
+    router.service(ProcessService, createProcessService(options), shared);
+    router.service(ProcessesService, createProcessesService(options), shared);
+    router.service(ContextsService, createContextsService(options), shared);
+    router.service(ServerReflection, reflection, shared);
+    router.service(AlphaServerReflection, reflection, shared);
+  };
+}
+
+function refuseAfter(stop: AbortSignal): Interceptor {
+  return (next) => async (request) => {
+    if (stop.aborted) throw new ConnectError(STOPPING, Code.Unavailable);
+    return await next(request);
+  };
+}
+
+function requireToken(check: TokenCheck): Interceptor {
+  return (next) => async (request) => {
+    const verdict = await check(request.header.get("authorization"));
+    if (verdict === "right" || verdict === "none") return await next(request);
+    const why = verdict === "missing" ? "it has no bearer token" : "it has another bearer token";
+    throw new ConnectError(`Cannot answer the call: ${why}`, Code.Unauthenticated);
+  };
+}

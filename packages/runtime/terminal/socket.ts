@@ -1,0 +1,154 @@
+/** `GET /v1/terminal` as a WebSocket, for browsers: bytes in binary frames, the rest as JSON. Opens no port. @module */
+import { Buffer } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import type { Root } from "../confine.ts";
+import { type RefusalCode, Refused, refusedFor } from "../files/refused.ts";
+import { CHALLENGE, keptOut, notLetIn, STOPPING } from "../http/guard.ts";
+import { SpawnError } from "../processes/command.ts";
+import { findExecutable } from "../processes/executable.ts";
+import type { Process, Processes } from "../processes/processes.ts";
+import { serveTerminal } from "./frames.ts";
+import type { TokenCheck } from "../token.ts";
+
+/** What terminals work on. */
+export interface TerminalSocketOptions {
+  root: Root;
+  processes: Processes;
+  token?: TokenCheck | undefined;
+  /** Names of this machine, see packages/process/hosts.ts. @default {[]} */
+  allowedHosts?: readonly string[];
+  /** Aborts when the runtime begins to stop; absent: it never does. */
+  stop?: AbortSignal;
+}
+
+/** For `shouldUpgradeCallback` and the event `upgrade` of an HTTP/1.1 server. */
+export interface TerminalSockets {
+  /** Whether a request is one for a terminal. */
+  wants(request: IncomingMessage): boolean;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
+}
+
+/** The protocol that is answered with; a token comes as a second one, for browsers can send no header. */
+export const TERMINAL_PROTOCOL = "hookbox.terminal.v1";
+const PATH = "/v1/terminal";
+const DEFAULT_SIZE = { cols: "80", rows: "24" };
+/** Longest frame that is taken, in bytes. */
+const LONGEST_FRAME = 1 << 20;
+/**
+ * Makes the endpoint. Query: `cols`, `rows`, `cwd`, and `command` for `/bin/sh -c`, without which it is a shell; or
+ * `process_id` and `offset`, to read and write a detached process that goes on when the socket closes.
+ *
+ * Frames from the runtime: `{"process":{"processId"}}` first, binary output, `{"truncated":{"beforeOffset"}}`, and
+ * `{"exit":{"exitCode","signal"}}` last. Frames to it: binary input, `{"resize":{"cols","rows"}}`.
+ *
+ * With `window` so many bytes of output are on their way at most, and the program waits, until `{"taken":{"bytes"}}` says
+ * how many have been dealt with since the beginning: else what a program has flooded is drawn before its end is.
+ */
+export function createTerminalSockets(options: TerminalSocketOptions): TerminalSockets {
+  const { processes } = options;
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: LONGEST_FRAME,
+    handleProtocols: (offered) => offered.has(TERMINAL_PROTOCOL) && TERMINAL_PROTOCOL,
+  });
+  return {
+    wants: (request) => request.headers.upgrade?.toLowerCase() === "websocket" && partsOf(request).path === PATH,
+    upgrade: async (request, socket, head) => {
+      socket.on("error", () => socket.destroy());
+      try {
+        const { query } = partsOf(request);
+        if (options.stop?.aborted) throw new Refused("UNAVAILABLE", STOPPING);
+        await admit(request, options);
+        const window = windowOf(query.get("window"));
+        const entry = await open(query, options);
+        const joined = { offset: Number(query.get("offset") ?? 0), window };
+        let isJoined = false;
+        server.handleUpgrade(request, socket, head, (webSocket) => {
+          isJoined = true;
+          void serveTerminal(webSocket, entry, processes, joined);
+        });
+        // The handshake has failed, and been answered: nobody would ever end the shell.
+        if (!isJoined && !entry.log) entry.kill();
+      } catch (error) {
+        refuse(socket, asRefused(error));
+      }
+    },
+  };
+}
+
+/** No URL parser: it throws at what clients may well send, such as `//`. */
+function partsOf({ url = "/" }: IncomingMessage): { path: string; query: URLSearchParams } {
+  const [path = "", ...query] = url.split("?");
+  return { path, query: new URLSearchParams(query.join("?")) };
+}
+
+function windowOf(text: string | null): number | undefined {
+  if (text === null) return undefined;
+  const window = Number(text);
+  if (Number.isSafeInteger(window) && window > 0) return window;
+  throw new Refused("INVALID_ARGUMENT", `Cannot keep a window of "${text}": it is not a number of bytes`);
+}
+
+async function open(query: URLSearchParams, { root, processes }: TerminalSocketOptions): Promise<Process> {
+  const id = query.get("process_id");
+  if (id !== null) {
+    const entry = processes.get(Number(id));
+    if (!entry?.log) throw new Refused("NOT_FOUND", `Cannot attach to process "${id}": none of that id is detached`);
+    return entry;
+  }
+  const cwd = await root.resolve(query.get("cwd") || root.path);
+  const command = query.get("command");
+  const argv = command ? ["/bin/sh", "-c", command] : [await findExecutable("bash", cwd).catch(() => "/bin/sh"), "-l"];
+  const [cols, rows] = [query.get("cols") ?? DEFAULT_SIZE.cols, query.get("rows") ?? DEFAULT_SIZE.rows].map(Number);
+  return await processes.start({ argv, cwd, env: {} }, { size: { cols: cols ?? 0, rows: rows ?? 0 } });
+}
+
+/** Lets in who has the token. Where there is none, a page of another origin is kept out. */
+async function admit(
+  { headers, socket }: IncomingMessage,
+  { token, allowedHosts = [] }: TerminalSocketOptions,
+): Promise<void> {
+  const { authorization } = headers;
+  const offered = headers["sec-websocket-protocol"]?.split(/ *, */) ?? [];
+  const encoded = offered.find((one) => one.startsWith("hookbox.bearer."))?.slice("hookbox.bearer.".length);
+  const bearer = encoded === undefined ? authorization : `Bearer ${Buffer.from(encoded, "base64url")}`;
+  const verdict = await token?.(bearer) ?? "none";
+  if (verdict === "missing" || verdict === "wrong") throw new Refused("UNAUTHENTICATED", notLetIn(verdict));
+  if (verdict !== "none") return;
+  const why = keptOut((name) => headers[name]?.toString(), socket.localAddress, allowedHosts);
+  if (why !== undefined) throw new Refused("PERMISSION_DENIED", why);
+}
+
+const STATUS: Partial<Record<RefusalCode, string>> = {
+  INVALID_ARGUMENT: "400 Bad Request",
+  UNAUTHENTICATED: "401 Unauthorized",
+  PERMISSION_DENIED: "403 Forbidden",
+  NOT_FOUND: "404 Not Found",
+  UNAVAILABLE: "503 Service Unavailable",
+};
+const OF_SPAWN: Partial<Record<SpawnError["code"], RefusalCode>> = {
+  "not-found": "NOT_FOUND",
+  "not-executable": "PERMISSION_DENIED",
+  "bad-cwd": "INVALID_ARGUMENT",
+  invalid: "INVALID_ARGUMENT",
+};
+
+function asRefused(error: unknown): Refused {
+  const code = error instanceof SpawnError ? OF_SPAWN[error.code] ?? "INTERNAL" : "INTERNAL";
+  return refusedFor(error, "cwd") ?? new Refused(code, error instanceof SpawnError ? error.message : "Internal error");
+}
+
+/** Answers without an upgrade, as the files beside it do. */
+function refuse(socket: Duplex, { code, message }: Refused): void {
+  const body = JSON.stringify({ code, message });
+  const headers = {
+    connection: "close",
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+    ...code === "UNAUTHENTICATED" ? CHALLENGE : {},
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${STATUS[code] ?? "500 Internal Server Error"}\r\n${lines.join("")}\r\n${body}`);
+}

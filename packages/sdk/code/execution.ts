@@ -1,0 +1,93 @@
+/** What comes of code: results in every form that they have, output, the exception. Pure. @module */
+import { type JsonValue, toJson } from "@bufbuild/protobuf";
+import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { base64Encode } from "@bufbuild/protobuf/wire";
+import type { Result as WireResult } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
+
+/** Forms of a result that have a field of their own. */
+export type ResultForm =
+  | "text"
+  | "html"
+  | "markdown"
+  | "svg"
+  | "png"
+  | "jpeg"
+  | "pdf"
+  | "latex"
+  | "json"
+  | "javascript"
+  | "data";
+
+/** One thing that code has shown, in every form that it has; a form that it does not have is absent. */
+export interface Result {
+  /** What `repr()` says, or `util.inspect`. */
+  text?: string;
+  html?: string;
+  markdown?: string;
+  svg?: string;
+  /** Base64. */
+  png?: string;
+  /** Base64. */
+  jpeg?: string;
+  /** Base64. */
+  pdf?: string;
+  latex?: string;
+  json?: JsonValue;
+  javascript?: string;
+  /** Plain data of the object: a table's columns by name. */
+  data?: JsonValue;
+  /** Other MIME types; binary ones in base64. */
+  extra: Record<string, string>;
+  /** It is the value of the last expression, and was not displayed on the way. */
+  isMainResult: boolean;
+  /** Names of the forms that it has, those of `extra` by their MIME types. */
+  formats(): string[];
+}
+
+/** An exception that ended the code. */
+export interface ExecutionError {
+  /** Of its class: `ZeroDivisionError`. */
+  name: string;
+  /** Its message. */
+  value: string;
+  /** As the language prints it, without frames of the interpreter. */
+  traceback: string;
+}
+
+/** What came of a piece of code. */
+export interface Execution {
+  /** In the order in which they were shown. */
+  results: Result[];
+  /** Pieces as they came: join them with "". */
+  logs: { stdout: string[]; stderr: string[] };
+  /** The exception that ended the code; undefined if it ran to its end. */
+  error?: ExecutionError;
+  /** Text of the main result; undefined if there is none. */
+  text?: string;
+  /** How many times code ran in this context since its start, this time included. */
+  executionCount: number;
+}
+
+const BINARY = ["png", "jpeg", "pdf"] as const;
+const PLAIN = ["text", "html", "markdown", "svg", "latex", "javascript"] as const;
+const VALUES = ["json", "data"] as const;
+
+/** Reads a result of the wire. */
+export function resultOf(wire: WireResult): Result {
+  const forms: Omit<Result, "extra" | "isMainResult" | "formats"> = {};
+  for (const form of PLAIN) if (wire[form] !== undefined) forms[form] = wire[form];
+  for (const form of BINARY) if (wire[form] !== undefined) forms[form] = base64Encode(wire[form]);
+  for (const form of VALUES) if (wire[form] !== undefined) forms[form] = jsonOf(wire[form]);
+  const { extra, isMainResult } = wire;
+  const names = [...Object.keys(forms), ...Object.keys(extra)];
+  return { ...forms, extra, isMainResult, formats: () => names };
+}
+
+function jsonOf(value: Value): JsonValue {
+  return toJson(ValueSchema, value);
+}
+
+/** An execution that has not begun. */
+export function emptyExecution(): Execution {
+  return { results: [], logs: { stdout: [], stderr: [] }, executionCount: 0 };
+}

@@ -1,0 +1,125 @@
+/** Runs a piece of code in a context and gathers what comes of it. It is sent once. @module */
+import { createClient } from "@connectrpc/connect";
+import { ContextsService, type RunCodeResponse } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
+import { ConnectionError, InvalidArgumentError, TimeoutError } from "../errors.ts";
+import { errorOfConnect } from "../runtime/answers.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import type { CodeContext, CodeLanguage } from "./contexts.ts";
+import { emptyExecution, type Execution, type ExecutionError, type Result, resultOf } from "./execution.ts";
+
+/** Called with what comes; where it returns a promise, that is waited for before the next call. */
+export type CodeCallback<T> = (value: T) => unknown;
+
+/** How to run code. */
+export interface RunCodeOptions {
+  /** Of the language's default context, made when it is first needed. Not together with `context`. @default {"python"} */
+  language?: CodeLanguage | undefined;
+  /** The context to run in, or its id. */
+  context?: CodeContext | string | undefined;
+  onStdout?: CodeCallback<string> | undefined;
+  onStderr?: CodeCallback<string> | undefined;
+  onResult?: CodeCallback<Result> | undefined;
+  onError?: CodeCallback<ExecutionError> | undefined;
+  /** Breaks the code off after so many milliseconds of running; waiting for its turn does not count. Without: no limit. */
+  timeoutMs?: number | undefined;
+  /** Breaks the code off; the state of the context stays. */
+  signal?: AbortSignal | undefined;
+}
+
+const ACTION = "run code";
+
+/** Runs it. @throws as `Code.runCode` */
+export async function runCode(runtimeClient: RuntimeClient, code: string, options: RunCodeOptions): Promise<Execution> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const request = requestOf(code, options);
+  // Leaving the loop does not end a call of this transport by itself.
+  const leaving = new AbortController();
+  const signals = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
+  const execution = emptyExecution();
+  let ended: { timedOut: boolean } | undefined;
+  try {
+    const events = createClient(ContextsService, runtimeClient.connectTransport).runCode(request, { signal: signals });
+    for await (const { event } of failing(events, runtimeClient, signal)) {
+      if (event.case === "ended") ended = { timedOut: event.value.timedOut };
+      await take(execution, event, options);
+    }
+  } finally {
+    leaving.abort();
+  }
+  if (!ended) {
+    throw new ConnectionError(`Cannot ${ACTION} to its end: the answer breaks off`, { object: runtimeClient.object });
+  }
+  if (ended.timedOut) throw tookTooLong(runtimeClient, execution, options.timeoutMs);
+  return execution;
+}
+
+function requestOf(code: string, { language, context, timeoutMs }: RunCodeOptions) {
+  if (context !== undefined && language !== undefined) {
+    throw new InvalidArgumentError(`Cannot ${ACTION}: the language is its context's to say, and both are given`);
+  }
+  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs < Number.MAX_SAFE_INTEGER)) {
+    throw new InvalidArgumentError(`Cannot ${ACTION}: timeoutMs ${timeoutMs} is not above 0`);
+  }
+  return {
+    code,
+    contextId: typeof context === "string" ? context : context?.id ?? "",
+    language: language ?? "",
+    ...timeoutMs === undefined ? {} : { timeoutMs: BigInt(Math.ceil(timeoutMs)) },
+  };
+}
+
+/** Passes events on; only what the call itself fails of is worded anew, not what a callback throws. */
+async function* failing(
+  events: AsyncIterable<RunCodeResponse>,
+  { object }: RuntimeClient,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<RunCodeResponse> {
+  const iterator = events[Symbol.asyncIterator]();
+  while (true) {
+    const next = await iterator.next().catch((error) => {
+      signal?.throwIfAborted();
+      throw errorOfConnect(error, ACTION, object);
+    });
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
+async function take(
+  execution: Execution,
+  event: RunCodeResponse["event"],
+  { onStdout, onStderr, onResult, onError }: RunCodeOptions,
+): Promise<void> {
+  switch (event.case) {
+    case "stdout":
+    case "stderr":
+      execution.logs[event.case].push(event.value);
+      await (event.case === "stdout" ? onStdout : onStderr)?.(event.value);
+      break;
+    case "result": {
+      const result = resultOf(event.value);
+      execution.results.push(result);
+      if (result.isMainResult && result.text !== undefined) execution.text = result.text;
+      await onResult?.(result);
+      break;
+    }
+    case "error": {
+      const { name, value, traceback } = event.value;
+      execution.error = { name, value, traceback };
+      await onError?.(execution.error);
+      break;
+    }
+    case "ended":
+      execution.executionCount = event.value.executionCount;
+  }
+}
+
+function tookTooLong({ object }: RuntimeClient, execution: Execution, timeoutMs = 0): TimeoutError {
+  const remedy = "Raise the option `timeoutMs`, or leave it out for no limit.";
+  return new TimeoutError(`Cannot ${ACTION} to its end: it was broken off after ${timeoutMs} ms`, {
+    object,
+    remedy,
+    cause: execution,
+  });
+}

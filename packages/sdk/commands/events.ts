@@ -1,0 +1,119 @@
+/** What becomes of one process, read to its end whatever happens to connections. Collects nothing. @module */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type CallOptions, createClient } from "@connectrpc/connect";
+import {
+  type AttachResponse,
+  type ProcessEnd,
+  ProcessesService,
+  type StartDetachedRequestSchema,
+} from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
+import { ConnectionError, NotFoundError, SandboxNotFoundError } from "../errors.ts";
+import { errorOfConnect } from "../runtime/answers.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { NO_WAKE } from "../transport/transport.ts";
+import { pause } from "../runtime/repeat.ts";
+
+/** What happens to a process. */
+export type ProcessEvent =
+  | { type: "started"; processId: number }
+  | { type: "output"; stream: "stdout" | "stderr"; bytes: Uint8Array }
+  /** Output that the sandbox no longer keeps. */
+  | { type: "lost" }
+  | { type: "end"; exitCode: number; signal: string; timedOut: boolean };
+
+/** Which process: one that is to be started, or one that was. */
+export type Source =
+  | { start: MessageInitShape<typeof StartDetachedRequestSchema> & { requestId: string } }
+  | { processId: number };
+
+/** Waits before it is tried to go on, in milliseconds; events begin them anew. */
+const WAITS_MS = [0, 100, 400, 1600, 3000, 5000];
+/** The same, where nothing inside has ever answered. */
+const FIRST_WAITS_MS = [0, 100, 400];
+/** How much is received before that is said: well under what may be on its way. */
+const ACKNOWLEDGE_BYTES = 256 * 1024;
+
+/**
+ * Starts or follows the process; ends after its end. A process is started once: a request that may have arrived is sent
+ * again with the same id, which starts nothing twice.
+ *
+ * @throws {ConnectionError} if the sandbox cannot be reached for some ten seconds, or was restarted
+ */
+export async function* eventsOf(
+  runtimeClient: RuntimeClient,
+  source: Source,
+  action: string,
+  signal?: AbortSignal,
+): AsyncGenerator<ProcessEvent> {
+  const follower = createFollower(runtimeClient, source, signal);
+  for (let failures = 0;;) {
+    try {
+      for await (const { event } of follower.open()) {
+        failures = 0;
+        const read = follower.take(event);
+        if (read) yield read;
+        if (read?.type === "end") return;
+      }
+      throw new ConnectionError(`Cannot ${action}: the stream ended early`, { object: runtimeClient.object });
+    } catch (thrown) {
+      signal?.throwIfAborted();
+      const error = errorOfConnect(thrown, action, runtimeClient.object);
+      if (error instanceof SandboxNotFoundError) throw error;
+      if (error instanceof NotFoundError && follower.hasStarted()) throw restarted(runtimeClient, action, error);
+      const wait = (runtimeClient.known.runtime ? WAITS_MS : FIRST_WAITS_MS)[failures++];
+      if (!(error instanceof ConnectionError) || wait === undefined) throw error;
+      await pause(wait, signal);
+    }
+  }
+}
+
+function restarted({ object }: RuntimeClient, action: string, cause: unknown): ConnectionError {
+  const remedy = "Run it again if that does no harm.";
+  return new ConnectionError(`Cannot ${action}: the sandbox was restarted, and the command is gone`, {
+    object,
+    remedy,
+    cause,
+  });
+}
+
+function createFollower(runtimeClient: RuntimeClient, source: Source, signal: AbortSignal | undefined) {
+  const client = createClient(ProcessesService, runtimeClient.connectTransport);
+  const options: CallOptions = signal ? { signal } : {};
+  const requestId = "start" in source ? source.start.requestId : "";
+  const isLossless = "start" in source && source.start.lossless === true;
+  let processId = "start" in source ? undefined : source.processId;
+  let offset = 0;
+  let acknowledged = 0;
+  const acknowledge = () => {
+    if (!isLossless || processId === undefined || offset - acknowledged < ACKNOWLEDGE_BYTES) return;
+    acknowledged = offset;
+    // One that is lost is made up for by the next.
+    client.acknowledge({ processId, offset: BigInt(offset) }).catch(() => {});
+  };
+  return {
+    hasStarted: () => processId !== undefined && "start" in source,
+    open(): AsyncIterable<AttachResponse> {
+      if (processId === undefined && "start" in source) return client.run(source.start, options);
+      const from = { processId: processId ?? 0, offset: BigInt(offset), requestId };
+      // If the sandbox was suspended, the command is gone.
+      return client.attach(from, { ...options, headers: "start" in source ? NO_WAKE : {} });
+    },
+    take(event: AttachResponse["event"]): ProcessEvent | undefined {
+      if (event.case === "started") return { type: "started", processId: processId = event.value.processId };
+      if (event.case === "end") return endOf(event.value);
+      if (event.case === "truncated") {
+        offset = Number(event.value.beforeOffset);
+        return { type: "lost" };
+      }
+      const { data, offset: at = 0n } = event.value ?? {};
+      if (data?.case === undefined) return undefined;
+      offset = Number(at) + data.value.length;
+      acknowledge();
+      return { type: "output", stream: data.case, bytes: data.value };
+    },
+  };
+}
+
+function endOf({ exitCode, signal, timedOut }: ProcessEnd): ProcessEvent {
+  return { type: "end", exitCode, signal, timedOut };
+}

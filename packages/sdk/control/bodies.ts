@@ -1,0 +1,143 @@
+/** The objects that the SDK creates. Pure. @module */
+import type { ClaimEnvironmentVariable } from "../../api/sandboxclaim.ts";
+import { CLIENT_REQUESTED_ANNOTATION, CREATED_BY_LABEL } from "../../api/objects/keys.ts";
+import { envOf } from "../env.ts";
+import { InvalidArgumentError } from "../errors.ts";
+import type { CreateOptions, VolumeOptions } from "../options.ts";
+
+/** Annotation by which a router suspends what nobody uses. */
+export const IDLE_ANNOTATION = "router.agents.x-k8s.io/idle-seconds";
+/** Value of the contract's label `created-by`. */
+const CREATED_BY = "typescript-client";
+const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/** Refuses options that make no sense together. @throws {InvalidArgumentError} */
+export function checkOptions(options: CreateOptions): void {
+  const sources = (["pool", "template", "image"] as const).filter((key) => options[key] !== undefined);
+  if (sources.length !== 1) {
+    const given = sources.length === 0 ? "none is" : `${sources.join(" and ")} are`;
+    throw new InvalidArgumentError(
+      `Cannot create a sandbox: exactly one of pool, template and image is needed, and ${given} given`,
+    );
+  }
+  const { image, name, timeoutMs, idleMs, volumes = [] } = options;
+  if (name !== undefined && !NAME.test(name)) {
+    const remedy = "Use up to 63 lower-case letters, digits and dashes, beginning and ending with a letter or digit.";
+    throw new InvalidArgumentError(`Cannot create a sandbox named "${name}": that is not a valid Kubernetes name`, {
+      remedy,
+    });
+  }
+  for (const [key, ms] of Object.entries({ timeoutMs, idleMs })) {
+    if (ms !== undefined && !(ms > 0)) {
+      throw new InvalidArgumentError(`Cannot create a sandbox: ${key} ${ms} is not above 0`);
+    }
+  }
+  // Refuses two names for the same before anything is sent.
+  envOf(options);
+  if (image !== undefined) return;
+  const remedy = "Say it in the SandboxTemplate, or create from an image.";
+  if (options.ports) {
+    throw new InvalidArgumentError("Cannot create a sandbox: ports are its template's to say", { remedy });
+  }
+  if (options.command) {
+    throw new InvalidArgumentError("Cannot create a sandbox: the command is its template's to say", { remedy });
+  }
+  if (volumes.some(({ path }) => path !== undefined)) {
+    throw new InvalidArgumentError("Cannot create a sandbox: where volumes are mounted is its template's to say", {
+      remedy,
+    });
+  }
+}
+
+/** Makes the body of a claim on a pool. */
+export function claimBody(options: CreateOptions, name: string, pool: string, now: Date): object {
+  const { volumes = [], timeoutMs, podLabels, podAnnotations } = options;
+  const variables: ClaimEnvironmentVariable[] = Object.entries(envOf(options)).map(([name, value]) => ({
+    name,
+    value,
+  }));
+  return {
+    apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+    kind: "SandboxClaim",
+    metadata: metadataOf(options, name, now),
+    spec: {
+      warmPoolRef: { name: pool },
+      ...timeoutMs === undefined ? {} : { lifecycle: lifetime(timeoutMs, now) },
+      ...podLabels || podAnnotations ? { additionalPodMetadata: podMetadata(options) } : {},
+      ...variables.length > 0 ? { env: variables } : {},
+      ...volumes.length > 0 ? { volumeClaimTemplates: volumes.map(volumeClaim) } : {},
+    },
+  };
+}
+
+/** Makes the body of a Sandbox of an image. */
+export function sandboxBody(options: CreateOptions, name: string, now: Date): object {
+  const { image, command, ports = [], volumes = [], timeoutMs, idleMs } = options;
+  const metadata = metadataOf(options, name, now);
+  const idle = idleMs === undefined ? {} : { [IDLE_ANNOTATION]: secondsOf(idleMs) };
+  const container = {
+    name: "main",
+    image,
+    ...command ? { command } : {},
+    env: Object.entries(envOf(options)).map(([name, value]) => ({ name, value })),
+    ports: ports.map((containerPort) => ({ containerPort })),
+    volumeMounts: volumes.flatMap(({ name, path }) => path === undefined ? [] : [{ name, mountPath: path }]),
+  };
+  return {
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: { ...metadata, annotations: { ...metadata.annotations, ...idle } },
+    spec: {
+      ...timeoutMs === undefined ? {} : lifetime(timeoutMs, now),
+      podTemplate: {
+        metadata: podMetadata(options),
+        // Agents run code that nobody has read: no token of the cluster inside.
+        spec: { automountServiceAccountToken: false, enableServiceLinks: false, containers: [container] },
+      },
+      ...volumes.length > 0 ? { volumeClaimTemplates: volumes.map(volumeClaim) } : {},
+    },
+  };
+}
+
+/** Makes the body of a pool that makes sandboxes when they are asked for, and keeps none. */
+export function coldPoolBody(name: string, template: string): object {
+  return {
+    apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+    kind: "SandboxWarmPool",
+    metadata: { name, labels: { [CREATED_BY_LABEL]: CREATED_BY } },
+    spec: { replicas: 0, sandboxTemplateRef: { name: template } },
+  };
+}
+
+/** Returns the fields that let an object live for so long. */
+export function lifetime(ms: number, now: Date): { shutdownTime: string; shutdownPolicy: "Delete" } {
+  return { shutdownTime: new Date(now.getTime() + ms).toISOString().replace(/\.\d+Z$/, "Z"), shutdownPolicy: "Delete" };
+}
+
+/** Writes a length of time as the router's annotations have it: whole seconds, at least one. */
+export function secondsOf(ms: number): string {
+  return String(Math.max(1, Math.ceil(ms / 1000)));
+}
+
+function metadataOf({ labels = {}, metadata = {} }: CreateOptions, name: string, now: Date) {
+  return {
+    name,
+    labels: { ...labels, [CREATED_BY_LABEL]: CREATED_BY },
+    annotations: { ...metadata, [CLIENT_REQUESTED_ANNOTATION]: now.toISOString() },
+  };
+}
+
+function podMetadata({ podLabels = {}, podAnnotations = {} }: CreateOptions) {
+  return { labels: podLabels, annotations: podAnnotations };
+}
+
+function volumeClaim({ name, size, storageClass }: VolumeOptions) {
+  return {
+    metadata: { name },
+    spec: {
+      accessModes: ["ReadWriteOnce"],
+      resources: { requests: { storage: size } },
+      ...storageClass === undefined ? {} : { storageClassName: storageClass },
+    },
+  };
+}

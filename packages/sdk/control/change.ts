@@ -1,0 +1,168 @@
+/** Changes to a claim or a Sandbox: its mode, its end, and its deletion. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
+import { type Api, pathOf } from "../../kube/api.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
+import { ConflictError, InvalidArgumentError, SandboxNotFoundError } from "../errors.ts";
+import { lifetime } from "./bodies.ts";
+import { readIfAny } from "./find.ts";
+import { ask } from "./kube.ts";
+import { type ClaimOrSandbox, readinessOf } from "./readiness.ts";
+import { statesOf } from "./states.ts";
+import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
+
+/** Sets the mode of a Sandbox; returns it as it then is. Waits for no Pod. */
+export async function setMode(
+  api: Api,
+  target: Target,
+  operatingMode: "Running" | "Suspended",
+  signal?: AbortSignal,
+): Promise<Sandbox> {
+  const action = `${operatingMode === "Running" ? "resume" : "suspend"} ${wordsFor(target)}`;
+  return await patch<Sandbox>(api, target, { spec: { operatingMode } }, action, signal);
+}
+
+/** Waits until a Sandbox that is to be suspended has no Pod any more. */
+export async function untilSuspended(api: Api, target: Target, known: Sandbox, signal: AbortSignal): Promise<void> {
+  await untilHolds<Sandbox>(api, target, { known, signal }, (sandbox) => {
+    if (!sandbox) {
+      throw new SandboxNotFoundError(`Cannot suspend ${wordsFor(target)}: it was deleted`, { object: refOf(target) });
+    }
+    const { generation = 0 } = sandbox.metadata;
+    const suspended = findCondition(sandbox.status?.conditions, "Suspended");
+    return suspended?.status === "True" && (suspended.observedGeneration ?? generation) >= generation;
+  });
+}
+
+/** Waits until a claim no longer says that it is Ready, or is gone: it learns of its Sandbox a moment later. */
+export async function untilNotReady(api: Api, target: Target, signal: AbortSignal): Promise<void> {
+  await untilHolds<ClaimOrSandbox>(api, target, { signal }, (claim) => !claim || readinessOf(claim).state !== "ready");
+}
+
+async function untilHolds<T extends ClaimOrSandbox>(
+  api: Api,
+  target: Target,
+  { known, signal }: { known?: T; signal: AbortSignal },
+  holds: (state: T | undefined) => boolean,
+): Promise<void> {
+  const end = new AbortController();
+  const both = AbortSignal.any([signal, end.signal]);
+  const which = { path: placeOf(target), object: refOf(target), signal: both, ...known ? { known } : {} };
+  try {
+    for await (const state of statesOf<T>(api, which)) if (holds(state)) return;
+  } finally {
+    end.abort();
+  }
+}
+
+/** Lets it end so many milliseconds from now, and be deleted then; null: never. Returns when that is. */
+export async function setTimeoutOf(
+  api: Api,
+  target: Target,
+  ms: number | null,
+  now: Date,
+  signal?: AbortSignal,
+): Promise<Date | undefined> {
+  if (ms !== null && !(ms > 0)) {
+    throw new InvalidArgumentError(`Cannot set the timeout of ${wordsFor(target)}: ${ms} ms is not above 0`, {
+      remedy: "`kill` ends it at once.",
+    });
+  }
+  return endOf(
+    await patch<ClaimOrSandbox>(api, target, ending(target, ms, now), `set the timeout of ${wordsFor(target)}`, signal),
+  );
+}
+
+/** How often somebody else may change the object between a look and a change. */
+const TRIES = 8;
+
+/** Adds to the time it has left. @throws {InvalidArgumentError} if it has no end */
+export async function extendTimeoutOf(api: Api, target: Target, ms: number, signal?: AbortSignal): Promise<Date> {
+  const action = `extend the timeout of ${wordsFor(target)}`;
+  let tried: number | undefined;
+  for (let tries = 1;; tries++) {
+    const claimOrSandbox = await readIfAny<ClaimOrSandbox>(api, target, signal);
+    if (!claimOrSandbox) {
+      throw new SandboxNotFoundError(`Cannot ${action}: it does not exist`, { object: refOf(target) });
+    }
+    const end = endOf(claimOrSandbox);
+    if (!end) {
+      throw new InvalidArgumentError(`Cannot ${action}: it has none`, { remedy: "Give it one by `setTimeout`." });
+    }
+    // The answer to the last try was lost: it had come through.
+    if (end.getTime() === tried) return end;
+    const { resourceVersion } = claimOrSandbox.metadata;
+    const { shutdownTime } = lifetime(ms, end);
+    tried = new Date(shutdownTime).getTime();
+    try {
+      // On condition of the version: two who extend at once both count.
+      await patch(api, target, { metadata: { resourceVersion }, ...ending(target, ms, end) }, action, signal);
+      return new Date(tried);
+    } catch (error) {
+      if (!(error instanceof ConflictError) || tries === TRIES) throw error;
+    }
+  }
+}
+
+/** Deletes it with all it has; false if it was not there. @param uid of the one that is meant: another of its name stays */
+export async function remove(
+  api: Api,
+  target: Target,
+  uid: string | undefined,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const body = { propagationPolicy: "Background", ...uid === undefined ? {} : { preconditions: { uid } } };
+  const object = refOf(target);
+  try {
+    await ask(api, {
+      method: "DELETE",
+      path: pathOf(placeOf(target)),
+      body,
+      action: `delete ${wordsFor(target)}`,
+      object,
+      signal,
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof SandboxNotFoundError || (error instanceof ConflictError && uid !== undefined)) return false;
+    throw error;
+  }
+}
+
+/** Sets annotations of a Sandbox. */
+export async function annotate(
+  api: Api,
+  target: Target,
+  annotations: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<void> {
+  await patch(api, target, { metadata: { annotations } }, `annotate ${wordsFor(target)}`, signal);
+}
+
+async function patch<T>(
+  api: Api,
+  target: Target,
+  body: object,
+  action: string,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  return await ask<T>(api, {
+    method: "PATCH",
+    path: pathOf(placeOf(target)),
+    body,
+    action,
+    object: refOf(target),
+    signal,
+  });
+}
+
+function ending({ kind }: Target, ms: number | null, from: Date): object {
+  const fields = ms === null ? { shutdownTime: null } : lifetime(ms, from);
+  return { spec: kind === "Sandbox" ? fields : { lifecycle: fields } };
+}
+
+function endOf(claimOrSandbox: ClaimOrSandbox): Date | undefined {
+  const time = claimOrSandbox.kind === "Sandbox"
+    ? claimOrSandbox.spec.shutdownTime
+    : claimOrSandbox.spec.lifecycle?.shutdownTime;
+  return time === undefined ? undefined : new Date(time);
+}

@@ -1,0 +1,84 @@
+/** Reads for a diagnosis: what is missing or forbidden is noted, and never fails the rest. Decides nothing. @module */
+import type { EventFact } from "../../api/diagnosis/facts.ts";
+import { type Api, isOk, messageOf, type ObjectPath, pathOf } from "../../kube/api.ts";
+
+/** Turns what the API server sent into a type, or says that it is none. */
+export interface Schema<T> {
+  safeParse(value: unknown): { success: true; data: T } | { success: false };
+}
+
+export interface FactReader {
+  /** Reads one object: `null` if it does not exist, undefined if it could not be read. */
+  one<T>(path: ObjectPath & { name: string }, schema?: Schema<T>): Promise<T | null | undefined>;
+  /** Reads a collection; undefined if it could not be read. */
+  list<T>(path: ObjectPath, query?: Record<string, string>, schema?: Schema<T>): Promise<T[] | undefined>;
+  /** Reads the Events about all objects of a name. */
+  events(namespace: string, name: string): Promise<EventFact[]>;
+  /** What could not be read so far, each once. */
+  unreadable(): { what: string; message: string }[];
+}
+
+/** Makes a reader. Its functions throw only if no answer comes at all. */
+export function createFactReader(api: Api, signal?: AbortSignal): FactReader {
+  const unreadable = new Map<string, string>();
+  const get = async (path: ObjectPath, query?: Record<string, string>) => {
+    const answer = await api.send({ method: "GET", path: pathOf(path), signal, ...(query ? { query } : {}) });
+    if (isOk(answer)) return { body: answer.body };
+    // Without a Status about the object it is the kind that the cluster does not have.
+    const { details } = (answer.body ?? {}) as { details?: { name?: string } };
+    const isMissing = answer.status === 404 && path.name !== undefined && details?.name === path.name;
+    if (!isMissing) unreadable.set(path.resource, messageOf(answer));
+    return { body: isMissing ? null : undefined };
+  };
+  const parse = <T>(path: ObjectPath, value: unknown, schema?: Schema<T>): T | undefined => {
+    if (!schema) return value as T;
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    unreadable.set(path.resource, "it is not as the API describes it");
+    return undefined;
+  };
+  const list: FactReader["list"] = async <T>(path: ObjectPath, query?: Record<string, string>, schema?: Schema<T>) => {
+    const { body } = await get(path, query);
+    const items = (body as { items?: unknown[] } | null | undefined)?.items;
+    return items?.flatMap((item) => parse(path, item, schema) ?? []);
+  };
+  return {
+    async one(path, schema) {
+      const { body } = await get(path);
+      return body === null || body === undefined ? body : parse(path, body, schema);
+    },
+    list,
+    async events(namespace, name) {
+      const query = { fieldSelector: `involvedObject.name=${name}` };
+      return (await list<RawEvent>({ resource: "events", namespace }, query) ?? []).map(eventFact);
+    },
+    unreadable: () => [...unreadable].map(([what, message]) => ({ what, message })),
+  };
+}
+
+/** An Event as core/v1 shows it, whoever recorded it. */
+interface RawEvent {
+  metadata: { creationTimestamp?: string };
+  involvedObject: { kind?: string; namespace?: string; name?: string; uid?: string };
+  reason?: string;
+  message?: string;
+  firstTimestamp?: string | null;
+  lastTimestamp?: string | null;
+  eventTime?: string | null;
+  series?: { lastObservedTime?: string };
+}
+
+function eventFact(event: RawEvent): EventFact {
+  const { involvedObject: { kind = "", namespace, name = "", uid }, reason = "", message = "" } = event;
+  const created = event.metadata.creationTimestamp;
+  const first = event.firstTimestamp ?? event.eventTime ?? created;
+  const last = event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime ?? created;
+  return {
+    object: { kind, ...(namespace ? { namespace } : {}), name },
+    reason,
+    message,
+    ...(uid ? { uid } : {}),
+    ...(first ? { first } : {}),
+    ...(last ? { last } : {}),
+  };
+}

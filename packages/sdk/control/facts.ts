@@ -1,0 +1,177 @@
+/** Reads what a diagnosis needs, and no more: in rounds, each in parallel, ending as soon as nothing is wrong. @module */
+import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
+import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
+import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
+import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
+import type {
+  Facts,
+  LeaseFact,
+  NamedFact,
+  NodeFact,
+  QuotaFact,
+  Subject,
+  VolumeClaimFact,
+} from "../../api/diagnosis/facts.ts";
+import type { PodFact } from "../../api/diagnosis/podfact.ts";
+import { BINDER_LEASE } from "../../api/diagnosis/rules/binder.ts";
+import { isQuotaExceeded } from "../../api/diagnosis/refusal.ts";
+import { worstMember } from "../../api/diagnosis/sandboxcause.ts";
+import { why } from "../../api/diagnosis/why.ts";
+import type { Api, ObjectPath } from "../../kube/api.ts";
+import { POD_NAME_ANNOTATION, WARM_POOL_LABEL } from "../../api/objects/keys.ts";
+import { nameHash } from "../../api/objects/names.ts";
+import { createFactReader, type FactReader } from "./factreader.ts";
+
+/**
+ * Reads the facts about a claim, a pool or a Sandbox, for {@link why}.
+ *
+ * | subject | requests |
+ * |---|---|
+ * | does not exist, or is Ready | 1 |
+ * | Sandbox | 3, and what its Pod refers to |
+ * | claim | 4 to 10, and what its Sandbox's Pod refers to |
+ * | pool | 4, and those of its worst member |
+ *
+ * @throws {Error} if the API server does not answer; what it forbids or does not have is told in the facts
+ */
+export async function readFacts(api: Api, subject: Subject, signal?: AbortSignal): Promise<Facts> {
+  const reader = createFactReader(api, signal);
+  const facts: Facts = { subject };
+  const readers = { Sandbox: readSandboxFacts, SandboxClaim: readClaimFacts, SandboxWarmPool: readPoolFacts };
+  await readers[subject.kind](reader, facts);
+  const unreadable = reader.unreadable();
+  if (unreadable.length > 0) facts.unreadable = unreadable;
+  return facts;
+}
+
+async function readClaimFacts(reader: FactReader, facts: Facts): Promise<void> {
+  const { namespace, name } = facts.subject;
+  set(facts, "claim", await reader.one({ resource: "sandboxclaims", namespace, name }, sandboxClaimSchema));
+  const { claim } = facts;
+  if (!claim || isSettled(facts)) return;
+  const pool = claim.spec.warmPoolRef.name;
+  const isBound = claim.status?.sandbox?.name !== undefined;
+  const [poolFound, ...events] = await Promise.all([
+    reader.one({ resource: "sandboxwarmpools", namespace, name: pool }, sandboxWarmPoolSchema),
+    isBound ? [] : reader.events(namespace, pool),
+    readSandboxAndPod(reader, facts, claim.status?.sandbox?.name ?? name),
+  ]);
+  set(facts, "pool", poolFound);
+  facts.events = [...facts.events ?? [], ...events.flatMap((found) => found ?? [])];
+  if (poolFound && !isBound) {
+    const template = poolFound.spec.sandboxTemplateRef.name;
+    await Promise.all([readTemplate(reader, facts, template), readBinder(reader, facts)]);
+  }
+  await readAround(reader, facts);
+}
+
+async function readSandboxFacts(reader: FactReader, facts: Facts): Promise<void> {
+  const { namespace, name } = facts.subject;
+  set(facts, "sandbox", await reader.one({ resource: "sandboxes", namespace, name }, sandboxSchema));
+  if (!facts.sandbox || isSettled(facts)) return;
+  await readPod(reader, facts, facts.sandbox);
+  await readAround(reader, facts);
+}
+
+async function readPoolFacts(reader: FactReader, facts: Facts): Promise<void> {
+  const { namespace, name } = facts.subject;
+  set(facts, "pool", await reader.one({ resource: "sandboxwarmpools", namespace, name }, sandboxWarmPoolSchema));
+  const { pool } = facts;
+  if (!pool || isSettled(facts)) return;
+  const query = { labelSelector: `${WARM_POOL_LABEL}=${nameHash(name)}` };
+  const [members, events] = await Promise.all([
+    reader.list({ resource: "sandboxes", namespace }, query, sandboxSchema),
+    reader.events(namespace, name),
+    readTemplate(reader, facts, pool.spec.sandboxTemplateRef.name),
+  ]);
+  set(facts, "members", members);
+  facts.events = events;
+  const worst = worstMember(members ?? []);
+  if (!worst || facts.template === null) return;
+  facts.sandbox = worst;
+  await readPod(reader, facts, worst);
+  await readAround(reader, facts);
+}
+
+/** Reads a Sandbox by name and, at the same time, the Pod and the Events that most often have its name. */
+async function readSandboxAndPod(reader: FactReader, facts: Facts, name: string): Promise<undefined> {
+  const { namespace } = facts.subject;
+  const [sandbox, pod, events] = await Promise.all([
+    reader.one({ resource: "sandboxes", namespace, name }, sandboxSchema),
+    reader.one<PodFact>({ resource: "pods", namespace, name }),
+    reader.events(namespace, name),
+  ]);
+  set(facts, "sandbox", sandbox);
+  set(facts, "pod", pod);
+  facts.events = [...facts.events ?? [], ...events];
+  return undefined;
+}
+
+async function readPod(reader: FactReader, facts: Facts, { metadata }: Sandbox): Promise<void> {
+  const { namespace } = facts.subject;
+  const name = metadata.annotations?.[POD_NAME_ANNOTATION] ?? metadata.name;
+  const [pod, events] = await Promise.all([
+    reader.one<PodFact>({ resource: "pods", namespace, name }),
+    reader.events(namespace, metadata.name),
+  ]);
+  set(facts, "pod", pod);
+  facts.events = [...facts.events ?? [], ...events];
+}
+
+async function readTemplate(reader: FactReader, facts: Facts, name: string): Promise<void> {
+  const path = { resource: "sandboxtemplates", namespace: facts.subject.namespace, name } as const;
+  set(facts, "template", await reader.one(path, sandboxTemplateSchema));
+}
+
+/** Reads the binder's Lease where the binder may have put it; elsewhere only if it can be looked for everywhere. */
+async function readBinder(reader: FactReader, facts: Facts): Promise<void> {
+  for (const namespace of ["hookbox-system", "default"]) {
+    const found = await reader.one<LeaseFact>({ resource: "leases", namespace, name: BINDER_LEASE });
+    if (found !== null) return set(facts, "binder", found);
+  }
+  const all = await reader.list<LeaseFact>({ resource: "leases" }, { fieldSelector: `metadata.name=${BINDER_LEASE}` });
+  set(facts, "binder", all && (all[0] ?? null));
+}
+
+/** Reads what the Pod refers to, and the quotas if one is in the way. */
+async function readAround(reader: FactReader, facts: Facts): Promise<void> {
+  const { subject: { namespace }, pod } = facts;
+  const node = pod?.spec?.nodeName;
+  const isReady = pod?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+  const isWaiting = pod !== null && pod !== undefined && !node;
+  const claims = isWaiting ? (pod.spec?.volumes ?? []).filter((volume) => volume.persistentVolumeClaim) : [];
+  const words = [facts.sandbox?.status?.conditions ?? [], facts.events ?? []].flat().map(({ message }) => message);
+  const reads: Promise<void>[] = [];
+  const read = <K extends keyof Facts>(key: K, found: Promise<Facts[K] | undefined>) => {
+    reads.push(found.then((value) => set(facts, key, value)));
+  };
+  const list = <T>(path: ObjectPath) => reader.list<T>(path);
+  if (words.some(isQuotaExceeded)) read("quotas", list<QuotaFact>({ resource: "resourcequotas", namespace }));
+  if (isWaiting && (pod.spec?.schedulingGates ?? []).length === 0) {
+    read("nodes", list<NodeFact>({ resource: "nodes" }));
+  }
+  if (node && !isReady) {
+    const found = reader.one<NodeFact>({ resource: "nodes", name: node });
+    read("nodes", found.then((value) => value === null ? [] : value && [value]));
+  }
+  if (claims.length > 0) {
+    read("volumeClaims", list<VolumeClaimFact>({ resource: "persistentvolumeclaims", namespace }));
+    read("storageClasses", list<NamedFact>({ resource: "storageclasses" }));
+  }
+  const names = claims.map((volume) => volume.persistentVolumeClaim?.claimName ?? "");
+  reads.push(
+    Promise.all(names.map((name) => reader.events(namespace, name))).then((found) => {
+      facts.events = [...facts.events ?? [], ...found.flat()];
+    }),
+  );
+  await Promise.all(reads);
+}
+
+/** Tells whether what has been read already says it all: nothing is wrong, or it has come to its end. */
+function isSettled(facts: Facts): boolean {
+  return ["Ready", "Expired", "BeingDeleted", "Suspended"].includes(why(facts, new Date()).code);
+}
+
+function set<K extends keyof Facts>(facts: Facts, key: K, value: Facts[K] | undefined): void {
+  if (value !== undefined) facts[key] = value;
+}

@@ -1,0 +1,48 @@
+/** Finds the Pod of a Sandbox, and has one made where the Sandbox is suspended. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
+import type { Api } from "../../kube/api.ts";
+import { POD_NAME_ANNOTATION } from "../../api/objects/keys.ts";
+import { ConnectionError } from "../errors.ts";
+import type { PodPlace, PodWishes } from "../transport/direct.ts";
+import { setMode } from "./change.ts";
+import { readSandbox } from "./find.ts";
+import { type Diagnose, untilReady } from "./ready.ts";
+import { readinessOf } from "./readiness.ts";
+import { refOf, type Target } from "./target.ts";
+
+/** A request that finds its sandbox starting waits no longer than a router would. */
+const PATIENCE_MS = 120_000;
+
+/**
+ * Finds it; waits until the Sandbox is Ready.
+ *
+ * @throws {ConnectionError} if the Sandbox is suspended and `wake` is false
+ */
+export async function findPod(
+  api: Api,
+  namespace: string,
+  name: string,
+  { wake, signal }: PodWishes,
+): Promise<PodPlace> {
+  const target: Target = { kind: "Sandbox", namespace, name };
+  let sandbox: Sandbox = await readSandbox(api, namespace, name, signal);
+  if (sandbox.spec.operatingMode === "Suspended") {
+    if (!wake) {
+      const details = { object: refOf(target), reason: "SandboxSuspended", mayHaveArrived: false };
+      throw new ConnectionError(`Cannot reach sandbox ${namespace}/${name}: it is suspended`, details);
+    }
+    sandbox = await setMode(api, target, "Running", signal);
+  }
+  const readiness = readinessOf(sandbox);
+  const podName = sandbox.metadata.annotations?.[POD_NAME_ANNOTATION] ?? name;
+  if (readiness.state === "ready") return { namespace, name: podName, ip: readiness.podIPs[0] ?? "" };
+  const { podIPs } = await untilReady(api, target, {
+    readyTimeoutMs: PATIENCE_MS,
+    diagnose: diagnoseNothing,
+    known: sandbox,
+    ...signal ? { signal } : {},
+  });
+  return { namespace, name: podName, ip: podIPs[0] ?? "" };
+}
+
+const diagnoseNothing: Diagnose = () => Promise.resolve(undefined);

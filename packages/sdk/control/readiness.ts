@@ -1,0 +1,86 @@
+/** Whether a claim or Sandbox is ready, may become so, or never will: from its status. Pure. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
+import type { ClaimFailureReason, SandboxClaim } from "../../api/sandboxclaim.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
+import type { SandboxInfo } from "../options.ts";
+
+/** A claim or a Sandbox as the API server shows it: its status may be missing or of any age. */
+export type ClaimOrSandbox = SandboxClaim | Sandbox;
+
+/** How it is. */
+export type Readiness =
+  | { state: "ready"; sandboxName: string; podIPs: string[] }
+  /** It will not become Ready, whatever happens to others. */
+  | { state: "failed"; reason: string; message: string }
+  | { state: "waiting"; reason: string; message: string };
+
+/** Source: Agent Sandbox API 1.0, checklist item 6. */
+const FINAL: Record<ClaimFailureReason, true> = {
+  TemplateNotFound: true,
+  WarmPoolNotFound: true,
+  InvalidMetadata: true,
+  EnvVarsInjectionRejected: true,
+  VolumeClaimTemplatesError: true,
+  ClaimExpired: true,
+  SandboxExpired: true,
+  InvalidConfiguration: true,
+  PodFailed: true,
+  PodSucceeded: true,
+};
+
+/** Reads how it is; what its status says of an earlier generation does not count. */
+export function readinessOf(claimOrSandbox: ClaimOrSandbox): Readiness {
+  const { metadata, status } = claimOrSandbox;
+  const ready = findCondition(status?.conditions, "Ready");
+  if (!ready) return { state: "waiting", reason: "", message: "" };
+  const { reason, message } = ready;
+  const seen = ready.observedGeneration ?? metadata.generation ?? 0;
+  if (seen < (metadata.generation ?? 0)) return { state: "waiting", reason: "", message: "" };
+  if (ready.status !== "True") {
+    return { state: Object.hasOwn(FINAL, reason) ? "failed" : "waiting", reason, message };
+  }
+  const sandboxName = sandboxNameOf(claimOrSandbox);
+  if (sandboxName === undefined) return { state: "waiting", reason, message };
+  return { state: "ready", sandboxName, podIPs: podIPsOf(claimOrSandbox) };
+}
+
+/** Returns the name of its Sandbox; undefined while a claim has none. */
+export function sandboxNameOf(claimOrSandbox: ClaimOrSandbox): string | undefined {
+  return claimOrSandbox.kind === "Sandbox" ? claimOrSandbox.metadata.name : claimOrSandbox.status?.sandbox?.name;
+}
+
+/** Returns how it is for people. */
+export function infoOf(claimOrSandbox: ClaimOrSandbox): SandboxInfo {
+  const { metadata: { name, namespace = "", labels = {}, annotations = {}, creationTimestamp = "" }, kind } =
+    claimOrSandbox;
+  const ready = findCondition(claimOrSandbox.status?.conditions, "Ready");
+  const shutdown = kind === "Sandbox" ? claimOrSandbox.spec.shutdownTime : claimOrSandbox.spec.lifecycle?.shutdownTime;
+  return {
+    name,
+    namespace,
+    kind,
+    sandboxName: sandboxNameOf(claimOrSandbox),
+    state: stateOf(claimOrSandbox),
+    reason: ready?.reason ?? "",
+    message: ready?.message ?? "",
+    pool: kind === "Sandbox" ? undefined : claimOrSandbox.spec.warmPoolRef.name,
+    podIPs: podIPsOf(claimOrSandbox),
+    createdAt: new Date(creationTimestamp),
+    expiresAt: shutdown === undefined ? undefined : new Date(shutdown),
+    labels,
+    metadata: annotations,
+  };
+}
+
+function stateOf(claimOrSandbox: ClaimOrSandbox): SandboxInfo["state"] {
+  if (claimOrSandbox.metadata.deletionTimestamp !== undefined) return "Terminating";
+  const readiness = readinessOf(claimOrSandbox);
+  if (readiness.state === "ready") return "Ready";
+  if (readiness.reason === "SandboxSuspended") return "Suspended";
+  return readiness.state === "failed" ? "Failed" : "Starting";
+}
+
+function podIPsOf(claimOrSandbox: ClaimOrSandbox): string[] {
+  return (claimOrSandbox.kind === "Sandbox" ? claimOrSandbox.status?.podIPs : claimOrSandbox.status?.sandbox?.podIPs) ??
+    [];
+}

@@ -1,0 +1,149 @@
+/** Waits until a claim or a Sandbox is Ready, or is known not to become it. Changes nothing. @module */
+import type { Finding } from "../../api/diagnosis/finding.ts";
+import type { Api } from "../../kube/api.ts";
+import {
+  type ErrorDetails,
+  SandboxError,
+  SandboxFailedError,
+  SandboxNotFoundError,
+  TemplateError,
+  TimeoutError,
+} from "../errors.ts";
+import type { WaitOptions } from "../options.ts";
+import { type ClaimOrSandbox, type Readiness, readinessOf } from "./readiness.ts";
+import { statesOf } from "./states.ts";
+import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
+
+/** Finds out why it is not Ready; undefined if that cannot be read. */
+export type Diagnose = (target: Target, signal: AbortSignal) => Promise<Finding | undefined>;
+
+/** What the wait works with. */
+export interface Waiting extends WaitOptions {
+  diagnose: Diagnose;
+  /** A state that is known already. */
+  known?: ClaimOrSandbox;
+}
+
+/** It is Ready. */
+export interface Ready {
+  claimOrSandbox: ClaimOrSandbox;
+  sandboxName: string;
+  podIPs: string[];
+}
+
+const PATIENCE_MS = 180_000;
+/** When one that is still not Ready is looked into, in milliseconds after the call: most are Ready long before. */
+const LOOKS_MS = [2000, 4000, 8000, 15_000, 30_000, 60_000, 120_000];
+const OF_TEMPLATE = new Set([
+  "TemplateNotFound",
+  "WarmPoolNotFound",
+  "EnvVarsInjectionRejected",
+  "VolumeClaimTemplatesError",
+]);
+
+/**
+ * Waits by one watch.
+ *
+ * | what happens | then |
+ * |---|---|
+ * | Ready | returns |
+ * | a final reason, or the cause is one that waiting does not mend | {@link SandboxFailedError} at once, with the true cause |
+ * | it is deleted | {@link SandboxNotFoundError} |
+ * | the time is over | {@link TimeoutError} with what it waits for |
+ */
+export async function untilReady(api: Api, target: Target, waiting: Waiting): Promise<Ready> {
+  const { readyTimeoutMs = PATIENCE_MS, signal, onProgress = () => {}, diagnose, known } = waiting;
+  const begun = performance.now();
+  const end = new AbortController();
+  const both = signal ? AbortSignal.any([signal, end.signal]) : end.signal;
+  const found = lookInto(target, diagnose, both, readyTimeoutMs);
+  const states = statesOf<ClaimOrSandbox>(api, {
+    path: placeOf(target),
+    object: refOf(target),
+    signal: both,
+    ...known ? { known } : {},
+  });
+  let last: Readiness | undefined;
+  try {
+    for (let next = states.next();;) {
+      const event = await Promise.race([next, found.next]);
+      if (event instanceof Error) throw event;
+      next = states.next();
+      next.catch(() => {});
+      const claimOrSandbox = event.value as ClaimOrSandbox | undefined;
+      if (!claimOrSandbox) {
+        throw new SandboxNotFoundError(`Cannot wait for ${wordsFor(target)}: it does not exist`, {
+          object: refOf(target),
+        });
+      }
+      const readiness = readinessOf(claimOrSandbox);
+      if (readiness.state === "ready") return { claimOrSandbox, ...readiness };
+      if (readiness.state === "failed") throw await failure(target, readiness, diagnose, both);
+      if (readiness.reason !== (last as typeof readiness | undefined)?.reason) {
+        onProgress({ reason: readiness.reason, message: readiness.message, elapsedMs: performance.now() - begun });
+        if (readiness.reason === "ReconcilerError") found.look();
+      }
+      last = readiness;
+    }
+  } finally {
+    end.abort();
+    found.stop();
+  }
+}
+
+/** Looks into one that takes long; `next` resolves with the error, once there is one. */
+function lookInto(target: Target, diagnose: Diagnose, signal: AbortSignal, timeoutMs: number) {
+  const { promise: next, resolve } = Promise.withResolvers<Error>();
+  const look = async () => {
+    const finding = await diagnose(target, signal).catch(() => undefined);
+    if (finding?.hopeless) resolve(errorOfFinding(target, finding));
+  };
+  const late = async () => {
+    const finding = await diagnose(target, signal).catch(() => undefined);
+    const cause = finding && !finding.isOk ? `: ${uncapitalised(finding.summary)}` : "";
+    const message = `Cannot use ${wordsFor(target)}: it was not Ready after ${timeoutMs / 1000} s${cause}`;
+    resolve(new TimeoutError(message, finding ? detailsOf(finding) : { object: refOf(target) }));
+  };
+  const timers = [
+    ...LOOKS_MS.filter((ms) => ms < timeoutMs).map((ms) => setTimeout(look, ms)),
+    setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1)),
+  ];
+  signal.addEventListener("abort", () => resolve(signal.reason as Error), { once: true });
+  return { next, look, stop: () => timers.forEach((timer) => clearTimeout(timer)) };
+}
+
+async function failure(
+  target: Target,
+  { reason, message }: Extract<Readiness, { state: "failed" }>,
+  diagnose: Diagnose,
+  signal: AbortSignal,
+): Promise<SandboxError> {
+  const finding = await diagnose(target, signal).catch(() => undefined);
+  signal.throwIfAborted();
+  if (finding && !finding.isOk) return errorOfFinding(target, finding, reason);
+  return new (failed(reason))(`Cannot use ${wordsFor(target)}: ${message || reason}`, {
+    reason,
+    object: refOf(target),
+  });
+}
+
+function errorOfFinding(target: Target, finding: Finding, reason: string = finding.code): SandboxError {
+  const message = `Cannot use ${wordsFor(target)}: ${uncapitalised(finding.summary)}`;
+  return new (failed(reason))(message, detailsOf(finding));
+}
+
+function failed(reason: string): typeof SandboxFailedError {
+  return OF_TEMPLATE.has(reason) ? TemplateError : SandboxFailedError;
+}
+
+function detailsOf({ code, object, remedy }: Finding): ErrorDetails {
+  return { reason: code, object, remedy };
+}
+
+/** A sentence within a sentence; a name keeps its case, and the full stop goes. */
+function uncapitalised(sentence: string): string {
+  const text = sentence.replace(/\.$/, "");
+  return /^[A-Z][a-z]* /.test(text) && !/^[A-Z][a-z]+[A-Z]/.test(text)
+    ? text.charAt(0).toLowerCase() + text.slice(1)
+    : text;
+}

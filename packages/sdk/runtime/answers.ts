@@ -1,0 +1,141 @@
+/** Turns answers that are no success into errors: of plain requests, of calls over Connect, and of the router before them. @module */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { REASON_HEADER, SANDBOX_NOT_FOUND } from "../../api/router/headers.ts";
+import {
+  AuthenticationError,
+  AuthorizationError,
+  ConflictError,
+  ConnectionError,
+  type ErrorDetails,
+  FileNotFoundError,
+  InvalidArgumentError,
+  NotEnoughSpaceError,
+  NotFoundError,
+  type ObjectRef,
+  RateLimitError,
+  SandboxError,
+  SandboxNotFoundError,
+  TimeoutError,
+  UnsupportedError,
+} from "../errors.ts";
+
+/** Makes the error for an answer: `Cannot <action>: <their words>`. Reads the body. */
+export async function errorOfAnswer(answer: Response, action: string, object: ObjectRef): Promise<SandboxError> {
+  const { code, words } = wordsOf(await answer.text().catch(() => ""), answer);
+  const message = `Cannot ${action}: ${words}`;
+  const reason = code ?? answer.headers.get(REASON_HEADER) ?? undefined;
+  const details: ErrorDetails = { object, ...reason === undefined ? {} : { reason } };
+  switch (answer.status) {
+    case 400:
+    case 416:
+      return new InvalidArgumentError(message, details);
+    case 401:
+      return new AuthenticationError(message, { ...details, remedy: "Give the option `token`, or HOOKBOX_TOKEN." });
+    case 403:
+      return new AuthorizationError(message, details);
+    case 404:
+      if (reason === SANDBOX_NOT_FOUND) {
+        return new SandboxNotFoundError(`Cannot find sandbox ${object.namespace}/${object.name}: ${words}`, details);
+      }
+      return code === "NOT_FOUND" ? new FileNotFoundError(message, details) : noRuntime(message, details);
+    case 405:
+    case 501:
+      return new UnsupportedError(message, details);
+    case 409:
+    case 412:
+      return new ConflictError(message, details);
+    case 413:
+    case 507:
+      return new NotEnoughSpaceError(message, details);
+    case 429:
+      return new RateLimitError(message, { ...details, retryAfterMs: retryAfterOf(answer) });
+    case 502:
+    case 503:
+      return new ConnectionError(message, { ...details, mayHaveArrived: false });
+    case 504:
+      return new TimeoutError(message, details);
+  }
+  return new SandboxError(message, details);
+}
+
+/** 404 without a code is the router's, or of something else that listens there. */
+function noRuntime(message: string, details: ErrorDetails): SandboxError {
+  const remedy = "Is the sandbox there, and does hookbox's runtime run in it?";
+  return new UnsupportedError(message, { ...details, remedy });
+}
+
+/** The runtime answers `{code, message}`, the router `{detail}`. */
+function wordsOf(text: string, { status }: Response): { code?: string; words: string } {
+  try {
+    const { code, message, detail } = JSON.parse(text) as Record<string, unknown>;
+    const words = [message, detail].find((one) => typeof one === "string");
+    return { ...typeof code === "string" ? { code } : {}, words: words ? trimmed(words) : `HTTP ${status}` };
+  } catch {
+    return { words: `HTTP ${status}` };
+  }
+}
+
+/** The runtime's messages begin with "Cannot …: " as ours do: once is enough. What is in quotes may have colons. */
+export function trimmed(words: string): string {
+  return words.replace(/^Cannot (?:"[^"]*"|[^:"])*: /, "").replace(/\.$/, "");
+}
+
+function retryAfterOf(answer: Response): number | undefined {
+  const seconds = Number(answer.headers.get("Retry-After") ?? NaN);
+  return Number.isFinite(seconds) ? seconds * 1000 : undefined;
+}
+
+/**
+ * Makes the error for a call that failed: `Cannot <action>: <their words>`. An error of ours is returned as it is.
+ *
+ * It does not know whether the caller's signal ended the call: ask `signal?.throwIfAborted()` before.
+ */
+export function errorOfConnect(error: unknown, action: string, object: ObjectRef): SandboxError {
+  if (error instanceof SandboxError) return error;
+  const failed = ConnectError.from(error);
+  if (failed.cause instanceof SandboxError) return failed.cause;
+  if (isBroken(failed)) return broken(action, object, failed);
+  const message = `Cannot ${action}: ${trimmed(failed.rawMessage) || "the runtime gives no reason"}`;
+  return ofCode(failed.code, message, { object, reason: nameOf(failed.code) });
+}
+
+/** What has no cause came over the wire; the rest broke on this side of it. */
+function isBroken({ cause, code, rawMessage }: ConnectError): boolean {
+  return cause !== undefined || code === Code.Canceled || rawMessage.startsWith("protocol error: ");
+}
+
+function broken(action: string, object: ObjectRef, { cause, rawMessage }: ConnectError): ConnectionError {
+  return new ConnectionError(`Cannot ${action}: the connection broke (${rawMessage})`, { object, cause });
+}
+
+function ofCode(code: Code, message: string, details: ErrorDetails): SandboxError {
+  switch (code) {
+    case Code.InvalidArgument:
+    case Code.OutOfRange:
+      return new InvalidArgumentError(message, details);
+    case Code.NotFound:
+      return new NotFoundError(message, details);
+    case Code.AlreadyExists:
+    case Code.Aborted:
+    case Code.FailedPrecondition:
+      return new ConflictError(message, details);
+    case Code.Unauthenticated:
+      return new AuthenticationError(message, { ...details, remedy: "Give the option `token`, or HOOKBOX_TOKEN." });
+    case Code.PermissionDenied:
+      return new AuthorizationError(message, details);
+    case Code.ResourceExhausted:
+      return new RateLimitError(message, details);
+    case Code.DeadlineExceeded:
+      return new TimeoutError(message, details);
+    case Code.Unimplemented:
+      return new UnsupportedError(message, { ...details, remedy: "Does hookbox's runtime run in the sandbox?" });
+    case Code.Unavailable:
+      return new ConnectionError(message, details);
+  }
+  return new SandboxError(message, details);
+}
+
+/** As the runtime's other answers spell it: `NOT_FOUND`. */
+function nameOf(code: Code): string {
+  return (Code[code] ?? "Unknown").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
+}

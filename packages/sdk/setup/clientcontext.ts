@@ -1,0 +1,145 @@
+/** What all calls of one client share: the cluster, the namespace, and the ways to sandboxes. Asks for nothing early. @module */
+import type { Finding } from "../../api/diagnosis/finding.ts";
+import type { Subject } from "../../api/diagnosis/facts.ts";
+import type { Api } from "../../kube/api.ts";
+import type { Credentials } from "../../kube/credentials.ts";
+import { InvalidArgumentError, UnsupportedError } from "../errors.ts";
+import { createPodTransport, type PodAccess, podOrigin, type PodPlace, type PodWay } from "../transport/direct.ts";
+import { findPod } from "../control/pod.ts";
+import { createRouterTransport, type RouterAccess } from "../transport/router.ts";
+import type { SandboxTransport } from "../transport/transport.ts";
+import type { Cluster } from "./cluster.ts";
+import { hasProcess, variable } from "./environment.ts";
+import type { ClientOptions } from "./options.ts";
+
+/** Name under which the API server's audit log shows the SDK. */
+const USER_AGENT = "hookbox-sdk";
+
+/** What a client is made of. */
+export interface ClientContext {
+  options: ClientOptions;
+  api(): Promise<Api>;
+  /** Returns the namespace to use where a call names none. */
+  namespace(): Promise<string>;
+  /** Tells whether there is a router, and no cluster to ask: names are then taken for those of Sandboxes. */
+  isRouterAlone(): Promise<boolean>;
+  /**
+   * Makes the way to a Sandbox; nothing is opened yet.
+   *
+   * @param podIP of its Pod a moment ago, which spares looking for it; undefined: nobody knows
+   */
+  transportTo(namespace: string, sandboxName: string, podIP?: string): Promise<SandboxTransport>;
+  /** Finds the root cause of how something is. */
+  why(subject: Subject, signal?: AbortSignal): Promise<Finding>;
+  /** Secret for signed addresses. @throws {InvalidArgumentError} if there is none */
+  signingSecret(): Uint8Array<ArrayBuffer>;
+}
+
+/** Makes them. */
+export function createClientContext(options: ClientOptions): ClientContext {
+  let finding: Promise<Cluster> | undefined;
+  const cluster = (): Promise<Cluster> => {
+    finding ??= findOrTake(options);
+    finding.catch(() => finding = undefined);
+    return finding;
+  };
+  const api = async () => (await cluster()).api;
+  const router = routerOf(options);
+  const isRouterAlone = async () => router !== undefined && await cluster().then(() => false, () => true);
+  const kindOfTransport = async (): Promise<SandboxTransport["kind"]> => {
+    if (options.connection) return options.connection;
+    if (router) return "router";
+    const { credentials, isInside } = await cluster();
+    return credentials && !isInside ? "forward" : "direct";
+  };
+  return {
+    options,
+    api,
+    isRouterAlone,
+    async namespace() {
+      const named = options.namespace ?? variable("HOOKBOX_NAMESPACE");
+      if (named !== undefined || await isRouterAlone()) return named ?? "default";
+      return (await cluster()).namespace ?? "default";
+    },
+    async transportTo(namespace, name, podIP) {
+      const kind = await kindOfTransport();
+      if (kind !== "router") {
+        // Its Pod is called like it, but for pools of controllers before 1.0: those are found at the second try.
+        const hint = podIP === undefined ? undefined : { namespace, name, ip: podIP };
+        const access = await podAccess(kind, await cluster(), options.pods, namespace, name);
+        return createPodTransport(access, namespace, name, hint);
+      }
+      if (router) return createRouterTransport(router, namespace, name);
+      throw new InvalidArgumentError("Cannot connect by a router: there is no routerUrl", {
+        remedy: "Give it, or set HOOKBOX_ROUTER_URL.",
+      });
+    },
+    async why(subject, signal) {
+      // Most callers never ask.
+      const [{ readFacts }, { why }] = await Promise.all([
+        import("../control/facts.ts"),
+        import("../../api/diagnosis/why.ts"),
+      ]);
+      return why(await readFacts(await api(), subject, signal), new Date());
+    },
+    signingSecret() {
+      const secret = options.signingSecret ?? variable("HOOKBOX_SIGNING_SECRET");
+      if (secret !== undefined) {
+        return new Uint8Array(typeof secret === "string" ? new TextEncoder().encode(secret) : secret);
+      }
+      const remedy = "Give the option `signingSecret`, one of the router's --authz-scoped-token-secret-file.";
+      throw new InvalidArgumentError("Cannot sign an address: there is no secret", { remedy });
+    },
+  };
+}
+
+async function findOrTake(options: ClientOptions): Promise<Cluster> {
+  const { api } = options;
+  if (api) return { api, credentials: undefined, namespace: undefined, isInside: false };
+  if (!hasProcess()) {
+    throw new UnsupportedError("Cannot find a cluster: a browser has no kubeconfig", {
+      remedy: "Give the client a `routerUrl`, and `connect` to sandboxes that are there.",
+    });
+  }
+  // What needs a disk and certificates stays out of browsers.
+  const { findCluster } = await import("./cluster.ts");
+  return await findCluster(options, USER_AGENT);
+}
+
+async function podAccess(
+  kind: "direct" | "forward",
+  { api, credentials }: Cluster,
+  way: PodWay | undefined,
+  namespace: string,
+  name: string,
+): Promise<PodAccess> {
+  const find: PodAccess["find"] = (wishes) => findPod(api, namespace, name, wishes);
+  if (kind === "direct") {
+    const network = { reach: (pod: PodPlace, port: number) => Promise.resolve(podOrigin(pod, port)) };
+    const direct: PodAccess = { kind, find, ...way ?? network, close: async () => {} };
+    return credentials ? { ...direct, exec: await execOf(credentials) } : direct;
+  }
+  if (!credentials) {
+    throw new InvalidArgumentError("Cannot forward ports: the client was given an API, and no kubeconfig");
+  }
+  const { createForward } = await import("../transport/forward.ts");
+  return { ...createForward(credentials, find), exec: await execOf(credentials) };
+}
+
+async function execOf(credentials: Credentials): Promise<NonNullable<PodAccess["exec"]>> {
+  const { execInPod } = await import("../transport/exec.ts");
+  return (pod, request) => execInPod(credentials, pod, request);
+}
+
+function routerOf(options: ClientOptions): RouterAccess | undefined {
+  const url = options.routerUrl ?? variable("HOOKBOX_ROUTER_URL");
+  if (url === undefined) return undefined;
+  if (!URL.canParse(url)) throw new InvalidArgumentError(`Cannot use router "${url}": it is not a URL`);
+  const token = options.token ?? variable("HOOKBOX_TOKEN");
+  return {
+    url: url.replace(/\/+$/, ""),
+    token: typeof token === "string" ? () => token : token,
+    domain: options.routerDomain ?? variable("HOOKBOX_ROUTER_DOMAIN"),
+    pathPrefix: options.routerPathPrefix ?? variable("HOOKBOX_ROUTER_PATH_PREFIX"),
+  };
+}

@@ -1,0 +1,107 @@
+/** Straight to the Pod, or through what leads there: looks for it once, and again when it has moved. @module */
+import { WAKE_HEADER } from "../../api/router/headers.ts";
+import { ConnectionError, type ObjectRef } from "../errors.ts";
+import { orAborted } from "../runtime/call.ts";
+import type { ExecRequest, ExecSession, SandboxTransport, TransportRequest } from "./transport.ts";
+import { send } from "./send.ts";
+
+/** Where the Sandbox's Pod is. */
+export interface PodPlace {
+  namespace: string;
+  name: string;
+  ip: string;
+}
+
+/** Whether a suspended Sandbox is woken, and who may give up. */
+export interface PodWishes {
+  wake: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+/** A way to Pods in place of the network, such as that of `hookbox/testing`. */
+export interface PodWay {
+  /** Returns where programs on this machine reach a port of a Pod. */
+  reach(pod: PodPlace, port: number): Promise<URL>;
+  /** Answers a request to a port of a Pod; `url` is what `reach` has said, and the request's path. */
+  send(pod: PodPlace, port: number, url: URL, request: TransportRequest): Promise<Response>;
+}
+
+/** Ways to a Pod's ports. */
+export interface PodAccess {
+  kind: "direct" | "forward";
+  /** Finds the Pod of a Sandbox that is Ready, or becomes so. */
+  find(wishes: PodWishes): Promise<PodPlace>;
+  /** Returns where a port of the Pod is reached from here. */
+  reach(pod: PodPlace, port: number): Promise<URL>;
+  /** Sends a request there. @default by `fetch` */
+  send?: PodWay["send"];
+  /** Runs a command in the Pod; absent: not on this way. */
+  exec?(pod: PodPlace, request: ExecRequest): Promise<ExecSession>;
+  close(): Promise<void>;
+}
+
+/** An address that was not used for so long may be another Pod's by now, in milliseconds. */
+const TRUSTED_MS = 10_000;
+
+/** Makes it for a Sandbox. @param hint where its Pod was a moment ago; undefined: nobody knows */
+export function createPodTransport(
+  access: PodAccess,
+  namespace: string,
+  name: string,
+  hint?: PodPlace,
+): SandboxTransport {
+  const { kind, reach, exec, close } = access;
+  const object: ObjectRef = { kind: "Sandbox", namespace, name };
+  const place = remembered(access, hint);
+  return {
+    kind,
+    async fetch(port, path, request = {}) {
+      const wake = new Headers(request.headers).get(WAKE_HEADER) !== "false";
+      for (let again = true;; again = false) {
+        const pod = await place.find({ wake, signal: request.signal });
+        const url = new URL((await reach(pod, port)).origin + path);
+        try {
+          const answer = await (access.send ? access.send(pod, port, url, request) : send(url, request, object));
+          place.used();
+          return answer;
+        } catch (error) {
+          if (!(error instanceof ConnectionError)) throw error;
+          // It may have been suspended, or got another Pod.
+          place.forget();
+          if (!again || error.mayHaveArrived || request.body instanceof ReadableStream) throw error;
+        }
+      }
+    },
+    ...exec
+      ? { exec: async (request) => await exec(await place.find({ wake: true, signal: request.signal }), request) }
+      : {},
+    address: async (port, { signal } = {}) => await reach(await place.find({ wake: true, signal }), port),
+    close,
+  };
+}
+
+/** Finds the Pod once for all who ask; again when it was not used for a while, or cannot be reached. */
+function remembered({ find }: PodAccess, hint: PodPlace | undefined) {
+  let known: { place: Promise<PodPlace>; wake: boolean } | undefined = hint &&
+    { place: Promise.resolve(hint), wake: true };
+  let usedAt = performance.now();
+  const used = () => usedAt = performance.now();
+  return {
+    used,
+    forget: () => known = undefined,
+    async find({ wake, signal }: PodWishes): Promise<PodPlace> {
+      const isTrusted = known && performance.now() - usedAt < TRUSTED_MS && (known.wake || !wake);
+      if (!known || !isTrusted) {
+        used();
+        const mine = known = { place: find({ wake }), wake };
+        mine.place.then(used, () => known === mine && (known = undefined));
+      }
+      return await orAborted(known.place, signal);
+    },
+  };
+}
+
+/** Returns the origin of a port of a Pod that this machine can reach. */
+export function podOrigin({ ip }: PodPlace, port: number): URL {
+  return new URL(`http://${ip.includes(":") ? `[${ip}]` : ip}:${port}`);
+}

@@ -1,0 +1,82 @@
+/** Forwards ports of Pods to this machine through the API server, as `kubectl port-forward` does. Node and Deno. @module */
+import type { Buffer } from "node:buffer";
+import { createServer, type Server, type Socket } from "node:net";
+import type { Credentials } from "../../kube/credentials.ts";
+import { listenOn } from "../../process/ports.ts";
+import { type Channels, openChannels } from "./channels.ts";
+import type { PodAccess, PodPlace } from "./direct.ts";
+
+/** Each message begins with its channel: of the first port these are data and errors. */
+const DATA = 0;
+const ERROR = 1;
+/** The first message of a channel is the port's number. */
+const PORT_BYTES = 2;
+
+/**
+ * Makes it. A listener on loopback for each port of each Pod, and a WebSocket for each connection to it.
+ *
+ * Source: Kubernetes, WebSocket port forwarding, subprotocol `v4.channel.k8s.io`.
+ */
+export function createForward(credentials: Credentials, find: PodAccess["find"]): PodAccess {
+  const listeners = new Map<string, Promise<{ server: Server; port: number }>>();
+  const sockets = new Set<Socket>();
+  return {
+    kind: "forward",
+    find,
+    async reach(pod, port) {
+      const key = `${pod.namespace}/${pod.name}:${port}`;
+      const listening = listeners.get(key) ?? listen(credentials, pod, port, sockets);
+      listeners.set(key, listening);
+      listening.catch(() => listeners.delete(key));
+      return new URL(`http://127.0.0.1:${(await listening).port}`);
+    },
+    async close() {
+      for (const listening of listeners.values()) await listening.then(({ server }) => server.close(), () => {});
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+async function listen(credentials: Credentials, pod: PodPlace, port: number, sockets: Set<Socket>) {
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
+    sockets.add(socket.on("error", () => socket.destroy()).once("close", () => sockets.delete(socket)));
+    socket.unref();
+    forward(credentials, pod, port, socket).catch(() => socket.destroy());
+  });
+  const local = await listenOn(server, "127.0.0.1", 0);
+  // What is only listened for keeps no program from ending.
+  server.unref();
+  return { server, port: local };
+}
+
+async function forward(
+  credentials: Credentials,
+  { namespace, name }: PodPlace,
+  port: number,
+  socket: Socket,
+): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}/portforward?ports=${port}`;
+  const begun = new Set<number>();
+  // What comes may come before this is known.
+  const opened: { channels?: Channels } = {};
+  const channels = opened.channels = await openChannels(credentials, path, ["v4.channel.k8s.io"], {
+    closed: () => socket.destroySoon(),
+    message(channel, bytes) {
+      const isFirst = !begun.has(channel);
+      begun.add(channel);
+      if ((isFirst && bytes.length === PORT_BYTES) || bytes.length === 0) return;
+      if (channel === ERROR) return void socket.destroy();
+      if (socket.write(bytes)) return;
+      opened.channels?.pause();
+      socket.once("drain", () => opened.channels?.resume());
+    },
+  });
+  if (socket.destroyed) return channels.close();
+  const { send, close } = channels;
+  socket.once("close", close);
+  socket.on("data", (chunk: Buffer) => {
+    socket.pause();
+    send(DATA, chunk).then(() => socket.resume());
+  });
+  socket.resume();
+}

@@ -1,0 +1,101 @@
+/** What the API server makes of objects as they come in: our defaults and checks, and the first status of built-in kinds. @module */
+import * as z from "zod";
+import { sandboxSchema } from "../api/sandbox.ts";
+import { sandboxClaimSchema } from "../api/sandboxclaim.ts";
+import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
+import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
+import { StoreError, type StoreErrorCause } from "./engine/store.ts";
+import { sameJson } from "../api/objects/apply.ts";
+import { groupOf, type KubeObject } from "../api/objects/objects.ts";
+
+/** Holds a Pod that is asked to go until the kubelet has ended it; a real API server needs none for that. */
+export const KUBELET_FINALIZER = "testing.hookbox/kubelet";
+
+const SCHEMAS: Record<string, z.ZodObject> = {
+  Sandbox: sandboxSchema,
+  SandboxClaim: sandboxClaimSchema,
+  SandboxTemplate: sandboxTemplateSchema,
+  SandboxWarmPool: sandboxWarmPoolSchema,
+};
+/** Source: k8s.io/apimachinery/pkg/util/validation, IsDNS1123Subdomain. */
+const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const NAME_RULE =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and " +
+  "must start and end with an alphanumeric character";
+const LONGEST_NAME = 253;
+
+export interface AdmissionOptions {
+  /** Whether the CRDs give objects a first status. @default {true} */
+  isPreset?: boolean | undefined;
+}
+
+/**
+ * Completes an object that is about to be stored, or refuses it.
+ *
+ * @throws {StoreError} 422
+ */
+export function admit(
+  object: KubeObject,
+  old: KubeObject | undefined,
+  { isPreset = true }: AdmissionOptions = {},
+): KubeObject {
+  const schema = SCHEMAS[object.kind];
+  if (!old) checkName(object);
+  if (!schema) return old ? object : withFirstStatus(object);
+  const { data, error } = schema.safeParse(old || !isPreset ? object : withPresetStatus(object, schema));
+  if (error) throw invalid(object, error.issues.map((issue) => causeOf(issue, object)));
+  const admitted = data as KubeObject;
+  if (old && object.kind === "Sandbox") checkVolumes(admitted, old);
+  return admitted;
+}
+
+/** What a CRD gives as default for the whole of a status. */
+function withPresetStatus(object: KubeObject, { shape }: z.ZodObject): KubeObject {
+  const { default: status } = (shape["status"] as z.ZodType | undefined)?.meta() ?? {};
+  return status === undefined ? object : { ...object, status };
+}
+
+function withFirstStatus(object: KubeObject): KubeObject {
+  const { kind, metadata } = object;
+  if (kind === "Namespace") return { ...object, status: { phase: "Active" } };
+  if (kind === "PersistentVolumeClaim") return { ...object, status: { phase: "Pending" } };
+  if (kind !== "Pod") return object;
+  const finalizers = [...(metadata["finalizers"] as string[] | undefined) ?? [], KUBELET_FINALIZER];
+  return { ...object, metadata: { ...metadata, finalizers }, status: { phase: "Pending", qosClass: "BestEffort" } };
+}
+
+function checkName(object: KubeObject): void {
+  const { name } = object.metadata;
+  if (NAME.test(name) && name.length <= LONGEST_NAME) return;
+  const why = name.length > LONGEST_NAME ? `must be no more than ${LONGEST_NAME} characters` : NAME_RULE;
+  const message = `Invalid value: ${JSON.stringify(name)}: ${why}`;
+  throw invalid(object, [{ reason: "FieldValueInvalid", message, field: "metadata.name" }]);
+}
+
+/** The rule that the CRD of Sandbox has in CEL. */
+function checkVolumes(sandbox: KubeObject, old: KubeObject): void {
+  const volumesOf = ({ spec }: KubeObject) => (spec as { volumeClaimTemplates?: unknown }).volumeClaimTemplates;
+  if (sameJson(volumesOf(sandbox), volumesOf(old))) return;
+  const message = "Invalid value: volumeClaimTemplates is immutable";
+  throw invalid(sandbox, [{ reason: "FieldValueInvalid", message, field: "spec" }]);
+}
+
+function causeOf(issue: z.core.$ZodIssue, object: KubeObject): StoreErrorCause {
+  const field = issue.path.join(".").replace(/\.(\d+)(?=\.|$)/g, "[$1]");
+  const value = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)?.[key], object);
+  if (value === undefined) return { reason: "FieldValueRequired", message: "Required value", field };
+  if (issue.code === "invalid_value") {
+    const supported = issue.values.map((one) => JSON.stringify(one)).join(", ");
+    const message = `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported}`;
+    return { reason: "FieldValueNotSupported", message, field };
+  }
+  return { reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(value)}: ${issue.message}`, field };
+}
+
+function invalid({ apiVersion, kind, metadata }: KubeObject, causes: StoreErrorCause[]): StoreError {
+  const group = groupOf(apiVersion);
+  const words = causes.map(({ field, message }) => `${field}: ${message}`);
+  const why = words.length === 1 ? words[0] : `[${words.join(", ")}]`;
+  const title = group ? `${kind}.${group}` : kind;
+  return new StoreError(422, "Invalid", `${title} ${JSON.stringify(metadata.name)} is invalid: ${why}`, causes);
+}

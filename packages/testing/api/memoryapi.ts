@@ -1,0 +1,131 @@
+/** The Kubernetes API over a store in memory: what `packages/kube/connection.ts` is over HTTP. Opens no port. @module */
+import type { ServedResource } from "../engine/memory-kinds.ts";
+import type { MemoryStore } from "../engine/store-memory.ts";
+import type { Answer, Api, ApiRequest, WatchEvent } from "../../kube/api.ts";
+import type { Changes } from "./changes.ts";
+import { answerDiscovery } from "./discovery.ts";
+import { answerList, matching } from "./lists.ts";
+import { parsePath, type RequestPath } from "./path.ts";
+import { objectMatcher } from "./selectors.ts";
+import { notServed, refusal } from "./status.ts";
+import type { Stream } from "./stream.ts";
+import { openWatch, type Watching, type WatchSource } from "./watch.ts";
+import { apply, create, patch, remove, removeAll, replace, type Write } from "./writes.ts";
+
+/** The API, and what only a test can do to it. */
+export interface MemoryApi extends Api {
+  /** Ends all open watches, as an API server does that closes connections; with an error, as if the network broke. */
+  endWatches(error?: Error): void;
+  /** Whether somebody has read all that a watch has shown, and waits for more. */
+  isAwaited(): boolean;
+}
+
+export interface MemoryApiOptions {
+  fault?: ApiFault | undefined;
+  /** Called whenever somebody begins to wait for what a watch shows. */
+  onAwaited?: () => void;
+}
+
+/**
+ * What becomes of a request before it is looked at; undefined: it is answered. An Answer is given in place of the real
+ * one, an Error is thrown as if the server could not be reached. A watch comes with method `WATCH`.
+ */
+export type ApiFault = (request: Omit<ApiRequest, "method"> & { method: string }) => Answer | Error | undefined;
+
+const NO_EVENTS = (async function* () {})();
+
+/** Makes the API. @param changes is told of all that happens in the store */
+export function createMemoryApi(store: MemoryStore, changes: Changes, options: MemoryApiOptions = {}): MemoryApi {
+  const { fault = () => undefined, onAwaited = () => {} } = options;
+  const open = new Set<Stream<WatchEvent>>();
+  const source: WatchSource = {
+    changes,
+    clock: store.clock,
+    version: store.version,
+    list: ({ resource, namespace, matches }) =>
+      matching(store, resource, namespace, matches).map((object) => structuredClone(object)),
+  };
+  return {
+    async send({ signal, query = {}, body, ...request }) {
+      signal?.throwIfAborted();
+      const failed = faultOf(fault({ ...request, query, body }));
+      const sent = body === undefined ? body : JSON.parse(JSON.stringify(body));
+      const answered = failed ?? await answer(store, { ...request, query, body: sent });
+      signal?.throwIfAborted();
+      return answered;
+    },
+    async watch(path, query, signal) {
+      signal?.throwIfAborted();
+      const failed = faultOf(fault({ method: "WATCH", path, query }));
+      if (failed) return { ...failed, events: NO_EVENTS };
+      await Promise.resolve();
+      const at = parsePath(path);
+      const resource = at && servedAt(store, at);
+      if (!at || !resource) return { ...notServed(), events: NO_EVENTS };
+      try {
+        const watching = watchingOf(resource, at, query);
+        const stream = openWatch(source, watching, { open, onAwaited });
+        signal?.addEventListener("abort", () => stream.end(signal.reason));
+        return { status: 200, body: null, events: stream };
+      } catch (error) {
+        return { ...refusal(error, { resource, name: at.name }), events: NO_EVENTS };
+      }
+    },
+    endWatches: (error) => [...open].forEach((stream) => stream.end(error)),
+    isAwaited: () => [...open].some((stream) => stream.isAwaited()),
+  };
+}
+
+function watchingOf(
+  resource: ServedResource,
+  { namespace, name }: RequestPath,
+  query: Record<string, string>,
+): Watching {
+  const fields = name ? { ...query, fieldSelector: `metadata.name=${name}` } : query;
+  return { resource, namespace, matches: objectMatcher(resource.kind, fields), query };
+}
+
+function faultOf(fault: Answer | Error | undefined): Answer | undefined {
+  if (fault instanceof Error) throw fault;
+  return fault;
+}
+
+function servedAt(store: MemoryStore, { apiVersion, plural, subresource }: RequestPath): ServedResource | undefined {
+  const found = store.served().find((one) => one.apiVersion === apiVersion && one.plural === plural);
+  const isServed = subresource === undefined || (subresource === "status" && found?.hasStatus);
+  return isServed ? found : undefined;
+}
+
+/** A request with everything that decides the answer. */
+type Answerable = Required<Pick<ApiRequest, "method" | "path" | "query" | "body">> & Pick<ApiRequest, "patch">;
+
+async function answer(store: MemoryStore, request: Answerable): Promise<Answer> {
+  const { method, path, query, body } = request;
+  const at = parsePath(path);
+  const resource = at && servedAt(store, at);
+  if (!at || !resource) return (method === "GET" && answerDiscovery(store.served(), path)) || notServed();
+  const { namespace, name = "", subresource } = at;
+  const write: Write = { resource, namespace, name, part: subresource ? "status" : "all", query, body };
+  try {
+    switch (`${method} ${name ? "object" : "collection"}`) {
+      case "GET object":
+        return { status: 200, body: structuredClone(await store.get(resource, namespace, name)) };
+      case "GET collection":
+        return answerList(store, resource, namespace, query);
+      case "POST collection":
+        return await create(store, write);
+      case "PUT object":
+        return await replace(store, write);
+      case "PATCH object":
+        return await (request.patch === "apply" ? apply : patch)(store, write);
+      case "DELETE object":
+        return await remove(store, write);
+      case "DELETE collection":
+        return await removeAll(store, write);
+      default:
+        return { status: 405, body: { message: "the server does not allow this method on the requested resource" } };
+    }
+  } catch (error) {
+    return refusal(error, { resource, name });
+  }
+}

@@ -1,0 +1,59 @@
+/** Label and field selectors as a URL has them. Pure. @module */
+import { type LabelSelector, matcherOf } from "../engine/selector.ts";
+import { StoreError } from "../engine/store.ts";
+import type { KubeObject } from "../../api/objects/objects.ts";
+
+export type ObjectMatcher = (object: KubeObject) => boolean;
+
+type Expression = NonNullable<LabelSelector["matchExpressions"]>[number];
+
+const SET = /^([^\s!=,()]+)\s+(in|notin)\s*\(([^)]*)\)$/;
+const EQUAL = /^([^\s!=,()]+)\s*(==|=|!=)\s*([^\s=,()]*)$/;
+const EXISTS = /^(!?)\s*([^\s!=,()]+)$/;
+/** Fields by which a kind can be selected, beside `metadata.name` and `metadata.namespace`. */
+const FIELDS: Record<string, string[]> = {
+  Pod: ["spec.nodeName", "status.phase", "status.podIP"],
+  Event: ["involvedObject.name", "involvedObject.kind", "involvedObject.uid", "reason", "type"],
+};
+
+/**
+ * Makes the predicate of a list or a watch.
+ *
+ * @throws {StoreError} 400 if a selector cannot be read, or selects by a field that the kind has not got for that
+ */
+export function objectMatcher(kind: string, query: Record<string, string>): ObjectMatcher {
+  const matchesLabels = matcherOf({ matchExpressions: labelExpressions(query["labelSelector"] ?? "") });
+  const matchesFields = fieldMatchers(kind, query["fieldSelector"] ?? "");
+  return (object) => matchesLabels(object.metadata.labels) && matchesFields.every((matches) => matches(object));
+}
+
+function labelExpressions(text: string): Expression[] {
+  return text.split(/,(?![^(]*\))/).map((part) => part.trim()).filter(Boolean).map((part) => {
+    const [, setKey = "", operator, list = ""] = SET.exec(part) ?? [];
+    if (operator) {
+      const values = list.split(",").map((value) => value.trim());
+      return { key: setKey, operator: operator === "in" ? "In" : "NotIn", values };
+    }
+    const [, key = "", sign, value = ""] = EQUAL.exec(part) ?? [];
+    if (sign) return { key, operator: sign === "!=" ? "NotIn" : "In", values: [value] };
+    const [, not, existing] = EXISTS.exec(part) ?? [];
+    if (existing) return { key: existing, operator: not ? "DoesNotExist" : "Exists" };
+    throw new StoreError(400, "BadRequest", `unable to parse requirement: "${part}"`);
+  });
+}
+
+function fieldMatchers(kind: string, text: string): ObjectMatcher[] {
+  return text.split(",").filter(Boolean).map((part) => {
+    const [, field = "", sign = "", value = ""] = EQUAL.exec(part.trim()) ?? [];
+    if (!sign) throw new StoreError(400, "BadRequest", `invalid field selector: "${part}"`);
+    if (!["metadata.name", "metadata.namespace", ...FIELDS[kind] ?? []].includes(field)) {
+      throw new StoreError(400, "BadRequest", `field label not supported: ${field}`);
+    }
+    return (object) => (textAt(object, field) === value) === (sign !== "!=");
+  });
+}
+
+function textAt(object: KubeObject, field: string): string {
+  const at = (value: unknown, key: string) => (value as Record<string, unknown> | undefined)?.[key];
+  return String(field.split(".").reduce(at, object as unknown) ?? "");
+}

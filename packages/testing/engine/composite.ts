@@ -1,0 +1,130 @@
+/** The sync of a CompositeController: claims children, asks the hook, manages children, replaces the parent's status. @module */
+import { sameJson } from "../../api/objects/apply.ts";
+import type { KubeObject } from "../../api/objects/objects.ts";
+import { manageChildren } from "./children.ts";
+import { claimChildren } from "./claim.ts";
+import type { Controller, Flavour, Parents } from "./controller.ts";
+import { editLive, withMetadata } from "./live.ts";
+import { addObjects, groupFor, type Groups } from "./objectmap.ts";
+import { type LabelSelector, type Matcher, matcherOf } from "./selector.ts";
+import { isConflict, isNotFound } from "./store.ts";
+import {
+  callHook,
+  concerns,
+  desiredGroups,
+  managesChildren,
+  removeFinalizer,
+  scheduleResync,
+  syncFinalizer,
+} from "./sync.ts";
+
+const UID_LABEL = "controller-uid";
+
+export const composite: Flavour = {
+  sync,
+  adoption(controller, parent) {
+    try {
+      return selectorOf(controller, parent);
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+async function sync(controller: Controller, parents: Parents, cached: KubeObject): Promise<void> {
+  const { store, customize, strategies } = controller;
+  let parent = await syncFinalizer(controller, parents, cached);
+  if (!concerns(controller, parents, parent)) return;
+  const observed = await observedChildren(controller, parents, parent);
+  const related = await customize.related(parent);
+  const answer = await callHook(controller, parents, parent, observed, related);
+  scheduleResync(controller, parents, parent, answer["resyncAfterSeconds"]);
+  if (answer["finalized"] === true) parent = await removeFinalizer(controller, parents.resource, parent);
+  const desired = labelled(controller, parent, desiredGroups(answer["children"], parent));
+
+  let failure: unknown;
+  if (managesChildren(controller, parent)) {
+    await manageChildren(store, strategies, parent, observed, desired).catch((error) => failure = error);
+  }
+  try {
+    await replaceStatus(controller, parents, parent, answer["status"]);
+  } catch (error) {
+    // a parent that is gone or changed comes again by its event; a failure with children is then forgotten too
+    if (isNotFound(error) || isConflict(error)) return;
+    throw error;
+  }
+  if (failure !== undefined) throw failure;
+}
+
+/**
+ * Returns the selector of a parent's children.
+ *
+ * @throws {RangeError} if the parent's `spec.selector` is missing or empty and none is generated
+ */
+function selectorOf({ definition }: Controller, parent: KubeObject): Matcher {
+  if (definition.generateSelector) return matcherOf({ matchLabels: { [UID_LABEL]: parent.metadata.uid ?? "" } });
+  const selector = (parent["spec"] as { selector?: LabelSelector } | undefined)?.selector;
+  const size = Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions?.length ?? 0);
+  if (size > 0) return matcherOf(selector);
+  throw new RangeError(
+    `Cannot select children of ${parent.kind} ${parent.metadata.name}: spec.selector is missing or empty`,
+  );
+}
+
+async function observedChildren(
+  controller: Controller,
+  { resource: parentResource }: Parents,
+  parent: KubeObject,
+): Promise<Groups> {
+  const claimant = { live: controller, parent, parentResource, matches: selectorOf(controller, parent) };
+  const namespace = parentResource.namespaced ? parent.metadata.namespace : undefined;
+  const groups: Groups = new Map();
+  for (const { resource, informer } of controller.children) {
+    groupFor(groups, resource);
+    const candidates = [...informer.ownedBy(parent.metadata.uid ?? "", namespace), ...informer.orphans(namespace)];
+    addObjects(groups, await claimChildren(claimant, resource, candidates));
+  }
+  return groups;
+}
+
+/** Adds the generated label where it is missing, and refuses children that the parent's selector would not match. */
+function labelled(controller: Controller, parent: KubeObject, desired: Groups): Groups {
+  const matches = selectorOf(controller, parent);
+  const generated = { [UID_LABEL]: parent.metadata.uid ?? "" };
+  for (const group of desired.values()) {
+    for (const [key, child] of group.objects) {
+      const given = child.metadata?.labels;
+      if (given !== undefined && !isLabels(given)) {
+        throw new TypeError(`Cannot use ${child.kind} ${key}: its labels are not all text`);
+      }
+      const labels = controller.definition.generateSelector ? { ...generated, ...given } : given;
+      if (!matches(labels)) {
+        throw new RangeError(`Cannot use ${child.kind} ${key}: its labels do not match the parent's selector`);
+      }
+      if (!sameJson(labels, given)) group.objects.set(key, withMetadata(child, { labels }));
+    }
+  }
+  return desired;
+}
+
+function isLabels(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.values(value).every((text) => typeof text === "string");
+}
+
+/** Writes the status whole if the live one differs; `observedGeneration` is that of the parent that the hook saw. */
+async function replaceStatus(
+  controller: Controller,
+  { resource }: Parents,
+  parent: KubeObject,
+  answer: unknown,
+): Promise<void> {
+  const status = { ...(answer as object | null), observedGeneration: parent.metadata.generation };
+  const write = resource.hasStatus ? "updateStatus" : "update";
+  await editLive(
+    controller,
+    resource,
+    parent,
+    (live) => sameJson(live["status"], status) ? undefined : { ...live, status },
+    write,
+  );
+}

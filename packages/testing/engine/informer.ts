@@ -1,0 +1,129 @@
+/** Shared caches of watched resources: one watch per resource for the process, indexed, with ordered handlers. @module */
+import type { KubeObject } from "../../api/objects/objects.ts";
+import { type Cache, createCache, type WritableCache } from "./cache.ts";
+import { keyOf, type Resource, type Store } from "./store.ts";
+
+/** One change: no `old` is an addition, no `current` a deletion, the same object twice a resync. */
+export interface Change {
+  old?: KubeObject;
+  current?: KubeObject;
+}
+
+/** Changes of one resource reach all handlers in order; a promise holds up those that follow. */
+export type ChangeHandler = (change: Change) => void | Promise<void>;
+
+export interface Informer extends Cache {
+  resource: Resource;
+  /** Whether the first list has arrived and been handed out. */
+  isSynced(): boolean;
+  synced: Promise<void>;
+  /** Hands everything cached to the handler as a resync, then every change. Returns the function that ends it. */
+  subscribe(handler: ChangeHandler): () => void;
+  /** Changes not yet handed out, and the first list while it is awaited. */
+  busy(): number;
+}
+
+export interface Informers {
+  /** Returns the informer of a resource, started on first use. Call `release` once for each call. */
+  acquire(resource: Resource): Informer;
+  release(informer: Informer): void;
+  busy(): number;
+}
+
+/** Makes an empty set of shared informers over a store. */
+export function createInformers(store: Store): Informers {
+  const shared = new Map<string, { informer: Informer; users: number; stop: () => void }>();
+  const keyOfResource = (resource: Resource) => `${resource.apiVersion}/${resource.plural}`;
+  return {
+    acquire(resource) {
+      const key = keyOfResource(resource);
+      const entry = shared.get(key) ?? { ...startInformer(store, resource), users: 0 };
+      entry.users++;
+      shared.set(key, entry);
+      return entry.informer;
+    },
+    release(informer) {
+      const key = keyOfResource(informer.resource);
+      const entry = shared.get(key);
+      if (!entry || --entry.users > 0) return;
+      shared.delete(key);
+      entry.stop();
+    },
+    busy: () => [...shared.values()].reduce((sum, { informer }) => sum + informer.busy(), 0),
+  };
+}
+
+function startInformer(store: Store, resource: Resource): { informer: Informer; stop: () => void } {
+  const cache = createCache();
+  const dispatcher = createDispatcher();
+  const synced = Promise.withResolvers<void>();
+  let isSynced = false;
+  const stop = store.watch(resource, {
+    replace(objects) {
+      const kept = new Set(objects.map(({ metadata }) => keyOf(metadata)));
+      for (const object of cache.list()) if (!kept.has(keyOf(object.metadata))) drop(cache, dispatcher, object);
+      for (const object of objects) put(cache, dispatcher, object);
+      dispatcher.pushCall(() => {
+        isSynced = true;
+        synced.resolve();
+      });
+    },
+    changed: (object) => put(cache, dispatcher, object),
+    deleted: (object) => drop(cache, dispatcher, object),
+  });
+  const { get, list, ownedBy, orphans } = cache;
+  const informer: Informer = {
+    ...{ resource, get, list, ownedBy, orphans },
+    isSynced: () => isSynced,
+    synced: synced.promise,
+    subscribe(handler) {
+      for (const object of list()) void handler({ old: object, current: object });
+      return dispatcher.subscribe(handler);
+    },
+    busy: () => dispatcher.busy() + (isSynced ? 0 : 1),
+  };
+  return { informer, stop };
+}
+
+type Dispatcher = ReturnType<typeof createDispatcher>;
+
+function put(cache: WritableCache, dispatcher: Dispatcher, current: KubeObject): void {
+  const old = cache.put(current);
+  if (old?.metadata.resourceVersion !== current.metadata.resourceVersion) {
+    dispatcher.push({ ...(old && { old }), current });
+  }
+}
+
+function drop(cache: WritableCache, dispatcher: Dispatcher, object: KubeObject): void {
+  if (cache.drop(object)) dispatcher.push({ old: object });
+}
+
+function createDispatcher() {
+  const handlers = new Set<ChangeHandler>();
+  const pending: (Change | (() => void))[] = [];
+  let running = false;
+
+  async function drain(): Promise<void> {
+    running = true;
+    for (let next = pending[0]; next !== undefined; pending.shift(), next = pending[0]) {
+      if (typeof next === "function") next();
+      else for (const handle of handlers) await handle(next);
+    }
+    running = false;
+  }
+
+  function push(item: Change | (() => void)): void {
+    pending.push(item);
+    if (!running) void drain();
+  }
+
+  return {
+    push: (change: Change): void => push(change),
+    pushCall: (call: () => void): void => push(call),
+    subscribe(handler: ChangeHandler): () => void {
+      handlers.add(handler);
+      return () => void handlers.delete(handler);
+    },
+    busy: () => pending.length,
+  };
+}

@@ -1,0 +1,25 @@
+/** `hookbox/testing`: a cluster in memory for tests of what uses hookbox. @module */
+export type { ApiFault } from "./api/memoryapi.ts";
+export { createTestCluster, type TestCluster, type TestClusterOptions } from "./cluster.ts";
+export type { PastStatus } from "./history.ts";
+export type { PodFate, PodFault, PodMatch } from "./podfaults.ts";
+export type { PodControls } from "./pods.ts";
+export { compareHistories, PACES, type ScenarioHistory, type Segment } from "./scenario/compare.ts";
+export type { Digest } from "./scenario/digest.ts";
+export { readScenario, type Scenario } from "./scenario/format.ts";
+export { runScenario, type ScenarioOptions, type ScenarioWorld } from "./scenario/run.ts";
+export type { LooseObject, Verbs } from "./verbs.ts";
+export type { Answer, Api, ApiRequest, WatchEvent } from "../kube/api.ts";
+export type { FakeClock } from "./engine/fake-clock.ts";
+export type { DeleteOptions } from "./engine/store.ts";
+export type { Clock } from "../process/clock.ts";
+export type { Loss, Refusal } from "../webhook/guard.ts";
+export type { HookCalls, Outcome, SentRequest } from "../webhook/hook.ts";
+export type { LogLevel } from "../process/log.ts";
+export type { LossBudget } from "../webhook/lossbudget.ts";
+export type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
+export type { Spacing } from "../webhook/throttle.ts";
+export type { HookSettings } from "../webhook/runhook.ts";
+export type { ObjectName, Step, Wanted } from "./scenario/format.ts";
+export type { Kind } from "./scenario/kinds.ts";
+export type { Passing } from "./scenario/recorder.ts";

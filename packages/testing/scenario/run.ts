@@ -1,0 +1,185 @@
+/** Runs a scenario file, on a cluster in memory or on a real one, and returns its history. @module */
+import { setTimeout as sleep } from "node:timers/promises";
+import { readFile } from "node:fs/promises";
+import { canonicalJson } from "../../api/objects/apply.ts";
+import { type Answer, answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
+import type { KubeObject } from "../../api/objects/objects.ts";
+import type { ScenarioHistory, Segment } from "./compare.ts";
+import { digestOf } from "./digest.ts";
+import { checkExpectation, isAsWanted } from "./expectation.ts";
+import { type ObjectName, readScenario, type Scenario, type Step, withTimes } from "./format.ts";
+import { isScenarioKind, type Kind, KINDS } from "./kinds.ts";
+import { type Recorder, startRecorder } from "./recorder.ts";
+
+/** Where a scenario runs: a TestCluster with fake time, or an API server on which hookbox is installed. */
+export interface ScenarioWorld {
+  /** The API server. */
+  api: Api;
+  /** Absent: the real time. */
+  clock?: { now(): number; advance(milliseconds: number): Promise<void> };
+  /** Where the objects go; it exists and is empty. @default {"default"} */
+  namespace?: string;
+  /** How time passes; a scenario does not run where it passes by itself. */
+  time?: "fake" | "auto";
+}
+
+/** Options of {@link runScenario}. */
+export interface ScenarioOptions {
+  /**
+   * How long nothing has to happen for the world to be at rest, in milliseconds: longer than an engine takes from one
+   * write to the next, and a Pod from one stage to the next. Default: 3000 of a clock that can be moved, 1500 of real time.
+   */
+  quietMs?: number;
+}
+
+interface Run extends Required<ScenarioOptions> {
+  api: Api;
+  namespace: string;
+  recorder: Recorder;
+  now(): number;
+  pass(milliseconds: number): Promise<void>;
+}
+
+const LOOK_MS = 10;
+/** A world that is not at rest after this long never will be. */
+const UNREST_MS = 120_000;
+
+/**
+ * Runs a scenario step by step. After each step things come to rest: to a time in which nothing changes, so that no `wait`
+ * is content with how things were before. A segment of the history ends with the rest after a `wait` or an `advance`.
+ * What a scenario has made stays.
+ *
+ * @param scenario the file, or what `readScenario` made of it
+ * @throws {Error} if a request is refused, a `wait` takes too long, or an `expect` does not hold: what was seen
+ * so far has to be what is listed, in that order and up to the last; any other state may have been skipped
+ */
+export async function runScenario(
+  scenario: URL | Scenario,
+  world: ScenarioWorld,
+  options: ScenarioOptions = {},
+): Promise<ScenarioHistory> {
+  if (world.time === "auto") {
+    throw new RangeError('Cannot run a scenario: the time of the cluster is "auto", not "fake"');
+  }
+  const { steps } = scenario instanceof URL ? readScenario(await readFile(scenario, "utf8")) : scenario;
+  const { api, clock, namespace = "default" } = world;
+  const { quietMs = clock ? 3000 : 1500 } = options;
+  const ending = new AbortController();
+  try {
+    const now = clock ? clock.now : Date.now;
+    const recorder = await startRecorder(api, namespace, { signal: ending.signal, now });
+    const pass = clock ? clock.advance : (milliseconds: number) => sleep(milliseconds);
+    const run: Run = { api, namespace, recorder, now, pass, quietMs };
+    const names = namesIn(steps);
+    const segments: Segment[] = [];
+    const titles: string[] = [];
+    for (const [index, step] of steps.entries()) {
+      titles.push(titleOf(step));
+      await perform(run, step);
+      await rest(run, step.step === "wait" || step.step === "expect" ? 0 : now());
+      if (step.step !== "wait" && step.step !== "advance" && index < steps.length - 1) continue;
+      segments.push(segmentOf(recorder, titles.splice(0), names));
+      recorder.turn();
+    }
+    return { segments };
+  } finally {
+    ending.abort();
+  }
+}
+
+async function perform(run: Run, step: Step): Promise<void> {
+  const { api, namespace, recorder } = run;
+  const send = async (method: "PATCH" | "DELETE", { kind, name }: ObjectName, body: unknown) =>
+    done(step, await api.send({ method, path: pathOf({ resource: KINDS[kind], namespace, name }), body }));
+  switch (step.step) {
+    case "apply":
+      return await apply(run, step);
+    case "patch":
+      return await send("PATCH", step.target, withTimes(step.change, run.now()));
+    case "delete":
+      return await send("DELETE", step.target, step.propagation && { propagationPolicy: step.propagation });
+    case "advance":
+      return await run.pass(step.ms);
+    case "expect":
+      return checkExpectation(titleOf(step), step.seen, recorder.all().get(keyOf(step.target)) ?? {});
+    case "wait": {
+      const late = run.now() + step.withinMs;
+      const find = () => recorder.objects(step.target.kind).find(({ metadata }) => metadata.name === step.target.name);
+      while (!isAsWanted(find(), step.wanted)) {
+        if (run.now() >= late) {
+          throw new Error(`Cannot ${titleOf(step)}: it is ${canonicalJson(find()?.["status"] ?? null)}`);
+        }
+        await run.pass(LOOK_MS);
+      }
+    }
+  }
+}
+
+async function apply(run: Run, step: Step & { step: "apply" }): Promise<void> {
+  const { api, namespace } = run;
+  const object = withTimes(step.object, run.now());
+  if (!isScenarioKind(object.kind)) {
+    throw new RangeError(`Cannot apply ${object.kind}: scenarios do not know that kind`);
+  }
+  const resource = KINDS[object.kind];
+  const made = await api.send({ method: "POST", path: pathOf({ resource, namespace }), body: object });
+  if ((made.body as { reason?: string }).reason !== "AlreadyExists") return done(step, made);
+  const path = pathOf({ resource, namespace, name: object.metadata.name });
+  done(step, await api.send({ method: "PATCH", path, body: object }));
+}
+
+function done(step: Step, answer: Answer): void {
+  if (!isOk(answer)) throw answerError(titleOf(step), answer);
+}
+
+/** Waits until nothing has been seen for a while. @param since when something was done that has to show first */
+async function rest({ recorder, now, pass, quietMs }: Run, since: number): Promise<void> {
+  const late = now() + UNREST_MS;
+  for (;;) {
+    const left = Math.max(since, recorder.lastAt()) + quietMs - now();
+    if (left <= 0) return;
+    if (now() > late) throw new Error(`Cannot go on: the world is not at rest after ${UNREST_MS / 1000} s`);
+    await pass(left);
+  }
+}
+
+function segmentOf(recorder: Recorder, steps: string[], names: ReadonlySet<string>): Segment {
+  const isNamed = ({ kind, metadata }: KubeObject) => names.has(keyOf({ kind: kind as Kind, name: metadata.name }));
+  const all = (Object.keys(KINDS) as Kind[]).flatMap((kind) => recorder.objects(kind));
+  const named = all.filter(isNamed).map((object) => [`${object.kind}/${object.metadata.name}`, digestOf(object)]);
+  const others: Segment["others"] = {};
+  for (const object of all.filter((object) => !isNamed(object))) {
+    const counts = others[object.kind as Kind] ??= {};
+    const text = canonicalJson(digestOf(object));
+    counts[text] = (counts[text] ?? 0) + 1;
+  }
+  const passing = [...recorder.passing()].filter(([key]) => names.has(key)).sort();
+  return { steps, named: Object.fromEntries(named.sort()), others, passing: Object.fromEntries(passing) };
+}
+
+/** A claim that starts cold has a Sandbox, and that a Pod, of its own name. */
+function namesIn(steps: Step[]): Set<string> {
+  const applied = steps.flatMap((step) => step.step === "apply" ? [step.object] : []);
+  return new Set(applied.flatMap(({ kind, metadata: { name } }) => [
+    `${kind}/${name}`,
+    ...(kind === "SandboxClaim" ? [`Sandbox/${name}`, `Pod/${name}`] : []),
+    ...(kind === "Sandbox" ? [`Pod/${name}`] : []),
+  ]));
+}
+
+function titleOf(step: Step): string {
+  switch (step.step) {
+    case "apply":
+      return `apply ${step.object.kind}/${step.object.metadata.name}`;
+    case "advance":
+      return `advance ${step.ms} ms`;
+    case "wait":
+      return `wait for ${keyOf(step.target)} to be ${canonicalJson(step.wanted)}`;
+    default:
+      return `${step.step} ${keyOf(step.target)}`;
+  }
+}
+
+function keyOf({ kind, name }: ObjectName): string {
+  return `${kind}/${name}`;
+}

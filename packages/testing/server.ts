@@ -1,0 +1,66 @@
+/** A store in memory that serves our kinds as the API server does, and the API over it. Runs nothing. @module */
+import { parse } from "yaml";
+import type { CustomResource } from "../api/crd.ts";
+import { sandboxCRD } from "../api/sandbox.ts";
+import { sandboxClaimCRD } from "../api/sandboxclaim.ts";
+import { sandboxTemplateCRD } from "../api/sandboxtemplate.ts";
+import { sandboxWarmPoolCRD } from "../api/sandboxwarmpool.ts";
+import type { FakeClock } from "./engine/fake-clock.ts";
+import { createMemoryStore, type MemoryStore } from "./engine/store-memory.ts";
+import type { KubeObject } from "../api/objects/objects.ts";
+import { readControllers } from "../manifests/render.ts";
+import { type AdmissionOptions, admit } from "./admission.ts";
+import { type Change, type Changes, createChanges } from "./api/changes.ts";
+import { createMemoryApi, type MemoryApi, type MemoryApiOptions } from "./api/memoryapi.ts";
+
+export interface MemoryServerOptions extends AdmissionOptions {
+  clock?: FakeClock;
+  /** Milliseconds by which the engine's watches learn late of an object. */
+  watchDelay?: (object: KubeObject) => number;
+  /** Namespaces that exist. @default {[]} */
+  namespaces?: readonly string[];
+  /** How many changes watches may go back. @default {10000} */
+  window?: number;
+}
+
+export interface MemoryServer {
+  store: MemoryStore;
+  /** Makes an API of its own over the store. */
+  connect(options?: MemoryApiOptions): MemoryApi;
+  /** Calls `listener` for every change to come. */
+  onChange(listener: (change: Change) => void): void;
+}
+
+const DEFAULT_WINDOW = 10_000;
+const KINDS: CustomResource[] = [sandboxCRD, sandboxClaimCRD, sandboxTemplateCRD, sandboxWarmPoolCRD];
+const installed = [...KINDS.map(definitionOf), ...readControllers().map((text) => parse(text) as KubeObject)];
+
+/** Makes a server with our CRDs and controllers in it. */
+export async function createMemoryServer(options: MemoryServerOptions = {}): Promise<MemoryServer> {
+  const { clock, watchDelay, namespaces = [], window = DEFAULT_WINDOW } = options;
+  const changes: Changes = createChanges(window);
+  const store = createMemoryStore({
+    ...(clock && { clock }),
+    watchDelay,
+    admit: (object, old) => admit(object, old, options),
+    onChange: changes.record,
+  });
+  for (const object of installed) await store.put(object);
+  for (const name of namespaces) await store.put({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  return {
+    store,
+    connect: (options) => createMemoryApi(store, changes, options),
+    onChange: (listener) => void changes.subscribe(listener),
+  };
+}
+
+/** A CRD without its schemas, which nobody reads here: as YAML they take seconds. */
+function definitionOf({ group, version, kind, plural, status }: CustomResource): KubeObject {
+  const versions = [{ name: version, served: true, storage: true, subresources: status ? { status: {} } : {} }];
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: { group, scope: "Namespaced", names: { kind, plural }, versions },
+  };
+}

@@ -1,0 +1,178 @@
+/** The HTTP face of a hook, as a Hono app: routes, limits, errors to status codes. Opens no port. @module */
+import { Hono } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { Exchange } from "./exchange.ts";
+import type { HookCalls, SentRequest } from "./hook.ts";
+import { createHealthApp } from "../process/health.ts";
+import { createIntake } from "./intake.ts";
+import { createLog, errorFields, type Log } from "../process/log.ts";
+import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
+import { childKey } from "./metacontroller.ts";
+import { createHookMetrics, type HookMetrics } from "../process/metrics.ts";
+import { createThrottle, type Spacing } from "./throttle.ts";
+import { type Body, type Endpoint, readBody, replyOf } from "./reply.ts";
+
+/** Limits and outlets of a hook app; every field has a default. */
+export interface HookAppOptions {
+  /** The clock. @default {() => new Date()} */
+  now?: () => Date;
+  log?: Log;
+  metrics?: HookMetrics;
+  /** Largest request body, in bytes. @default {67108864} */
+  maxBodyBytes?: number;
+  /** Bytes of request bodies that are held at a time; those for which there is no room get a 429. @default {134217728} */
+  maxHeldBytes?: number;
+  /** Longest time until the last byte of a request, in milliseconds. @default {8000} (Metacontroller gives up after 10 s) */
+  maxBodyMs?: number;
+  /** What answers may take away over time; one for all hooks of a process. @default {no limit} */
+  budget?: LossBudget;
+  /** Is given each request that the hook was asked, with its answer; must return at once and never throw. @default {() => {}} */
+  record?: (exchange: Exchange) => void;
+  /** False while the process is stopping: `/readyz` then answers 503. */
+  ready?: () => boolean;
+}
+
+/** Seconds that Metacontroller waits after a 429 for want of room, and after a refusal of the guard. */
+const BUSY_RETRY_SECONDS = 1;
+const REFUSAL_RETRY_SECONDS = 30;
+
+/** Answers that are held back at once: each occupies a worker of Metacontroller, which has five unless it is told otherwise. */
+const MOST_HELD = 3;
+
+/** What `/readyz` says when it is not. */
+export const STOPPING = "stopping";
+
+type Settings = Required<HookAppOptions>;
+
+/**
+ * Makes the app of one hook: `POST /sync`, `POST /customize` (where the hook has one), `GET /healthz`, `/readyz`,
+ * `/metrics`.
+ *
+ * | status | when |
+ * |---|---|
+ * | 200 | the answer, checked |
+ * | 400 | the body is no request: `{error, issues}` names paths, never values |
+ * | 413, 504 | body too large, too slow |
+ * | 429 + Retry-After | no room for the body, or the guard refused the answer |
+ * | 500 | the hook threw, or its answer breaks the protocol: `{error}` names the class only, the log has the rest |
+ */
+export function createHookApp(hook: HookCalls, options: HookAppOptions = {}): Hono {
+  const settings = withDefaults(options);
+  const app = createHealthApp(settings.ready, settings.metrics, STOPPING);
+  app.route("/", endpoint(hook, "sync", settings));
+  if (hook.customize) app.route("/", endpoint(hook, "customize", settings));
+  return app;
+}
+
+function withDefaults(options: HookAppOptions): Settings {
+  return {
+    now: () => new Date(),
+    log: createLog(),
+    metrics: createHookMetrics(),
+    maxBodyBytes: 64 * 1024 * 1024,
+    maxHeldBytes: 128 * 1024 * 1024,
+    maxBodyMs: 8000,
+    budget: UNLIMITED,
+    record: () => {},
+    ready: () => true,
+    ...options,
+  };
+}
+
+function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono {
+  const { metrics, log } = settings;
+  const labels = { hook: hook.name, endpoint: name };
+  const app = new Hono();
+  let inFlight = 0;
+  app.use(`/${name}`, async (c, next) => {
+    const stop = metrics.duration.startTimer(labels);
+    metrics.inFlight.set({ hook: hook.name }, ++inFlight);
+    await next();
+    metrics.inFlight.set({ hook: hook.name }, --inFlight);
+    metrics.requests.inc({ ...labels, code: String(c.res.status) });
+    stop();
+  });
+  const intake = createIntake(settings);
+  const spacing = name === "sync" ? hook.spacing : undefined;
+  const throttle = createThrottle({ mostHeld: MOST_HELD });
+  app.post(`/${name}`, (c) =>
+    intake(c.req.raw, async (bytes) => {
+      const body = readBody(new TextDecoder().decode(bytes));
+      const distance = spacing && spacingOf(spacing, body.request);
+      if (distance) await throttle.wait(distance);
+      return answer(hook, name, bytes, body, settings);
+    }));
+  app.all(`/${name}`, () => refuse(405, "use POST"));
+  app.onError((error) => {
+    if (error instanceof HTTPException) return declined(error);
+    log("error", "Request failed", { ...labels, ...errorFields(error) });
+    return refuse(500, "Cannot read the request");
+  });
+  return app;
+}
+
+/** What is wrong with a request is said when it is read. */
+function spacingOf(spacing: NonNullable<HookCalls["spacing"]>, request: unknown): Spacing | undefined {
+  try {
+    return spacing(request as SentRequest);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Waits for nothing from the clock's look to the record, so that a recording has the order in which the hook was asked. */
+function answer(hook: HookCalls, name: Endpoint, bytes: Uint8Array, read: Body, settings: Settings): Response {
+  const { metrics, log } = settings;
+  const labels = { hook: hook.name, endpoint: name };
+  const at = settings.now();
+  const reply = replyOf(hook, name, read, at, settings.budget);
+  const { status, text, request, refusal, cause, losses = [], held = [] } = reply;
+  const body = new TextEncoder().encode(text);
+  metrics.bytes.inc({ ...labels, direction: "in" }, bytes.byteLength);
+  if (status === 200) metrics.bytes.inc({ ...labels, direction: "out" }, body.byteLength);
+  if (cause) log("error", "Request failed", { ...labels, ...parentOf(request), ...cause });
+  if (refusal) {
+    const { message, children } = refusal;
+    metrics.refusals.inc({ hook: hook.name });
+    log("error", "Answer refused by the guard", { hook: hook.name, ...parentOf(request), refusal: message, children });
+  }
+  if (losses.length > held.length) metrics.losses.inc({ hook: hook.name }, losses.length - held.length);
+  if (held.length > 0) {
+    metrics.held.inc({ hook: hook.name }, held.length);
+    const children = held.map(({ child, what }) => `${childKey(child)} ${what}`);
+    log("warn", "Children kept: more would go than --max-losses-per-minute allows", {
+      hook: hook.name,
+      ...parentOf(request),
+      children,
+    });
+  }
+  if (request !== undefined) settings.record({ at, ...labels, status, request: bytes, answer: body });
+  const headers = { "Content-Type": "application/json" };
+  return new Response(body, { status, headers: { ...headers, ...retryAfter(status, REFUSAL_RETRY_SECONDS) } });
+}
+
+function refuse(status: number, error: string): Response {
+  return Response.json({ error }, { status });
+}
+
+/** Answers a body that is not taken: what is left of it is not waited for. */
+function declined({ status, message }: HTTPException): Response {
+  const headers = { Connection: "close", ...retryAfter(status, BUSY_RETRY_SECONDS) };
+  return Response.json({ error: message }, { status, headers });
+}
+
+function retryAfter(status: number, seconds: number): Record<string, string> {
+  return status === 429 ? { "Retry-After": String(seconds) } : {};
+}
+
+/** Names the parent of a request for the log; where the body is not in shape, anything may stand in a name's place. */
+function parentOf(body: unknown): Record<string, unknown> {
+  const parent = asRecord(asRecord(body)["parent"] ?? asRecord(body)["object"]);
+  const { namespace, name, uid, generation } = asRecord(parent["metadata"]);
+  const plain = Object.entries({ namespace, name, uid, generation }).filter(([, value]) => typeof value !== "object");
+  return Object.fromEntries(plain);
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
+}

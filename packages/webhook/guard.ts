@@ -1,0 +1,152 @@
+/** The last look at an answer before it leaves: what would it take away, and does what is observed bear that out? Pure. @module */
+import { lastApplied } from "../api/objects/apply.ts";
+import { isObject } from "../api/objects/json.ts";
+import { DRAINING_LABEL, NAME_HASH_LABEL } from "../api/objects/keys.ts";
+import { childKey, kindKey, listAll, type ObjectMap, type Observed } from "./metacontroller.ts";
+import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
+
+/** Why an answer is not sent. `children` are keys such as `Pod/demo`; no values of the objects. */
+export interface Refusal {
+  message: string;
+  children: string[];
+}
+
+/**
+ * When children may go for one reason: looked up by the words in `deletions`, or by the value of a draining label. It looks
+ * at the request by another way than the decision did: words are not believed.
+ */
+export interface DeletionReason<Parent> {
+  holds(child: KubeObject, observed: Observed<Parent>, now: Date): boolean;
+  /** How many may go for it without counting as losses, because the parent's spec says so itself. @default none */
+  stated?(observed: Observed<Parent>): number;
+}
+
+/** All reasons of a hook, by their words. */
+export type DeletionReasons<Parent> = Readonly<Record<string, DeletionReason<Parent>>>;
+
+/** A child that an answer would take away, or end. */
+export interface Loss {
+  child: KubeObject;
+  /** As people read it: `deleted`, `drained`, `suspended`, `expiring`. */
+  what: "deleted" | "drained" | "suspended" | "expiring";
+}
+
+/** What an answer comes to: it is refused, or takes these away. */
+export type Verdict = { refusal: Refusal } | { losses: Loss[] };
+
+/**
+ * Judges an answer. `any`: whatever words are a reason.
+ *
+ * | what the answer does to a child that is alive | verdict |
+ * |---|---|
+ * | leaves it out, and names no reason, or one that does not hold | refused |
+ * | takes the label away by which its Sandbox's Service selects it | refused |
+ * | leaves it out for a reason that holds | a loss; none if the parent's spec says so, or if it was marked as draining |
+ * | marks it as draining | the same |
+ * | suspends it, or lets it expire or expire sooner | refused; a loss if any words are a reason |
+ *
+ * @throws {RangeError} if a desired child is of a kind without a child rule (Metacontroller would create it again and
+ * again), or if two have the same kind and name (the last would win)
+ */
+export function guardAnswer<Parent>(
+  observed: Observed<Parent>,
+  desired: readonly DesiredObject[],
+  deletions: Readonly<Record<string, string>>,
+  now: Date,
+  reasons: DeletionReasons<Parent> | "any",
+): Verdict {
+  const known = reasons === "any" ? undefined : reasons;
+  const wanted = wantedChildren(observed.children, desired);
+  const living = listAll(observed.children).filter((child) => child.metadata.deletionTimestamp === undefined);
+  const reasonOf = (child: KubeObject) => deletions[childKey(child)] ?? "";
+  const holds = (child: KubeObject) => !known || known[reasonOf(child)]?.holds(child, observed, now) === true;
+  const left = living.filter((child) => !wanted.has(identity(child)));
+  const unexplained = left.filter((child) => reasonOf(child) === "" || !holds(child));
+  if (unexplained.length > 0) {
+    return refusal(`${unexplained.length} of ${living.length} children would be deleted without a reason`, unexplained);
+  }
+  const kept = living.flatMap((child) => {
+    const after = wanted.get(identity(child));
+    return after ? [{ child, after }] : [];
+  });
+  const unselected = kept.filter(({ child, after }) => losesSelection(child, after)).map(({ child }) => child);
+  if (unselected.length > 0) {
+    return refusal(
+      `${unselected.length} of ${living.length} children would lose what they are selected by`,
+      unselected,
+    );
+  }
+  const ending = kept.flatMap(({ child, after }) => ends(child, after));
+  if (known && ending.length > 0) {
+    const children = ending.map(({ child }) => child);
+    return refusal(`${ending.length} of ${living.length} children would be suspended or expire`, children);
+  }
+  const free = new Map<string, number>();
+  const isFree = (words: string) => {
+    const count = free.get(words) ?? known?.[words]?.stated?.(observed) ?? 0;
+    free.set(words, count - 1);
+    return count > 0;
+  };
+  return {
+    losses: [
+      ...left.filter((child) => !isMarked(child) && !isFree(reasonOf(child))).map((child) => loss(child, "deleted")),
+      ...kept.flatMap(({ child, after }) => {
+        const mark = after.metadata.labels?.[DRAINING_LABEL];
+        const isNew = mark !== undefined && !isMarked(child);
+        return isNew && !isFree(mark) ? [loss(child, "drained")] : [];
+      }),
+      ...ending,
+    ],
+  };
+}
+
+/** What it says of its own life: whoever suspends or ends a Sandbox by its spec takes its Pod away. */
+function ends(child: KubeObject, after: DesiredObject): Loss[] {
+  const [is, will] = [specOf(child), specOf(after)];
+  const suspends = will["operatingMode"] === "Suspended" && is["operatingMode"] !== "Suspended";
+  const [from, to] = [is["shutdownTime"], will["shutdownTime"]].map((time) => Date.parse(String(time ?? "")));
+  const expires = !Number.isNaN(to) && !(from! <= to!);
+  return [...(suspends ? [loss(child, "suspended")] : []), ...(expires ? [loss(child, "expiring")] : [])];
+}
+
+/** A label that somebody else has changed may be repaired. */
+function losesSelection(child: KubeObject, after: DesiredObject): boolean {
+  const value = child.metadata.labels?.[NAME_HASH_LABEL];
+  if (value === undefined || after.metadata.labels?.[NAME_HASH_LABEL] === value) return false;
+  const applied = lastApplied(child)?.["metadata"];
+  return isObject(applied) && isObject(applied["labels"]) && applied["labels"][NAME_HASH_LABEL] === value;
+}
+
+function wantedChildren(observed: ObjectMap, desired: readonly DesiredObject[]): Map<string, DesiredObject> {
+  const wanted = new Map<string, DesiredObject>();
+  for (const child of desired) {
+    if (!observed[kindKey(child)]) {
+      throw new RangeError(`Cannot answer with a ${kindKey(child)}: the controller has no rule for it`);
+    }
+    if (wanted.has(identity(child))) throw new RangeError(`Cannot answer with two children ${childKey(child)}`);
+    wanted.set(identity(child), child);
+  }
+  return wanted;
+}
+
+function isMarked({ metadata }: KubeObject): boolean {
+  return metadata.labels?.[DRAINING_LABEL] !== undefined;
+}
+
+function specOf(object: DesiredObject | KubeObject): Record<string, unknown> {
+  const { spec } = object as { spec?: unknown };
+  return isObject(spec) ? spec : {};
+}
+
+function loss(child: KubeObject, what: Loss["what"]): Loss {
+  return { child, what };
+}
+
+/** Tells children apart: kind, API version and name. */
+export function identity(object: { apiVersion: string; kind: string; metadata: { name: string } }): string {
+  return `${kindKey(object)}/${object.metadata.name}`;
+}
+
+function refusal(message: string, children: readonly KubeObject[]): Verdict {
+  return { refusal: { message, children: children.map(childKey) } };
+}

@@ -1,0 +1,42 @@
+/** How to answer with a child that exists and leave it alone: Metacontroller deletes what an answer omits. Pure. @module */
+import { lastApplied, mergeApply, sameJson } from "../api/objects/apply.ts";
+import { isObject, type Json } from "../api/objects/json.ts";
+import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
+
+/**
+ * Returns `{spec}` for an observed child so that Metacontroller's merge gives the observed spec again, or `{}` where
+ * last-applied says nothing of the spec and so silence leaves it alone.
+ *
+ * Almost always this is the spec as last applied. Where the API server has changed what was applied (tolerations added
+ * by admission, `1000m` stored as `1`, defaults inside lists without keys), the observed value takes its place. Ports
+ * that share a number cannot be put in words that survive the merge: the keeper takes such a spec out of last-applied.
+ */
+export function unchangedSpec(child: KubeObject): { spec?: unknown } {
+  const applied = lastApplied(child)?.["spec"];
+  return applied === undefined ? {} : { spec: settled(child["spec"], applied) };
+}
+
+/** Returns the child as it was last applied; one that Metacontroller only adopted is named, and no more. */
+export function unchanged(child: KubeObject): DesiredObject {
+  const applied = lastApplied(child);
+  const { apiVersion, kind, metadata } = child;
+  const identity = { apiVersion, kind, metadata: { ...metadataOf(applied), name: metadata.name } };
+  return { ...applied, ...identity, ...unchangedSpec(child) };
+}
+
+function settled(observed: unknown, applied: unknown): unknown {
+  if (!isObject(observed) || !isObject(applied)) return observed;
+  if (sameJson(mergeApply(observed, applied, applied), observed)) return applied;
+  // A key that the server dropped is dropped here too, else the merge would put it back.
+  const kept = Object.keys(applied).filter((key) => key in observed);
+  return Object.fromEntries(kept.map((key) => [key, settledField(observed[key], applied[key])]));
+}
+
+function settledField(observed: unknown, applied: unknown): unknown {
+  if (sameJson(mergeApply({ f: observed }, { f: applied }, { f: applied }), { f: observed })) return applied;
+  return settled(observed, applied);
+}
+
+function metadataOf(applied: Json | undefined): Json {
+  return isObject(applied?.["metadata"]) ? applied["metadata"] : {};
+}

@@ -1,0 +1,69 @@
+/** @module */
+import { expect, test } from "vitest";
+import { environmentProblem, withEnvironment } from "../../../packages/api/claims/environment.ts";
+
+const POD = {
+  containers: [
+    { name: "first", env: [{ name: "A", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }] },
+    { name: "side" },
+    { name: "mapped", envFrom: [{ configMapRef: { name: "m" } }] },
+    { name: "unmapped", envFrom: [] },
+  ],
+  initContainers: [{ name: "setup", env: [{ name: "S", value: "0" }] }],
+};
+const DISALLOWED = "environment variable injection is not allowed by the template policy";
+const override = (name: string) =>
+  `Error seen: environment variable override is not allowed by the template policy for variable "${name}"`;
+const lacking = 'Error seen: target container "none" not found in template for environment variable "B"';
+const unseen = 'container "mapped" uses envFrom, so it is unknown whether "B" would override a variable';
+const b = (containerName?: string) => ({ name: "B", value: "1", ...(containerName ? { containerName } : {}) });
+
+const cases = [
+  ["Disallowed", "no variable", [], undefined],
+  ["Disallowed", "any variable", [b()], ["EnvVarsInjectionRejected", DISALLOWED]],
+  ["Disallowed", "one of a container that is not there", [b("none")], ["EnvVarsInjectionRejected", DISALLOWED]],
+  ["Allowed", "a new one", [b()], undefined],
+  ["Allowed", "a new one of a named container", [b("side")], undefined],
+  ["Allowed", "a new one of an init container", [b("setup")], undefined],
+  ["Allowed", "one that the first container has", [{ name: "A", value: "1" }], ["ReconcilerError", override("A")]],
+  ["Allowed", "one that another container has", [{ name: "S", value: "1" }], undefined],
+  ["Allowed", "one that the init container has", [{ name: "S", value: "1", containerName: "setup" }], [
+    "ReconcilerError",
+    override("S"),
+  ]],
+  ["Allowed", "one of a container that is not there", [b("none")], ["ReconcilerError", lacking]],
+  ["Allowed", "one of a container with envFrom", [b("mapped")], ["EnvVarsInjectionRejected", unseen]],
+  ["Allowed", "one of a container with an empty envFrom", [b("unmapped")], undefined],
+  ["Allowed", "two, the second wrong", [b(), b("none")], ["ReconcilerError", lacking]],
+  ["Allowed", "two wrong ones: the first counts", [b("mapped"), b("none")], ["EnvVarsInjectionRejected", unseen]],
+  ["Overrides", "one that is there", [{ name: "A", value: "1" }], undefined],
+  ["Overrides", "one of a container with envFrom", [b("mapped")], undefined],
+  ["Overrides", "one of a container that is not there", [b("none")], ["ReconcilerError", lacking]],
+] as const;
+test.for(cases)("environmentProblem() under %s of %s", ([policy, , env, want]) => {
+  const problem = environmentProblem(env, policy, POD);
+  expect(problem && [problem.reason, problem.message]).toEqual(want);
+});
+
+test("withEnvironment() sets in the first regular container what names none, and elsewhere what is named", () => {
+  const env = [{ name: "A", value: "1" }, b(), { name: "S", value: "2", containerName: "setup" }, b("side"), b("none")];
+  const { containers, initContainers } = withEnvironment(POD, env);
+  expect(containers.map((container) => container.env)).toEqual([
+    [{ name: "A", value: "1" }, { name: "B", value: "1" }],
+    [{ name: "B", value: "1" }],
+    undefined,
+    undefined,
+  ]);
+  expect(initContainers?.map((container) => container.env)).toEqual([[{ name: "S", value: "2" }]]);
+});
+
+test("withEnvironment() keeps the order, replaces an entry whole, and lets the last of two alike win", () => {
+  const pod = { containers: [{ name: "main", env: [{ name: "A", valueFrom: {} }, { name: "Z", value: "0" }] }] };
+  const env = [{ name: "A", value: "1" }, { name: "A", value: "2" }];
+  expect(withEnvironment(pod, env).containers[0]?.env).toEqual([{ name: "A", value: "2" }, { name: "Z", value: "0" }]);
+});
+
+test("withEnvironment() of nothing is the Pod itself; without init containers there are none", () => {
+  expect(withEnvironment(POD, [])).toBe(POD);
+  expect(withEnvironment({ containers: [{ name: "main" }] }, [b()])).not.toHaveProperty("initContainers");
+});

@@ -1,0 +1,52 @@
+/** One verdict on what a claim asks for. @module */
+import { expect, test } from "vitest";
+import { poolNotFound, templateNotFound } from "../../../packages/api/claims/unserved.ts";
+import { needsColdStart, requestProblem } from "../../../packages/api/claims/request.ts";
+import { aClaim } from "../../pools.ts";
+import { aTemplate } from "../../templates.ts";
+
+const VOLUME = { metadata: { name: "v" }, spec: {} };
+const BAD_METADATA = { additionalPodMetadata: { labels: { bad: "1" } } };
+const CONFLICT = { additionalPodMetadata: { annotations: { note: "mine" } } };
+const ENV = { env: [{ name: "A", value: "1" }] };
+const VOLUMES = { volumeClaimTemplates: [VOLUME] };
+const template = aTemplate({
+  spec: { podTemplate: { metadata: { annotations: { note: "t" } }, spec: { containers: [{ name: "main" }] } } },
+});
+
+const cases = [
+  ["nothing", {}, undefined],
+  ["empty lists", { env: [], volumeClaimTemplates: [] }, undefined],
+  ["everything at once: bad metadata comes first", { ...BAD_METADATA, ...ENV, ...VOLUMES }, "InvalidMetadata"],
+  ["metadata against the template's, before variables", { ...CONFLICT, ...ENV, ...VOLUMES }, "ReconcilerError"],
+  ["variables before volumes", { ...ENV, ...VOLUMES }, "EnvVarsInjectionRejected"],
+  ["volumes", VOLUMES, "VolumeClaimTemplatesError"],
+] as const;
+test.for(cases)("requestProblem() of %s", ([, spec, want]) => {
+  expect(requestProblem(aClaim("c", { spec }), template, ["sandbox.users.io"])?.reason).toBe(want);
+});
+
+test("requestProblem() goes by the template's policies, containers, volumes and metadata", () => {
+  const open = aTemplate({
+    spec: { envVarsInjectionPolicy: "Allowed", volumeClaimTemplatesPolicy: "Allowed", volumeClaimTemplates: [VOLUME] },
+  });
+  expect(requestProblem(aClaim("c", { spec: { ...ENV, ...CONFLICT } }), open, [])).toBeUndefined();
+  expect(requestProblem(aClaim("c", { spec: VOLUMES }), open, [])?.message).toContain(
+    'override of volumeClaimTemplate "v"',
+  );
+});
+
+test.for([
+  ["nothing", {}, false],
+  ["metadata", BAD_METADATA, false],
+  ["empty lists", { env: [], volumeClaimTemplates: [] }, false],
+  ["variables", ENV, true],
+  ["volumes", VOLUMES, true],
+])("needsColdStart() of %s: %s", ([, spec, want]) => {
+  expect(needsColdStart(aClaim("c", { spec: spec as object }))).toBe(want);
+});
+
+test("missing references, in the contract's words", () => {
+  expect(poolNotFound("p")).toEqual({ reason: "WarmPoolNotFound", message: 'SandboxWarmPool "p" not found' });
+  expect(templateNotFound("t")).toEqual({ reason: "TemplateNotFound", message: 'SandboxTemplate "t" not found' });
+});

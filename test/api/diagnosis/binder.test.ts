@@ -1,0 +1,98 @@
+/** A claim that nobody serves: what the binder's Lease says of that. @module */
+import { expect, test } from "vitest";
+import { NOT_SERVED } from "../../../packages/api/claims/unserved.ts";
+import type { Facts, LeaseFact } from "../../../packages/api/diagnosis/facts.ts";
+import { why } from "../../../packages/api/diagnosis/why.ts";
+import type { Over } from "../../pools.ts";
+import {
+  aCondition,
+  ago,
+  aPod,
+  aWaitingSandbox,
+  type Case,
+  claimFacts,
+  expectCause,
+  KEY,
+  NOW,
+  waiting,
+} from "./facts.ts";
+
+const says = (reason: string, message = reason) => ({ conditions: [aCondition("Ready", "False", reason, message)] });
+const aged = (seconds: number, status = says("SandboxMissing")) => ({
+  metadata: { creationTimestamp: ago(seconds) },
+  status,
+});
+const of = (claim: Over, binder: LeaseFact | null | undefined, more: Partial<Facts> = {}): Facts =>
+  claimFacts(claim, { ...binder === undefined ? {} : { binder }, ...more });
+/** A Lease, renewed so many seconds ago. */
+const aLease = (seconds: number, holderIdentity = "b1", leaseDurationSeconds = 5): LeaseFact => ({
+  metadata: { namespace: "hookbox-system", name: "hookbox-binder" },
+  spec: { holderIdentity, renewTime: ago(seconds), leaseDurationSeconds },
+});
+const forClaim = aWaitingSandbox({ metadata: { labels: { [KEY("claim-uid")]: "uid-job" } } });
+const badImage = aPod({ containerStatuses: [waiting("InvalidImageName")] });
+
+const DOWN = { want: ["BinderDown", "Lease/hookbox-binder", false] as Case["want"], says: "Nobody holds" };
+const UNKNOWN = {
+  want: ["NotReady", "SandboxClaim/job", false] as Case["want"],
+  says: "nothing that could be read says why",
+};
+const IMAGE = { want: ["InvalidImageName", "Pod/demo", true] as Case["want"], says: "not a valid image name" };
+
+const cases: Case[] = [
+  { name: "there is no Lease", facts: of(aged(60), null), ...DOWN },
+  { name: "it was not renewed", facts: of(aged(11), aLease(11)), ...DOWN },
+  { name: "it was given back", facts: of(aged(60), aLease(1, "")), ...DOWN },
+  {
+    name: "the claim's name is taken, too",
+    facts: of(aged(60), aLease(11), { sandbox: aWaitingSandbox({ metadata: { name: "job" } }) }),
+    ...DOWN,
+  },
+  { name: "nobody has looked at the claim either", facts: of(aged(60, { conditions: [] }), aLease(11)), ...DOWN },
+  {
+    name: "the claim is young",
+    facts: of(aged(9), aLease(60)),
+    want: ["Starting", "SandboxClaim/job", false],
+    says: "waits for a Sandbox",
+  },
+  { name: "a clock is wrong by some seconds", facts: of(aged(60), aLease(9)), ...UNKNOWN },
+  { name: "its term is longer", facts: of(aged(60), aLease(29, "b1", 30)), ...UNKNOWN },
+  {
+    name: "nobody may read it",
+    facts: of(aged(60, says(NOT_SERVED.reason, NOT_SERVED.message)), undefined),
+    ...UNKNOWN,
+  },
+  { name: "a Sandbox is the claim's", facts: of(aged(60), null, { sandbox: forClaim, pod: badImage }), ...IMAGE },
+  {
+    name: "the claim has a Sandbox",
+    facts: of(aged(60, { ...says("DependenciesNotReady"), ...{ sandbox: { name: "demo" } } }), null, {
+      sandbox: aWaitingSandbox(),
+      pod: badImage,
+    }),
+    ...IMAGE,
+  },
+  {
+    name: "the claim's pool does not exist",
+    facts: of(aged(60), null, { pool: null }),
+    want: ["WarmPoolNotFound", "SandboxWarmPool/warm", true],
+    says: '"warm"',
+  },
+];
+
+test.for(cases)("$name: $want.0", expectCause);
+
+test("the evidence is the Lease and what the claim says; what could not be read is told where that may err", () => {
+  const unreadable = [{ what: "pods", message: "forbidden" }];
+  const claim = aged(60, says(NOT_SERVED.reason, NOT_SERVED.message));
+  const told = (binder: LeaseFact | null) => {
+    const { since, chain, remedy, evidence } = why(of(claim, binder, { unreadable }), NOW);
+    expect(chain.map(({ kind, name }) => `${kind}/${name}`)).toEqual(["SandboxClaim/job", "Lease/hookbox-binder"]);
+    expect(remedy).toContain("hookbox binder");
+    return [since, ...evidence.map(({ where, text }) => `${where}: ${text}`)];
+  };
+  const condition = `status.conditions[Ready]: False SandboxMissing: ${NOT_SERVED.message}`;
+  expect(told(aLease(20))).toEqual([ago(20), `spec.renewTime: b1 renewed it last at ${ago(20)}`, condition]);
+  expect(told(aLease(20, ""))).toEqual([ago(20), `spec.holderIdentity: nobody since ${ago(20)}`, condition]);
+  const guess = [ago(60), "metadata.name: there is no such Lease", condition, "cannot read pods: forbidden"];
+  expect(told(null)).toEqual(guess);
+});

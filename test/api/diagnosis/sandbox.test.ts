@@ -1,0 +1,182 @@
+/** Why a Sandbox is as it is: what somebody wanted, what the API server refuses, its volumes, and who is silent. @module */
+import { expect, test } from "vitest";
+import { why } from "../../../packages/api/diagnosis/why.ts";
+import {
+  aCondition,
+  ago,
+  aPod,
+  aWaitingSandbox,
+  type Case,
+  expectCause,
+  notReady,
+  NOW,
+  podFacts,
+  QUOTA,
+  sandboxFacts,
+  SUBJECT,
+  syncError,
+  unresolved,
+} from "./facts.ts";
+
+const cases: Case[] = [
+  {
+    name: "its former Pod, whatever became of that",
+    facts: podFacts({
+      ...aPod({ phase: "Failed" }),
+      metadata: { ...aPod().metadata, deletionTimestamp: ago(2) },
+    }),
+    want: ["PodTerminating", "Pod/demo", false],
+    says: "another one follows",
+  },
+  {
+    name: "nothing",
+    facts: sandboxFacts({}, { sandbox: null }),
+    want: ["NotFound", "Sandbox/demo", true],
+    says: "does not exist",
+  },
+  {
+    name: "it may not be read",
+    facts: { subject: SUBJECT, unreadable: [{ what: "sandboxes", message: "forbidden" }] },
+    want: ["NotReady", "Sandbox/demo", false],
+    says: "could not be read",
+  },
+  {
+    name: "suspended",
+    facts: sandboxFacts({ spec: { operatingMode: "Suspended" } }),
+    want: ["Suspended", "Sandbox/demo", true],
+    says: "suspended",
+  },
+  {
+    name: "expired",
+    facts: sandboxFacts({ spec: { shutdownTime: ago(1) } }),
+    want: ["Expired", "Sandbox/demo", true],
+    says: ago(1),
+  },
+  {
+    name: "expired, by its status",
+    facts: sandboxFacts({ status: notReady("SandboxExpired") }),
+    want: ["Expired", "Sandbox/demo", true],
+    says: "expired",
+  },
+  {
+    name: "two Pods",
+    facts: sandboxFacts({ status: notReady("MultiplePods") }),
+    want: ["MultiplePods", "Sandbox/demo", true],
+    says: "More than one Pod",
+  },
+  {
+    name: "a Pod that has failed",
+    facts: podFacts(
+      aPod({
+        phase: "Failed",
+        containerStatuses: [{ name: "main", state: { terminated: { exitCode: 3, reason: "Error" } } }],
+      }),
+    ),
+    want: ["PodFailed", "Pod/demo", true],
+    says: "exit code 3",
+  },
+  {
+    name: "a Pod that was evicted",
+    facts: podFacts(aPod({ phase: "Failed", reason: "Evicted", message: "The node was low on memory." })),
+    want: ["PodEvicted", "Pod/demo", true],
+    says: "low on memory",
+  },
+  {
+    name: "a Pod that has ended, by the condition alone",
+    facts: sandboxFacts({ status: { conditions: [aCondition("Finished", "True", "PodSucceeded")] } }),
+    want: ["PodSucceeded", "Pod/demo", true],
+    says: "finished its work",
+  },
+  {
+    name: "an image, by the condition alone",
+    facts: {
+      subject: SUBJECT,
+      sandbox: aWaitingSandbox({
+        status: { conditions: [aCondition("ContainersFailing", "True", "ImagePullFailed", "x: not found")] },
+      }),
+    },
+    want: ["ImageNotFound", "Pod/demo", true],
+    says: "not found",
+  },
+  {
+    name: "no node, by the condition alone",
+    facts: {
+      subject: SUBJECT,
+      sandbox: aWaitingSandbox({
+        status: { conditions: [aCondition("PodScheduled", "False", "Unschedulable", "0/3 nodes")] },
+      }),
+    },
+    want: ["Unschedulable", "Pod/demo", false],
+    says: "0/3 nodes",
+  },
+  {
+    name: "nobody has looked at it",
+    facts: sandboxFacts({ status: { conditions: [] } }),
+    want: ["ControllerSilent", "Sandbox/demo", false],
+    says: "yet",
+  },
+  {
+    name: "nobody has looked at its new spec",
+    facts: sandboxFacts({
+      metadata: {
+        generation: 2,
+        managedFields: [{ time: ago(35), fieldsV1: { "f:spec": {} } }, { time: ago(1), subresource: "status" }],
+      },
+      status: { observedGeneration: 1 },
+    }),
+    want: ["ControllerSilent", "Sandbox/demo", false],
+    says: "since its spec changed",
+  },
+  {
+    name: "a hook that does not answer",
+    facts: sandboxFacts({ status: { conditions: [] } }, {
+      events: [syncError("sync hook failed: http error: no such host")],
+    }),
+    want: ["HookFailing", "Sandbox/demo", false],
+    says: "no such host",
+  },
+  {
+    name: "a hook that has answered since",
+    facts: sandboxFacts({}, {
+      events: [{ ...syncError("sync hook failed: http error: no such host"), first: ago(60), last: ago(35) }],
+    }),
+    want: ["Starting", "Sandbox/demo", false],
+    says: "starting",
+  },
+  {
+    name: "a hook that had nothing to say beyond making the Pod",
+    facts: podFacts(aPod(), { sandbox: { ...aWaitingSandbox(), status: {} } }),
+    want: ["Starting", "Sandbox/demo", false],
+    says: "it has no status yet",
+  },
+  {
+    name: "nothing says why",
+    facts: sandboxFacts({
+      status: {
+        conditions: [{ ...aCondition("Ready", "False", "DependenciesNotReady"), lastTransitionTime: ago(90) }],
+      },
+    }),
+    want: ["NotReady", "Sandbox/demo", false],
+    says: "nothing that could be read",
+  },
+];
+
+test.for(cases)("$name: $want.0", expectCause);
+
+test("a Sandbox that is Ready is well; one whose spec has changed since is not called so", () => {
+  const status = { observedGeneration: 1, conditions: [aCondition("Ready", "True", "DependenciesReady")] };
+  expect(why(sandboxFacts({ status }), NOW)).toMatchObject({
+    code: "Ready",
+    isOk: true,
+    object: SUBJECT,
+    chain: [SUBJECT],
+  });
+  expect(why(sandboxFacts({ status, metadata: { generation: 2 } }), NOW).code).not.toBe("Ready");
+});
+
+test("what could not be read is told where the cause is a guess, and nowhere else", () => {
+  const unreadable = [{ what: "events", message: "events is forbidden" }];
+  const told = { object: SUBJECT, where: "cannot read events", text: "events is forbidden" };
+  expect(why(sandboxFacts({}, { unreadable }), NOW).evidence).toContainEqual(told);
+  expect(why(sandboxFacts(unresolved("refused", QUOTA), { unreadable }), NOW).evidence).not.toContainEqual(told);
+});

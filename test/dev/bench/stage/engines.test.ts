@@ -1,0 +1,45 @@
+/** @module */
+import { expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { sharedOut } from "../../../../dev/bench/stage/engines.ts";
+import { renderManifests } from "../../../../packages/manifests/render.ts";
+
+interface Manifest {
+  kind: string;
+  metadata: { name: string; labels?: Record<string, string> };
+  spec: { parentResource?: { labelSelector?: { matchExpressions: { operator: string }[] } } };
+}
+
+const controllers = (engines: Parameters<typeof sharedOut>[1]) =>
+  parseAllDocuments(sharedOut(renderManifests("http://hooks"), engines))
+    .map((document) => document.toJS() as Manifest)
+    .filter(({ kind }) => kind.endsWith("Controller"))
+    .map(({ metadata, spec }) => [
+      metadata.name,
+      metadata.labels?.["bench.hookbox/engine"],
+      spec.parentResource?.labelSelector?.matchExpressions[0]?.operator,
+    ]);
+
+test("sharedOut() leaves one engine's controllers alone", () => {
+  expect(sharedOut("text", "one")).toBe("text");
+});
+
+test("sharedOut() gives pools an engine of their own", () => {
+  expect(controllers("by-controller")).toEqual([
+    ["sandbox", "a", undefined],
+    ["sandboxwarmpool", "b", undefined],
+    ["sandboxclaim", "a", undefined],
+    ["sandboxtemplate", "a", undefined],
+  ]);
+});
+
+test("sharedOut() makes every Sandbox and every pool exactly one engine's", () => {
+  expect(controllers("by-shard")).toEqual([
+    ["sandbox", "a", "NotIn"],
+    ["sandbox-b", "b", "In"],
+    ["sandboxwarmpool", "a", "NotIn"],
+    ["sandboxwarmpool-b", "b", "In"],
+    ["sandboxclaim", "a", undefined],
+    ["sandboxtemplate", "a", undefined],
+  ]);
+});

@@ -1,0 +1,67 @@
+/** The examples of README and docs/, those of comments among them: they compile, and those that need no cluster run. @module */
+import { execFile } from "node:child_process";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, expect, test } from "vitest";
+import { type Example, examplesOf, moduleOf } from "../../../dev/docs/examples.ts";
+import { outline } from "../../../dev/docs/outline.ts";
+import { MODULES, readParts } from "../../../dev/docs/reference.ts";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+/** Inside the checkout, where packages are found. */
+mkdirSync(join(ROOT, ".hookbox"), { recursive: true });
+const folder = mkdtempSync(join(ROOT, ".hookbox/examples-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const parts = readParts(MODULES.map(({ specifier, file }) => ({ specifier, file: join(ROOT, file) })));
+const known = {
+  exports: new Map(
+    parts.toReversed().flatMap(({ specifier, symbols }) =>
+      outline(symbols).map(({ name }): [string, string] => [name, specifier])
+    ),
+  ),
+  values: { sandbox: "Sandbox", client: "SandboxClient", cluster: "TestCluster" },
+};
+const entries = Object.fromEntries(MODULES.map(({ specifier, file }) => [specifier, `../../${file}`]));
+const pages = ["README.md", ...globSync("docs/*.md", { cwd: ROOT }).sort()];
+const examples = pages.flatMap((page) => examplesOf(page, readFileSync(join(ROOT, page), "utf8")));
+
+function write(example: Example): string {
+  const path = join(folder, `${basename(example.file, ".md")}-line-${example.line}.ts`);
+  writeFileSync(path, moduleOf(example, entries, known));
+  return path;
+}
+
+/** Resolves with what a program says, whether it succeeds or not. */
+function outputOf(...args: string[]): Promise<string> {
+  return promisify(execFile)(process.execPath, args, { cwd: ROOT }).then(
+    ({ stdout, stderr }) => stdout + stderr,
+    (error) => `${error.stdout}${error.stderr}` || String(error),
+  );
+}
+
+test("all examples compile", async () => {
+  const tsconfig = {
+    extends: "../../tsconfig.json",
+    // Examples name things for their readers, and leave them there.
+    compilerOptions: { noUnusedLocals: false, noPropertyAccessFromIndexSignature: false },
+    include: ["*.ts"],
+    exclude: [],
+  };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(tsconfig));
+  for (const example of examples) write(example);
+  expect(examples.length).toBeGreaterThan(5);
+  expect(await outputOf(join(ROOT, "node_modules/.bin/tsc"), "-p", folder, "--pretty", "false")).toBe("");
+});
+
+const running = examples.filter(({ treatment }) => treatment === "run");
+test.for(running)("the example in $file, line $line, runs", async (example) => {
+  await promisify(execFile)(process.execPath, [write(example)], { cwd: ROOT });
+});
+
+test("there are examples that run", () => {
+  expect(running.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,69 @@
+/** @module */
+import { expect, test } from "vitest";
+import { createLossBudget } from "../../packages/webhook/lossbudget.ts";
+
+const MINUTE = 60_000;
+
+/** A budget of 60 a minute, on a clock that is moved by hand. */
+function aBudget(perMinute = 60) {
+  let now = 1_000_000;
+  let made = 0;
+  const budget = createLossBudget({ perMinute, now: () => now });
+  const uids = (count: number) => Array.from({ length: count }, () => `uid-${made++}`);
+  return {
+    budget,
+    uids,
+    wait: (milliseconds: number) => void (now += milliseconds),
+    /** How many of `count` more may go. */
+    passes: (namespace: string, count: number) => count - budget.spend(namespace, uids(count)).size,
+  };
+}
+
+test("begins empty, fills at the rate, up to five minutes' worth", () => {
+  const { passes, wait } = aBudget();
+  expect(passes("a", 10)).toBe(0);
+  wait(20_000);
+  expect(passes("a", 30), "half of twenty").toBe(10);
+  wait(60 * MINUTE);
+  expect(passes("a", 1000), "half of three hundred").toBe(150);
+});
+
+test("a namespace leaves as much as it has used to others", () => {
+  const { passes, wait } = aBudget();
+  wait(60 * MINUTE);
+  expect([passes("a", 1000), passes("a", 1), passes("b", 1000), passes("c", 1)]).toEqual([150, 0, 75, 1]);
+});
+
+test("no more goes in an hour than the rate lets go, however often it is tried and by however many", () => {
+  const { passes, wait } = aBudget();
+  let gone = 0;
+  for (let second = 0; second < 3600; second++) {
+    for (const namespace of ["a", "b", "c"]) gone += passes(namespace, 5);
+    wait(1000);
+  }
+  expect(gone).toBeGreaterThan(3000);
+  expect(gone).toBeLessThanOrEqual(3600);
+});
+
+test("what has passed passes again for five minutes without being counted", () => {
+  const { budget, uids, wait } = aBudget();
+  wait(10_000);
+  const gone = uids(5);
+  expect(budget.spend("a", gone).size).toBe(0);
+  expect(budget.spend("a", [...gone, "another"])).toEqual(new Set(["another"]));
+  wait(5 * MINUTE);
+  for (let i = 0; i < 20; i++) budget.spend(`other-${i}`, uids(1000));
+  expect(budget.spend("a", gone).size, "then it is a loss like any other").toBe(5);
+});
+
+test("what waits is not counted, and goes when there is room", () => {
+  const { budget, uids, wait } = aBudget();
+  const waiting = uids(3);
+  for (let i = 0; i < 50; i++) expect(budget.spend("a", waiting).size).toBe(3);
+  wait(6000);
+  expect(budget.spend("a", waiting).size).toBe(0);
+});
+
+test("a rate of 0 is no limit", () => {
+  expect(aBudget(0).passes("a", 10_000)).toBe(10_000);
+});

@@ -1,0 +1,47 @@
+/** The command line of hooks: what it says, and what it refuses. @module */
+import { expect, test } from "vitest";
+import { HOOK_OPTIONS, readSettings } from "../../packages/webhook/runhook.ts";
+import { makeHooks } from "../../hooks/all.ts";
+
+test("every option is in the help, and has a default", () => {
+  const { settings, help, positionals } = readSettings([]);
+  expect([help, positionals]).toEqual([false, []]);
+  expect(settings).toEqual({
+    host: "0.0.0.0",
+    port: 8080,
+    clusterDomain: "cluster.local",
+    logLevel: "info",
+    labelDomains: ["sandbox.users.io"],
+    readinessGraceSeconds: 300,
+    maxBatchSize: 300,
+    maxLossesPerMinute: 600,
+    maxRefillRate: 0,
+    replenishDelaySeconds: 0,
+    poolIntervalMs: 1000,
+    record: "",
+    recordMaxBytes: 268_435_456,
+  });
+  const named = [...HOOK_OPTIONS.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name]) => name);
+  expect(named).toHaveLength(Object.keys(settings).length + 1);
+  for (const name of named) expect(() => readSettings([`--${name}`])).not.toThrow("Unknown option");
+});
+
+test("--pool-interval-ms is the distance of the pools' hook, and of no other", () => {
+  const hooks = makeHooks([], readSettings(["--pool-interval-ms", "250"]).settings);
+  const request = { parent: { metadata: { uid: "p" } } };
+  const spaced = hooks.map(({ name, spacing }) => [name, spacing?.(request)]).filter(([, spacing]) => spacing);
+  expect(spaced).toEqual([["sandboxwarmpool", { key: "p", intervalMs: 250 }]]);
+});
+
+test.for(
+  [
+    ["--pool-interval-ms -1", 'Cannot use --pool-interval-ms "-1"'],
+    ["--pool-interval-ms x", 'Cannot use --pool-interval-ms "x"'],
+    ["--max-batch-size 0", 'Cannot use --max-batch-size "0"'],
+    ["--port 70000", 'Cannot listen on port "70000"'],
+    ["--log-level loud", 'Cannot log at level "loud"'],
+  ] as const,
+)("refuses %s", ([args, message]) => {
+  const [option = "", value = ""] = args.split(" ");
+  expect(() => readSettings([`${option}=${value}`])).toThrow(message);
+});
