@@ -23,7 +23,7 @@ export function createHistory({ store, onChange }: MemoryServer, doubled: Double
   const say: Say = (text) => void violations.push(`${store.clock.now() % 1e6}: ${text}`);
   const ofWrites = [
     ownersRule(say),
-    shownRule(store, say),
+    shownRule(store, say, doubled.binder),
     ...(doubled.engine ? [] : [finalRule(store, say)]),
     deletionRule(store, say),
     expiryRule(store, say),

@@ -34,8 +34,11 @@ export function oneRule(say: Say): (change: StoredChange) => void {
   };
 }
 
-/** A claim shows one Sandbox until that is gone, and Ready only with addresses. */
-export function shownRule(store: MemoryStore, say: Say): Notice {
+/**
+ * A claim shows one Sandbox until that is gone, and Ready only with addresses. Where two binders lead at once each may
+ * show its own, and the claim keeps one of them.
+ */
+export function shownRule(store: MemoryStore, say: Say, hasTwoBinders: boolean): Notice {
   const last = new Map<string, { name: string; uid: string }>();
   return (_, after) => {
     if (after?.kind !== "SandboxClaim") return;
@@ -47,7 +50,10 @@ export function shownRule(store: MemoryStore, say: Say): Notice {
     if (!name) return;
     const live = findObject(store, "Sandbox", name);
     const old = before && findObject(store, "Sandbox", before.name);
-    if (before && name !== before.name && old?.metadata.uid === before.uid && !old.metadata.deletionTimestamp) {
+    if (
+      !hasTwoBinders && before && name !== before.name && old?.metadata.uid === before.uid &&
+      !old.metadata.deletionTimestamp
+    ) {
       say(`claim ${claim} showed ${before.name} and shows ${name}`);
     }
     if (live) last.set(uid, { name, uid: live.metadata.uid ?? "" });
