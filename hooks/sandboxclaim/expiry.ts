@@ -1,7 +1,6 @@
 /** How far the expiry of a claim has gone. Two steps: the status says so first, then things are deleted. @module */
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
-import { expiryTime } from "../../packages/api/claims/expirytime.ts";
-import { findCondition } from "../../packages/api/objects/conditions.ts";
+import { expiryTime, isPublished } from "../../packages/api/claims/expirytime.ts";
 
 /**
  * How far expiry has gone.
@@ -10,7 +9,7 @@ import { findCondition } from "../../packages/api/objects/conditions.ts";
  * |---|---|---|
  * | `none` | it lies ahead, or never comes | as ever |
  * | `due` | it is past, the status does not say so yet | the Sandbox stays, Ready becomes ClaimExpired |
- * | `published` | it is past and the observed status says so | Retain: the Sandbox goes; else the keeper deletes the claim |
+ * | `published` | it is past and the observed status says so, of this spec | Retain: the Sandbox goes; else the keeper deletes the claim |
  */
 export type ExpiryPhase = "none" | "due" | "published";
 
@@ -18,6 +17,5 @@ export type ExpiryPhase = "none" | "due" | "published";
 export function expiryPhase(claim: SandboxClaim, now: Date): ExpiryPhase {
   const time = expiryTime(claim);
   if (time === undefined || time > now.getTime()) return "none";
-  const ready = findCondition(claim.status?.conditions, "Ready");
-  return ready?.status === "False" && ready.reason === "ClaimExpired" ? "published" : "due";
+  return isPublished(claim, "ClaimExpired") ? "published" : "due";
 }

@@ -1,9 +1,8 @@
 /** Deletes Sandboxes and claims that have expired, each with the preconditions that make it the very one that was judged. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
-import { expiryTime } from "../api/claims/expirytime.ts";
+import { type Expiring, expiryTime, isPublished } from "../api/claims/expirytime.ts";
 import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
-import { type Condition, findCondition } from "../api/objects/conditions.ts";
 import type { LossBudget } from "../webhook/lossbudget.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
@@ -20,16 +19,11 @@ export type ExpiryVerdict =
 /** What an object says of its expiry. */
 interface Expiry {
   /** Reason of the Ready condition by which its hook publishes it. */
-  reason: string;
+  reason: "ClaimExpired" | "SandboxExpired";
   /** When, by the spec, in milliseconds since the epoch; NaN: never. */
   until: number;
   /** Absent: its policy is to keep it. */
   propagation: Propagation | undefined;
-}
-
-interface Expiring {
-  metadata: ObjectMeta;
-  status?: { conditions?: Condition[] | undefined } | undefined;
 }
 
 /** Judges a Sandbox: `Delete` deletes it in the background. */
@@ -65,13 +59,6 @@ function expiryVerdict(object: Expiring, { reason, until, propagation }: Expiry,
   const isBeingDeleted = object.metadata.deletionTimestamp !== undefined;
   if (isBeingDeleted || !propagation || Number.isNaN(until) || !isPublished(object, reason)) return { verdict: "keep" };
   return until > now ? { verdict: "wait", until } : { verdict: "delete", propagation };
-}
-
-/** Tells whether the hook has published the expiry, and of this spec: another one may have changed its mind. */
-function isPublished({ metadata, status }: Expiring, reason: string): boolean {
-  const ready = findCondition(status?.conditions, "Ready");
-  if (ready?.reason !== reason) return false;
-  return ready.observedGeneration === undefined || ready.observedGeneration === metadata.generation;
 }
 
 function claimPropagation(policy: string | undefined): Propagation | undefined {

@@ -126,6 +126,20 @@ const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
       forecast: { ...CALM, requestMs: [0], answerMs: [0], gaps: [{ kind: "Sandbox", from: 0, lasts: 1602 }] },
     },
   },
+  {
+    name: "a claim's end is put off after it has expired, and nobody looks until that end has come, too",
+    reason: "its status says that it has expired, but of the spec before, and the keeper believes no such status",
+    scenario: {
+      replicas: 0,
+      acts: [
+        { act: "claim", claim: 0, expiresInMs: 150, policy: "Delete", wait: 0 },
+        { act: "extend", claim: 0, byMs: 500, wait: 200 },
+        { act: "claim", claim: 0, cold: false, wait: 300 },
+        { act: "restartEngine", overlap: false, wait: 0 },
+      ],
+      forecast: { ...CALM, requestMs: [0], answerMs: [0], gaps: [{ kind: "SandboxClaim", from: 35, lasts: 465 }] },
+    },
+  },
 ];
 
 test.for(cases)("$name: $reason", async ({ scenario }) => {

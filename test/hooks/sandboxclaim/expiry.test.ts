@@ -19,6 +19,7 @@ const finished = (status = "True", seconds = -100) => ({
   conditions: [{ ...aCondition("Finished", status, "PodSucceeded"), lastTransitionTime: after(seconds) }],
 });
 const EXPIRED = aCondition("Ready", "False", "ClaimExpired");
+const ofGeneration = (observedGeneration: number) => ({ ...EXPIRED, observedGeneration });
 
 test.for([
   { name: "no lifecycle", lifecycle: undefined, want: undefined },
@@ -71,6 +72,8 @@ test.for([
   { name: "past, not Ready", seconds: -1, ready: aCondition("Ready", "False", "SandboxExpired"), want: "due" },
   { name: "past, Ready", seconds: -1, ready: aCondition("Ready", "True", "ClaimExpired"), want: "due" },
   { name: "past and said so", seconds: -1, ready: EXPIRED, want: "published" },
+  { name: "past and said so of this spec", seconds: -1, ready: ofGeneration(3), want: "published" },
+  { name: "past and said so of the spec before", seconds: -1, ready: ofGeneration(2), want: "due" },
 ])("expiryPhase(): $name", ({ seconds, ready, want }) => {
   const spec = { lifecycle: { shutdownTime: after(seconds) } };
   expect(expiryPhase(aClaim({ spec, ...(ready ? { status: { conditions: [ready] } } : {}) }), NOW)).toBe(want);
