@@ -50,8 +50,11 @@ function folderOf(file: string): string {
 function needOf(file: string, { specifier }: Import): string | undefined {
   // What stands in templates of code is none of ours.
   if (/^node:|\$\{/.test(specifier)) return undefined;
+  if (specifier === join(folderOf(file), "package.json")) return undefined;
   if (!specifier.endsWith(".ts") || specifier.startsWith("@")) return /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0];
   const folder = folderOf(specifier);
+  // The configuration of tools, at the root.
+  if (folder === specifier) return undefined;
   return folder === folderOf(file) ? undefined : NAMES.get(folder) ?? folder;
 }
 
@@ -60,11 +63,12 @@ const EXCEPTIONS = ["dev/ci/summary.ts needs test"];
 
 test("every package imports only what its package.json names, for types what is for development, too", () => {
   const wrong = FILES.flatMap((file) => {
-    const { dependencies, devDependencies, optionalDependencies, peerDependencies } = MANIFESTS.get(folderOf(file)) ??
-      {};
-    const ours = Object.keys(devDependencies ?? {}).filter((name) => [...NAMES.values()].includes(name));
-    const values = [...Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }), ...ours];
-    const types = [...values, ...Object.keys(devDependencies ?? {})];
+    const manifest = MANIFESTS.get(folderOf(file));
+    const { dependencies, devDependencies, optionalDependencies, peerDependencies } = manifest ?? {};
+    const named = Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies });
+    const types = [...named, ...Object.keys(devDependencies ?? {})];
+    // What is published is bundled: what it names for development becomes a part of it.
+    const values = manifest?.private ? named : types;
     return imports(file).flatMap((found) => {
       const need = needOf(file, found);
       const isAllowed = need === undefined || (found.typeOnly ? types : values).includes(need);
@@ -91,14 +95,14 @@ test("no package.json names a package of ours in vain", () => {
   expect(unused).toEqual([]);
 });
 
-test("what is published names the packages of all that is built into it", () => {
+test("what is published names the packages that all of it needs, its own parts included", () => {
   const missing = [...MANIFESTS].filter(([, { private: isPrivate }]) => !isPrivate).flatMap(([folder, manifest]) => {
-    const named = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
+    const { dependencies, devDependencies, peerDependencies } = manifest;
+    const named = Object.keys({ ...dependencies, ...devDependencies, ...peerDependencies });
     const entry = `${folder}/${folder === "packages/cli" ? "main" : "mod"}.ts`;
     const needs = [...reachable(entry)].flatMap((file) =>
-      imports(file).filter(({ typeOnly, specifier }) => !typeOnly && !specifier.endsWith(".ts")).flatMap((one) =>
-        needOf(file, one) ?? []
-      )
+      imports(file).filter(({ typeOnly }) => !typeOnly).flatMap((one) => needOf(file, one) ?? [])
+        .filter((need) => ![...NAMES.values()].includes(need))
     );
     return [...new Set(needs)].filter((need) => !named.includes(need)).map((need) => `${manifest.name} needs ${need}`);
   });

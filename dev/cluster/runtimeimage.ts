@@ -1,9 +1,11 @@
 /** The image of the runtime, made on the spot from what this machine has: Node, Python where there is one, a shell. @module */
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, globSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, globSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { build } from "rolldown";
+import { RUNTIME } from "../../rolldown.config.ts";
 import { aptInstall } from "./apt.ts";
 import { busyboxFiles } from "./busybox.ts";
 import type { ImageFile, ImageSpec } from "./images.ts";
@@ -14,8 +16,8 @@ import { readRecord } from "./state.ts";
 export const RUNTIME_IMAGE = "docker.io/library/hookbox-runtime:local";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-/** What of the project the runtime consists of. */
-const SOURCES = ["packages/runtime", "packages/runtime-api", "packages/process", "package.json"];
+/** What no bundle can hold: terminals are opened by a native module. */
+const NATIVE = ["@lydell/node-pty", `@lydell/node-pty-${process.platform}-${process.arch}`];
 const PYTHON = "/usr/bin/python3";
 const TINI = "/usr/bin/tini";
 const NODE = "/usr/local/bin/node";
@@ -38,18 +40,30 @@ export async function importRuntimeImage(
   }
   // A real node is root's, and root may install; without tini all works but orphans stay zombies.
   if (!existsSync(TINI)) aptInstall(["tini"]);
-  await importImages(stateDir, [runtimeImage(busybox, existsSync(TINI) ? TINI : undefined)], options);
+  const dist = await bundleRuntime(join(stateDir, "runtime"));
+  await importImages(stateDir, [runtimeImage({ dist, busybox, tini: existsSync(TINI) ? TINI : undefined })], options);
 }
 
-/**
- * Describes the image: the same programs as in deploy/runtime/Containerfile. Python is left out where this machine has none.
- *
- * @param busybox path of a busybox that needs no libraries
- * @param tini path of the init that reaps orphans; undefined: the runtime is the first process itself
- */
-export function runtimeImage(busybox: string, tini: string | undefined): ImageSpec {
+/** Bundles the runtime and its kernels into a folder, as `npm run build` does. @returns the folder */
+export async function bundleRuntime(dir: string): Promise<string> {
+  for (const bundle of RUNTIME) await build({ ...bundle, output: { ...bundle.output, dir } });
+  return dir;
+}
+
+interface Parts {
+  /** Folder of the bundle. */
+  dist: string;
+  /** Path of a busybox that needs no libraries. */
+  busybox: string;
+  /** Path of the init that reaps orphans; undefined: the runtime is the first process itself. */
+  tini: string | undefined;
+}
+
+/** Describes the image: the same programs as in deploy/runtime/Containerfile. Python is left out where this machine has none. */
+export function runtimeImage({ dist, busybox, tini }: Parts): ImageSpec {
   const programs = [...(tini === undefined ? [] : [tini]), ...existing("/bin/bash")];
-  const packages = packagesOf(ROOT).map((name) => ({ name, folder: join(ROOT, "node_modules", name) }));
+  const packages = NATIVE.map((name) => ({ name, folder: join(ROOT, "node_modules", name) }))
+    .filter(({ folder }) => existsSync(folder));
   const natives = packages.flatMap(({ folder }) => globSync(join(folder, "**/*.node")));
   const files: ImageFile[] = [
     ...busyboxFiles(busybox),
@@ -57,11 +71,12 @@ export function runtimeImage(busybox: string, tini: string | undefined): ImageSp
     ...programs.map((path) => ({ path, from: path, mode: 0o755 })),
     { path: NODE, from: process.execPath, mode: 0o755 },
     ...(existsSync(PYTHON) ? pythonFiles() : []),
-    ...SOURCES.map((source) => ({ path: `${OWN_FOLDER}/${source}`, from: join(ROOT, source) })),
+    { path: `${OWN_FOLDER}/package.json`, content: '{ "type": "module" }' },
+    ...readdirSync(dist).map((file) => ({ path: `${OWN_FOLDER}/${file}`, from: join(dist, file) })),
     ...packages.map(({ name, folder }) => ({ path: `${OWN_FOLDER}/node_modules/${name}`, from: folder })),
     { path: WORKSPACE, folder: true, mode: 0o777 },
   ];
-  const serve = [NODE, `${OWN_FOLDER}/packages/runtime/main.ts`];
+  const serve = [NODE, `${OWN_FOLDER}/main.js`];
   return {
     name: RUNTIME_IMAGE,
     files: [...new Map(files.map((file) => [file.path, file])).values()],
@@ -94,28 +109,4 @@ function pythonFiles(): ImageFile[] {
   const modules = globSync(join(library, "lib-dynload/*.so"));
   const libraries = [realpathSync(PYTHON), ...modules].flatMap(librariesFor);
   return [{ path: PYTHON, from: PYTHON, mode: 0o755 }, { path: library, from: library }, ...libraries];
-}
-
-/** Names the packages that the runtime imports, and those that they need, as they are installed in a checkout. */
-export function packagesOf(root: string): string[] {
-  const sources = globSync("packages/{runtime,runtime-api,process}/**/*.{ts,mjs}", { cwd: root }).map((file) =>
-    readFileSync(join(root, file), "utf8")
-  );
-  const imported = sources.flatMap((text) =>
-    [...text.matchAll(/(?:from |import\(|resolve\()"(@[^/"]+\/[^/"]+|[^@./"][^/":]*)(?:\/[^"]*)?"/g)].map((
-      [, name = ""],
-    ) => name)
-  );
-  const found = new Set<string>();
-  const add = (name: string) => {
-    const manifest = join(root, "node_modules", name, "package.json");
-    if (found.has(name) || !existsSync(manifest)) return;
-    found.add(name);
-    const { dependencies = {}, optionalDependencies = {}, peerDependencies = {} } = JSON.parse(
-      readFileSync(manifest, "utf8"),
-    ) as Record<string, Record<string, string>>;
-    for (const needed of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) add(needed);
-  };
-  for (const name of imported) add(name);
-  return [...found].sort();
 }

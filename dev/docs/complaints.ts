@@ -1,7 +1,7 @@
 /** What is missing in the comments of a public interface. Pure. @module */
 import { parseComment } from "./comment.ts";
 import type { Declaration, JSDoc, Member, Symbols } from "./denodoc.ts";
-import { methodsOf, outline } from "./outline.ts";
+import { constructorsOf, methodsOf, outline } from "./outline.ts";
 import { publicMembers } from "./signature.ts";
 
 /**
@@ -30,10 +30,15 @@ export function complaints(modules: readonly (readonly Symbols[])[], relative: (
   return [...new Set(found)];
 }
 
-/** A declaration without its private members, and without constructors that nobody describes: no user calls those. */
-function visible({ def }: Declaration): unknown {
-  const constructors = def.constructors?.filter(({ jsDoc }) => says(jsDoc));
-  return { ...def, constructors, properties: publicMembers(def.properties), methods: publicMembers(def.methods) };
+/** A declaration without its private members, and without constructors that no user calls. */
+function visible(declaration: Declaration): unknown {
+  const { def } = declaration;
+  return {
+    ...def,
+    constructors: constructorsOf(declaration),
+    properties: publicMembers(def.properties),
+    methods: publicMembers(def.methods),
+  };
 }
 
 /** Lists the types of this package that a declaration names. */

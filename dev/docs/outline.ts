@@ -1,6 +1,6 @@
 /** Sorts exports into the groups of a page. Knows no Markdown. @module */
 import { parseComment } from "./comment.ts";
-import type { Declaration, Member, Symbols } from "./denodoc.ts";
+import type { Declaration, Member, Signature, Symbols } from "./denodoc.ts";
 import { publicMembers } from "./signature.ts";
 
 /** An export as a page shows it. */
@@ -36,6 +36,11 @@ function groupOf(name: string, first: Declaration, symbols: readonly Symbols[]):
   if (isError(name, symbols)) return "Errors";
   const hasCalls = first.kind === "interface" && methodsOf(first).length > 0;
   return hasCalls ? "Objects" : GROUP_OF[first.kind] ?? "Types";
+}
+
+/** The constructors that users may call: one that nobody describes, or that is internal, is nobody's to call. */
+export function constructorsOf({ def }: Declaration): Signature[] {
+  return (def.constructors ?? []).filter((each) => parseComment(each.jsDoc).text !== "" && !isInternal(each));
 }
 
 function isInternal({ jsDoc }: Pick<Member, "jsDoc">): boolean {

@@ -2,7 +2,7 @@
 import { type Comment, parseComment } from "./comment.ts";
 import type { Declaration, Definition, FunctionDef, JSDoc, Member, Symbols } from "./denodoc.ts";
 import { anchor, createLinks, type Links } from "./links.ts";
-import { type Entry, GROUPS, methodsOf, outline, propertiesOf } from "./outline.ts";
+import { constructorsOf, type Entry, GROUPS, methodsOf, outline, propertiesOf } from "./outline.ts";
 import { propertyTable, remarks, signatureBlock } from "./parts.ts";
 import { declarationText, functionText, methodPrefix } from "./signature.ts";
 
@@ -119,9 +119,11 @@ function inherited(parents: Definition["extends"], links: Links): string[] {
 
 function membersText(name: string, declaration: Declaration, links: Links): string[] {
   const properties = propertiesOf(declaration);
-  // A constructor that nobody describes is nobody's to call.
-  const constructors = (declaration.def.constructors ?? []).filter(({ jsDoc }) => jsDoc);
-  const made = constructors.map(({ jsDoc, params }) => ({ jsDoc, def: { params }, prefix: `new ${name}` }));
+  const made = constructorsOf(declaration).map(({ jsDoc, params }) => ({
+    jsDoc,
+    def: { params },
+    prefix: `new ${name}`,
+  }));
   return [
     ...(properties.length > 0 ? [propertyTable(properties, links)] : []),
     ...(made.length > 0 ? [`#### new ${name}()`, ...callTexts(made, links)] : []),

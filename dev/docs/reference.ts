@@ -17,7 +17,7 @@ const NOTE = "<!-- Made from the comments in the code by `npm run docs`: change 
 /** What users import, and where it is in the checkout. */
 export const MODULES = [
   { specifier: "hookbox", file: "packages/sdk/mod.ts" },
-  { specifier: "hookbox/testing", file: "packages/testing/mod.ts" },
+  { specifier: "@hookbox/testing", file: "packages/testing/mod.ts" },
 ];
 
 /** Renders docs/sdk.md, formatted, and lists what it lacks. @throws {Error} if deno cannot read or format */

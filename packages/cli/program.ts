@@ -1,6 +1,6 @@
 /** The whole command line: a table of contents over commands/. Starts nothing. @module */
-import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import manifest from "./package.json" with { type: "json" };
 import { withCluster } from "./clusteroptions.ts";
 import { binderCommand, keeperCommand, routerCommand, runtimeCommand, serveCommand } from "./commands/processes.ts";
 import { completeCommand, completionCommand } from "./commands/completion.ts";
@@ -97,10 +97,7 @@ function withContext(command: Command, context: CommandContext): Command {
 }
 
 function showVersion({ stdout }: CommandContext): never {
-  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
-    version: string;
-  };
-  stdout.write(`${version}\n`);
+  stdout.write(`${manifest.version}\n`);
   throw new Ended(0);
 }
 

@@ -1,11 +1,11 @@
 /** Counters of the keeper process, in Prometheus' text format, and which build it is. @module */
-import { readFileSync } from "node:fs";
 import process from "node:process";
 import { Counter, Gauge, Registry } from "prom-client";
 import { type BinderMetrics, createBinderMetrics } from "../binder/metrics.ts";
 import type { ClaimView } from "./binding.ts";
 import { type ClaimMetrics, createClaimMetrics } from "./claimmetrics.ts";
 import { type PoolFigures, poolMetrics } from "./poolmetrics.ts";
+import manifest from "./package.json" with { type: "json" };
 import type { Action } from "./reconciler.ts";
 import { sandboxGauge, type SortCount } from "./sandboxmetrics.ts";
 
@@ -74,9 +74,8 @@ const ARCHITECTURES: Record<string, string> = { x64: "amd64", ia32: "386" };
 
 /** Makes the metric. Commit and date come from the image's environment, HOOKBOX_COMMIT and HOOKBOX_BUILD_DATE. */
 function buildInfo(registers: Registry[]): void {
-  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
   const labels = {
-    git_version: `v${version}`,
+    git_version: `v${manifest.version}`,
     git_commit: process.env["HOOKBOX_COMMIT"] ?? "unknown",
     build_date: process.env["HOOKBOX_BUILD_DATE"] ?? "unknown",
     // The contract's label; there is no Go in it.

@@ -1,9 +1,20 @@
 /** The YAML stream that installs hookbox' APIs and controllers. Reads the repository's own files, writes nothing. @module */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
 
-const ROOT = new URL("../../", import.meta.url);
-const CONTROLLER_FOLDERS = ["compositecontrollers/", "decoratorcontrollers/"];
+/** Each stands here whole: that is how a bundler finds the files that belong to a bundle. */
+const CONTROLLERS = [
+  new URL("../../compositecontrollers/sandbox.yaml", import.meta.url),
+  new URL("../../compositecontrollers/sandboxwarmpool.yaml", import.meta.url),
+  new URL("../../decoratorcontrollers/sandboxclaim.yaml", import.meta.url),
+  new URL("../../decoratorcontrollers/sandboxtemplate.yaml", import.meta.url),
+];
+const CRDS = [
+  new URL("../../crds/agents.x-k8s.io_sandboxes.yaml", import.meta.url),
+  new URL("../../crds/extensions.agents.x-k8s.io_sandboxclaims.yaml", import.meta.url),
+  new URL("../../crds/extensions.agents.x-k8s.io_sandboxtemplates.yaml", import.meta.url),
+  new URL("../../crds/extensions.agents.x-k8s.io_sandboxwarmpools.yaml", import.meta.url),
+];
 
 /**
  * Renders CRDs, then controllers, in order of file name.
@@ -20,12 +31,12 @@ export function renderManifests(hooksURL: string | ((hook: string) => string) | 
 
 /** Reads the controllers of hookbox as their files have them, one text each. */
 export function readControllers(): string[] {
-  return CONTROLLER_FOLDERS.flatMap(filesOf).map((file) => readFileSync(file, "utf8"));
+  return CONTROLLERS.map((file) => readFileSync(file, "utf8"));
 }
 
 /** Reads the CRDs of hookbox, one text each. */
 export function readCRDs(): string[] {
-  return filesOf("crds/").map((file) => readFileSync(file, "utf8"));
+  return CRDS.map((file) => readFileSync(file, "utf8"));
 }
 
 /** Points every hook of a controller at its URL below `base`; undefined leaves the text as it is. */
@@ -47,9 +58,4 @@ function baseURL(text: string): string {
     throw new TypeError(`Cannot use hooks URL "${text}": it is not an absolute http or https URL`);
   }
   return url.href.replace(/\/+$/, "");
-}
-
-function filesOf(folder: string): URL[] {
-  const directory = new URL(folder, ROOT);
-  return readdirSync(directory).filter((file) => file.endsWith(".yaml")).sort().map((file) => new URL(file, directory));
 }

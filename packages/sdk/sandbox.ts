@@ -20,7 +20,7 @@ import { createPTY, type PTY } from "./pty/pty.ts";
 import type { SandboxTransport } from "./transport/transport.ts";
 import type { ClientContext } from "./setup/clientcontext.ts";
 
-/** What a handle is made of. */
+/** What a handle is made of. @internal */
 export interface HandleParts {
   context: ClientContext;
   target: Target;
@@ -66,6 +66,7 @@ export class SandboxHandle implements AsyncDisposable {
   readonly code: Code;
   readonly #parts: HandleParts;
 
+  /** @internal */
   constructor(parts: HandleParts) {
     const { target, sandboxName, transport, context } = parts;
     this.#parts = parts;
@@ -187,6 +188,7 @@ export class SandboxHandle implements AsyncDisposable {
  * Makes the handle of something that is Ready, or that requests will wake.
  *
  * @param place its Sandbox, and the addresses of its Pod a moment ago; none: nobody knows
+ * @internal
  */
 export async function openHandle(
   context: ClientContext,
@@ -198,7 +200,7 @@ export async function openHandle(
   return new SandboxHandle({ context, target, uid, sandboxName, transport });
 }
 
-/** Wakes the Sandbox of a target that is there, and waits until it is Ready. */
+/** Wakes the Sandbox of a target that is there, and waits until it is Ready. @internal */
 export async function wake(
   context: ClientContext,
   target: Target,

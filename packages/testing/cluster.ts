@@ -80,7 +80,7 @@ const MINUTE_MS = 60_000;
  *
  * ```ts run
  * import { SandboxClient } from "hookbox";
- * import { createTestCluster } from "hookbox/testing";
+ * import { createTestCluster } from "@hookbox/testing";
  *
  * await using cluster = await createTestCluster({ time: "auto" });
  * const client = new SandboxClient({ api: cluster.api });

@@ -1,108 +1,119 @@
-/** The package as others get it: packed, installed into a project of its own, used with types on Node and on Deno. @module */
+/** What is published, as others get it: packed, installed into a project of its own, used with types on Node and on Deno. @module */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { cpSync, globSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { CONSUMER, TSCONFIG, USE } from "./packageconsumer.ts";
+import { beforeAll, expect, test } from "vitest";
+import { makeTempFolder } from "../tempfolder.ts";
+import { CONSUMER, TESTER, TSCONFIG, USE } from "./packageconsumer.ts";
+import { BIN, packedProject, type Project } from "./packed.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const BIN = join(ROOT, "node_modules/.bin");
-const project = mkdtempSync(join(tmpdir(), "hookbox-consumer-"));
-const installed = join(project, "node_modules/hookbox");
+const MEGABYTE = 1e6;
 
-const FILES = ["LICENSE", "README.md", "package.json"];
-/** Those of modules, and those of data. `dev` is the engine in memory, which hookbox/testing runs on. */
-const ROOMS = [
-  ...[
-    "api",
-    "binder",
-    "claims",
-    "cli",
-    "dev",
-    "diagnosis",
-    "hooks",
-    "keeper",
-    "kube",
-    "lib",
-    "replay",
-    "router",
-    "runtime",
-    "sdk",
-  ],
-  ...["mcp", "testing", "tools"],
-  ...["compositecontrollers", "crds", "decoratorcontrollers", "deploy"],
-];
-const SUFFIXES = ["", ".css", ".d.ts", ".js", ".json", ".map", ".md", ".mjs", ".py", ".svg", ".yaml"];
-
-/** Runs a program in the project, and resolves with what it wrote. */
-async function run(command: string, ...args: string[]): Promise<string> {
-  const { stdout, stderr } = await promisify(execFile)(command, args, { cwd: project });
-  return stdout + stderr;
-}
+let project: Project;
 
 beforeAll(async () => {
-  await promisify(execFile)("npm", ["pack", "--pack-destination", project], { cwd: ROOT });
-  const [tarball = ""] = globSync("*.tgz", { cwd: project });
-  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  writeFileSync(join(project, "tsconfig.json"), JSON.stringify(TSCONFIG));
-  writeFileSync(join(project, "consumer.ts"), CONSUMER);
-  writeFileSync(join(project, "use.mjs"), USE);
-  await run("npm", "install", "--prefer-offline", "--no-audit", "--no-fund", `./${tarball}`);
+  project = await packedProject();
+  writeProject(project.folder, { "consumer.ts": CONSUMER, "tester.ts": TESTER });
+  writeFileSync(join(project.folder, "use.mjs"), USE);
 }, 300_000);
 
-afterAll(() => rmSync(project, { recursive: true, force: true }));
+/** Writes a project's files of TypeScript, and a configuration for them; Node's types come from this checkout. */
+function writeProject(folder: string, files: Record<string, string>): void {
+  const typeRoots = [join(ROOT, "node_modules/@types")];
+  const config = { ...TSCONFIG, compilerOptions: { ...TSCONFIG.compilerOptions, typeRoots } };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+}
 
-test("what is packed is what runs: built code and the files that it reads, and nothing of the workshop", () => {
-  const files = globSync("**", { cwd: installed, withFileTypes: true }).filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1));
-  const folders = new Set(files.map((file) => file.startsWith("dist/") ? file.split("/").slice(0, 2).join("/") : file));
-  expect([...folders].sort()).toEqual([...FILES, "dist/package.json", ...ROOMS.map((room) => `dist/${room}`)].sort());
-  const suffixes = new Set(files.map((file) => /((\.d)?\.[^.]+|)$/.exec(file)?.[0]));
-  expect([...suffixes].sort()).toEqual([...SUFFIXES].sort());
-});
+const installed = (name: string) => join(project.folder, "node_modules", name);
+
+function filesIn(folder: string): string[] {
+  return globSync("**", { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
+}
+
+/** What files take, in bytes. */
+function sizeOf(folder: string, pattern = "**"): number {
+  return globSync(pattern, { cwd: folder }).reduce((sum, file) => {
+    const stats = lstatSync(join(folder, file));
+    return sum + (stats.isFile() ? stats.size : 0);
+  }, 0);
+}
+
+test.for(["hookbox", "@hookbox/cli", "@hookbox/testing"])(
+  "%s has what was built, and nothing of the workshop",
+  (name) => {
+    const files = filesIn(installed(name));
+    expect(files.filter((file) => !file.startsWith("dist/")).sort()).toEqual(["LICENSE", "README.md", "package.json"]);
+    expect(files.filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))).toEqual([]);
+  },
+);
+
+test(
+  "the SDK installs at most 25 packages and 25 MB, and its types need no other one",
+  { timeout: 120_000 },
+  async () => {
+    const folder = makeTempFolder();
+    const [tarball = ""] = globSync("hookbox-0.*.tgz", { cwd: project.folder });
+    writeFileSync(join(folder, "package.json"), "{}");
+    const args = ["install", "--prefer-offline", "--no-audit", "--no-fund", join(project.folder, tarball)];
+    await promisify(execFile)("npm", args, { cwd: folder });
+    const packages = Object.keys(
+      JSON.parse(readFileSync(join(folder, "node_modules/.package-lock.json"), "utf8")).packages,
+    );
+    expect(packages).toContain("node_modules/hookbox");
+    expect(packages).not.toContain("node_modules/@kubernetes/client-node");
+    expect(packages.length).toBeLessThanOrEqual(25);
+    expect(sizeOf(join(folder, "node_modules"))).toBeLessThan(25 * MEGABYTE);
+    writeProject(folder, { "consumer.ts": CONSUMER });
+    await promisify(execFile)(process.execPath, [join(BIN, "tsc"), "-p", "."], { cwd: folder });
+  },
+);
 
 test("a project compiles against its types, those of its dependencies included", async () => {
-  await expect(run(process.execPath, join(BIN, "tsc"), "-p", "tsconfig.json")).resolves.toBe("");
+  await expect(project.run(process.execPath, [join(BIN, "tsc"), "-p", "tsconfig.json"])).resolves.toBe("");
 });
 
 test("it compiles for Deno", async () => {
-  await expect(run(join(BIN, "deno"), "check", "--quiet", "consumer.ts")).resolves.toBe("");
+  await expect(project.run(join(BIN, "deno"), ["check", "--quiet", "consumer.ts", "tester.ts"])).resolves.toBe("");
 });
 
 test.for([
   { runtime: "Node", command: join(BIN, "node"), args: ["use.mjs"] },
   { runtime: "Deno", command: join(BIN, "deno"), args: ["run", "-A", "use.mjs"] },
 ])("it runs on $runtime", async ({ command, args }) => {
-  await expect(run(command, ...args)).resolves.toBe("ok\n");
+  await expect(project.run(command, args)).resolves.toBe("ok\n");
 });
 
 test.for(["hookbox", "kubectl-hookbox"])("npx %s shows how it is used", async (program) => {
-  await expect(run("npx", "--no-install", program, "--help")).resolves.toContain("Usage: ");
+  await expect(project.run("npx", ["--no-install", program, "--help"])).resolves.toContain("Usage: ");
 });
 
-test.for(globSync("{hooks/*,keeper,router,runtime}/main.ts", { cwd: ROOT }).sort())(
-  "%s is a program of the package: dependencies of development are not missed",
-  async (main) => {
-    const program = join(installed, "dist", main.replace(/\.ts$/, ".js"));
-    await expect(run(process.execPath, program, "--help")).resolves.toMatch(/^Usage: |--port/);
+test.for(["serve", "keeper", "binder", "router", "runtime"])(
+  "hookbox %s is a process of the package: dependencies of development are not missed",
+  async (name) => {
+    const args = [join(installed("@hookbox/cli"), "dist/main.js"), name, "--help"];
+    await expect(project.run(process.execPath, args)).resolves.toMatch(/^Usage: /);
   },
 );
 
 test("what reads files of the checkout finds them in the package", async () => {
   const { renderManifests } = await import("../../packages/manifests/render.ts");
-  await expect(run(join(project, "node_modules/.bin/hookbox"), "manifests")).resolves.toBe(renderManifests(undefined));
-  const { version } = JSON.parse(readFileSync(join(installed, "dist/package.json"), "utf8"));
-  expect(version).toBe(JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).version);
+  const hookbox = join(project.folder, "node_modules/.bin/hookbox");
+  await expect(project.run(hookbox, ["manifests"])).resolves.toBe(renderManifests(undefined));
+  const { version } = JSON.parse(readFileSync(join(ROOT, "packages/cli/package.json"), "utf8"));
+  await expect(project.run(hookbox, ["--version"])).resolves.toBe(`${version}\n`);
 });
 
 test("hookbox serve answers for all hooks", async () => {
-  const program = join(installed, "dist/cli/main.js");
-  const server = spawn(process.execPath, [program, "serve", "--host", "127.0.0.1", "--port", "0"], { cwd: project });
+  const program = join(installed("@hookbox/cli"), "dist/main.js");
+  const args = [program, "serve", "--host", "127.0.0.1", "--port", "0"];
+  const server = spawn(process.execPath, args, { cwd: project.folder });
   try {
     const [line] = await once(server.stderr, "data", { signal: AbortSignal.timeout(60_000) });
     const { port } = JSON.parse(String(line).split("\n")[0] ?? "");
@@ -117,4 +128,43 @@ test("hookbox serve answers for all hooks", async () => {
     server.kill();
     await once(server, "exit");
   }
+});
+
+/** Copies a bundle to where no package can be found. @returns the path of its program */
+function alone(bundle: string, file: string): string {
+  const folder = makeTempFolder();
+  const copy = join(folder, file);
+  mkdirSync(dirname(copy), { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  cpSync(join(ROOT, bundle), dirname(copy), { recursive: true });
+  return copy;
+}
+
+const HOOKS = globSync("hooks/*/main.ts", { cwd: ROOT }).map((file) => file.split("/")[1] ?? "").sort();
+
+test.for(HOOKS)("hook %s is one file below 1 MB that needs no package, on Node and on Deno", async (hook) => {
+  const program = alone("hooks/dist", `${hook}.js`);
+  expect(lstatSync(program).size).toBeLessThan(MEGABYTE);
+  for (const [command, ...args] of [["node"], ["deno", "run", "--allow-net=127.0.0.1"]] as [string, ...string[]][]) {
+    const server = spawn(join(BIN, command), [...args, program, "--host", "127.0.0.1", "--port", "0"]);
+    const [line] = await once(server.stderr, "data", { signal: AbortSignal.timeout(60_000) });
+    const { port } = JSON.parse(String(line).split("\n")[0] ?? "");
+    expect((await fetch(`http://127.0.0.1:${port}/sync`, { method: "POST", body: "{}" })).status).toBe(400);
+    server.kill();
+    await once(server, "exit");
+  }
+});
+
+test.for(["keeper", "binder", "router", "runtime"])("%s is a bundle that needs no package to start", async (name) => {
+  const program = alone(`packages/${name}/dist`, "main.js");
+  await expect(project.run(process.execPath, [program, "--help"])).resolves.toMatch(/^Usage: /);
+});
+
+test("the runtime's image has less than 30 MB of JavaScript, and nothing of what is not the runtime's", () => {
+  const code = sizeOf(join(ROOT, "packages/runtime/dist"), "*.{js,mjs}") +
+    sizeOf(join(ROOT, "node_modules/@lydell"), "**/*.{js,cjs,mjs}");
+  expect(code).toBeGreaterThan(100_000);
+  expect(code).toBeLessThan(30 * MEGABYTE);
+  const main = readFileSync(join(ROOT, "packages/runtime/dist/main.js"), "utf8");
+  expect(main).not.toMatch(/@kubernetes\/client-node|modelcontextprotocol|@xterm/);
 });

@@ -13,13 +13,12 @@ export const TSCONFIG = {
     noEmit: true,
     types: ["node"],
   },
-  files: ["consumer.ts"],
+  include: ["*.ts"],
 };
 
-/** Uses what is exported, rightly and wrongly. */
+/** Uses what the SDK exports, rightly and wrongly. */
 export const CONSUMER = `
-import { Sandbox, SandboxClient, SandboxError } from "hookbox";
-import { createTestCluster } from "hookbox/testing";
+import { Sandbox, SandboxError } from "hookbox";
 
 export async function agent(): Promise<string> {
   await using sandbox = await Sandbox.create({ pool: "python", timeoutMs: 60_000 });
@@ -37,15 +36,21 @@ export async function wrong(sandbox: Sandbox): Promise<void> {
   await sandbox.setTimeout("60s");
 }
 
+export function isOurs(error: unknown): string | undefined {
+  return error instanceof SandboxError ? error.remedy : undefined;
+}
+`;
+
+/** Uses a cluster in memory beside it. */
+export const TESTER = `
+import { SandboxClient } from "hookbox";
+import { createTestCluster } from "@hookbox/testing";
+
 export async function inMemory(): Promise<SandboxClient> {
   const cluster = await createTestCluster({ time: "auto" });
   // @ts-expect-error: time is fake or moves by itself
   await createTestCluster({ time: "real" });
   return new SandboxClient({ api: cluster.api });
-}
-
-export function isOurs(error: unknown): string | undefined {
-  return error instanceof SandboxError ? error.remedy : undefined;
 }
 `;
 
@@ -54,7 +59,7 @@ export const USE = `
 import assert from "node:assert";
 import process from "node:process";
 import { InvalidArgumentError, SandboxClient } from "hookbox";
-import { createTestCluster } from "hookbox/testing";
+import { createTestCluster } from "@hookbox/testing";
 import manifest from "hookbox/package.json" with { type: "json" };
 
 assert.equal(manifest.name, "hookbox");

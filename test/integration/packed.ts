@@ -1,6 +1,5 @@
-/** A project that has installed the package as its users do. @module */
+/** A project that has installed what is published as its users do. @module */
 import { execFile } from "node:child_process";
-import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -9,11 +8,9 @@ import { shared } from "./shared.ts";
 /** Programs of this checkout. */
 export const BIN = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url));
 
-/** A project that has installed the package. */
+/** A project that has installed what is published. */
 export interface Project {
   folder: string;
-  /** Where the package is in it. */
-  installed: string;
   /** Runs a program there; resolves with all that it wrote. @throws {Error} if it fails */
   run(command: string, args: string[], env?: Record<string, string>): Promise<string>;
 }
@@ -23,7 +20,6 @@ export async function packedProject(): Promise<Project> {
   const { folder } = await shared("consumer");
   return {
     folder,
-    installed: join(folder, "node_modules/hookbox"),
     async run(command, args, env = {}) {
       const options = { cwd: folder, env: { ...process.env, ...env } };
       const { stdout, stderr } = await promisify(execFile)(command, args, options);

@@ -95,13 +95,13 @@ export async function startBare({ directory, atEnd }: Surroundings): Promise<Bar
   return { kubeconfig, kubectl };
 }
 
-/** Packs the package and installs it into a project of its own in `folder`; takes a while. */
+/** Packs what is published and installs all of it into a project of its own in `folder`; takes a while. */
 export async function packAndInstall(folder: string): Promise<{ folder: string }> {
   const npm = (args: string[], cwd: string) => promisify(execFile)("npm", args, { cwd });
   mkdirSync(folder, { recursive: true });
-  await npm(["pack", "--pack-destination", folder], ROOT);
-  const [tarball = ""] = globSync("*.tgz", { cwd: folder });
+  await npm(["run", "pack", "--", "--pack-destination", folder], ROOT);
+  const tarballs = globSync("*.tgz", { cwd: folder }).map((file) => `./${file}`);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  await npm(["install", "--prefer-offline", "--no-audit", "--no-fund", `./${tarball}`], folder);
+  await npm(["install", "--prefer-offline", "--no-audit", "--no-fund", ...tarballs], folder);
   return { folder };
 }

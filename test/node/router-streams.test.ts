@@ -1,7 +1,8 @@
 /** Streams through the router to a real sandbox: what is open stays open, and what is large is not kept. @module */
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { build } from "rolldown";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { dial, open, readUntil } from "../router/client.ts";
@@ -30,7 +31,7 @@ describe.runIf(hasRealNode)("through the router", () => {
   beforeAll(needsRuntime, 600_000);
 
   test("WebSocket and event streams outlive the longest silence of other bodies", async () => {
-    const { ns, router } = await start(withWebSockets("s"), "--proxy-timeout", "2s");
+    const { ns, router } = await start(await withWebSockets("s"), "--proxy-timeout", "2s");
     const socket = await openEcho(router, ns, "s");
     expect(await socket.echo("before")).toBe("before");
     const watch = (accept: string) =>
@@ -58,7 +59,7 @@ describe.runIf(hasRealNode)("through the router", () => {
   });
 
   test("each way of an upgraded connection ends by itself, and what breaks on one side breaks on the other", async () => {
-    const { ns, router } = await start(ownProtocol("o"));
+    const { ns, router } = await start(await ownProtocol("o"));
     const connect = async (path: string) => {
       const socket = await dial(router.port, true);
       const names = Object.entries(naming(ns, "o", OWN_PORT)).map(([name, value]) => `${name}: ${value}\r\n`).join("");
@@ -98,7 +99,7 @@ describe.runIf(hasRealNode)("through the router", () => {
     { timeout: 300_000 },
     async () => {
       const name = `r-${randomBytes(4).toString("hex")}`;
-      const sink = aProgram("sink", "slowsink.ts", SINK_PORT);
+      const sink = await aProgram("sink", "slowsink.ts", SINK_PORT);
       const sandbox = sleeper(name, {}, { containers: [...SERVING.containers, sink] });
       const { ns, router } = await start(sandbox, "--no-access-log");
       const file = { router, ns, sandbox: name, port: FILES, path: "/v1/files/large" };
@@ -154,26 +155,26 @@ async function openEcho(router: Router, ns: Namespace, name: string) {
 }
 
 /** A Sandbox with a server of tests instead of the runtime. */
-function ownProtocol(name: string): Loose {
-  return sleeper(name, {}, { containers: [aProgram("main", "ownprotocol.ts", OWN_PORT)] });
+async function ownProtocol(name: string): Promise<Loose> {
+  return sleeper(name, {}, { containers: [await aProgram("main", "ownprotocol.ts", OWN_PORT)] });
 }
 
 /** A Sandbox with a WebSocket server beside the runtime. */
-function withWebSockets(name: string): Loose {
-  const echo = aProgram("echo", "websocketecho.ts", WEBSOCKET_PORT);
+async function withWebSockets(name: string): Promise<Loose> {
+  const echo = await aProgram("echo", "websocketecho.ts", WEBSOCKET_PORT);
   return sleeper(name, {}, { containers: [...SERVING.containers, echo] });
 }
 
-/** A container that runs a file of this folder. The runtime's image has Node, and in its folder what the runtime imports. */
-function aProgram(name: string, file: string, port: number): Loose {
+/** A container that runs a file of this folder, with what it imports: the runtime's image has Node. */
+async function aProgram(name: string, file: string, port: number): Promise<Loose> {
   const { image, imagePullPolicy } = SERVING.containers[0]!;
-  const program = readFileSync(new URL(`programs/${file}`, import.meta.url), "utf8");
+  const input = fileURLToPath(new URL(`programs/${file}`, import.meta.url));
+  const { output: [{ code }] } = await build({ input, platform: "node", output: { minify: true }, write: false });
   return {
     name,
     image,
     imagePullPolicy,
-    workingDir: "/opt/hookbox",
-    command: ["node", "--input-type=module-typescript", "--eval", program],
+    command: ["node", "--input-type=module", "--eval", code],
     readinessProbe: { tcpSocket: { port }, periodSeconds: 1 },
   };
 }

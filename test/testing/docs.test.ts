@@ -11,7 +11,7 @@ import { hurry } from "../hurry.ts";
 
 const FENCE = /^```(ts|yaml) (\S+)\n([\s\S]*?)^```$/gm;
 const IMPORT = /^import (\{[^}]*\}) from "([^"]+)";$/gm;
-const MODULES: Record<string, object> = { vitest, hookbox, "hookbox/testing": testing };
+const MODULES: Record<string, object> = { vitest, hookbox, "@hookbox/testing": testing };
 
 const page = readFileSync(new URL("../../docs/testing.md", import.meta.url), "utf8");
 const files = [...page.matchAll(FENCE)].map(([, type, name = "", text = ""]) => ({ type, name, text }));

@@ -12,7 +12,12 @@ export interface BundleOptions {
   namespace: string;
 }
 
-const PROCESSES = ["keeper", "binder", "router"];
+/** The rights of each process. */
+const RIGHTS = {
+  keeper: new URL("../../../deploy/keeper/rbac.yaml", import.meta.url),
+  binder: new URL("../../../deploy/binder/rbac.yaml", import.meta.url),
+  router: new URL("../../../deploy/router/rbac.yaml", import.meta.url),
+};
 const RBAC_API = "rbac.authorization.k8s.io/v1";
 /** What must be there before the rest, in this order; controllers come last, so that what they call for is there. */
 const ORDER = ["Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "Role"];
@@ -22,7 +27,7 @@ const LAST = ["CompositeController", "DecoratorController"];
 export function renderBundle(options: BundleOptions): string {
   const { hooksURL, namespace } = options;
   const manifests = renderManifests(hooksURL);
-  const rights = PROCESSES.map((name) => readRights(name, namespace));
+  const rights = Object.values(RIGHTS).map((file) => readRights(file, namespace));
   const made = [...accountsOf(namespace), ...bindingsOf(namespace)];
   return [manifests.trimEnd(), ...rights, ...made.map((object) => stringify(object).trimEnd())].join("\n---\n") + "\n";
 }
@@ -40,8 +45,8 @@ function rankOf({ kind }: KubeObject): number {
 }
 
 /** Roles belong to the namespace of the process. */
-function readRights(name: string, namespace: string): string {
-  const text = readFileSync(new URL(`../../../deploy/${name}/rbac.yaml`, import.meta.url), "utf8");
+function readRights(file: URL, namespace: string): string {
+  const text = readFileSync(file, "utf8");
   return parseAllDocuments(text).map((document) => {
     if (document.get("kind") === "Role") document.setIn(["metadata", "namespace"], namespace);
     return document.toString({ lineWidth: 0, flowCollectionPadding: false }).replace(/^---\n/, "").trimEnd();
@@ -51,7 +56,7 @@ function readRights(name: string, namespace: string): string {
 function accountsOf(namespace: string): object[] {
   return [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
-    ...PROCESSES.map((name) => ({
+    ...Object.keys(RIGHTS).map((name) => ({
       apiVersion: "v1",
       kind: "ServiceAccount",
       metadata: { name: `hookbox-${name}`, namespace },

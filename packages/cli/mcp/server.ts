@@ -1,7 +1,7 @@
 /** The MCP server of one session, before it is given a transport. @module */
-import { readFileSync } from "node:fs";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import * as z from "zod";
+import manifest from "../package.json" with { type: "json" };
 import type { SandboxClient } from "../../sdk/client.ts";
 import { createProgress } from "./progress.ts";
 import { addResources } from "./resources.ts";
@@ -27,7 +27,7 @@ const CHANGES_LIST = new Set(["create_sandbox", "delete_sandbox"]);
 export function createSessionServer(client: SandboxClient, scope: Scope): SessionServer {
   const session = createSession(client, scope);
   const server = new McpServer(
-    { name: "hookbox", title: "hookbox sandboxes", version: version() },
+    { name: "hookbox", title: "hookbox sandboxes", version: manifest.version },
     { instructions: INSTRUCTIONS },
   );
   for (const tool of allTools(scope)) addTool(server, session, tool);
@@ -54,8 +54,4 @@ function addTool(server: McpServer, session: Session, tool: Tool): void {
     if (CHANGES_LIST.has(name) && !result.isError) server.sendResourceListChanged();
     return result;
   });
-}
-
-function version(): string {
-  return JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")).version;
 }

@@ -1,7 +1,7 @@
 /** What the router counts, in Prometheus' text format. Source of the names: Agent Sandbox API, section 5.5; the rest is ours. @module */
-import { readFileSync } from "node:fs";
 import { STATUS_CODES } from "node:http";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import manifest from "../package.json" with { type: "json" };
 
 /** The metrics of one router; `text` gives what `/metrics` answers. */
 export interface RouterMetrics {
@@ -21,7 +21,6 @@ export interface RouterMetrics {
 
 /** Makes a fresh set in a registry of its own. */
 export function createRouterMetrics(): RouterMetrics {
-  const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"));
   const registry = new Registry();
   const registers = [registry];
   const requests = createRequestStats();
@@ -44,7 +43,7 @@ export function createRouterMetrics(): RouterMetrics {
     help: "1, with what runs",
     labelNames: ["version"],
     registers,
-  }).set({ version }, 1);
+  }).set({ version: manifest.version }, 1);
   return {
     requests,
     now,

@@ -159,12 +159,12 @@ interface Asset {
 const SCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
 
-/** Names under the page's path, and where the files are: beside this one, or in a package. */
-const FILES: Record<string, { type: string; from: string }> = {
-  "page.js": { type: SCRIPT, from: "./page/page.js" },
-  "connection.js": { type: SCRIPT, from: "./page/connection.js" },
-  "page.css": { type: STYLE, from: "./page/page.css" },
-  "icon.svg": { type: "image/svg+xml", from: "./page/icon.svg" },
+/** Names under the page's path, and where the files are: ours by their URL, others in a package. */
+const FILES: Record<string, { type: string; from: URL | string }> = {
+  "page.js": { type: SCRIPT, from: new URL("./page/page.js", import.meta.url) },
+  "connection.js": { type: SCRIPT, from: new URL("./page/connection.js", import.meta.url) },
+  "page.css": { type: STYLE, from: new URL("./page/page.css", import.meta.url) },
+  "icon.svg": { type: "image/svg+xml", from: new URL("./page/icon.svg", import.meta.url) },
   "xterm.js": { type: SCRIPT, from: "@xterm/xterm/lib/xterm.mjs" },
   "xterm.css": { type: STYLE, from: "@xterm/xterm/css/xterm.css" },
   "fit.js": { type: SCRIPT, from: "@xterm/addon-fit/lib/addon-fit.mjs" },
@@ -177,13 +177,13 @@ function createAssets(): (name: string) => Promise<Asset> | undefined {
   return (name) => {
     const file = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
     if (!file) return undefined;
-    const asset = read.get(name) ?? assetOf(resolve(file.from), file.type);
+    const asset = read.get(name) ?? assetOf(typeof file.from === "string" ? resolve(file.from) : file.from, file.type);
     read.set(name, asset);
     return asset;
   };
 }
 
-async function assetOf(path: string, type: string): Promise<Asset> {
+async function assetOf(path: URL | string, type: string): Promise<Asset> {
   const plain = await readFile(path);
   const etag = `W/"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
   return { type, etag, plain, gzipped: await promisify(gzip)(plain) };

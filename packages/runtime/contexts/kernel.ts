@@ -88,10 +88,14 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
   };
 }
 
+/** They stand beside this file, and beside the bundle that this file is part of. */
+const KERNELS = { python: "kernel.py", node: "kernel.mjs" };
+
 function argvOf(language: Language): string[] {
-  if (language === "python") return ["python3", fileURLToPath(new URL("kernel.py", import.meta.url))];
+  const kernel = (name: keyof typeof KERNELS) => fileURLToPath(new URL(KERNELS[name], import.meta.url));
+  if (language === "python") return ["python3", kernel("python")];
   const node = process.versions["deno"] === undefined ? process.execPath : "node";
-  return [node, "--disable-warning=ExperimentalWarning", fileURLToPath(new URL("kernel.mjs", import.meta.url))];
+  return [node, "--disable-warning=ExperimentalWarning", kernel("node")];
 }
 
 function send(requests: Duplex, request: object): void {

@@ -29,8 +29,8 @@ export interface ClientOptions {
   runtimeToken?: string;
   /** Secret of the router by which addresses are signed, 32 bytes or more. @default HOOKBOX_SIGNING_SECRET */
   signingSecret?: string | Uint8Array;
-  /** An API server in place of all of these, such as that of `hookbox/testing`. */
+  /** An API server in place of all of these, such as that of `@hookbox/testing`. */
   api?: Api;
-  /** A way to Pods in place of the network, such as that of `hookbox/testing`. */
+  /** A way to Pods in place of the network, such as that of `@hookbox/testing`. */
   pods?: PodWay;
 }

@@ -18,7 +18,7 @@ export interface PodWishes {
   signal?: AbortSignal | undefined;
 }
 
-/** A way to Pods in place of the network, such as that of `hookbox/testing`. */
+/** A way to Pods in place of the network, such as that of `@hookbox/testing`. */
 export interface PodWay {
   /** Returns where programs on this machine reach a port of a Pod. */
   reach(pod: PodPlace, port: number): Promise<URL>;

@@ -1,7 +1,10 @@
 /** @module */
-import { fileURLToPath } from "node:url";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
 import { expect, test } from "vitest";
-import { librariesOf, packagesOf } from "../../../dev/cluster/runtimeimage.ts";
+import { bundleRuntime, librariesOf, runtimeImage } from "../../../dev/cluster/runtimeimage.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
 
 test("librariesOf() reads the libraries and the loader, and no more", () => {
   const text = [
@@ -14,11 +17,21 @@ test("librariesOf() reads the libraries and the loader, and no more", () => {
   expect(librariesOf("\tstatically linked\n")).toEqual([]);
 });
 
-test("packagesOf() names what the runtime imports and what that needs, not what only others use", () => {
-  const packages = packagesOf(fileURLToPath(new URL("../../../", import.meta.url)));
-  expect(packages).toEqual(
-    expect.arrayContaining(["hono", "tar-stream", "streamx", "es-module-lexer", "@lydell/node-pty"]),
-  );
-  expect(packages).not.toContain("@kubernetes/client-node");
-  expect(packages).not.toContain("vitest");
+test("runtimeImage() has the bundle, its kernels and the native module, and no other package", async () => {
+  const dist = await bundleRuntime(makeTempFolder());
+  expect(readdirSync(dist).sort()).toEqual(["hookbox_display.py", "kernel.mjs", "kernel.py", "main.js"]);
+  const busybox = join(makeTempFolder(), "busybox");
+  writeFileSync(busybox, "#!/bin/sh\necho ls\n", { mode: 0o755 });
+  const { files, entrypoint } = runtimeImage({ dist, busybox, tini: undefined });
+  const own = files.map(({ path }) => path).filter((path) => path.startsWith("/opt/hookbox/")).sort();
+  expect(own).toEqual([
+    "/opt/hookbox/hookbox_display.py",
+    "/opt/hookbox/kernel.mjs",
+    "/opt/hookbox/kernel.py",
+    "/opt/hookbox/main.js",
+    "/opt/hookbox/node_modules/@lydell/node-pty",
+    `/opt/hookbox/node_modules/@lydell/node-pty-${process.platform}-${process.arch}`,
+    "/opt/hookbox/package.json",
+  ]);
+  expect(entrypoint).toEqual(["/usr/local/bin/node", "/opt/hookbox/main.js"]);
 });

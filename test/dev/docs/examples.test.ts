@@ -16,7 +16,7 @@ const b = "from \\"hookbox\\"";
 
   \`\`\`ts cluster
   if (true) {
-    await import("hookbox/testing");
+    await import("@hookbox/testing");
   }
   \`\`\`
 
@@ -37,7 +37,7 @@ test("examplesOf() lists blocks with their lines, without those that are to be l
       file: "a.md",
       line: 14,
       treatment: "cluster",
-      code: `if (true) {\n  await import("hookbox/testing");\n}\n`,
+      code: `if (true) {\n  await import("@hookbox/testing");\n}\n`,
     },
   ]);
 });
@@ -53,9 +53,9 @@ test("examplesOf() refuses a mark that it does not know: a slip would switch an 
   );
 });
 
-const entries = { hookbox: "../sdk/mod.ts", "hookbox/testing": "../testing/mod.ts" };
+const entries = { hookbox: "../sdk/mod.ts", "@hookbox/testing": "../testing/mod.ts" };
 const known = {
-  exports: new Map([["a", "hookbox"], ["Sandbox", "hookbox"], ["createTestCluster", "hookbox/testing"]]),
+  exports: new Map([["a", "hookbox"], ["Sandbox", "hookbox"], ["createTestCluster", "@hookbox/testing"]]),
   values: { sandbox: "Sandbox" },
 };
 
