@@ -1,4 +1,7 @@
 /** Finds out why children of a Sandbox do not come into being: has them adopted, or says why not in an annotation. @module */
+import { buildPod } from "../../hooks/sandbox/pod.ts";
+import { buildPVCs } from "../../hooks/sandbox/pvcs.ts";
+import { buildService } from "../../hooks/sandbox/service.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type Problem, readUnresolved } from "../api/unresolved.ts";
 import { type Answer, type Api, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
@@ -12,13 +15,6 @@ import { diagnose, dryRunVerdict } from "./diagnose.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject, publishProblems } from "./unresolved.ts";
-
-/** The hook's own builders: what they make is what Metacontroller would create. */
-export interface Builders {
-  buildPVCs(sandbox: Sandbox): DesiredObject[];
-  buildPod(sandbox: Sandbox): DesiredObject;
-  buildService(sandbox: Sandbox): DesiredObject;
-}
 
 export type ChildKind = Exclude<Problem["kind"], "NetworkPolicy">;
 
@@ -38,16 +34,17 @@ export const RESOURCES: Record<ChildKind, ObjectPath["resource"]> = {
 };
 
 /**
- * Lists what to look at, in the order PersistentVolumeClaims, Pod, Service.
+ * Lists what to look at, in the order PersistentVolumeClaims, Pod, Service, as the hook builds it: that is what
+ * Metacontroller would create.
  *
  * Of a suspended Sandbox that is the Pod alone: it should not exist, but a foreign one of its name is worth a word.
  */
-export function wantedChildren(sandbox: Sandbox, builders: Builders): Omit<Child, "found">[] {
-  const pod = builders.buildPod(sandbox);
+export function wantedChildren(sandbox: Sandbox): Omit<Child, "found">[] {
+  const pod = buildPod(sandbox);
   const desired = sandbox.spec.operatingMode === "Suspended" ? [pod] : [
-    ...builders.buildPVCs(sandbox),
+    ...buildPVCs(sandbox),
     pod,
-    ...(sandbox.spec.service === true ? [builders.buildService(sandbox)] : []),
+    ...(sandbox.spec.service === true ? [buildService(sandbox)] : []),
   ];
   return desired.map((child) => ({ kind: child.kind as ChildKind, name: child.metadata.name, desired: child }));
 }
@@ -55,7 +52,6 @@ export function wantedChildren(sandbox: Sandbox, builders: Builders): Omit<Child
 /** What the reconciler works with. */
 interface ChildrenReconcilerOptions {
   api: Api;
-  builders: Builders;
   report: Report;
   log: Log;
   /** @default {INTERVALS} */
@@ -94,11 +90,12 @@ function outcomeOf({ spec }: Sandbox, findings: Finding[]): Outcome {
 }
 
 async function findingsOf(sandbox: Sandbox, options: ChildrenReconcilerOptions): Promise<Finding[]> {
-  const wanted = wantedChildren(sandbox, options.builders);
-  return await Promise.all(wanted.map(async (child) => {
-    const found = await findChild(options.api, sandbox, child);
-    return await findingOf(sandbox, { ...child, found }, options);
-  }));
+  return await Promise.all(
+    wantedChildren(sandbox).map(async (child) => {
+      const found = await findChild(options.api, sandbox, child);
+      return await findingOf(sandbox, { ...child, found }, options);
+    }),
+  );
 }
 
 async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenReconcilerOptions): Promise<Finding> {

@@ -5,7 +5,7 @@ import type { Log } from "../process/log.ts";
 import type { LossBudget } from "../webhook/lossbudget.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Api } from "../kube/api.ts";
-import { type Builders, childrenReconciler } from "./children.ts";
+import { childrenReconciler } from "./children.ts";
 import { claimProblemReconciler, withReferences } from "./claimproblem.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import type { EventHandler } from "../kube/watch.ts";
@@ -13,7 +13,7 @@ import { claimExpiryVerdict, expiryReconciler, sandboxExpiryVerdict } from "./ex
 import { readoptReconciler, withPools } from "./readopt.ts";
 import type { Intervals } from "./look.ts";
 import { mergeTrapReconciler } from "./mergetrap.ts";
-import { type PolicyNaming, policyReconciler } from "./policy.ts";
+import { policyReconciler } from "./policy.ts";
 import { createQueue } from "./workqueue.ts";
 import { createReferences } from "./references.ts";
 import { sharedPortsReconciler } from "./sharedports.ts";
@@ -21,7 +21,6 @@ import { claimWakeReconciler, sandboxWakeReconciler } from "./wake.ts";
 import { type EventHandlers, listAndWatchAll } from "./watches.ts";
 
 export interface KeepOptions {
-  builders: Builders & PolicyNaming;
   log: Log;
   /** Domains of label keys that claims may use. */
   labelDomains: readonly string[];

@@ -1,4 +1,5 @@
 /** Has Metacontroller know the NetworkPolicies of templates, and says which of them are somebody else's. @module */
+import { policyName } from "../../hooks/sandboxtemplate/networkpolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import { type Problem, readUnresolved } from "../api/unresolved.ts";
 import type { Api } from "../kube/api.ts";
@@ -54,14 +55,8 @@ function policyFinding(
   return { outcome: "problem", problems: [{ kind: "NetworkPolicy", name, state: "taken", message }] };
 }
 
-/** The hook's own naming. */
-export interface PolicyNaming {
-  policyName(template: SandboxTemplate): string;
-}
-
 interface PolicyReconcilerOptions {
   api: Api;
-  builders: PolicyNaming;
   report: Report;
   /** @default {INTERVALS} */
   intervals?: Intervals;
@@ -89,10 +84,10 @@ const LEFTOVER: PolicyFinding = { outcome: "nothing", problems: [] };
 
 async function findingOf(
   template: SandboxTemplate,
-  { api, builders, report }: PolicyReconcilerOptions,
+  { api, report }: PolicyReconcilerOptions,
 ): Promise<PolicyFinding> {
   const { namespace } = template.metadata;
-  const name = builders.policyName(template);
+  const name = policyName(template);
   const found = await findObject(api, { resource: "networkpolicies", namespace, name }, kubeObjectSchema);
   const finding = policyFinding(template, name, found);
   if (!found || !finding.change) return finding;

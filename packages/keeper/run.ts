@@ -5,7 +5,6 @@ import { bindingFor, serveClaims } from "../binder/run.ts";
 import { createLog, type Log } from "../process/log.ts";
 import { createLossBudget } from "../webhook/lossbudget.ts";
 import { serve, type Server } from "../process/serve.ts";
-import type { Builders } from "./children.ts";
 import { connect } from "../kube/connection.ts";
 import { clusterCredentials } from "../kube/credentials.ts";
 import { runElected } from "../kube/elected.ts";
@@ -14,7 +13,6 @@ import { keep } from "./keep.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
 import type { KeeperOptions } from "./options.ts";
 import { createRecording, type Recording } from "./recording.ts";
-import type { PolicyNaming } from "./policy.ts";
 import type { Report } from "./reconciler.ts";
 
 /** Name of the Lease. */
@@ -28,7 +26,6 @@ const USER_AGENT = "hookbox-keeper";
  */
 export async function runKeeper(
   options: KeeperOptions,
-  builders: Builders & PolicyNaming,
   signal: AbortSignal,
 ): Promise<void> {
   const log = createLog(options.logLevel);
@@ -50,7 +47,7 @@ export async function runKeeper(
     const observers = recording.handlers;
     const binding = options.binder ? bindingFor(common, metrics.binder, leading) : undefined;
     await Promise.all([
-      keep(api, { builders, labelDomains, log, reportFor, observers, binding, budget, onListed }, leading),
+      keep(api, { labelDomains, log, reportFor, observers, binding, budget, onListed }, leading),
       ...(binding ? [serveClaims(binding, common, metrics.binder, leading)] : []),
     ]);
     metrics.leading.set(0);

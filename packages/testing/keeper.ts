@@ -1,15 +1,9 @@
 /** The keeper in this process, with the cluster's clock: all of its reconcilers; of Events and metrics none. @module */
 import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
-import { buildPod } from "../../hooks/sandbox/pod.ts";
-import { buildPVCs } from "../../hooks/sandbox/pvcs.ts";
-import { buildService } from "../../hooks/sandbox/service.ts";
-import { policyName } from "../../hooks/sandboxtemplate/networkpolicy.ts";
 import { keep } from "../keeper/keep.ts";
 import type { Clock } from "../process/clock.ts";
 import { UNLIMITED } from "../webhook/lossbudget.ts";
 import type { MemoryApi } from "./api/memoryapi.ts";
-
-const builders = { buildPod, buildPVCs, buildService, policyName };
 
 export interface RunningKeeper {
   /** What went wrong, in one line each. */
@@ -25,7 +19,6 @@ export function startKeeper(api: MemoryApi, clock: Clock): RunningKeeper {
   const ending = new AbortController();
   const listed = Promise.withResolvers<void>();
   const kept = keep(api, {
-    builders,
     labelDomains: DEFAULT_LABEL_DOMAINS,
     clock,
     budget: UNLIMITED,

@@ -9,7 +9,6 @@ import { createLog } from "../../packages/process/log.ts";
 import { UNLIMITED } from "../../packages/webhook/lossbudget.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
-import { BUILDERS } from "../keeper/keeping.ts";
 
 const PLURALS: Record<string, string> = {
   Sandbox: "/apis/agents.x-k8s.io/v1beta1 sandboxes",
@@ -72,7 +71,6 @@ export async function sayOf(
   const reportFor = () => () => {};
   const running = [
     keep(api, {
-      builders: BUILDERS,
       labelDomains: [],
       log,
       reportFor,

@@ -185,18 +185,11 @@ test("diagnose() calls a child missing that does not exist", () => {
 });
 
 describe("wantedChildren()", () => {
-  const builders = {
-    buildPVCs: () =>
-      ["home", "data"].map((name) => ({
-        apiVersion: "v1",
-        kind: "PersistentVolumeClaim",
-        metadata: { name: `${name}-demo` },
-      })),
-    buildPod: () => ({ apiVersion: "v1", kind: "Pod", metadata: { name: "demo" } }),
-    buildService: () => ({ apiVersion: "v1", kind: "Service", metadata: { name: "demo" } }),
-  };
+  const claims = ["home", "data"].map((name) => ({ metadata: { name }, spec: {} }));
   const names = (spec: object) =>
-    wantedChildren(aSandbox({ spec }), builders).map(({ kind, name }) => `${kind}/${name}`);
+    wantedChildren(aSandbox({ spec: { volumeClaimTemplates: claims, ...spec } })).map(({ kind, name }) =>
+      `${kind}/${name}`
+    );
   const volumes = ["PersistentVolumeClaim/home-demo", "PersistentVolumeClaim/data-demo"];
 
   test("lists volumes, Pod and, where it is asked for, the Service", () => {

@@ -1,12 +1,9 @@
 /** A keeper at work on a fake API server, which a test can kill and start again. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { Api } from "../../packages/kube/api.ts";
-import type { Builders } from "../../packages/keeper/children.ts";
 import { keep } from "../../packages/keeper/keep.ts";
-import type { PolicyNaming } from "../../packages/keeper/policy.ts";
 import type { Action } from "../../packages/keeper/reconciler.ts";
 import { UNLIMITED } from "../../packages/webhook/lossbudget.ts";
-import { nameHash } from "../../packages/api/objects/names.ts";
 import { aSandbox } from "../sandboxes.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
 
@@ -15,22 +12,6 @@ export const SANDBOX = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxe
 export const POD = `${CORE}/pods/demo`;
 export const SERVICE = `${CORE}/services/demo`;
 export const PVC = `${CORE}/persistentvolumeclaims/home-demo`;
-
-/** Builders as the hook's are, without the hook. */
-export const BUILDERS: Builders & PolicyNaming = {
-  buildPod: (sandbox) => child("Pod", sandbox, sandbox.metadata.name),
-  buildService: (sandbox) => child("Service", sandbox, sandbox.metadata.name),
-  buildPVCs: (sandbox) =>
-    (sandbox.spec.volumeClaimTemplates ?? []).map(({ metadata }) =>
-      child("PersistentVolumeClaim", sandbox, `${metadata?.name}-${sandbox.metadata.name}`)
-    ),
-  policyName: ({ metadata }) => `${metadata.name}-network-policy`,
-};
-
-function child(kind: string, { metadata }: Sandbox, name: string) {
-  const labels = { "agents.x-k8s.io/sandbox-name-hash": nameHash(metadata.name) };
-  return { apiVersion: "v1", kind, metadata: { name, labels }, spec: {} };
-}
 
 /** A keeper; `kill` ends it as SIGKILL would: nothing of what it asks for arrives any more. */
 export interface Keeper {
@@ -50,7 +31,7 @@ export function startKeeper(server: FakeApi, parameters: { log?: (line: string) 
   const log = (_: string, message: string) => parameters.log?.(message);
   const labelDomains = ["sandbox.users.io"];
   const reportFor = () => (action: Action) => actions.push(action);
-  void keep(api, { builders: BUILDERS, labelDomains, log, reportFor, budget: UNLIMITED }, end.signal);
+  void keep(api, { labelDomains, log, reportFor, budget: UNLIMITED }, end.signal);
   return { actions, kill: () => end.abort() };
 }
 
