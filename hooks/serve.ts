@@ -1,9 +1,12 @@
 /** `npm run serve -- [hook…] --port N`: several hooks in one process, each under `/<hook>/sync`. @module */
-import { main, serveHooks } from "../packages/webhook/runhook.ts";
-import { hookNames, makeHooks } from "./all.ts";
+import { runServer, serveHooks } from "../packages/webhook/runhook.ts";
+import { HOOK_OPTIONS, hookNames, makeHooks, readSettings } from "./all.ts";
 
-const USAGE = `npm run serve -- [hook…] [options]
+await runServer({
+  usage: `npm run serve -- [hook…] [options]
 
-Serves hooks in one process, each at /<hook>/sync; all of them (${hookNames.join(", ")}) if none is named.`;
-
-await main(USAGE, ({ settings, positionals }) => serveHooks(makeHooks(positionals, settings), settings, false));
+Serves hooks in one process, each at /<hook>/sync; all of them (${hookNames.join(", ")}) if none is named.`,
+  help: HOOK_OPTIONS,
+  read: readSettings,
+  start: ({ settings, positionals }) => serveHooks(makeHooks(positionals, settings), settings, false),
+});

@@ -121,7 +121,7 @@ function reachable(file: string, seen = new Set<string>()): Set<string> {
 
 /** Where Node's own modules may be imported, in packages that are else pure or run in a browser, too. */
 const NODE_AT = [
-  /^packages\/webhook\/(recording|runhook)\.ts$/,
+  /^packages\/webhook\/(options|recording)\.ts$/,
   /^packages\/sdk\/(disk\/.*|setup\/cluster|transport\/(channels|exec|forward))\.ts$/,
 ];
 

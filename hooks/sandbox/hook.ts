@@ -3,6 +3,8 @@ import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
 import { controllerOf } from "../../packages/api/objects/objects.ts";
 import type { Spacing } from "../../packages/webhook/throttle.ts";
+import { textOption } from "../../packages/webhook/options.ts";
+import type { HookModule } from "../../packages/webhook/runhook.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { type SandboxConfig, syncSandbox } from "./sync.ts";
 
@@ -27,3 +29,14 @@ export function startSpacing({ parent, children = {} }: SentRequest): Spacing | 
   const isStarting = Object.values(children).every((objects) => Object.keys(objects).length === 0);
   return owner?.kind === "SandboxWarmPool" && isStarting ? { key: owner.uid, intervalMs: START_MS } : undefined;
 }
+
+/** The hook as a process runs it. */
+export const sandboxHookModule: HookModule<SandboxConfig> = {
+  name: "sandbox",
+  options: {
+    clusterDomain: textOption({
+      ...{ flag: "cluster-domain", placeholder: "D", default: "cluster.local", help: "DNS domain of the cluster" },
+    }),
+  },
+  make: sandboxHook,
+};

@@ -2,8 +2,7 @@
 import type { Clock } from "../process/clock.ts";
 import type { HookCalls } from "../webhook/hook.ts";
 import { createLossBudget, type LossBudget } from "../webhook/lossbudget.ts";
-import { type HookSettings, readSettings } from "../webhook/runhook.ts";
-import { hookNames, makeHooks } from "../../hooks/all.ts";
+import { hookNames, type HookSettings, makeHooks, readSettings } from "../../hooks/all.ts";
 
 export interface RunningHooks {
   /** Answers at once; an engine takes it for `fetch`. */

@@ -19,7 +19,7 @@ export type { LogLevel } from "../process/log.ts";
 export type { LossBudget } from "../webhook/lossbudget.ts";
 export type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
 export type { Spacing } from "../webhook/throttle.ts";
-export type { HookSettings } from "../webhook/runhook.ts";
+export type { HookSettings } from "../../hooks/all.ts";
 export type { ObjectName, Step, Wanted } from "./scenario/format.ts";
 export type { Kind } from "./scenario/kinds.ts";
 export type { Passing } from "./scenario/recorder.ts";

@@ -12,7 +12,7 @@ import { syncSandboxWarmPool } from "../../hooks/sandboxwarmpool/sync.ts";
 import { compositeCalls, decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
 import { childKey } from "../../packages/webhook/metacontroller.ts";
 import type { DesiredObject } from "../../packages/api/objects/objects.ts";
-import { readSettings } from "../../packages/webhook/runhook.ts";
+import { readSettings } from "../../hooks/all.ts";
 
 /** What a hook wants, and why it lets the others go. */
 export interface Wish {

@@ -5,7 +5,8 @@ import { vi } from "vitest";
 import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
 import { createHealthApp } from "../../packages/process/health.ts";
 import { createLog } from "../../packages/process/log.ts";
-import { readSettings, serveHooks } from "../../packages/webhook/runhook.ts";
+import { makeHooks, readSettings } from "../../hooks/all.ts";
+import { serveHooks } from "../../packages/webhook/runhook.ts";
 import { serve } from "../../packages/process/serve.ts";
 import { parseAddress } from "../../packages/cli/mcp/http/address.ts";
 import { tokensIn } from "../../packages/cli/mcp/http/access.ts";
@@ -13,7 +14,6 @@ import { serveHTTP } from "../../packages/cli/mcp/http.ts";
 import { DEFAULT_SCOPE } from "../../packages/cli/mcp/scope.ts";
 import { createSessionServer } from "../../packages/cli/mcp/server.ts";
 import { SandboxClient } from "../../packages/sdk/client.ts";
-import { makeHooks } from "../../hooks/all.ts";
 import { createFakeApi } from "../kube/fakeapi.ts";
 import { CANARY } from "./secrets.ts";
 

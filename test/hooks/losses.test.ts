@@ -1,8 +1,7 @@
 /** What each hook takes away, as its guard counts it: what the parent's spec asks for in so many words is no loss. @module */
 import { expect, test } from "vitest";
 import { childKey } from "../../packages/webhook/metacontroller.ts";
-import { readSettings } from "../../packages/webhook/runhook.ts";
-import { makeHooks } from "../../hooks/all.ts";
+import { makeHooks, readSettings } from "../../hooks/all.ts";
 import { aPoolRequest } from "../poolcalls.ts";
 import { aClaim, aColdSandbox, aMember, aPool } from "../pools.ts";
 import { aChild, aReadyPod, aRequest, aSandbox, mapOf, NOW } from "../sandboxes.ts";

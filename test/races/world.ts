@@ -1,11 +1,10 @@
 /** Runs one scenario from beginning to rest: the real hooks and the stand-in, on a store in memory and a fake clock. @module */
 import type { FakeClock } from "../../packages/testing/engine/fake-clock.ts";
 import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
-import { readSettings } from "../../packages/webhook/runhook.ts";
+import { makeHooks, readSettings } from "../../hooks/all.ts";
 import { startHooks } from "../../packages/testing/hooks.ts";
 import { startKubelet } from "../../packages/testing/kubelet.ts";
 import { createMemoryServer } from "../../packages/testing/server.ts";
-import { makeHooks } from "../../hooks/all.ts";
 import { type Act, aPool, aTemplate, NAMESPACE, perform } from "./acts.ts";
 import { createFates, type Fate } from "./fates.ts";
 import { createHistory, type Doubled } from "./history.ts";

@@ -1,7 +1,6 @@
 /** A hook that decides otherwise, to see whether that is noticed. @module */
 import type { HookCalls } from "../../packages/webhook/hook.ts";
-import { readSettings } from "../../packages/webhook/runhook.ts";
-import { makeHooks } from "../../hooks/all.ts";
+import { makeHooks, readSettings } from "../../hooks/all.ts";
 
 /** Returns the hooks of a test cluster, one of which has `to` in its answers where ours has `from`, as JSON. */
 export function changedHook(name: string, from: string, to: string): Record<string, () => HookCalls> {

@@ -1,8 +1,7 @@
 /** A cluster in memory, from the outside. @module */
 import { expect, test } from "vitest";
-import { readSettings } from "../../packages/webhook/runhook.ts";
+import { makeHooks, readSettings } from "../../hooks/all.ts";
 import { createTestCluster } from "../../packages/testing/mod.ts";
-import { makeHooks } from "../../hooks/all.ts";
 import { claim, conditionOf, pool, sandbox } from "./objects.ts";
 
 test("a Sandbox gets its Pod, and becomes Ready once time has passed", async () => {

@@ -1,7 +1,9 @@
 /** The command line of hooks: what it says, and what it refuses. @module */
 import { expect, test } from "vitest";
-import { HOOK_OPTIONS, readSettings } from "../../packages/webhook/runhook.ts";
-import { makeHooks } from "../../hooks/all.ts";
+import { sandboxHookModule } from "../../hooks/sandbox/hook.ts";
+import { readOptions } from "../../packages/webhook/options.ts";
+import { helpOf } from "../../packages/webhook/runhook.ts";
+import { HOOK_OPTIONS, makeHooks, readSettings } from "../../hooks/all.ts";
 
 test("every option is in the help, and has a default", () => {
   const { settings, help, positionals } = readSettings([]);
@@ -44,4 +46,13 @@ test.for(
 )("refuses %s", ([args, message]) => {
   const [option = "", value = ""] = args.split(" ");
   expect(() => readSettings([`${option}=${value}`])).toThrow(message);
+});
+
+test("a hook takes its own options, and refuses those of others", () => {
+  const { name, options } = sandboxHookModule;
+  expect(readOptions(["--cluster-domain", "c.example"], options).settings).toEqual({ clusterDomain: "c.example" });
+  expect(() => readOptions(["--max-batch-size", "3"], options)).toThrow(
+    'Unknown option "--max-batch-size": see --help',
+  );
+  expect(helpOf([{ name, options }])).toContain("Of the hook sandbox:\n  --cluster-domain D ");
 });

@@ -3,7 +3,8 @@ import { request as httpRequest } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createHookApp } from "../../packages/webhook/app.ts";
 import type { HookCalls } from "../../packages/webhook/hook.ts";
-import { readSettings, serveHooks } from "../../packages/webhook/runhook.ts";
+import { readSettings } from "../../hooks/all.ts";
+import { serveHooks } from "../../packages/webhook/runhook.ts";
 import { until } from "../eventually.ts";
 import { send } from "../runtime/servers.ts";
 

@@ -1,8 +1,7 @@
 /** Each hook is guarded by its own reasons: one that has gone wrong is not believed, whatever words it finds. @module */
 import { expect, test, vi } from "vitest";
 import { childKey, listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
-import { readSettings } from "../../packages/webhook/runhook.ts";
-import { hookNames, makeHooks } from "../../hooks/all.ts";
+import { hookNames, makeHooks, readSettings } from "../../hooks/all.ts";
 import { aClaim, aClaimed, aClaimRequest } from "../claimbuilders.ts";
 import { aPoolRequest } from "../poolcalls.ts";
 import { aMember } from "../pools.ts";

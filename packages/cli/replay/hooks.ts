@@ -2,8 +2,7 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { HookCalls } from "../../webhook/hook.ts";
-import { type HookSettings, readSettings } from "../../webhook/runhook.ts";
-import { makeHooks } from "../../../hooks/all.ts";
+import { type HookSettings, makeHooks, readSettings } from "../../../hooks/all.ts";
 import { UnreadableError } from "./read.ts";
 
 /** Makes all hooks. @param settings as the recording's header has them */

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Exchange, exchangeLine, headerLine } from "../../../packages/webhook/exchange.ts";
-import { type HookSettings, readSettings } from "../../../packages/webhook/runhook.ts";
+import { type HookSettings, readSettings } from "../../../hooks/all.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 /** What the recorded hooks are made with. */
