@@ -1,4 +1,4 @@
-/** What a claim asks for, against what its template allows: one verdict for binder and keeper. Pure. @module */
+/** What a claim asks for, against what its template allows: one verdict for binder, keeper and `why`. Pure. @module */
 import type { ClaimProblem } from "../claimproblem.ts";
 import type { SandboxClaim } from "../sandboxclaim.ts";
 import type { SandboxTemplate } from "../sandboxtemplate.ts";
@@ -10,15 +10,15 @@ import { volumesProblem } from "./volumes.ts";
  * Tells why a claim cannot be served, whatever the pool has; undefined: it can. The first of: bad metadata, metadata
  * against the template's, environment variables, volumes.
  *
- * @param domains of label keys that claims may use
+ * @param domains of label keys that claims may use; undefined: not known, so metadata is only held to the template's
  */
 export function requestProblem(
   { spec }: SandboxClaim,
   template: SandboxTemplate,
-  domains: readonly string[],
+  domains: readonly string[] | undefined,
 ): ClaimProblem | undefined {
   const { podTemplate, volumeClaimTemplates = [], envVarsInjectionPolicy, volumeClaimTemplatesPolicy } = template.spec;
-  return metadataProblem(spec.additionalPodMetadata, domains) ??
+  return (domains && metadataProblem(spec.additionalPodMetadata, domains)) ??
     metadataConflict(podTemplate.metadata ?? {}, spec.additionalPodMetadata) ??
     environmentProblem(spec.env ?? [], envVarsInjectionPolicy, podTemplate.spec) ??
     volumesProblem(spec.volumeClaimTemplates ?? [], volumeClaimTemplatesPolicy, volumeClaimTemplates);

@@ -1,12 +1,9 @@
 /** The root cause of a claim's state: what it refers to, what it asks for, and then its Sandbox. @module */
-import { type ClaimProblem, readClaimProblem } from "../../claimproblem.ts";
+import { readClaimProblem } from "../../claimproblem.ts";
 import type { Sandbox } from "../../sandbox.ts";
 import type { SandboxClaim } from "../../sandboxclaim.ts";
-import type { SandboxTemplate } from "../../sandboxtemplate.ts";
-import { environmentProblem } from "../../claims/environment.ts";
 import { expiryTime } from "../../claims/expirytime.ts";
-import { metadataConflict } from "../../claims/podmetadata.ts";
-import { volumesProblem } from "../../claims/volumes.ts";
+import { requestProblem } from "../../claims/request.ts";
 import { findCondition, rfc3339 } from "../../objects/conditions.ts";
 import { CLAIM_UID_LABEL, FOR_CLAIM_ANNOTATION } from "../../objects/keys.ts";
 import { controllerOf } from "../../objects/objects.ts";
@@ -132,7 +129,7 @@ function rejected(ground: Ground): Cause | undefined {
   const isSaid = condition !== undefined && condition.reason in REJECTIONS;
   const problem = isSaid
     ? condition
-    : readClaimProblem(claim.metadata) ?? (template && requestProblem(claim, template));
+    : readClaimProblem(claim.metadata) ?? (template && requestProblem(claim, template, undefined));
   const rejection = problem && REJECTIONS[problem.reason];
   if (!rejection) return undefined;
   const templateRef = template && refOf("SandboxTemplate", template.metadata);
@@ -157,14 +154,6 @@ function rejected(ground: Ground): Cause | undefined {
     since,
     ...(policy ? { remedy: `Leave ${asked} out of a new claim, or set spec.${policy} of ${whose} to Allowed.` } : {}),
   });
-}
-
-/** What can be told of a request without knowing which label domains the installation allows. */
-function requestProblem({ spec }: SandboxClaim, { spec: limits }: SandboxTemplate): ClaimProblem | undefined {
-  const { podTemplate, envVarsInjectionPolicy, volumeClaimTemplatesPolicy, volumeClaimTemplates = [] } = limits;
-  return metadataConflict(podTemplate.metadata ?? {}, spec.additionalPodMetadata) ??
-    environmentProblem(spec.env ?? [], envVarsInjectionPolicy, podTemplate.spec) ??
-    volumesProblem(spec.volumeClaimTemplates ?? [], volumeClaimTemplatesPolicy, volumeClaimTemplates);
 }
 
 /** Its Sandbox, given or made for it, says the rest; or it is gone. */
