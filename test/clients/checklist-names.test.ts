@@ -7,6 +7,7 @@ import { type Loose, makeNamespace } from "../integration/namespace.ts";
 import { aPool, aSimulatedTemplate, aTemplate, controllerOf, untilFull, untilReady } from "../integration/pools.ts";
 import { needsClient, runProgram } from "./program.ts";
 import { versionsUpTo } from "./seen.ts";
+import "../integration/suite.ts";
 
 needsClient();
 

@@ -7,6 +7,7 @@ import { aClaim, aPool, aTemplate, untilFull, untilReady } from "../integration/
 import { needsClient, startProgram } from "./program.ts";
 import { rawRequests } from "./raw.ts";
 import { versionsUpTo } from "./seen.ts";
+import "../integration/suite.ts";
 
 needsClient();
 

@@ -7,6 +7,7 @@ import { until } from "../integration/kubectl.ts";
 import { makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { aPool, aTemplate, untilFull } from "../integration/pools.ts";
 import { needsClient, runProgram, startProgram } from "./program.ts";
+import "../integration/suite.ts";
 
 needsClient();
 

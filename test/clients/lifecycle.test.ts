@@ -7,6 +7,7 @@ import { until } from "../integration/kubectl.ts";
 import { makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { aClaim, aPool, aTemplate, controllerOf, untilFull, untilReady } from "../integration/pools.ts";
 import { needsClient, runProgram, startProgram } from "./program.ts";
+import "../integration/suite.ts";
 
 needsClient();
 

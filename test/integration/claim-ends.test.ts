@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { makeNamespace } from "./namespace.ts";
 import { aClaim, aPool, aTemplate, controllerOf, untilFull, untilReady } from "./pools.ts";
+import "./suite.ts";
 
 test("a Sandbox that was bound once never serves another claim: orphaned, it is left alone", async () => {
   const ns = await makeNamespace();

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { until } from "./kubectl.ts";
 import { condition, makeNamespace } from "./namespace.ts";
 import { aClaim, aPool, aTemplate, untilReady } from "./pools.ts";
+import "./suite.ts";
 
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString().replace(/\.\d+/, "");
 

@@ -5,6 +5,7 @@ import { followClaims } from "./history.ts";
 import { until } from "./kubectl.ts";
 import { condition, type Loose, makeNamespace } from "./namespace.ts";
 import { aClaim, aPool, aTemplate, untilFull, untilReady } from "./pools.ts";
+import "./suite.ts";
 
 const KEY = (name: string) => `agents.x-k8s.io/${name}`;
 

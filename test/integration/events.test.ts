@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { type Loose, makeNamespace, type Namespace } from "./namespace.ts";
 import { aClaim, aPool, aTemplate, untilFull, untilReady } from "./pools.ts";
 import { until } from "./kubectl.ts";
+import "./suite.ts";
 
 /** Reads what the keeper has told of one kind in the namespace, oldest first, as `Type Reason kind/name: note`. */
 async function told(ns: Namespace, kind: string): Promise<string[]> {

@@ -1,6 +1,7 @@
 /** Expiry on a real API server: the hook publishes, the keeper deletes. @module */
 import { expect, test } from "vitest";
 import { condition, makeNamespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
+import "./suite.ts";
 
 const VOLUME = {
   volumeClaimTemplates: [{

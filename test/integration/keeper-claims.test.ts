@@ -47,7 +47,7 @@ describe("claims that cannot be served", () => {
     // Another one, in trouble, shows when the keeper has had its time.
     await makeClaim({ warmPoolRef: { name: "none" } }, "d");
     await untilWord((word) => word !== undefined, "d");
-    expect(asked()).toEqual(["GET sandboxwarmpools/none", "GET ", "PATCH sandboxclaims/d"]);
+    expect(asked()).toEqual(["GET sandboxwarmpools/none", "GET sandboxes", "GET ", "PATCH sandboxclaims/d"]);
   });
 
   test("no pool, then no template, then all is there", async () => {

@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { attempt, type Kubectl, type Outcome, run, until } from "./kubectl.ts";
 import { readsOf } from "./reads.ts";
-import { shared } from "./shared.ts";
+import { startedSuite } from "./shared.ts";
 
 /** An object as kubectl prints it, loosely: tests look where they like. */
 // deno-lint-ignore no-explicit-any -- assertions say what is expected of the shape
@@ -46,7 +46,7 @@ export async function makeNamespace(
   where?: Kubectl,
   atEnd: (end: () => Promise<void>) => void = onTestFinished,
 ): Promise<Namespace> {
-  const cluster = where ?? await shared("suite");
+  const cluster = where ?? startedSuite();
   const name = `t-${randomBytes(4).toString("hex")}`;
   await run(cluster, ["create", "namespace", name]);
   made.push({ cluster, name });

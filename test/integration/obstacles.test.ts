@@ -1,6 +1,7 @@
 /** What stands in a Sandbox's way: foreign objects, invalid specs, admission. @module */
 import { expect, test } from "vitest";
 import { condition, type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
+import "./suite.ts";
 
 const uid = (object: Loose) => object?.metadata.uid;
 const pod = (name: string, labels: object = {}) => ({

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { until } from "./kubectl.ts";
 import { condition, type Loose, makeNamespace, type Namespace } from "./namespace.ts";
 import { aClaim, aPool, aTemplate, untilFull, untilReady } from "./pools.ts";
+import "./suite.ts";
 
 test("a pool is filled, scaled up and down by kubectl scale, and emptied with its members when deleted", async () => {
   const ns = await makeNamespace();

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { condition, type Loose, makeNamespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
+import "./suite.ts";
 
 const VOLUME = {
   volumeClaimTemplates: [{

@@ -1,4 +1,7 @@
 /** What tests share: each thing is started when the first test file asks for it, and goes after the last. @module */
+import { once } from "node:events";
+import { get } from "node:http";
+import { text } from "node:stream/consumers";
 import { inject } from "vitest";
 
 /** The cluster with everything that hookbox runs in it: an engine, all hooks in one process, the keeper, nodes. */
@@ -47,9 +50,23 @@ declare module "vitest" {
   }
 }
 
+/** What this file has asked for. */
+const known = new Map<string, unknown>();
+
 /** Returns it; the first call starts it. @throws {Error} why it could not be started */
 export async function shared<Name extends keyof Shared>(name: Name): Promise<Shared[Name]> {
-  const answer = await fetch(`${inject("sharedURL")}/${name}`);
-  if (!answer.ok) throw new Error(await answer.text());
-  return await answer.json() as Shared[Name];
+  // Not by fetch(), which gives up after five minutes: a first start builds Kubernetes.
+  const [answer] = await once(get(`${inject("sharedURL")}/${name}`), "response");
+  const body = await text(answer);
+  if (answer.statusCode !== 200) throw new Error(body);
+  const value: Shared[Name] = JSON.parse(body);
+  known.set(name, value);
+  return value;
+}
+
+/** Returns the suite's cluster, which this file waits for as it is loaded: no test has the time for a first start. @throws {Error} if it does not */
+export function startedSuite(): Suite {
+  const suite = known.get("suite");
+  if (!suite) throw new Error('Cannot use the cluster: import "suite.ts", which waits until it is up');
+  return suite as Suite;
 }

@@ -1,6 +1,7 @@
 /** A SandboxTemplate on a real API server: its label, its policy, and what becomes of changes to either. @module */
 import { expect, test } from "vitest";
 import { type Loose, makeNamespace } from "./namespace.ts";
+import "./suite.ts";
 
 const HASH = "agents.x-k8s.io/sandbox-template-ref-hash";
 const POLICY = "python-network-policy";

@@ -107,7 +107,7 @@ describe.runIf(hasRealNode)("through the router", () => {
       // What first transfers allocate once and for all is not what is asked here.
       for (const place of [file, slow]) await upload(place, 20 * MEGABYTE);
       await download(file);
-      const pids = [router.pid, processIn(name, "packages/runtime/main.ts")];
+      const pids = [router.pid, processIn(name, "/opt/hookbox/main.js")];
       const bytes = 200 * MEGABYTE;
       let hash = "";
       const up = await growthDuring(pids, async () => {
