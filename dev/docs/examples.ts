@@ -1,4 +1,4 @@
-/** Collects the examples of Markdown pages, those of comments among them: docs/sdk.md shows them all. Pure. @module */
+/** Collects the examples of Markdown pages and of comments, and makes modules of them. Pure. @module */
 
 /** What is to be done with an example: a compiler looks at all of them. */
 export type Treatment = "check" | "run" | "cluster";
@@ -34,6 +34,21 @@ export function examplesOf(file: string, markdown: string): Example[] {
       return [{ file, line, treatment, code: body.replaceAll(new RegExp(`^${indent}`, "gm"), "") }];
     },
   );
+}
+
+/** Returns the comments of a source file as Markdown, line by line where they stand. */
+export function commentsOf(source: string): string {
+  return source.replaceAll(/^.*$/gm, (line) => /^\s*\*(?!\/)/.test(line) ? line.replace(/^\s*\* ?/, "") : "");
+}
+
+/** Lists what a module exports, by name. */
+export function exportsOf(source: string): string[] {
+  const lists = [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = ""]) => names.split(","));
+  const listed = lists.map((name) => name.trim().replace(/^type /, "").replace(/^.* as /, "")).filter(Boolean);
+  const own = [
+    ...source.matchAll(/^export (?:declare |abstract |async )*(?:class|function|const|interface|type) (\w+)/gm),
+  ];
+  return [...listed, ...own.map(([, name = ""]) => name)];
 }
 
 /** What a reader of the page knows: what an example may use without saying where it comes from. */

@@ -1,29 +1,52 @@
-/** `npm run docs`: writes docs/sdk.md from the comments of what is exported; `--check` tells whether it is up to date. @module */
-import { readFileSync, writeFileSync } from "node:fs";
+/**
+ * `npm run docs`: writes docs/reference/ from the comments of what is exported; `--check` tells whether it is up to date.
+ * @module
+ */
+import { spawnSync } from "node:child_process";
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { PAGE_FILE, renderReference } from "./reference.ts";
+
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const REFERENCE = join(ROOT, "docs/reference");
 
 const { check } = parseArgs({ options: { check: { type: "boolean", default: false } } }).values;
-
+const folder = mkdtempSync(join(tmpdir(), "hookbox-docs-"));
 try {
-  const { page, missing } = renderReference();
-  const isFresh = read() === page;
-  if (check && !isFresh) throw new Error("docs/sdk.md is stale: run npm run docs");
-  if (!isFresh) {
-    writeFileSync(PAGE_FILE, page);
-    process.stdout.write("wrote docs/sdk.md\n");
+  const typedoc = join(HERE, "node_modules/typedoc/bin/typedoc");
+  const installed = globSync([typedoc, join(HERE, "../node_modules/typedoc/bin/typedoc")])[0] ?? typedoc;
+  run(process.execPath, installed, "--options", join(HERE, "typedoc.json"), "--out", folder);
+  run("deno", "fmt", "--quiet", "--line-width", "120", folder);
+  if (sameFiles(folder, REFERENCE)) {
+    if (!check) process.stdout.write("docs/reference/ is up to date\n");
+  } else if (check) {
+    process.stderr.write("docs/reference/ is stale: run npm run docs\n");
+    process.exitCode = 1;
+  } else {
+    rmSync(REFERENCE, { recursive: true, force: true });
+    cpSync(folder, REFERENCE, { recursive: true });
+    process.stdout.write("wrote docs/reference/\n");
   }
-  if (missing.length > 0) throw new Error(`Cannot describe all that is exported:\n  ${missing.join("\n  ")}`);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
 }
 
-function read(): string | undefined {
-  try {
-    return readFileSync(PAGE_FILE, "utf8");
-  } catch {
-    return undefined;
-  }
+/** @throws {Error} with all that the program says, if it fails */
+function run(command: string, ...args: string[]): void {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: ROOT, encoding: "utf8" });
+  if (status !== 0) throw new Error(`Cannot write the reference: ${command} ended with ${status}\n${stdout}${stderr}`);
+}
+
+function sameFiles(one: string, other: string): boolean {
+  const list = (at: string) => globSync("**/*.md", { cwd: at }).sort();
+  const files = list(one);
+  const isSame = (file: string) => readFileSync(join(one, file), "utf8") === readFileSync(join(other, file), "utf8");
+  return files.join() === list(other).join() && files.every(isSame);
 }

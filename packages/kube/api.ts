@@ -7,7 +7,7 @@ export interface ApiRequest {
   query?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
-  /** What a PATCH is: a JSON merge patch, or a whole object to be applied by the server. @default {"merge"} */
+  /** What a PATCH is: a JSON merge patch, or a whole object to be applied by the server. @default "merge" */
   patch?: "merge" | "apply";
   /** Gives the request up. */
   signal?: AbortSignal | undefined;

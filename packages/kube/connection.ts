@@ -8,9 +8,9 @@ import { createSend, type Incoming, nothing } from "./transport.ts";
 export interface ConnectionOptions {
   /** Ends all requests, running and coming. */
   signal: AbortSignal;
-  /** Longest wait for an answer. @default {30000} */
+  /** Longest wait for an answer. @default 30000 */
   timeoutMs?: number;
-  /** Longest silence of a watch; the API server sends a bookmark every minute. @default {90000} */
+  /** Longest silence of a watch; the API server sends a bookmark every minute. @default 90000 */
   silenceMs?: number;
   /** Name under which the API server's audit log shows the requests. */
   userAgent: string;

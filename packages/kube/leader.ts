@@ -13,7 +13,7 @@ interface LeaderOptions {
   name: string;
   /** Who we are; no two candidates share it. */
   identity: string;
-  /** How long others wait for a renewal. @default {15} */
+  /** How long others wait for a renewal. @default 15 */
   termSeconds?: number;
 }
 

@@ -10,10 +10,10 @@ export interface App {
 /** Where to listen and how to stop; `port` 0 takes a free one. */
 export interface ServeOptions {
   port: number;
-  /** @default {"0.0.0.0"} */
+  /** @default "0.0.0.0" */
   host?: string;
   log?: Log;
-  /** Longest wait for running requests on a stop, in milliseconds. @default {10000} */
+  /** Longest wait for running requests on a stop, in milliseconds. @default 10000 */
   graceMs?: number;
   /** Called once a stop begins, before the last requests are through: turn `/readyz` off here. */
   onStopping?: () => void;

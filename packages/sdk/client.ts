@@ -44,10 +44,10 @@ export class SandboxClient {
   /**
    * Makes a sandbox and waits until it is Ready. What does not become Ready is deleted again, and says why.
    *
-   * @throws {InvalidArgumentError} if the options make no sense
-   * @throws {ConflictError} if there is one of that name
-   * @throws {SandboxFailedError} as soon as it is known that it cannot become Ready, with the true cause
-   * @throws {TimeoutError} after `readyTimeoutMs`
+   * @throws {@link InvalidArgumentError} if the options make no sense
+   * @throws {@link ConflictError} if there is one of that name
+   * @throws {@link SandboxFailedError} as soon as it is known that it cannot become Ready, with the true cause
+   * @throws {@link TimeoutError} after `readyTimeoutMs`
    */
   async create(options: CreateOptions): Promise<SandboxHandle> {
     const context = this.#context;
@@ -64,7 +64,7 @@ export class SandboxClient {
     }
   }
 
-  /** Opens the sandbox of a name; wakes it where it is suspended. @throws {SandboxNotFoundError} if there is none */
+  /** Opens the sandbox of a name; wakes it where it is suspended. @throws {@link SandboxNotFoundError} if there is none */
   async connect(name: string, options: NameOptions & WaitOptions = {}): Promise<SandboxHandle> {
     const context = this.#context;
     const namespace = options.namespace ?? await context.namespace();
@@ -145,12 +145,12 @@ export class SandboxClient {
     return await extendTimeoutOf(await this.#context.api(), target, ms, options.signal);
   }
 
-  /** Reads how a sandbox is. @throws {SandboxNotFoundError} if there is none */
+  /** Reads how a sandbox is. @throws {@link SandboxNotFoundError} if there is none */
   async getInfo(name: string, options: NameOptions = {}): Promise<SandboxInfo> {
     return await (await this.#handle(name, options)).getInfo(options);
   }
 
-  /** Finds out why a sandbox is as it is. @throws {SandboxNotFoundError} if there is none */
+  /** Finds out why a sandbox is as it is. @throws {@link SandboxNotFoundError} if there is none */
   async why(name: string, options: NameOptions = {}): Promise<Finding> {
     const { target } = await this.#find(name, options);
     return await this.#context.why(target, options.signal);

@@ -9,7 +9,7 @@ export interface EnvOptions {
   envs?: Record<string, string> | undefined;
 }
 
-/** Returns them. @throws {InvalidArgumentError} if both names are used */
+/** Returns them. @throws {@link InvalidArgumentError} if both names are used */
 export function envOf({ env, envs }: EnvOptions): Record<string, string> {
   if (env && envs) {
     throw new InvalidArgumentError("Cannot set variables: `env` and `envs` are the same, and both are given");

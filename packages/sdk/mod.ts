@@ -11,7 +11,7 @@
  * In a browser: `connect` by a `routerUrl` of the page's own origin, with the name of a Sandbox; then everything inside it
  * but `upload` and `download`. A stream as a file's content needs HTTP/2 there.
  *
- * @module
+ * @module hookbox
  */
 import { type NameOptions, SandboxClient, type SandboxList } from "./client.ts";
 import type { Finding } from "../api/diagnosis/finding.ts";

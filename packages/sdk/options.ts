@@ -24,7 +24,7 @@ export interface Progress {
 
 /** How long to wait for a sandbox, and who may give up. */
 export interface WaitOptions {
-  /** Longest wait until the sandbox is Ready. @default {180000} */
+  /** Longest wait until the sandbox is Ready. @default 180000 */
   readyTimeoutMs?: number;
   /** Gives up; what was created for the call is deleted again. */
   signal?: AbortSignal;
@@ -64,7 +64,7 @@ export interface CreateOptions extends WaitOptions, EnvOptions {
   volumes?: VolumeOptions[];
   /** What runs in it, with `image` only. @default the image's own */
   command?: string[];
-  /** Leaves what does not become Ready where it is, to be looked into. @default {false} */
+  /** Leaves what does not become Ready where it is, to be looked into. @default false */
   keepFailed?: boolean;
 }
 

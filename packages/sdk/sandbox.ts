@@ -84,7 +84,7 @@ export class SandboxHandle implements AsyncDisposable {
     this.createCodeContext = this.code.createCodeContext;
   }
 
-  /** Reads how it is. @throws {SandboxNotFoundError} if it is gone */
+  /** Reads how it is. @throws {@link SandboxNotFoundError} if it is gone */
   async getInfo({ signal }: CallOptions = {}): Promise<SandboxInfo> {
     const { context, target } = this.#parts;
     const claimOrSandbox = await readIfAny<ClaimOrSandbox>(await context.api(), target, signal);
@@ -129,7 +129,7 @@ export class SandboxHandle implements AsyncDisposable {
     return await setTimeoutOf(await context.api(), target, ms, new Date(), signal);
   }
 
-  /** Adds to the time it has left. Returns when it will end. @throws {InvalidArgumentError} if it has no end */
+  /** Adds to the time it has left. Returns when it will end. @throws {@link InvalidArgumentError} if it has no end */
   async extendTimeout(ms: number, { signal }: CallOptions = {}): Promise<Date> {
     const { context, target } = this.#parts;
     return await extendTimeoutOf(await context.api(), target, ms, signal);
@@ -144,7 +144,7 @@ export class SandboxHandle implements AsyncDisposable {
   /**
    * Returns the address of a port of it, without a slash at the end.
    *
-   * @throws {InvalidArgumentError} with `signedForMs`, where the way to the sandbox is no router
+   * @throws {@link InvalidArgumentError} with `signedForMs`, where the way to the sandbox is no router
    */
   async getUrl(port: number, { signedForMs, signal }: URLOptions = {}): Promise<string> {
     const { context, transport } = this.#parts;

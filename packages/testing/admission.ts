@@ -25,7 +25,7 @@ const NAME_RULE =
 const LONGEST_NAME = 253;
 
 export interface AdmissionOptions {
-  /** Whether the CRDs give objects a first status. @default {true} */
+  /** Whether the CRDs give objects a first status. @default true */
   isPreset?: boolean | undefined;
 }
 

@@ -25,14 +25,14 @@ export interface TestClusterOptions {
    * `fake`: time stands still until it is told to move. `auto`: it moves by itself while somebody waits for what a watch
    * on `api` shows, so that `await` on something that takes minutes takes none.
    *
-   * @default {"fake"}
+   * @default "fake"
    */
   time?: "fake" | "auto";
   /** What the clock shows at first. @default the present, in whole seconds: clients say times by the real clock */
   start?: Date;
-  /** How far time moves by itself after a request at most, in milliseconds. @default {60000} */
+  /** How far time moves by itself after a request at most, in milliseconds. @default 60000 */
   autoLimitMs?: number;
-  /** Namespaces that exist; the first one is that of objects which name none. @default {["default"]} */
+  /** Namespaces that exist; the first one is that of objects which name none. @default ["default"] */
   namespaces?: [string, ...string[]];
   /** What becomes of Pods that nothing is planned for. */
   pods?: Pick<PodFate, "startMs" | "readyMs">;

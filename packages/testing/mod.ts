@@ -1,4 +1,4 @@
-/** `@hookbox/testing`: a cluster in memory for tests of what uses hookbox. @module */
+/** `@hookbox/testing`: a cluster in memory for tests of what uses hookbox. @module @hookbox/testing */
 export type { ApiFault } from "./api/memoryapi.ts";
 export { createTestCluster, type TestCluster, type TestClusterOptions } from "./cluster.ts";
 export type { PastStatus } from "./history.ts";

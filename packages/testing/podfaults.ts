@@ -19,9 +19,9 @@ export type PodFault = "unschedulable" | "image" | "config" | "probe" | "crash" 
 
 /** What becomes of a Pod; times in milliseconds. */
 export interface PodFate {
-  /** From its creation until it has an address. @default {20} */
+  /** From its creation until it has an address. @default 20 */
   startMs?: number;
-  /** From there until it is Ready. @default {10} */
+  /** From there until it is Ready. @default 10 */
   readyMs?: number;
   /** Absent: nothing goes wrong. */
   fault?: PodFault | undefined;

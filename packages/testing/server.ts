@@ -17,9 +17,9 @@ export interface MemoryServerOptions extends AdmissionOptions {
   clock?: FakeClock;
   /** Milliseconds by which the engine's watches learn late of an object. */
   watchDelay?: (object: KubeObject) => number;
-  /** Namespaces that exist. @default {[]} */
+  /** Namespaces that exist. @default [] */
   namespaces?: readonly string[];
-  /** How many changes watches may go back. @default {10000} */
+  /** How many changes watches may go back. @default 10000 */
   window?: number;
 }
 

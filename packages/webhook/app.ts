@@ -14,17 +14,17 @@ import { type Body, type Endpoint, readBody, replyOf } from "./reply.ts";
 
 /** Limits and outlets of a hook app; every field has a default. */
 export interface HookAppOptions {
-  /** The clock. @default {() => new Date()} */
+  /** The clock. @default () => new Date() */
   now?: () => Date;
   log?: Log;
   metrics?: HookMetrics;
-  /** Largest request body, in bytes. @default {67108864} */
+  /** Largest request body, in bytes. @default 67108864 */
   maxBodyBytes?: number;
-  /** Bytes of request bodies that are held at a time; those for which there is no room get a 429. @default {134217728} */
+  /** Bytes of request bodies that are held at a time; those for which there is no room get a 429. @default 134217728 */
   maxHeldBytes?: number;
-  /** Longest time until the last byte of a request, in milliseconds. @default {8000} (Metacontroller gives up after 10 s) */
+  /** Longest time until the last byte of a request, in milliseconds. @default 8000 (Metacontroller gives up after 10 s) */
   maxBodyMs?: number;
-  /** What answers may take away over time; one for all hooks of a process. @default {no limit} */
+  /** What answers may take away over time; one for all hooks of a process. @default no limit */
   budget?: LossBudget;
   /** Is given each request that the hook was asked, with its answer; must return at once and never throw. @default {() => {}} */
   record?: (exchange: Exchange) => void;

@@ -3,7 +3,7 @@
 /** Losses that passed are remembered so long, and so much may be saved up, in minutes. */
 const WINDOW_MINUTES = 5;
 
-/** Says what may go, and remembers it. See {@link createLossBudget}. */
+/** Says what may go, and remembers it. */
 export interface LossBudget {
   /**
    * Says which of these objects have to stay for now; the others are counted as lost.

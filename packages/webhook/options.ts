@@ -26,9 +26,9 @@ export function textOption(description: Description): Option<string> {
 }
 
 interface NumberDescription extends Description {
-  /** @default {0} */
+  /** @default 0 */
   least?: number;
-  /** Cuts off what stands behind the point. @default {false} */
+  /** Cuts off what stands behind the point. @default false */
   isWhole?: boolean;
 }
 

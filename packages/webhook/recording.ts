@@ -24,9 +24,9 @@ export interface RecordingOptions {
   settings: RecordingHeader["settings"];
   log: Log;
   unrecorded: { inc(labels: { cause: "backlog" | "write" }, count: number): void };
-  /** Longest that an exchange stays in memory, in milliseconds. @default {1000} */
+  /** Longest that an exchange stays in memory, in milliseconds. @default 1000 */
   flushMs?: number;
-  /** Most that waits for the disk, in bytes; what comes then is lost. @default {33554432} */
+  /** Most that waits for the disk, in bytes; what comes then is lost. @default 33554432 */
   maxBacklogBytes?: number;
 }
 

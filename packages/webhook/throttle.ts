@@ -17,7 +17,7 @@ export interface Throttle {
 export interface ThrottleOptions {
   /** How many are held back at once, of all keys; further ones go through. */
   mostHeld: number;
-  /** @default {systemClock} */
+  /** @default systemClock */
   clock?: Clock;
 }
 

@@ -30,10 +30,10 @@ export interface Code {
    * // text === "21"
    * ```
    *
-   * @throws {NotFoundError} if there is no such context
-   * @throws {ConflictError} if the context's interpreter has ended: restart it
-   * @throws {InvalidArgumentError} if the runtime does not know the language
-   * @throws {TimeoutError} at `timeoutMs`; its `cause` is the {@link Execution} so far
+   * @throws {@link NotFoundError} if there is no such context
+   * @throws {@link ConflictError} if the context's interpreter has ended: restart it
+   * @throws {@link InvalidArgumentError} if the runtime does not know the language
+   * @throws {@link TimeoutError} at `timeoutMs`; its `cause` is the {@link Execution} so far
    */
   runCode(code: string, options?: RunCodeOptions): Promise<Execution>;
 
@@ -45,20 +45,20 @@ export interface Code {
    * await sandbox.runCode("process.env.DEBUG", { context });
    * ```
    *
-   * @throws {NotFoundError} if there is no such folder, or no such interpreter in the sandbox
+   * @throws {@link NotFoundError} if there is no such folder, or no such interpreter in the sandbox
    */
   createCodeContext(options?: CreateCodeContextOptions): Promise<CodeContext>;
 
   /** Lists contexts, the default ones of their languages among them. */
   listCodeContexts(options?: CallOptions): Promise<CodeContext[]>;
 
-  /** Ends a context's interpreter and forgets the context. @throws {NotFoundError} */
+  /** Ends a context's interpreter and forgets the context. @throws {@link NotFoundError} */
   removeCodeContext(context: CodeContext | string, options?: CallOptions): Promise<void>;
 
-  /** Gives a context a new interpreter, in the same folder with the same variables; its state is gone. @throws {NotFoundError} */
+  /** Gives a context a new interpreter, in the same folder with the same variables; its state is gone. @throws {@link NotFoundError} */
   restartCodeContext(context: CodeContext | string, options?: CallOptions): Promise<CodeContext>;
 
-  /** Breaks off what runs in a context, if anything does; its state stays. @throws {NotFoundError} */
+  /** Breaks off what runs in a context, if anything does; its state stays. @throws {@link NotFoundError} */
   interruptCodeContext(context: CodeContext | string, options?: CallOptions): Promise<void>;
 }
 

@@ -23,7 +23,7 @@ export interface CodeContext {
 
 /** What a new context is like. */
 export interface CreateCodeContextOptions extends CallOptions, EnvOptions {
-  /** @default {"python"} */
+  /** @default "python" */
   language?: CodeLanguage | undefined;
   /** Working folder, as paths of `files`. Without: the root. */
   cwd?: string | undefined;

@@ -12,7 +12,7 @@ export type CodeCallback<T> = (value: T) => unknown;
 
 /** How to run code. */
 export interface RunCodeOptions {
-  /** Of the language's default context, made when it is first needed. Not together with `context`. @default {"python"} */
+  /** Of the language's default context, made when it is first needed. Not together with `context`. @default "python" */
   language?: CodeLanguage | undefined;
   /** The context to run in, or its id. */
   context?: CodeContext | string | undefined;

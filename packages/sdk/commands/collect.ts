@@ -38,7 +38,7 @@ export interface Collecting
   object: ObjectRef;
 }
 
-/** Reads to the end. @throws {TimeoutError | CommandExitError} */
+/** Reads to the end. @throws {@link TimeoutError} or {@link CommandExitError} */
 export async function collect(events: AsyncIterable<ProcessEvent>, collecting: Collecting): Promise<CommandResult> {
   const { onData, onStdout, onStderr, maxOutputLength = MOST_CHARACTERS } = collecting;
   const kept = { stdout: createKeeper(maxOutputLength), stderr: createKeeper(maxOutputLength) };

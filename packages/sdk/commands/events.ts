@@ -37,7 +37,7 @@ const ACKNOWLEDGE_BYTES = 256 * 1024;
  * Starts or follows the process; ends after its end. A process is started once: a request that may have arrived is sent
  * again with the same id, which starts nothing twice.
  *
- * @throws {ConnectionError} if the sandbox cannot be reached for some ten seconds, or was restarted
+ * @throws {@link ConnectionError} if the sandbox cannot be reached for some ten seconds, or was restarted
  */
 export async function* eventsOf(
   runtimeClient: RuntimeClient,

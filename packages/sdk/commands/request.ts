@@ -3,7 +3,7 @@ import { envOf } from "../env.ts";
 import { type ErrorCode, InvalidArgumentError, type ObjectRef, SandboxError } from "../errors.ts";
 import type { CommandOptions, CommandResult, RunOptions } from "./types.ts";
 
-/** Makes the request; its id is what lets it be sent again. @throws {InvalidArgumentError} if the command is empty */
+/** Makes the request; its id is what lets it be sent again. @throws {@link InvalidArgumentError} if the command is empty */
 export function requestOf(
   command: string | string[],
   options: CommandOptions & Pick<RunOptions, "stdin">,

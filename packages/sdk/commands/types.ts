@@ -23,9 +23,9 @@ export interface RunOptions extends CommandOptions {
   onStderr?: (text: string) => unknown;
   /** Told the same as bytes, before they are text: for output that is none. Not of commands in the background. */
   onData?: (bytes: Uint8Array, stream: "stdout" | "stderr") => unknown;
-  /** Throws {@link CommandExitError} when it ends with another code than 0. @default {false} */
+  /** Throws {@link CommandExitError} when it ends with another code than 0. @default false */
   check?: boolean;
-  /** Characters of each stream that the result holds; callbacks get all. @default {16777216} */
+  /** Characters of each stream that the result holds; callbacks get all. @default 16777216 */
   maxOutputLength?: number;
 }
 
@@ -60,7 +60,7 @@ export interface CommandHandle extends AsyncIterable<CommandOutput> {
   write(data: string | Uint8Array, options?: CallOptions): Promise<void>;
   /** Ends its standard input. */
   closeStdin(options?: CallOptions): Promise<void>;
-  /** Ends it with all it has started; false if it has ended. @param signal @default {"SIGKILL"} */
+  /** Ends it with all it has started; false if it has ended. @param signal @default "SIGKILL" */
   kill(signal?: "SIGINT" | "SIGTERM" | "SIGKILL", options?: CallOptions): Promise<boolean>;
 }
 
@@ -90,12 +90,12 @@ export interface Commands {
    * Runs a command and waits for its end. A string is a shell's (`sh -c`); a list is a program and its arguments, and no
    * shell reads it. The command runs once, also when connections break: the SDK goes on reading where it was.
    *
-   * @throws {TimeoutError} after `timeoutMs`; the command is killed
-   * @throws {CommandExitError} with `check`, if it ends with another code than 0
-   * @throws {NotFoundError} if there is no such program or folder
+   * @throws {@link TimeoutError} after `timeoutMs`; the command is killed
+   * @throws {@link CommandExitError} with `check`, if it ends with another code than 0
+   * @throws {@link NotFoundError} if there is no such program or folder
    */
   run(command: string | string[], options?: RunOptions & { background?: false }): Promise<CommandResult>;
-  /** Returns the handle of one that runs in the background, or did lately. @throws {NotFoundError} if there is none */
+  /** Returns the handle of one that runs in the background, or did lately. @throws {@link NotFoundError} if there is none */
   connect(processId: number, options?: CallOptions): Promise<CommandHandle>;
   /** Lists what runs, and what ran in the background lately; oldest first. */
   list(options?: CallOptions): Promise<CommandInfo[]>;

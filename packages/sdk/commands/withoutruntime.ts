@@ -15,7 +15,7 @@ const answerSchema = z.object({ stdout: z.string(), stderr: z.string(), exit_cod
 /**
  * Runs a command, once; all of its output comes at its end. At the limit it throws, and the command may go on.
  *
- * @throws {UnsupportedError} if nothing there takes commands
+ * @throws {@link UnsupportedError} if nothing there takes commands
  */
 export async function* eventsOfLegacy(
   { transport, object }: RuntimeClient,

@@ -11,7 +11,7 @@ export const IDLE_ANNOTATION = "router.agents.x-k8s.io/idle-seconds";
 const CREATED_BY = "typescript-client";
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** Refuses options that make no sense together. @throws {InvalidArgumentError} */
+/** Refuses options that make no sense together. @throws {@link InvalidArgumentError} */
 export function checkOptions(options: CreateOptions): void {
   const sources = (["pool", "template", "image"] as const).filter((key) => options[key] !== undefined);
   if (sources.length !== 1) {

@@ -75,7 +75,7 @@ export async function setTimeoutOf(
 /** How often somebody else may change the object between a look and a change. */
 const TRIES = 8;
 
-/** Adds to the time it has left. @throws {InvalidArgumentError} if it has no end */
+/** Adds to the time it has left. @throws {@link InvalidArgumentError} if it has no end */
 export async function extendTimeoutOf(api: Api, target: Target, ms: number, signal?: AbortSignal): Promise<Date> {
   const action = `extend the timeout of ${wordsFor(target)}`;
   let tried: number | undefined;

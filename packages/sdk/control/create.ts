@@ -19,8 +19,8 @@ export interface Created {
 /**
  * Creates it; waits for nothing.
  *
- * @throws {InvalidArgumentError} if the options make no sense
- * @throws {ConflictError} if there is one of that name
+ * @throws {@link InvalidArgumentError} if the options make no sense
+ * @throws {@link ConflictError} if there is one of that name
  */
 export async function create(api: Api, namespace: string, options: CreateOptions, now: Date): Promise<Created> {
   checkOptions(options);

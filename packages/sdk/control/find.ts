@@ -6,7 +6,7 @@ import { askIfAny } from "./kube.ts";
 import type { ClaimOrSandbox } from "./readiness.ts";
 import { placeOf, refOf, type Target } from "./target.ts";
 
-/** Finds the claim of a name, or else the Sandbox. @throws {SandboxNotFoundError} if there is neither */
+/** Finds the claim of a name, or else the Sandbox. @throws {@link SandboxNotFoundError} if there is neither */
 export async function find(
   api: Api,
   namespace: string,
@@ -46,7 +46,7 @@ export async function readIfAny<T>(api: Api, target: Target, signal?: AbortSigna
   });
 }
 
-/** Reads the Sandbox of a name. @throws {SandboxNotFoundError} if there is none */
+/** Reads the Sandbox of a name. @throws {@link SandboxNotFoundError} if there is none */
 export async function readSandbox(api: Api, namespace: string, name: string, signal?: AbortSignal): Promise<Sandbox> {
   const target: Target = { kind: "Sandbox", namespace, name };
   const sandbox = await readIfAny<Sandbox>(api, target, signal);

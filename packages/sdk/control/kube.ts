@@ -23,7 +23,7 @@ export interface Asked extends ApiRequest {
   repeatable?: boolean;
 }
 
-/** Sends it; returns the body. What is safe to repeat is repeated. @throws {SandboxError} unless it succeeds */
+/** Sends it; returns the body. What is safe to repeat is repeated. @throws {@link SandboxError} unless it succeeds */
 export async function ask<T>(api: Api, asked: Asked): Promise<T> {
   const answer = await sent(api, asked);
   if (!isOk(answer)) throw errorOfKube(answer, asked);

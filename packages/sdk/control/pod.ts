@@ -16,7 +16,7 @@ const PATIENCE_MS = 120_000;
 /**
  * Finds it; waits until the Sandbox is Ready.
  *
- * @throws {ConnectionError} if the Sandbox is suspended and `wake` is false
+ * @throws {@link ConnectionError} if the Sandbox is suspended and `wake` is false
  */
 export async function findPod(
   api: Api,

@@ -18,7 +18,7 @@ export interface Dress {
 
 /** A folder to put things below. Paths are parts, from {@link partsOf}. */
 export interface Place {
-  /** Makes a folder and those above it. @throws {ConflictError} if one of them is something else, were it a symlink to a folder */
+  /** Makes a folder and those above it. @throws {@link ConflictError} if one of them is something else, were it a symlink to a folder */
   folder(parts: string[]): Promise<void>;
   /** Writes a file whole or not at all; what is there is replaced, a symlink itself. */
   file(parts: string[], content: AsyncIterable<Uint8Array>, dress: Dress): Promise<void>;

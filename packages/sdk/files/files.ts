@@ -39,9 +39,9 @@ export interface Files {
    * const head = await sandbox.files.read("image.png", { format: "bytes", length: 8 });
    * ```
    *
-   * @throws {FileNotFoundError}
-   * @throws {InvalidArgumentError} for a folder
-   * @throws {ConflictError} if the file was changed while it was read, and the connection broke
+   * @throws {@link FileNotFoundError}
+   * @throws {@link InvalidArgumentError} for a folder
+   * @throws {@link ConflictError} if the file was changed while it was read, and the connection broke
    */
   read(path: string, options?: ReadOptions & { format?: "text" | undefined }): Promise<string>;
   read(path: string, options: ReadOptions & { format: "bytes" }): Promise<Bytes>;
@@ -60,8 +60,8 @@ export interface Files {
    * await sandbox.files.write([{ path: "a.txt", data: "a" }, { path: "b.bin", data: new Uint8Array([1, 2]) }]);
    * ```
    *
-   * @throws {InvalidArgumentError} if a folder is there, or something that is not a folder above it
-   * @throws {NotEnoughSpaceError} if the disk is full, or the file larger than the runtime takes
+   * @throws {@link InvalidArgumentError} if a folder is there, or something that is not a folder above it
+   * @throws {@link NotEnoughSpaceError} if the disk is full, or the file larger than the runtime takes
    */
   write(path: string, data: FileData, options?: WriteOptions): Promise<void>;
   write(files: FileToWrite[], options?: WriteOptions): Promise<void>;
@@ -70,12 +70,12 @@ export interface Files {
    * Lists a folder by name; symlinks are shown themselves. With a `depth` above 1 (`Infinity` for all) also what is in
    * its folders, each right behind its folder, symlinks not followed.
    *
-   * @throws {FileNotFoundError}
-   * @throws {InvalidArgumentError} if it is not a folder
+   * @throws {@link FileNotFoundError}
+   * @throws {@link InvalidArgumentError} if it is not a folder
    */
   list(path: string, options?: CallOptions & { depth?: number | undefined }): Promise<Entry[]>;
 
-  /** Describes what is at a path; a symlink itself. Its `path` is the one from the root on. @throws {FileNotFoundError} */
+  /** Describes what is at a path; a symlink itself. Its `path` is the one from the root on. @throws {@link FileNotFoundError} */
   stat(path: string, options?: CallOptions): Promise<Entry>;
 
   /** Tells whether anything is at a path, were it a symlink that leads nowhere. */
@@ -85,7 +85,7 @@ export interface Files {
    * Makes a folder and those above it.
    *
    * @returns whether it is new; false also where this call made it, its answer was lost and it was asked for again
-   * @throws {ConflictError} if something that is not a folder is there or above
+   * @throws {@link ConflictError} if something that is not a folder is there or above
    */
   makeDir(path: string, options?: CallOptions & { mode?: number | undefined }): Promise<boolean>;
 
@@ -93,8 +93,8 @@ export interface Files {
    * Moves a file, folder or symlink; folders above `to` are made.
    *
    * @param options `replace`: what is at `to` is replaced in the same instant, a folder only if it is empty
-   * @throws {FileNotFoundError}
-   * @throws {ConflictError} if something is at `to`
+   * @throws {@link FileNotFoundError}
+   * @throws {@link ConflictError} if something is at `to`
    */
   rename(from: string, to: string, options?: CallOptions & { replace?: boolean | undefined }): Promise<void>;
 
@@ -102,8 +102,8 @@ export interface Files {
    * Removes a file, a symlink or an empty folder; with `recursive` a folder and all that is in it. Of the root (".")
    * only what is in it.
    *
-   * @throws {FileNotFoundError}
-   * @throws {ConflictError} if a folder is not empty
+   * @throws {@link FileNotFoundError}
+   * @throws {@link ConflictError} if a folder is not empty
    */
   remove(path: string, options?: CallOptions & { recursive?: boolean | undefined }): Promise<void>;
 
@@ -118,8 +118,8 @@ export interface Files {
    * }
    * ```
    *
-   * @throws {FileNotFoundError} also for a file
-   * @throws {ConnectionError} if nobody answers for some ten seconds
+   * @throws {@link FileNotFoundError} also for a file
+   * @throws {@link ConnectionError} if nobody answers for some ten seconds
    */
   watch(path: string, options?: WatchOptions): AsyncGenerator<FileEvent>;
 
@@ -144,7 +144,7 @@ export interface Files {
    * ```
    *
    * @throws {Error} of Node for what fails on this machine, with its `code`, such as `ENOENT`
-   * @throws {InvalidArgumentError | ConflictError} if something else is where a file or folder belongs
+   * @throws {@link InvalidArgumentError} or {@link ConflictError} if something else is where a file or folder belongs
    */
   upload(localPath: string, remotePath: string, options?: TransferOptions): Promise<Transferred>;
 
@@ -161,8 +161,8 @@ export interface Files {
    * const { files, skipped } = await sandbox.files.download("project/dist", "./dist");
    * ```
    *
-   * @throws {FileNotFoundError}
-   * @throws {ConflictError} if on this machine something that is not a folder, were it a symlink to one, is where a folder
+   * @throws {@link FileNotFoundError}
+   * @throws {@link ConflictError} if on this machine something that is not a folder, were it a symlink to one, is where a folder
    * belongs, or a folder where a file does
    * @throws {Error} of Node for what fails on this machine, with its `code`, such as `ENOSPC`
    */

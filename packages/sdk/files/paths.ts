@@ -1,7 +1,7 @@
 /** Paths of files in a sandbox, and how they stand in a URL. Pure. @module */
 import { InvalidArgumentError } from "../errors.ts";
 
-/** The path of a request to `/v1/<endpoint>/{path}`. @throws {InvalidArgumentError} if no URL can hold it */
+/** The path of a request to `/v1/<endpoint>/{path}`. @throws {@link InvalidArgumentError} if no URL can hold it */
 export function endpointPath(endpoint: string, path: string, query: Record<string, string | undefined> = {}): string {
   const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
   const search = given.length === 0 ? "" : `?${new URLSearchParams(given)}`;

@@ -6,7 +6,7 @@ import { endpointPath } from "./paths.ts";
 
 /** Which part of a file to read. */
 export interface ReadOptions {
-  /** Bytes to leave out at the beginning. @default {0} */
+  /** Bytes to leave out at the beginning. @default 0 */
   offset?: number | undefined;
   /** Most bytes to read; without, all. There may be fewer. */
   length?: number | undefined;

@@ -29,11 +29,11 @@ export type FileEvent =
 
 /** How to watch. */
 export interface WatchOptions extends CallOptions {
-  /** Also the folders below, those that are made later among them. @default {false} */
+  /** Also the folders below, those that are made later among them. @default false */
   recursive?: boolean | undefined;
   /**
    * False: a broken connection ends the watch with a {@link ConnectionError}. A new connection wakes no sandbox that was
-   * suspended meanwhile: the watch fails then. @default {true}
+   * suspended meanwhile: the watch fails then. @default true
    */
   reconnect?: boolean | undefined;
 }
@@ -90,7 +90,7 @@ function eventOf(event: Exclude<WireEvent, { type: "alive" }>, folder: string, i
   }
 }
 
-/** Events of one connection. @throws {ConnectionError} at its end: a watch has none of its own but "removed" */
+/** Events of one connection. @throws {@link ConnectionError} at its end: a watch has none of its own but "removed" */
 async function* connection(
   runtimeClient: RuntimeClient,
   path: string,

@@ -67,7 +67,7 @@ export async function writeFile(
   })).body?.cancel();
 }
 
-/** Writes permission bits as the wire has them: four octal digits. @throws {InvalidArgumentError} for other bits */
+/** Writes permission bits as the wire has them: four octal digits. @throws {@link InvalidArgumentError} for other bits */
 export function modeText(mode: number | undefined): string | undefined {
   if (mode === undefined) return undefined;
   if (Number.isInteger(mode) && mode >= 0 && mode <= 0o777) return mode.toString(8).padStart(4, "0");

@@ -14,7 +14,7 @@ export interface CallOptions {
  * Sends a call once, with the caller's signal, and words its failure: `Cannot <action>: …`.
  *
  * @param send is given the options of the call
- * @throws {SandboxError} if it fails; the signal's reason once that has fired
+ * @throws {@link SandboxError} if it fails; the signal's reason once that has fired
  */
 export async function call<T>(
   { object }: RuntimeClient,
@@ -41,7 +41,7 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
   return await Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", stop));
 }
 
-/** Reads the body of an answer as JSON of that shape. @throws {SandboxError} INTERNAL if it has another */
+/** Reads the body of an answer as JSON of that shape. @throws {@link SandboxError} INTERNAL if it has another */
 export async function parsed<T>(
   schema: z.ZodType<T>,
   answer: Response,

@@ -11,7 +11,7 @@ export const RUNTIME_PORT = 8080;
 
 /** A request to the runtime. */
 interface RuntimeRequest extends TransportRequest {
-  /** It may be sent again when its answer was lost: it changes nothing, or the same. @default {false} */
+  /** It may be sent again when its answer was lost: it changes nothing, or the same. @default false */
   repeatable?: boolean;
   /** What is being done, for messages: "read \"a.txt\"". */
   action: string;
@@ -21,7 +21,7 @@ interface RuntimeRequest extends TransportRequest {
 export interface RuntimeClient {
   /** The sandbox, for errors. */
   object: ObjectRef;
-  /** Sends a request to port {@link RUNTIME_PORT}. @returns an answer of 2xx @throws {SandboxError} for any other */
+  /** Sends a request to port {@link RUNTIME_PORT}. @returns an answer of 2xx @throws {@link SandboxError} for any other */
   request(path: string, request: RuntimeRequest): Promise<Response>;
   /** Speaks Connect to the services on that port; calls are sent once. */
   connectTransport: Transport;

@@ -31,7 +31,7 @@ export interface ClientContext {
   transportTo(namespace: string, sandboxName: string, podIP?: string): Promise<SandboxTransport>;
   /** Finds the root cause of how something is. */
   why(subject: Subject, signal?: AbortSignal): Promise<Finding>;
-  /** Secret for signed addresses. @throws {InvalidArgumentError} if there is none */
+  /** Secret for signed addresses. @throws {@link InvalidArgumentError} if there is none */
   signingSecret(): Uint8Array<ArrayBuffer>;
 }
 

@@ -21,7 +21,7 @@ export interface Cluster {
 
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
-/** Finds it; sends nothing. @throws {InvalidArgumentError} if there is none, or its file cannot be read */
+/** Finds it; sends nothing. @throws {@link InvalidArgumentError} if there is none, or its file cannot be read */
 export async function findCluster(options: ClientOptions, userAgent: string): Promise<Cluster> {
   const { credentials, isInside } = await credentialsOf(options);
   const api = connect(credentials, { userAgent, signal: new AbortController().signal });

@@ -13,7 +13,7 @@ const PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
 
 type Event = ExecSession["events"] extends AsyncIterable<infer T> ? T : never;
 
-/** Starts it. @throws {ConnectionError} if the API server or the node refuses; the command did not run then */
+/** Starts it. @throws {@link ConnectionError} if the API server or the node refuses; the command did not run then */
 export async function execInPod(credentials: Credentials, pod: PodPlace, request: ExecRequest): Promise<ExecSession> {
   const object: ObjectRef = { kind: "Pod", namespace: pod.namespace, name: pod.name };
   const queue = createQueue();

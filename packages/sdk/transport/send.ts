@@ -2,7 +2,7 @@
 import { ConnectionError, type ObjectRef } from "../errors.ts";
 import type { TransportRequest } from "./transport.ts";
 
-/** Sends it. @throws {ConnectionError} if no answer comes, or the reason of its signal */
+/** Sends it. @throws {@link ConnectionError} if no answer comes, or the reason of its signal */
 export async function send(
   url: URL,
   { method = "GET", headers = {}, body, signal }: TransportRequest,

@@ -24,7 +24,7 @@ export interface ExecRequest {
 
 /** A command that the API server runs. It cannot be found again, and its end is not that of this session. */
 export interface ExecSession {
-  /** Ends with the command. @throws {ConnectionError} if the connection breaks before */
+  /** Ends with the command. @throws {@link ConnectionError} if the connection breaks before */
   events: AsyncIterable<
     { type: "output"; stream: "stdout" | "stderr"; bytes: Uint8Array } | { type: "end"; exitCode: number }
   >;
@@ -44,7 +44,7 @@ export interface SandboxTransport {
    * What never arrived is tried again, and a suspended sandbox is woken first.
    *
    * @param path begins with `/`, encoded
-   * @throws {ConnectionError} if no answer comes; it says whether the request can have arrived
+   * @throws {@link ConnectionError} if no answer comes; it says whether the request can have arrived
    */
   fetch(port: number, path: string, request?: TransportRequest): Promise<Response>;
   /**

@@ -17,7 +17,7 @@ export interface ScenarioWorld {
   api: Api;
   /** Absent: the real time. */
   clock?: { now(): number; advance(milliseconds: number): Promise<void> };
-  /** Where the objects go; it exists and is empty. @default {"default"} */
+  /** Where the objects go; it exists and is empty. @default "default" */
   namespace?: string;
   /** How time passes; a scenario does not run where it passes by itself. */
   time?: "fake" | "auto";

@@ -1,14 +1,12 @@
-/** The examples of README and docs/, those of comments among them: they compile, and those that need no cluster run. @module */
+/** The examples of README and docs/, and those of comments: they compile, and those that need no cluster run. @module */
 import { execFile } from "node:child_process";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
-import { type Example, examplesOf, moduleOf } from "../../../dev/docs/examples.ts";
-import { outline } from "../../../dev/docs/outline.ts";
-import { MODULES, readParts } from "../../../dev/docs/reference.ts";
+import { commentsOf, type Example, examplesOf, exportsOf, moduleOf } from "../../../dev/docs/examples.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** Inside the checkout, where packages are found. */
@@ -16,21 +14,28 @@ mkdirSync(join(ROOT, ".hookbox"), { recursive: true });
 const folder = mkdtempSync(join(ROOT, ".hookbox/examples-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const parts = readParts(MODULES.map(({ specifier, file }) => ({ specifier, file: join(ROOT, file) })));
+/** What users import, and where it is in the checkout. */
+const MODULES = { hookbox: "packages/sdk/mod.ts", "@hookbox/testing": "packages/testing/mod.ts" };
+const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
+
 const known = {
   exports: new Map(
-    parts.toReversed().flatMap(({ specifier, symbols }) =>
-      outline(symbols).map(({ name }): [string, string] => [name, specifier])
+    Object.entries(MODULES).toReversed().flatMap(([specifier, file]) =>
+      exportsOf(read(file)).map((name): [string, string] => [name, specifier])
     ),
   ),
   values: { sandbox: "Sandbox", client: "SandboxClient", cluster: "TestCluster" },
 };
-const entries = Object.fromEntries(MODULES.map(({ specifier, file }) => [specifier, `../../${file}`]));
-const pages = ["README.md", ...globSync("docs/*.md", { cwd: ROOT }).sort()];
-const examples = pages.flatMap((page) => examplesOf(page, readFileSync(join(ROOT, page), "utf8")));
+const entries = Object.fromEntries(Object.entries(MODULES).map(([specifier, file]) => [specifier, `../../${file}`]));
+const pages = globSync(["README.md", "docs/*.md", "packages/*/README.md"], { cwd: ROOT }).sort();
+const sources = globSync("packages/{sdk,testing}/**/*.ts", { cwd: ROOT, exclude: ["**/dist/**"] }).sort();
+const examples = [
+  ...pages.flatMap((page) => examplesOf(page, read(page))),
+  ...sources.flatMap((source) => examplesOf(source, commentsOf(read(source)))),
+];
 
 function write(example: Example): string {
-  const path = join(folder, `${basename(example.file, ".md")}-line-${example.line}.ts`);
+  const path = join(folder, `${example.file.replaceAll(/\W/g, "-")}-line-${example.line}.ts`);
   writeFileSync(path, moduleOf(example, entries, known));
   return path;
 }

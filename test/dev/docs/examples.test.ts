@@ -1,6 +1,6 @@
 /** Which blocks of a page are examples, and the modules that they become. @module */
 import { expect, test } from "vitest";
-import { examplesOf, moduleOf } from "../../../dev/docs/examples.ts";
+import { commentsOf, examplesOf, exportsOf, moduleOf } from "../../../dev/docs/examples.ts";
 
 const PAGE = `# A page
 
@@ -81,4 +81,15 @@ test.for([
 ])("moduleOf() knows what a reader knows: $name", ({ code, want }) => {
   const example = { file: "a.md", line: 1, treatment: "check", code } as const;
   expect(moduleOf(example, entries, known)).toBe(`${want}${code}\nexport {};\n`);
+});
+
+test("commentsOf() leaves the comments where they stand", () => {
+  const source = "/**\n * Says a.\n *\n * ```ts\n * a();\n * ```\n */\nexport const b = 2 * 3;\n";
+  expect(commentsOf(source)).toBe("\nSays a.\n\n```ts\na();\n```\n\n\n");
+});
+
+test("exportsOf() lists what a module exports, from elsewhere, too", () => {
+  const source = `export { a, type B, c as d } from "./x.ts";\nexport type { E } from "./y.ts";\nexport class F {}\n` +
+    "export async function g() {}\nexport interface H {}\nconst i = 1;\n";
+  expect(exportsOf(source)).toEqual(["a", "B", "d", "E", "F", "g", "H"]);
 });
