@@ -29,7 +29,9 @@ const MANIFESTS = new Map(FOLDERS.map((folder) => {
 }));
 const NAMES = new Map([...MANIFESTS].map(([folder, { name }]) => [folder, name]));
 
-const FILES = FOLDERS.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: ROOT, exclude: ["**/dist/**"] })).sort();
+const FILES = FOLDERS.flatMap((folder) =>
+  globSync(`${folder}/**/*.ts`, { cwd: ROOT, exclude: ["**/dist/**", "**/node_modules/**"] })
+).sort();
 const PRODUCT = FILES.filter((file) => !file.startsWith("dev/"));
 
 function imports(file: string): Import[] {

@@ -28,7 +28,8 @@ const known = {
 };
 const entries = Object.fromEntries(Object.entries(MODULES).map(([specifier, file]) => [specifier, `../../${file}`]));
 const pages = globSync(["README.md", "docs/*.md", "packages/*/README.md"], { cwd: ROOT }).sort();
-const sources = globSync("packages/{sdk,testing}/**/*.ts", { cwd: ROOT, exclude: ["**/dist/**"] }).sort();
+const sources = globSync("packages/{sdk,testing}/**/*.ts", { cwd: ROOT, exclude: ["**/dist/**", "**/node_modules/**"] })
+  .sort();
 const examples = [
   ...pages.flatMap((page) => examplesOf(page, read(page))),
   ...sources.flatMap((source) => examplesOf(source, commentsOf(read(source)))),
