@@ -34,6 +34,7 @@ const KINDS: Kind[] = [
 test.for(KINDS)(`${CLAIMS} claims while $name`, { timeout: 1_800_000 }, async ({ harm }) => {
   const outcome = await claimsThrough(world, CLAIMS, harm);
   const { shared, lost, leaked, ...figures } = outcome;
-  process.stdout.write(`${JSON.stringify(figures)}\n`);
+  const counts = { shared: shared.length, lost: lost.length, leaked: leaked.length };
+  process.stdout.write(`${JSON.stringify({ ...counts, ...figures })}\n`);
   expect({ shared, lost, leaked }).toEqual({ shared: [], lost: [], leaked: [] });
 });

@@ -66,6 +66,9 @@ rules:
   - level: None
 `;
 
+/** The log of writes is read whole at the end; the API server would begin another one after 100 MB. */
+const WHOLE_LOG = ["--audit-log-maxsize=4096"];
+
 /** Starts everything; some seconds. */
 export async function startFaultWorld(): Promise<FaultWorld> {
   const directory = mkdtempSync(join(tmpdir(), "hookbox-faults-"));
@@ -80,7 +83,7 @@ export async function startFaultWorld(): Promise<FaultWorld> {
     simulatedNodes: NODES,
     podSubnet: POD_SUBNET,
     crds: localCRDs(),
-    apiServerArgs: [`--audit-policy-file=${policy}`, `--audit-log-path=${audit}`],
+    apiServerArgs: [`--audit-policy-file=${policy}`, `--audit-log-path=${audit}`, ...WHOLE_LOG],
   });
   const { kubeconfig } = cluster;
   const kubectl = { kubectl: cluster.kubectl, kubeconfig };
