@@ -1,4 +1,5 @@
 /** Which states of our objects are worth an Event, and its words. Pure. Source: Agent Sandbox API, section 5.3. @module */
+import { expiryTime } from "../api/claims/expirytime.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimCRD } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
@@ -92,7 +93,7 @@ export function claimExpired(claim: SandboxClaim): Sight {
   if (ready?.reason !== "ClaimExpired") return {};
   const { lastTransitionTime } = ready;
   // The condition keeps its time if the claim was not Ready before; the lifecycle then knows better.
-  const at = Math.max(Date.parse(lastTransitionTime), createdAt(claim.metadata), expiryOf(claim));
+  const at = Math.max(Date.parse(lastTransitionTime), createdAt(claim.metadata), expiryTime(claim) ?? -Infinity);
   const expired = { action: "Claim Expired", note: "Claim expired", key: `published ${lastTransitionTime}`, at };
   return { mark: lastTransitionTime, occurrence: { ...aboutClaim(regardingOf(claim), "ClaimExpired"), ...expired } };
 }
@@ -129,19 +130,6 @@ export function claimDeleted(metadata: ObjectMeta, policy: string, now: number):
 /** What all Events of claims have in common. */
 function aboutClaim(regarding: Regarding, reason: string) {
   return { regarding, type: "Normal", reason, reportingController: CLAIM_CONTROLLER } as const;
-}
-
-/** Returns when a claim's lifecycle ends, in milliseconds since the epoch; -Infinity if that cannot be told. */
-function expiryOf({ spec: { lifecycle = { shutdownPolicy: "Retain" } }, status }: SandboxClaim): number {
-  const finished = findCondition(status?.conditions, "Finished");
-  const { shutdownTime = "", ttlSecondsAfterFinished } = lifecycle;
-  const times = [
-    Date.parse(shutdownTime),
-    finished?.status === "True" && ttlSecondsAfterFinished !== undefined
-      ? Date.parse(finished.lastTransitionTime) + ttlSecondsAfterFinished * 1000
-      : NaN,
-  ].filter((time) => !Number.isNaN(time));
-  return times.length > 0 ? Math.min(...times) : -Infinity;
 }
 
 function createdAt({ creationTimestamp = "" }: ObjectMeta): number {
