@@ -48,13 +48,12 @@ type Settings = Required<HookAppOptions>;
  * Makes the app of one hook: `POST /sync`, `POST /customize` (where the hook has one), `GET /healthz`, `/readyz`,
  * `/metrics`.
  *
+ * Statuses are those of {@link replyOf}, and of bodies that do not come in:
+ *
  * | status | when |
  * |---|---|
- * | 200 | the answer, checked |
- * | 400 | the body is no request: `{error, issues}` names paths, never values |
  * | 413, 504 | body too large, too slow |
- * | 429 + Retry-After | no room for the body, or the guard refused the answer |
- * | 500 | the hook threw, or its answer breaks the protocol: `{error}` names the class only, the log has the rest |
+ * | 429 + Retry-After | no room for the body |
  */
 export function createHookApp(hook: HookCalls, options: HookAppOptions = {}): Hono {
   const settings = withDefaults(options);
