@@ -3,12 +3,12 @@ import type { HookCalls } from "../packages/webhook/hook.ts";
 import { type CommandLine, type Options, readOptions } from "../packages/webhook/options.ts";
 import { helpOf, SERVER_OPTIONS, type ServerSettings } from "../packages/webhook/runhook.ts";
 import { sandboxHookModule } from "./sandbox/hook.ts";
-import type { SandboxConfig } from "./sandbox/sync.ts";
+import type { SandboxConfig } from "./sandbox/config.ts";
 import { sandboxClaimHookModule } from "./sandboxclaim/hook.ts";
-import type { ClaimConfig } from "./sandboxclaim/sync.ts";
+import type { ClaimConfig } from "./sandboxclaim/config.ts";
 import { sandboxTemplateHookModule } from "./sandboxtemplate/hook.ts";
 import { sandboxWarmPoolHookModule } from "./sandboxwarmpool/hook.ts";
-import type { WarmPoolConfig } from "./sandboxwarmpool/sync.ts";
+import type { WarmPoolConfig } from "./sandboxwarmpool/config.ts";
 
 /** The settings of all hooks, and of the server that they share. */
 export interface HookSettings extends ServerSettings, SandboxConfig, ClaimConfig, WarmPoolConfig {}

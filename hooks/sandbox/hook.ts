@@ -3,10 +3,10 @@ import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
 import { controllerOf } from "../../packages/api/objects/objects.ts";
 import type { Spacing } from "../../packages/webhook/throttle.ts";
-import { textOption } from "../../packages/webhook/options.ts";
 import type { HookModule } from "../../packages/webhook/runhook.ts";
 import { deletionReasons } from "./deletionreasons.ts";
-import { type SandboxConfig, syncSandbox } from "./sync.ts";
+import { syncSandbox } from "./sync.ts";
+import { OPTIONS, type SandboxConfig } from "./config.ts";
 
 /** Makes the hook for one installation. */
 export function sandboxHook(config: SandboxConfig): HookCalls {
@@ -33,10 +33,6 @@ export function startSpacing({ parent, children = {} }: SentRequest): Spacing | 
 /** The hook as a process runs it. */
 export const sandboxHookModule: HookModule<SandboxConfig> = {
   name: "sandbox",
-  options: {
-    clusterDomain: textOption({
-      ...{ flag: "cluster-domain", placeholder: "D", default: "cluster.local", help: "DNS domain of the cluster" },
-    }),
-  },
+  options: OPTIONS,
   make: sandboxHook,
 };

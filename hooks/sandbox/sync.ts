@@ -5,16 +5,11 @@ import { desiredChildren, expiredChildren, untouchedChildren } from "./children.
 import { type ExpiryPhase, expiryPhase, resyncAfter } from "./expiry.ts";
 import { computeStatus, isQuiet, isYoung } from "./status.ts";
 import { type View, viewOf } from "./view.ts";
+import type { SandboxConfig } from "./config.ts";
 
 const MISSING_POD_SECONDS = 5;
 /** Until then a Sandbox that keeps quiet counts on the Pod that its first answer makes, or else on the keeper to wake it. */
 const POD_EXPECTED_MS = 2000;
-
-/** What an installation decides for all its Sandboxes. */
-export interface SandboxConfig {
-  /** DNS domain of the cluster, the last part of `status.serviceFQDN`: `cluster.local`. */
-  clusterDomain: string;
-}
 
 /**
  * Decides Pod, Service, PersistentVolumeClaims and status of one Sandbox.

@@ -2,9 +2,10 @@
 import { sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
 import { CLAIM_CONTROLLER } from "../../packages/api/objects/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
-import { type ClaimConfig, syncSandboxClaim } from "./sync.ts";
+import { syncSandboxClaim } from "./sync.ts";
 import type { HookModule } from "../../packages/webhook/runhook.ts";
 import { deletionReasons } from "./deletionreasons.ts";
+import { type ClaimConfig, OPTIONS } from "./config.ts";
 
 /** Makes the hook for one installation. */
 export function sandboxClaimHook(config: ClaimConfig): HookCalls {
@@ -20,12 +21,6 @@ export function sandboxClaimHook(config: ClaimConfig): HookCalls {
 /** The hook as a process runs it. */
 export const sandboxClaimHookModule: HookModule<ClaimConfig> = {
   name: CLAIM_CONTROLLER,
-  options: {
-    labelDomains: {
-      ...{ flag: "allowed-label-domains", placeholder: "D,E", default: "sandbox.users.io" },
-      help: "domains of label keys that claims may add to Pods",
-      read: (text) => text.split(",").map((domain) => domain.trim()).filter(Boolean),
-    },
-  },
+  options: OPTIONS,
   make: sandboxClaimHook,
 };

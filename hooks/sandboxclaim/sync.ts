@@ -10,12 +10,7 @@ import { attached, unattached } from "./answer.ts";
 import { chooseSandbox, keepSandbox } from "./attachment.ts";
 import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
 import { type ExpiryPhase, expiryPhase } from "./expiry.ts";
-
-/** The settings of the SandboxClaim hook. */
-export interface ClaimConfig {
-  /** Domains of label keys that claims may add to Pods. */
-  labelDomains: readonly string[];
-}
+import type { ClaimConfig } from "./config.ts";
 
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
 const SHORTEST_WAIT_SECONDS = 0.05;

@@ -3,10 +3,10 @@ import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../../packages/api/
 import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
 import type { RelatedRule } from "../../packages/webhook/metacontroller.ts";
 import type { Spacing } from "../../packages/webhook/throttle.ts";
-import { numberOption } from "../../packages/webhook/options.ts";
 import type { HookModule } from "../../packages/webhook/runhook.ts";
 import { deletionReasons } from "./deletionreasons.ts";
-import { syncSandboxWarmPool, type WarmPoolConfig } from "./sync.ts";
+import { syncSandboxWarmPool } from "./sync.ts";
+import { OPTIONS, type WarmPoolConfig } from "./config.ts";
 
 /** Makes the hook for one installation. */
 export function sandboxWarmPoolHook(config: WarmPoolConfig): HookCalls {
@@ -49,28 +49,6 @@ function answerSpacing(
 /** The hook as a process runs it. */
 export const sandboxWarmPoolHookModule: HookModule<WarmPoolConfig> = {
   name: "sandboxwarmpool",
-  options: {
-    readinessGraceSeconds: numberOption({
-      ...{ flag: "readiness-grace-seconds", placeholder: "S", default: "300" },
-      help: "how long a new sandbox may take to be Ready before it is replaced",
-    }),
-    maxBatchSize: numberOption({
-      ...{ flag: "max-batch-size", placeholder: "N", default: "300", least: 1, isWhole: true },
-      help: "most sandboxes made or given up at once",
-    }),
-    maxRefillRate: numberOption({
-      ...{ flag: "max-refill-rate", placeholder: "R", default: "0" },
-      help: "most sandboxes made per second for one pool; 0: no limit",
-    }),
-    replenishDelaySeconds: numberOption({
-      ...{ flag: "replenish-delay-seconds", placeholder: "S", default: "0" },
-      help: "how long a pool waits to make new ones after it has lost some",
-    }),
-    poolIntervalMs: numberOption({
-      ...{ flag: "pool-interval-ms", placeholder: "N", default: "1000" },
-      help: "shortest time between two answers for one pool: what happens to its members meanwhile is answered " +
-        "together; 0: none. Claims do not wait for it",
-    }),
-  },
+  options: OPTIONS,
   make: sandboxWarmPoolHook,
 };

@@ -1,7 +1,7 @@
 /** How many members a pool makes now, and when it looks again. @module */
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
 import { HANDED_OVER_AT_ANNOTATION } from "../../packages/api/objects/keys.ts";
-import type { WarmPoolConfig } from "./sync.ts";
+import type { WarmPoolConfig } from "./config.ts";
 import { IN_FLIGHT_MS, inFlight } from "./sequence.ts";
 import type { View } from "./view.ts";
 

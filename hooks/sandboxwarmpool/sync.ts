@@ -11,20 +11,7 @@ import { buildMember, type PoolSandbox } from "./sandbox.ts";
 import { memberName, nextPlaces, type Place, placeOf } from "./sequence.ts";
 import { computeStatus } from "./status.ts";
 import { isReady, type View, viewOf } from "./view.ts";
-
-/** The settings of the SandboxWarmPool hook. */
-export interface WarmPoolConfig {
-  /** Seconds from its creation that a member may take to be Ready before it is replaced. */
-  readinessGraceSeconds: number;
-  /** Most members that one answer makes or gives up. */
-  maxBatchSize: number;
-  /** Most members made per second; 0: no limit. */
-  maxRefillRate: number;
-  /** Seconds without new members after the pool has lost one. */
-  replenishDelaySeconds: number;
-  /** Shortest time between two answers for one pool, in milliseconds. */
-  poolIntervalMs: number;
-}
+import type { WarmPoolConfig } from "./config.ts";
 
 /** Nothing depends on an event that was lost for longer than this. */
 const RECHECK_SECONDS = 60;

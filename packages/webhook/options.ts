@@ -52,11 +52,21 @@ export interface CommandLine<Settings> {
   help: boolean;
 }
 
-/** Reads a command line. @throws {TypeError | RangeError} if an option is unknown or makes no sense */
-export function readOptions<Settings>(args: string[], options: Options<Settings>): CommandLine<Settings> {
+/**
+ * Reads a command line.
+ *
+ * @param ignored flags that are taken, with their values, and come to nothing
+ * @throws {TypeError | RangeError} if an option is unknown or makes no sense
+ */
+export function readOptions<Settings>(
+  args: string[],
+  options: Options<Settings>,
+  ignored: readonly string[] = [],
+): CommandLine<Settings> {
   const entries = Object.entries(options) as [string, Option<unknown>][];
   const known = entries.map(([, option]) => [option.flag, { type: "string", default: option.default }] as const);
   const { values, positionals } = parsed(args, {
+    ...Object.fromEntries(ignored.map((flag) => [flag, { type: "string" }] as const)),
     ...Object.fromEntries(known),
     help: { type: "boolean", default: false },
   });

@@ -92,13 +92,19 @@ async function startRecording(settings: ServerSettings, log: Log, metrics: HookM
   return await openRecording({ folder, maxBytes, settings: ofHooks, log, unrecorded: metrics.unrecorded });
 }
 
+/** What any of our hooks takes: each ignores what is another's, so that all can be started alike. */
+export const HOOK_FLAGS = [
+  ...["cluster-domain", "allowed-label-domains"],
+  ...["readiness-grace-seconds", "max-batch-size", "max-refill-rate", "replenish-delay-seconds", "pool-interval-ms"],
+] as const;
+
 /** Runs one hook until a signal: the whole of a hook's main.ts. */
 export async function runHook<Config>({ name, options, make }: HookModule<Config>): Promise<void> {
+  const all = { ...SERVER_OPTIONS, ...options } as Options<ServerSettings & Config>;
   await runServer({
     usage: `hooks/${name}/main.ts [options]\n\nServes the ${name} hook.`,
     help: helpOf([{ name, options }]),
-    read: (args) =>
-      readOptions<ServerSettings & Config>(args, { ...SERVER_OPTIONS, ...options } as Options<ServerSettings & Config>),
+    read: (args) => readOptions<ServerSettings & Config>(args, all, HOOK_FLAGS),
     start: ({ settings }) => serveHooks([make(settings)], settings, true),
   });
 }

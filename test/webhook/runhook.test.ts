@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { sandboxHookModule } from "../../hooks/sandbox/hook.ts";
 import { readOptions } from "../../packages/webhook/options.ts";
-import { helpOf } from "../../packages/webhook/runhook.ts";
+import { helpOf, HOOK_FLAGS } from "../../packages/webhook/runhook.ts";
 import { HOOK_OPTIONS, makeHooks, readSettings } from "../../hooks/all.ts";
 
 test("every option is in the help, and has a default", () => {
@@ -48,11 +48,13 @@ test.for(
   expect(() => readSettings([`${option}=${value}`])).toThrow(message);
 });
 
-test("a hook takes its own options, and refuses those of others", () => {
+test("a hook takes its own options, ignores those of others, and refuses what no hook has", () => {
   const { name, options } = sandboxHookModule;
   expect(readOptions(["--cluster-domain", "c.example"], options).settings).toEqual({ clusterDomain: "c.example" });
-  expect(() => readOptions(["--max-batch-size", "3"], options)).toThrow(
-    'Unknown option "--max-batch-size": see --help',
-  );
+  const { settings } = readOptions(["--max-batch-size", "3"], options, HOOK_FLAGS);
+  expect(settings).toEqual({ clusterDomain: "cluster.local" });
+  expect(() => readOptions(["--max-batch", "3"], options, HOOK_FLAGS)).toThrow('Unknown option "--max-batch"');
+  const own = [...HOOK_OPTIONS.slice(HOOK_OPTIONS.indexOf("Of the hook")).matchAll(/^ {2}--([a-z-]+)/gm)];
+  expect([...HOOK_FLAGS].sort(), "all there are").toEqual(own.map(([, flag]) => flag).sort());
   expect(helpOf([{ name, options }])).toContain("Of the hook sandbox:\n  --cluster-domain D ");
 });

@@ -1,7 +1,8 @@
 /** Whole answers of the SandboxWarmPool hook, and the laws that hold for each of them. @module */
 import { expect, test } from "vitest";
 import { sandboxWarmPoolSchema } from "../../../packages/api/sandboxwarmpool.ts";
-import { syncSandboxWarmPool, type WarmPoolConfig } from "../../../hooks/sandboxwarmpool/sync.ts";
+import { syncSandboxWarmPool } from "../../../hooks/sandboxwarmpool/sync.ts";
+import type { WarmPoolConfig } from "../../../hooks/sandboxwarmpool/config.ts";
 import { compositeRequestSchema } from "../../../packages/webhook/metacontroller.ts";
 import { goldenCases, type GoldenForm, goldenTests, reversed } from "../../golden.ts";
 import { deepFreeze } from "../../freeze.ts";
