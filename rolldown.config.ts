@@ -2,7 +2,8 @@
  * `npm run build`: what ships, each bundle from one entry. What is published keeps the packages that its package.json
  * names outside; what goes into an image has all in it but native modules. @module
  */
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin, type RolldownOptions } from "rolldown";
 
@@ -41,7 +42,7 @@ function kernels(): Plugin {
   };
 }
 
-const KERNEL = { "kernel": "packages/runtime/contexts/kernel.mjs" };
+const KERNEL = { kernel: "packages/runtime/contexts/kernel.mjs" };
 const entryFileNames = ({ name }: { name: string }) => name === "kernel" ? "kernel.mjs" : "[name].js";
 
 /** A package for npm. */
@@ -81,7 +82,7 @@ function program(dir: string, input: Record<string, string>, plugins: Plugin[] =
   } satisfies RolldownOptions;
 }
 
-const HOOKS = ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool"];
+const HOOKS = globSync("hooks/*/main.ts", { cwd: ROOT }).map((file) => basename(dirname(file))).sort();
 
 /** The process inside a sandbox, and the kernel that it starts for code in TypeScript. */
 export const RUNTIME = [

@@ -2,13 +2,13 @@
 import type { HookCalls } from "../packages/webhook/hook.ts";
 import { type CommandLine, type Options, readOptions } from "../packages/webhook/options.ts";
 import { helpOf, SERVER_OPTIONS, type ServerSettings } from "../packages/webhook/runhook.ts";
-import { sandboxHookModule } from "./sandbox/hook.ts";
-import type { SandboxConfig } from "./sandbox/config.ts";
-import { sandboxClaimHookModule } from "./sandboxclaim/hook.ts";
-import type { ClaimConfig } from "./sandboxclaim/config.ts";
-import { sandboxTemplateHookModule } from "./sandboxtemplate/hook.ts";
-import { sandboxWarmPoolHookModule } from "./sandboxwarmpool/hook.ts";
-import type { WarmPoolConfig } from "./sandboxwarmpool/config.ts";
+import { sandboxHook } from "./sandbox/hook.ts";
+import { OPTIONS as SANDBOX_OPTIONS, type SandboxConfig } from "./sandbox/options.ts";
+import { sandboxClaimHook } from "./sandboxclaim/hook.ts";
+import { type ClaimConfig, OPTIONS as CLAIM_OPTIONS } from "./sandboxclaim/options.ts";
+import { sandboxTemplateHook } from "./sandboxtemplate/hook.ts";
+import { sandboxWarmPoolHook } from "./sandboxwarmpool/hook.ts";
+import { OPTIONS as POOL_OPTIONS, type WarmPoolConfig } from "./sandboxwarmpool/options.ts";
 
 /** The settings of all hooks, and of the server that they share. */
 export interface HookSettings extends ServerSettings, SandboxConfig, ClaimConfig, WarmPoolConfig {}
@@ -20,18 +20,13 @@ interface AnyHook {
 }
 
 const HOOKS: readonly AnyHook[] = [
-  sandboxHookModule,
-  sandboxClaimHookModule,
-  sandboxTemplateHookModule,
-  sandboxWarmPoolHookModule,
+  { name: "sandbox", options: SANDBOX_OPTIONS, make: sandboxHook },
+  { name: "sandboxclaim", options: CLAIM_OPTIONS, make: sandboxClaimHook },
+  { name: "sandboxtemplate", options: {}, make: sandboxTemplateHook },
+  { name: "sandboxwarmpool", options: POOL_OPTIONS, make: sandboxWarmPoolHook },
 ];
 
-const OPTIONS: Options<HookSettings> = {
-  ...SERVER_OPTIONS,
-  ...sandboxHookModule.options,
-  ...sandboxClaimHookModule.options,
-  ...sandboxWarmPoolHookModule.options,
-};
+const OPTIONS: Options<HookSettings> = { ...SERVER_OPTIONS, ...SANDBOX_OPTIONS, ...CLAIM_OPTIONS, ...POOL_OPTIONS };
 
 /** Names of all hooks, sorted. */
 export const hookNames: readonly string[] = HOOKS.map(({ name }) => name).sort();

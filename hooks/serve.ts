@@ -1,9 +1,9 @@
-/** `npm run serve -- [hook…] --port N`: several hooks in one process, each under `/<hook>/sync`. @module */
+/** `hookbox serve [hook…] --port N`: several hooks in one process, each under `/<hook>/sync`. @module */
 import { runServer, serveHooks } from "../packages/webhook/runhook.ts";
 import { HOOK_OPTIONS, hookNames, makeHooks, readSettings } from "./all.ts";
 
 await runServer({
-  usage: `npm run serve -- [hook…] [options]
+  usage: `hookbox serve [hook…] [options]
 
 Serves hooks in one process, each at /<hook>/sync; all of them (${hookNames.join(", ")}) if none is named.`,
   help: HOOK_OPTIONS,

@@ -1,11 +1,11 @@
 /**
  * Closes a CI run: names what failed in vitest's JSON reports (`<run>.json`), says what each run was run with and what it
- * left out (`<run>.facts.json`, see test/report.ts), and counts. A step that failed without a test counts as one. @module
+ * left out (`<run>.facts.json`, see dev/ci/facts.ts), and counts. A step that failed without a test counts as one. @module
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import process from "node:process";
-import { factLines, type RunFacts } from "../../test/report.ts";
+import { factLines, type RunFacts } from "./facts.ts";
 
 interface Report {
   readonly numPassedTests: number;

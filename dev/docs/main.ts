@@ -4,8 +4,9 @@
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -17,9 +18,8 @@ const REFERENCE = join(ROOT, "docs/reference");
 const { check } = parseArgs({ options: { check: { type: "boolean", default: false } } }).values;
 const folder = mkdtempSync(join(tmpdir(), "hookbox-docs-"));
 try {
-  const typedoc = join(HERE, "node_modules/typedoc/bin/typedoc");
-  const installed = globSync([typedoc, join(HERE, "../node_modules/typedoc/bin/typedoc")])[0] ?? typedoc;
-  run(process.execPath, installed, "--options", join(HERE, "typedoc.json"), "--out", folder);
+  const typedoc = join(dirname(createRequire(import.meta.url).resolve("typedoc/package.json")), "bin/typedoc");
+  run(process.execPath, typedoc, "--options", join(HERE, "typedoc.json"), "--out", folder);
   run("deno", "fmt", "--quiet", "--line-width", "120", folder);
   if (sameFiles(folder, REFERENCE)) {
     if (!check) process.stdout.write("docs/reference/ is up to date\n");

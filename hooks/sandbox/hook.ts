@@ -3,10 +3,9 @@ import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
 import { controllerOf } from "../../packages/api/objects/objects.ts";
 import type { Spacing } from "../../packages/webhook/throttle.ts";
-import type { HookModule } from "../../packages/webhook/runhook.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { syncSandbox } from "./sync.ts";
-import { OPTIONS, type SandboxConfig } from "./config.ts";
+import type { SandboxConfig } from "./options.ts";
 
 /** Makes the hook for one installation. */
 export function sandboxHook(config: SandboxConfig): HookCalls {
@@ -29,10 +28,3 @@ export function startSpacing({ parent, children = {} }: SentRequest): Spacing | 
   const isStarting = Object.values(children).every((objects) => Object.keys(objects).length === 0);
   return owner?.kind === "SandboxWarmPool" && isStarting ? { key: owner.uid, intervalMs: START_MS } : undefined;
 }
-
-/** The hook as a process runs it. */
-export const sandboxHookModule: HookModule<SandboxConfig> = {
-  name: "sandbox",
-  options: OPTIONS,
-  make: sandboxHook,
-};

@@ -101,8 +101,9 @@ const LONGEST_MS = 10_000;
  * Tells whether the status may stay as the API server has preset it; else it is to be written now.
  *
  * When that changes nothing happens by itself: the next event brings the status, and where none comes the keeper wakes the
- * Sandbox (packages/keeper/wake.ts). It may stay while it would say no more than that the Pod is on its way. Metacontroller adds `observedGeneration` to every
- * status, so that keeping quiet costs no write only where the CRD presets that field: elsewhere this is never so.
+ * Sandbox (packages/keeper/wake.ts). It may stay while it would say no more than that the Pod is on its way.
+ * Metacontroller adds `observedGeneration` to every status, so that keeping quiet costs no write only where the CRD
+ * presets that field: elsewhere this is never so.
  */
 export function isQuiet({ sandbox, pod }: View, status: SandboxStatus, now: Date): boolean {
   const { creationTimestamp, generation } = sandbox.metadata;

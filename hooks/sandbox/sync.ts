@@ -5,7 +5,7 @@ import { desiredChildren, expiredChildren, untouchedChildren } from "./children.
 import { type ExpiryPhase, expiryPhase, resyncAfter } from "./expiry.ts";
 import { computeStatus, isQuiet, isYoung } from "./status.ts";
 import { type View, viewOf } from "./view.ts";
-import type { SandboxConfig } from "./config.ts";
+import type { SandboxConfig } from "./options.ts";
 
 const MISSING_POD_SECONDS = 5;
 /** Until then a Sandbox that keeps quiet counts on the Pod that its first answer makes, or else on the keeper to wake it. */

@@ -9,7 +9,7 @@ import { FIRST_OBSERVED_ANNOTATION, FIRST_READY_ANNOTATION } from "../../package
 import type { Decorated } from "../../packages/webhook/metacontroller.ts";
 import type { ExpiryPhase } from "./expiry.ts";
 import { computeStatus, notesOf } from "./status.ts";
-import type { ClaimConfig } from "./config.ts";
+import type { ClaimConfig } from "./options.ts";
 
 type Answer = Omit<Decorated<SandboxClaimStatus>, "attachments">;
 

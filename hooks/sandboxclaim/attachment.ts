@@ -12,7 +12,7 @@ import {
 } from "../../packages/api/objects/keys.ts";
 import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
-import type { ClaimConfig } from "./config.ts";
+import type { ClaimConfig } from "./options.ts";
 
 /** The Sandbox of a claim, and those that it was given beside it. */
 export interface Choice {

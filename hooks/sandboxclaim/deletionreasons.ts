@@ -1,6 +1,6 @@
 /** Why a claim loses a Sandbox: the words, and how the guard sees for itself that they are true. @module */
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
-import { expiryTime } from "../../packages/api/claims/expirytime.ts";
+import { expiryTime } from "../../packages/api/expiry.ts";
 import type { DeletionReasons } from "../../packages/webhook/guard.ts";
 
 export const EXPIRED = "the claim has expired";

@@ -1,6 +1,6 @@
 /** How far the expiry of a claim has gone. Two steps: the status says so first, then things are deleted. @module */
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
-import { expiryTime, isPublished } from "../../packages/api/claims/expirytime.ts";
+import { expiryTime, isPublished } from "../../packages/api/expiry.ts";
 
 /**
  * How far expiry has gone.

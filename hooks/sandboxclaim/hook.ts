@@ -3,9 +3,8 @@ import { sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
 import { CLAIM_CONTROLLER } from "../../packages/api/objects/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
 import { syncSandboxClaim } from "./sync.ts";
-import type { HookModule } from "../../packages/webhook/runhook.ts";
 import { deletionReasons } from "./deletionreasons.ts";
-import { type ClaimConfig, OPTIONS } from "./config.ts";
+import type { ClaimConfig } from "./options.ts";
 
 /** Makes the hook for one installation. */
 export function sandboxClaimHook(config: ClaimConfig): HookCalls {
@@ -17,10 +16,3 @@ export function sandboxClaimHook(config: ClaimConfig): HookCalls {
     sync: (observed, now) => syncSandboxClaim(observed, now, config),
   });
 }
-
-/** The hook as a process runs it. */
-export const sandboxClaimHookModule: HookModule<ClaimConfig> = {
-  name: CLAIM_CONTROLLER,
-  options: OPTIONS,
-  make: sandboxClaimHook,
-};

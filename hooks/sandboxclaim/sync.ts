@@ -1,7 +1,7 @@
 /** The SandboxClaim hook: shows what the binder has given, follows the claim's wishes, and lets go in time. Pure. @module */
 import { type Sandbox, sandboxSchema } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
-import { expiryTime } from "../../packages/api/claims/expirytime.ts";
+import { expiryTime } from "../../packages/api/expiry.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
@@ -10,7 +10,7 @@ import { attached, unattached } from "./answer.ts";
 import { chooseSandbox, keepSandbox } from "./attachment.ts";
 import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
 import { type ExpiryPhase, expiryPhase } from "./expiry.ts";
-import type { ClaimConfig } from "./config.ts";
+import type { ClaimConfig } from "./options.ts";
 
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
 const SHORTEST_WAIT_SECONDS = 0.05;

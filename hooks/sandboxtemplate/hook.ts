@@ -2,7 +2,6 @@
 import { sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
 import { TEMPLATE_CONTROLLER } from "../../packages/api/objects/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
-import type { HookModule } from "../../packages/webhook/runhook.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { syncSandboxTemplate } from "./sync.ts";
 
@@ -16,10 +15,3 @@ export function sandboxTemplateHook(): HookCalls {
     sync: syncSandboxTemplate,
   });
 }
-
-/** The hook as a process runs it. */
-export const sandboxTemplateHookModule: HookModule<object> = {
-  name: TEMPLATE_CONTROLLER,
-  options: {},
-  make: sandboxTemplateHook,
-};

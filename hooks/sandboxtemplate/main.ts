@@ -1,5 +1,5 @@
 /** The SandboxTemplate hook as a process: `deno run --allow-net=0.0.0.0:8080 hooks/sandboxtemplate/main.ts`. @module */
 import { runHook } from "../../packages/webhook/runhook.ts";
-import { sandboxTemplateHookModule } from "./hook.ts";
+import { sandboxTemplateHook } from "./hook.ts";
 
-await runHook(sandboxTemplateHookModule);
+await runHook("sandboxtemplate", {}, sandboxTemplateHook);

@@ -3,10 +3,9 @@ import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../../packages/api/
 import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
 import type { RelatedRule } from "../../packages/webhook/metacontroller.ts";
 import type { Spacing } from "../../packages/webhook/throttle.ts";
-import type { HookModule } from "../../packages/webhook/runhook.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { syncSandboxWarmPool } from "./sync.ts";
-import { OPTIONS, type WarmPoolConfig } from "./config.ts";
+import type { WarmPoolConfig } from "./options.ts";
 
 /** Makes the hook for one installation. */
 export function sandboxWarmPoolHook(config: WarmPoolConfig): HookCalls {
@@ -45,10 +44,3 @@ function answerSpacing(
   const members = Object.values(children).reduce((sum, objects) => sum + Object.keys(objects).length, 0);
   return { key: uid, intervalMs: poolIntervalMs * Math.min(LONGEST, Math.max(1, members / LARGE)) };
 }
-
-/** The hook as a process runs it. */
-export const sandboxWarmPoolHookModule: HookModule<WarmPoolConfig> = {
-  name: "sandboxwarmpool",
-  options: OPTIONS,
-  make: sandboxWarmPoolHook,
-};

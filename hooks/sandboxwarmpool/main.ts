@@ -1,5 +1,6 @@
 /** The SandboxWarmPool hook as a process: `deno run --allow-net=0.0.0.0:8080 hooks/sandboxwarmpool/main.ts`. @module */
 import { runHook } from "../../packages/webhook/runhook.ts";
-import { sandboxWarmPoolHookModule } from "./hook.ts";
+import { sandboxWarmPoolHook } from "./hook.ts";
+import { OPTIONS } from "./options.ts";
 
-await runHook(sandboxWarmPoolHookModule);
+await runHook("sandboxwarmpool", OPTIONS, sandboxWarmPoolHook);

@@ -1,7 +1,7 @@
 /** How many members a pool makes now, and when it looks again. @module */
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
 import { HANDED_OVER_AT_ANNOTATION } from "../../packages/api/objects/keys.ts";
-import type { WarmPoolConfig } from "./config.ts";
+import type { WarmPoolConfig } from "./options.ts";
 import { IN_FLIGHT_MS, inFlight } from "./sequence.ts";
 import type { View } from "./view.ts";
 
@@ -41,7 +41,8 @@ export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill 
 
 /**
  * Returns how many members were missing when the pool was answered last: what has gone since, the binder may have handed
- * over and be about to replace (packages/binder/replacements.ts). All, where it has told the pool since, the spec is new, or only the pool makes members.
+ * over and be about to replace (packages/binder/replacements.ts). All, where it has told the pool since, the spec is
+ * new, or only the pool makes members.
  */
 function missedBefore({ metadata, spec, status }: SandboxWarmPool, config: WarmPoolConfig): number {
   const toldAt = Date.parse(metadata.annotations?.[HANDED_OVER_AT_ANNOTATION] ?? "");

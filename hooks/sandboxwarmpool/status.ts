@@ -12,7 +12,7 @@ import { nameHash } from "../../packages/api/objects/names.ts";
 import { isOverdue } from "./drain.ts";
 import { lostAt } from "./refill.ts";
 import { numbersOf, type Place } from "./sequence.ts";
-import type { WarmPoolConfig } from "./config.ts";
+import type { WarmPoolConfig } from "./options.ts";
 import { isReady, type View } from "./view.ts";
 
 /**

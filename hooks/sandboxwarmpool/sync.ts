@@ -11,7 +11,7 @@ import { buildMember, type PoolSandbox } from "./sandbox.ts";
 import { memberName, nextPlaces, type Place, placeOf } from "./sequence.ts";
 import { computeStatus } from "./status.ts";
 import { isReady, type View, viewOf } from "./view.ts";
-import type { WarmPoolConfig } from "./config.ts";
+import type { WarmPoolConfig } from "./options.ts";
 
 /** Nothing depends on an event that was lost for longer than this. */
 const RECHECK_SECONDS = 60;

@@ -4,7 +4,7 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { isFinal } from "../api/claims/binding.ts";
-import { expiryTime } from "../api/claims/expirytime.ts";
+import { expiryTime } from "../api/expiry.ts";
 import { metadataProblem } from "../api/claims/podmetadata.ts";
 import { needsColdStart, requestProblem } from "../api/claims/request.ts";
 import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";

@@ -1,5 +1,5 @@
 /** Which states of our objects are worth an Event, and its words. Pure. Source: Agent Sandbox API, section 5.3. @module */
-import { expiryTime } from "../api/claims/expirytime.ts";
+import { expiryTime } from "../api/expiry.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimCRD } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";

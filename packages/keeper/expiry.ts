@@ -1,7 +1,7 @@
 /** Deletes Sandboxes and claims that have expired, each with the preconditions that make it the very one that was judged. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
-import { type Expiring, expiryTime, isPublished } from "../api/claims/expirytime.ts";
+import { type Expiring, expiryTime, isPublished } from "../api/expiry.ts";
 import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
 import type { LossBudget } from "../webhook/lossbudget.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";

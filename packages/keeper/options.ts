@@ -45,7 +45,7 @@ ${IDENTITY_HELP}  --no-leader-election   act at once, Lease or not: for a single
   --max-losses-per-minute N
                          Sandboxes and claims that have expired and are deleted per minute, as with hooks (default 600;
                          0: no limit)
-  --no-binder            leave it to another process to give claims their Sandboxes: packages/binder/main.ts
+  --no-binder            leave it to another process to give claims their Sandboxes: hookbox binder
 ${BINDING_HELP}  --disable-claim-events record no Events of claims
   --port P               port for /healthz, /readyz and /metrics (default 0: none)
   --host H               address to listen on (default 0.0.0.0; with --kubeconfig 127.0.0.1)

@@ -1,4 +1,4 @@
-/** Listens for an app on Deno or Node and stops cleanly; with packages/process/log.ts, packages/process/deadlines.ts and packages/kube/transport.ts the only file that knows a runtime. @module */
+/** Listens for an app on Deno or Node and stops cleanly. @module */
 import { createLog, type Log } from "./log.ts";
 import { countRunning } from "./running.ts";
 

@@ -6,7 +6,7 @@ import { signToken } from "../api/router/scopedtoken.ts";
 import { readSecrets } from "./access/scopedtoken.ts";
 import { durationOf, wholeNumber } from "./options/flags.ts";
 
-const HELP = `Usage: packages/router/token.ts --secret-file F --name S [options]
+const HELP = `Usage: node packages/router/token.ts --secret-file F --name S [options]
 
 Signs a token that opens one sandbox, for routers with --authz-mode scoped-token and the same secrets.
 

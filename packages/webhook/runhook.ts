@@ -56,14 +56,6 @@ export const SERVER_OPTIONS: Options<ServerSettings> = {
   }),
 };
 
-/** A hook as a process runs it. */
-export interface HookModule<Config> {
-  name: string;
-  /** Its own, beside those of the server. */
-  options: Options<Config>;
-  make(config: Config): HookCalls;
-}
-
 /**
  * Serves hooks in one process: each under `/<name>/…`, with one `/metrics`, `/healthz` and `/readyz`; the only hook of
  * a process also at the root.
@@ -98,8 +90,16 @@ export const HOOK_FLAGS = [
   ...["readiness-grace-seconds", "max-batch-size", "max-refill-rate", "replenish-delay-seconds", "pool-interval-ms"],
 ] as const;
 
-/** Runs one hook until a signal: the whole of a hook's main.ts. */
-export async function runHook<Config>({ name, options, make }: HookModule<Config>): Promise<void> {
+/**
+ * Runs one hook until a signal: the whole of a hook's main.ts.
+ *
+ * @param options its own, beside those of the server
+ */
+export async function runHook<Config>(
+  name: string,
+  options: Options<Config>,
+  make: (config: Config) => HookCalls,
+): Promise<void> {
   const all = { ...SERVER_OPTIONS, ...options } as Options<ServerSettings & Config>;
   await runServer({
     usage: `hooks/${name}/main.ts [options]\n\nServes the ${name} hook.`,
@@ -110,7 +110,7 @@ export async function runHook<Config>({ name, options, make }: HookModule<Config
 }
 
 /** Writes the help of a process that runs these hooks. */
-export function helpOf(hooks: readonly Pick<HookModule<object>, "name" | "options">[]): string {
+export function helpOf(hooks: readonly { name: string; options: Options<object> }[]): string {
   const own = hooks.filter(({ options }) => Object.keys(options).length > 0);
   const parts = own.map(({ name, options }) => `Of the hook ${name}:\n${optionsHelp(options)}`);
   return [`Options:\n${optionsHelp(SERVER_OPTIONS)}\n  --help                         this text`, ...parts].join(

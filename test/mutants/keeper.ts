@@ -8,7 +8,7 @@ const DIAGNOSE_TEST = ["test/keeper/diagnose.test.ts"];
 export const KEEPER: readonly Mutant[] = [
   {
     name: "an expiry of a spec that has changed since is carried out",
-    file: "packages/api/claims/expirytime.ts",
+    file: "packages/api/expiry.ts",
     from: "return ready.observedGeneration === undefined || ready.observedGeneration === metadata.generation;",
     to: "return metadata !== undefined;",
     tests: EXPIRY_TEST,

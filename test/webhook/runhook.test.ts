@@ -1,6 +1,6 @@
 /** The command line of hooks: what it says, and what it refuses. @module */
 import { expect, test } from "vitest";
-import { sandboxHookModule } from "../../hooks/sandbox/hook.ts";
+import { OPTIONS as options } from "../../hooks/sandbox/options.ts";
 import { readOptions } from "../../packages/webhook/options.ts";
 import { helpOf, HOOK_FLAGS } from "../../packages/webhook/runhook.ts";
 import { HOOK_OPTIONS, makeHooks, readSettings } from "../../hooks/all.ts";
@@ -49,12 +49,11 @@ test.for(
 });
 
 test("a hook takes its own options, ignores those of others, and refuses what no hook has", () => {
-  const { name, options } = sandboxHookModule;
   expect(readOptions(["--cluster-domain", "c.example"], options).settings).toEqual({ clusterDomain: "c.example" });
   const { settings } = readOptions(["--max-batch-size", "3"], options, HOOK_FLAGS);
   expect(settings).toEqual({ clusterDomain: "cluster.local" });
   expect(() => readOptions(["--max-batch", "3"], options, HOOK_FLAGS)).toThrow('Unknown option "--max-batch"');
   const own = [...HOOK_OPTIONS.slice(HOOK_OPTIONS.indexOf("Of the hook")).matchAll(/^ {2}--([a-z-]+)/gm)];
   expect([...HOOK_FLAGS].sort(), "all there are").toEqual(own.map(([, flag]) => flag).sort());
-  expect(helpOf([{ name, options }])).toContain("Of the hook sandbox:\n  --cluster-domain D ");
+  expect(helpOf([{ name: "sandbox", options }])).toContain("Of the hook sandbox:\n  --cluster-domain D ");
 });

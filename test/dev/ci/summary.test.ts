@@ -45,7 +45,7 @@ test("what a run was run with stands before the count, and what it left out", ()
   const { output } = summary([report], ["tests"], { seed: "HOOKBOX_TEST_SEED=7", engine: "real", ...skips });
   expect(output).toBe(
     "0: engine   real\n0: seed     HOOKBOX_TEST_SEED=7\n0: skipped  27 (needs a real node)\n" +
-      "0: skipped without a reason that test/report.ts knows: test/sums.test.ts: three\n" +
+      "0: skipped without a reason that dev/ci/facts.ts knows: test/sums.test.ts: three\n" +
       "failed: tests\n1 passed, 1 failed, 28 skipped\n",
   );
 });

@@ -1,6 +1,6 @@
 /** Expiry of claims: when it comes, and its two steps for each policy. @module */
 import { expect, test } from "vitest";
-import { expiryTime } from "../../../packages/api/claims/expirytime.ts";
+import { expiryTime } from "../../../packages/api/expiry.ts";
 import { expiryPhase } from "../../../hooks/sandboxclaim/expiry.ts";
 import {
   aBoundClaim,

@@ -2,7 +2,7 @@
 import { readClaimProblem } from "../../claimproblem.ts";
 import type { Sandbox } from "../../sandbox.ts";
 import type { SandboxClaim } from "../../sandboxclaim.ts";
-import { expiryTime } from "../../claims/expirytime.ts";
+import { expiryTime } from "../../expiry.ts";
 import { requestProblem } from "../../claims/request.ts";
 import { findCondition, rfc3339 } from "../../objects/conditions.ts";
 import { CLAIM_UID_LABEL, FOR_CLAIM_ANNOTATION } from "../../objects/keys.ts";

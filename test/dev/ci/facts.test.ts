@@ -1,6 +1,6 @@
 /** What a run says of the tests that it left out. @module */
 import { expect, test } from "vitest";
-import { factLines, factsOf } from "./report.ts";
+import { factLines, factsOf } from "../../../dev/ci/facts.ts";
 
 const needy = { file: "test/node/sdk.test.ts", name: "with the runtime inside > runs" };
 

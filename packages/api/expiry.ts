@@ -1,7 +1,7 @@
 /** When a claim expires, and whether it says so: one rule for its hook, which says it, and for the keeper, which deletes. Pure. @module */
-import type { SandboxClaim } from "../sandboxclaim.ts";
-import { type Condition, findCondition } from "../objects/conditions.ts";
-import type { ObjectMeta } from "../objects/objects.ts";
+import type { SandboxClaim } from "./sandboxclaim.ts";
+import { type Condition, findCondition } from "./objects/conditions.ts";
+import type { ObjectMeta } from "./objects/objects.ts";
 
 /**
  * Returns when a claim expires, in milliseconds since the epoch; undefined: never, as far as is known.
