@@ -2,12 +2,12 @@
 import process from "node:process";
 import { Counter, Gauge, Registry } from "prom-client";
 import { type BinderMetrics, createBinderMetrics } from "../binder/metrics.ts";
-import type { ClaimView } from "./binding.ts";
-import { type ClaimMetrics, createClaimMetrics } from "./claimmetrics.ts";
-import { type PoolFigures, poolMetrics } from "./poolmetrics.ts";
+import type { ClaimView } from "./observability/views.ts";
+import { type ClaimMetrics, createClaimMetrics } from "./observability/claimmetrics.ts";
+import { type PoolFigures, poolMetrics } from "./observability/poolmetrics.ts";
 import manifest from "./package.json" with { type: "json" };
 import type { Action } from "./reconciler.ts";
-import { sandboxGauge, type SortCount } from "./sandboxmetrics.ts";
+import { sandboxGauge, type SortCount } from "./observability/sandboxmetrics.ts";
 
 /** What a leader knows of our objects at any moment. */
 interface Inventory {

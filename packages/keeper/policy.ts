@@ -8,7 +8,7 @@ import { type MetadataChange, patchOf, sendPatch } from "../kube/patch.ts";
 import type { Clock } from "../process/clock.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import { controllerOf, type KubeObject, kubeObjectSchema, type ObjectMeta } from "../api/objects/objects.ts";
-import type { Sight } from "./eventrecorder.ts";
+import type { Sight } from "./observability/eventrecorder.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, type Situation } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject, publishProblems } from "./unresolved.ts";

@@ -12,7 +12,7 @@ import type { Work } from "../kube/leader.ts";
 import { keep } from "./keep.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
 import type { KeeperOptions } from "./options.ts";
-import { createRecording, type Recording } from "./recording.ts";
+import { createRecording, type Recording } from "./observability/recording.ts";
 import type { Report } from "./reconciler.ts";
 
 /** Name of the Lease. */

@@ -2,7 +2,7 @@
 import { createBinding } from "../../packages/binder/bind.ts";
 import { keep } from "../../packages/keeper/keep.ts";
 import { createKeeperMetrics } from "../../packages/keeper/metrics.ts";
-import { createRecording } from "../../packages/keeper/recording.ts";
+import { createRecording } from "../../packages/keeper/observability/recording.ts";
 import { createSandboxIndex } from "../../packages/router/index/sandboxindex.ts";
 import { followSandboxes } from "../../packages/router/index/watches.ts";
 import { createLog } from "../../packages/process/log.ts";

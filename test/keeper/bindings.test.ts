@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Bindings, createBindings } from "../../packages/keeper/bindings.ts";
+import { type Bindings, createBindings } from "../../packages/keeper/observability/bindings.ts";
 import { NOW } from "../sandboxes.ts";
 import { aBoundClaim, aClaimsSandbox, aWaitingClaim } from "./bound.ts";
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { type SandboxView, viewClaim, viewSandbox } from "../../packages/keeper/binding.ts";
+import { type SandboxView, viewClaim, viewSandbox } from "../../packages/keeper/observability/views.ts";
 import { createKeeperMetrics, type KeeperMetrics } from "../../packages/keeper/metrics.ts";
 import { aBoundClaim, aClaimsSandbox, type ClaimsSandbox } from "./bound.ts";
 import { linesOf } from "./scrape.ts";

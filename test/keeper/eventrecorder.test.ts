@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Occurrence } from "../../packages/kube/event.ts";
-import { createEventQueue, eventVerdict, type RecordEvent } from "../../packages/keeper/eventrecorder.ts";
+import { createEventQueue, eventVerdict, type RecordEvent } from "../../packages/keeper/observability/eventrecorder.ts";
 import { NOW } from "../sandboxes.ts";
 import { createFakeApi, type FakeApi, refusal } from "../kube/fakeapi.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { viewClaim, viewSandbox } from "../../packages/keeper/binding.ts";
+import { viewClaim, viewSandbox } from "../../packages/keeper/observability/views.ts";
 import {
   childrenKept,
   claimBound,
@@ -7,7 +7,7 @@ import {
   claimExpired,
   multiplePods,
   poolProgress,
-} from "../../packages/keeper/eventrules.ts";
+} from "../../packages/keeper/observability/eventrules.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 import { aClaimsSandbox } from "./bound.ts";
 import { aClaim, aCondition, aPool } from "./extensions.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { EventHandler } from "../../packages/kube/watch.ts";
 import type { Occurrence } from "../../packages/kube/event.ts";
-import { eventSource } from "../../packages/keeper/eventrecorder.ts";
+import { eventSource } from "../../packages/keeper/observability/eventrecorder.ts";
 import type { ObjectMeta } from "../../packages/api/objects/objects.ts";
 import { NOW } from "../sandboxes.ts";
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { NewEvent } from "../../packages/kube/event.ts";
 import { createKeeperMetrics, type KeeperMetrics } from "../../packages/keeper/metrics.ts";
-import { createRecording, type Recording } from "../../packages/keeper/recording.ts";
+import { createRecording, type Recording } from "../../packages/keeper/observability/recording.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 import { aBoundClaim, aClaimsSandbox, aWaitingClaim } from "./bound.ts";
 import { aClaim, aCondition, aPool } from "./extensions.ts";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { createKeeperMetrics, type KeeperMetrics } from "../../packages/keeper/metrics.ts";
-import { type Census, createCensus, sortOf } from "../../packages/keeper/sandboxmetrics.ts";
+import { type Census, createCensus, sortOf } from "../../packages/keeper/observability/sandboxmetrics.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { aClaimsSandbox } from "./bound.ts";
 import { aCondition } from "./extensions.ts";
@@ -11,7 +11,7 @@ const BARE = {
   namespace: "team-a",
   ready_condition: "false",
   expired: "false",
-  launch_type: "unknown",
+  launch_type: "cold",
   sandbox_template: "unknown",
   owned_by: "None",
   created_by: "unknown",
@@ -29,7 +29,7 @@ describe("sortOf()", () => {
     ["an expired one", { status: { conditions: [aCondition("Ready", "False", "SandboxExpired")] } }, {
       expired: "true",
     }],
-    ["a pool's", owned("SandboxWarmPool"), { owned_by: "SandboxWarmPool" }],
+    ["a pool's", owned("SandboxWarmPool"), { owned_by: "SandboxWarmPool", launch_type: "unknown" }],
     ["somebody else's", owned("Workspace"), {}],
     ["one made by a client", { metadata: { labels: { [`${PREFIX}/created-by`]: "go-client" } } }, {
       created_by: "go-client",

@@ -2,7 +2,13 @@
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
-import { type ClaimView, launchTypeOf, type SandboxView, viewClaim, viewSandbox } from "../../keeper/binding.ts";
+import {
+  type ClaimView,
+  launchTypeOf,
+  type SandboxView,
+  viewClaim,
+  viewSandbox,
+} from "../../keeper/observability/views.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import { controllerOf } from "../../api/objects/objects.ts";
 

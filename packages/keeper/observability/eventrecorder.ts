@@ -1,11 +1,11 @@
 /** Records Events: watches objects for what is worth one, each occurrence once, and sends each until the API server has it. @module */
-import { type Answer, answerError, type Api, isOk, messageOf } from "../kube/api.ts";
-import { eventOf, isYoung, type Occurrence } from "../kube/event.ts";
-import type { EventHandler } from "../kube/watch.ts";
-import type { Log } from "../process/log.ts";
-import type { ObjectMeta } from "../api/objects/objects.ts";
-import type { Reconciler } from "./reconciler.ts";
-import { createQueue } from "./workqueue.ts";
+import { type Answer, answerError, type Api, isOk, messageOf } from "../../kube/api.ts";
+import { eventOf, isYoung, type Occurrence } from "../../kube/event.ts";
+import type { EventHandler } from "../../kube/watch.ts";
+import type { Log } from "../../process/log.ts";
+import type { ObjectMeta } from "../../api/objects/objects.ts";
+import type { Reconciler } from "../reconciler.ts";
+import { createQueue } from "../workqueue.ts";
 
 /** What an object shows. */
 export interface Sight {

@@ -1,11 +1,11 @@
 /** How many Sandboxes there are, and of what sort: counted from what the watch shows. @module */
 import { Gauge, type Registry } from "prom-client";
-import type { Sandbox } from "../api/sandbox.ts";
-import { findCondition } from "../api/objects/conditions.ts";
-import { TEMPLATE_REF_ANNOTATION } from "../api/objects/keys.ts";
-import { controllerOf } from "../api/objects/objects.ts";
-import { creatorOf, launchTypeOf } from "./binding.ts";
-import type { EventHandler } from "../kube/watch.ts";
+import type { Sandbox } from "../../api/sandbox.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
+import { TEMPLATE_REF_ANNOTATION } from "../../api/objects/keys.ts";
+import { controllerOf } from "../../api/objects/objects.ts";
+import { creatorOf, launchTypeOf } from "./views.ts";
+import type { EventHandler } from "../../kube/watch.ts";
 
 const LABELS = [
   "namespace",
@@ -34,13 +34,15 @@ export interface Census extends EventHandler<Sandbox> {
 export function sortOf({ metadata, status }: Sandbox): Sort {
   const ready = findCondition(status?.conditions, "Ready");
   const owner = controllerOf(metadata)?.kind ?? "";
+  const ownedBy = owner === "SandboxClaim" || owner === "SandboxWarmPool" ? owner : "None";
   return {
     namespace: metadata.namespace ?? "",
     ready_condition: String(ready?.status === "True"),
     expired: String(ready?.reason === "SandboxExpired"),
-    launch_type: launchTypeOf(metadata.labels),
+    // Nobody waits for a bare one but whoever made it.
+    launch_type: ownedBy === "None" ? "cold" : launchTypeOf(metadata.labels),
     sandbox_template: metadata.annotations?.[TEMPLATE_REF_ANNOTATION] ?? "unknown",
-    owned_by: owner === "SandboxClaim" || owner === "SandboxWarmPool" ? owner : "None",
+    owned_by: ownedBy,
     created_by: creatorOf(metadata.labels),
   };
 }

@@ -1,8 +1,8 @@
 /** Brings claims and their Sandboxes together, whichever watch is ahead. Keeps a view of each; tells, and acts not. @module */
-import type { Sandbox } from "../api/sandbox.ts";
-import type { SandboxClaim } from "../api/sandboxclaim.ts";
-import { type ClaimView, type SandboxView, viewClaim, viewSandbox } from "./binding.ts";
-import type { EventHandler } from "../kube/watch.ts";
+import type { Sandbox } from "../../api/sandbox.ts";
+import type { SandboxClaim } from "../../api/sandboxclaim.ts";
+import { type ClaimView, type SandboxView, viewClaim, viewSandbox } from "./views.ts";
+import type { EventHandler } from "../../kube/watch.ts";
 
 /** Who is told, of each claim and Sandbox once. */
 export interface BindingListener {

@@ -1,19 +1,19 @@
 /** Everything that the keeper tells of our objects without acting on them: Events and metrics. @module */
-import { sandboxClaimCRD } from "../api/sandboxclaim.ts";
-import type { Log } from "../process/log.ts";
-import type { ObjectMeta } from "../api/objects/objects.ts";
-import type { Api } from "../kube/api.ts";
-import type { ClaimView, SandboxView } from "./binding.ts";
+import { sandboxClaimCRD } from "../../api/sandboxclaim.ts";
+import type { Log } from "../../process/log.ts";
+import type { ObjectMeta } from "../../api/objects/objects.ts";
+import type { Api } from "../../kube/api.ts";
+import type { ClaimView, SandboxView } from "./views.ts";
 import { createBindings } from "./bindings.ts";
-import type { EventHandler } from "../kube/watch.ts";
-import { isYoung } from "../kube/event.ts";
+import type { EventHandler } from "../../kube/watch.ts";
+import { isYoung } from "../../kube/event.ts";
 import { createEventQueue, eventSource, type RecordEvent } from "./eventrecorder.ts";
 import { childrenKept, claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";
-import { type EventHandlers, isolated } from "./watches.ts";
-import type { KeeperMetrics } from "./metrics.ts";
-import { policyNotOwned } from "./policy.ts";
+import { type EventHandlers, isolated } from "../watches.ts";
+import type { KeeperMetrics } from "../metrics.ts";
+import { policyNotOwned } from "../policy.ts";
 import { createPoolBook } from "./poolmetrics.ts";
-import type { Action } from "./reconciler.ts";
+import type { Action } from "../reconciler.ts";
 import { createCensus } from "./sandboxmetrics.ts";
 
 export interface RecordingOptions {

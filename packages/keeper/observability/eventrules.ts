@@ -1,13 +1,13 @@
 /** Which states of our objects are worth an Event, and its words. Pure. Source: Agent Sandbox API, section 5.3. @module */
-import { expiryTime } from "../api/expiry.ts";
-import type { Sandbox } from "../api/sandbox.ts";
-import { type SandboxClaim, sandboxClaimCRD } from "../api/sandboxclaim.ts";
-import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import { type Condition, findCondition } from "../api/objects/conditions.ts";
-import { GUARDED } from "../webhook/hold.ts";
-import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
-import type { ClaimView, SandboxView } from "./binding.ts";
-import { type Occurrence, type Regarding, regardingOf } from "../kube/event.ts";
+import { expiryTime } from "../../api/expiry.ts";
+import type { Sandbox } from "../../api/sandbox.ts";
+import { type SandboxClaim, sandboxClaimCRD } from "../../api/sandboxclaim.ts";
+import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
+import { type Condition, findCondition } from "../../api/objects/conditions.ts";
+import { GUARDED } from "../../webhook/hold.ts";
+import type { KubeObject, ObjectMeta } from "../../api/objects/objects.ts";
+import type { ClaimView, SandboxView } from "./views.ts";
+import { type Occurrence, type Regarding, regardingOf } from "../../kube/event.ts";
 import type { Sight } from "./eventrecorder.ts";
 
 /** Who the contract says records them. */
