@@ -40,15 +40,16 @@ export function keepService(sandbox: Sandbox, service: KubeObject, hasPod: boole
   return headless(sandbox, sandbox.spec.service === true ? ports : specOf(service)?.ports, byUID);
 }
 
-/** Lists the ports: by number, then protocol; named as the first container names it, else `p-<port>-<protocol>`. */
+/**
+ * Lists the ports: by number, then protocol. A name goes to the first port, in the order of the containers, that bears it;
+ * a port without one of its own is `p-<port>-<protocol>`.
+ */
 export function servicePorts(sandbox: Sandbox): V1ServicePort[] {
   const { containers, initContainers = [] } = sandbox.spec.podTemplate.spec;
   const sidecars = initContainers.filter((container) => container.restartPolicy === "Always");
   const ports = distinctPorts([...containers, ...sidecars]);
-  const taken = new Set<string>();
-  return ports.map(({ port, protocol, names }) => {
-    const name = names.find((candidate) => !taken.has(candidate)) ??
-      freeName(`p-${port}-${protocol.toLowerCase()}`, taken);
+  const taken = new Set(ports.flatMap(({ name }) => name ?? []));
+  return ports.map(({ port, protocol, name = freeName(`p-${port}-${protocol.toLowerCase()}`, taken) }) => {
     taken.add(name);
     return { name, port, protocol, targetPort: port };
   });
@@ -57,16 +58,20 @@ export function servicePorts(sandbox: Sandbox): V1ServicePort[] {
 interface Port {
   port: number;
   protocol: string;
-  /** Explicit names, in the order of the containers. */
-  names: string[];
+  /** Undefined: it has none, or another port had it before. */
+  name: string | undefined;
 }
 
 function distinctPorts(containers: V1Container[]): Port[] {
   const byKey = new Map<string, Port>();
+  const taken = new Set<string>();
   for (const { containerPort: port, protocol = "TCP", name } of containers.flatMap(({ ports = [] }) => ports)) {
     const key = `${port}/${protocol}`;
-    const known = byKey.get(key) ?? { port, protocol, names: [] };
-    if (name) known.names.push(name);
+    const known = byKey.get(key) ?? { port, protocol, name: undefined };
+    if (name && known.name === undefined && !taken.has(name)) {
+      known.name = name;
+      taken.add(name);
+    }
     byKey.set(key, known);
   }
   return [...byKey.values()].sort((a, b) => a.port - b.port || (a.protocol < b.protocol ? -1 : 1));

@@ -20,9 +20,7 @@ export function securedPodSpec({ spec }: SandboxTemplate): V1PodSpec {
   return {
     ...podSpec,
     automountServiceAccountToken: podSpec.automountServiceAccountToken ?? false,
-    ...(isFenced && !podSpec.dnsPolicy
-      ? { dnsPolicy: "None", dnsConfig: { ...podSpec.dnsConfig, nameservers: NAMESERVERS } }
-      : {}),
+    ...(isFenced && !podSpec.dnsPolicy ? { dnsPolicy: "None", dnsConfig: { nameservers: NAMESERVERS } } : {}),
   };
 }
 

@@ -24,8 +24,6 @@ export type ClaimFailureReason =
 export type ClaimReadyReason =
   | ClaimFailureReason
   | ReadyReason
-  | "AdoptionConflict"
-  | "SandboxCreatePending"
   | "SandboxMissing"
   | "SandboxNotReady";
 

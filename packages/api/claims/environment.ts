@@ -15,7 +15,7 @@ type Variable = ClaimEnvironmentVariable;
  * | Disallowed | any | EnvVarsInjectionRejected |
  * | others | of a container that the template lacks | ReconcilerError |
  * | Allowed | of a container with `envFrom`, which it might override unseen | EnvVarsInjectionRejected |
- * | Allowed | that the container has already | ReconcilerError |
+ * | Allowed | that the container has already, or that the claim sets twice | ReconcilerError |
  */
 export function environmentProblem(
   env: readonly Variable[],
@@ -33,22 +33,22 @@ export function environmentProblem(
   }
   containers.set(undefined, containers.get(podSpec.containers[0]?.name) as Target);
   for (const variable of env) {
-    const problem = variableProblem(variable, policy, containers.get(variable.containerName));
+    const problem = variableProblem(variable, policy, containers.get(variable.containerName || undefined));
     if (problem) return problem;
   }
   return undefined;
 }
 
-/** A container, and the variables that it sets. */
+/** A container, and the variables that are set in it so far. */
 interface Target {
   container: V1Container;
-  names: ReadonlySet<string>;
+  names: Set<string>;
 }
 
 /** Returns the Pod spec with the variables set: an entry of the same name is replaced whole, others are appended. */
 export function withEnvironment(podSpec: V1PodSpec, env: readonly Variable[]): V1PodSpec {
   if (env.length === 0) return podSpec;
-  const byContainer = Map.groupBy(env, ({ containerName = podSpec.containers[0]?.name }) => containerName);
+  const byContainer = Map.groupBy(env, ({ containerName }) => containerName || podSpec.containers[0]?.name);
   const withOwn = (container: V1Container) => withVariables(container, byContainer.get(container.name) ?? []);
   return {
     ...podSpec,
@@ -68,9 +68,11 @@ function variableProblem({ name, containerName }: Variable, policy: Policy, targ
       `container "${container.name}" uses envFrom, so it is unknown whether "${name}" would override a variable`,
     );
   }
-  return names.has(name)
-    ? failed(`environment variable override is not allowed by the template policy for variable "${name}"`)
-    : undefined;
+  if (names.has(name)) {
+    return failed(`environment variable override is not allowed by the template policy for variable "${name}"`);
+  }
+  names.add(name);
+  return undefined;
 }
 
 /** Of two variables with one name the last counts, in the place of the first. */

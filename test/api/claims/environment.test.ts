@@ -36,6 +36,10 @@ const cases = [
   ["Allowed", "one of a container with an empty envFrom", [b("unmapped")], undefined],
   ["Allowed", "two, the second wrong", [b(), b("none")], ["ReconcilerError", lacking]],
   ["Allowed", "two wrong ones: the first counts", [b("mapped"), b("none")], ["EnvVarsInjectionRejected", unseen]],
+  ["Allowed", "two of one name", [b(), b()], ["ReconcilerError", override("B")]],
+  ["Allowed", "two of one name, in two containers", [b(), b("side")], undefined],
+  ["Allowed", "an empty container's name: the first container's", [{ ...b(), containerName: "" }], undefined],
+  ["Overrides", "two of one name", [b(), b()], undefined],
   ["Overrides", "one that is there", [{ name: "A", value: "1" }], undefined],
   ["Overrides", "one of a container with envFrom", [b("mapped")], undefined],
   ["Overrides", "one of a container that is not there", [b("none")], ["ReconcilerError", lacking]],
@@ -47,6 +51,7 @@ test.for(cases)("environmentProblem() under %s of %s", ([policy, , env, want]) =
 
 test("withEnvironment() sets in the first regular container what names none, and elsewhere what is named", () => {
   const env = [{ name: "A", value: "1" }, b(), { name: "S", value: "2", containerName: "setup" }, b("side"), b("none")];
+  expect(withEnvironment(POD, [{ ...b(), containerName: "" }])).toEqual(withEnvironment(POD, [b()]));
   const { containers, initContainers } = withEnvironment(POD, env);
   expect(containers.map((container) => container.env)).toEqual([
     [{ name: "A", value: "1" }, { name: "B", value: "1" }],

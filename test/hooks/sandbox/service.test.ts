@@ -35,6 +35,15 @@ const cases = [
     want: [[80, "TCP", "web"], [81, "TCP", "alt"]],
   },
   {
+    name: "a name that two ports bear goes to the first container's, whatever their numbers",
+    reason: "the contract names ports in the order of containers, and sorts them then",
+    containers: [
+      container("a", { containerPort: 9000, name: "http" }),
+      container("b", { containerPort: 80, name: "http" }),
+    ],
+    want: [[80, "TCP", "p-80-tcp"], [9000, "TCP", "http"]],
+  },
+  {
     name: "a generated name that is taken gets a number",
     reason: "somebody may have used our pattern",
     containers: [container("a", { containerPort: 70, name: "p-80-tcp" }, { containerPort: 80 })],

@@ -83,7 +83,7 @@ const secured = [
   ["DNS options", { dnsConfig: { options: [{ name: "ndots" }] } }, {}, {
     automountServiceAccountToken: false,
     dnsPolicy: "None",
-    dnsConfig: { options: [{ name: "ndots" }], nameservers: ["8.8.8.8", "1.1.1.1"] },
+    dnsConfig: { nameservers: ["8.8.8.8", "1.1.1.1"] },
   }],
 ] as const;
 test.for(secured)("securedPodSpec() with %s", ([, podSpec, spec, want]) => {
