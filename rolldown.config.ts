@@ -84,6 +84,14 @@ function program(dir: string, input: Record<string, string>, plugins: Plugin[] =
 
 const HOOKS = globSync("hooks/*/main.ts", { cwd: ROOT }).map((file) => basename(dirname(file))).sort();
 
+/** What runs in a cluster: its folder in the image, and its bundle. */
+export const PROCESSES = [
+  ...HOOKS.map((hook) => ({ name: "hooks", bundle: program("hooks/dist", { [hook]: `hooks/${hook}/main.ts` }) })),
+  ...["keeper", "binder", "router"].map((name) => {
+    return { name, bundle: program(`packages/${name}/dist`, { main: `packages/${name}/main.ts` }) };
+  }),
+];
+
 /** The process inside a sandbox, and the kernel that it starts for code in TypeScript. */
 export const RUNTIME = [
   program("packages/runtime/dist", { main: "packages/runtime/main.ts" }, [kernels()]),
@@ -94,9 +102,6 @@ export default defineConfig([
   published("packages/sdk", { mod: "packages/sdk/mod.ts" }),
   published("packages/testing", { mod: "packages/testing/mod.ts", ...KERNEL }, [kernels()]),
   published("packages/cli", { main: "packages/cli/main.ts", ...KERNEL }, [kernels()]),
-  ...HOOKS.map((hook) => program("hooks/dist", { [hook]: `hooks/${hook}/main.ts` })),
-  ...["keeper", "binder", "router"].map((name) =>
-    program(`packages/${name}/dist`, { main: `packages/${name}/main.ts` })
-  ),
+  ...PROCESSES.map(({ bundle }) => bundle),
   ...RUNTIME,
 ]);

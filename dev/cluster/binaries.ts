@@ -46,11 +46,12 @@ function describeBuild(group: ProgramGroup) {
   const moduleFolder = join(HERE, group.module);
   const goMod = readFileSync(join(moduleFolder, "go.mod"), "utf8");
   const goSum = readFileSync(join(moduleFolder, "go.sum"), "utf8");
+  const source = group.versionOf === undefined ? "" : readFileSync(join(moduleFolder, "main.go"), "utf8");
   const version = requiredVersion(readFileSync(join(HERE, "go.mod"), "utf8"), "k8s.io/kubernetes");
   const flags = linkerFlags(version);
   const target = `${process.platform}-${process.arch}`;
   return {
-    folder: join(cacheFolder(), cacheKey({ module: group.module, goMod, goSum, flags, target })),
+    folder: join(cacheFolder(), cacheKey({ module: group.module, goMod, goSum: goSum + source, flags, target })),
     version,
     flags,
   };
@@ -68,6 +69,7 @@ async function buildMissing(group: ProgramGroup, to: { folder: string; flags: st
         {
           title: group.title,
           packages: Object.fromEntries(left),
+          versionOf: group.versionOf,
           moduleFolder: join(HERE, group.module),
           ...to,
           scratch,

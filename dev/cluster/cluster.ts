@@ -117,8 +117,8 @@ async function startAll(session: Session, options: ClusterOptions): Promise<void
   const programs = await findPrograms(CONTROL_PLANE, session);
   session.update({ kubectl: programs["kubectl"] ?? "kubectl" });
   session.progress("starting the control plane …");
-  if (plan.tools) prepareMountPoints(session);
-  const plane = await startApiServer(session, programs, options.apiServerArgs);
+  if (plan.real) prepareMountPoints(session);
+  const plane = await startApiServer(session, programs, plan.real?.network, options.apiServerArgs);
   await createDefinitions(plane.access, options.crds ?? [], session.signal);
   await startControllerManager(session, plane);
   if (options.nodes === "none") return;

@@ -5,6 +5,7 @@ import { type ApiAccess, callApi, readObject } from "./api.ts";
 import * as args from "./controlplaneargs.ts";
 import { renderKubeconfig } from "./kubeconfig.ts";
 import { type Pki, type UserName, writePki } from "./pki.ts";
+import type { Network } from "./network.ts";
 import { freePorts } from "./ports.ts";
 import type { Session } from "./session.ts";
 import { withOwnVolumes } from "./storage.ts";
@@ -19,10 +20,15 @@ export interface ControlPlane {
   programs: Record<string, string>;
 }
 
-/** Starts etcd and kube-apiserver, and writes the administrator's kubeconfig once it answers. */
+/**
+ * Starts etcd and kube-apiserver, and writes the administrator's kubeconfig once it answers.
+ *
+ * @param network of the real node to come; undefined: there will be none, and all stays on loopback
+ */
 export async function startApiServer(
   session: Session,
   programs: Record<string, string>,
+  network: Network | undefined,
   more: string[] = [],
 ): Promise<ControlPlane> {
   const [clientPort = 0, peerPort = 0, port = 0] = await freePorts(3);
@@ -30,12 +36,14 @@ export async function startApiServer(
   const { signal } = session;
   const etcdArgs = args.etcdArgs({ folder: join(session.stateDir, "etcd"), clientPort, peerPort });
   const etcd = session.start("etcd", programs["etcd"] ?? "etcd", etcdArgs);
-  const pki = await writePki(join(session.stateDir, "pki"));
+  const address = network?.machine ?? "127.0.0.1";
+  const services = network?.services ?? args.SERVICE_SUBNET;
+  const pki = await writePki(join(session.stateDir, "pki"), [address, firstAddress(services)]);
   const etcdIsUp = async () => (await fetch(`${etcdUrl}/health`, { headers: { connection: "close" } })).ok;
   await waitUntil({ what: "etcd", probe: etcdIsUp, needs: [etcd], timeoutSeconds: 30, signal });
 
-  const server = `https://127.0.0.1:${port}`;
-  const serverArgs = [...args.apiServerArgs({ port, etcdUrl, pki: pki.folder }), ...more];
+  const server = `https://${address}:${port}`;
+  const serverArgs = [...args.apiServerArgs({ address, services, port, etcdUrl, pki: pki.folder }), ...more];
   const apiServer = session.start("kube-apiserver", programs["kube-apiserver"] ?? "kube-apiserver", serverArgs);
   const access = { server, ca: pki.ca.certificate, token: pki.tokens.admin };
   const isUp = async () => (await callApi(access, "GET", "/readyz")).status === 200;
@@ -43,6 +51,11 @@ export async function startApiServer(
   writeFileSync(kubeconfigPath(session.stateDir), renderKubeconfig(access), { mode: 0o600 });
   session.update({ server });
   return { access, pki, programs };
+}
+
+/** Which Kubernetes gives to the Service `kubernetes`. */
+function firstAddress(subnet: string): string {
+  return subnet.replace(/0\/\d+$/, "1");
 }
 
 /** Starts kube-controller-manager and waits until it has made the default ServiceAccount, which every Pod needs. */

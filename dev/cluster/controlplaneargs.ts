@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { stringify } from "yaml";
 
+/** Of a cluster that has no real node: nothing is behind its Services. */
 export const SERVICE_SUBNET = "10.96.0.0/16";
 
 /** etcd without fsync: a local cluster is thrown away, never recovered. */
@@ -24,13 +25,19 @@ export function etcdArgs(etcd: { folder: string; clientPort: number; peerPort: n
   ];
 }
 
-/** kube-apiserver on loopback, with RBAC and with TLS in both directions between it and kubelets. */
-export function apiServerArgs(server: { port: number; etcdUrl: string; pki: string }): string[] {
+/**
+ * kube-apiserver with RBAC and with TLS in both directions between it and kubelets.
+ *
+ * @param server `address` is where it listens: loopback, or where a node's Pods reach the machine
+ */
+export function apiServerArgs(
+  server: { address: string; services: string; port: number; etcdUrl: string; pki: string },
+): string[] {
   const file = (name: string) => join(server.pki, name);
   return [
     `--etcd-servers=${server.etcdUrl}`,
-    "--bind-address=127.0.0.1",
-    "--advertise-address=127.0.0.1",
+    `--bind-address=${server.address}`,
+    `--advertise-address=${server.address}`,
     `--secure-port=${server.port}`,
     `--tls-cert-file=${file("apiserver.crt")}`,
     `--tls-private-key-file=${file("apiserver.key")}`,
@@ -40,9 +47,9 @@ export function apiServerArgs(server: { port: number; etcdUrl: string; pki: stri
     "--enable-admission-plugins=NodeRestriction",
     // It taints every new Node, and kube-controller-manager takes long to take that back from hundreds.
     "--disable-admission-plugins=TaintNodesByCondition",
-    `--service-cluster-ip-range=${SERVICE_SUBNET}`,
-    // Loopback may not be an endpoint of the Service "kubernetes", so there is none.
-    "--endpoint-reconciler-type=none",
+    `--service-cluster-ip-range=${server.services}`,
+    // Loopback may not be an endpoint of the Service "kubernetes".
+    ...(server.address === "127.0.0.1" ? ["--endpoint-reconciler-type=none"] : []),
     "--service-account-issuer=https://kubernetes.default.svc",
     `--service-account-key-file=${file("sa.pub")}`,
     `--service-account-signing-key-file=${file("sa.key")}`,

@@ -10,6 +10,8 @@ export interface GoBuild {
   title: string;
   /** Go package of each program, by program name. */
   packages: Record<string, string>;
+  /** Module whose version they have; undefined: that of each. */
+  versionOf?: string | undefined;
   moduleFolder: string;
   /** Linker flags. */
   flags: string;
@@ -24,7 +26,9 @@ export interface GoBuild {
  */
 export async function goBuild(build: GoBuild, { progress, signal }: BuildOptions): Promise<void> {
   const goMod = readFileSync(join(build.moduleFolder, "go.mod"), "utf8");
-  const programs = Object.entries(build.packages).map(([name, path]) => `${name} ${requiredVersion(goMod, path)}`);
+  const programs = Object.entries(build.packages).map(([name, path]) =>
+    `${name} ${requiredVersion(goMod, build.versionOf ?? path)}`
+  );
   progress(
     `building ${build.title}: ${
       programs.join(", ")

@@ -7,15 +7,21 @@ import { aptInstall } from "./apt.ts";
 /** Programs of the machine that a real node uses. */
 export interface NodeTools {
   runc: string;
-  /** Folder with the CNI plugins bridge, host-local and loopback. */
+  /** Folder with the CNI plugins ptp, host-local and loopback. */
   cniPlugins: string;
+  /** The command of iproute2. */
+  ip: string;
+  /** The command of nftables, which kube-proxy calls by its name. */
+  nft: string;
   /** A busybox that needs no libraries. */
   busybox: string;
 }
 
 const RUNC = ["/usr/sbin/runc", "/usr/bin/runc", "/usr/local/sbin/runc", "/usr/local/bin/runc"];
 const CNI_FOLDERS = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
-const CNI_PLUGINS = ["bridge", "host-local", "loopback"];
+const CNI_PLUGINS = ["ptp", "host-local", "loopback"];
+const IP = ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip", "/bin/ip"];
+const NFT = ["/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft", "/usr/local/sbin/nft"];
 const BUSYBOX = ["/bin/busybox", "/usr/bin/busybox", "/usr/local/bin/busybox"];
 
 /**
@@ -31,21 +37,29 @@ export function findNodeTools(progress: (line: string) => void): NodeTools | { r
     const failed = installPackages(missing, progress);
     if (failed) return { refusal: `${failed}; install ${missing.join(", ")}` };
   }
-  return { runc: findRunc() ?? "", cniPlugins: findCniPlugins() ?? "", busybox: findBusybox() ?? "" };
+  return {
+    runc: find(RUNC) ?? "",
+    cniPlugins: findCniPlugins() ?? "",
+    ip: find(IP) ?? "",
+    nft: find(NFT) ?? "",
+    busybox: findBusybox() ?? "",
+  };
 }
 
 function refuseMachine(): string | undefined {
   if (process.platform !== "linux") return `containers need Linux, and this is ${process.platform}`;
   if (process.getuid?.() !== 0) return "containers need root (sudo npm run up)";
-  const trial = ["--mount", "--pid", "--fork", "--mount-proc", "true"];
+  const trial = ["--net", "--mount", "--pid", "--fork", "--mount-proc", "true"];
   if (spawnSync("unshare", trial).status !== 0) return "this machine allows no new namespaces (unshare fails)";
   return undefined;
 }
 
 function missingPackages(): string[] {
   return [
-    ...(findRunc() ? [] : ["runc"]),
+    ...(find(RUNC) ? [] : ["runc"]),
     ...(findCniPlugins() ? [] : ["containernetworking-plugins"]),
+    ...(find(IP) ? [] : ["iproute2"]),
+    ...(find(NFT) ? [] : ["nftables"]),
     ...(findBusybox() ? [] : ["busybox-static"]),
   ];
 }
@@ -60,8 +74,8 @@ function installPackages(packages: string[], progress: (line: string) => void): 
   return `apt-get did not install ${still.join(", ")}: ${reason ?? "it says that it did"}`;
 }
 
-function findRunc(): string | undefined {
-  return RUNC.find((path) => existsSync(path));
+function find(paths: readonly string[]): string | undefined {
+  return paths.find((path) => existsSync(path));
 }
 
 function findCniPlugins(): string | undefined {

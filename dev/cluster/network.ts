@@ -1,24 +1,45 @@
-/** The bridge on which the real node and its Pods meet the machine. @module */
+/**
+ * The network of a real node. The node has a network namespace of its own, so that forwarding, routes and firewall rules of
+ * the cluster are none of the machine's, and go with it. The machine holds one end of its cable, on a bridge.
+ * @module
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-export interface Bridge {
-  name: string;
-  /** For example `10.200.7.0/24`. */
+export interface Network {
+  /** Name of the machine's bridge. */
+  bridge: string;
+  /** Of machine, node and Pods, for example `10.200.7.0/24`. */
   subnet: string;
-  /** The bridge's own address, which is the node's. */
-  address: string;
+  /** Address of the machine, at which the API server listens: the first. */
+  machine: string;
+  /** Address of the node: the second. Pods have the rest. */
+  node: string;
+  /** Of Services, for example `10.228.7.0/24`. */
+  services: string;
 }
 
-/** Names a bridge for a cluster and picks a /24 between 10.200.0.0 and 10.255.255.255 to which there is no route yet. */
-export function pickBridge(id: string, routes: string = readFileSync("/proc/net/route", "utf8")): Bridge {
+/** Pods are between 10.200 and 10.227, Services as far above them. */
+const FIRST = 200;
+const COUNT = 28;
+
+/** Names a bridge for a cluster and picks two /24 between 10.200.0.0 and 10.255.255.255 to which there is no route yet. */
+export function pickNetwork(id: string, routes: string = readFileSync("/proc/net/route", "utf8")): Network {
   const start = Number.parseInt(id, 16);
-  const count = 56 * 256;
+  const count = COUNT * 256;
   for (let step = 0; step < count; step++) {
     const index = (start + step) % count;
-    const prefix = `10.${200 + Math.floor(index / 256)}.${index % 256}`;
-    if (!hasRoute(routes, prefix)) return { name: `hb-${id}`, subnet: `${prefix}.0/24`, address: `${prefix}.1` };
+    const [high, low] = [FIRST + Math.floor(index / 256), index % 256];
+    const [pods, services] = [`10.${high}.${low}`, `10.${high + COUNT}.${low}`];
+    if (hasRoute(routes, pods) || hasRoute(routes, services)) continue;
+    return {
+      bridge: `hb-${id}`,
+      subnet: `${pods}.0/24`,
+      machine: `${pods}.1`,
+      node: `${pods}.2`,
+      services: `${services}.0/24`,
+    };
   }
   throw new RangeError("Cannot find a subnet for Pods: there are routes to all of 10.200.0.0-10.255.255.255");
 }
@@ -36,24 +57,51 @@ function hasRoute(routes: string, prefix: string): boolean {
   });
 }
 
-export function makeBridge(busybox: string, bridge: Bridge): void {
-  const ip = (...args: string[]) => {
-    const { status, stderr } = spawnSync(busybox, ["ip", ...args], { encoding: "utf8" });
-    if (status !== 0) throw new Error(`Cannot make the network bridge ${bridge.name}: ${stderr.trim()}`);
-  };
-  ip("link", "add", "name", bridge.name, "type", "bridge");
-  ip("addr", "add", `${bridge.address}/24`, "dev", bridge.name);
-  ip("link", "set", bridge.name, "up");
+/** Makes the machine's bridge, with its address and the way to Services. @param ip iproute2's command */
+export function makeBridge(ip: string, { bridge, machine, node, services }: Network): void {
+  run(bridge, [
+    [ip, "link", "add", "name", bridge, "type", "bridge"],
+    [ip, "addr", "add", `${machine}/24`, "dev", bridge],
+    [ip, "link", "set", bridge, "up"],
+    [ip, "route", "add", services, "via", node, "dev", bridge],
+  ]);
+}
+
+/** Plugs a network namespace into the bridge, as the node that Pods are behind. @param pid of a process in it */
+export function plugNode(ip: string, { bridge, machine, node }: Network, pid: number): void {
+  const cable = bridge.replace("hb-", "hn-");
+  const inside = ["nsenter", "--net", "--target", String(pid)];
+  const set = (name: string, value: string) => [...inside, "sh", "-c", `echo ${value} >/proc/sys/net/ipv4/${name}`];
+  run(bridge, [
+    [ip, "link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", String(pid)],
+    [ip, "link", "set", cable, "master", bridge, "up"],
+    [...inside, ip, "link", "set", "lo", "up"],
+    [...inside, ip, "addr", "add", `${node}/24`, "dev", "eth0"],
+    [...inside, ip, "link", "set", "eth0", "up"],
+    [...inside, ip, "route", "add", "default", "via", machine],
+    set("ip_forward", "1"),
+    // The node answers for its Pods, at once: the machine needs no route to each.
+    set("conf/eth0/proxy_arp", "1"),
+    set("neigh/eth0/proxy_delay", "0"),
+  ]);
+}
+
+function run(bridge: string, commands: string[][]): void {
+  for (const [command = "", ...args] of commands) {
+    const { status, stderr, error } = spawnSync(command, args, { encoding: "utf8" });
+    if (status === 0) continue;
+    const reason = error?.message ?? stderr.trim();
+    throw new Error(`Cannot make the network ${bridge}: ${[command, ...args].join(" ")}: ${reason}`);
+  }
 }
 
 /** Removes a bridge and what is still plugged into it; does nothing if it is gone. */
-export async function removeBridge(busybox: string, name: string): Promise<void> {
+export async function removeBridge(ip: string, name: string): Promise<void> {
   const folder = `/sys/class/net/${name}`;
   for (let waited = 0; waited < 5000 && existsSync(folder); waited += 50) {
     const ports = existsSync(`${folder}/brif`) ? readdirSync(`${folder}/brif`) : [];
-    // The kernel may be faster, as it removes the ends of ended Pods itself.
-    for (const device of ports) spawnSync(busybox, ["ip", "link", "del", "dev", device]);
-    if (ports.length === 0) spawnSync(busybox, ["ip", "link", "del", "dev", name]);
+    // The kernel may be faster, as it removes the ends of ended nodes itself.
+    for (const device of [...ports, name]) spawnSync(ip, ["link", "del", "dev", device]);
     if (existsSync(folder)) await sleep(50);
   }
   if (existsSync(folder)) {

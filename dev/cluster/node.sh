@@ -1,9 +1,9 @@
 #!/bin/sh
-# First process of the real node's own PID and mount namespaces. When it ends, by whatever cause, the kernel ends every
+# First process of the real node's own PID, mount and network namespaces. When it ends, by whatever cause, the kernel ends every
 # process in them and undoes every mount, so that a node can leave neither behind.
 #
 # From the environment: STATE (folder of the cluster), MOUNT_POINTS (folders of the machine that the node gets of its
-# own, kept in STATE), NODE_NAME, NODE_IP, and the programs CONTAINERD and KUBELET.
+# own, kept in STATE), NODE_NAME, NODE_IP, and the programs CONTAINERD, KUBELET, KUBE_PROXY and COREDNS.
 set -eu
 
 mount --make-rshared /
@@ -30,6 +30,10 @@ run() {
   kill -TERM 1
 }
 
+# The machine plugs the node in from outside.
+while ! [ -e "$STATE/node/plugged" ]; do sleep 0.02; done
+run kube-proxy "$KUBE_PROXY" --config="$STATE/node/kube-proxy.yaml" &
+run coredns "$COREDNS" -conf "$STATE/node/Corefile" &
 run containerd "$CONTAINERD" --config "$STATE/node/containerd.toml" &
 while ! [ -S /run/containerd/containerd.sock ]; do sleep 0.02; done
 run kubelet "$KUBELET" --config="$STATE/node/kubelet.yaml" --kubeconfig="$STATE/pki/kubelet.kubeconfig" \

@@ -1,6 +1,9 @@
-/** Configuration of the real node's containerd, kubelet and pod network. Pure: starts and writes nothing. @module */
+/** Configuration of the real node's containerd, kubelet, Pod network, kube-proxy and DNS. Pure: starts and writes nothing. @module */
 import { stringify } from "yaml";
+import type { Network } from "./network.ts";
 
+/** DNS domain of the cluster. */
+export const CLUSTER_DOMAIN = "cluster.local";
 export const REAL_NODE = "real-0";
 export const PAUSE_IMAGE = "hookbox.local/pause:1";
 
@@ -65,7 +68,7 @@ SystemdCgroup = false
 
 /** Renders the kubelet's configuration; its API takes the client certificates of this cluster's authority only. */
 export function renderKubeletConfig(
-  node: { pki: string; address: string; resolvConf: string },
+  node: { pki: string; address: string; resolvConf: string; clusterDomain: string },
 ): string {
   return stringify({
     apiVersion: "kubelet.config.k8s.io/v1beta1",
@@ -92,6 +95,8 @@ export function renderKubeletConfig(
     podLogsDir: "/var/lib/kubelet/pod-logs",
     volumePluginDir: "/var/lib/kubelet/volume-plugins",
     resolvConf: node.resolvConf,
+    clusterDNS: [node.address],
+    clusterDomain: node.clusterDomain,
     maxPods: 200,
     // The disk is the developer's: neither its fill nor old images are reasons to evict or to delete.
     evictionHard: { "memory.available": "0%", "nodefs.available": "0%", "imagefs.available": "0%" },
@@ -117,12 +122,55 @@ exec ${runc} "$@"
 }
 
 /**
- * Renders the CNI network list: a bridge that exists already, addresses of its subnet and the host as the way out.
- *
- * It does without `isGateway` and `ipMasq`, which would switch on forwarding and write firewall rules on the machine.
+ * Renders the CNI network list: each Pod on a cable of its own, addresses of the node's subnet, and the node as the way
+ * out. What Pods send each other passes the node, which can turn it to where Services lead, or away.
  */
-export function renderNetwork(network: { name: string; bridge: string; subnet: string; gateway: string }): string {
-  const { name, bridge, subnet, gateway } = network;
-  const ipam = { type: "host-local", ranges: [[{ subnet, gateway }]], routes: [{ dst: "0.0.0.0/0" }] };
-  return JSON.stringify({ cniVersion: "1.0.0", name, plugins: [{ type: "bridge", bridge, ipam }] }, null, 2);
+export function renderNetwork(name: string, { subnet, node }: Network): string {
+  const rangeStart = node.replace(/\.2$/, ".3");
+  const ipam = {
+    type: "host-local",
+    ranges: [[{ subnet, rangeStart, gateway: node }]],
+    routes: [{ dst: "0.0.0.0/0" }],
+  };
+  return JSON.stringify({ cniVersion: "1.0.0", name, plugins: [{ type: "ptp", ipam }] }, null, 2);
+}
+
+/** Renders kube-proxy's configuration: Services by nftables, and no setting of the machine touched. */
+export function renderProxyConfig(proxy: { kubeconfig: string; nodeName: string; network: Network }): string {
+  const { kubeconfig, nodeName, network } = proxy;
+  return stringify({
+    apiVersion: "kubeproxy.config.k8s.io/v1alpha1",
+    kind: "KubeProxyConfiguration",
+    mode: "nftables",
+    hostnameOverride: nodeName,
+    clientConnection: { kubeconfig, qps: 100, burst: 200 },
+    clusterCIDR: network.subnet,
+    detectLocalMode: "ClusterCIDR",
+    healthzBindAddress: "127.0.0.1:10256",
+    metricsBindAddress: "127.0.0.1:10249",
+    conntrack: { maxPerCore: 0, tcpEstablishedTimeout: "0s", tcpCloseWaitTimeout: "0s" },
+    nftables: { syncPeriod: "30s", minSyncPeriod: "100ms" },
+  });
+}
+
+/**
+ * Renders CoreDNS' configuration: names of Services and Pods, and what the machine itself resolves.
+ *
+ * @param dns `forward` is a file in the form of resolv.conf; undefined: no other names
+ */
+export function renderDnsConfig(
+  dns: { kubeconfig: string; address: string; domain: string; forward: string | undefined },
+): string {
+  const { kubeconfig, address, domain, forward } = dns;
+  return `.:53 {
+  bind ${address}
+  errors
+  ready 127.0.0.1:8181
+  kubernetes ${domain} in-addr.arpa {
+    kubeconfig ${kubeconfig}
+    pods insecure
+    ttl 1
+  }
+${forward === undefined ? "" : `  forward . ${forward}\n`}}
+`;
 }

@@ -6,8 +6,9 @@ import type { ControlPlane } from "./controlplane.ts";
 import { SIMULATED_PROVISIONER } from "./kwokvolumes.ts";
 import { findNodeTools, type NodeTools } from "./machine.ts";
 import { REAL_NODE } from "./nodeconfig.ts";
+import { makeBridge, type Network, pickNetwork } from "./network.ts";
 import { endProcesses } from "./processes.ts";
-import { CONTAINERD, KUBELET, SIMULATED_NODES } from "./programs.ts";
+import { CONTAINERD, DNS, NODE, SIMULATED_NODES } from "./programs.ts";
 import { startRealNode } from "./realnode.ts";
 import { removeRealNode } from "./remove.ts";
 import type { Session } from "./session.ts";
@@ -16,25 +17,42 @@ import { createStorageClass } from "./storage.ts";
 
 const SIMULATED_BY_DEFAULT = 32;
 
-/** Either the tools for a real node to be tried, or why there can be none; neither if none is wanted. */
+/** Either what a real node to be tried is made of, or why there can be none; neither if none is wanted. */
 export interface NodePlan {
-  tools?: NodeTools;
+  real?: { tools: NodeTools; network: Network };
   whyNotReal?: string;
 }
 
-/** Decides whether to try a real node. @throws {Error} if the options insist on one and the machine has not what it takes */
+/**
+ * Decides whether to try a real node, and makes the network that it is to have: the API server listens there.
+ *
+ * @throws {Error} if the options insist on one and the machine has not what it takes
+ */
 export function planNodes(session: Session, wanted: ClusterOptions["nodes"]): NodePlan {
   if (wanted !== "auto" && wanted !== "real") return {};
-  const found = findNodeTools(session.progress);
-  if ("runc" in found) return { tools: found };
-  if (wanted === "real") throw new Error(`Cannot start a real node: ${found.refusal}`);
-  return { whyNotReal: `Nodes are simulated: ${found.refusal}.` };
+  const tools = findNodeTools(session.progress);
+  const network = "refusal" in tools ? tools : tryNetwork(session, tools);
+  if (!("refusal" in tools) && !("refusal" in network)) return { real: { tools, network } };
+  const refusal = "refusal" in network ? network.refusal : "";
+  if (wanted === "real") throw new Error(`Cannot start a real node: ${refusal}`);
+  return { whyNotReal: `Nodes are simulated: ${refusal}.` };
+}
+
+function tryNetwork(session: Session, { ip }: NodeTools): Network | { refusal: string } {
+  const network = pickNetwork(session.record().id);
+  session.update({ network: { bridge: network.bridge, ip } });
+  try {
+    makeBridge(ip, network);
+    return network;
+  } catch (error) {
+    return { refusal: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 /** Starts the nodes, with the StorageClass that suits them, and records what they became. */
 export async function startNodes(session: Session, plane: ControlPlane, plan: NodePlan, options: ClusterOptions) {
-  const failed = plan.tools ? await tryRealNode(session, plane, plan.tools, options) : plan.whyNotReal;
-  const real = plan.tools !== undefined && failed === undefined;
+  const failed = plan.real ? await tryRealNode(session, plane, plan.real, options) : plan.whyNotReal;
+  const real = plan.real !== undefined && failed === undefined;
   await createStorageClass(plane.access, real ? "kubernetes.io/host-path" : SIMULATED_PROVISIONER);
   // A cluster that was to have a real node only still needs some node.
   const simulatedNodes = real ? options.simulatedNodes ?? 0 : options.simulatedNodes || SIMULATED_BY_DEFAULT;
@@ -51,13 +69,14 @@ export async function startNodes(session: Session, plane: ControlPlane, plan: No
 async function tryRealNode(
   session: Session,
   plane: ControlPlane,
-  tools: NodeTools,
+  node: NonNullable<NodePlan["real"]>,
   options: ClusterOptions,
 ): Promise<string | undefined> {
   const before = session.record().processes;
   try {
-    const programs = { ...await findPrograms(KUBELET, session), ...await findPrograms(CONTAINERD, session) };
-    await startRealNode(session, plane, { tools, programs, images: options.images ?? [] });
+    let programs: Record<string, string> = {};
+    for (const group of [NODE, CONTAINERD, DNS]) programs = { ...programs, ...await findPrograms(group, session) };
+    await startRealNode(session, plane, { ...node, programs, images: options.images ?? [] });
     return undefined;
   } catch (error) {
     if (options.nodes === "real" || session.signal?.aborted || !(error instanceof Error)) throw error;

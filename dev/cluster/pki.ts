@@ -12,7 +12,7 @@ export interface Pki {
   tokens: Record<UserName, string>;
 }
 
-export type UserName = "admin" | "controller-manager" | "scheduler" | "kwok" | "kubelet";
+export type UserName = "admin" | "controller-manager" | "scheduler" | "kwok" | "kubelet" | "kube-proxy" | "coredns";
 
 const USERS: Record<UserName, { user: string; group: string }> = {
   "admin": { user: "hookbox-admin", group: "system:masters" },
@@ -21,16 +21,19 @@ const USERS: Record<UserName, { user: string; group: string }> = {
   "scheduler": { user: "system:kube-scheduler", group: "system:authenticated" },
   "kwok": { user: "hookbox-kwok", group: "system:masters" },
   "kubelet": { user: `system:node:${REAL_NODE}`, group: "system:nodes" },
+  // Kubernetes itself gives this name its rights.
+  "kube-proxy": { user: "system:kube-proxy", group: "system:authenticated" },
+  // What it lists is of all namespaces: Services, EndpointSlices and Namespaces.
+  "coredns": { user: "hookbox-coredns", group: "system:masters" },
 };
-
-/** First address of the Service range, which Kubernetes gives to the Service `kubernetes`. */
-const SERVICE_ADDRESS = "10.96.0.1";
 
 /**
  * Makes everything and writes it to a folder: `ca.crt`, `apiserver.{crt,key}`, `kubelet-client.{crt,key}`,
  * `sa.{pub,key}` and `tokens.csv`.
+ *
+ * @param addresses of the API server: its own, and that of the Service `kubernetes`
  */
-export async function writePki(folder: string): Promise<Pki> {
+export async function writePki(folder: string, addresses: readonly string[]): Promise<Pki> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const ca = await makeCertificate({ commonName: "hookbox local cluster", use: "authority" });
   const [apiServer, kubeletClient, serviceAccounts] = await Promise.all([
@@ -38,7 +41,7 @@ export async function writePki(folder: string): Promise<Pki> {
       commonName: "kube-apiserver",
       use: "server",
       dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
-      ipAddresses: ["127.0.0.1", SERVICE_ADDRESS],
+      ipAddresses: ["127.0.0.1", ...addresses],
     }, ca),
     makeCertificate({ commonName: "kube-apiserver-kubelet-client", organization: "system:masters", use: "client" }, ca),
     makeKeys(),
@@ -59,8 +62,8 @@ export async function writePki(folder: string): Promise<Pki> {
 }
 
 function makeTokens(): Record<UserName, string> {
-  const token = () => randomBytes(16).toString("hex");
-  return { "admin": token(), "controller-manager": token(), "scheduler": token(), "kwok": token(), "kubelet": token() };
+  const names = Object.keys(USERS) as UserName[];
+  return Object.fromEntries(names.map((name) => [name, randomBytes(16).toString("hex")])) as Record<UserName, string>;
 }
 
 /** Renders kube-apiserver's static token file: token, user, uid and groups of each user on a line. */

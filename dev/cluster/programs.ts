@@ -5,9 +5,11 @@ import { createHash } from "node:crypto";
 export interface ProgramGroup {
   title: string;
   /** Folder of the go.mod, relative to dev/cluster. */
-  module: "." | "containerd";
+  module: "." | "containerd" | "coredns";
   /** Go package of each program, by program name. */
   packages: Record<string, string>;
+  /** Module whose version our own program has, which stands in main.go beside the go.mod; absent: all are of others. */
+  versionOf?: string;
 }
 
 export const CONTROL_PLANE: ProgramGroup = {
@@ -28,10 +30,17 @@ export const SIMULATED_NODES: ProgramGroup = {
   packages: { kwok: "sigs.k8s.io/kwok/cmd/kwok" },
 };
 
-export const KUBELET: ProgramGroup = {
-  title: "the real node's kubelet",
+export const NODE: ProgramGroup = {
+  title: "the real node's kubelet and kube-proxy",
   module: ".",
-  packages: { kubelet: "k8s.io/kubernetes/cmd/kubelet" },
+  packages: { "kubelet": "k8s.io/kubernetes/cmd/kubelet", "kube-proxy": "k8s.io/kubernetes/cmd/kube-proxy" },
+};
+
+export const DNS: ProgramGroup = {
+  title: "the real node's DNS server",
+  module: "coredns",
+  packages: { coredns: "hookbox.local/dev/cluster/coredns" },
+  versionOf: "github.com/coredns/coredns",
 };
 
 export const CONTAINERD: ProgramGroup = {

@@ -1,19 +1,23 @@
-/** Starts a real node: containerd and kubelet in namespaces of their own, so that ending it undoes what it did. @module */
+/** Starts a real node: containerd, kubelet, kube-proxy and DNS in namespaces of their own, so that ending it undoes what it did. @module */
 import { chmodSync, existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import process from "node:process";
 import { nodeImages } from "./busybox.ts";
 import { makeCertificate } from "./certificates.ts";
 import { type ControlPlane, userKubeconfig } from "./controlplane.ts";
 import type { ImageSpec } from "./images.ts";
 import { importImages } from "./importimages.ts";
 import type { NodeTools } from "./machine.ts";
-import { type Bridge, makeBridge, pickBridge } from "./network.ts";
+import { type Network, plugNode } from "./network.ts";
 import {
+  CLUSTER_DOMAIN,
   MOUNT_POINTS,
   REAL_NODE,
   renderContainerdConfig,
+  renderDnsConfig,
   renderKubeletConfig,
   renderNetwork,
+  renderProxyConfig,
   renderRunc,
 } from "./nodeconfig.ts";
 import { type ProcessRecord, startTimeOf } from "./processes.ts";
@@ -25,36 +29,52 @@ const OVERLAY_FILE_SYSTEM = 0x794c7630;
 
 export interface RealNode {
   tools: NodeTools;
-  /** Paths of containerd, containerd-shim-runc-v2, ctr and kubelet, by name. */
+  network: Network;
+  /** Paths of containerd, containerd-shim-runc-v2, ctr, kubelet, kube-proxy and coredns, by name. */
   programs: Record<string, string>;
   images: ImageSpec[];
 }
 
 /** Starts the node, gives it its images and waits until it is Ready. */
 export async function startRealNode(session: Session, plane: ControlPlane, node: RealNode): Promise<void> {
-  const { id } = session.record();
-  const bridge = pickBridge(id);
-  const record = { bridge: bridge.name, busybox: node.tools.busybox };
+  const { network, tools } = node;
+  const record = { busybox: tools.busybox };
   session.update({ realNode: record });
   session.progress("starting the real node …");
-  await writeConfiguration(session, plane, node, bridge);
-  makeBridge(node.tools.busybox, bridge);
+  await writeConfiguration(session, plane, node);
+  const program = (name: string) => node.programs[name] ?? name;
   const env = {
     STATE: session.stateDir,
     MOUNT_POINTS: MOUNT_POINTS.join(" "),
     NODE_NAME: REAL_NODE,
-    NODE_IP: bridge.address,
-    CONTAINERD: node.programs["containerd"] ?? "containerd",
-    KUBELET: node.programs["kubelet"] ?? "kubelet",
+    NODE_IP: network.node,
+    CONTAINERD: program("containerd"),
+    KUBELET: program("kubelet"),
+    KUBE_PROXY: program("kube-proxy"),
+    COREDNS: program("coredns"),
+    PATH: `${dirname(tools.nft)}:${process.env["PATH"]}`,
   };
   // As text rather than as a file, which may change under a cluster that stays up.
   const script = readFileSync(new URL("node.sh", import.meta.url), "utf8");
-  const args = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/sh", "-c", script, "node.sh"];
+  const args = [
+    "--net",
+    "--mount",
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "--mount-proc",
+    "/bin/sh",
+    "-c",
+    script,
+    "node.sh",
+  ];
   const outer = session.start("node", "unshare", args, env);
   const first = await recordFirstProcess(session, outer);
-  session.update({ realNode: { ...record, container: { first, ctr: node.programs["ctr"] ?? "ctr" } } });
+  session.update({ realNode: { ...record, container: { first, ctr: program("ctr") } } });
+  plugNode(tools.ip, network, first.pid);
+  writeFileSync(join(session.stateDir, "node", "plugged"), "");
   await waitForContainerd(session, first);
-  await importImages(session.stateDir, [...nodeImages(node.tools.busybox), ...node.images], session);
+  await importImages(session.stateDir, [...nodeImages(tools.busybox), ...node.images], session);
   const probe = async () => await countReady(plane, `kubernetes.io/hostname=${REAL_NODE}`) === 1;
   const needs = [outer, { ...first, name: "kubelet", logFile: join(session.stateDir, "logs", "kubelet.log") }];
   await waitUntil({ what: "the real node", probe, needs, timeoutSeconds: 60, signal: session.signal });
@@ -63,32 +83,40 @@ export async function startRealNode(session: Session, plane: ControlPlane, node:
 async function writeConfiguration(
   session: Session,
   plane: ControlPlane,
-  node: RealNode,
-  bridge: Bridge,
+  { tools, programs, network }: RealNode,
 ): Promise<void> {
-  const { id } = session.record();
   const folder = join(session.stateDir, "node");
   const cniConfig = join(folder, "cni");
   mkdirSync(cniConfig, { recursive: true });
-  const { cniPlugins } = node.tools;
+  const { cniPlugins } = tools;
   const runc = join(folder, "runc");
-  const shim = node.programs["containerd-shim-runc-v2"] ?? "";
+  const shim = programs["containerd-shim-runc-v2"] ?? "";
   const snapshotter = statfsSync(folder).type === OVERLAY_FILE_SYSTEM ? "native" : "overlayfs";
-  const network = { name: `hookbox-${id}`, bridge: bridge.name, subnet: bridge.subnet, gateway: bridge.address };
   const resolvConf = existsSync("/etc/resolv.conf") ? "/etc/resolv.conf" : "";
-  const kubelet = { pki: plane.pki.folder, address: bridge.address, resolvConf };
+  const hasResolver = resolvConf !== "" && /^nameserver /m.test(readFileSync(resolvConf, "utf8"));
+  const domain = CLUSTER_DOMAIN;
+  const kubelet = { pki: plane.pki.folder, address: network.node, resolvConf, clusterDomain: domain };
+  const proxy = { kubeconfig: userKubeconfig(plane, "kube-proxy"), nodeName: REAL_NODE, network };
+  const dns = {
+    kubeconfig: userKubeconfig(plane, "coredns"),
+    address: network.node,
+    domain,
+    forward: hasResolver ? resolvConf : undefined,
+  };
   const files = {
     "containerd.toml": renderContainerdConfig({ cniConfig, cniPlugins, runc, shim }, snapshotter),
     "kubelet.yaml": renderKubeletConfig(kubelet),
-    "cni/10-hookbox.conflist": renderNetwork(network),
-    "runc": renderRunc(node.tools.runc),
+    "kube-proxy.yaml": renderProxyConfig(proxy),
+    "Corefile": renderDnsConfig(dns),
+    "cni/10-hookbox.conflist": renderNetwork("hookbox", network),
+    "runc": renderRunc(tools.runc),
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   chmodSync(join(folder, "runc"), 0o755);
   const request = {
     commonName: REAL_NODE,
     use: "server" as const,
-    ipAddresses: [bridge.address],
+    ipAddresses: [network.node],
     dnsNames: [REAL_NODE],
   };
   const serving = await makeCertificate(request, plane.pki.ca);

@@ -24,6 +24,7 @@ export async function removeCluster(stateDir: string): Promise<boolean> {
 export async function endCluster(stateDir: string, record: ClusterRecord): Promise<void> {
   await endProcesses(record.processes);
   await removeRealNode(stateDir, record);
+  if (record.network) await removeBridge(record.network.ip, record.network.bridge);
   if (record.mountPoints) removeMountPoints(record.mountPoints);
 }
 
@@ -39,6 +40,5 @@ export function removeFolder(stateDir: string): void {
 /** Removes what a real node leaves outside the cluster's folder once its processes have ended. */
 export async function removeRealNode(stateDir: string, { realNode }: ClusterRecord): Promise<void> {
   if (!realNode) return;
-  await removeBridge(realNode.busybox, realNode.bridge);
   await removeContainerCgroups(join(stateDir, "node", "mounts", "run", "containerd"));
 }

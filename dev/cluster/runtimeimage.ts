@@ -1,5 +1,5 @@
 /** The image of the runtime, made on the spot from what this machine has: Node, Python where there is one, a shell. @module */
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, globSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -10,6 +10,7 @@ import { aptInstall } from "./apt.ts";
 import { busyboxFiles } from "./busybox.ts";
 import type { ImageFile, ImageSpec } from "./images.ts";
 import { importImages } from "./importimages.ts";
+import { librariesFor, NODE, nodeFiles } from "./programfiles.ts";
 import { readRecord } from "./state.ts";
 
 /** Name under which Pods find it. */
@@ -20,7 +21,6 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const NATIVE = ["@lydell/node-pty", `@lydell/node-pty-${process.platform}-${process.arch}`];
 const PYTHON = "/usr/bin/python3";
 const TINI = "/usr/bin/tini";
-const NODE = "/usr/local/bin/node";
 const OWN_FOLDER = "/opt/hookbox";
 /** Where its files are, unless `--root` says otherwise. */
 const WORKSPACE = "/workspace";
@@ -67,9 +67,9 @@ export function runtimeImage({ dist, busybox, tini }: Parts): ImageSpec {
   const natives = packages.flatMap(({ folder }) => globSync(join(folder, "**/*.node")));
   const files: ImageFile[] = [
     ...busyboxFiles(busybox),
-    ...[process.execPath, ...programs, ...natives].flatMap(librariesFor),
+    ...[...programs, ...natives].flatMap(librariesFor),
     ...programs.map((path) => ({ path, from: path, mode: 0o755 })),
-    { path: NODE, from: process.execPath, mode: 0o755 },
+    ...nodeFiles(),
     ...(existsSync(PYTHON) ? pythonFiles() : []),
     { path: `${OWN_FOLDER}/package.json`, content: '{ "type": "module" }' },
     ...readdirSync(dist).map((file) => ({ path: `${OWN_FOLDER}/${file}`, from: join(dist, file) })),
@@ -89,18 +89,6 @@ export function runtimeImage({ dist, busybox, tini }: Parts): ImageSpec {
 
 function existing(path: string): string[] {
   return existsSync(path) ? [path] : [];
-}
-
-/** The shared libraries that a program needs, where it looks for them. */
-function librariesFor(program: string): ImageFile[] {
-  // A program that is linked statically makes ldd fail.
-  const { stdout } = spawnSync("ldd", [program], { encoding: "utf8" });
-  return librariesOf(stdout).map((path) => ({ path, from: path, mode: 0o755 }));
-}
-
-/** Reads the paths of libraries out of what `ldd` says, the loader's among them. */
-export function librariesOf(ldd: string): string[] {
-  return [...ldd.matchAll(/(?:=> |^\s*)(\/\S+) \(0x/gm)].map(([, path = ""]) => path);
 }
 
 function pythonFiles(): ImageFile[] {

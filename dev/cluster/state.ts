@@ -21,14 +21,15 @@ export interface ClusterRecord {
   processes: ProcessRecord[];
   /** Folders of the machine to remove at the end if nobody uses them, inner ones first; absent without a real node. */
   mountPoints?: string[];
+  /** The machine's bridge, and the command that made it and can remove it; absent where no real node was tried. */
+  network?: { bridge: string; ip: string };
   /** Absent without a real node. */
   realNode?: RealNodeRecord | undefined;
 }
 
-/** What a real node takes outside the cluster's folder. */
+/** A real node, for those who bring images into it. */
 export interface RealNodeRecord {
-  bridge: string;
-  /** The busybox that made the bridge and can remove it. */
+  /** A busybox that needs no libraries. */
   busybox: string;
   /** The first process inside the node's namespaces, and containerd's command; absent until the node has begun. */
   container?: { first: ProcessRecord; ctr: string };

@@ -15,7 +15,12 @@ Runs the controllers of a development cluster in place of Metacontroller. Produc
   --workers N                        syncs at once, per controller (default 5)
   --health-probe-bind-address A:P    where to answer /readyz (default: nowhere)
   --help                             this text
+
+Other flags of Metacontroller that would change nothing here are taken and ignored.
 `;
+
+/** Flags of the real one about its client, its looks for new kinds and its log. */
+const IGNORED = ["client-go-qps", "client-go-burst", "discovery-interval", "zap-log-level", "metrics-address"];
 
 interface Options {
   kubeConfig: KubeConfig;
@@ -36,6 +41,7 @@ function readOptions(): Options | undefined {
       workers: { type: "string", default: "5" },
       "health-probe-bind-address": { type: "string" },
       help: { type: "boolean", default: false },
+      ...Object.fromEntries(IGNORED.map((flag) => [flag, { type: "string" as const }])),
     },
   });
   if (values.help) return undefined;
@@ -59,7 +65,7 @@ function run({ kubeConfig, workers, healthAddress }: Options): void {
   if (healthAddress !== undefined) {
     const colon = healthAddress.lastIndexOf(":");
     createServer((_, response) => void engine.ready().then(() => response.end("ok")))
-      .listen(Number(healthAddress.slice(colon + 1)), healthAddress.slice(0, colon));
+      .listen(Number(healthAddress.slice(colon + 1)), healthAddress.slice(0, colon) || undefined);
   }
   let stopping = false;
   for (const signal of ["SIGINT", "SIGTERM"] as const) {

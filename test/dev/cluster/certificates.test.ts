@@ -34,10 +34,18 @@ test("makeCertificate() makes a client certificate whose organization is the gro
 });
 
 test("renderTokens() gives each user its line, and only those that need it every right", () => {
-  const tokens = { "admin": "a", "controller-manager": "m", "scheduler": "s", "kwok": "k", "kubelet": "n" };
+  const tokens = {
+    "admin": "a",
+    "controller-manager": "m",
+    "scheduler": "s",
+    "kwok": "k",
+    "kubelet": "n",
+    "kube-proxy": "p",
+    "coredns": "d",
+  };
   const lines = renderTokens(tokens).trimEnd().split("\n");
   expect(lines).toContain('a,hookbox-admin,admin,"system:masters"');
   expect(lines).toContain('n,system:node:real-0,kubelet,"system:nodes"');
   expect(lines.find((line) => line.startsWith("s,"))).not.toContain("system:masters");
-  expect(lines).toHaveLength(5);
+  expect(lines).toHaveLength(7);
 });

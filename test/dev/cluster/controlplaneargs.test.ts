@@ -8,14 +8,31 @@ import {
   renderSchedulerConfig,
 } from "../../../dev/cluster/controlplaneargs.ts";
 
-test("apiServerArgs() decide by RBAC, listen on loopback only and use the cluster's own keys", () => {
-  const args = apiServerArgs({ port: 1234, etcdUrl: "http://127.0.0.1:1", pki: "/pki" });
+test("apiServerArgs() decide by RBAC, listen where they are told only and use the cluster's own keys", () => {
+  const server = {
+    address: "127.0.0.1",
+    services: "10.96.0.0/16",
+    port: 1234,
+    etcdUrl: "http://127.0.0.1:1",
+    pki: "/pki",
+  };
+  const args = apiServerArgs(server);
   expect(args).toContain("--authorization-mode=Node,RBAC");
   expect(args).toContain("--bind-address=127.0.0.1");
   expect(args).toContain("--secure-port=1234");
   expect(args).toContain("--service-account-signing-key-file=/pki/sa.key");
   expect(args).toContain("--kubelet-certificate-authority=/pki/ca.crt");
   expect(args.some((arg) => arg.includes("AlwaysAllow") || arg.includes("0.0.0.0"))).toBe(false);
+});
+
+test("apiServerArgs() make the API server an endpoint of its Service where a node's Pods reach it", () => {
+  const server = { services: "10.228.0.0/24", port: 1, etcdUrl: "http://127.0.0.1:1", pki: "/pki" };
+  const none = "--endpoint-reconciler-type=none";
+  expect(apiServerArgs({ ...server, address: "127.0.0.1" })).toContain(none);
+  const args = apiServerArgs({ ...server, address: "10.200.0.1" });
+  expect(args).not.toContain(none);
+  expect(args).toContain("--advertise-address=10.200.0.1");
+  expect(args).toContain("--service-cluster-ip-range=10.228.0.0/24");
 });
 
 test("etcdArgs() keep to loopback and to the ports given", () => {

@@ -4,8 +4,10 @@ import { parse } from "yaml";
 import {
   PAUSE_IMAGE,
   renderContainerdConfig,
+  renderDnsConfig,
   renderKubeletConfig,
   renderNetwork,
+  renderProxyConfig,
   renderRunc,
 } from "../../../dev/cluster/nodeconfig.ts";
 
@@ -15,6 +17,15 @@ const PATHS = {
   runc: "/state/runc",
   shim: "/cache/shim",
 };
+
+const NETWORK = {
+  bridge: "hb-1",
+  subnet: "10.200.0.0/24",
+  machine: "10.200.0.1",
+  node: "10.200.0.2",
+  services: "10.228.0.0/24",
+};
+const NODE = { pki: "/pki", address: NETWORK.node, clusterDomain: "cluster.local" };
 
 test("renderContainerdConfig() names our runtime, pause image, network and snapshotter", () => {
   const lines = renderContainerdConfig(PATHS, "native").split("\n");
@@ -29,14 +40,16 @@ test("renderContainerdConfig() names our runtime, pause image, network and snaps
 });
 
 test("renderKubeletConfig() lets in nobody but holders of this cluster's certificates, and leaves the machine alone", () => {
-  const config = parse(renderKubeletConfig({ pki: "/pki", address: "10.200.0.1", resolvConf: "" }));
+  const config = parse(renderKubeletConfig({ ...NODE, resolvConf: "" }));
   expect(config.authentication).toEqual({
     anonymous: { enabled: false },
     webhook: { enabled: false },
     x509: { clientCAFile: "/pki/ca.crt" },
   });
   expect(config).toMatchObject({
-    address: "10.200.0.1",
+    address: "10.200.0.2",
+    clusterDNS: ["10.200.0.2"],
+    clusterDomain: "cluster.local",
     failCgroupV1: false,
     failSwapOn: false,
     cgroupsPerQOS: false,
@@ -46,19 +59,35 @@ test("renderKubeletConfig() lets in nobody but holders of this cluster's certifi
   });
 });
 
-test("renderNetwork() gives Pods a bridge and a way out without changing the machine's forwarding or firewall", () => {
-  const network = { name: "hookbox-1", bridge: "hb-1", subnet: "10.200.0.0/24", gateway: "10.200.0.1" };
-  const [plugin, ...others] = JSON.parse(renderNetwork(network)).plugins;
+test("renderNetwork() gives each Pod a cable of its own to the node, and an address that is nobody else's", () => {
+  const [plugin, ...others] = JSON.parse(renderNetwork("hookbox", NETWORK)).plugins;
   expect(others).toEqual([]);
   expect(plugin).toEqual({
-    type: "bridge",
-    bridge: "hb-1",
+    type: "ptp",
     ipam: {
       type: "host-local",
-      ranges: [[{ subnet: "10.200.0.0/24", gateway: "10.200.0.1" }]],
+      ranges: [[{ subnet: "10.200.0.0/24", rangeStart: "10.200.0.3", gateway: "10.200.0.2" }]],
       routes: [{ dst: "0.0.0.0/0" }],
     },
   });
+});
+
+test("renderProxyConfig() takes nftables, knows its own Pods, and leaves the machine's connection tracking alone", () => {
+  expect(parse(renderProxyConfig({ kubeconfig: "/pki/k", nodeName: "real-0", network: NETWORK }))).toMatchObject({
+    mode: "nftables",
+    clusterCIDR: "10.200.0.0/24",
+    hostnameOverride: "real-0",
+    conntrack: { maxPerCore: 0 },
+  });
+});
+
+test("renderDnsConfig() listens on the node's address alone, and asks others only where there are some", () => {
+  const dns = { kubeconfig: "/pki/k", address: "10.200.0.2", domain: "cluster.local", forward: undefined };
+  const config = renderDnsConfig(dns);
+  expect(config).toContain("bind 10.200.0.2\n");
+  expect(config).toContain("kubernetes cluster.local ");
+  expect(config).not.toContain("forward");
+  expect(renderDnsConfig({ ...dns, forward: "/etc/resolv.conf" })).toContain("  forward . /etc/resolv.conf\n}");
 });
 
 test("renderRunc() opens volumes when a container is created and passes everything on", () => {

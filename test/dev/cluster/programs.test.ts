@@ -6,8 +6,9 @@ import {
   cacheKey,
   CONTAINERD,
   CONTROL_PLANE,
-  KUBELET,
+  DNS,
   linkerFlags,
+  NODE,
   requiredVersion,
   SIMULATED_NODES,
 } from "../../../dev/cluster/programs.ts";
@@ -73,7 +74,7 @@ test.for([
   expect(executableName(goPackage)).toBe(name);
 });
 
-test.for([CONTROL_PLANE, SIMULATED_NODES, KUBELET, CONTAINERD])("go.mod pins the tools of $title", (group) => {
+test.for([CONTROL_PLANE, SIMULATED_NODES, NODE, CONTAINERD])("go.mod pins the tools of $title", (group) => {
   const goMod = read(`${group.module}/go.mod`);
   for (const goPackage of Object.values(group.packages)) {
     expect(goMod).toMatch(new RegExp(`^\\t${goPackage.replaceAll(".", "\\.")}$`, "m"));
@@ -90,4 +91,8 @@ test("every staging module is replaced by the release that goes with k8s.io/kube
   }));
   expect(replaced.length).toBeGreaterThan(25);
   expect(replaced.filter(({ same, version }) => !same || version !== release)).toEqual([]);
+});
+
+test("our own DNS server has the version of CoreDNS that go.mod pins", () => {
+  expect(requiredVersion(read(`${DNS.module}/go.mod`), DNS.versionOf ?? "")).toMatch(/^v\d+\.\d+\.\d+$/);
 });

@@ -3,7 +3,8 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { expect, test } from "vitest";
-import { bundleRuntime, librariesOf, runtimeImage } from "../../../dev/cluster/runtimeimage.ts";
+import { librariesOf } from "../../../dev/cluster/programfiles.ts";
+import { bundleRuntime, runtimeImage } from "../../../dev/cluster/runtimeimage.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 test("librariesOf() reads the libraries and the loader, and no more", () => {
