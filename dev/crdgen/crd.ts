@@ -5,7 +5,7 @@ import type { Kind } from "./kinds.ts";
 import type { Definitions } from "./openapi.ts";
 import { type StructuralSchema, toOpenAPI, toStructural } from "./structural.ts";
 
-const HEADER = "# Made from api/ by npm run crds. Not to be edited.\n";
+const HEADER = "# Made from packages/api/ by npm run crds. Not to be edited.\n";
 
 /** Returns the CRD of a kind: one version, served and stored, nothing to convert. */
 export function buildCRD({ resource, schema }: Kind, definitions: Definitions) {

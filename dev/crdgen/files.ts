@@ -1,5 +1,6 @@
 /** The files of crds/: what they should say, and which do not. Writes nothing. @module */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { stringify } from "yaml";
 import { crdFile, crdText } from "./crd.ts";
 import { readDefinitions } from "./data.ts";
 import { kinds } from "./kinds.ts";
@@ -10,7 +11,13 @@ export const CRD_FOLDER = new URL("../../crds/", import.meta.url);
 /** Returns the text that each file in crds/ should have, by file name. */
 export function desiredFiles(): Map<string, string> {
   const { definitions } = readDefinitions();
-  return new Map(kinds.map((kind) => [crdFile(kind.resource), crdText(kind, definitions)]));
+  const crds = kinds.map((kind) => [crdFile(kind.resource), crdText(kind, definitions)] as const);
+  const kustomization = {
+    apiVersion: "kustomize.config.k8s.io/v1beta1",
+    kind: "Kustomization",
+    resources: crds.map(([name]) => name).sort(),
+  };
+  return new Map([...crds, ["kustomization.yaml", stringify(kustomization)]]);
 }
 
 /** Lists the files below `folder` that are missing, differ or should not be there, in order of name. */

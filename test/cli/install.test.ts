@@ -7,7 +7,18 @@ import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { run } from "./fakecontext.ts";
 
 const GROUPS: Record<string, [kind: string, name: string, namespaced: boolean][]> = {
-  "/api/v1": [["Namespace", "namespaces", false], ["ServiceAccount", "serviceaccounts", true]],
+  "/api/v1": [
+    ["Namespace", "namespaces", false],
+    ["ServiceAccount", "serviceaccounts", true],
+    ["Service", "services", true],
+  ],
+  "/apis/apps/v1": [["Deployment", "deployments", true]],
+  "/apis/policy/v1": [["PodDisruptionBudget", "poddisruptionbudgets", true]],
+  "/apis/networking.k8s.io/v1": [["NetworkPolicy", "networkpolicies", true]],
+  "/apis/admissionregistration.k8s.io/v1": [
+    ["ValidatingAdmissionPolicy", "validatingadmissionpolicies", false],
+    ["ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", false],
+  ],
   "/apis/apiextensions.k8s.io/v1": [["CustomResourceDefinition", "customresourcedefinitions", false]],
   "/apis/rbac.authorization.k8s.io/v1": [
     ["ClusterRole", "clusterroles", false],
@@ -53,16 +64,26 @@ function server(without: string[] = []): Api & { stored: Map<string, object>; re
   };
 }
 
-test("it prints all kinds, in the namespace that is asked for", async () => {
-  const { stdout } = await run("install --hooks-url http://h:1 --system-namespace mine");
+test("it prints all kinds, in the namespace that is asked for, with the image that is asked for", async () => {
+  const { stdout } = await run("install --system-namespace mine --image r.example/h:2");
   const kinds = parseAllDocuments(stdout).map((document) => String(document.get("kind")));
   expect(new Set(kinds)).toEqual(new Set(Object.values(GROUPS).flat().map(([kind]) => kind)));
-  expect(stdout).toContain("url: http://h:1/sandbox/sync");
+  expect(stdout).toContain("url: http://sandbox.mine:8080/sandbox/sync");
   expect(stdout).not.toContain("hookbox-system");
+  expect(new Set(stdout.match(/ image: .*/g))).toEqual(new Set([" image: r.example/h:2"]));
 });
 
-test("keeper, binder and router have an account each, and the rights of their files; a keeper may be a binder, too", () => {
-  const objects = bundleObjects(renderBundle({ hooksURL: undefined, namespace: "n" })) as unknown as Rights[];
+test("hooks that run elsewhere are not installed, and where processes are not wanted nothing that runs is", async () => {
+  const elsewhere = await run("install --hooks-url http://h:1");
+  expect(elsewhere.stdout).toContain("url: http://h:1/sandbox/sync");
+  expect(elsewhere.stdout.match(/^kind: Deployment$/gm)).toHaveLength(3);
+  const none = await run("install --no-processes");
+  expect(none.stdout).not.toMatch(/^kind: (Deployment|Service|ValidatingAdmissionPolicy)$/m);
+  expect(none.stdout).toContain("name: hookbox-keeper");
+});
+
+test("keeper, binder and router have an account each, and the rights of their files", () => {
+  const objects = bundleObjects(renderBundle({ namespace: "n", processes: false })) as unknown as Rights[];
   const named = (kind: string) => objects.filter((object) => object.kind === kind).map(({ metadata }) => metadata.name);
   const accounts = ["hookbox-keeper", "hookbox-binder", "hookbox-router"];
   expect(named("ServiceAccount")).toEqual(accounts);
@@ -75,18 +96,20 @@ test("keeper, binder and router have an account each, and the rights of their fi
     ["RoleBinding", "Role", ["hookbox-keeper"]],
   ]);
   expect(bound("hookbox-binder")).toEqual([
-    ["ClusterRoleBinding", "ClusterRole", ["hookbox-binder", "hookbox-keeper"]],
-    ["RoleBinding", "Role", ["hookbox-binder", "hookbox-keeper"]],
+    ["ClusterRoleBinding", "ClusterRole", ["hookbox-binder"]],
+    ["RoleBinding", "Role", ["hookbox-binder"]],
   ]);
   expect(bound("hookbox-router")).toEqual([["ClusterRoleBinding", "ClusterRole", ["hookbox-router"]]]);
   const namespaces = objects.filter(({ kind }) => ["Role", "RoleBinding", "ServiceAccount"].includes(kind))
-    .map(({ metadata }) => metadata.namespace);
-  expect(new Set(namespaces)).toEqual(new Set(["n"]));
+    .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+  expect(new Set(namespaces)).toEqual(
+    new Set(["n/hookbox-keeper", "n/hookbox-binder", "agent-sandbox-system/hookbox-router"]),
+  );
 });
 
 test("what others need is applied first, controllers last", () => {
-  const kinds = bundleObjects(renderBundle({ hooksURL: undefined, namespace: "n" })).map(({ kind }) => kind);
-  expect(kinds.slice(0, 2)).toEqual(["Namespace", "CustomResourceDefinition"]);
+  const kinds = bundleObjects(renderBundle({ namespace: "n", processes: true })).map(({ kind }) => kind);
+  expect(kinds.slice(0, 3)).toEqual(["Namespace", "Namespace", "CustomResourceDefinition"]);
   expect(kinds.slice(-2).every((kind) => kind.endsWith("Controller"))).toBe(true);
 });
 

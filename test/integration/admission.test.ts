@@ -16,7 +16,7 @@ async function aProcess(name: "router" | "keeper"): Promise<{ ns: Namespace; as:
   const user = `system:serviceaccount:${ns.name}:${name}`;
   const policy = `${id}-${name}`;
   const file = new URL(`../../deploy/${name}/admission.yaml`, import.meta.url);
-  const text = readFileSync(file, "utf8").replaceAll(`system:serviceaccount:hookbox-system:hookbox-${name}`, user)
+  const text = readFileSync(file, "utf8").replace(/system:serviceaccount:[a-z-]+:hookbox-[a-z]+/, user)
     .replaceAll(`hookbox-${name}`, policy);
   await run(cluster, ["create", "clusterrolebinding", policy, "--clusterrole=cluster-admin", `--user=${user}`]);
   await run(cluster, ["apply", "-f", "-"], text);

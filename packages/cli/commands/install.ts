@@ -1,4 +1,4 @@
-/** `hookbox install`: brings CRDs, controllers and rights to a cluster, or prints them. @module */
+/** `hookbox install`: brings hookbox to a cluster, or prints what it would bring. @module */
 import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
 import { Ended, UsageError, verdictOf } from "../failure.ts";
@@ -10,31 +10,38 @@ interface InstallOptions {
   dryRun?: boolean;
   force?: boolean;
   hooksUrl?: string;
+  image?: string;
+  processes: boolean;
   systemNamespace: string;
 }
 
 const MORE = `
-Without --apply and --dry-run it prints the YAML. Metacontroller 4.17 or later has to be there before, and hooks, keeper
-and router run where you let them: "hookbox serve", "hookbox keeper", "hookbox router". The keeper runs the binder, too,
-unless you run that apart: "hookbox keeper --no-binder", "hookbox binder". "hookbox doctor" tells what lacks.
+Without --apply and --dry-run it prints the YAML: the same objects as "kubectl apply -k deploy/". Metacontroller 4.17 or
+later has to be there before. "hookbox doctor" tells what lacks.
 
-Example:
-  hookbox install --apply --hooks-url http://10.0.0.5:8080`;
+With --hooks-url hooks are not installed, with --no-processes nothing that runs is: run "hookbox serve",
+"hookbox keeper --no-binder", "hookbox binder" and "hookbox router" where you like.
+
+Examples:
+  hookbox install --apply --image registry.example/hookbox:0.1.0
+  hookbox install --apply --no-processes --hooks-url http://10.0.0.5:8080`;
 
 export function installCommand(context: CommandContext): Command {
   const command = new Command("install")
-    .description("Install CRDs, controllers and rights, or print them")
+    .description("Install hookbox on a cluster, or print what that takes")
     .option("--apply", "apply them to the cluster")
     .option("--dry-run", "ask the API server what --apply would change")
     .option("--force", "take over fields that somebody else has set")
-    .option("--system-namespace <name>", "namespace of keeper, binder and router", "hookbox-system")
+    .option("--system-namespace <name>", "namespace of hooks, keeper and binder", "hookbox-system")
+    .option("--image <name>", "image of all processes (default: as in deploy/)")
+    .option("--no-processes", "CRDs, controllers, accounts and rights only")
     .addHelpText("after", MORE);
   withManifestOptions(command).action(async () => {
     const options = optionsOf<InstallOptions>(command);
     if (options.apply && options.dryRun) throw new UsageError("Cannot apply and try at once: --apply or --dry-run");
     const { bundleObjects, renderBundle } = await import("../install/bundle.ts");
-    const { hooksUrl: hooksURL, systemNamespace: namespace, dryRun = false, force = false } = options;
-    const text = renderBundle({ hooksURL, namespace });
+    const { hooksUrl: hooksURL, systemNamespace: namespace, image, processes, dryRun = false, force = false } = options;
+    const text = renderBundle({ hooksURL, namespace, image, processes });
     if (!options.apply && !dryRun) return context.stdout.write(text);
     const { createApplier } = await import("../install/apply.ts");
     const { api } = await context.reach(options);

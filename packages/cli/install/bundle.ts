@@ -1,35 +1,82 @@
-/** What `hookbox install` brings to a cluster, as YAML and as objects. Reads the package's own files, asks nobody. @module */
+/** What `hookbox install` brings to a cluster, as YAML and as objects: deploy/, as kustomize makes it. Asks nobody. @module */
 import { readFileSync } from "node:fs";
-import { parseAllDocuments, stringify } from "yaml";
+import { type Document, parseAllDocuments } from "yaml";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { renderManifests } from "../../manifests/render.ts";
 
 /** What to bring. */
 export interface BundleOptions {
-  /** Undefined: the Services that the controllers name. */
-  hooksURL: string | undefined;
-  /** Of keeper, binder and router. */
+  /** Where hooks run that are not to be installed; undefined: they are, with a Service each. */
+  hooksURL?: string | undefined;
+  /** Of hooks, keeper and binder. */
   namespace: string;
+  /** Of all processes; undefined: as in deploy/, from wherever nodes look for it. */
+  image?: string | undefined;
+  /** False: CRDs, controllers, accounts and rights, and nothing that runs. */
+  processes: boolean;
 }
 
-/** The rights of each process. */
-const RIGHTS = {
-  keeper: new URL("../../../deploy/keeper/rbac.yaml", import.meta.url),
-  binder: new URL("../../../deploy/binder/rbac.yaml", import.meta.url),
-  router: new URL("../../../deploy/router/rbac.yaml", import.meta.url),
-};
-const RBAC_API = "rbac.authorization.k8s.io/v1";
+/** The namespace that the files of deploy/ name. */
+const SYSTEM = "hookbox-system";
+/** Clients of these APIs look for the router there, and the NetworkPolicies of templates let in what is there. */
+const ROUTER = "agent-sandbox-system";
+
+/** Each stands here whole: that is how a bundler finds the files that belong to a bundle. */
+const NAMESPACES = new URL("../../../deploy/namespaces.yaml", import.meta.url);
+const HOOKS = [
+  new URL("../../../deploy/hooks/serviceaccount.yaml", import.meta.url),
+  new URL("../../../deploy/hooks/networkpolicy.yaml", import.meta.url),
+  new URL("../../../deploy/hooks/sandbox.yaml", import.meta.url),
+  new URL("../../../deploy/hooks/sandboxclaim.yaml", import.meta.url),
+  new URL("../../../deploy/hooks/sandboxtemplate.yaml", import.meta.url),
+  new URL("../../../deploy/hooks/sandboxwarmpool.yaml", import.meta.url),
+];
+const SYSTEM_RIGHTS = [
+  new URL("../../../deploy/keeper/rbac.yaml", import.meta.url),
+  new URL("../../../deploy/keeper/account.yaml", import.meta.url),
+  new URL("../../../deploy/binder/rbac.yaml", import.meta.url),
+  new URL("../../../deploy/binder/account.yaml", import.meta.url),
+];
+const SYSTEM_PROCESSES = [
+  new URL("../../../deploy/keeper/admission.yaml", import.meta.url),
+  new URL("../../../deploy/keeper/keeper.yaml", import.meta.url),
+  new URL("../../../deploy/binder/binder.yaml", import.meta.url),
+];
+const ROUTER_RIGHTS = [
+  new URL("../../../deploy/router/rbac.yaml", import.meta.url),
+  new URL("../../../deploy/router/account.yaml", import.meta.url),
+];
+const ROUTER_PROCESSES = [
+  new URL("../../../deploy/router/admission.yaml", import.meta.url),
+  new URL("../../../deploy/router/router.yaml", import.meta.url),
+];
+
+const CLUSTER_WIDE = [
+  ...["Namespace", "ClusterRole", "ClusterRoleBinding"],
+  ...["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"],
+];
+
 /** What must be there before the rest, in this order; controllers come last, so that what they call for is there. */
 const ORDER = ["Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "Role"];
 const LAST = ["CompositeController", "DecoratorController"];
 
-/** Renders all of it: CRDs, controllers, and the accounts and rights of keeper, binder and router. */
-export function renderBundle(options: BundleOptions): string {
-  const { hooksURL, namespace } = options;
-  const manifests = renderManifests(hooksURL);
-  const rights = Object.values(RIGHTS).map((file) => readRights(file, namespace));
-  const made = [...accountsOf(namespace), ...bindingsOf(namespace)];
-  return [manifests.trimEnd(), ...rights, ...made.map((object) => stringify(object).trimEnd())].join("\n---\n") + "\n";
+/** Renders all of it. @throws {TypeError} if `hooksURL` is not an absolute http or https URL */
+export function renderBundle({ hooksURL, namespace, image, processes }: BundleOptions): string {
+  const manifests = renderManifests(hooksURL ?? ((hook) => `http://${hook}.${namespace}:8080`));
+  const ofSystem = [
+    ...(processes && hooksURL === undefined ? HOOKS : []),
+    ...SYSTEM_RIGHTS,
+    ...(processes ? SYSTEM_PROCESSES : []),
+  ];
+  const ofRouter = [...ROUTER_RIGHTS, ...(processes ? ROUTER_PROCESSES : [])];
+  const files = [
+    { file: NAMESPACES, home: SYSTEM },
+    ...ofSystem.map((file) => ({ file, home: SYSTEM })),
+    ...ofRouter.map((file) => ({ file, home: ROUTER })),
+  ];
+  const texts = files.map(({ file, home }) => placed(file, home).replaceAll(SYSTEM, namespace));
+  const rendered = [manifests.trimEnd(), ...texts].join("\n---\n");
+  return `${image === undefined ? rendered : rendered.replace(/^( +image:) hookbox:.*$/gm, `$1 ${image}`)}\n`;
 }
 
 /** Reads them into objects, in the order in which they are to be applied. */
@@ -44,41 +91,10 @@ function rankOf({ kind }: KubeObject): number {
   return rank < 0 ? ORDER.length : rank;
 }
 
-/** Roles belong to the namespace of the process. */
-function readRights(file: URL, namespace: string): string {
-  const text = readFileSync(file, "utf8");
-  return parseAllDocuments(text).map((document) => {
-    if (document.get("kind") === "Role") document.setIn(["metadata", "namespace"], namespace);
+/** What has a namespace is put into that of its process, as its kustomization.yaml does. */
+function placed(file: URL, namespace: string): string {
+  return parseAllDocuments(readFileSync(file, "utf8")).map((document: Document) => {
+    if (!CLUSTER_WIDE.includes(String(document.get("kind")))) document.setIn(["metadata", "namespace"], namespace);
     return document.toString({ lineWidth: 0, flowCollectionPadding: false }).replace(/^---\n/, "").trimEnd();
   }).join("\n---\n");
-}
-
-function accountsOf(namespace: string): object[] {
-  return [
-    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
-    ...Object.keys(RIGHTS).map((name) => ({
-      apiVersion: "v1",
-      kind: "ServiceAccount",
-      metadata: { name: `hookbox-${name}`, namespace },
-    })),
-  ];
-}
-
-function bindingsOf(namespace: string): object[] {
-  const bind = (kind: "ClusterRole" | "Role", role: string, ...accounts: string[]) => ({
-    apiVersion: RBAC_API,
-    kind: `${kind}Binding`,
-    metadata: { name: role, ...kind === "Role" ? { namespace } : {} },
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind, name: role },
-    subjects: accounts.map((name) => ({ kind: "ServiceAccount", name, namespace })),
-  });
-  return [
-    bind("ClusterRole", "hookbox-keeper", "hookbox-keeper"),
-    bind("Role", "hookbox-keeper", "hookbox-keeper"),
-    // The keeper runs a binder in its own process, unless it is told not to.
-    bind("ClusterRole", "hookbox-binder", "hookbox-binder", "hookbox-keeper"),
-    bind("Role", "hookbox-binder", "hookbox-binder", "hookbox-keeper"),
-    bind("ClusterRole", "hookbox-router", "hookbox-router"),
-    bind("ClusterRole", "hookbox-router-reviews", "hookbox-router"),
-  ];
 }

@@ -1,0 +1,64 @@
+/**
+ * The engine's manifests for a cluster that can reach no registry and no repository: what Metacontroller's own say of its
+ * account and its process, with our flags and rights (deploy/metacontroller). Pure but for the files that it reads.
+ * @module
+ */
+import { readFileSync } from "node:fs";
+import { parse, stringify } from "yaml";
+import { ENGINE_IMAGE } from "./images.ts";
+
+const FOLDER = new URL("../../deploy/metacontroller/", import.meta.url);
+const CRDS = new URL("../metacontroller/crds.yaml", import.meta.url);
+const NAME = "metacontroller";
+const LABELS = { "app.kubernetes.io/name": NAME };
+const RBAC = "rbac.authorization.k8s.io";
+
+interface StatefulSet {
+  metadata: object;
+  spec: { template: { spec: { containers: object[] } } };
+}
+
+/** Renders namespace, CRDs, account, rights and process. */
+export function engineManifests(): string {
+  const objects = [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: NAME } },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: NAME, namespace: NAME } },
+    { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name: NAME }, rules: rights() },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: { name: NAME },
+      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: NAME },
+      subjects: [{ kind: "ServiceAccount", name: NAME, namespace: NAME }],
+    },
+    statefulSet(),
+  ];
+  return [readFileSync(CRDS, "utf8").trimEnd(), ...objects.map((object) => stringify(object))].join("\n---\n");
+}
+
+function rights(): object[] {
+  const [{ value }] = parse(read("rights.yaml"));
+  return value;
+}
+
+function statefulSet(): object {
+  const { metadata, spec, ...rest }: StatefulSet = parse(read("statefulset.yaml"));
+  const { template } = spec;
+  const probe = (path: string) => ({ httpGet: { path, port: 8081 }, periodSeconds: 2 });
+  const probes = { livenessProbe: probe("/healthz"), readinessProbe: probe("/readyz") };
+  const containers = template.spec.containers.map((container) => ({ ...container, image: ENGINE_IMAGE, ...probes }));
+  return {
+    ...rest,
+    metadata: { ...metadata, labels: LABELS },
+    spec: {
+      replicas: 1,
+      serviceName: "",
+      selector: { matchLabels: LABELS },
+      template: { metadata: { labels: LABELS }, spec: { ...template.spec, serviceAccountName: NAME, containers } },
+    },
+  };
+}
+
+function read(name: string): string {
+  return readFileSync(new URL(name, FOLDER), "utf8");
+}

@@ -1,0 +1,55 @@
+/** Installs hookbox on a local cluster as users do it, by `kubectl apply -k deploy/`, with images made on the spot. @module */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { Cluster } from "../cluster/cluster.ts";
+import { importImages } from "../cluster/importimages.ts";
+import { engineManifests } from "./engine.ts";
+import { engineImage, hookboxImage } from "./images.ts";
+
+const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
+const TIMEOUT = "--timeout=180s";
+
+interface InstallOptions {
+  progress: (line: string) => void;
+  signal?: AbortSignal;
+  /** Path of a Metacontroller. Default: environment variable METACONTROLLER; empty means the stand-in. */
+  metacontroller?: string;
+}
+
+/**
+ * Installs the engine and hookbox, and resolves when all of it is Ready.
+ *
+ * @throws {Error} with kubectl's own words if something is refused, or not Ready in three minutes
+ */
+export async function install(cluster: Cluster, options: InstallOptions): Promise<void> {
+  const { progress, signal, metacontroller = process.env["METACONTROLLER"] ?? "" } = options;
+  const folder = mkdtempSync(join(tmpdir(), "hookbox-deploy-"));
+  const kubectl = async (args: string[], input?: string) => {
+    const running = promisify(execFile)(cluster.kubectl, ["--kubeconfig", cluster.kubeconfig, ...args], { signal });
+    if (input !== undefined) running.child.stdin?.end(input);
+    await running;
+  };
+  try {
+    const images = [
+      await engineImage(join(folder, "engine"), metacontroller),
+      await hookboxImage(join(folder, "hookbox")),
+    ];
+    await importImages(cluster.stateDir, images, options);
+    progress(`installing ${metacontroller === "" ? "the stand-in for Metacontroller" : "Metacontroller"} …`);
+    await kubectl(["apply", "--server-side", "-f", "-"], engineManifests());
+    await kubectl(["wait", "--for=condition=Established", "crd", "--all", TIMEOUT]);
+    progress("installing hookbox …");
+    await kubectl(["apply", "-k", DEPLOY]);
+    await kubectl(["-n", "metacontroller", "rollout", "status", "statefulset/metacontroller", TIMEOUT]);
+    for (const namespace of ["hookbox-system", "agent-sandbox-system"]) {
+      await kubectl(["-n", namespace, "wait", "--for=condition=Available", "deployment", "--all", TIMEOUT]);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,126 @@
+/** deploy/, as `kubectl apply -k` takes it: what it is made of, what an API server says to it, and what the CLI makes of it. @module */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { bundleObjects, renderBundle } from "../../packages/cli/install/bundle.ts";
+import { run } from "./kubectl.ts";
+import type { Loose } from "./namespace.ts";
+import { type BareCluster, shared } from "./shared.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const HARDENED = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ["ALL"] },
+};
+
+let cluster: BareCluster;
+let objects: Loose[];
+beforeAll(async () => {
+  cluster = await shared("bare");
+  const text = await run(cluster, ["kustomize", `${ROOT}deploy`]);
+  objects = parseAllDocuments(text).map((document) => document.toJS());
+});
+
+const of = (kind: string) => objects.filter((object) => object["kind"] === kind);
+const nameOf = ({ kind, metadata }: Loose) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
+
+test("hookbox install brings the same objects", () => {
+  const byName = (list: Loose[]) => Object.fromEntries(list.map((object) => [nameOf(object), object]));
+  const installed = bundleObjects(renderBundle({ namespace: "hookbox-system", processes: true })) as unknown as Loose[];
+  expect(byName(installed)).toEqual(byName(objects));
+});
+
+test(
+  "an API server takes each object as it is, with nothing unknown and nothing to warn of",
+  { timeout: 60_000 },
+  async () => {
+    for (const namespace of ["hookbox-system", "agent-sandbox-system"]) {
+      await run(cluster, ["create", "namespace", namespace]).catch((error: Error) => {
+        if (!error.message.includes("already exists")) throw error;
+      });
+    }
+    const ours = objects.filter(({ kind }) => !kind.endsWith("Controller"));
+    const args = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict"];
+    const text = ours.map((object) => JSON.stringify(object)).join("\n---\n");
+    const said = await run(cluster, [...args, "--warnings-as-errors", "-f", "-"], text);
+    expect(said.trim().split("\n")).toHaveLength(ours.length);
+  },
+);
+
+test("each process is hardened alike, runs twice, is asked whether it is well, and is not put out twice at a time", () => {
+  const deployments = of("Deployment");
+  expect(deployments.map(({ metadata }) => metadata.name).sort()).toEqual([
+    ...["hookbox-binder", "hookbox-keeper"],
+    ...["sandbox", "sandbox-router", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool"],
+  ]);
+  for (const { metadata, spec } of deployments) {
+    const { securityContext, topologySpreadConstraints, containers } = spec.template.spec;
+    const [container, ...others] = containers;
+    expect(others).toEqual([]);
+    expect(spec.replicas).toBe(2);
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+    expect(container.securityContext).toEqual(HARDENED);
+    expect(container).toMatchObject({ readinessProbe: expect.anything(), livenessProbe: expect.anything() });
+    expect(container.resources).toMatchObject({
+      requests: { cpu: expect.anything() },
+      limits: { memory: expect.anything() },
+    });
+    const own = { matchLabels: spec.selector.matchLabels };
+    expect(topologySpreadConstraints).toMatchObject([{ labelSelector: own }]);
+    const budget = of("PodDisruptionBudget").find((each) => each.metadata.name === metadata.name);
+    expect(budget).toMatchObject({ metadata: { namespace: metadata.namespace }, spec: { selector: own } });
+  }
+});
+
+test("all processes are of this version, and its changelog's", () => {
+  const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
+  for (const { spec } of of("Deployment")) expect(spec.template.spec.containers[0].image).toBe(`hookbox:${version}`);
+  expect(readFileSync(`${ROOT}deploy/Containerfile`, "utf8")).toContain(`-t hookbox:${version} `);
+});
+
+test("every hook that a controller calls has a Service there, on the port that its process listens on", () => {
+  const urls = [...of("CompositeController"), ...of("DecoratorController")].flatMap(({ spec }) =>
+    Object.values(spec.hooks as Record<string, Loose>).map(({ webhook }) => new URL(webhook.url))
+  );
+  expect(urls).toHaveLength(5);
+  for (const { hostname, port } of urls) {
+    const [name, namespace] = hostname.split(".");
+    const service = of("Service").find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
+    expect(service?.["spec"].ports).toMatchObject([{ port: Number(port), targetPort: "http" }]);
+    const deployment = of("Deployment").find(({ metadata }) => metadata.name === name);
+    expect(deployment?.["spec"].template.metadata.labels).toMatchObject(service?.["spec"].selector);
+    expect(deployment?.["spec"].template.spec).toMatchObject({
+      automountServiceAccountToken: false,
+      containers: [{ args: [`hooks/${name}.js`, "--port=8080"], ports: [{ name: "http", containerPort: 8080 }] }],
+    });
+  }
+});
+
+test("the router is where clients of these APIs look for it, and where the NetworkPolicies of templates let it in", () => {
+  const service = of("Service").find(({ metadata }) => metadata.name === "sandbox-router-svc");
+  expect(service).toMatchObject({ metadata: { namespace: "agent-sandbox-system" }, spec: { ports: [{ port: 8080 }] } });
+  const deployment = of("Deployment").find(({ metadata }) => metadata.namespace === "agent-sandbox-system");
+  expect(deployment?.["spec"].template.metadata.labels).toMatchObject({ app: "sandbox-router" });
+});
+
+test("the policies hold the accounts that the processes have", () => {
+  for (const policy of of("ValidatingAdmissionPolicy")) {
+    const [, namespace, name] = /serviceaccount:([a-z-]+):([a-z-]+)/.exec(JSON.stringify(policy["spec"])) ?? [];
+    const account = of("ServiceAccount").find(({ metadata }) => metadata.name === name);
+    expect(account?.metadata.namespace, name).toBe(namespace);
+    const process = of("Deployment").find(({ spec }) => spec.template.spec.serviceAccountName === name);
+    expect(process?.metadata.namespace).toBe(namespace);
+  }
+});
+
+test("Metacontroller is patched where its own manifests have it, and has rights to no more than our kinds", () => {
+  const read = (name: string) => parse(readFileSync(`${ROOT}deploy/metacontroller/${name}.yaml`, "utf8"));
+  expect(read("kustomization").resources).toEqual([expect.stringMatching(/\/manifests\/production\?ref=v4\.17\.\d+$/)]);
+  expect(read("statefulset").spec.template.spec.containers[0].args).toContain("--client-go-qps=1000");
+  const rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[] = read("rights")[0].value;
+  const all = rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs]);
+  expect(all).not.toContain("*");
+  expect(all).not.toContain("secrets");
+});

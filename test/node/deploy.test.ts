@@ -1,0 +1,98 @@
+/** hookbox installed as users install it, on a cluster made anew: everything runs in it, and Pods find each other. @module */
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
+import { localCRDs } from "../../dev/crds.ts";
+import { install } from "../../dev/deploy/install.ts";
+import { run, until } from "../integration/kubectl.ts";
+import { hasRealNode } from "../integration/suite.ts";
+
+let cluster: Cluster;
+
+const kubectl = (...args: string[]) => run(cluster, args);
+const example = (name: string) => readFileSync(new URL(`../../examples/${name}.yaml`, import.meta.url), "utf8");
+const json = async (...args: string[]) => JSON.parse(await kubectl(...args, "-o", "json"));
+
+describe.runIf(hasRealNode)("installed", () => {
+  beforeAll(async () => {
+    const say = (line: string) => process.stdout.write(`deploy: ${line}\n`);
+    const stateDir = mkdtempSync(join(tmpdir(), "hookbox-deploy-"));
+    cluster = await startCluster({ stateDir, nodes: "real", crds: localCRDs(), progress: say });
+    await install(cluster, { progress: say });
+  }, 300_000);
+
+  afterAll(() => cluster?.stop());
+
+  test("all processes run, each as nobody, with no way to write and, if it is a hook, no token", async () => {
+    const { items } = await json("get", "pods", "-A", "-l", "app.kubernetes.io/part-of=hookbox");
+    expect(items).toHaveLength(14);
+    for (const { metadata, spec, status } of items) {
+      const [container] = spec.containers;
+      expect(status.phase, metadata.name).toBe("Running");
+      expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+      expect(container.securityContext).toMatchObject({
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      });
+      if (metadata.labels["app.kubernetes.io/component"] === "hook") expect(container.volumeMounts ?? []).toEqual([]);
+    }
+  });
+
+  test("a Sandbox becomes Ready, and its hostname leads to it from another Pod", { timeout: 120_000 }, async () => {
+    await run(cluster, ["apply", "-f", "-"], example("sandbox"));
+    await kubectl("wait", "--for=condition=Ready", "sandbox/demo", "--timeout=60s");
+    const { status } = await json("get", "sandbox", "demo");
+    expect(status.serviceFQDN).toBe("demo.default.svc.cluster.local");
+    const args = ["run", "asks", "--image=busybox:1.37", "--restart=Never", "--rm", "-i", "--quiet", "--"];
+    expect(await kubectl(...args, "nslookup", status.serviceFQDN)).toContain(`Address: ${status.podIPs[0]}`);
+  });
+
+  test("a claim is given a member of its pool", { timeout: 120_000 }, async () => {
+    await run(cluster, ["apply", "-f", "-"], `${example("template")}---\n${example("pool")}`);
+    const ready = () => json("get", "sandboxwarmpool", "agents");
+    await until(ready, ({ status }) => status?.readyReplicas === 3, 60);
+    await run(cluster, ["apply", "-f", "-"], example("claim"));
+    await kubectl("wait", "--for=condition=Ready", "sandboxclaim/session", "--timeout=30s");
+    const { status } = await json("get", "sandboxclaim", "session");
+    expect(status.sandbox.name).toMatch(/^agents-/);
+  });
+
+  test(
+    "the router lets in nobody without a token, and whom the API server lets connect",
+    { timeout: 60_000 },
+    async () => {
+      const service = await json("-n", "agent-sandbox-system", "get", "service", "sandbox-router-svc");
+      const ask = async (headers: Record<string, string>) => {
+        const sandbox = { "x-sandbox-id": "demo", "x-sandbox-namespace": "default", "x-sandbox-port": "8888" };
+        const answer = await fetch(`http://${service.spec.clusterIP}:8080/`, { headers: { ...sandbox, ...headers } });
+        await answer.body?.cancel();
+        return answer.status;
+      };
+      expect(await ask({})).toBe(401);
+      const user = { authorization: `Bearer ${(await kubectl("create", "token", "default")).trim()}` };
+      expect(await ask(user)).toBe(403);
+      const connect = ["--clusterrole=hookbox-sandbox-user", "--serviceaccount=default:default"];
+      await kubectl("create", "rolebinding", "users", ...connect);
+      // The sandbox's own answer: its folder is empty. Each router remembers a refusal for a while.
+      await until(() => ask(user), (status) => status === 404, 45);
+    },
+  );
+
+  test("one hook is rolled alone: nothing else is", async () => {
+    const uids = async () => {
+      const { items } = await json("get", "pods", "-n", "hookbox-system");
+      return new Map(items.map(({ metadata }: { metadata: { name: string; labels: object; uid: string } }) => {
+        return [metadata.uid, metadata.labels["app.kubernetes.io/name" as keyof object]];
+      })) as Map<string, string>;
+    };
+    const before = await uids();
+    await kubectl("-n", "hookbox-system", "rollout", "restart", "deployment/sandboxtemplate");
+    await kubectl("-n", "hookbox-system", "rollout", "status", "deployment/sandboxtemplate", "--timeout=60s");
+    const after = await uids();
+    const gone = [...before].filter(([uid]) => !after.has(uid)).map(([, name]) => name);
+    expect(new Set(gone)).toEqual(new Set(["sandboxtemplate"]));
+  });
+});
