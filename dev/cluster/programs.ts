@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 export interface ProgramGroup {
   title: string;
   /** Folder of the go.mod, relative to dev/cluster. */
-  module: "." | "containerd" | "coredns";
+  module: "." | "containerd" | "coredns" | "helm";
   /** Go package of each program, by program name. */
   packages: Record<string, string>;
   /** Module whose version our own program has, which stands in main.go beside the go.mod; absent: all are of others. */
@@ -51,6 +51,13 @@ export const CONTAINERD: ProgramGroup = {
     "containerd-shim-runc-v2": "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2",
     "ctr": "github.com/containerd/containerd/v2/cmd/ctr",
   },
+};
+
+/** For tests and trials of the chart; no cluster needs it. */
+export const HELM: ProgramGroup = {
+  title: "Helm",
+  module: "helm",
+  packages: { helm: "helm.sh/helm/v4/cmd/helm" },
 };
 
 /**

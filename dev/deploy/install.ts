@@ -1,4 +1,4 @@
-/** Installs hookbox on a local cluster as users do it, by `kubectl apply -k deploy/`, with images made on the spot. @module */
+/** Installs hookbox on a local cluster as users do it, by kubectl or by Helm, with images made on the spot. @module */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,8 +6,10 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { findPrograms } from "../cluster/binaries.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { importImages } from "../cluster/importimages.ts";
+import { HELM } from "../cluster/programs.ts";
 import { engineManifests } from "./engine.ts";
 import { engineImage, hookboxImage } from "./images.ts";
 
@@ -15,6 +17,8 @@ const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
 const TIMEOUT = "--timeout=180s";
 
 interface InstallOptions {
+  /** @default "kubectl" */
+  by?: "kubectl" | "helm";
   progress: (line: string) => void;
   signal?: AbortSignal;
   /** Path of a Metacontroller. Default: environment variable METACONTROLLER; empty means the stand-in. */
@@ -24,16 +28,17 @@ interface InstallOptions {
 /**
  * Installs the engine and hookbox, and resolves when all of it is Ready.
  *
- * @throws {Error} with kubectl's own words if something is refused, or not Ready in three minutes
+ * @throws {Error} in the words of kubectl or Helm if something is refused, or not Ready in three minutes
  */
 export async function install(cluster: Cluster, options: InstallOptions): Promise<void> {
   const { progress, signal, metacontroller = process.env["METACONTROLLER"] ?? "" } = options;
   const folder = mkdtempSync(join(tmpdir(), "hookbox-deploy-"));
-  const kubectl = async (args: string[], input?: string) => {
-    const running = promisify(execFile)(cluster.kubectl, ["--kubeconfig", cluster.kubeconfig, ...args], { signal });
+  const run = async (command: string, args: string[], input?: string) => {
+    const running = promisify(execFile)(command, ["--kubeconfig", cluster.kubeconfig, ...args], { signal });
     if (input !== undefined) running.child.stdin?.end(input);
     await running;
   };
+  const kubectl = (args: string[], input?: string) => run(cluster.kubectl, args, input);
   try {
     const images = [
       await engineImage(join(folder, "engine"), metacontroller),
@@ -44,7 +49,12 @@ export async function install(cluster: Cluster, options: InstallOptions): Promis
     await kubectl(["apply", "--server-side", "-f", "-"], engineManifests());
     await kubectl(["wait", "--for=condition=Established", "crd", "--all", TIMEOUT]);
     progress("installing hookbox …");
-    await kubectl(["apply", "-k", DEPLOY]);
+    if (options.by === "helm") {
+      const { helm = "helm" } = await findPrograms(HELM, { progress, signal });
+      await run(helm, ["install", "hookbox", join(DEPLOY, "chart"), "-n", "hookbox-system", "--create-namespace"]);
+    } else {
+      await kubectl(["apply", "-k", DEPLOY]);
+    }
     await kubectl(["-n", "metacontroller", "rollout", "status", "statefulset/metacontroller", TIMEOUT]);
     for (const namespace of ["hookbox-system", "agent-sandbox-system"]) {
       await kubectl(["-n", namespace, "wait", "--for=condition=Available", "deployment", "--all", TIMEOUT]);

@@ -54,7 +54,7 @@ interface Call extends Partial<HookProcess> {
 
 function answerOf({ hook, budget, path, now }: Call, body: string, faults: string[]): Response {
   try {
-    if (path === "/customize") return response(200, JSON.stringify(hook?.customize?.(JSON.parse(body))));
+    if (path.endsWith("/customize")) return response(200, JSON.stringify(hook?.customize?.(JSON.parse(body))));
     const outcome = hook?.sync(JSON.parse(body), now, budget);
     if (outcome && "answer" in outcome) return response(200, JSON.stringify(outcome.answer));
     faults.push(`${hook?.name} was refused: ${outcome?.refusal.message}`);

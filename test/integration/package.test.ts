@@ -106,6 +106,9 @@ test("what reads files of the checkout finds them in the package", async () => {
   const { renderManifests } = await import("../../packages/manifests/render.ts");
   const hookbox = join(project.folder, "node_modules/.bin/hookbox");
   await expect(project.run(hookbox, ["manifests"])).resolves.toBe(renderManifests(undefined));
+  const { renderBundle } = await import("../../packages/cli/install/bundle.ts");
+  const all = { namespace: "hookbox-system", processes: true };
+  await expect(project.run(hookbox, ["install"])).resolves.toBe(renderBundle(all));
   const { version } = JSON.parse(readFileSync(join(ROOT, "packages/cli/package.json"), "utf8"));
   await expect(project.run(hookbox, ["--version"])).resolves.toBe(`${version}\n`);
 });

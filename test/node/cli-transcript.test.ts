@@ -77,7 +77,7 @@ describe.runIf(hasRealNode)("the transcript", () => {
     const all: Replacement[] = [
       [ns.name, "agents"],
       [kubeconfig, "~/.kube/config"],
-      [/https:\/\/127\.0\.0\.1:\d+/g, "https://cluster.example:6443"],
+      [/https:\/\/\d+\.\d+\.\d+\.\d+:\d+(?= \(~)/g, "https://cluster.example:6443"],
       [/127\.0\.0\.1:\d+/g, "hooks.example:8080"],
       [/\bhookbox-keeper-\S+|\S+ holds Lease/g, "keeper-0 holds Lease"],
     ];

@@ -16,15 +16,29 @@ const kubectl = (...args: string[]) => run(cluster, args);
 const example = (name: string) => readFileSync(new URL(`../../examples/${name}.yaml`, import.meta.url), "utf8");
 const json = async (...args: string[]) => JSON.parse(await kubectl(...args, "-o", "json"));
 
-describe.runIf(hasRealNode)("installed", () => {
+/** Starts a cluster for the tests of a group, and ends it. */
+function installedBy(by: "kubectl" | "helm", crds: string[]): void {
   beforeAll(async () => {
-    const say = (line: string) => process.stdout.write(`deploy: ${line}\n`);
+    const progress = (line: string) => void process.stdout.write(`deploy: ${line}\n`);
     const stateDir = mkdtempSync(join(tmpdir(), "hookbox-deploy-"));
-    cluster = await startCluster({ stateDir, nodes: "real", crds: localCRDs(), progress: say });
-    await install(cluster, { progress: say });
-  }, 300_000);
-
+    cluster = await startCluster({ stateDir, nodes: "real", crds, progress });
+    await install(cluster, { by, progress });
+  }, 600_000);
   afterAll(() => cluster?.stop());
+}
+
+describe.runIf(hasRealNode)("helm install", () => {
+  installedBy("helm", []);
+
+  test("gives a working system: the next command a Sandbox that is Ready", { timeout: 120_000 }, async () => {
+    await run(cluster, ["apply", "-f", "-"], example("sandbox"));
+    await kubectl("wait", "--for=condition=Ready", "sandbox/demo", "--timeout=90s");
+    expect((await json("get", "sandbox", "demo")).status.podIPs).toHaveLength(1);
+  });
+});
+
+describe.runIf(hasRealNode)("kubectl apply -k", () => {
+  installedBy("kubectl", localCRDs());
 
   test("all processes run, each as nobody, with no way to write and, if it is a hook, no token", async () => {
     const { items } = await json("get", "pods", "-A", "-l", "app.kubernetes.io/part-of=hookbox");

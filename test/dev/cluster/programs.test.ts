@@ -7,6 +7,7 @@ import {
   CONTAINERD,
   CONTROL_PLANE,
   DNS,
+  HELM,
   linkerFlags,
   NODE,
   requiredVersion,
@@ -74,10 +75,10 @@ test.for([
   expect(executableName(goPackage)).toBe(name);
 });
 
-test.for([CONTROL_PLANE, SIMULATED_NODES, NODE, CONTAINERD])("go.mod pins the tools of $title", (group) => {
+test.for([CONTROL_PLANE, SIMULATED_NODES, NODE, CONTAINERD, HELM])("go.mod pins the tools of $title", (group) => {
   const goMod = read(`${group.module}/go.mod`);
   for (const goPackage of Object.values(group.packages)) {
-    expect(goMod).toMatch(new RegExp(`^\\t${goPackage.replaceAll(".", "\\.")}$`, "m"));
+    expect(goMod).toMatch(new RegExp(`^(?:tool |\\t)${goPackage.replaceAll(".", "\\.")}$`, "m"));
     expect(requiredVersion(goMod, goPackage)).toMatch(/^v\d+\.\d+\.\d+$/);
   }
 });

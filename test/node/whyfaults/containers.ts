@@ -1,6 +1,9 @@
 /** Faults that only a kubelet can show: images, configuration, crashes, probes. @module */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { dirname } from "node:path";
+import process from "node:process";
+import { readRecord } from "../../../dev/cluster/state.ts";
 import { type Namespace, sleeper } from "../../integration/namespace.ts";
 import { container, type Fault, podFault } from "./fault.ts";
 
@@ -11,18 +14,29 @@ const env = (valueFrom: object) => container({ env: [{ name: "A", valueFrom }] }
 const NOT_YET = { readinessProbe: { exec: { command: ["false"] }, initialDelaySeconds: 600 } };
 const runs = (script: string, more: object = NOT_YET) => container({ command: ["sh", "-c", script], ...more });
 
-/** A registry that answers every question about an image in the same way. */
+/** Answers every question about an image with the status that it is given, and prints its port. */
+const REGISTRY = `
+const status = Number(process.argv[1]);
+const server = require("node:http").createServer((request, response) => {
+  const isVersion = request.url === "/v2/";
+  response.writeHead(isVersion ? 200 : status, { "Content-Type": "application/json" });
+  response.end(isVersion ? "{}" : JSON.stringify({ errors: [{ code: "UNKNOWN" }] }));
+});
+server.listen(0, "127.0.0.1", () => console.log(server.address().port));
+`;
+
+/** A registry on the node's own loopback, where containerd asks for no TLS. */
 function registryFault(name: string, code: Fault["code"], status: number): Fault {
   const make = async (ns: Namespace, atEnd: (end: () => Promise<void>) => void) => {
-    const server = createServer((request, response) => {
-      const isVersion = request.url === "/v2/";
-      response.writeHead(isVersion ? 200 : status, { "Content-Type": "application/json" });
-      response.end(isVersion ? "{}" : JSON.stringify({ errors: [{ code: "UNKNOWN" }] }));
+    const node = readRecord(dirname(ns.cluster.kubeconfig))?.realNode?.container;
+    const inside = ["--net", "--target", String(node?.first.pid), "--", process.execPath, "-e", REGISTRY];
+    const registry = spawn("nsenter", [...inside, String(status)], { stdio: ["ignore", "pipe", "inherit"] });
+    atEnd(async () => {
+      registry.kill();
+      await once(registry, "close");
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    atEnd(() => new Promise((resolve) => server.close(() => resolve())));
-    const image = `127.0.0.1:${(server.address() as AddressInfo).port}/team/tool:1`;
-    await ns.apply(sleeper(name, {}, container({ image })));
+    const [port] = await once(registry.stdout.setEncoding("utf8"), "data");
+    await ns.apply(sleeper(name, {}, container({ image: `127.0.0.1:${port.trim()}/team/tool:1` })));
   };
   return { name, subject: `sandbox/${name}`, code, culprit: `Pod/${name}`, needs: "kubelet", make };
 }

@@ -1,0 +1,41 @@
+{{/* The namespace that the router has to be in. */}}
+{{- define "hookbox.routerNamespace" -}}agent-sandbox-system{{- end }}
+
+{{/*
+One object of deploy/, in its namespace, with what the values say of its process.
+Takes: object, process (its folder), values (of the process), root.
+*/}}
+{{- define "hookbox.object" }}
+{{- $object := .object }}
+{{- $metadata := $object.metadata }}
+{{- $namespace := .root.Release.Namespace }}
+{{- if eq .process "router" }}{{ $namespace = include "hookbox.routerNamespace" .root }}{{ end }}
+{{- $clusterWide := list "ClusterRole" "ClusterRoleBinding" "ValidatingAdmissionPolicy" "ValidatingAdmissionPolicyBinding" }}
+{{- if not (has $object.kind $clusterWide) }}{{ $_ := set $metadata "namespace" $namespace }}{{ end }}
+{{- $labels := dict "app.kubernetes.io/managed-by" .root.Release.Service "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version) }}
+{{- $_ := set $metadata "labels" (merge $labels ($metadata.labels | default dict)) }}
+{{- if eq $object.kind "Deployment" }}{{ include "hookbox.values" . }}{{ end }}
+---
+{{ toYaml $object }}
+{{- end }}
+
+{{/* Changes a Deployment as the values of its process say. */}}
+{{- define "hookbox.values" }}
+{{- $values := .values | default dict }}
+{{- $spec := .object.spec }}
+{{- $template := $spec.template }}
+{{- $pod := $template.spec }}
+{{- $container := first $pod.containers }}
+{{- $tag := $values.tag | default .root.Values.image.tag | default .root.Chart.AppVersion }}
+{{- $_ := set $container "image" (printf "%s:%s" .root.Values.image.repository $tag) }}
+{{- $_ := set $container "imagePullPolicy" .root.Values.image.pullPolicy }}
+{{- with .root.Values.imagePullSecrets }}{{ $_ := set $pod "imagePullSecrets" . }}{{ end }}
+{{- if hasKey $values "replicas" }}{{ $_ := set $spec "replicas" $values.replicas }}{{ end }}
+{{- with $values.args }}{{ $_ := set $container "args" (concat $container.args .) }}{{ end }}
+{{- with $values.resources }}{{ $_ := set $container "resources" . }}{{ end }}
+{{- range $key := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
+{{- with get $values $key }}{{ $_ := set $pod $key . }}{{ end }}
+{{- end }}
+{{- with $values.podLabels }}{{ $_ := set $template.metadata "labels" (merge $template.metadata.labels .) }}{{ end }}
+{{- with $values.podAnnotations }}{{ $_ := set $template.metadata "annotations" . }}{{ end }}
+{{- end }}

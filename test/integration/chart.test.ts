@@ -1,0 +1,116 @@
+/** The Helm chart: the same objects as deploy/, but for what its values say. @module */
+import { execFile } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { beforeAll, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { findPrograms } from "../../dev/cluster/binaries.ts";
+import { HELM } from "../../dev/cluster/programs.ts";
+import { run } from "./kubectl.ts";
+import type { Loose } from "./namespace.ts";
+import { shared } from "./shared.ts";
+
+const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
+const MANAGED_BY = "app.kubernetes.io/managed-by";
+
+const { helm = "helm" } = await findPrograms(HELM, { progress: (line) => process.stdout.write(`chart: ${line}\n`) });
+
+async function template(...args: string[]): Promise<Loose[]> {
+  const options = ["template", "hookbox", `${DEPLOY}/chart`, "--namespace", "hookbox-system", ...args];
+  const { stdout } = await promisify(execFile)(helm, options, { maxBuffer: 10_000_000 });
+  return parseAllDocuments(stdout).map((document) => document.toJS()).filter((object) => object !== null);
+}
+
+const nameOf = ({ kind, metadata }: Loose) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
+const byName = (list: Loose[]) => Object.fromEntries(list.map((object) => [nameOf(object), object]));
+
+/** Without what Helm says of itself, and with the pull policy that Kubernetes would set. */
+function plain(object: Loose): Loose {
+  const { [MANAGED_BY]: _, "helm.sh/chart": __, ...labels } = object.metadata.labels ?? {};
+  const { "helm.sh/resource-policy": ___, ...annotations } = object.metadata.annotations ?? {};
+  const metadata = { ...object.metadata, labels, annotations };
+  const text = JSON.stringify({ ...object, metadata });
+  return JSON.parse(text.replaceAll('"imagePullPolicy":"IfNotPresent",', ""));
+}
+
+let kustomized: Loose[];
+beforeAll(async () => {
+  const text = await run(await shared("bare"), ["kustomize", DEPLOY]);
+  kustomized = parseAllDocuments(text).map((document) => document.toJS());
+});
+
+test("by default it makes what deploy/ has; Helm makes its own namespace", async () => {
+  // The chart's own is Helm's to make.
+  const wanted = kustomized.filter((object) => nameOf(object) !== "Namespace /hookbox-system");
+  expect(byName((await template()).map(plain))).toEqual(byName(wanted.map(plain)));
+});
+
+test("CRDs stay when the chart goes, and need not come with it", async () => {
+  const crds = (await template()).filter(({ kind }) => kind === "CustomResourceDefinition");
+  expect(crds).toHaveLength(4);
+  for (const { metadata } of crds) expect(metadata.annotations).toEqual({ "helm.sh/resource-policy": "keep" });
+  const without = await template("--set", "crds.install=false");
+  expect(without.filter(({ kind }) => kind === "CustomResourceDefinition")).toEqual([]);
+});
+
+test("values change one process, and no other", async () => {
+  const values = {
+    "hooks.sandbox.tag": "9.9.9",
+    "hooks.sandbox.replicas": "5",
+    "hooks.sandbox.args[0]": "--cluster-domain=c.example",
+    "hooks.sandbox.nodeSelector.disk": "ssd",
+    "keeper.resources.limits.memory": "3Gi",
+  };
+  const changed = byName(await template(...Object.entries(values).flatMap(([key, to]) => ["--set", `${key}=${to}`])));
+  const before = byName(await template());
+  const differ = Object.keys(before).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(changed[name]));
+  const hook = "Deployment hookbox-system/sandbox";
+  const keeper = "Deployment hookbox-system/hookbox-keeper";
+  expect(new Set(differ)).toEqual(new Set([hook, keeper]));
+  expect(changed[hook]?.["spec"]).toMatchObject({
+    replicas: 5,
+    template: {
+      spec: {
+        nodeSelector: { disk: "ssd" },
+        containers: [{
+          image: "hookbox:9.9.9",
+          args: ["hooks/sandbox.js", "--port=8080", "--cluster-domain=c.example"],
+        }],
+      },
+    },
+  });
+  const { resources } = changed[keeper]?.["spec"].template.spec.containers[0];
+  expect(resources).toEqual({ limits: { memory: "3Gi" } });
+});
+
+test("in another namespace nothing is left behind in the default one", async () => {
+  const text = JSON.stringify(await template("--namespace", "mine"));
+  expect(text).not.toContain("hookbox-system");
+  expect(text).toContain("http://sandbox.mine:8080/sandbox/sync");
+  expect(text).toContain("system:serviceaccount:mine:hookbox-keeper");
+  // Clients of these APIs look for the router there, whatever the release's namespace.
+  expect(text).toContain("system:serviceaccount:agent-sandbox-system:hookbox-router");
+});
+
+test("the router, the NetworkPolicy of hooks and the ServiceMonitor come where asked", async () => {
+  const options = { "router.enabled": false, "hooks.networkPolicy.enabled": false, "monitoring.serviceMonitor": true };
+  const objects = await template(...Object.entries(options).flatMap(([key, to]) => ["--set", `${key}=${to}`]));
+  expect(objects.filter(({ metadata }) => metadata.namespace === "agent-sandbox-system")).toEqual([]);
+  const kinds = objects.map(({ kind }) => kind);
+  expect(kinds).not.toContain("NetworkPolicy");
+  expect(kinds).toContain("ServiceMonitor");
+});
+
+test.for([
+  ["image.repositry=x", "repositry"],
+  ["hooks.sandbox.replicas=many", "replicas"],
+  ["image.pullPolicy=Sometimes", "pullPolicy"],
+])("a value that means nothing is refused by its name: %s", async ([value = "", name]) => {
+  await expect(template("--set", value)).rejects.toThrow(name);
+});
+
+test("helm lint has nothing to complain of", async () => {
+  const { stdout } = await promisify(execFile)(helm, ["lint", "--strict", `${DEPLOY}/chart`]);
+  expect(stdout).toContain("0 chart(s) failed");
+});
