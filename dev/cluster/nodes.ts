@@ -30,20 +30,21 @@ export interface NodePlan {
  */
 export function planNodes(session: Session, wanted: ClusterOptions["nodes"]): NodePlan {
   if (wanted !== "auto" && wanted !== "real") return {};
-  const tools = findNodeTools(session.progress);
-  const network = "refusal" in tools ? tools : tryNetwork(session, tools);
-  if (!("refusal" in tools) && !("refusal" in network)) return { real: { tools, network } };
-  const refusal = "refusal" in network ? network.refusal : "";
-  if (wanted === "real") throw new Error(`Cannot start a real node: ${refusal}`);
-  return { whyNotReal: `Nodes are simulated: ${refusal}.` };
+  const real = prepareRealNode(session);
+  if (!("refusal" in real)) return { real };
+  if (wanted === "real") throw new Error(`Cannot start a real node: ${real.refusal}`);
+  return { whyNotReal: `Nodes are simulated: ${real.refusal}.` };
 }
 
-function tryNetwork(session: Session, { ip }: NodeTools): Network | { refusal: string } {
+/** Finds the tools and makes the network; or says why not, in a clause to follow a colon. */
+function prepareRealNode(session: Session): NonNullable<NodePlan["real"]> | { refusal: string } {
+  const tools = findNodeTools(session.progress);
+  if ("refusal" in tools) return tools;
   const network = pickNetwork(session.record().id);
-  session.update({ network: { bridge: network.bridge, ip } });
+  session.update({ network: { bridge: network.bridge, ip: tools.ip } });
   try {
-    makeBridge(ip, network);
-    return network;
+    makeBridge(tools.ip, network);
+    return { tools, network };
   } catch (error) {
     return { refusal: error instanceof Error ? error.message : String(error) };
   }

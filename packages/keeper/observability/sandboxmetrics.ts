@@ -39,7 +39,7 @@ export function sortOf({ metadata, status }: Sandbox): Sort {
     namespace: metadata.namespace ?? "",
     ready_condition: String(ready?.status === "True"),
     expired: String(ready?.reason === "SandboxExpired"),
-    // Nobody waits for a bare one but whoever made it.
+    // A bare one comes from no pool.
     launch_type: ownedBy === "None" ? "cold" : launchTypeOf(metadata.labels),
     sandbox_template: metadata.annotations?.[TEMPLATE_REF_ANNOTATION] ?? "unknown",
     owned_by: ownedBy,
