@@ -21,39 +21,71 @@ const SYSTEM = "hookbox-system";
 /** Clients of these APIs look for the router there, and the NetworkPolicies of templates let in what is there. */
 const ROUTER = "agent-sandbox-system";
 
-/** Each stands here whole: that is how a bundler finds the files that belong to a bundle. */
-const NAMESPACES = new URL("../../../deploy/namespaces.yaml", import.meta.url);
-const HOOKS = [
-  new URL("../../../deploy/hooks/serviceaccount.yaml", import.meta.url),
-  new URL("../../../deploy/hooks/networkpolicy.yaml", import.meta.url),
-  new URL("../../../deploy/hooks/sandbox.yaml", import.meta.url),
-  new URL("../../../deploy/hooks/sandboxclaim.yaml", import.meta.url),
-  new URL("../../../deploy/hooks/sandboxtemplate.yaml", import.meta.url),
-  new URL("../../../deploy/hooks/sandboxwarmpool.yaml", import.meta.url),
-];
-const SYSTEM_RIGHTS = [
-  new URL("../../../deploy/keeper/rbac.yaml", import.meta.url),
-  new URL("../../../deploy/keeper/account.yaml", import.meta.url),
-  new URL("../../../deploy/binder/rbac.yaml", import.meta.url),
-  new URL("../../../deploy/binder/account.yaml", import.meta.url),
-];
-const SYSTEM_PROCESSES = [
-  new URL("../../../deploy/keeper/admission.yaml", import.meta.url),
-  new URL("../../../deploy/keeper/keeper.yaml", import.meta.url),
-  new URL("../../../deploy/binder/binder.yaml", import.meta.url),
-];
-const ROUTER_RIGHTS = [
-  new URL("../../../deploy/router/rbac.yaml", import.meta.url),
-  new URL("../../../deploy/router/account.yaml", import.meta.url),
-];
-const ROUTER_PROCESSES = [
-  new URL("../../../deploy/router/admission.yaml", import.meta.url),
-  new URL("../../../deploy/router/router.yaml", import.meta.url),
+/** Files of one namespace, and what they are for: rights are always brought. */
+interface Part {
+  namespace: string;
+  of: "rights" | "hooks" | "processes";
+  files: readonly URL[];
+}
+
+/** Each file stands here whole: that is how a bundler finds those that belong to a bundle. */
+const PARTS: readonly Part[] = [
+  { namespace: SYSTEM, of: "rights", files: [new URL("../../../deploy/namespaces.yaml", import.meta.url)] },
+  {
+    namespace: SYSTEM,
+    of: "hooks",
+    files: [
+      new URL("../../../deploy/hooks/serviceaccount.yaml", import.meta.url),
+      new URL("../../../deploy/hooks/networkpolicy.yaml", import.meta.url),
+      new URL("../../../deploy/hooks/sandbox.yaml", import.meta.url),
+      new URL("../../../deploy/hooks/sandboxclaim.yaml", import.meta.url),
+      new URL("../../../deploy/hooks/sandboxtemplate.yaml", import.meta.url),
+      new URL("../../../deploy/hooks/sandboxwarmpool.yaml", import.meta.url),
+    ],
+  },
+  {
+    namespace: SYSTEM,
+    of: "rights",
+    files: [
+      new URL("../../../deploy/keeper/rbac.yaml", import.meta.url),
+      new URL("../../../deploy/keeper/account.yaml", import.meta.url),
+      new URL("../../../deploy/binder/rbac.yaml", import.meta.url),
+      new URL("../../../deploy/binder/account.yaml", import.meta.url),
+    ],
+  },
+  {
+    namespace: SYSTEM,
+    of: "processes",
+    files: [
+      new URL("../../../deploy/keeper/admission.yaml", import.meta.url),
+      new URL("../../../deploy/keeper/keeper.yaml", import.meta.url),
+      new URL("../../../deploy/binder/binder.yaml", import.meta.url),
+    ],
+  },
+  {
+    namespace: ROUTER,
+    of: "rights",
+    files: [
+      new URL("../../../deploy/router/rbac.yaml", import.meta.url),
+      new URL("../../../deploy/router/account.yaml", import.meta.url),
+    ],
+  },
+  {
+    namespace: ROUTER,
+    of: "processes",
+    files: [
+      new URL("../../../deploy/router/admission.yaml", import.meta.url),
+      new URL("../../../deploy/router/router.yaml", import.meta.url),
+    ],
+  },
 ];
 
 const CLUSTER_WIDE = [
-  ...["Namespace", "ClusterRole", "ClusterRoleBinding"],
-  ...["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"],
+  "Namespace",
+  "ClusterRole",
+  "ClusterRoleBinding",
+  "ValidatingAdmissionPolicy",
+  "ValidatingAdmissionPolicyBinding",
 ];
 
 /** What must be there before the rest, in this order; controllers come last, so that what they call for is there. */
@@ -63,18 +95,10 @@ const LAST = ["CompositeController", "DecoratorController"];
 /** Renders all of it. @throws {TypeError} if `hooksURL` is not an absolute http or https URL */
 export function renderBundle({ hooksURL, namespace, image, processes }: BundleOptions): string {
   const manifests = renderManifests(hooksURL ?? ((hook) => `http://${hook}.${namespace}:8080`));
-  const ofSystem = [
-    ...(processes && hooksURL === undefined ? HOOKS : []),
-    ...SYSTEM_RIGHTS,
-    ...(processes ? SYSTEM_PROCESSES : []),
-  ];
-  const ofRouter = [...ROUTER_RIGHTS, ...(processes ? ROUTER_PROCESSES : [])];
-  const files = [
-    { file: NAMESPACES, home: SYSTEM },
-    ...ofSystem.map((file) => ({ file, home: SYSTEM })),
-    ...ofRouter.map((file) => ({ file, home: ROUTER })),
-  ];
-  const texts = files.map(({ file, home }) => placed(file, home).replaceAll(SYSTEM, namespace));
+  const isWanted = { rights: true, hooks: processes && hooksURL === undefined, processes };
+  const texts = PARTS.filter(({ of }) => isWanted[of]).flatMap(({ files, namespace: home }) =>
+    files.map((file) => placed(file, home).replaceAll(SYSTEM, namespace))
+  );
   const rendered = [manifests.trimEnd(), ...texts].join("\n---\n");
   return `${image === undefined ? rendered : rendered.replace(/^( +image:) hookbox:.*$/gm, `$1 ${image}`)}\n`;
 }
