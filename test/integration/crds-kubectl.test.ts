@@ -1,9 +1,8 @@
 /** The CRDs on a real API server: what kubectl shows and finds, and how it scales. @module */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BLUEPRINT, claim, pool, sandbox, template } from "../api/samples.ts";
-import { begin, collection, create, end, namespace, patch, send, TABLE, writeStatus } from "./crds-world.ts";
+import { begin, cluster, collection, create, end, namespace, patch, send, TABLE, writeStatus } from "./crds-world.ts";
 import { run } from "./kubectl.ts";
-import { suite } from "./suite.ts";
 
 beforeAll(begin);
 afterAll(end);
@@ -49,7 +48,6 @@ describe("kubectl get", () => {
       pool({ sandboxTemplateRef: { name: "none" } }),
     ];
     for (const object of objects) await create(object, "listed");
-    const cluster = suite;
     const get = async (what: string) => {
       const which = ["-n", namespace, "--field-selector", "metadata.name=listed", "-o", "name"];
       return (await run(cluster, ["get", what, ...which])).trim().split("\n");

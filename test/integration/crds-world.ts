@@ -1,4 +1,5 @@
 /** Requests about the kinds of our CRDs, in a namespace of their own, as the API server wants them. @module */
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { request, type RequestOptions } from "node:https";
 import { text } from "node:stream/consumers";
@@ -10,7 +11,7 @@ import { crdFile } from "../../dev/crdgen/crd.ts";
 import { CRD_FOLDER } from "../../dev/crdgen/files.ts";
 import { kinds } from "../../dev/crdgen/kinds.ts";
 import { claim, pool, sandbox, template } from "../api/samples.ts";
-import { suite } from "./suite.ts";
+import { shared } from "./shared.ts";
 
 // deno-lint-ignore no-explicit-any -- answers of the API server are compared, not computed with
 type Json = any;
@@ -22,9 +23,12 @@ const APPLY_PATCH = "application/apply-patch+yaml";
 export const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
+/** Without hooks and keeper, which would delete what has expired. */
+export const cluster = await shared("bare");
+
 const config = new KubeConfig();
-config.loadFromFile(suite.kubeconfig);
-export const namespace = `crds-${Date.now().toString(36)}`;
+config.loadFromFile(cluster.kubeconfig);
+export const namespace = `crds-${randomBytes(4).toString("hex")}`;
 
 /** Sends one request as the API server wants it: the typed client would rename `default` and `enum` in a CRD. */
 export async function send(method: string, path: string, body?: unknown, type = JSON_TYPE, accept = JSON_TYPE) {
@@ -56,7 +60,7 @@ export const create = (object: KubeObject, name: string) => send("POST", collect
 export const patch = (object: KubeObject, path: string, change: unknown) =>
   send("PATCH", `${collection(object)}/${path}`, change, MERGE_PATCH);
 
-/** Writes the status of an object that exists, without keeping it: hooks may be at work in the same cluster. */
+/** Would write the status of an object that exists. */
 export function writeStatus(object: KubeObject, name: string, accept = JSON_TYPE) {
   const path = `${collection(object)}/${name}/status?dryRun=All&fieldValidation=Strict`;
   return send("PATCH", path, { status: object["status"] }, MERGE_PATCH, accept);

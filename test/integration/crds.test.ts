@@ -4,8 +4,7 @@ import { fetchDefinitions, fromKubeconfig } from "../../dev/crdgen/fetch.ts";
 import { kinds } from "../../dev/crdgen/kinds.ts";
 import { refusedSpecs, refusedStatuses } from "../api/refused.ts";
 import { accepted, BLUEPRINT, sandbox, template } from "../api/samples.ts";
-import { begin, causes, create, dryRun, end, established, patch, send, writeStatus } from "./crds-world.ts";
-import { suite } from "./suite.ts";
+import { begin, causes, cluster, create, dryRun, end, established, patch, send, writeStatus } from "./crds-world.ts";
 
 beforeAll(begin);
 afterAll(end);
@@ -20,10 +19,10 @@ test("all four CRDs are established", async () => {
 });
 
 test("refresh finds what the CRDs embed on this API server", async () => {
-  const { kubernetes, definitions } = await fetchDefinitions(fromKubeconfig(suite.kubeconfig));
+  const { kubernetes, definitions } = await fetchDefinitions(fromKubeconfig(cluster.kubeconfig));
   expect(kubernetes).toMatch(/^v1\.\d+/);
   expect(definitions["io.k8s.api.core.v1.PodSpec"]).toMatchObject({ required: ["containers"] });
-  await expect(fromKubeconfig(suite.kubeconfig)("/openapi/v3/apis/none")).rejects.toThrow("answered 404");
+  await expect(fromKubeconfig(cluster.kubeconfig)("/openapi/v3/apis/none")).rejects.toThrow("answered 404");
 });
 
 test("v1beta1 is the only version", async () => {

@@ -1,4 +1,5 @@
 /** Kinds of their own, hooks in this process and a store, for trials of whichever engine runs. @module */
+import { randomBytes } from "node:crypto";
 import { KubeConfig } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApiStore } from "../../dev/metacontroller/store-api.ts";
@@ -78,7 +79,7 @@ export async function makeEngineWorld(): Promise<EngineWorld> {
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromFile(suite.kubeconfig);
   const store = createApiStore(kubeConfig);
-  const namespace = `engine-${Date.now().toString(36)}`;
+  const namespace = `engine-${randomBytes(4).toString("hex")}`;
   const group = `${namespace}.example.com`;
   const api = `${group}/v1`;
   const controllers: [string, string][] = [];
