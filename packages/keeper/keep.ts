@@ -17,7 +17,7 @@ import { policyReconciler } from "./policy.ts";
 import { createQueue } from "./workqueue.ts";
 import { createReferences } from "./references.ts";
 import { sharedPortsReconciler } from "./sharedports.ts";
-import { claimWakeReconciler, sandboxWakeReconciler } from "./wake.ts";
+import { claimWakeReconciler, poolWakeReconciler, sandboxWakeReconciler } from "./wake.ts";
 import { type EventHandlers, listAndWatchAll } from "./watches.ts";
 
 export interface KeepOptions {
@@ -73,6 +73,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     sandboxwarmpools: [
       ...binding ? [binding.handlers.sandboxwarmpools] : [],
       references.pools.handler,
+      queue(poolWakeReconciler(api)),
       ...observers.sandboxwarmpools ?? [],
     ],
     sandboxtemplates: [

@@ -1,69 +1,114 @@
 /** Wakes the hook of an object that nothing else has asked about in time: an annotation has Metacontroller sync it. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { LATE_MS } from "../api/claims/unserved.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
+import { findCondition } from "../api/objects/conditions.ts";
 import { FIRST_OBSERVED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Reconciler } from "./reconciler.ts";
 
 /**
- * When a Sandbox that says nothing is woken, in milliseconds from its creation: most have come up by the first, and of many
- * that were asked for at once none should cost a write more while all are busy. Then more and more seldom: Metacontroller
- * waits twice as long after each call that failed, up to a quarter of an hour, and a hook that is back is not to wait for that.
+ * When an object is woken whose hook does not answer, in milliseconds from when that began: most have been answered by the
+ * first, and of many that were asked for at once none should cost a write more while all are busy. Then more and more
+ * seldom: Metacontroller waits twice as long after each call that failed, up to a quarter of an hour, and tries ten a second
+ * again of all that failed; a hook that is back is not to wait for that.
  */
 const WAKE_MS = [6000, 12_000, 30_000, 60_000, 120_000, 300_000] as const;
 const LATER_MS = 600_000;
-/** So much later for each other one that says nothing, and no later than that. */
+/** So much later for each other one that waits, and no later than that. */
 const CROWD_MS = { each: 50, most: 10_000 };
 
-/** Makes the reconciler for claims: one that nobody has annotated for ten seconds gets the time at which this process first saw it. */
+/**
+ * Makes the reconciler for claims: one that nobody has annotated for ten seconds gets the time at which this process first
+ * saw it. One that is Ready is woken, too, while its condition is not of its generation.
+ */
 export function claimWakeReconciler(api: Api): Reconciler<SandboxClaim> {
   return wakeReconciler(api, {
-    ...{ kind: "SandboxClaim", resource: "sandboxclaims", annotation: FIRST_OBSERVED_ANNOTATION },
-    dueAt({ metadata: { annotations, creationTimestamp = "" } }, seenAt) {
-      const isNoted = annotations?.[FIRST_OBSERVED_ANNOTATION] !== undefined;
-      return isNoted ? undefined : (Date.parse(creationTimestamp) || seenAt) + LATE_MS;
+    ...{ kind: "SandboxClaim", resource: "sandboxclaims" },
+    dueAt(claim, seenAt, crowd) {
+      if (!isNoted(claim)) return (Date.parse(claim.metadata.creationTimestamp ?? "") || seenAt) + LATE_MS;
+      const ready = findCondition(claim.status?.conditions, "Ready");
+      const isBehind = ready?.status === "True" && (ready.observedGeneration ?? Infinity) < generationOf(claim);
+      return isBehind ? wakeTime(claim.metadata, seenAt, crowd) : undefined;
     },
-    time: (seenAt) => seenAt,
+    note: (claim, seenAt, now) =>
+      isNoted(claim) ? { [WOKEN_AT_ANNOTATION]: timestamp(now) } : { [FIRST_OBSERVED_ANNOTATION]: timestamp(seenAt) },
   });
 }
 
-/** Makes the reconciler for Sandboxes: one without conditions gets the time, again and again. One that speaks in time costs no request. */
+/**
+ * Makes the reconciler for Sandboxes: one without conditions is woken again and again, and so is one whose status is not of
+ * its generation. One that is answered in time costs no request.
+ */
 export function sandboxWakeReconciler(api: Api): Reconciler<Sandbox> {
   return wakeReconciler(api, {
-    ...{ kind: "Sandbox", resource: "sandboxes", annotation: WOKEN_AT_ANNOTATION },
-    dueAt({ metadata: { annotations, creationTimestamp = "" }, status }, _, crowd) {
-      const born = Date.parse(creationTimestamp);
-      if ((status?.conditions ?? []).length > 0 || Number.isNaN(born)) return undefined;
-      const woken = Date.parse(annotations?.[WOKEN_AT_ANNOTATION] ?? "");
-      const next = WAKE_MS.find((ms) => !(woken >= born + ms)) ??
-        (Math.floor((woken - born) / LATER_MS) + 1) * LATER_MS;
-      return born + next + Math.min(CROWD_MS.most, crowd * CROWD_MS.each);
+    ...{ kind: "Sandbox", resource: "sandboxes" },
+    dueAt(sandbox, seenAt, crowd) {
+      const { metadata, status } = sandbox;
+      const born = Date.parse(metadata.creationTimestamp ?? "");
+      const isSilent = (status?.conditions ?? []).length === 0 && !Number.isNaN(born);
+      if (isSilent) return wakeTime(metadata, born, crowd);
+      return isBehind(sandbox) ? wakeTime(metadata, seenAt, crowd) : undefined;
     },
-    time: (_, now) => now,
+    note: (_, __, now) => ({ [WOKEN_AT_ANNOTATION]: timestamp(now) }),
   });
 }
 
-/** A kind whose controllers are woken. Times are in milliseconds since the epoch. */
+/** Makes the reconciler for pools: one is woken that has no status, or whose status is not of its generation. */
+export function poolWakeReconciler(api: Api): Reconciler<SandboxWarmPool> {
+  return wakeReconciler(api, {
+    ...{ kind: "SandboxWarmPool", resource: "sandboxwarmpools" },
+    dueAt(pool, seenAt, crowd) {
+      const isWaiting = pool.status === undefined || isBehind(pool);
+      return isWaiting ? wakeTime(pool.metadata, seenAt, crowd) : undefined;
+    },
+    note: (_, __, now) => ({ [WOKEN_AT_ANNOTATION]: timestamp(now) }),
+  });
+}
+
+function isNoted({ metadata: { annotations } }: SandboxClaim): boolean {
+  return annotations?.[FIRST_OBSERVED_ANNOTATION] !== undefined;
+}
+
+/** Metacontroller writes `observedGeneration` with each answer to the parent of a CompositeController, unless the CRD prunes it. */
+function isBehind(parent: Sandbox | SandboxWarmPool): boolean {
+  return (parent.status?.observedGeneration ?? Infinity) < generationOf(parent);
+}
+
+function generationOf({ metadata: { generation = 0 } }: { metadata: ObjectMeta }): number {
+  return generation;
+}
+
+/** When something is woken next that waits since `began`, as one of `crowd` others that may have to be. */
+function wakeTime({ annotations }: ObjectMeta, began: number, crowd: number): number {
+  const woken = Date.parse(annotations?.[WOKEN_AT_ANNOTATION] ?? "");
+  const next = WAKE_MS.find((ms) => !(woken >= began + ms)) ?? (Math.floor((woken - began) / LATER_MS) + 1) * LATER_MS;
+  return began + next + Math.min(CROWD_MS.most, crowd * CROWD_MS.each);
+}
+
+function timestamp(time: number): string {
+  return new Date(time).toISOString();
+}
+
+/** A kind whose hooks are woken. Times are in milliseconds since the epoch. */
 interface Waking<T> {
   kind: string;
   resource: ObjectPath["resource"];
-  /** Holds a time, RFC 3339 with milliseconds. */
-  annotation: string;
   /**
-   * When an object is to be annotated that this process first saw at `seenAt`, while `crowd` others may have to be;
+   * When an object is to be annotated that this process first saw waiting at `seenAt`, while `crowd` others may have to be;
    * undefined: never. Not asked of one that is being deleted.
    */
   dueAt(object: T, seenAt: number, crowd: number): number | undefined;
-  /** What the annotation says. */
-  time(seenAt: number, now: number): number;
+  /** The annotation: its key, and a time, RFC 3339 with milliseconds. */
+  note(object: T, seenAt: number, now: number): Record<string, string>;
 }
 
 function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Waking<T>): Reconciler<T> {
-  const { kind, resource, annotation } = waking;
-  /** When it was first seen, and the version that was annotated. */
+  const { kind, resource } = waking;
+  /** When it was first seen waiting, and the version that was annotated. */
   const memory = new Map<string, { seenAt: number; done?: string | undefined }>();
   return {
     name: `waking of ${kind}`,
@@ -77,11 +122,12 @@ function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Wa
       else memory.set(uid, known);
       return known.done !== undefined && known.done === resourceVersion ? undefined : due;
     },
-    async reconcile({ metadata }, now) {
+    async reconcile(object, now) {
+      const { metadata } = object;
       const { uid = "", resourceVersion: done } = metadata;
       const { seenAt } = memory.get(uid) ?? { seenAt: now };
-      const time = new Date(waking.time(seenAt, now)).toISOString();
-      await sendPatch(api, { kind, resource, metadata }, patchOf(metadata, { annotations: { [annotation]: time } }));
+      const annotations = waking.note(object, seenAt, now);
+      await sendPatch(api, { kind, resource, metadata }, patchOf(metadata, { annotations }));
       memory.set(uid, { seenAt, done });
     },
   };

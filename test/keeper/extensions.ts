@@ -31,14 +31,14 @@ export function aClaim({ metadata, spec, status }: Over = {}): SandboxClaim {
   });
 }
 
-/** Makes a pool named `pool` of the template `python`. */
-export function aPool({ metadata, spec, status }: Over = {}): SandboxWarmPool {
+/** Makes a pool named `pool` of the template `python`, which its hook has answered. */
+export function aPool({ metadata, spec, status = { observedGeneration: 1 } }: Over = {}): SandboxWarmPool {
   return sandboxWarmPoolSchema.parse({
     apiVersion: "extensions.agents.x-k8s.io/v1beta1",
     kind: "SandboxWarmPool",
     metadata: { name: "pool", namespace: "team-a", uid: "uid-pool", generation: 1, ...metadata },
     spec: { replicas: 1, sandboxTemplateRef: { name: "python" }, ...spec },
-    ...(status ? { status } : {}),
+    status,
   });
 }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { refusal } from "../kube/fakeapi.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { asked, begin, end, keep, pass, server } from "./stage.ts";
-import { aClaim, aCondition, CLAIM, noted } from "./extensions.ts";
+import { aClaim, aCondition, aPool, CLAIM, noted, POOL } from "./extensions.ts";
 import { SANDBOX } from "./keeping.ts";
 
 const OBSERVED = "agents.x-k8s.io/controller-first-observed-at";
@@ -11,10 +11,8 @@ const PATCH = "PATCH sandboxes/demo";
 /** Noon is when the clock starts. */
 const CREATED = { creationTimestamp: "2026-11-21T12:00:00Z" };
 const READY = { conditions: [aCondition("Ready", "True", "DependenciesReady")] };
-const putClaim = (metadata: object = {}) =>
-  server.put(CLAIM, {
-    ...aClaim({ metadata: { ...CREATED, ...metadata }, status: { sandbox: { name: "s" } } }),
-  });
+const putClaim = (metadata: object = {}, status: object = { sandbox: { name: "s" } }) =>
+  server.put(CLAIM, { ...aClaim({ metadata: { ...CREATED, ...metadata }, status }) });
 const observed = () => server.get(CLAIM)?.metadata.annotations?.[OBSERVED];
 const put = ({ metadata = {}, status = { observedGeneration: 1 } }: { metadata?: object; status?: object } = {}) =>
   server.put(SANDBOX, { ...aSandbox({ metadata: { ...CREATED, ...metadata }, status }) });
@@ -123,4 +121,63 @@ test("a Sandbox that speaks in time costs no request", async () => {
   put({ status: READY });
   await pass(600);
   expect(asked()).toEqual([]);
+});
+
+describe("one whose hook has not answered to its last change", () => {
+  test("a Sandbox is woken six seconds after it was seen so, and no more once it was answered", async () => {
+    put({ metadata: { generation: 2 }, status: { ...READY, observedGeneration: 2 } });
+    await keep(60);
+    put({ metadata: { generation: 3 }, status: { ...READY, observedGeneration: 2 } });
+    await pass(5);
+    expect(asked()).toEqual([]);
+    await pass(2);
+    expect(asked()).toEqual([PATCH]);
+    expect(woken()).toBe("2026-11-21T12:01:06.000Z");
+    put({ metadata: { generation: 3 }, status: { ...READY, observedGeneration: 3 } });
+    await pass(600);
+    expect(asked()).toEqual([PATCH]);
+  });
+
+  test("a Sandbox is woken more and more seldom while nobody answers", async () => {
+    await keep(0);
+    put({ metadata: { generation: 3 }, status: { ...READY, observedGeneration: 2 } });
+    await pass(1900);
+    expect(asked()).toHaveLength(9);
+  });
+
+  test("a pool is woken", async () => {
+    server.put(POOL, aPool({ metadata: { generation: 2 }, status: { observedGeneration: 1 } }));
+    await keep(5);
+    expect(asked()).toEqual([]);
+    await pass(2);
+    expect(asked()).toEqual(["PATCH sandboxwarmpools/pool"]);
+    server.put(POOL, aPool({ metadata: { generation: 2 }, status: { observedGeneration: 2 } }));
+    await pass(600);
+    expect(asked()).toEqual(["PATCH sandboxwarmpools/pool"]);
+  });
+
+  const claimOf = (generation: number, status: "True" | "False") => {
+    const ready = aCondition("Ready", status, "DependenciesReady", { observedGeneration: 1 });
+    putClaim({ ...noted(), generation }, { conditions: [ready] });
+  };
+  const claimWoken = () => server.get(CLAIM)?.metadata.annotations?.["agents.x-k8s.io/woken-at"];
+
+  test("a claim that is Ready is woken", async () => {
+    claimOf(2, "True");
+    await keep(5);
+    expect(claimWoken()).toBeUndefined();
+    await pass(2);
+    expect(claimWoken()).toBe("2026-11-21T12:00:06.000Z");
+  });
+
+  test.for(
+    [
+      { name: "whose condition is of its generation", generation: 1, status: "True" },
+      { name: "that is not Ready, and may have said its last word", generation: 2, status: "False" },
+    ] as const,
+  )("a claim $name is left alone", async ({ generation, status }) => {
+    claimOf(generation, status);
+    await keep(60);
+    expect(claimWoken()).toBeUndefined();
+  });
 });
