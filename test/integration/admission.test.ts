@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { attempt, run, until } from "./kubectl.ts";
 import { type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
+import { aPool } from "./pools.ts";
 import { type BareCluster, shared } from "./shared.ts";
 
 const id = `admission-${randomBytes(3).toString("hex")}`;
@@ -79,10 +80,15 @@ test("the keeper tries out what could be created, labels and annotates, and does
   expect((await create("--dry-run=server")).code).toBe(0);
   expect(await create()).toMatchObject({ stderr: expect.stringContaining("The keeper may only try out") });
   expect(await ns.get("pod", "p")).toBeUndefined();
-  const patch = (body: object) =>
-    attempt(cluster, [...as, "patch", "sandbox", "first", "--type=merge", "-p", JSON.stringify(body)]);
-  expect((await patch({ metadata: { labels: { a: "b" }, annotations: { a: "b" } } })).code).toBe(0);
-  for (const body of [{ spec: { operatingMode: "Suspended" } }, { metadata: { finalizers: ["example.com/stay"] } }]) {
-    expect(await patch(body)).toMatchObject({ stderr: expect.stringContaining("The keeper may change labels") });
+  await ns.apply(aPool("p", 0, "none"));
+  const patch = (object: string[], body: object) =>
+    attempt(cluster, [...as, "patch", ...object, "--type=merge", "-p", JSON.stringify(body)]);
+  for (const object of [["sandbox", "first"], ["sandboxwarmpool", "p"]]) {
+    expect((await patch(object, { metadata: { labels: { a: "b" }, annotations: { a: "b" } } })).code).toBe(0);
+    const spec = object[1] === "first" ? { operatingMode: "Suspended" } : { replicas: 100 };
+    for (const body of [{ spec }, { metadata: { finalizers: ["example.com/stay"] } }]) {
+      const refused = { stderr: expect.stringContaining("The keeper may change labels") };
+      expect(await patch(object, body), object[0]).toMatchObject(refused);
+    }
   }
 });

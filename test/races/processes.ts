@@ -74,7 +74,7 @@ export function startProcesses(
   const running: Partial<Record<Watcher, ReturnType<typeof start>>> = {};
   const beside: ReturnType<typeof start>[] = [];
   const begin = (of: Watcher) => void (running[of] = start(of));
-  for (const  of of["keeper", "binder", "engine"] as const) begin(of);
+  for (const watcher of ["keeper", "binder", "engine"] as const) begin(watcher);
   return {
     restart(of, overlap) {
       const before = running[of];
