@@ -8,7 +8,7 @@ import type { Api } from "../kube/api.ts";
 import { childrenReconciler } from "./children.ts";
 import { claimProblemReconciler, withReferences } from "./claimproblem.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
-import type { EventHandler } from "../kube/watch.ts";
+import { type EventHandler, listAndWatch } from "../kube/watch.ts";
 import { claimExpiryVerdict, expiryReconciler, sandboxExpiryVerdict } from "./expiry.ts";
 import { readoptReconciler, withPools } from "./readopt.ts";
 import type { Intervals } from "./look.ts";
@@ -16,6 +16,7 @@ import { mergeTrapReconciler } from "./mergetrap.ts";
 import { policyReconciler } from "./policy.ts";
 import { createQueue } from "./workqueue.ts";
 import { createReferences } from "./references.ts";
+import { hookDeployments, rolloutReconciler } from "./rollouts.ts";
 import { sharedPortsReconciler } from "./sharedports.ts";
 import { claimWakeReconciler, poolWakeReconciler, sandboxWakeReconciler } from "./wake.ts";
 import { type EventHandlers, listAndWatchAll } from "./watches.ts";
@@ -32,6 +33,8 @@ export interface KeepOptions {
   binding?: Binding | undefined;
   /** How much of what has expired may be deleted. */
   budget: LossBudget;
+  /** Where the Deployments of the hooks are; undefined: nowhere that is known. */
+  hooksNamespace?: string | undefined;
   /** Waits of the looks at children; tests shorten them. */
   intervals?: Intervals;
   /** @default {systemClock} */
@@ -45,7 +48,7 @@ const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: c
 
 /** Watches all our kinds and runs the reconcilers for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
-  const { log, clock, labelDomains: domains, reportFor, observers = {}, binding, budget } = options;
+  const { log, clock, labelDomains: domains, reportFor, observers = {}, binding, budget, hooksNamespace } = options;
   const queue = <T extends { metadata: ObjectMeta }>(reconciler: Reconciler<T>): EventHandler<T> =>
     createQueue(reconciler, { log, ...(clock && { clock }) }, signal);
   const references = createReferences();
@@ -87,5 +90,11 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     binding?.listed();
     options.onListed?.();
   };
-  await listAndWatchAll(api, handlers, { log, signal, onListed }, binding?.handlers);
+  const rollouts = () => queue(rolloutReconciler(api, log, signal));
+  await Promise.all([
+    listAndWatchAll(api, handlers, { log, signal, onListed }, binding?.handlers),
+    ...hooksNamespace === undefined
+      ? []
+      : [listAndWatch(api, hookDeployments(hooksNamespace), rollouts(), { log, signal })],
+  ]);
 }

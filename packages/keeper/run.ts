@@ -7,7 +7,7 @@ import { createLossBudget } from "../webhook/lossbudget.ts";
 import { serve, type Server } from "../process/serve.ts";
 import { connect } from "../kube/connection.ts";
 import { clusterCredentials } from "../kube/credentials.ts";
-import { runElected } from "../kube/elected.ts";
+import { runElected, SYSTEM_NAMESPACE } from "../kube/elected.ts";
 import type { Work } from "../kube/leader.ts";
 import { keep } from "./keep.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
@@ -31,6 +31,7 @@ export async function runKeeper(
   const log = createLog(options.logLevel);
   const credentials = await clusterCredentials(options);
   const common = { ...options, credentials, log };
+  const hooksNamespace = options.namespace ?? (options.kubeconfig ? SYSTEM_NAMESPACE : credentials.namespace);
   const metrics = createKeeperMetrics();
   // Of the process, not of a term as leader: who leads anew has no more to spend than before.
   const budget = createLossBudget({ perMinute: options.maxLossesPerMinute, now: () => performance.now() });
@@ -47,7 +48,7 @@ export async function runKeeper(
     const observers = recording.handlers;
     const binding = options.binder ? bindingFor(common, metrics.binder, leading) : undefined;
     await Promise.all([
-      keep(api, { labelDomains, log, reportFor, observers, binding, budget, onListed }, leading),
+      keep(api, { labelDomains, log, reportFor, observers, binding, budget, hooksNamespace, onListed }, leading),
       ...(binding ? [serveClaims(binding, common, metrics.binder, leading)] : []),
     ]);
     metrics.leading.set(0);

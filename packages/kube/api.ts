@@ -60,6 +60,7 @@ const GROUP_VERSIONS = {
   pods: "/api/v1",
   services: "/api/v1",
   persistentvolumeclaims: "/api/v1",
+  deployments: "/apis/apps/v1",
   leases: "/apis/coordination.k8s.io/v1",
   namespaces: "/api/v1",
   networkpolicies: "/apis/networking.k8s.io/v1",

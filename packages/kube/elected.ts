@@ -24,7 +24,7 @@ export interface ElectedOptions extends Pick<ConnectionOptions, "userAgent" | "o
 }
 
 /** Where hookbox is installed unless somebody says otherwise. */
-const SYSTEM_NAMESPACE = "hookbox-system";
+export const SYSTEM_NAMESPACE = "hookbox-system";
 
 /**
  * Runs the work whenever this process holds the Lease, until `signal` fires.

@@ -160,6 +160,8 @@ test("the rights end where the needs end", async () => {
   const all = [
     "delete sandboxes.agents.x-k8s.io",
     `get leases.coordination.k8s.io/hookbox-keeper -n ${SYSTEM}`,
+    `list deployments.apps -n ${SYSTEM}`,
+    "list deployments.apps -n default",
     "delete pods",
     "create networkpolicies.networking.k8s.io",
     "update networkpolicies.networking.k8s.io",
@@ -177,5 +179,5 @@ test("the rights end where the needs end", async () => {
     "get leases.coordination.k8s.io/hookbox-keeper -n default",
   ];
   const answers = await Promise.all(all.map((question) => can(...question.split(" "))));
-  expect(answers).toEqual(all.map((question, index) => `${question}: ${index < 2 ? "yes" : "no"}`));
+  expect(answers).toEqual(all.map((question, index) => `${question}: ${index < 3 ? "yes" : "no"}`));
 });

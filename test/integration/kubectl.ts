@@ -24,7 +24,8 @@ export function attempt({ kubectl, kubeconfig }: Kubectl, args: string[], input 
     child.stderr.setEncoding("utf8").on("data", (part) => out.stderr += part);
     child.once("error", reject);
     child.once("close", (code) => resolve({ code: code ?? -1, ...out }));
-    child.stdin.end(input);
+    // What ends without reading all of it says why by its exit code.
+    child.stdin.on("error", () => {}).end(input);
   });
 }
 

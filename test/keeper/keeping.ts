@@ -20,7 +20,10 @@ export interface Keeper {
 }
 
 /** Starts a keeper. All times are those of the fake clock. */
-export function startKeeper(server: FakeApi, parameters: { log?: (line: string) => void } = {}): Keeper {
+export function startKeeper(
+  server: FakeApi,
+  parameters: { log?: (line: string) => void; hooksNamespace?: string } = {},
+): Keeper {
   const end = new AbortController();
   const actions: Action[] = [];
   const alive = <T>(promise: Promise<T>): Promise<T> => end.signal.aborted ? new Promise(() => {}) : promise;
@@ -31,7 +34,8 @@ export function startKeeper(server: FakeApi, parameters: { log?: (line: string) 
   const log = (_: string, message: string) => parameters.log?.(message);
   const labelDomains = ["sandbox.users.io"];
   const reportFor = () => (action: Action) => actions.push(action);
-  void keep(api, { labelDomains, log, reportFor, budget: UNLIMITED }, end.signal);
+  const { hooksNamespace } = parameters;
+  void keep(api, { labelDomains, log, reportFor, budget: UNLIMITED, hooksNamespace }, end.signal);
   return { actions, kill: () => end.abort() };
 }
 

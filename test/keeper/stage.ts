@@ -32,8 +32,8 @@ export function end(): void {
 }
 
 /** Starts the keeper on what is there, and lets `seconds` go by. */
-export async function keep(seconds: number): Promise<void> {
-  keeper = startKeeper(server);
+export async function keep(seconds: number, parameters: { hooksNamespace?: string } = {}): Promise<void> {
+  keeper = startKeeper(server, parameters);
   await pass(seconds);
 }
 

@@ -64,9 +64,11 @@ export function createFakeApi({ pageSize = 500 } = {}): FakeApi {
   }
 
   function list(path: string, from: number, labelSelector: string | undefined): Answer {
-    const [label = "", value] = labelSelector?.split("=") ?? [];
+    const wanted = (labelSelector?.split(",") ?? []).map((label) => label.split("="));
     const items = [...objects]
-      .filter(([key, { metadata }]) => isIn(path, key) && (!labelSelector || metadata.labels?.[label] === value))
+      .filter(([key, { metadata }]) =>
+        isIn(path, key) && wanted.every(([label = "", value]) => metadata.labels?.[label] === value)
+      )
       .map(([, object]) => structuredClone(object));
     const next = from + pageSize < items.length ? { continue: String(from + pageSize) } : {};
     const metadata = { resourceVersion: String(version), ...next };

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
 import { localCRDs } from "../../dev/crds.ts";
 import { install } from "../../dev/deploy/install.ts";
+import { WOKEN_AT_ANNOTATION as WOKEN_AT } from "../../packages/api/objects/keys.ts";
 import { run, until } from "../integration/kubectl.ts";
 import { hasRealNode } from "../integration/suite.ts";
 
@@ -95,7 +96,7 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
     },
   );
 
-  test("one hook is rolled alone: nothing else is", async () => {
+  test("one hook is rolled alone: nothing else is, and it is asked about what exists", async () => {
     const uids = async () => {
       const { items } = await json("get", "pods", "-n", "hookbox-system");
       return new Map(items.map(({ metadata }: { metadata: { name: string; labels: object; uid: string } }) => {
@@ -108,5 +109,8 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
     const after = await uids();
     const gone = [...before].filter(([uid]) => !after.has(uid)).map(([, name]) => name);
     expect(new Set(gone)).toEqual(new Set(["sandboxtemplate"]));
+    const woken = async (...object: string[]) => (await json("get", ...object)).metadata.annotations?.[WOKEN_AT];
+    await until(() => woken("sandboxtemplate", "agent"), (time) => time !== undefined, 60);
+    expect(await woken("sandbox", "demo")).toBeUndefined();
   });
 });
