@@ -36,7 +36,27 @@ export function attached(
   const binders = leftToBinder(claim, sandbox, now.getTime());
   if (!isDue && (isSilent || binders.status)) return {};
   const status = computeStatus({ claim, sandbox, isExpired: isDue, problem }, now);
+  if (isOlderView(claim, sandbox, status, now)) return { resyncAfterSeconds: OLDER_VIEW_MS / 1000 / 2 };
   return { status, ...(binders.annotations ? {} : { annotations: notesOf(claim, sandbox, status, now) }) };
+}
+
+/** For how long a Sandbox that takes the claim's Ready back may have been seen before the claim was told that it is Ready. */
+const OLDER_VIEW_MS = 4000;
+
+/**
+ * Tells whether what is seen of the Sandbox may be older than what the claim says of it: the claim is Ready since the same
+ * second or a later one. A Ready that is taken back wrongly would stay so where nothing else happens: the engine has one
+ * pending look for each claim, the soonest, and that may have the claim's old status before it. Clocks differ, so that no
+ * such doubt lasts.
+ */
+function isOlderView(claim: SandboxClaim, sandbox: Sandbox, { conditions }: SandboxClaimStatus, now: Date): boolean {
+  const before = findCondition(claim.status?.conditions, "Ready");
+  const after = findCondition(conditions, "Ready");
+  const theirs = findCondition(sandbox.status?.conditions, "Ready");
+  if (before?.status !== "True" || after?.status !== "False" || after.reason !== theirs?.reason) return false;
+  if (claim.status?.sandbox?.name !== sandbox.metadata.name) return false;
+  const since = Date.parse(theirs.lastTransitionTime);
+  return since <= Date.parse(before.lastTransitionTime) && Math.abs(now.getTime() - since) < OLDER_VIEW_MS;
 }
 
 /** How old a binding must be before a missing Sandbox is believed: the engine's views of claims and Sandboxes differ in age. */

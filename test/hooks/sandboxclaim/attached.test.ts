@@ -148,3 +148,30 @@ test("a claim that is being deleted keeps its Sandboxes, unchanged, for the garb
   const claim = aBoundClaim({ metadata: { deletionTimestamp: after(-1) } });
   expect(syncClaim(claim, [aClaimed()])).toEqual({ attachments: [anApplied()] });
 });
+
+const since = (seconds: number, status: "True" | "False") => ({
+  ...aCondition("Ready", status, status === "True" ? "DependenciesReady" : "DependenciesNotReady"),
+  lastTransitionTime: after(seconds),
+});
+
+test.for([
+  { name: "a moment ago, before the claim's was", sandbox: -2, claim: -1, writes: false },
+  { name: "in the same second as the claim's was", sandbox: -1, claim: -1, writes: false },
+  { name: "after the claim's was", sandbox: -1, claim: -2, writes: true },
+  { name: "before the claim's was, and long ago: clocks differ", sandbox: -4, claim: -3, writes: true },
+  { name: "before the claim's was, and in the future: clocks differ", sandbox: 4, claim: 5, writes: true },
+  {
+    name: "before the claim's was, and the claim shows another",
+    sandbox: -2,
+    claim: -1,
+    shows: "warm-2",
+    writes: true,
+  },
+])("a Sandbox whose Ready was taken back $name: the claim's is, too: $writes", (times) => {
+  const { sandbox, claim, shows = "warm-1", writes } = times;
+  const bound = aBoundClaim({ status: { conditions: [since(claim, "True")], sandbox: { name: shows } } });
+  const answer = syncClaim(bound, [aClaimed({ status: { conditions: [since(sandbox, "False")] } })]);
+  expect(readyText(answer)).toBe(writes ? "False DependenciesNotReady DependenciesNotReady" : undefined);
+  expect(answer.attachments).toEqual([anApplied()]);
+  if (!writes) expect(answer.resyncAfterSeconds).toBe(2);
+});
