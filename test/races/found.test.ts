@@ -21,6 +21,24 @@ const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
     },
   },
   {
+    name: "the engine sees a Sandbox late that is Ready, and later still that its claim says so",
+    reason: "an old view would take the claim's Ready back, and the look that is pending comes before that is seen",
+    scenario: {
+      replicas: 0,
+      acts: [{ act: "claim", claim: 0, wait: 0 }],
+      fates: [{ startMs: 970, probeMs: 0, fate: "ready", lifeMs: 0 }],
+      forecast: {
+        ...CALM,
+        requestMs: [20],
+        answerMs: [10],
+        lags: [
+          { kind: "Sandbox", of: "engine", from: 1153, lasts: 500, delay: 160 },
+          { kind: "SandboxClaim", of: "engine", from: 1213, lasts: 500, delay: 70 },
+        ],
+      },
+    },
+  },
+  {
     name: "the user deletes the Sandbox of a claim whose label could not be written",
     reason: "to the engine the claim looks as if it had never had one",
     scenario: {
