@@ -28,7 +28,7 @@ export function createHistory({ store, onChange }: MemoryServer, doubled: Double
     deletionRule(store, say),
     expiryRule(store, say),
     specRule(store, say),
-    nameRule(say),
+    nameRule(say, doubled.engine),
   ];
   const ofChanges = [
     ...(doubled.binder ? [] : [oneRule(say)]),

@@ -71,14 +71,19 @@ export function populationRule(
   };
 }
 
-/** No member has the name of one that a claim was given, or that the engine has deleted. */
-export function nameRule(say: Say): Notice {
+/**
+ * No member has the name of one that a claim was given, or that the engine has deleted.
+ *
+ * @param isDoubled two engines make members: one that sees no status of the pool counts from the beginning, and asks for
+ * the names of those that the other has made and taken away again
+ */
+export function nameRule(say: Say, isDoubled: boolean): Notice {
   const used = new Set<string>();
   return (before, after, verb) => {
     const { kind, metadata } = after ?? before ?? { kind: "", metadata: { name: "" } };
     if (kind !== "Sandbox") return;
     const isMember = metadata.labels?.[WARM_POOL_LABEL] !== undefined;
     if (!before && isMember && used.has(metadata.name)) say(`Sandbox ${metadata.name} was made a second time`);
-    if (verb === "delete" || (after && claimOf(after))) used.add(metadata.name);
+    if ((verb === "delete" && !isDoubled) || (after && claimOf(after))) used.add(metadata.name);
   };
 }
