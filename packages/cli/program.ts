@@ -4,6 +4,7 @@ import manifest from "./package.json" with { type: "json" };
 import { withCluster } from "./clusteroptions.ts";
 import { binderCommand, keeperCommand, routerCommand, runtimeCommand, serveCommand } from "./commands/processes.ts";
 import { completeCommand, completionCommand } from "./commands/completion.ts";
+import { convertCommand } from "./commands/convert.ts";
 import { cpCommand } from "./commands/cp.ts";
 import { createCommand } from "./commands/create.ts";
 import { doctorCommand } from "./commands/doctor.ts";
@@ -36,6 +37,7 @@ const GROUPS: [heading: string, commands: MakeCommand[]][] = [
   ["Run hookbox:", [
     installCommand,
     manifestsCommand,
+    convertCommand,
     serveCommand,
     keeperCommand,
     binderCommand,

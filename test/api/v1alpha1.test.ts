@@ -1,0 +1,216 @@
+/** Objects of v1alpha1 in v1beta1 and back: renamed fields, and nothing lost on the way there and back. */
+import { describe, expect, test } from "vitest";
+import { convertObject } from "../../packages/api/v1alpha1.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import fc from "../properties.ts";
+
+const CORE = "agents.x-k8s.io";
+const EXTENSIONS = "extensions.agents.x-k8s.io";
+const POD = { spec: { containers: [{ name: "main", image: "busybox" }] } };
+const STATE = "api.agents.x-k8s.io/v1alpha1-sandbox-state";
+const CLAIM_STATE = "api.agents.x-k8s.io/v1alpha1-sandboxclaim-state";
+
+function anObject(version: string, kind: string, spec: object, over: object = {}): KubeObject {
+  const group = kind === "Sandbox" ? CORE : EXTENSIONS;
+  return { apiVersion: `${group}/${version}`, kind, metadata: { name: "it", namespace: "team-a" }, spec, ...over };
+}
+const alpha = (kind: string, spec: object, over: object = {}) => anObject("v1alpha1", kind, spec, over);
+const beta = (kind: string, spec: object, over: object = {}) => anObject("v1beta1", kind, spec, over);
+const toBeta = (object: KubeObject) => convertObject(object, "v1beta1");
+const toAlpha = (object: KubeObject) => convertObject(object, "v1alpha1");
+const specOf = (object: KubeObject) => object["spec"];
+
+describe("a Sandbox", () => {
+  test.for([
+    { replicas: undefined, mode: "Running" },
+    { replicas: 1, mode: "Running" },
+    { replicas: 0, mode: "Suspended" },
+  ])("of $replicas replicas is $mode", ({ replicas, mode }) => {
+    const before = alpha("Sandbox", {
+      podTemplate: POD,
+      service: false,
+      ...(replicas === undefined ? {} : { replicas }),
+    });
+    expect(specOf(toBeta(before))).toEqual({ podTemplate: POD, service: false, operatingMode: mode });
+  });
+
+  test("that says nothing of a Service gets one, and still says nothing of it in its own version", () => {
+    const before = alpha("Sandbox", { podTemplate: POD, replicas: 1 });
+    const after = toBeta(before);
+    expect(specOf(after)).toEqual({ podTemplate: POD, service: true, operatingMode: "Running" });
+    expect(JSON.parse(after.metadata.annotations?.[STATE] ?? "")).toEqual({ spec: { replicas: 1 } });
+    expect(toAlpha(after)).toEqual(before);
+  });
+
+  test("of v1beta1 that says nothing of a Service does not get one by the way", () => {
+    const before = beta("Sandbox", { podTemplate: POD, operatingMode: "Running" });
+    expect(specOf(toAlpha(before))).toEqual({ podTemplate: POD, replicas: 1 });
+    expect(toBeta(toAlpha(before))).toEqual(before);
+  });
+
+  test("that was suspended meanwhile has no replicas, and one again when it was resumed", () => {
+    const stored = toBeta(alpha("Sandbox", { podTemplate: POD, replicas: 0 }));
+    const resumed = { ...stored, spec: { ...(specOf(stored) as object), operatingMode: "Running" } };
+    expect(specOf(toAlpha(stored))).toEqual({ podTemplate: POD, replicas: 0 });
+    expect(specOf(toAlpha(resumed))).toEqual({ podTemplate: POD, replicas: 1 });
+  });
+
+  test.for([{ podIPs: ["10.1.0.7"], replicas: 1 }, { podIPs: [], replicas: 0 }])(
+    "with addresses $podIPs has a status of $replicas replicas, and no node",
+    ({ podIPs, replicas }) => {
+      const over = { status: { podIPs, nodeName: "n", service: "it" } };
+      const after = toAlpha(beta("Sandbox", { podTemplate: POD, service: true, operatingMode: "Running" }, over));
+      expect(after["status"]).toEqual({ podIPs, service: "it", replicas });
+      expect(toBeta(after)["status"]).toEqual({ podIPs, service: "it" });
+    },
+  );
+
+  test("whose annotation is broken is not converted", () => {
+    const broken = beta("Sandbox", { podTemplate: POD }, { metadata: { name: "it", annotations: { [STATE]: "{" } } });
+    expect(() => toAlpha(broken)).toThrow(`annotation ${STATE} is not the JSON of an object`);
+  });
+});
+
+describe("a claim", () => {
+  const refOf = (spec: object, over: object = {}) =>
+    (specOf(toBeta(alpha("SandboxClaim", { sandboxTemplateRef: { name: "python" }, ...spec }, over))) as {
+      warmPoolRef: { name: string };
+    }).warmPoolRef.name;
+
+  test.for([
+    { name: "that names a pool", warmpool: "fast", want: "fast" },
+    { name: "that takes any pool", warmpool: "default", want: "shadow-pool-python" },
+    { name: "that wants none", warmpool: "none", want: "shadow-pool-python" },
+    { name: "that says nothing", warmpool: undefined, want: "shadow-pool-python" },
+    { name: "that has a member of a pool", warmpool: "default", bound: "my-fast-x7k", want: "my-fast" },
+    { name: "that has a Sandbox of its own", warmpool: "default", bound: "it", want: "shadow-pool-python" },
+    { name: "that names a pool and has another's member", warmpool: "fast", bound: "slow-1", want: "fast" },
+  ])("$name is of pool $want", ({ warmpool, bound, want }) => {
+    const over = bound === undefined ? {} : { status: { sandbox: { name: bound } } };
+    expect(refOf(warmpool === undefined ? {} : { warmpool }, over)).toBe(want);
+  });
+
+  test.for([
+    { name: "of a pool without members", ref: "shadow-pool-python", template: "python", warmpool: "default" },
+    { name: "of a pool", ref: "fast", template: "fast", warmpool: "fast" },
+  ])("of v1beta1 $name names template $template and pool $warmpool", ({ ref, template, warmpool }) => {
+    const after = toAlpha(beta("SandboxClaim", { warmPoolRef: { name: ref } }));
+    expect(specOf(after)).toEqual({ sandboxTemplateRef: { name: template }, warmpool });
+  });
+
+  test("that was given a member of a pool says what it said, until it names another pool", () => {
+    const before = alpha("SandboxClaim", { sandboxTemplateRef: { name: "python" }, warmpool: "none" });
+    const stored = toBeta(before);
+    expect(Object.keys(stored.metadata.annotations ?? {})).toEqual([CLAIM_STATE]);
+    const naming = (name: string) => specOf(toAlpha({ ...stored, spec: { warmPoolRef: { name } } }));
+    expect(naming("shadow-pool-python")).toEqual(specOf(before));
+    expect(naming("other")).toEqual({ sandboxTemplateRef: { name: "python" }, warmpool: "other" });
+    const bound = { ...stored, status: { sandbox: { name: "fast-1" } }, spec: { warmPoolRef: { name: "fast" } } };
+    expect(specOf(toAlpha(bound))).toEqual(specOf(before));
+  });
+
+  test("with volumes of its own keeps them", () => {
+    const before = beta("SandboxClaim", { warmPoolRef: { name: "p" }, volumeClaimTemplates: [{ spec: {} }] });
+    expect(specOf(toAlpha(before))).not.toHaveProperty("volumeClaimTemplates");
+    expect(toBeta(toAlpha(before))["spec"]).toEqual(specOf(before));
+    const key = "api.agents.x-k8s.io/v1beta1-volume-claim-templates";
+    const broken = alpha("SandboxClaim", {}, { metadata: { name: "it", annotations: { [key]: "{}" } } });
+    expect(() => toBeta(broken)).toThrow("is not the JSON of a list");
+  });
+});
+
+describe("a template", () => {
+  const POLICY = "api.agents.x-k8s.io/v1beta1-volume-claim-templates-policy";
+
+  test("keeps what it says of claims' volumes in an annotation", () => {
+    const before = beta("SandboxTemplate", { podTemplate: POD, volumeClaimTemplatesPolicy: "Allowed" });
+    const after = toAlpha(before);
+    expect(specOf(after)).toEqual({ podTemplate: POD });
+    expect(after.metadata.annotations).toEqual({ [POLICY]: "Allowed" });
+    expect(toBeta(after)).toEqual(before);
+  });
+
+  test("is not converted where the annotation says what there is not", () => {
+    const metadata = { name: "it", annotations: { [POLICY]: "Perhaps" } };
+    expect(() => toBeta(alpha("SandboxTemplate", { podTemplate: POD }, { metadata }))).toThrow('is "Perhaps"');
+  });
+});
+
+test("a pool that says nothing of its size has one member, and no observedGeneration", () => {
+  const after = toAlpha(beta("SandboxWarmPool", {}, { status: { replicas: 2, observedGeneration: 4 } }));
+  expect([specOf(after), after["status"]]).toEqual([{ replicas: 1 }, { replicas: 2 }]);
+});
+
+test.for([
+  { name: "another kind", object: alpha("Pod", {}), version: "v1beta1" },
+  { name: "another version", object: alpha("Sandbox", {}), version: "v2" },
+  { name: "an object of another version", object: anObject("v2", "Sandbox", {}), version: "v1beta1" },
+])("$name is refused", ({ object, version }) => {
+  expect(() => convertObject(object, version)).toThrow("it is not known");
+});
+
+describe("there and back again", () => {
+  const name = fc.constantFrom("a", "python", "fast-1");
+  const maybe = <T>(value: fc.Arbitrary<T>, key: string) =>
+    fc.oneof(fc.constant({}), value.map((it) => ({ [key]: it })));
+  const merged = (...parts: fc.Arbitrary<object>[]) =>
+    fc.tuple(...parts).map((list) => Object.assign({}, ...list) as object);
+  const common = [
+    fc.constant({ podTemplate: POD }),
+    maybe(fc.boolean(), "service"),
+    maybe(fc.constant("Retain"), "shutdownPolicy"),
+  ];
+  const bound = fc.oneof(fc.constant({}), name.map((it) => ({ status: { sandbox: { name: it } } })));
+  const claimSpec = [maybe(fc.constant([{ name: "A", value: "b" }]), "env")];
+  const alphas = fc.oneof(
+    merged(...common, maybe(fc.integer({ min: 0, max: 1 }), "replicas")).map((spec) => alpha("Sandbox", spec)),
+    fc.tuple(
+      merged(
+        ...claimSpec,
+        name.map((it) => ({ sandboxTemplateRef: { name: it } })),
+        maybe(fc.constantFrom("none", "default", "a", "python", "fast-1"), "warmpool"),
+      ),
+      bound,
+    ).map(([spec, over]) => alpha("SandboxClaim", spec, over)),
+    fc.integer({ min: 0, max: 5 }).map((replicas) => alpha("SandboxWarmPool", { replicas })),
+    fc.constant(alpha("SandboxTemplate", { podTemplate: POD })),
+  );
+  const betas = fc.oneof(
+    merged(...common, fc.constantFrom("Running", "Suspended").map((operatingMode) => ({ operatingMode }))).map((spec) =>
+      beta("Sandbox", spec)
+    ),
+    merged(
+      ...claimSpec,
+      fc.constantFrom("fast", "shadow-pool-a").map((it) => ({ warmPoolRef: { name: it } })),
+      maybe(fc.constant([{ metadata: { name: "v" }, spec: {} }]), "volumeClaimTemplates"),
+    ).map((spec) => beta("SandboxClaim", spec)),
+    merged(fc.constant({ podTemplate: POD }), maybe(fc.constant("Overrides"), "volumeClaimTemplatesPolicy")).map((
+      spec,
+    ) => beta("SandboxTemplate", spec)),
+    fc.integer({ min: 0, max: 5 }).map((replicas) => beta("SandboxWarmPool", { replicas })),
+  );
+
+  test("an object of v1alpha1 is what it was", () => {
+    fc.assert(fc.property(alphas, (object) => void expect(toAlpha(toBeta(object))).toEqual(object)), { numRuns: 1000 });
+  });
+
+  test("an object of v1beta1 is what it was", () => {
+    fc.assert(fc.property(betas, (object) => void expect(toBeta(toAlpha(object))).toEqual(object)), { numRuns: 1000 });
+  });
+
+  test("metadata that the API server keeps for itself is never changed", () => {
+    fc.assert(fc.property(fc.oneof(alphas, betas), (object) => {
+      const metadata = {
+        ...object.metadata,
+        uid: "u",
+        labels: { a: "b" },
+        annotations: { mine: "1" },
+        finalizers: ["f"],
+      };
+      const other = object.apiVersion.endsWith("v1beta1") ? "v1alpha1" : "v1beta1";
+      const converted = convertObject({ ...object, metadata }, other).metadata;
+      expect({ ...converted, annotations: { mine: "1" } }).toEqual(metadata);
+      expect(converted.annotations).toMatchObject({ mine: "1" });
+    }));
+  });
+});
