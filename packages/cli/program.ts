@@ -22,6 +22,7 @@ import { resumeCommand, suspendCommand } from "./commands/suspend.ts";
 import { rmCommand } from "./commands/rm.ts";
 import { runCommand } from "./commands/run.ts";
 import { topCommand } from "./commands/top.ts";
+import { uninstallCommand } from "./commands/uninstall.ts";
 import { urlCommand } from "./commands/url.ts";
 import { whyCommand } from "./commands/why.ts";
 import { Ended } from "./failure.ts";
@@ -36,6 +37,7 @@ const GROUPS: [heading: string, commands: MakeCommand[]][] = [
   ["Look:", [getCommand, whyCommand, logsCommand, topCommand, poolCommand]],
   ["Run hookbox:", [
     installCommand,
+    uninstallCommand,
     manifestsCommand,
     convertCommand,
     serveCommand,

@@ -1,6 +1,6 @@
 /** `hookbox install`: what it prints, applies and says. @module */
 import { parseAllDocuments } from "yaml";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { bundleObjects, renderBundle } from "../../packages/cli/install/bundle.ts";
 import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
@@ -149,4 +149,69 @@ test("what the API server does not have is said with its remedy, and the rest is
   );
   expect([...api.stored.keys()].some((path) => path.includes("customresourcedefinitions"))).toBe(true);
   expect(await run("install --apply --dry-run")).toMatchObject({ code: 2 });
+});
+
+describe("uninstall", () => {
+  const withDeletion = (api: ReturnType<typeof server>): typeof api => ({
+    ...api,
+    send: (request) => {
+      const { method, path, query = {} } = request;
+      if (/\/(sandboxes|sandboxclaims|sandboxwarmpools|sandboxtemplates)$/.test(path)) {
+        const items = path.endsWith("/sandboxes") ? [{}] : [];
+        return Promise.resolve({ status: 200, body: { items, metadata: { remainingItemCount: items.length * 6 } } });
+      }
+      if (method !== "DELETE") return api.send(request);
+      if (query["dryRun"] === undefined) api.stored.delete(path);
+      return Promise.resolve({ status: 200, body: {} });
+    },
+  });
+  const installed = async () => {
+    const api = withDeletion(server());
+    await run("install --apply", { api });
+    return api;
+  };
+  const kinds = (api: { stored: Map<string, object> }) =>
+    new Set([...api.stored.values()].map((object) => (object as KubeObject).kind));
+
+  test("says what it would delete, and deletes nothing", async () => {
+    const api = await installed();
+    const before = api.stored.size;
+    const { code, stdout } = await run("uninstall", { api });
+    expect([code, api.stored.size]).toEqual([0, before]);
+    expect(stdout).toContain("deployment.apps/sandbox deleted (dry run)\n");
+    expect(stdout).toMatch(/\nNothing was deleted: use --apply\.\n$/);
+  });
+
+  test("takes all back but namespaces and CRDs, controllers first, and says what is left", async () => {
+    const api = await installed();
+    const { code, stdout } = await run("uninstall --apply", { api });
+    expect(code).toBe(0);
+    expect(kinds(api)).toEqual(new Set(["Namespace", "CustomResourceDefinition"]));
+    expect(stdout).toMatch(/^(composite|decorator)controller\.metacontroller\.k8s\.io\//);
+    expect(stdout).toContain("Left: the namespaces hookbox-system and agent-sandbox-system.\n");
+    expect(stdout).toContain(
+      "Left: the CRDs, with 7 sandboxes, 0 sandboxclaims, 0 sandboxwarmpools, 0 sandboxtemplates.",
+    );
+    const again = await run("uninstall --apply", { api });
+    expect(again.stdout).not.toContain(" deleted");
+  });
+
+  test("takes the CRDs where that is asked for", async () => {
+    const api = await installed();
+    await run("uninstall --apply --crds", { api });
+    expect(kinds(api)).toEqual(new Set(["Namespace"]));
+  });
+
+  test("leaves to Helm what Helm has brought", async () => {
+    const api = await installed();
+    const path = "/apis/apps/v1/namespaces/hookbox-system/deployments/sandbox";
+    const { metadata, ...rest } = api.stored.get(path) as KubeObject;
+    const annotations = { "meta.helm.sh/release-name": "mine", "meta.helm.sh/release-namespace": "there" };
+    api.stored.set(path, { ...rest, metadata: { ...metadata, annotations } });
+    const { code, stderr } = await run("uninstall --apply", { api });
+    expect([code, api.stored.has(path)]).toEqual([1, true]);
+    expect(stderr).toContain(
+      "Cannot delete Deployment sandbox: Helm has brought it\nUse: helm uninstall mine -n there",
+    );
+  });
 });

@@ -1,14 +1,17 @@
 /** hookbox installed as users install it, on a cluster made anew: everything runs in it, and Pods find each other. @module */
+import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
 import { localCRDs } from "../../dev/crds.ts";
 import { install } from "../../dev/deploy/install.ts";
 import { WOKEN_AT_ANNOTATION as WOKEN_AT } from "../../packages/api/objects/keys.ts";
 import { run, until } from "../integration/kubectl.ts";
+import { MAIN } from "./transcript/hookbox.ts";
 import { hasRealNode } from "../integration/suite.ts";
 
 let cluster: Cluster;
@@ -112,5 +115,18 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
     const woken = async (...object: string[]) => (await json("get", ...object)).metadata.annotations?.[WOKEN_AT];
     await until(() => woken("sandboxtemplate", "agent"), (time) => time !== undefined, 60);
     expect(await woken("sandbox", "demo")).toBeUndefined();
+  });
+
+  test("uninstall takes back what was installed; what users have made goes on", { timeout: 60_000 }, async () => {
+    const { metadata: before } = await json("get", "pod", "demo");
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      ...[MAIN, "uninstall", "--apply", "--kubeconfig", cluster.kubeconfig],
+    ]);
+    expect(stdout).toMatch(
+      /Left: the CRDs, with \d+ sandboxes, 1 sandboxclaims, 1 sandboxwarmpools, 1 sandboxtemplates/,
+    );
+    const left = await json("get", "deployments,services,leases", "-n", "hookbox-system");
+    expect(left.items).toEqual([]);
+    expect((await json("get", "pod", "demo")).metadata.uid).toBe(before.uid);
   });
 });

@@ -43,16 +43,13 @@ export function installCommand(context: CommandContext): Command {
     const { hooksUrl: hooksURL, systemNamespace: namespace, image, processes, dryRun = false, force = false } = options;
     const text = renderBundle({ hooksURL, namespace, image, processes });
     if (!options.apply && !dryRun) return context.stdout.write(text);
-    const { createApplier } = await import("../install/apply.ts");
+    const { createApplier, nameOf } = await import("../install/apply.ts");
     const { api } = await context.reach(options);
     const apply = createApplier(api, { dryRun, force });
     let failed = false;
     for (const object of bundleObjects(text)) {
-      const { kind, apiVersion, metadata } = object;
-      const [group] = apiVersion.includes("/") ? apiVersion.split("/") : [];
-      const name = `${kind.toLowerCase()}${group ? `.${group}` : ""}/${metadata.name}`;
       try {
-        context.stdout.write(`${name} ${await apply(object)}${dryRun ? " (dry run)" : ""}\n`);
+        context.stdout.write(`${nameOf(object)} ${await apply(object)}${dryRun ? " (dry run)" : ""}\n`);
       } catch (error) {
         failed = true;
         for (const line of verdictOf(error).lines) context.stderr.write(`${line}\n`);

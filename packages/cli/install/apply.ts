@@ -1,4 +1,4 @@
-/** Applies objects of any kind, by the API server. Decides nothing. @module */
+/** Applies objects of any kind to an API server, and deletes them. Decides nothing. @module */
 import { type Answer, type Api, isOk, messageOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { Failure } from "../failure.ts";
@@ -18,17 +18,10 @@ const FIELD_MANAGER = "hookbox-install";
 
 /** Applies objects to an API server. @throws {Failure} from the function that it returns */
 export function createApplier(api: Api, { dryRun, force }: ApplyOptions): (object: KubeObject) => Promise<Outcome> {
-  const resources = new Map<string, Promise<Resource[]>>();
-  const resourceOf = async (object: KubeObject) => {
-    const { apiVersion, kind } = object;
-    const known = resources.get(apiVersion) ?? discover(api, apiVersion);
-    resources.set(apiVersion, known);
-    const found = (await known).find((resource) => resource.kind === kind && !resource.name.includes("/"));
-    if (!found) throw unserved(object);
-    return found;
-  };
+  const pathOf = createPaths(api);
   return async (object) => {
-    const path = pathOfObject(object, await resourceOf(object));
+    const path = await pathOf(object);
+    if (path === undefined) throw unserved(object);
     const before = await api.send({ method: "GET", path });
     const query = {
       fieldManager: FIELD_MANAGER,
@@ -42,6 +35,54 @@ export function createApplier(api: Api, { dryRun, force }: ApplyOptions): (objec
     if (before.status === 404) return "created";
     return essence(before.body) === essence(after.body) ? "unchanged" : "configured";
   };
+}
+
+/**
+ * Deletes objects from an API server; those that Helm has brought are Helm's to delete.
+ *
+ * @throws {Failure} from the function that it returns, which tells whether there was anything to delete
+ */
+export function createDeleter(api: Api, dryRun: boolean): (object: KubeObject) => Promise<boolean> {
+  const pathOf = createPaths(api);
+  return async (object) => {
+    const path = await pathOf(object);
+    const found = path === undefined ? undefined : await api.send({ method: "GET", path });
+    if (path === undefined || found?.status === 404) return false;
+    if (!found || !isOk(found)) throw undeleted(object, found);
+    const { annotations = {}, uid } = (found.body as KubeObject).metadata;
+    const release = annotations["meta.helm.sh/release-name"];
+    if (release !== undefined) {
+      const namespace = annotations["meta.helm.sh/release-namespace"] ?? "default";
+      const remedy = `Use: helm uninstall ${release} -n ${namespace}`;
+      throw new Failure(`Cannot delete ${object.kind} ${object.metadata.name}: Helm has brought it`, remedy);
+    }
+    const query: Record<string, string> = { propagationPolicy: "Background", ...dryRun ? { dryRun: "All" } : {} };
+    const answer = await api.send({ method: "DELETE", path, query, body: { preconditions: { uid } } });
+    if (!isOk(answer) && answer.status !== 404) throw undeleted(object, answer);
+    return true;
+  };
+}
+
+function undeleted({ kind, metadata }: KubeObject, answer: Answer | undefined): Failure {
+  return new Failure(`Cannot delete ${kind} ${metadata.name}: ${answer ? messageOf(answer) : "it cannot be found"}`);
+}
+
+/** Makes what tells where an object is; undefined: the API server does not serve its kind. */
+function createPaths(api: Api): (object: KubeObject) => Promise<string | undefined> {
+  const resources = new Map<string, Promise<Resource[]>>();
+  return async (object) => {
+    const { apiVersion, kind } = object;
+    const known = resources.get(apiVersion) ?? discover(api, apiVersion);
+    resources.set(apiVersion, known);
+    const found = (await known).find((resource) => resource.kind === kind && !resource.name.includes("/"));
+    return found && pathOfObject(object, found);
+  };
+}
+
+/** Names an object as kubectl does: `deployment.apps/sandbox`. */
+export function nameOf({ apiVersion, kind, metadata }: KubeObject): string {
+  const [group] = apiVersion.includes("/") ? apiVersion.split("/") : [];
+  return `${kind.toLowerCase()}${group ? `.${group}` : ""}/${metadata.name}`;
 }
 
 interface Resource {

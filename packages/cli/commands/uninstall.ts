@@ -1,0 +1,86 @@
+/** `hookbox uninstall`: takes back what `hookbox install` has brought, and says what it leaves. @module */
+import { Command } from "commander";
+import type { KubeObject } from "../../api/objects/objects.ts";
+import type { Api } from "../../kube/api.ts";
+import { optionsOf, withCluster } from "../clusteroptions.ts";
+import { Ended, verdictOf } from "../failure.ts";
+import type { CommandContext } from "../commandcontext.ts";
+
+interface UninstallOptions {
+  apply?: boolean;
+  crds?: boolean;
+  systemNamespace: string;
+}
+
+const MORE = `
+Without --apply it says what it would delete. CRDs stay, and with them all Sandboxes, claims, pools and templates, whose
+Pods go on running; so do the namespaces, which may hold more. Metacontroller is not touched.
+
+Examples:
+  hookbox uninstall
+  hookbox uninstall --apply`;
+
+const KINDS = ["sandboxes", "sandboxclaims", "sandboxwarmpools", "sandboxtemplates"] as const;
+/** What processes make for themselves. */
+const LEASES = ["hookbox-keeper", "hookbox-binder"];
+
+export function uninstallCommand(context: CommandContext): Command {
+  const command = new Command("uninstall")
+    .description("Take back from a cluster what was installed; what users have made stays")
+    .option("--apply", "delete it")
+    .option("--crds", "CRDs, too, and so every Sandbox, claim, pool and template of the cluster")
+    .option("--system-namespace <name>", "namespace of hooks, keeper and binder", "hookbox-system")
+    .addHelpText("after", MORE);
+  return withCluster(command.action(async () => {
+    const options = optionsOf<UninstallOptions>(command);
+    const { apply = false, crds = false, systemNamespace } = options;
+    const { createDeleter, nameOf } = await import("../install/apply.ts");
+    const { api } = await context.reach(options);
+    const remove = createDeleter(api, !apply);
+    let failed = false;
+    for (const object of await removable(systemNamespace, crds)) {
+      try {
+        if (await remove(object)) context.stdout.write(`${nameOf(object)} deleted${apply ? "" : " (dry run)"}\n`);
+      } catch (error) {
+        failed = true;
+        for (const line of verdictOf(error).lines) context.stderr.write(`${line}\n`);
+      }
+      context.signal.throwIfAborted();
+    }
+    if (failed) throw new Ended(1);
+    for (const line of await leftover(api, systemNamespace, crds)) context.stdout.write(`${line}\n`);
+    if (!apply) context.stdout.write("Nothing was deleted: use --apply.\n");
+  }));
+}
+
+/** Controllers first: nobody is to ask for what is being taken away. */
+async function removable(namespace: string, crds: boolean): Promise<KubeObject[]> {
+  const { bundleObjects, renderBundle } = await import("../install/bundle.ts");
+  const leases = LEASES.map((name): KubeObject => ({
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name, namespace },
+  }));
+  return [...bundleObjects(renderBundle({ namespace, processes: true })).reverse(), ...leases].filter(({ kind }) =>
+    kind !== "Namespace" && (crds || kind !== "CustomResourceDefinition")
+  );
+}
+
+/** Says what is left: what users have made, and where it was installed. */
+async function leftover(api: Api, namespace: string, crds: boolean): Promise<string[]> {
+  const lines = [`Left: the namespaces ${namespace} and agent-sandbox-system.`];
+  if (crds) return lines;
+  const { pathOf } = await import("../../kube/api.ts");
+  const counts = await Promise.all(KINDS.map(async (resource) => {
+    const { status, body } = await api.send({ method: "GET", path: pathOf({ resource }), query: { limit: "1" } });
+    const { items = [], metadata } = (status === 200 ? body : {}) as {
+      items?: unknown[];
+      metadata?: { remainingItemCount?: number };
+    };
+    return `${items.length + (metadata?.remainingItemCount ?? 0)} ${resource}`;
+  }));
+  return [
+    ...lines,
+    `Left: the CRDs, with ${counts.join(", ")}. Their Pods go on running, and nobody looks after them.`,
+  ];
+}
