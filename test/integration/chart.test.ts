@@ -93,13 +93,23 @@ test("in another namespace nothing is left behind in the default one", async () 
   expect(text).toContain("system:serviceaccount:agent-sandbox-system:hookbox-router");
 });
 
-test("the router, the NetworkPolicy of hooks and the ServiceMonitor come where asked", async () => {
-  const options = { "router.enabled": false, "hooks.networkPolicy.enabled": false, "monitoring.serviceMonitor": true };
+test("the router and the NetworkPolicy of hooks stay away where asked", async () => {
+  const options = { "router.enabled": false, "hooks.networkPolicy.enabled": false };
   const objects = await template(...Object.entries(options).flatMap(([key, to]) => ["--set", `${key}=${to}`]));
   expect(objects.filter(({ metadata }) => metadata.namespace === "agent-sandbox-system")).toEqual([]);
   const kinds = objects.map(({ kind }) => kind);
   expect(kinds).not.toContain("NetworkPolicy");
-  expect(kinds).toContain("ServiceMonitor");
+});
+
+test("ServiceMonitor, PrometheusRule and dashboard come where asked, the same as those of deploy/monitoring", async () => {
+  const values = ["serviceMonitor", "prometheusRule", "dashboard"].flatMap((
+    key,
+  ) => ["--set", `monitoring.${key}=true`]);
+  const text = await run(await shared("bare"), ["kustomize", `${DEPLOY}/monitoring`]);
+  const wanted = parseAllDocuments(text).map((document) => document.toJS());
+  const before = new Set((await template()).map(nameOf));
+  const added = (await template(...values)).filter((object) => !before.has(nameOf(object)));
+  expect(byName(added.map(plain))).toEqual(byName(wanted.map(plain)));
 });
 
 test.for([
