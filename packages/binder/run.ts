@@ -4,7 +4,7 @@ import { BINDER_LEASE } from "../api/claims/unserved.ts";
 import type { Api } from "../kube/api.ts";
 import { connect } from "../kube/connection.ts";
 import { clusterCredentials, type Credentials } from "../kube/credentials.ts";
-import { runElected } from "../kube/elected.ts";
+import { leaseNamespace, runElected } from "../kube/elected.ts";
 import { createHealthApp } from "../process/health.ts";
 import { createLog, type Log } from "../process/log.ts";
 import { serve } from "../process/serve.ts";
@@ -21,9 +21,8 @@ const TIMEOUT_MS = 10_000;
 
 /** What it takes to serve claims, in whichever process. */
 export type ServeClaimsOptions =
-  & Pick<BinderOptions, "kubeconfig" | "namespace" | "identity" | "leaderElection" | "labelDomains" | "workers">
-  & Pick<BinderOptions, "refillDelayMs">
-  & { credentials: Credentials; log: Log };
+  & Pick<BinderOptions, "kubeconfig" | "identity" | "leaderElection" | "labelDomains" | "workers" | "refillDelayMs">
+  & { namespace: string; credentials: Credentials; log: Log };
 
 /**
  * Runs the binder as a process until `signal` fires; then gives the Lease back and returns.
@@ -41,7 +40,8 @@ export async function runBinder(options: BinderOptions, signal: AbortSignal): Pr
   const server = port === 0 ? undefined : await serve(app, { port, host, log, graceMs: 1000 });
   log("info", "Starting", { server: credentials.server, leaderElection: options.leaderElection });
   try {
-    await bindClaims({ ...options, credentials, log }, metrics, signal);
+    const namespace = await leaseNamespace({ ...options, credentials, log, userAgent: USER_AGENT });
+    await bindClaims({ ...options, namespace, credentials, log }, metrics, signal);
   } finally {
     await server?.stop();
   }

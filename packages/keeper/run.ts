@@ -7,7 +7,7 @@ import { createLossBudget } from "../webhook/lossbudget.ts";
 import { serve, type Server } from "../process/serve.ts";
 import { connect } from "../kube/connection.ts";
 import { clusterCredentials } from "../kube/credentials.ts";
-import { runElected, SYSTEM_NAMESPACE } from "../kube/elected.ts";
+import { leaseNamespace, runElected } from "../kube/elected.ts";
 import type { Work } from "../kube/leader.ts";
 import { keep } from "./keep.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
@@ -30,9 +30,10 @@ export async function runKeeper(
 ): Promise<void> {
   const log = createLog(options.logLevel);
   const credentials = await clusterCredentials(options);
-  const common = { ...options, credentials, log };
-  const hooksNamespace = options.namespace ?? (options.kubeconfig ? SYSTEM_NAMESPACE : credentials.namespace);
   const metrics = createKeeperMetrics();
+  const lease = { userAgent: USER_AGENT, onAnswer: counter(metrics) };
+  const namespace = await leaseNamespace({ ...options, ...lease, credentials, log });
+  const common = { ...options, namespace, credentials, log };
   // Of the process, not of a term as leader: who leads anew has no more to spend than before.
   const budget = createLossBudget({ perMinute: options.maxLossesPerMinute, now: () => performance.now() });
   let isReady = true;
@@ -48,7 +49,11 @@ export async function runKeeper(
     const observers = recording.handlers;
     const binding = options.binder ? bindingFor(common, metrics.binder, leading) : undefined;
     await Promise.all([
-      keep(api, { labelDomains, log, reportFor, observers, binding, budget, hooksNamespace, onListed }, leading),
+      keep(
+        api,
+        { labelDomains, log, reportFor, observers, binding, budget, hooksNamespace: namespace, onListed },
+        leading,
+      ),
       ...(binding ? [serveClaims(binding, common, metrics.binder, leading)] : []),
     ]);
     metrics.leading.set(0);
@@ -56,7 +61,7 @@ export async function runKeeper(
   };
   log("info", "Starting", { server: credentials.server, leaderElection: options.leaderElection });
   try {
-    await runElected({ ...common, name: LEASE_NAME, userAgent: USER_AGENT, onAnswer: counter(metrics) }, work, signal);
+    await runElected({ ...common, ...lease, name: LEASE_NAME }, work, signal);
   } finally {
     await server?.stop();
   }

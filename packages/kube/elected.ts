@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Log } from "../process/log.ts";
-import { type Api, isOk, pathOf } from "./api.ts";
+import { isOk, pathOf } from "./api.ts";
 import { connect, type ConnectionOptions } from "./connection.ts";
 import type { Credentials } from "./credentials.ts";
 import { lead, type Work } from "./leader.ts";
@@ -12,8 +12,8 @@ export interface ElectedOptions extends Pick<ConnectionOptions, "userAgent" | "o
   log: Log;
   /** Name of the Lease. */
   name: string;
-  /** Namespace of the Lease; undefined: the Pod's, or outside a cluster hookbox-system, else default. */
-  namespace: string | undefined;
+  /** Namespace of the Lease, see {@link leaseNamespace}. */
+  namespace: string;
   /** Under which name this process holds the Lease; undefined: its Pod's, or outside a cluster a new one. */
   identity: string | undefined;
   /** Where this process runs outside the cluster. */
@@ -24,30 +24,47 @@ export interface ElectedOptions extends Pick<ConnectionOptions, "userAgent" | "o
 }
 
 /** Where hookbox is installed unless somebody says otherwise. */
-export const SYSTEM_NAMESPACE = "hookbox-system";
+const SYSTEM_NAMESPACE = "hookbox-system";
+const PATIENCE_MS = 3000;
 
 /**
- * Runs the work whenever this process holds the Lease, until `signal` fires.
+ * Finds the namespace of Leases: the one that is named, else the Pod's, or outside a cluster hookbox-system, and default
+ * where that does not exist. Asked once: who leads anew is not to end because nobody answers at that moment.
  *
- * @throws {Error} if the Lease's namespace is unknown or does not exist, or what `work` throws
+ * @throws {Error} if it is unknown, or if the API server does not answer
  */
-export async function runElected(options: ElectedOptions, work: Work, signal: AbortSignal): Promise<void> {
-  const { credentials, log, name, kubeconfig, leaseSeconds: termSeconds, userAgent, onAnswer } = options;
-  if (!options.leaderElection) return await work(signal);
-  const timeoutMs = (termSeconds * 1000) / 5;
-  const ending = new AbortController().signal;
-  const api = connect(credentials, { signal: ending, userAgent, timeoutMs, ...(onAnswer && { onAnswer }) });
-  const namespace = options.namespace ?? (kubeconfig ? await localNamespace(api, log) : credentials.namespace);
-  if (!namespace) throw new Error("Cannot elect a leader: this Pod's namespace is unknown, pass --namespace");
-  // A Pod's name is its host name and outlives its containers: a restarted one need not wait for its own Lease.
-  const identity = options.identity ?? (kubeconfig ? `${hostname()}_${randomUUID()}` : hostname());
-  await lead({ api, log, namespace, name, identity, termSeconds }, work, signal);
-}
-
-/** Outside the cluster hookbox may not be installed in it at all. */
-async function localNamespace(api: Api, log: Log): Promise<string> {
+export async function leaseNamespace(
+  options: Pick<ElectedOptions, "credentials" | "log" | "kubeconfig" | "leaderElection" | "userAgent" | "onAnswer"> & {
+    namespace: string | undefined;
+  },
+): Promise<string> {
+  const { credentials, log, kubeconfig, leaderElection, userAgent, onAnswer } = options;
+  if (options.namespace !== undefined) return options.namespace;
+  if (kubeconfig === undefined) {
+    if (credentials.namespace) return credentials.namespace;
+    throw new Error("Cannot elect a leader: this Pod's namespace is unknown, pass --namespace");
+  }
+  if (!leaderElection) return SYSTEM_NAMESPACE;
+  const signal = new AbortController().signal;
+  const api = connect(credentials, { signal, userAgent, timeoutMs: PATIENCE_MS, ...(onAnswer && { onAnswer }) });
   const answer = await api.send({ method: "GET", path: pathOf({ resource: "namespaces", name: SYSTEM_NAMESPACE }) });
   const namespace = answer.status === 404 ? "default" : SYSTEM_NAMESPACE;
   if (!isOk(answer)) log("info", `The Lease goes to namespace ${namespace}`, { [SYSTEM_NAMESPACE]: answer.status });
   return namespace;
+}
+
+/**
+ * Runs the work whenever this process holds the Lease, until `signal` fires.
+ *
+ * @throws {Error} if the Lease's namespace does not exist, or what `work` throws
+ */
+export async function runElected(options: ElectedOptions, work: Work, signal: AbortSignal): Promise<void> {
+  const { credentials, log, name, namespace, kubeconfig, leaseSeconds: termSeconds, userAgent, onAnswer } = options;
+  if (!options.leaderElection) return await work(signal);
+  const timeoutMs = (termSeconds * 1000) / 5;
+  const ending = new AbortController().signal;
+  const api = connect(credentials, { signal: ending, userAgent, timeoutMs, ...(onAnswer && { onAnswer }) });
+  // A Pod's name is its host name and outlives its containers: a restarted one need not wait for its own Lease.
+  const identity = options.identity ?? (kubeconfig ? `${hostname()}_${randomUUID()}` : hostname());
+  await lead({ api, log, namespace, name, identity, termSeconds }, work, signal);
 }

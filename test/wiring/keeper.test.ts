@@ -174,7 +174,7 @@ test("it has a binder in its process, fed by its watches, which serves claims wh
   api.put(binderLease, free);
   await until(() => early() !== undefined);
   expect(early()?.metadata.ownerReferences).toMatchObject([{ kind: "SandboxClaim", uid: "uid-early" }]);
-  expect([await leading("binder"), api.watches], "a watch for each kind").toEqual([true, 4]);
+  expect([await leading("binder"), api.watches], "a watch for each kind, and one for the Deployments of hooks").toEqual([true, 5]);
   expect(await keeper.get("/metrics")).toMatch(/\nhookbox_binder_requests_total\{method="POST",code="201"\} 1\n/);
   api.put(LEASE, another);
   await until(async () => !await leading("binder") && !await leading("keeper"));
@@ -216,4 +216,23 @@ test("what makes no sense, and a namespace that is not there, end it with one se
   expect([await nowhere.ended, await wrong.ended]).toEqual([1, 1]);
   expect(nowhere.log()).toMatch(/\nCannot make Lease system\/hookbox-keeper: namespaces "system" not found\n$/);
   expect(wrong.log()).toMatch(/^Cannot listen on port "x": .*\n$/);
+});
+
+test("one that leads anew while hardly anybody answers goes on, and so does its binder", async () => {
+  const { api, kubeconfig } = await serveApi();
+  const NAMESPACE = "/api/v1/namespaces/hookbox-system";
+  let isAway = false;
+  api.put(NAMESPACE, { apiVersion: "v1", kind: "Namespace", metadata: { name: "hookbox-system" } });
+  api.intercept = ({ path }) => isAway && path === NAMESPACE ? new Promise<undefined>(() => {}) : undefined;
+  const args = ["packages/keeper/main.ts", "--kubeconfig", kubeconfig, "--lease-seconds", "3"];
+  const keeper = await startMain("node", args, "Starting");
+  const leading = (lease: string) => keeper.said("Leading").filter((line) => line["lease"] === lease).length;
+  await until(() => leading("hookbox-keeper") === 1 && leading("hookbox-binder") === 1);
+  isAway = true;
+  const lease = LEASE.replace("/system/", "/hookbox-system/");
+  api.put(lease, { spec: { holderIdentity: "another", leaseDurationSeconds: 1 } });
+  await until(() => leading("hookbox-keeper") === 2 && leading("hookbox-binder") === 2);
+  putExpired(api);
+  await until(() => !api.get(SANDBOX));
+  expect(await keeper.stop()).toBe(0);
 });
