@@ -6,6 +6,7 @@ import type { LossBudget } from "../webhook/lossbudget.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Api } from "../kube/api.ts";
 import { childrenReconciler } from "./children.ts";
+import { createClaimSandboxes } from "./claimsandboxes.ts";
 import { claimProblemReconciler, withReferences } from "./claimproblem.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { type EventHandler, listAndWatch } from "../kube/watch.ts";
@@ -18,7 +19,7 @@ import { createQueue } from "./workqueue.ts";
 import { createReferences } from "./references.ts";
 import { hookDeployments, rolloutReconciler } from "./rollouts.ts";
 import { sharedPortsReconciler } from "./sharedports.ts";
-import { claimWakeReconciler, poolWakeReconciler, sandboxWakeReconciler } from "./wake.ts";
+import { claimWakeReconciler, poolWakeReconciler, sandboxWakeReconciler, withSandboxes } from "./wake.ts";
 import { type EventHandlers, listAndWatchAll } from "./watches.ts";
 
 export interface KeepOptions {
@@ -52,6 +53,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
   const queue = <T extends { metadata: ObjectMeta }>(reconciler: Reconciler<T>): EventHandler<T> =>
     createQueue(reconciler, { log, ...(clock && { clock }) }, signal);
   const references = createReferences();
+  const claimSandboxes = createClaimSandboxes();
   const report = reportFor("Sandbox");
   const claimReport = reportFor("SandboxClaim");
   const handlers: EventHandlers = {
@@ -61,6 +63,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       queue(sharedPortsReconciler(api, report)),
       queue(mergeTrapReconciler(api, report)),
       queue(sandboxWakeReconciler(api)),
+      claimSandboxes.handler,
       withPools(queue(readoptReconciler({ api, report, references })), references),
       ...observers.sandboxes ?? [],
     ],
@@ -70,7 +73,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
         references,
       ),
       queue(expiryReconciler(api, claimReport, budget, CLAIM_EXPIRY)),
-      queue(claimWakeReconciler(api)),
+      withSandboxes(queue(claimWakeReconciler(api, claimSandboxes)), claimSandboxes),
       ...observers.sandboxclaims ?? [],
     ],
     sandboxwarmpools: [

@@ -5,10 +5,13 @@ import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { LATE_MS } from "../api/claims/unserved.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { FIRST_OBSERVED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
+import type { ClaimSandboxes } from "./claimsandboxes.ts";
 import type { Reconciler } from "./reconciler.ts";
+import { createWaiting } from "./references.ts";
 
 /**
  * When an object is woken whose hook does not answer, in milliseconds from when that began: most have been answered by the
@@ -23,16 +26,17 @@ const CROWD_MS = { each: 50, most: 10_000 };
 
 /**
  * Makes the reconciler for claims: one that nobody has annotated for ten seconds gets the time at which this process first
- * saw it. One that is Ready is woken, too, while its condition is not of its generation.
+ * saw it. One that says something else than its Sandbox is woken, too, and one that is Ready while its condition is not of
+ * its generation.
  */
-export function claimWakeReconciler(api: Api): Reconciler<SandboxClaim> {
+export function claimWakeReconciler(api: Api, sandboxes: ClaimSandboxes): Reconciler<SandboxClaim> {
   return wakeReconciler(api, {
     ...{ kind: "SandboxClaim", resource: "sandboxclaims" },
     dueAt(claim, seenAt, crowd) {
       if (!isNoted(claim)) return (Date.parse(claim.metadata.creationTimestamp ?? "") || seenAt) + LATE_MS;
       const ready = findCondition(claim.status?.conditions, "Ready");
       const isBehind = ready?.status === "True" && (ready.observedGeneration ?? Infinity) < generationOf(claim);
-      return isBehind ? wakeTime(claim.metadata, seenAt, crowd) : undefined;
+      return isBehind || sandboxes.isContradicted(claim) ? wakeTime(claim.metadata, seenAt, crowd) : undefined;
     },
     note: (claim, seenAt, now) =>
       isNoted(claim) ? { [WOKEN_AT_ANNOTATION]: timestamp(now) } : { [FIRST_OBSERVED_ANNOTATION]: timestamp(seenAt) },
@@ -67,6 +71,33 @@ export function poolWakeReconciler(api: Api): Reconciler<SandboxWarmPool> {
     },
     note: (_, __, now) => ({ [WOKEN_AT_ANNOTATION]: timestamp(now) }),
   });
+}
+
+/** Has a queue look at claims again whose Sandboxes change. It keeps of claims what {@link claimWakeReconciler} reads. */
+export function withSandboxes(
+  queue: EventHandler<SandboxClaim>,
+  sandboxes: ClaimSandboxes,
+): EventHandler<SandboxClaim> {
+  const waiting = createWaiting(queue, ({ metadata }) => metadata.uid);
+  sandboxes.onChange((claim) => waiting.again(claim));
+  return { ...waiting, observe: (claim) => waiting.observe(inShort(claim)) };
+}
+
+function inShort({ metadata, status, ...claim }: SandboxClaim): SandboxClaim {
+  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = metadata;
+  const kept = { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp };
+  const annotations = Object.fromEntries(
+    [FIRST_OBSERVED_ANNOTATION, WOKEN_AT_ANNOTATION].flatMap((key) => {
+      const value = metadata.annotations?.[key];
+      return value === undefined ? [] : [[key, value]];
+    }),
+  );
+  const ready = findCondition(status?.conditions, "Ready");
+  return {
+    ...claim,
+    metadata: { ...kept, annotations },
+    ...(status && { status: { ...status, conditions: ready ? [ready] : [] } }),
+  };
 }
 
 function isNoted({ metadata: { annotations } }: SandboxClaim): boolean {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aTemplate } from "../templates.ts";
 import { asked, begin, end, keep, keeper, pass, server } from "./stage.ts";
-import { aClaim, aPool, CLAIM, noted, POOL, TEMPLATE } from "./extensions.ts";
+import { aClaim, aClaimsSandbox, aPool, CLAIM, CLAIMS_SANDBOX, noted, POOL, TEMPLATE } from "./extensions.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { refusal } from "../kube/fakeapi.ts";
 
@@ -40,6 +40,7 @@ describe("a claim that is well", () => {
     await keep(1);
     putClaim();
     await pass(5);
+    server.put(CLAIMS_SANDBOX, { ...aClaimsSandbox() });
     putClaim({ status: { sandbox: { name: "s" } } });
     await pass(5);
     server.remove(POOL);
@@ -55,6 +56,7 @@ describe("a claim that is well", () => {
     await pass(1);
     putTemplate();
     await pass(5);
+    server.put(CLAIMS_SANDBOX, { ...aClaimsSandbox() });
     putClaim({ status: { sandbox: { name: "s" } } });
     await pass(60);
     expect(asked()).toEqual([]);

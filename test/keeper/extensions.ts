@@ -1,6 +1,9 @@
 /** Claims, pools and templates for the keeper's tests: one valid default of each, and where it is stored. @module */
 import { type SandboxClaim, sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../../packages/api/sandboxwarmpool.ts";
+
+import { aSandbox } from "../sandboxes.ts";
 
 const EXTENSIONS = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/team-a";
 export const CLAIM = `${EXTENSIONS}/sandboxclaims/job`;
@@ -28,6 +31,26 @@ export function aClaim({ metadata, spec, status }: Over = {}): SandboxClaim {
     metadata: { name: "job", namespace: "team-a", uid: "uid-job", generation: 1, ...metadata },
     spec: { warmPoolRef: { name: "pool" }, ...spec },
     ...(status ? { status } : {}),
+  });
+}
+
+export const CLAIMS_SANDBOX = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxes/s";
+
+/** Makes the Sandbox `s` of the claim `job`; Ready as given, by default not said yet. */
+export function aClaimsSandbox(ready?: "True" | "False", over: Over = {}): Sandbox {
+  const owner = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxClaim", name: "job", uid: "uid-job" };
+  const reason = ready === "True" ? "DependenciesReady" : "DependenciesNotReady";
+  return aSandbox({
+    metadata: {
+      ...{ name: "s", uid: "uid-s", ownerReferences: [{ ...owner, controller: true }] },
+      annotations: { "metacontroller.k8s.io/decorator-controller": "sandboxclaim" },
+      ...over.metadata,
+    },
+    status: {
+      observedGeneration: 1,
+      ...(ready ? { conditions: [aCondition("Ready", ready, reason)], podIPs: ["10.1.0.7"] } : {}),
+      ...over.status,
+    },
   });
 }
 

@@ -113,7 +113,7 @@ describe("a Sandbox that a claim controls", () => {
   ])("$name is left alone", async ({ claim }) => {
     if (claim) putClaim(claim, { sandbox: { name: "demo" } });
     put(BY_CLAIM);
-    await keep(60);
+    await keep(5);
     expect(asked()).toEqual(["GET sandboxclaims/job"]);
   });
 

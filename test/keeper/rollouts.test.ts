@@ -4,7 +4,7 @@ import { rolledAt } from "../../packages/keeper/rollouts.ts";
 import { refusal } from "../kube/fakeapi.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { asked, begin, end, keep, keeper, pass, server } from "./stage.ts";
-import { aClaim, aCondition, aPool, CLAIM, noted, POOL } from "./extensions.ts";
+import { aClaim, aClaimsSandbox, aCondition, aPool, CLAIM, CLAIMS_SANDBOX, noted, POOL } from "./extensions.ts";
 import { SANDBOX } from "./keeping.ts";
 
 /** Noon is when the clock starts. */
@@ -103,6 +103,7 @@ describe("once a hook was rolled", () => {
     const metadata = { creationTimestamp: at("11:00:00") };
     server.put(POOL, aPool({ metadata }));
     server.put(CLAIM, aClaim({ metadata: { ...noted(), ...metadata }, status: { sandbox: { name: "s" } } }));
+    server.put(CLAIMS_SANDBOX, { ...aClaimsSandbox() });
     rolled("sandboxwarmpool", at("11:30:00"));
     await run(5);
     expect([wokenAt(POOL), wokenAt(CLAIM)]).toEqual(["2026-11-21T12:00:00.000Z", undefined]);

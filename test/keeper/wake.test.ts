@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { refusal } from "../kube/fakeapi.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { asked, begin, end, keep, pass, server } from "./stage.ts";
-import { aClaim, aCondition, aPool, CLAIM, noted, POOL } from "./extensions.ts";
+import { aClaim, aClaimsSandbox, aCondition, aPool, CLAIM, CLAIMS_SANDBOX, noted, POOL } from "./extensions.ts";
 import { SANDBOX } from "./keeping.ts";
 
 const OBSERVED = "agents.x-k8s.io/controller-first-observed-at";
@@ -11,8 +11,10 @@ const PATCH = "PATCH sandboxes/demo";
 /** Noon is when the clock starts. */
 const CREATED = { creationTimestamp: "2026-11-21T12:00:00Z" };
 const READY = { conditions: [aCondition("Ready", "True", "DependenciesReady")] };
-const putClaim = (metadata: object = {}, status: object = { sandbox: { name: "s" } }) =>
+const putClaim = (metadata: object = {}, status: object = { sandbox: { name: "s" } }) => {
+  server.put(CLAIMS_SANDBOX, { ...aClaimsSandbox() });
   server.put(CLAIM, { ...aClaim({ metadata: { ...CREATED, ...metadata }, status }) });
+};
 const observed = () => server.get(CLAIM)?.metadata.annotations?.[OBSERVED];
 const put = ({ metadata = {}, status = { observedGeneration: 1 } }: { metadata?: object; status?: object } = {}) =>
   server.put(SANDBOX, { ...aSandbox({ metadata: { ...CREATED, ...metadata }, status }) });

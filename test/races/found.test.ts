@@ -158,6 +158,84 @@ const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
       forecast: { ...CALM, requestMs: [0], answerMs: [0], gaps: [{ kind: "SandboxClaim", from: 35, lasts: 465 }] },
     },
   },
+  {
+    name: "binders change while events of claims get lost, and neither says what the claim was given",
+    reason: "the old one is gone before the Sandbox is Ready, and the hook is silent for its sake",
+    scenario: {
+      replicas: 0,
+      acts: [{ act: "restartBinder", overlap: true, wait: 2000 }, {
+        act: "claim",
+        claim: 0,
+        cold: true,
+        wait: 163,
+      }],
+      fates: [],
+      forecast: {
+        requestMs: [17],
+        answerMs: [28],
+        troubles: [],
+        mishaps: [],
+        lags: [],
+        gaps: [{ kind: "SandboxClaim", from: 1920, lasts: 600 }],
+      },
+    },
+  },
+  {
+    name:
+      "a claim says that its Sandbox is not Ready, and that gets lost; the binder is another by the time that it is",
+    reason: "hook and binder each take it for the other's to say",
+    scenario: {
+      replicas: 0,
+      acts: [
+        { act: "scale", replicas: 1, wait: 0 },
+        { act: "claim", claim: 0, cold: true, wait: 100 },
+        { act: "reclaim", claim: 0, cold: true, wait: 850 },
+        { act: "restartBinder", overlap: false, wait: 700 },
+      ],
+      fates: [{ startMs: 0, probeMs: 0, fate: "ready", lifeMs: 0 }, {
+        startMs: 0,
+        probeMs: 0,
+        fate: "fails",
+        lifeMs: 0,
+      }, { startMs: 400, probeMs: 0, fate: "ready", lifeMs: 0 }],
+      forecast: {
+        requestMs: [100],
+        answerMs: [0],
+        troubles: [],
+        mishaps: [],
+        lags: [],
+        gaps: [{ kind: "SandboxClaim", from: 1600, lasts: 584 }],
+      },
+    },
+  },
+  {
+    name: "the user deletes the Sandbox of a claim whose pool is gone, and the claim's status was never seen",
+    reason: "to the hook the claim looks as if it had never had one",
+    scenario: {
+      replicas: 0,
+      acts: [
+        { act: "claim", claim: 0, cold: true, wait: 100 },
+        { act: "claim", claim: 1, cold: false, wait: 0 },
+        { act: "dropPool", foreground: true, wait: 30 },
+        { act: "unclaim", claim: 1, foreground: true, wait: 0 },
+        { act: "dropSandbox", claim: 0, wait: 1000 },
+      ],
+      fates: [{ startMs: 0, probeMs: 0, fate: "hangs", lifeMs: 0 }, {
+        startMs: 600,
+        probeMs: 164,
+        fate: "ready",
+        lifeMs: 0,
+      }],
+      forecast: {
+        requestMs: [30, 54, 40, 5],
+        answerMs: [50, 0, 20, 0],
+        troubles: [],
+        mishaps: [],
+        lags: [],
+        gaps: [{ kind: "SandboxClaim", of: "engine", from: 339, lasts: 1500 }],
+      },
+    },
+  },
 ];
 
 test.for(cases)("$name: $reason", async ({ scenario }) => {
