@@ -59,7 +59,8 @@ function published(folder: string, input: Record<string, string>, plugins: Plugi
       cleanDir: true,
       entryFileNames,
       chunkFileNames: "[name]-[hash].js",
-      assetFileNames: "[name][extname]",
+      // Files of one name are numbered as they are found, which is not the same each time.
+      assetFileNames: "[name]-[hash][extname]",
       sourcemap: true,
     },
   };

@@ -83,7 +83,7 @@ export function withSandboxes(
   return { ...waiting, observe: (claim) => waiting.observe(inShort(claim)) };
 }
 
-function inShort({ metadata, status, ...claim }: SandboxClaim): SandboxClaim {
+function inShort({ metadata, status, spec: { warmPoolRef }, ...claim }: SandboxClaim): SandboxClaim {
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = metadata;
   const kept = { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp };
   const annotations = Object.fromEntries(
@@ -96,6 +96,7 @@ function inShort({ metadata, status, ...claim }: SandboxClaim): SandboxClaim {
   return {
     ...claim,
     metadata: { ...kept, annotations },
+    spec: { warmPoolRef },
     ...(status && { status: { ...status, conditions: ready ? [ready] : [] } }),
   };
 }

@@ -155,13 +155,13 @@ describe("uninstall", () => {
   const withDeletion = (api: ReturnType<typeof server>): typeof api => ({
     ...api,
     send: (request) => {
-      const { method, path, query = {} } = request;
+      const { method, path, body } = request;
       if (/\/(sandboxes|sandboxclaims|sandboxwarmpools|sandboxtemplates)$/.test(path)) {
         const items = path.endsWith("/sandboxes") ? [{}] : [];
         return Promise.resolve({ status: 200, body: { items, metadata: { remainingItemCount: items.length * 6 } } });
       }
       if (method !== "DELETE") return api.send(request);
-      if (query["dryRun"] === undefined) api.stored.delete(path);
+      if ((body as { dryRun?: string[] }).dryRun === undefined) api.stored.delete(path);
       return Promise.resolve({ status: 200, body: {} });
     },
   });

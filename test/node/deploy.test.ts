@@ -119,9 +119,11 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
 
   test("uninstall takes back what was installed; what users have made goes on", { timeout: 60_000 }, async () => {
     const { metadata: before } = await json("get", "pod", "demo");
-    const { stdout } = await promisify(execFile)(process.execPath, [
-      ...[MAIN, "uninstall", "--apply", "--kubeconfig", cluster.kubeconfig],
-    ]);
+    const uninstall = (...args: string[]) =>
+      promisify(execFile)(process.execPath, [MAIN, "uninstall", "--kubeconfig", cluster.kubeconfig, ...args]);
+    expect((await uninstall()).stdout).toContain("Nothing was deleted");
+    expect((await json("get", "deployments", "-n", "hookbox-system")).items).toHaveLength(6);
+    const { stdout } = await uninstall("--apply");
     expect(stdout).toMatch(
       /Left: the CRDs, with \d+ sandboxes, 1 sandboxclaims, 1 sandboxwarmpools, 1 sandboxtemplates/,
     );

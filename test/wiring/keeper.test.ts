@@ -174,7 +174,9 @@ test("it has a binder in its process, fed by its watches, which serves claims wh
   api.put(binderLease, free);
   await until(() => early() !== undefined);
   expect(early()?.metadata.ownerReferences).toMatchObject([{ kind: "SandboxClaim", uid: "uid-early" }]);
-  expect([await leading("binder"), api.watches], "a watch for each kind, and one for the Deployments of hooks").toEqual([true, 5]);
+  expect([await leading("binder"), api.watches], "a watch for each kind, and one for the Deployments of hooks").toEqual(
+    [true, 5],
+  );
   expect(await keeper.get("/metrics")).toMatch(/\nhookbox_binder_requests_total\{method="POST",code="201"\} 1\n/);
   api.put(LEASE, another);
   await until(async () => !await leading("binder") && !await leading("keeper"));

@@ -56,8 +56,10 @@ export function createDeleter(api: Api, dryRun: boolean): (object: KubeObject) =
       const remedy = `Use: helm uninstall ${release} -n ${namespace}`;
       throw new Failure(`Cannot delete ${object.kind} ${object.metadata.name}: Helm has brought it`, remedy);
     }
-    const query: Record<string, string> = { propagationPolicy: "Background", ...dryRun ? { dryRun: "All" } : {} };
-    const answer = await api.send({ method: "DELETE", path, query, body: { preconditions: { uid } } });
+    // Where there is a body, an API server reads none of this from the query: a dry run would delete.
+    const options = { propagationPolicy: "Background", preconditions: { uid }, ...dryRun ? { dryRun: ["All"] } : {} };
+    const body = { apiVersion: "v1", kind: "DeleteOptions", ...options };
+    const answer = await api.send({ method: "DELETE", path, body });
     if (!isOk(answer) && answer.status !== 404) throw undeleted(object, answer);
     return true;
   };

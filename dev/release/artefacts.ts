@@ -1,0 +1,84 @@
+/** The files of a release, byte for byte the same whenever they are made of the same sources. @module */
+import { Buffer } from "node:buffer";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { renderBundle } from "../../packages/cli/install/bundle.ts";
+import { createTarWriter } from "../../packages/process/tarwriter.ts";
+
+/** What to make, and where. */
+export interface ArtefactOptions {
+  /** A checkout whose packages are built. */
+  root: string;
+  out: string;
+  version: string;
+  /** Image of all processes, without tag. */
+  image: string;
+  /** Private SSH key that signs; undefined: nothing is signed. */
+  key: string | undefined;
+}
+
+const PUBLISHED = ["hookbox", "@hookbox/cli", "@hookbox/testing"];
+
+/**
+ * Writes packages, `install.yaml`, the chart as `chart-hookbox-<version>.tgz`, `SHA256SUMS`, and its signature if there is
+ * a key.
+ *
+ * @throws if npm or ssh-keygen fails
+ */
+export async function writeArtefacts({ root, out, version, image, key }: ArtefactOptions): Promise<void> {
+  const workspaces = PUBLISHED.flatMap((name) => ["--workspace", name]);
+  execFileSync("npm", ["pack", ...workspaces, "--pack-destination", out, "--loglevel=error"], {
+    cwd: root,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const bundle = renderBundle({ namespace: "hookbox-system", image: `${image}:${version}`, processes: true });
+  writeFileSync(
+    join(out, "install.yaml"),
+    `# hookbox ${version}: kubectl apply --server-side -f install.yaml\n${bundle}`,
+  );
+  const values = (text: string) => text.replace(/^( {2}repository:) .*$/m, `$1 ${image}`);
+  const chart = await chartOf(join(root, "deploy/chart"), (path, text) => path === "values.yaml" ? values(text) : text);
+  writeFileSync(join(out, `chart-hookbox-${version}.tgz`), chart);
+  const sums = readdirSync(out).sort().map((file) => `${sha256(join(out, file))}  ${file}\n`);
+  writeFileSync(join(out, "SHA256SUMS"), sums.join(""));
+  if (key === undefined) return;
+  execFileSync("ssh-keygen", ["-Y", "sign", "-f", key, "-n", "file", join(out, "SHA256SUMS")], { stdio: "pipe" });
+}
+
+/** Packs a chart as Helm does: links resolved, in a folder of the chart's name. */
+async function chartOf(folder: string, edit: (path: string, text: string) => string): Promise<Uint8Array> {
+  const tar = createTarWriter();
+  const reading = collected(tar.chunks);
+  for (const path of filesIn(folder)) {
+    const content = Buffer.from(edit(path, readFileSync(join(folder, path), "utf8")));
+    const header = { name: `hookbox/${path}`, mode: 0o644, mtime: new Date(0), size: content.length };
+    await tar.putFile(
+      header,
+      (async function* () {
+        yield await Promise.resolve(content);
+      })(),
+    );
+  }
+  tar.end();
+  return gzipSync(Buffer.concat(await reading), { level: 9 });
+}
+
+async function collected(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return all;
+}
+
+function filesIn(folder: string, prefix = ""): string[] {
+  return readdirSync(join(folder, prefix)).sort().flatMap((name) => {
+    const path = prefix === "" ? name : `${prefix}/${name}`;
+    return statSync(join(folder, path)).isDirectory() ? filesIn(folder, path) : [path];
+  });
+}
+
+function sha256(file: string): string {
+  return createHash("sha256").update(readFileSync(file)).digest("hex");
+}
