@@ -61,4 +61,11 @@ export const CLAIMS: readonly Mutant[] = [
     to: "{ labels, annotations }",
     tests: BOUND_TEST,
   },
+  {
+    name: "an old view of its Sandbox takes a claim's Ready back",
+    file: "hooks/sandboxclaim/answer.ts",
+    from: "Math.abs(now.getTime() - since) < OLDER_VIEW_MS",
+    to: "Math.abs(now.getTime() - since) < 0",
+    tests: ["test/hooks/sandboxclaim/attached.test.ts"],
+  },
 ];

@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const EXPIRY_TEST = ["test/keeper/expiry.test.ts"];
 const GIVEBACK_TEST = ["test/keeper/readopt.test.ts"];
+const CLAIM_SANDBOXES_TEST = ["test/keeper/claimsandboxes.test.ts"];
 const DIAGNOSE_TEST = ["test/keeper/diagnose.test.ts"];
 
 export const KEEPER: readonly Mutant[] = [
@@ -103,5 +104,33 @@ export const KEEPER: readonly Mutant[] = [
     from: 'log("error", `Cannot take note for ${name}`, errorFields(error));',
     to: "throw error;",
     tests: ["test/keeper/watches.test.ts"],
+  },
+  {
+    name: "a claim that has expired is woken for ever",
+    file: "packages/keeper/claimsandboxes.ts",
+    from: "if (!ready || shown !== only.name) return !isExpired;",
+    to: "if (!ready || shown !== only.name) return true;",
+    tests: CLAIM_SANDBOXES_TEST,
+  },
+  {
+    name: "a claim that says that it is Ready is believed whatever its Sandbox says",
+    file: "packages/keeper/claimsandboxes.ts",
+    from: "return ready.status !== only.ready && (only",
+    to: 'return ready.status !== only.ready && ready.status === "False" && (only',
+    tests: CLAIM_SANDBOXES_TEST,
+  },
+  {
+    name: "a keeper that comes after another wakes everything once more",
+    file: "packages/keeper/rollouts.ts",
+    from: "if (isOlder && !isWoken && ",
+    to: "if (isOlder && ",
+    tests: ["test/keeper/rollouts.test.ts"],
+  },
+  {
+    name: "what waits for an answer to its last change is not woken",
+    file: "packages/keeper/wake.ts",
+    from: "(parent.status?.observedGeneration ?? Infinity) < generationOf(parent)",
+    to: "(parent.status?.observedGeneration ?? Infinity) > generationOf(parent)",
+    tests: ["test/keeper/wake.test.ts"],
   },
 ];

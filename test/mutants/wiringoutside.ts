@@ -84,4 +84,11 @@ export const WIRING_OUTSIDE: readonly Mutant[] = [
     to: 'durationMs("--lifetime", options.lifetime ?? "1h")',
     tests: MCP_TEST,
   },
+  {
+    name: "a dry run of uninstall deletes",
+    file: "packages/cli/install/apply.ts",
+    from: '...dryRun ? { dryRun: ["All"] } : {}',
+    to: "",
+    tests: ["test/cli/install.test.ts"],
+  },
 ];
