@@ -54,7 +54,10 @@ function isOlderView(claim: SandboxClaim, sandbox: Sandbox, { conditions }: Sand
   const after = findCondition(conditions, "Ready");
   const theirs = findCondition(sandbox.status?.conditions, "Ready");
   if (before?.status !== "True" || after?.status !== "False" || after.reason !== theirs?.reason) return false;
-  if (claim.status?.sandbox?.name !== sandbox.metadata.name) return false;
+  // What has come to its end was not Ready after it.
+  if (claim.status?.sandbox?.name !== sandbox.metadata.name || isFinal({ ...claim, status: { conditions } })) {
+    return false;
+  }
   const since = Date.parse(theirs.lastTransitionTime);
   return since <= Date.parse(before.lastTransitionTime) && Math.abs(now.getTime() - since) < OLDER_VIEW_MS;
 }

@@ -175,3 +175,9 @@ test.for([
   expect(answer.attachments).toEqual([anApplied()]);
   if (!writes) expect(answer.resyncAfterSeconds).toBe(2);
 });
+
+test("a Sandbox that failed in the second in which it was Ready is shown to have failed", () => {
+  const bound = aBoundClaim({ status: { conditions: [since(-1, "True")], sandbox: { name: "warm-1" } } });
+  const failed = { ...since(-1, "False"), reason: "PodFailed" };
+  expect(readyText(syncClaim(bound, [aClaimed({ status: { conditions: [failed] } })]))).toMatch(/^False PodFailed/);
+});
