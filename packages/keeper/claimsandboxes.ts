@@ -1,6 +1,6 @@
 /**
- * Whether claims say what their Sandboxes are like. The hook of claims sees both by watches of Metacontroller's, whose order
- * nobody promises, and a change of status alone wakes it not: what it has not seen in time, the keeper sees. Asks nobody.
+ * Whether claims say what their Sandboxes are like. Metacontroller shows the claim hook both by watches of their own, in no
+ * promised order, and a change of status alone does not call it: what it has missed, the keeper notices here.
  * @module
  */
 import type { Sandbox } from "../api/sandbox.ts";

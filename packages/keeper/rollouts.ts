@@ -2,8 +2,7 @@
  * Has what exists decided anew once a hook was rolled: Metacontroller asks a hook when something changes, and a rollout
  * changes nothing that it watches. Every parent of that hook is woken once, a few in a second. @module
  */
-import type { Api, ObjectPath } from "../kube/api.ts";
-import { answerError, isOk, messageOf, pathOf } from "../kube/api.ts";
+import { answerError, type Api, isOk, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
 import { sleep } from "../kube/backoff.ts";
 import type { Collection } from "../kube/watch.ts";
 import type { Log } from "../process/log.ts";
@@ -18,7 +17,7 @@ const PARENTS: Record<string, ObjectPath["resource"]> = {
   sandboxtemplate: "sandboxtemplates",
   sandboxwarmpool: "sandboxwarmpools",
 };
-/** What the last Pods of the old hook have been asked they answer meanwhile. */
+/** Time for the last Pods of the old hook to answer what they have been asked. */
 const SETTLE_MS = 5000;
 /** Parents that are woken in a second. */
 const PER_SECOND = 20;
@@ -69,13 +68,13 @@ export function rolloutReconciler(api: Api, log: Log, signal: AbortSignal): Reco
       if (at === undefined || resource === undefined) return;
       const waiting = await parentsSince(api, resource, at);
       if (waiting.length > 0) {
-        log("info", "Hook rolled: it is asked about what exists", { resource, count: waiting.length });
+        log("info", "Hook was rolled out: asking it about what exists", { resource, count: waiting.length });
       }
       for (const metadata of waiting) {
         if (signal.aborted) return;
         const refusal = await wake(api, resource, metadata);
         // One that cannot be changed is not to keep the rest from being asked about.
-        if (refusal !== undefined) log("warn", `Cannot wake one of ${resource}: ${refusal}`, { ...metadata });
+        if (refusal !== undefined) log("warn", `Cannot wake an object of ${resource}: ${refusal}`, { ...metadata });
         await sleep(1000 / PER_SECOND, signal);
       }
       memory.set(deployment.metadata.uid ?? "", at);
