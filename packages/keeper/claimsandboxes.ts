@@ -7,7 +7,7 @@ import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { isFinal, isReachable } from "../api/claims/binding.ts";
 import { EXTENSIONS_GROUP } from "../api/crd.ts";
-import { findCondition } from "../api/objects/conditions.ts";
+import { type Condition, findCondition } from "../api/objects/conditions.ts";
 import { controllerOf, groupOf } from "../api/objects/objects.ts";
 import type { EventHandler } from "../kube/watch.ts";
 
@@ -19,8 +19,14 @@ interface Had {
   /** UID of the claim. */
   claim: string;
   name: string;
-  /** Status of its Ready, as a claim would say it; undefined: it has said nothing, is about to go, or has no address yet. */
-  ready: "True" | "False" | undefined;
+  /** What a claim would say of it; undefined: it has said nothing, is about to go, or has no address yet. */
+  told: Told | undefined;
+}
+
+/** A Ready condition, as `<status> <reason>`, and addresses, with commas between. */
+interface Told {
+  ready: string;
+  podIPs: string;
 }
 
 export interface ClaimSandboxes {
@@ -58,7 +64,7 @@ export function createClaimSandboxes(): ClaimSandboxes {
         const { uid = "" } = sandbox.metadata;
         const had = hadOf(sandbox);
         const before = byUid.get(uid);
-        if (had?.claim === before?.claim && had?.ready === before?.ready) return;
+        if (had?.claim === before?.claim && isSame(had?.told, before?.told)) return;
         if (before && had?.claim !== before.claim) forget(uid);
         if (!had) return;
         byUid.set(uid, had);
@@ -85,9 +91,17 @@ function hadOf(sandbox: Sandbox): Had | undefined {
   const owner = controllerOf(sandbox.metadata);
   if (owner?.kind !== "SandboxClaim" || groupOf(owner.apiVersion) !== EXTENSIONS_GROUP) return undefined;
   const { name, deletionTimestamp } = sandbox.metadata;
-  const status = findCondition(sandbox.status?.conditions, "Ready")?.status;
-  const isKnown = deletionTimestamp === undefined && (status === "False" || isReachable(sandbox));
-  return { claim: owner.uid, name, ready: isKnown && status !== "Unknown" ? status : undefined };
+  const ready = findCondition(sandbox.status?.conditions, "Ready");
+  const isKnown = deletionTimestamp === undefined && (ready?.status === "False" || isReachable(sandbox));
+  return { claim: owner.uid, name, told: isKnown ? toldOf(ready, sandbox.status) : undefined };
+}
+
+function toldOf(ready: Condition | undefined, addresses: { podIPs?: string[] | undefined } | undefined) {
+  return ready && { ready: `${ready.status} ${ready.reason}`, podIPs: (addresses?.podIPs ?? []).join() };
+}
+
+function isSame(one: Told | undefined, other: Told | undefined): boolean {
+  return one?.ready === other?.ready && one?.podIPs === other?.podIPs;
 }
 
 /**
@@ -97,17 +111,18 @@ function hadOf(sandbox: Sandbox): Had | undefined {
  * |---|---|---|
  * | none | the name of one, which has not come to its end | yes |
  * | one of which nothing is known yet, or several | | no |
- * | one | nothing, or another's name | yes, unless it has expired |
- * | one that is not Ready | that it is | yes |
- * | one that is Ready | that it is not, for the Sandbox's reason | yes |
+ * | one | that it has expired | no |
+ * | one | nothing, another's name, other addresses | yes |
+ * | one | another Ready, and not for a reason of its own | yes |
  */
 function contradicts(had: readonly Had[], claim: SandboxClaim): boolean {
-  const shown = claim.status?.sandbox?.name;
+  const shown = claim.status?.sandbox;
   const ready = findCondition(claim.status?.conditions, "Ready");
+  const told = toldOf(ready, shown);
   const isExpired = ready?.reason === "ClaimExpired";
   const [only, ...others] = had;
-  if (!only) return shown !== undefined && !isExpired && !isFinal(claim);
-  if (others.length > 0 || only.ready === undefined) return false;
-  if (!ready || shown !== only.name) return !isExpired;
-  return ready.status !== only.ready && (only.ready === "False" || !OWN.has(ready.reason));
+  if (!only) return shown?.name !== undefined && !isExpired && !isFinal(claim);
+  if (others.length > 0 || !only.told || isExpired) return false;
+  if (!told || shown?.name !== only.name || told.podIPs !== only.told.podIPs) return true;
+  return told.ready !== only.told.ready && !OWN.has(ready?.reason ?? "");
 }

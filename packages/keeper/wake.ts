@@ -21,6 +21,8 @@ import { createWaiting } from "./references.ts";
  */
 const WAKE_MS = [6000, 12_000, 30_000, 60_000, 120_000, 300_000] as const;
 const LATER_MS = 600_000;
+/** When a Sandbox is woken that waits for its Pod, once, in milliseconds since it is not Ready: most become so by themselves. */
+const NOT_READY_MS = 12_000;
 /** So much later for each other one that waits, and no later than that. */
 const CROWD_MS = { each: 50, most: 10_000 };
 
@@ -45,7 +47,8 @@ export function claimWakeReconciler(api: Api, sandboxes: ClaimSandboxes): Reconc
 
 /**
  * Makes the reconciler for Sandboxes: one without conditions is woken again and again, and so is one whose status is not of
- * its generation. One that is answered in time costs no request.
+ * its generation. One that waits for its Pod is woken once: two engines at once can leave it the older of two views, and
+ * nobody is called for a change of status. One that is answered in time costs no request.
  */
 export function sandboxWakeReconciler(api: Api): Reconciler<Sandbox> {
   return wakeReconciler(api, {
@@ -55,7 +58,11 @@ export function sandboxWakeReconciler(api: Api): Reconciler<Sandbox> {
       const born = Date.parse(metadata.creationTimestamp ?? "");
       const isSilent = (status?.conditions ?? []).length === 0 && !Number.isNaN(born);
       if (isSilent) return wakeTime(metadata, born, crowd);
-      return isBehind(sandbox) ? wakeTime(metadata, seenAt, crowd) : undefined;
+      if (isBehind(sandbox)) return wakeTime(metadata, seenAt, crowd);
+      const ready = findCondition(status?.conditions, "Ready");
+      if (ready?.reason !== "DependenciesNotReady") return undefined;
+      const due = Date.parse(ready.lastTransitionTime) + NOT_READY_MS;
+      return wokenAt(metadata) >= due ? undefined : due + crowdMs(crowd);
     },
     note: (_, __, now) => ({ [WOKEN_AT_ANNOTATION]: timestamp(now) }),
   });
@@ -115,10 +122,19 @@ function generationOf({ metadata: { generation = 0 } }: { metadata: ObjectMeta }
 }
 
 /** When something is woken next that waits since `began`, as one of `crowd` others that may have to be. */
-function wakeTime({ annotations }: ObjectMeta, began: number, crowd: number): number {
-  const woken = Date.parse(annotations?.[WOKEN_AT_ANNOTATION] ?? "");
+function wakeTime(metadata: ObjectMeta, began: number, crowd: number): number {
+  const woken = wokenAt(metadata);
   const next = WAKE_MS.find((ms) => !(woken >= began + ms)) ?? (Math.floor((woken - began) / LATER_MS) + 1) * LATER_MS;
-  return began + next + Math.min(CROWD_MS.most, crowd * CROWD_MS.each);
+  return began + next + crowdMs(crowd);
+}
+
+/** In milliseconds since the epoch; NaN: it never was. */
+function wokenAt({ annotations }: ObjectMeta): number {
+  return Date.parse(annotations?.[WOKEN_AT_ANNOTATION] ?? "");
+}
+
+function crowdMs(crowd: number): number {
+  return Math.min(CROWD_MS.most, crowd * CROWD_MS.each);
 }
 
 function timestamp(time: number): string {

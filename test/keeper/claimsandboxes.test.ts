@@ -4,9 +4,9 @@ import { begin, end, keep, pass, server } from "./stage.ts";
 import { aClaim, aClaimsSandbox, aCondition, CLAIM, CLAIMS_SANDBOX, noted } from "./extensions.ts";
 
 const woken = () => server.get(CLAIM)?.metadata.annotations?.["agents.x-k8s.io/woken-at"];
-const ready = (status: "True" | "False", reason: string, shows: string | undefined = "s") => ({
+const ready = (status: "True" | "False", reason: string, shows = "s", podIPs = ["10.1.0.7"]) => ({
   conditions: [{ ...aCondition("Ready", status, reason), observedGeneration: 1 }],
-  ...(shows === "" ? {} : { sandbox: { name: shows } }),
+  ...(shows === "" ? {} : { sandbox: { name: shows, podIPs } }),
 });
 const putClaim = (status: object | undefined, metadata: object = {}) =>
   server.put(CLAIM, { ...aClaim({ metadata: { ...noted(), ...metadata }, ...(status && { status }) }) });
@@ -23,6 +23,8 @@ describe("is woken six seconds later", () => {
       { name: "not Ready, of one that is", sandbox: "True", status: ready("False", "DependenciesNotReady") },
       { name: "that it misses one, which is there", sandbox: "True", status: ready("False", "SandboxMissing", "") },
       { name: "nothing, of one that is Ready", sandbox: "True", status: undefined },
+      { name: "another reason", sandbox: "False", status: ready("False", "SandboxSuspended") },
+      { name: "other addresses", sandbox: "True", status: ready("True", "DependenciesReady", "s", ["10.1.0.8"]) },
       { name: "another's name", sandbox: "True", status: ready("True", "DependenciesReady", "another") },
       { name: "the name of one that is gone", sandbox: undefined, status: ready("False", "DependenciesNotReady") },
     ] as const,

@@ -13,6 +13,9 @@ export const POD = `${CORE}/pods/demo`;
 export const SERVICE = `${CORE}/services/demo`;
 export const PVC = `${CORE}/persistentvolumeclaims/home-demo`;
 
+/** Later than any test goes on, so that no Sandbox is woken for having waited long for its Pod. */
+const NOT_YET = "2026-11-22T12:00:00Z";
+
 /** A keeper; `kill` ends it as SIGKILL would: nothing of what it asks for arrives any more. */
 export interface Keeper {
   actions: Action[];
@@ -47,7 +50,7 @@ export function putSandbox(
 ): Sandbox {
   const [status, reason, message] = ready;
   const { suspended, ...rest } = over;
-  const time = { lastTransitionTime: "2026-11-21T11:00:00Z" };
+  const time = { lastTransitionTime: NOT_YET };
   const conditions = [
     { type: "Ready", status, reason, message, ...time },
     ...(suspended ? [{ type: "Suspended", status: suspended, reason: "PodTerminated", message: "", ...time }] : []),

@@ -125,6 +125,57 @@ test("a Sandbox that speaks in time costs no request", async () => {
   expect(asked()).toEqual([]);
 });
 
+describe("a Sandbox that waits for its Pod", () => {
+  const waiting = (reason: string, since = "2026-11-21T12:00:01Z") => ({
+    conditions: [{ ...aCondition("Ready", "False", reason), lastTransitionTime: since }],
+  });
+
+  test("is woken once, twelve seconds after it began to", async () => {
+    await keep(0.5);
+    put({ status: waiting("DependenciesNotReady") });
+    await pass(12);
+    expect(asked()).toEqual([]);
+    await pass(1);
+    expect(woken()).toBe("2026-11-21T12:00:13.000Z");
+    await pass(1800);
+    expect(asked()).toEqual([PATCH]);
+  });
+
+  test("is woken again where it waits anew", async () => {
+    put({ status: waiting("DependenciesNotReady") });
+    await keep(60);
+    put({ status: READY, metadata: { annotations: server.get(SANDBOX)?.metadata.annotations } });
+    await pass(60);
+    put({
+      status: waiting("DependenciesNotReady", "2026-11-21T12:02:00Z"),
+      metadata: { annotations: server.get(SANDBOX)?.metadata.annotations },
+    });
+    await pass(60);
+    expect(asked()).toEqual([PATCH, PATCH]);
+    expect(woken()).toBe("2026-11-21T12:02:12.000Z");
+  });
+
+  test("that is Ready again within that costs no request", async () => {
+    await keep(0.5);
+    for (let round = 0; round < 3; round++) {
+      put({ status: waiting("DependenciesNotReady", `2026-11-21T12:0${round}:00Z`) });
+      await pass(11);
+      put({ status: READY });
+      await pass(49);
+    }
+    expect(asked()).toEqual([]);
+  });
+
+  test.for(["SandboxSuspended", "PodFailed", "PodSucceeded", "InvalidConfiguration"])(
+    "is not one that says %s",
+    async (reason) => {
+      put({ status: waiting(reason) });
+      await keep(60);
+      expect(asked()).toEqual([]);
+    },
+  );
+});
+
 describe("one whose hook has not answered to its last change", () => {
   test("a Sandbox is woken six seconds after it was seen so, and no more once it was answered", async () => {
     put({ metadata: { generation: 2 }, status: { ...READY, observedGeneration: 2 } });

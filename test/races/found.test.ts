@@ -236,6 +236,51 @@ const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
       },
     },
   },
+  {
+    name: "two engines at once, and the one that has seen less writes a Sandbox's status last",
+    reason: "its Pod is Ready, the Sandbox says that it is not, and nobody is called for a change of status",
+    scenario: {
+      replicas: 2,
+      acts: [
+        { act: "restartEngine", overlap: true, wait: 152 },
+        { act: "claim", claim: 0, cold: true, wait: 10 },
+        { act: "unclaim", claim: 0, foreground: false, wait: 0 },
+        { act: "claim", claim: 1, cold: false, wait: 0 },
+        { act: "suspend", claim: 0, resume: false, wait: 400 },
+        { act: "claim", claim: 0, cold: true, wait: 20 },
+      ],
+      fates: [{ startMs: 0, probeMs: 0, fate: "ready", lifeMs: 0 }, {
+        startMs: 0,
+        probeMs: 0,
+        fate: "hangs",
+        lifeMs: 0,
+      }],
+      forecast: { ...CALM, requestMs: [25], answerMs: [36, 0, 10, 40, 16, 36] },
+    },
+  },
+  {
+    name: "two engines at once, one of which misses events of claims, and a claim's Sandbox is suspended",
+    reason: "the claim says so, and shows the addresses that the Sandbox had",
+    scenario: {
+      replicas: 0,
+      acts: [
+        { act: "claim", claim: 0, cold: false, wait: 300 },
+        { act: "restartEngine", overlap: false, wait: 0 },
+        { act: "claim", claim: 1, cold: false, wait: 300 },
+        { act: "suspend", claim: 0, resume: false, wait: 300 },
+      ],
+      fates: [],
+      forecast: {
+        ...CALM,
+        requestMs: [11, 23, 54, 28, 34],
+        answerMs: [44, 28, 49],
+        mishaps: [{ nth: 36, outcome: "lost" }],
+        gaps: [{ kind: "SandboxClaim", from: 1300, lasts: 300 }],
+      },
+      hasVolumes: true,
+      doubles: ["engine"],
+    },
+  },
 ];
 
 test.for(cases)("$name: $reason", async ({ scenario }) => {

@@ -11,6 +11,7 @@ export function faultsAtRest(store: MemoryStore, sick: ReadonlySet<string>): str
   return [
     ...objectsOf(store, "SandboxClaim").flatMap((claim) => claimFaults(store, sick, claim)),
     ...objectsOf(store, "SandboxWarmPool").flatMap((pool) => poolFaults(store, pool)),
+    ...objectsOf(store, "Sandbox").flatMap((sandbox) => sandboxFaults(store, sandbox)),
     ...["Sandbox", "Pod", "SandboxClaim", "SandboxWarmPool"].flatMap((kind) => leftovers(store, kind)),
   ];
 }
@@ -55,6 +56,13 @@ function lonelyFaults(store: MemoryStore, claim: KubeObject): string[] {
     return [`claim ${name} has no Sandbox: ${JSON.stringify({ ...claim.metadata, status: claim["status"] })}`];
   }
   return ready?.status === "False" && !statusOf(claim).sandbox ? [] : [`claim ${name} shows what it has not`];
+}
+
+/** What a Sandbox says of a Pod that is no longer so would send requests into the void. */
+function sandboxFaults(store: MemoryStore, sandbox: KubeObject): string[] {
+  const { name } = sandbox.metadata;
+  if (readyOf(sandbox)?.status !== "True" || readyOf(findObject(store, "Pod", name))?.status === "True") return [];
+  return [`Sandbox ${name} says that it is Ready, and its Pod is not`];
 }
 
 function poolFaults(store: MemoryStore, pool: KubeObject): string[] {
