@@ -111,10 +111,10 @@ export const BAD_DEPLOYS: Record<string, () => Fault> = {
   "answers nothing": () => () => nothing,
   "forgets the volumes": () => (wish) => without(wish, ({ kind }) => kind === "PersistentVolumeClaim"),
   "forgets a tenth at a time": () => (wish) => without(wish, (_, index) => index % 10 === 0),
-  "subudgets all": () => (wish, { hook }) =>
+  "suspends all": () => (wish, { hook }) =>
     hook === "sandbox"
       ? without(wish, ({ kind }) => kind === "Pod", sandboxes.SUSPENDED)
-      : changed(wish, (child) => isSandbox(child) ? withSpec(child, { operatingMode: "Subudgeted" }) : child),
+      : changed(wish, (child) => isSandbox(child) ? withSpec(child, { operatingMode: "Suspended" }) : child),
   "lets all expire": () => (wish, { hook, now }) => {
     if (hook === "sandbox") return without(wish, ({ kind }) => kind !== "PersistentVolumeClaim", sandboxes.EXPIRED);
     if (hook === "sandboxclaim") return without(wish, isSandbox, claims.EXPIRED);
