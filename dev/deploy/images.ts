@@ -11,20 +11,24 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FOLDER = "/opt/hookbox";
 const USER = "65532:65532";
 
-/** The image that deploy/ names, as Pods find it. */
-export const HOOKBOX_IMAGE = `docker.io/library/hookbox:${version()}`;
 /** The engine's. Metacontroller's own manifests name another, which only its registry has. */
 export const ENGINE_IMAGE = "docker.io/library/metacontroller:local";
 
-/** Hooks, keeper, binder and router, as deploy/Containerfile has them. @param folder an empty one, for the bundles */
-export async function hookboxImage(folder: string): Promise<ImageSpec> {
+/**
+ * Hooks, keeper, binder and router, as deploy/Containerfile has them.
+ *
+ * @param folder an empty one, for the bundles
+ * @param tag by default the one that deploy/ names
+ */
+export async function hookboxImage(folder: string, tag = version()): Promise<ImageSpec> {
   for (const { name, bundle } of PROCESSES) {
     await build({ ...bundle, output: { ...bundle.output, dir: join(folder, name) } });
   }
   const files = globSync("**", { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
   return {
-    name: HOOKBOX_IMAGE,
+    // As Pods find it.
+    name: `docker.io/library/hookbox:${tag}`,
     files: [
       ...nodeFiles(),
       { path: `${FOLDER}/package.json`, content: '{ "type": "module" }' },

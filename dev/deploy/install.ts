@@ -15,12 +15,16 @@ import { engineImage, hookboxImage } from "./images.ts";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
 const TIMEOUT = "--timeout=180s";
+const CHART = ["hookbox", join(DEPLOY, "chart"), "-n", "hookbox-system"];
 
-interface InstallOptions {
-  /** @default "kubectl" */
-  by?: "kubectl" | "helm";
+interface Options {
   progress: (line: string) => void;
   signal?: AbortSignal;
+}
+
+interface InstallOptions extends Options {
+  /** @default "kubectl" */
+  by?: "kubectl" | "helm";
   /** Path of a Metacontroller. Default: environment variable METACONTROLLER; empty means the stand-in. */
   metacontroller?: string;
 }
@@ -32,13 +36,8 @@ interface InstallOptions {
  */
 export async function install(cluster: Cluster, options: InstallOptions): Promise<void> {
   const { progress, signal, metacontroller = process.env["METACONTROLLER"] ?? "" } = options;
+  const { run, kubectl } = commands(cluster, signal);
   const folder = mkdtempSync(join(tmpdir(), "hookbox-deploy-"));
-  const run = async (command: string, args: string[], input?: string) => {
-    const running = promisify(execFile)(command, ["--kubeconfig", cluster.kubeconfig, ...args], { signal });
-    if (input !== undefined) running.child.stdin?.end(input);
-    await running;
-  };
-  const kubectl = (args: string[], input?: string) => run(cluster.kubectl, args, input);
   try {
     const images = [
       await engineImage(join(folder, "engine"), metacontroller),
@@ -50,8 +49,7 @@ export async function install(cluster: Cluster, options: InstallOptions): Promis
     await kubectl(["wait", "--for=condition=Established", "crd", "--all", TIMEOUT]);
     progress("installing hookbox …");
     if (options.by === "helm") {
-      const { helm = "helm" } = await findPrograms(HELM, { progress, signal });
-      await run(helm, ["install", "hookbox", join(DEPLOY, "chart"), "-n", "hookbox-system", "--create-namespace"]);
+      await run(await helm(options), ["install", ...CHART, "--create-namespace"]);
     } else {
       await kubectl(["apply", "-k", DEPLOY]);
     }
@@ -62,4 +60,53 @@ export async function install(cluster: Cluster, options: InstallOptions): Promis
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Upgrades what Helm has installed, and resolves when all of it runs as it should.
+ *
+ * @param change another tag, whose image is made on the spot; or other values, each as `--set` takes it
+ * @throws {Error} in the words of Helm if something is not Ready in three minutes
+ */
+export async function upgrade(
+  cluster: Cluster,
+  change: { tag?: string; values?: string[] },
+  options: Options,
+): Promise<void> {
+  const { tag, values = [] } = change;
+  if (tag !== undefined) await importHookbox(cluster, tag, options);
+  const set = [...tag === undefined ? [] : [`image.tag=${tag}`], ...values].flatMap((value) => ["--set", value]);
+  options.progress("upgrading hookbox …");
+  const { run } = commands(cluster, options.signal);
+  await run(await helm(options), ["upgrade", ...CHART, "--reuse-values", ...set, "--wait", TIMEOUT]);
+}
+
+async function importHookbox(cluster: Cluster, tag: string, options: Options): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "hookbox-deploy-"));
+  try {
+    await importImages(cluster.stateDir, [await hookboxImage(folder, tag)], options);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Takes the last upgrade back, and resolves when all of it runs as before. @throws as {@link upgrade} does */
+export async function rollback(cluster: Cluster, options: Options): Promise<void> {
+  options.progress("rolling hookbox back …");
+  const { run } = commands(cluster, options.signal);
+  await run(await helm(options), ["rollback", "hookbox", "-n", "hookbox-system", "--wait", TIMEOUT]);
+}
+
+async function helm(options: Options): Promise<string> {
+  const { helm = "helm" } = await findPrograms(HELM, options);
+  return helm;
+}
+
+function commands(cluster: Cluster, signal: AbortSignal | undefined) {
+  const run = async (command: string, args: string[], input?: string) => {
+    const running = promisify(execFile)(command, ["--kubeconfig", cluster.kubeconfig, ...args], { signal });
+    if (input !== undefined) running.child.stdin?.end(input);
+    await running;
+  };
+  return { run, kubectl: (args: string[], input?: string) => run(cluster.kubectl, args, input) };
 }

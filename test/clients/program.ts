@@ -1,5 +1,6 @@
 /** Small Python programs that use the published client against the cluster under test, and what they tell. @module */
 import { type ChildProcess, spawn } from "node:child_process";
+import { dirname } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -33,7 +34,9 @@ export function needsClient(): void {
 export async function startProgram(ns: Namespace, name: string, options: object = {}): Promise<Program> {
   // Neither other packages of the user nor files written beside the programs.
   const args = ["-E", "-s", "-B", `${PROGRAMS}${name}.py`, ns.name, JSON.stringify(options)];
-  const env = { ...process.env, KUBECONFIG: ns.cluster.kubeconfig };
+  // The client forwards a port by the kubectl that it finds.
+  const PATH = `${dirname(ns.cluster.kubectl)}:${process.env["PATH"]}`;
+  const env = { ...process.env, PATH, KUBECONFIG: ns.cluster.kubeconfig };
   const child = spawn(await clientPython(say), args, { env, stdio: ["pipe", "pipe", "pipe"] });
   onTestFinished(() => {
     child.kill("SIGKILL");

@@ -1,4 +1,7 @@
-"""Works in a sandbox through a router: commands and files, as an agent does; waits once, and goes on afterwards."""
+"""
+Works in a sandbox through a router: commands and files, as an agent does; waits once, and goes on afterwards.
+Without the router's address it comes there as the client does by default, through a port that kubectl forwards.
+"""
 
 import io
 import os
@@ -7,7 +10,7 @@ from k8s_agent_sandbox import SandboxClient
 from k8s_agent_sandbox.models import SandboxDirectConnectionConfig
 from tell import namespace, options, tell, wait
 
-client = SandboxClient(SandboxDirectConnectionConfig(api_url=options["url"]))
+client = SandboxClient(SandboxDirectConnectionConfig(api_url=options["url"]) if "url" in options else None)
 sandbox = client.create_sandbox("p", namespace=namespace)
 files, run = sandbox.files, sandbox.commands.run
 
