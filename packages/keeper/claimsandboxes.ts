@@ -6,13 +6,16 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { isFinal, isReachable } from "../api/claims/binding.ts";
+import { isMetadataConflict } from "../api/claims/podmetadata.ts";
 import { EXTENSIONS_GROUP } from "../api/crd.ts";
 import { type Condition, findCondition } from "../api/objects/conditions.ts";
 import { controllerOf, groupOf } from "../api/objects/objects.ts";
 import type { EventHandler } from "../kube/watch.ts";
 
-/** Reasons of a claim's Ready that are its own while it has a Sandbox, however that is. */
-const OWN = new Set(["ClaimExpired", "InvalidMetadata", "ReconcilerError"]);
+/** Tells whether a claim's Ready is its own while it has a Sandbox, however that is. */
+function isOwn({ reason, message }: Condition): boolean {
+  return reason === "InvalidMetadata" || reason === "ReconcilerError" && isMetadataConflict(message);
+}
 
 /** What is remembered of a claim's Sandbox. */
 interface Had {
@@ -123,6 +126,6 @@ function contradicts(had: readonly Had[], claim: SandboxClaim): boolean {
   const [only, ...others] = had;
   if (!only) return shown?.name !== undefined && !isExpired && !isFinal(claim);
   if (others.length > 0 || !only.told || isExpired) return false;
-  if (!told || shown?.name !== only.name || told.podIPs !== only.told.podIPs) return true;
-  return told.ready !== only.told.ready && !OWN.has(ready?.reason ?? "");
+  if (!ready || !told || shown?.name !== only.name || told.podIPs !== only.told.podIPs) return true;
+  return told.ready !== only.told.ready && !isOwn(ready);
 }

@@ -4,8 +4,8 @@ import { begin, end, keep, pass, server } from "./stage.ts";
 import { aClaim, aClaimsSandbox, aCondition, CLAIM, CLAIMS_SANDBOX, noted } from "./extensions.ts";
 
 const woken = () => server.get(CLAIM)?.metadata.annotations?.["agents.x-k8s.io/woken-at"];
-const ready = (status: "True" | "False", reason: string, shows = "s", podIPs = ["10.1.0.7"]) => ({
-  conditions: [{ ...aCondition("Ready", status, reason), observedGeneration: 1 }],
+const ready = (status: "True" | "False", reason: string, shows = "s", podIPs = ["10.1.0.7"], message = "") => ({
+  conditions: [{ ...aCondition("Ready", status, reason), message, observedGeneration: 1 }],
   ...(shows === "" ? {} : { sandbox: { name: shows, podIPs } }),
 });
 const putClaim = (status: object | undefined, metadata: object = {}) =>
@@ -24,6 +24,7 @@ describe("is woken six seconds later", () => {
       { name: "that it misses one, which is there", sandbox: "True", status: ready("False", "SandboxMissing", "") },
       { name: "nothing, of one that is Ready", sandbox: "True", status: undefined },
       { name: "another reason", sandbox: "False", status: ready("False", "SandboxSuspended") },
+      { name: "an error that its Sandbox had", sandbox: "True", status: ready("False", "ReconcilerError") },
       { name: "other addresses", sandbox: "True", status: ready("True", "DependenciesReady", "s", ["10.1.0.8"]) },
       { name: "another's name", sandbox: "True", status: ready("True", "DependenciesReady", "another") },
       { name: "the name of one that is gone", sandbox: undefined, status: ready("False", "DependenciesNotReady") },
@@ -46,6 +47,11 @@ describe("is left alone", () => {
       { name: "whose Sandbox has said nothing", sandbox: "silent", status: undefined },
       { name: "that has expired", sandbox: "True", status: ready("False", "ClaimExpired", "") },
       { name: "that has a complaint of its own", sandbox: "True", status: ready("False", "InvalidMetadata") },
+      {
+        name: "that wants what the template has otherwise",
+        sandbox: "True",
+        status: ready("False", "ReconcilerError", "s", undefined, "Error seen: metadata override conflict: x"),
+      },
       {
         name: "whose Sandbox has come to its end and is gone",
         sandbox: undefined,

@@ -44,9 +44,14 @@ export function metadataProblem(additional: PodMetadata = {}, domains: readonly 
 export function metadataConflict(base: PodMetadata, additional: PodMetadata = {}): ClaimProblem | undefined {
   const conflict = conflictIn("label", base.labels, additional.labels) ??
     conflictIn("annotation", base.annotations, additional.annotations);
-  return conflict === undefined
-    ? undefined
-    : { reason: "ReconcilerError", message: `Error seen: metadata override conflict: ${conflict}` };
+  return conflict === undefined ? undefined : { reason: "ReconcilerError", message: `${CONFLICT}${conflict}` };
+}
+
+const CONFLICT = "Error seen: metadata override conflict: ";
+
+/** Tells whether the message of a claim's Ready is that of a {@link metadataConflict}: the reason alone may be its Sandbox's. */
+export function isMetadataConflict(message: string): boolean {
+  return message.startsWith(CONFLICT);
 }
 
 /** Lays metadata over metadata; a map that is empty in the end is left out. */

@@ -79,7 +79,9 @@ export function finalRule(store: MemoryStore, say: Say): Notice {
     if (reason === "WarmPoolNotFound" && pool !== firstPool.get(uid)) ended.delete(uid);
     else if (reason === "ClaimExpired" && !isOver(after, store.clock.now())) ended.delete(uid);
     else if (ready?.status === "True" && reason && !restarted.has(uid)) say(`claim ${name} is Ready after ${reason}`);
-    if (ready?.status === "False" && FINAL_REASONS.has(ready.reason)) ended.set(uid, ready.reason);
+    // Who says so of a claim that its user has put off has not seen that yet.
+    const isPutOff = ready?.reason === "ClaimExpired" && !isOver(after, store.clock.now());
+    if (ready?.status === "False" && FINAL_REASONS.has(ready.reason) && !isPutOff) ended.set(uid, ready.reason);
   };
 }
 
