@@ -4,12 +4,27 @@ import type { CustomResource } from "../../packages/api/crd.ts";
 import type { Kind } from "./kinds.ts";
 import type { Definitions } from "./openapi.ts";
 import { type StructuralSchema, toOpenAPI, toStructural } from "./structural.ts";
+import { OLD, oldVersion } from "./v1alpha1.ts";
 
 const HEADER = "# Made from packages/api/ by npm run crds. Not to be edited.\n";
 
-/** Returns the CRD of a kind: one version, served and stored, nothing to convert. */
-export function buildCRD({ resource, schema }: Kind, definitions: Definitions) {
+/** What asks the conversion hook, where v1alpha1 is served, too. Source: deploy/v1alpha1. */
+const WEBHOOK = {
+  strategy: "Webhook",
+  webhook: {
+    conversionReviewVersions: ["v1"],
+    clientConfig: { service: { namespace: "hookbox-system", name: "conversion", path: "/convert", port: 443 } },
+  },
+};
+
+/**
+ * Returns the CRD of a kind: v1beta1, served and stored, and nothing to convert.
+ *
+ * @param withOld whether v1alpha1 is served, too, converted by our hook; the caller has still to say who signs for that
+ */
+export function buildCRD({ resource, schema }: Kind, definitions: Definitions, withOld = false) {
   const { group, version, kind, plural, singular, shortNames, categories } = resource;
+  const root = rootSchema(resource, toStructural(toOpenAPI(schema), definitions));
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -18,7 +33,7 @@ export function buildCRD({ resource, schema }: Kind, definitions: Definitions) {
       group,
       names: { kind, listKind: `${kind}List`, plural, singular, shortNames, categories },
       scope: "Namespaced",
-      conversion: { strategy: "None" },
+      conversion: withOld ? WEBHOOK : { strategy: "None" },
       versions: [
         {
           name: version,
@@ -26,10 +41,25 @@ export function buildCRD({ resource, schema }: Kind, definitions: Definitions) {
           storage: true,
           ...(resource.columns ? { additionalPrinterColumns: resource.columns } : {}),
           ...subresources(resource),
-          schema: { openAPIV3Schema: rootSchema(resource, toStructural(toOpenAPI(schema), definitions)) },
+          schema: { openAPIV3Schema: root },
         },
+        ...withOld ? [old(resource, root)] : [],
       ],
     },
+  };
+}
+
+function old(resource: CustomResource, root: StructuralSchema) {
+  const { group, kind } = resource;
+  const { schema, ...extras } = oldVersion(resource, root);
+  return {
+    name: OLD,
+    served: true,
+    storage: false,
+    deprecated: true,
+    deprecationWarning: `${group}/${OLD} ${kind} is deprecated; use ${group}/v1beta1 ${kind} instead`,
+    ...subresources(extras),
+    schema: { openAPIV3Schema: schema },
   };
 }
 
@@ -39,13 +69,13 @@ export function crdFile({ group, plural }: CustomResource): string {
 }
 
 /** Returns the text of a kind's file. */
-export function crdText(kind: Kind, definitions: Definitions): string {
+export function crdText(kind: Kind, definitions: Definitions, withOld = false): string {
   // YAML 1.1 quotes what Kubernetes' parser would read as a boolean or a time.
   const options = { version: "1.1", aliasDuplicateObjects: false, lineWidth: 0 } as const;
-  return HEADER + stringify(buildCRD(kind, definitions), options);
+  return HEADER + stringify(buildCRD(kind, definitions, withOld), options);
 }
 
-function subresources({ status, scale }: CustomResource) {
+function subresources({ status, scale }: Pick<CustomResource, "status" | "scale">) {
   return status ? { subresources: { status: {}, ...(scale ? { scale } : {}) } } : {};
 }
 

@@ -1,4 +1,4 @@
-/** The files of crds/: what they should say, and which do not. Writes nothing. @module */
+/** The files of crds/, and of those that serve v1alpha1, too: what they should say, and which do not. Writes nothing. @module */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { stringify } from "yaml";
 import { crdFile, crdText } from "./crd.ts";
@@ -8,10 +8,13 @@ import { kinds } from "./kinds.ts";
 /** Where the CRDs are. */
 export const CRD_FOLDER = new URL("../../crds/", import.meta.url);
 
-/** Returns the text that each file in crds/ should have, by file name. */
-export function desiredFiles(): Map<string, string> {
+/** Where those are that serve v1alpha1, too. */
+export const OLD_CRD_FOLDER = new URL("../../deploy/v1alpha1/crds/", import.meta.url);
+
+/** Returns the text that each file in crds/ should have, by file name. @param withOld in deploy/v1alpha1/crds/ */
+export function desiredFiles(withOld = false): Map<string, string> {
   const { definitions } = readDefinitions();
-  const crds = kinds.map((kind) => [crdFile(kind.resource), crdText(kind, definitions)] as const);
+  const crds = kinds.map((kind) => [crdFile(kind.resource), crdText(kind, definitions, withOld)] as const);
   const kustomization = {
     apiVersion: "kustomize.config.k8s.io/v1beta1",
     kind: "Kustomization",
@@ -32,7 +35,7 @@ export function staleFiles(desired: ReadonlyMap<string, string>, folder: URL): s
 /** Tells what to do about stale files, `undefined` if there are none. */
 export function complaint(stale: readonly string[]): string | undefined {
   if (stale.length === 0) return undefined;
-  return `Cannot vouch for crds/: ${stale.join(", ")} not what api/ makes of it, run npm run crds`;
+  return `Cannot vouch for the CRDs: ${stale.join(", ")} not what packages/api makes of it, run npm run crds`;
 }
 
 function listFolder(folder: URL): string[] {

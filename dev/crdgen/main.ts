@@ -1,24 +1,29 @@
-/** Writes crds/ from api/, or with --check tells whether it is up to date. Entry point only. @module */
+/** Writes the CRDs from packages/api, or with --check tells whether they are up to date. Entry point only. @module */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { complaint, CRD_FOLDER, desiredFiles, staleFiles } from "./files.ts";
+import { complaint, CRD_FOLDER, desiredFiles, OLD_CRD_FOLDER, staleFiles } from "./files.ts";
 
 const { check } = parseArgs({ options: { check: { type: "boolean", default: false } } }).values;
-const desired = desiredFiles();
-const stale = staleFiles(desired, CRD_FOLDER);
-const found = complaint(stale);
+const folders = [
+  { name: "crds", folder: CRD_FOLDER, desired: desiredFiles() },
+  { name: "deploy/v1alpha1/crds", folder: OLD_CRD_FOLDER, desired: desiredFiles(true) },
+];
 
-if (!check) {
-  mkdirSync(CRD_FOLDER, { recursive: true });
-  for (const name of stale) write(name, desired.get(name));
-} else if (found !== undefined) {
-  process.stderr.write(`${found}\n`);
-  process.exitCode = 1;
+for (const { name, folder, desired } of folders) {
+  const stale = staleFiles(desired, folder);
+  const found = complaint(stale);
+  if (check && found !== undefined) {
+    process.stderr.write(`${name}: ${found}\n`);
+    process.exitCode = 1;
+  } else if (!check) {
+    mkdirSync(folder, { recursive: true });
+    for (const file of stale) write(folder, name, file, desired.get(file));
+  }
 }
 
-function write(name: string, text: string | undefined): void {
-  if (text === undefined) rmSync(new URL(name, CRD_FOLDER));
-  else writeFileSync(new URL(name, CRD_FOLDER), text);
-  process.stdout.write(`${text === undefined ? "removed" : "wrote"} crds/${name}\n`);
+function write(folder: URL, name: string, file: string, text: string | undefined): void {
+  if (text === undefined) rmSync(new URL(file, folder));
+  else writeFileSync(new URL(file, folder), text);
+  process.stdout.write(`${text === undefined ? "removed" : "wrote"} ${name}/${file}\n`);
 }

@@ -78,7 +78,7 @@ export async function upgrade(
   const set = [...tag === undefined ? [] : [`image.tag=${tag}`], ...values].flatMap((value) => ["--set", value]);
   options.progress("upgrading hookbox …");
   const { run } = commands(cluster, options.signal);
-  await run(await helm(options), ["upgrade", ...CHART, "--reuse-values", ...set, "--wait", TIMEOUT]);
+  await run(await helm(options), ["upgrade", ...CHART, "--reset-then-reuse-values", ...set, "--wait", TIMEOUT]);
 }
 
 async function importHookbox(cluster: Cluster, tag: string, options: Options): Promise<void> {

@@ -12,6 +12,8 @@ export interface ServeOptions {
   port: number;
   /** @default "0.0.0.0" */
   host?: string;
+  /** Certificate and key, PEM. @default none: HTTP */
+  tls?: { cert: string; key: string };
   log?: Log;
   /** Longest wait for running requests on a stop, in milliseconds. @default 10000 */
   graceMs?: number;
@@ -31,11 +33,11 @@ const LAST_BYTES_MS = 500;
 
 /** Listens until `stop` is called. @throws if the port is taken */
 export async function serve(app: App, options: ServeOptions): Promise<Server> {
-  const { host = "0.0.0.0", graceMs = 10_000, log = createLog() } = options;
+  const { host = "0.0.0.0", graceMs = 10_000, log = createLog(), tls } = options;
   const counted = countRequests(app);
   const listener = typeof Deno === "undefined"
-    ? await onNode(counted, host, options.port)
-    : onDeno(Deno, counted, host, options.port);
+    ? await onNode(counted, { host, port: options.port, tls })
+    : onDeno(Deno, counted, { host, port: options.port, tls });
   log("info", "Listening", { host, port: listener.port });
   let stopped: Promise<void> | undefined;
   const stop = () =>
@@ -85,14 +87,21 @@ interface Listener {
   close(): Promise<void>;
 }
 
-async function onNode(app: App, hostname: string, port: number): Promise<Listener> {
+/** Where to listen, and how. */
+interface Place {
+  host: string;
+  port: number;
+  tls: { cert: string; key: string } | undefined;
+}
+
+async function onNode(app: App, { host, port, tls }: Place): Promise<Listener> {
   const { createAdaptorServer } = await import("@hono/node-server");
-  const { Server: HTTPServer } = await import("node:http");
   const { KEEP_ALIVE_MS, listenOn } = await import("./ports.ts");
-  const server = createAdaptorServer({ fetch: (request) => app.fetch(request) });
-  if (!(server instanceof HTTPServer)) throw new TypeError("Cannot serve: the adaptor gave no HTTP/1.1 server");
+  const secure = tls && { createServer: (await import("node:https")).createServer, serverOptions: tls };
+  const server = createAdaptorServer({ fetch: (request) => app.fetch(request), ...secure });
+  if (!("closeIdleConnections" in server)) throw new TypeError("Cannot serve: the adaptor gave no HTTP/1.1 server");
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  const taken = await listenOn(server, hostname, port);
+  const taken = await listenOn(server, host, port);
   return {
     port: taken,
     close: async () => {
@@ -107,9 +116,10 @@ async function onNode(app: App, hostname: string, port: number): Promise<Listene
   };
 }
 
-function onDeno(deno: DenoRuntime, app: App, hostname: string, port: number): Listener {
+function onDeno(deno: DenoRuntime, app: App, { host: hostname, port, tls }: Place): Listener {
   const stopNow = new AbortController();
-  const server = deno.serve({ port, hostname, signal: stopNow.signal, onListen: () => {} }, (r) => app.fetch(r));
+  const options = { port, hostname, signal: stopNow.signal, onListen: () => {}, ...tls };
+  const server = deno.serve(options, (request) => app.fetch(request));
   return {
     port: server.addr.port,
     close: () => {
@@ -142,7 +152,14 @@ interface DenoServer {
 interface DenoRuntime {
   args: string[];
   serve(
-    options: { port: number; hostname: string; signal: AbortSignal; onListen: () => void },
+    options: {
+      port: number;
+      hostname: string;
+      signal: AbortSignal;
+      onListen: () => void;
+      cert?: string;
+      key?: string;
+    },
     handler: (request: Request) => Response | Promise<Response>,
   ): DenoServer;
   addSignalListener(signal: "SIGINT" | "SIGTERM", listener: () => void): void;

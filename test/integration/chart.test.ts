@@ -1,5 +1,7 @@
 /** The Helm chart: the same objects as deploy/, but for what its values say. @module */
+import { Buffer } from "node:buffer";
 import { execFile } from "node:child_process";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -110,6 +112,28 @@ test("ServiceMonitor, PrometheusRule and dashboard come where asked, the same as
   const before = new Set((await template()).map(nameOf));
   const added = (await template(...values)).filter((object) => !before.has(nameOf(object)));
   expect(byName(added.map(plain))).toEqual(byName(wanted.map(plain)));
+});
+
+test("v1alpha1 comes where asked: both versions in the CRDs, and a hook whose certificate they trust", async () => {
+  const text = await run(await shared("bare"), ["kustomize", `${DEPLOY}/v1alpha1`]);
+  const wanted = parseAllDocuments(text).map((document) => document.toJS())
+    .filter(({ apiVersion }) => !apiVersion.startsWith("cert-manager.io/"));
+  const objects = byName((await template("--set", "v1alpha1.enabled=true", "--namespace", "mine")).map(plain));
+  const { data } = objects["Secret mine/hookbox-conversion-tls"]!;
+  const decoded = (key: string) => Buffer.from(data[key], "base64").toString();
+  const [authority, certificate] = ["ca.crt", "tls.crt"].map((key) => new X509Certificate(decoded(key)));
+  expect(certificate!.checkIssued(authority!)).toBe(true);
+  expect(certificate!.checkPrivateKey(createPrivateKey(decoded("tls.key")))).toBe(true);
+  expect(certificate!.checkHost("conversion.mine.svc")).toBe("conversion.mine.svc");
+  for (const object of wanted) {
+    const { "cert-manager.io/inject-ca-from": _, ...annotations } = object.metadata.annotations ?? {};
+    const moved = { ...object, metadata: { ...object.metadata, annotations } };
+    const mine = JSON.parse(JSON.stringify(plain(moved)).replaceAll('"hookbox-system"', '"mine"'));
+    if (mine.kind === "CustomResourceDefinition") {
+      mine.spec.conversion.webhook.clientConfig.caBundle = data["ca.crt"];
+    }
+    expect(objects[nameOf(mine)]).toEqual(mine);
+  }
 });
 
 test.for([

@@ -7,6 +7,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
+import { hookNames } from "../../hooks/all.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { CONSUMER, TESTER, TSCONFIG, USE } from "./packageconsumer.ts";
 import { BIN, packedProject, type Project } from "./packed.ts";
@@ -143,9 +144,7 @@ function alone(bundle: string, file: string): string {
   return copy;
 }
 
-const HOOKS = globSync("hooks/*/main.ts", { cwd: ROOT }).map((file) => file.split("/")[1] ?? "").sort();
-
-test.for(HOOKS)("hook %s is one file below 1 MB that needs no package, on Node and on Deno", async (hook) => {
+test.for(hookNames)("hook %s is one file below 1 MB that needs no package, on Node and on Deno", async (hook) => {
   const program = alone("hooks/dist", `${hook}.js`);
   expect(lstatSync(program).size).toBeLessThan(MEGABYTE);
   for (const [command, ...args] of [["node"], ["deno", "run", "--allow-net=127.0.0.1"]] as [string, ...string[]][]) {
@@ -156,6 +155,12 @@ test.for(HOOKS)("hook %s is one file below 1 MB that needs no package, on Node a
     server.kill();
     await once(server, "exit");
   }
+});
+
+test("so is the hook for conversion, which API servers ask over TLS", async () => {
+  const program = alone("hooks/dist", "conversion.js");
+  expect(lstatSync(program).size).toBeLessThan(MEGABYTE);
+  await expect(project.run(process.execPath, [program, "--help"])).resolves.toMatch(/^Usage: .*conversion/);
 });
 
 test.for(["keeper", "binder", "router", "runtime"])("%s is a bundle that needs no package to start", async (name) => {

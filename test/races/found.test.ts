@@ -1,10 +1,11 @@
-/** Races that random runs have found, each as small as it gets. @module */
-import { expect, test } from "vitest";
-import { CALM, run, type Scenario } from "./world.ts";
+/** Races that random runs have found, each as small as it gets; those of processes that come and go are apart. @module */
+import { test } from "vitest";
+import { expectHolds, type Found } from "./found.ts";
+import { CALM, type Scenario } from "./world.ts";
 
 const LATE: Scenario["fates"] = [{ startMs: 649, probeMs: 0, fate: "ready", lifeMs: 0 }];
 
-const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
+const cases: Found[] = [
   {
     name: "Ready on the heels of a status that the engine does not see yet",
     reason: "the write is refused, and the status alone wakes nobody",
@@ -158,135 +159,6 @@ const cases: { name: string; reason: string; scenario: Partial<Scenario> }[] = [
       forecast: { ...CALM, requestMs: [0], answerMs: [0], gaps: [{ kind: "SandboxClaim", from: 35, lasts: 465 }] },
     },
   },
-  {
-    name: "binders change while events of claims get lost, and neither says what the claim was given",
-    reason: "the old one is gone before the Sandbox is Ready, and the hook is silent for its sake",
-    scenario: {
-      replicas: 0,
-      acts: [{ act: "restartBinder", overlap: true, wait: 2000 }, {
-        act: "claim",
-        claim: 0,
-        cold: true,
-        wait: 163,
-      }],
-      fates: [],
-      forecast: {
-        requestMs: [17],
-        answerMs: [28],
-        troubles: [],
-        mishaps: [],
-        lags: [],
-        gaps: [{ kind: "SandboxClaim", from: 1920, lasts: 600 }],
-      },
-    },
-  },
-  {
-    name:
-      "a claim says that its Sandbox is not Ready, and that gets lost; the binder is another by the time that it is",
-    reason: "hook and binder each take it for the other's to say",
-    scenario: {
-      replicas: 0,
-      acts: [
-        { act: "scale", replicas: 1, wait: 0 },
-        { act: "claim", claim: 0, cold: true, wait: 100 },
-        { act: "reclaim", claim: 0, cold: true, wait: 850 },
-        { act: "restartBinder", overlap: false, wait: 700 },
-      ],
-      fates: [{ startMs: 0, probeMs: 0, fate: "ready", lifeMs: 0 }, {
-        startMs: 0,
-        probeMs: 0,
-        fate: "fails",
-        lifeMs: 0,
-      }, { startMs: 400, probeMs: 0, fate: "ready", lifeMs: 0 }],
-      forecast: {
-        requestMs: [100],
-        answerMs: [0],
-        troubles: [],
-        mishaps: [],
-        lags: [],
-        gaps: [{ kind: "SandboxClaim", from: 1600, lasts: 584 }],
-      },
-    },
-  },
-  {
-    name: "the user deletes the Sandbox of a claim whose pool is gone, and the claim's status was never seen",
-    reason: "to the hook the claim looks as if it had never had one",
-    scenario: {
-      replicas: 0,
-      acts: [
-        { act: "claim", claim: 0, cold: true, wait: 100 },
-        { act: "claim", claim: 1, cold: false, wait: 0 },
-        { act: "dropPool", foreground: true, wait: 30 },
-        { act: "unclaim", claim: 1, foreground: true, wait: 0 },
-        { act: "dropSandbox", claim: 0, wait: 1000 },
-      ],
-      fates: [{ startMs: 0, probeMs: 0, fate: "hangs", lifeMs: 0 }, {
-        startMs: 600,
-        probeMs: 164,
-        fate: "ready",
-        lifeMs: 0,
-      }],
-      forecast: {
-        requestMs: [30, 54, 40, 5],
-        answerMs: [50, 0, 20, 0],
-        troubles: [],
-        mishaps: [],
-        lags: [],
-        gaps: [{ kind: "SandboxClaim", of: "engine", from: 339, lasts: 1500 }],
-      },
-    },
-  },
-  {
-    name: "two engines at once, and the one that has seen less writes a Sandbox's status last",
-    reason: "its Pod is Ready, the Sandbox says that it is not, and nobody is called for a change of status",
-    scenario: {
-      replicas: 2,
-      acts: [
-        { act: "restartEngine", overlap: true, wait: 152 },
-        { act: "claim", claim: 0, cold: true, wait: 10 },
-        { act: "unclaim", claim: 0, foreground: false, wait: 0 },
-        { act: "claim", claim: 1, cold: false, wait: 0 },
-        { act: "suspend", claim: 0, resume: false, wait: 400 },
-        { act: "claim", claim: 0, cold: true, wait: 20 },
-      ],
-      fates: [{ startMs: 0, probeMs: 0, fate: "ready", lifeMs: 0 }, {
-        startMs: 0,
-        probeMs: 0,
-        fate: "hangs",
-        lifeMs: 0,
-      }],
-      forecast: { ...CALM, requestMs: [25], answerMs: [36, 0, 10, 40, 16, 36] },
-    },
-  },
-  {
-    name: "two engines at once, one of which misses events of claims, and a claim's Sandbox is suspended",
-    reason: "the claim says so, and shows the addresses that the Sandbox had",
-    scenario: {
-      replicas: 0,
-      acts: [
-        { act: "claim", claim: 0, cold: false, wait: 300 },
-        { act: "restartEngine", overlap: false, wait: 0 },
-        { act: "claim", claim: 1, cold: false, wait: 300 },
-        { act: "suspend", claim: 0, resume: false, wait: 300 },
-      ],
-      fates: [],
-      forecast: {
-        ...CALM,
-        requestMs: [11, 23, 54, 28, 34],
-        answerMs: [44, 28, 49],
-        mishaps: [{ nth: 36, outcome: "lost" }],
-        gaps: [{ kind: "SandboxClaim", from: 1300, lasts: 300 }],
-      },
-      hasVolumes: true,
-      doubles: ["engine"],
-    },
-  },
 ];
 
-test.for(cases)("$name: $reason", async ({ scenario }) => {
-  for (const isPreset of [true, false]) {
-    const whole = { replicas: 1, acts: [], fates: [], forecast: CALM, isPreset, ...scenario };
-    const { violations, atRest, faults } = await run(whole);
-    expect({ isPreset, violations, atRest, faults }).toEqual({ isPreset, violations: [], atRest: [], faults: [] });
-  }
-});
+test.for(cases)("$name: $reason", ({ scenario }) => expectHolds(scenario));

@@ -39,3 +39,22 @@ Takes: object, process (its folder), values (of the process), root.
 {{- with $values.podLabels }}{{ $_ := set $template.metadata "labels" (merge $template.metadata.labels .) }}{{ end }}
 {{- with $values.podAnnotations }}{{ $_ := set $template.metadata "annotations" . }}{{ end }}
 {{- end }}
+
+{{/*
+The certificate of the conversion hook, as a Secret holds it: the one that is there, else a new one for ten years. The
+same however often it is asked for.
+*/}}
+{{- define "hookbox.certificate" }}
+{{- if not (hasKey .Values.v1alpha1 "made") }}
+{{- $secret := lookup "v1" "Secret" .Release.Namespace "hookbox-conversion-tls" }}
+{{- $made := $secret.data }}
+{{- if not (and $made (hasKey ($made | default dict) "ca.crt")) }}
+{{- $host := printf "conversion.%s.svc" .Release.Namespace }}
+{{- $ca := genCA "hookbox-conversion" 3650 }}
+{{- $cert := genSignedCert $host nil (list $host) 3650 $ca }}
+{{- $made = dict "ca.crt" ($ca.Cert | b64enc) "tls.crt" ($cert.Cert | b64enc) "tls.key" ($cert.Key | b64enc) }}
+{{- end }}
+{{- $_ := set .Values.v1alpha1 "made" $made }}
+{{- end }}
+{{- toYaml .Values.v1alpha1.made }}
+{{- end }}

@@ -1,0 +1,58 @@
+/** The HTTP face of the conversion hook, as a Hono app: `POST /convert`, probes and metrics. Opens no port. @module */
+import { type Hono } from "hono";
+import { HTTPException } from "hono/http-exception";
+import { ZodError } from "zod";
+import { createHealthApp } from "../../packages/process/health.ts";
+import { errorFields, type Log } from "../../packages/process/log.ts";
+import { createHookMetrics } from "../../packages/process/metrics.ts";
+import { STOPPING } from "../../packages/webhook/app.ts";
+import { issuePaths } from "../../packages/webhook/hook.ts";
+import { createIntake } from "../../packages/webhook/intake.ts";
+import { answerReview, reviewSchema } from "./review.ts";
+
+const LABELS = { hook: "conversion", endpoint: "convert" };
+/** The API server waits for thirty seconds. */
+const LIMITS = { maxBodyBytes: 64 * 1024 * 1024, maxHeldBytes: 256 * 1024 * 1024, maxBodyMs: 20_000 };
+
+/**
+ * Makes the app.
+ *
+ * | status of `/convert` | when |
+ * |---|---|
+ * | 200 | a ConversionReview, whatever became of it |
+ * | 400 | the body is none: `{error, issues}` names paths, never values |
+ * | 413, 429, 504 | body too large, no room for it, too slow |
+ */
+export function createConversionApp({ log, ready }: { log: Log; ready: () => boolean }): Hono {
+  const metrics = createHookMetrics();
+  const app = createHealthApp(ready, metrics, STOPPING);
+  const intake = createIntake(LIMITS);
+  app.use("/convert", async (c, next) => {
+    const stop = metrics.duration.startTimer(LABELS);
+    await next();
+    metrics.requests.inc({ ...LABELS, code: String(c.res.status) });
+    stop();
+  });
+  app.post("/convert", (c) =>
+    intake(c.req.raw, (bytes) => {
+      const answer = answerReview(reviewSchema.parse(JSON.parse(new TextDecoder().decode(bytes))));
+      const { result } = answer.response;
+      if (result.status === "Failure") log("warn", "Objects not converted", { reason: result.message });
+      return Promise.resolve(Response.json(answer));
+    }));
+  app.all("/convert", () => Response.json({ error: "use POST" }, { status: 405 }));
+  app.onError((error) => {
+    if (error instanceof HTTPException) {
+      return Response.json({ error: error.message }, { status: error.status, headers: { Connection: "close" } });
+    }
+    if (error instanceof ZodError) {
+      return Response.json({ error: "Cannot read the review", issues: issuePaths(error) }, { status: 400 });
+    }
+    if (error instanceof SyntaxError) {
+      return Response.json({ error: "Cannot read the review: it is not JSON" }, { status: 400 });
+    }
+    log("error", "Request failed", { ...LABELS, ...errorFields(error) });
+    return Response.json({ error: "Cannot convert" }, { status: 500 });
+  });
+  return app;
+}

@@ -1,0 +1,156 @@
+/** hookbox installed by Helm, on a cluster made anew: upgraded, rolled back, and asked by the published client. @module */
+import { describe, expect, test } from "vitest";
+import type { Cluster } from "../../dev/cluster/cluster.ts";
+import { importRuntimeImage, RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
+import { rollback, upgrade } from "../../dev/deploy/install.ts";
+import { startProgram } from "../clients/program.ts";
+import { clientPython } from "../clients/python.ts";
+import { run, until } from "../integration/kubectl.ts";
+import { type Loose, makeNamespace } from "../integration/namespace.ts";
+import { aPool, aTemplate, untilFull } from "../integration/pools.ts";
+import { hasRealNode } from "../integration/suite.ts";
+import { example, installedBy, progress } from "./installed.ts";
+
+describe.runIf(hasRealNode)("helm install", () => {
+  const { cluster, kubectl, apply, json } = installedBy("helm", []);
+
+  test("gives a working system: the next command a Sandbox that is Ready", { timeout: 120_000 }, async () => {
+    await apply(example("sandbox"));
+    await kubectl("wait", "--for=condition=Ready", "sandbox/demo", "--timeout=90s");
+    expect((await json("get", "sandbox", "demo")).status.podIPs).toHaveLength(1);
+  });
+
+  test(
+    "an upgrade and its rollback restart no sandbox, and serve the claims that come",
+    { timeout: 400_000 },
+    async () => {
+      await apply(`${example("template")}---\n${example("pool")}`);
+      await until(() => json("get", "sandboxwarmpool", "agents"), ({ status }) => status?.readyReplicas === 3, 60);
+      const images = async () => {
+        const { items } = await json("get", "pods", "-A", "-l", "app.kubernetes.io/part-of=hookbox");
+        const live = items.filter(({ metadata }: Item) => metadata.deletionTimestamp === undefined);
+        return new Set(live.map(({ spec }: Item) => spec.containers[0].image));
+      };
+      const uids = async () => {
+        const { items } = await json("get", "pods", "-l", "agents.x-k8s.io/sandbox-name-hash");
+        return items.map(({ metadata }: Item) => metadata.uid) as string[];
+      };
+      const before = await images();
+      const claims = startClaims(cluster());
+      await upgrade(cluster(), { tag: "next" }, { progress });
+      expect(await images()).toEqual(new Set(["hookbox:next"]));
+      const amidst = await uids();
+      await rollback(cluster(), { progress });
+      expect(await images()).toEqual(before);
+      const waits = await claims.end();
+      progress(`${waits.length} claims, longest wait ${Math.max(...waits)} ms`);
+      expect(waits.length).toBeGreaterThan(10);
+      expect(await uids()).toEqual(expect.arrayContaining(amidst));
+      const { items } = await json("get", "pods", "-l", "agents.x-k8s.io/sandbox-name-hash");
+      expect(items.flatMap(({ status }: Item) => status.containerStatuses.map((each) => each.restartCount)))
+        .toEqual(items.map(() => 0));
+    },
+  );
+
+  test(
+    "where asked, what is written for v1alpha1 applies as it stands, and is read so",
+    { timeout: 300_000 },
+    async () => {
+      await upgrade(cluster(), { values: ["v1alpha1.enabled=true"] }, { progress });
+      const [sandboxes, pools] = [
+        "sandboxes.v1alpha1.agents.x-k8s.io",
+        "sandboxwarmpools.v1alpha1.extensions.agents.x-k8s.io",
+      ];
+      const claims = "sandboxclaims.v1alpha1.extensions.agents.x-k8s.io";
+      await apply(OLD_OBJECTS);
+      await kubectl("wait", "--for=condition=Ready", `${sandboxes}/old`, "--timeout=60s");
+      await kubectl("wait", "--for=condition=Ready", `${claims}/old-claim`, "--timeout=60s");
+      expect((await json("get", "sandbox", "old")).spec).toMatchObject({ service: true, operatingMode: "Running" });
+      const { spec, status } = await json("get", sandboxes!, "old");
+      expect([spec.service, spec.replicas, status.replicas]).toEqual([undefined, 1, 1]);
+      expect((await json("get", claims, "old-claim")).spec).toMatchObject({ sandboxTemplateRef: { name: "agent" } });
+      await kubectl("scale", `${sandboxes}/old`, "--replicas=0");
+      await kubectl("wait", "--for=condition=Suspended", "sandbox/old", "--timeout=60s");
+      await until(
+        () => json("get", "pods"),
+        ({ items }) => items.every(({ metadata }: Loose) => metadata.name !== "old"),
+      );
+      await kubectl("scale", `${pools}/agents`, "--replicas=2");
+      expect((await json("get", "sandboxwarmpool", "agents")).spec.replicas).toBe(2);
+    },
+  );
+
+  test(
+    "the published Python client works as it is, where the router asks for no token",
+    { timeout: 600_000 },
+    async () => {
+      await clientPython(progress);
+      await importRuntimeImage(cluster().stateDir, { progress });
+      await upgrade(cluster(), { values: ["router.args={--authz-mode=allow-all}"] }, { progress });
+      const ns = await makeNamespace(cluster());
+      const ports = [{ containerPort: 8888 }];
+      const main = { name: "main", image: RUNTIME_IMAGE, imagePullPolicy: "IfNotPresent", ports };
+      const readinessProbe = { httpGet: { path: "/", port: 8888 }, periodSeconds: 1 };
+      const spec = { terminationGracePeriodSeconds: 1, containers: [{ ...main, readinessProbe }] };
+      await ns.apply(aTemplate("t", {}, spec), aPool("p", 1, "t"));
+      await untilFull(ns, "p");
+      const program = await startProgram(ns, "inside", { bytes: 1000 });
+      expect(await program.next()).toMatchObject({
+        written: { stdout: "42\n", exit_code: 0 },
+        text: "hello",
+        same: true,
+      });
+      program.goOn();
+      expect((await program.next()).after).toMatchObject({ stdout: "hello", exit_code: 0 });
+    },
+  );
+});
+
+const OLD_OBJECTS = `
+apiVersion: agents.x-k8s.io/v1alpha1
+kind: Sandbox
+metadata:
+  name: old
+spec:
+  podTemplate:
+    spec:
+      containers:
+        - name: main
+          image: busybox:1.37
+          command: ["sleep", "3600"]
+---
+apiVersion: extensions.agents.x-k8s.io/v1alpha1
+kind: SandboxClaim
+metadata:
+  name: old-claim
+spec:
+  sandboxTemplateRef:
+    name: agent
+  warmpool: agents
+`;
+
+interface Item {
+  metadata: { uid: string; deletionTimestamp?: string };
+  spec: { containers: [{ image: string }] };
+  status: { containerStatuses: { restartCount: number }[] };
+}
+
+/** Has a claim made every second, until `end`, which returns how long each has waited for Ready, in milliseconds. */
+function startClaims(cluster: Cluster) {
+  const claims: Promise<number>[] = [];
+  const make = async (name: string) => {
+    const began = performance.now();
+    const metadata = { name, namespace: "default" };
+    const object = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxClaim", metadata };
+    await run(cluster, ["create", "-f", "-"], JSON.stringify({ ...object, spec: { warmPoolRef: { name: "agents" } } }));
+    await run(cluster, ["wait", "--for=condition=Ready", `sandboxclaim/${name}`, "--timeout=60s"]);
+    return Math.round(performance.now() - began);
+  };
+  const timer = setInterval(() => claims.push(make(`claim-${claims.length}`)), 1000);
+  return {
+    end() {
+      clearInterval(timer);
+      return Promise.all(claims);
+    },
+  };
+}
