@@ -127,6 +127,31 @@ const cases: Found[] = [
       doubles: ["engine"],
     },
   },
+  {
+    name: "a write of a Sandbox is refused while events of it get lost, and a new engine's views of claims are old",
+    reason: "the claim keeps an error that its Sandbox had: it may be one of its own, by its reason",
+    scenario: {
+      replicas: 1,
+      acts: [
+        { act: "claim", claim: 0, cold: false, wait: 462 },
+        { act: "scale", replicas: 0, wait: 0 },
+        { act: "claim", claim: 1, cold: false, wait: 300 },
+        { act: "restartEngine", overlap: false, wait: 928 },
+      ],
+      fates: [{ startMs: 41, probeMs: 0, fate: "ready", lifeMs: 0 }],
+      forecast: {
+        ...CALM,
+        requestMs: [32, 22, 10],
+        answerMs: [27, 47, 0, 0],
+        troubles: [{ nth: 27, outcome: "refused" }],
+        gaps: [
+          { kind: "Sandbox", from: 100, lasts: 1870 },
+          { kind: "SandboxClaim", from: 2203, lasts: 330 },
+        ],
+      },
+      hasVolumes: true,
+    },
+  },
 ];
 
 test.for(cases)("$name: $reason", ({ scenario }) => expectHolds(scenario));
