@@ -108,15 +108,29 @@ export const KEEPER: readonly Mutant[] = [
   {
     name: "a claim that has expired is woken for ever",
     file: "packages/keeper/claimsandboxes.ts",
-    from: "if (!ready || shown !== only.name) return !isExpired;",
-    to: "if (!ready || shown !== only.name) return true;",
+    from: "if (others.length > 0 || !only.told || isExpired) return false;",
+    to: "if (others.length > 0 || !only.told) return false;",
     tests: CLAIM_SANDBOXES_TEST,
   },
   {
     name: "a claim that says that it is Ready is believed whatever its Sandbox says",
     file: "packages/keeper/claimsandboxes.ts",
-    from: "return ready.status !== only.ready && (only",
-    to: 'return ready.status !== only.ready && ready.status === "False" && (only',
+    from: "return told.ready !== only.told.ready && !isOwn(ready);",
+    to: 'return told.ready !== only.told.ready && ready.status === "False" && !isOwn(ready);',
+    tests: CLAIM_SANDBOXES_TEST,
+  },
+  {
+    name: "a claim that shows addresses which its Sandbox no longer has is believed",
+    file: "packages/keeper/claimsandboxes.ts",
+    from: " || told.podIPs !== only.told.podIPs) return true;",
+    to: ") return true;",
+    tests: CLAIM_SANDBOXES_TEST,
+  },
+  {
+    name: "a claim keeps the error that its Sandbox had",
+    file: "packages/keeper/claimsandboxes.ts",
+    from: 'reason === "ReconcilerError" && isMetadataConflict(message)',
+    to: 'reason === "ReconcilerError"',
     tests: CLAIM_SANDBOXES_TEST,
   },
   {
