@@ -75,15 +75,17 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
         return [metadata.uid, metadata.labels["app.kubernetes.io/name" as keyof object]];
       })) as Map<string, string>;
     };
+    const woken = async (...object: string[]) => (await json("get", ...object)).metadata.annotations?.[WOKEN_AT];
+    // On a machine that has other work a Sandbox waits for its Pod for so long that it is woken for that.
+    const wokenBefore = await woken("sandbox", "demo");
     const before = await uids();
     await kubectl("-n", "hookbox-system", "rollout", "restart", "deployment/sandboxtemplate");
     await kubectl("-n", "hookbox-system", "rollout", "status", "deployment/sandboxtemplate", "--timeout=60s");
     const after = await uids();
     const gone = [...before].filter(([uid]) => !after.has(uid)).map(([, name]) => name);
     expect(new Set(gone)).toEqual(new Set(["sandboxtemplate"]));
-    const woken = async (...object: string[]) => (await json("get", ...object)).metadata.annotations?.[WOKEN_AT];
     await until(() => woken("sandboxtemplate", "agent"), (time) => time !== undefined, 60);
-    expect(await woken("sandbox", "demo")).toBeUndefined();
+    expect(await woken("sandbox", "demo")).toBe(wokenBefore);
   });
 
   test("uninstall takes back what was installed; what users have made goes on", { timeout: 60_000 }, async () => {
