@@ -31,24 +31,25 @@ describe.runIf(hasRealNode)("helm install", () => {
         const live = items.filter(({ metadata }: Item) => metadata.deletionTimestamp === undefined);
         return new Set(live.map(({ spec }: Item) => spec.containers[0].image));
       };
-      const uids = async () => {
-        const { items } = await json("get", "pods", "-l", "agents.x-k8s.io/sandbox-name-hash");
-        return items.map(({ metadata }: Item) => metadata.uid) as string[];
+      for (const name of STANDING) await apply(JSON.stringify(aClaim(name)));
+      await kubectl("wait", "--for=condition=Ready", "sandboxclaims", "--all", "--timeout=60s");
+      const standing = async () => {
+        const { items } = await json("get", "pods", "-l", "agents.x-k8s.io/claim-uid");
+        return items.map(({ metadata, status }: Item) => [metadata.uid, (status.containerStatuses ?? []).map(restartsOf)]);
       };
+      const pods = await standing();
+      expect(pods).toHaveLength(STANDING.length);
       const before = await images();
       const claims = startClaims(cluster());
       await upgrade(cluster(), { tag: "next" }, { progress });
       expect(await images()).toEqual(new Set(["hookbox:next"]));
-      const amidst = await uids();
       await rollback(cluster(), { progress });
       expect(await images()).toEqual(before);
       const waits = await claims.end();
       progress(`${waits.length} claims, longest wait ${Math.max(...waits)} ms`);
       expect(waits.length).toBeGreaterThan(10);
-      expect(await uids()).toEqual(expect.arrayContaining(amidst));
-      const { items } = await json("get", "pods", "-l", "agents.x-k8s.io/sandbox-name-hash");
-      expect(items.flatMap(({ status }: Item) => status.containerStatuses.map((each) => each.restartCount)))
-        .toEqual(items.map(() => 0));
+      await until(standing, (now) => now.length === pods.length, 60);
+      expect(await standing()).toEqual(pods);
     },
   );
 
@@ -132,19 +133,32 @@ spec:
 interface Item {
   metadata: { uid: string; deletionTimestamp?: string };
   spec: { containers: [{ image: string }] };
-  status: { containerStatuses: { restartCount: number }[] };
+  status: { containerStatuses?: { restartCount: number }[] };
 }
 
-/** Has a claim made every second, until `end`, which returns how long each has waited for Ready, in milliseconds. */
+const STANDING = ["standing-0", "standing-1", "standing-2", "standing-3"];
+
+const restartsOf = ({ restartCount }: { restartCount: number }) => restartCount;
+
+function aClaim(name: string) {
+  const metadata = { name, namespace: "default" };
+  const spec = { warmPoolRef: { name: "agents" } };
+  return { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxClaim", metadata, spec };
+}
+
+/**
+ * Has a claim made every second, until `end`, which returns how long each has waited for Ready, in milliseconds. Each is
+ * deleted when it is: a node has room for so many Pods.
+ */
 function startClaims(cluster: Cluster) {
   const claims: Promise<number>[] = [];
   const make = async (name: string) => {
     const began = performance.now();
-    const metadata = { name, namespace: "default" };
-    const object = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxClaim", metadata };
-    await run(cluster, ["create", "-f", "-"], JSON.stringify({ ...object, spec: { warmPoolRef: { name: "agents" } } }));
+    await run(cluster, ["create", "-f", "-"], JSON.stringify(aClaim(name)));
     await run(cluster, ["wait", "--for=condition=Ready", `sandboxclaim/${name}`, "--timeout=60s"]);
-    return Math.round(performance.now() - began);
+    const waited = Math.round(performance.now() - began);
+    await run(cluster, ["delete", "sandboxclaim", name, "--wait=false"]);
+    return waited;
   };
   const timer = setInterval(() => claims.push(make(`claim-${claims.length}`)), 1000);
   return {
