@@ -4,7 +4,7 @@ import type { CustomResource } from "../../packages/api/crd.ts";
 import type { Kind } from "./kinds.ts";
 import type { Definitions } from "./openapi.ts";
 import { type StructuralSchema, toOpenAPI, toStructural } from "./structural.ts";
-import { OLD, oldVersion } from "./v1alpha1.ts";
+import { V1ALPHA1, v1alpha1Of } from "./v1alpha1.ts";
 
 const HEADER = "# Made from packages/api/ by npm run crds. Not to be edited.\n";
 
@@ -20,9 +20,9 @@ const WEBHOOK = {
 /**
  * Returns the CRD of a kind: v1beta1, served and stored, and nothing to convert.
  *
- * @param withOld whether v1alpha1 is served, too, converted by our hook; the caller has still to say who signs for that
+ * @param withV1alpha1 whether v1alpha1 is served, too, converted by our hook; the caller has still to say who signs for that
  */
-export function buildCRD({ resource, schema }: Kind, definitions: Definitions, withOld = false) {
+export function buildCRD({ resource, schema }: Kind, definitions: Definitions, withV1alpha1 = false) {
   const { group, version, kind, plural, singular, shortNames, categories } = resource;
   const root = rootSchema(resource, toStructural(toOpenAPI(schema), definitions));
   return {
@@ -33,7 +33,7 @@ export function buildCRD({ resource, schema }: Kind, definitions: Definitions, w
       group,
       names: { kind, listKind: `${kind}List`, plural, singular, shortNames, categories },
       scope: "Namespaced",
-      conversion: withOld ? WEBHOOK : { strategy: "None" },
+      conversion: withV1alpha1 ? WEBHOOK : { strategy: "None" },
       versions: [
         {
           name: version,
@@ -43,21 +43,21 @@ export function buildCRD({ resource, schema }: Kind, definitions: Definitions, w
           ...subresources(resource),
           schema: { openAPIV3Schema: root },
         },
-        ...withOld ? [old(resource, root)] : [],
+        ...withV1alpha1 ? [v1alpha1Version(resource, root)] : [],
       ],
     },
   };
 }
 
-function old(resource: CustomResource, root: StructuralSchema) {
+function v1alpha1Version(resource: CustomResource, root: StructuralSchema) {
   const { group, kind } = resource;
-  const { schema, ...extras } = oldVersion(resource, root);
+  const { schema, ...extras } = v1alpha1Of(resource, root);
   return {
-    name: OLD,
+    name: V1ALPHA1,
     served: true,
     storage: false,
     deprecated: true,
-    deprecationWarning: `${group}/${OLD} ${kind} is deprecated; use ${group}/v1beta1 ${kind} instead`,
+    deprecationWarning: `${group}/${V1ALPHA1} ${kind} is deprecated; use ${group}/v1beta1 ${kind} instead`,
     ...subresources(extras),
     schema: { openAPIV3Schema: schema },
   };
@@ -69,10 +69,10 @@ export function crdFile({ group, plural }: CustomResource): string {
 }
 
 /** Returns the text of a kind's file. */
-export function crdText(kind: Kind, definitions: Definitions, withOld = false): string {
+export function crdText(kind: Kind, definitions: Definitions, withV1alpha1 = false): string {
   // YAML 1.1 quotes what Kubernetes' parser would read as a boolean or a time.
   const options = { version: "1.1", aliasDuplicateObjects: false, lineWidth: 0 } as const;
-  return HEADER + stringify(buildCRD(kind, definitions, withOld), options);
+  return HEADER + stringify(buildCRD(kind, definitions, withV1alpha1), options);
 }
 
 function subresources({ status, scale }: Pick<CustomResource, "status" | "scale">) {

@@ -9,12 +9,12 @@ import { kinds } from "./kinds.ts";
 export const CRD_FOLDER = new URL("../../crds/", import.meta.url);
 
 /** Where those are that serve v1alpha1, too. */
-export const OLD_CRD_FOLDER = new URL("../../deploy/v1alpha1/crds/", import.meta.url);
+export const V1ALPHA1_CRD_FOLDER = new URL("../../deploy/v1alpha1/crds/", import.meta.url);
 
-/** Returns the text that each file in crds/ should have, by file name. @param withOld in deploy/v1alpha1/crds/ */
-export function desiredFiles(withOld = false): Map<string, string> {
+/** Returns the text that each file in crds/ should have, by file name. @param withV1alpha1 in deploy/v1alpha1/crds/ */
+export function desiredFiles(withV1alpha1 = false): Map<string, string> {
   const { definitions } = readDefinitions();
-  const crds = kinds.map((kind) => [crdFile(kind.resource), crdText(kind, definitions, withOld)] as const);
+  const crds = kinds.map((kind) => [crdFile(kind.resource), crdText(kind, definitions, withV1alpha1)] as const);
   const kustomization = {
     apiVersion: "kustomize.config.k8s.io/v1beta1",
     kind: "Kustomization",

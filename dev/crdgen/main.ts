@@ -2,12 +2,12 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { complaint, CRD_FOLDER, desiredFiles, OLD_CRD_FOLDER, staleFiles } from "./files.ts";
+import { complaint, CRD_FOLDER, desiredFiles, staleFiles, V1ALPHA1_CRD_FOLDER } from "./files.ts";
 
 const { check } = parseArgs({ options: { check: { type: "boolean", default: false } } }).values;
 const folders = [
   { name: "crds", folder: CRD_FOLDER, desired: desiredFiles() },
-  { name: "deploy/v1alpha1/crds", folder: OLD_CRD_FOLDER, desired: desiredFiles(true) },
+  { name: "deploy/v1alpha1/crds", folder: V1ALPHA1_CRD_FOLDER, desired: desiredFiles(true) },
 ];
 
 for (const { name, folder, desired } of folders) {

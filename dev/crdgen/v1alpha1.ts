@@ -6,7 +6,7 @@ import type { CustomResource } from "../../packages/api/crd.ts";
 import type { StructuralSchema } from "./structural.ts";
 
 /** Name of the version. */
-export const OLD = "v1alpha1";
+export const V1ALPHA1 = "v1alpha1";
 
 /** What v1alpha1 is told beside its schema. */
 type Extras = Pick<CustomResource, "columns" | "scale" | "status">;
@@ -76,9 +76,9 @@ const CHANGES: Record<string, Change> = {
  *
  * @throws {RangeError} for a kind that is unknown
  */
-export function oldVersion(resource: CustomResource, root: StructuralSchema): { schema: StructuralSchema } & Extras {
+export function v1alpha1Of(resource: CustomResource, root: StructuralSchema): { schema: StructuralSchema } & Extras {
   const change = CHANGES[resource.kind];
-  if (!change) throw new RangeError(`Cannot make ${OLD} of ${resource.kind}: it is not known`);
+  if (!change) throw new RangeError(`Cannot make ${V1ALPHA1} of ${resource.kind}: it is not known`);
   const { spec, status, ...properties } = root["properties"] as Record<string, StructuralSchema>;
   // Rules of v1beta1 do not hold for writes of v1alpha1.
   const { "x-kubernetes-validations": _, ...fields } = spec ?? {};

@@ -7,7 +7,7 @@ import { requiredVersion } from "../../dev/cluster/programs.ts";
 import { crdFile } from "../../dev/crdgen/crd.ts";
 import { readDefinitions } from "../../dev/crdgen/data.ts";
 import { kinds } from "../../dev/crdgen/kinds.ts";
-import { complaint, CRD_FOLDER, desiredFiles, OLD_CRD_FOLDER, staleFiles } from "../../dev/crdgen/files.ts";
+import { complaint, CRD_FOLDER, desiredFiles, staleFiles, V1ALPHA1_CRD_FOLDER } from "../../dev/crdgen/files.ts";
 import type { OpenAPISchema } from "../../dev/crdgen/openapi.ts";
 import { toOpenAPI } from "../../dev/crdgen/structural.ts";
 
@@ -38,7 +38,7 @@ function shorten(path: string): string {
 
 test("crds/ is what api/ says", () => {
   expect(complaint(staleFiles(desiredFiles(), CRD_FOLDER))).toBeUndefined();
-  expect(complaint(staleFiles(desiredFiles(true), OLD_CRD_FOLDER))).toBeUndefined();
+  expect(complaint(staleFiles(desiredFiles(true), V1ALPHA1_CRD_FOLDER))).toBeUndefined();
 });
 
 test.for(kinds)("every field of $resource.kind is described", ({ schema }) => {

@@ -3,15 +3,15 @@ import { expect, test } from "vitest";
 import { buildCRD } from "../../../dev/crdgen/crd.ts";
 import { readDefinitions } from "../../../dev/crdgen/data.ts";
 import { kinds } from "../../../dev/crdgen/kinds.ts";
-import { oldVersion } from "../../../dev/crdgen/v1alpha1.ts";
+import { v1alpha1Of } from "../../../dev/crdgen/v1alpha1.ts";
 
 // deno-lint-ignore no-explicit-any -- schemas are looked into, not computed with
 type Json = any;
 
 const { definitions } = readDefinitions();
-const [now, both] = [false, true].map((withOld) =>
+const [now, both] = [false, true].map((withV1alpha1) =>
   Object.fromEntries(
-    kinds.map((kind): [string, Json] => [kind.resource.kind, buildCRD(kind, definitions, withOld).spec]),
+    kinds.map((kind): [string, Json] => [kind.resource.kind, buildCRD(kind, definitions, withV1alpha1).spec]),
   )
 ) as [Json, Json];
 const specOf = (version: Json) => version.schema.openAPIV3Schema.properties.spec;
@@ -72,5 +72,5 @@ test("what v1alpha1 requires, presets and scales", () => {
 
 test("of a kind that is not known nothing is made", () => {
   const { resource } = kinds[0]!;
-  expect(() => oldVersion({ ...resource, kind: "Pod" }, {})).toThrow("Cannot make v1alpha1 of Pod: it is not known");
+  expect(() => v1alpha1Of({ ...resource, kind: "Pod" }, {})).toThrow("Cannot make v1alpha1 of Pod: it is not known");
 });
