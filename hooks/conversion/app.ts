@@ -1,5 +1,5 @@
 /** The HTTP face of the conversion hook, as a Hono app: `POST /convert`, probes and metrics. Opens no port. @module */
-import { type Hono } from "hono";
+import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { ZodError } from "zod";
 import { createHealthApp } from "../../packages/process/health.ts";

@@ -38,7 +38,7 @@ function read(file: string): string {
 /** While a file is being replaced it may be missing. */
 function isOther(file: string, before: string): boolean {
   try {
-    return readFileSync(file, "utf8") !== before;
+    return read(file) !== before;
   } catch {
     return false;
   }
