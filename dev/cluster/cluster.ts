@@ -27,6 +27,8 @@ export interface ClusterOptions {
   podSubnet?: string;
   /** Lets the cluster outlive this process; otherwise it counts as abandoned once this process is gone. */
   detached?: boolean;
+  /** Whether the real node enforces NetworkPolicies; nobody does on simulated ones. @default false */
+  networkPolicies?: boolean;
   /** Images that Pods on a real node can use besides busybox. */
   images?: ImageSpec[];
   /**

@@ -5,6 +5,8 @@ import type { Network } from "./network.ts";
 /** DNS domain of the cluster. */
 export const CLUSTER_DOMAIN = "cluster.local";
 export const REAL_NODE = "real-0";
+/** Of the registries that the node trusts without TLS, in its folder: one folder each, by host and port. */
+export const CERTS_FOLDER = "registries";
 export const PAUSE_IMAGE = "hookbox.local/pause:1";
 
 /**
@@ -24,11 +26,11 @@ export const MOUNT_POINTS = [
 /**
  * Renders containerd's configuration.
  *
- * @param paths `cniConfig` and `cniPlugins` are folders, `runc` and `shim` programs
+ * @param paths `cniConfig`, `cniPlugins` and `registries` are folders, `runc` and `shim` programs
  * @param snapshotter `overlayfs`, or `native` where the disk does not take overlays
  */
 export function renderContainerdConfig(
-  paths: { cniConfig: string; cniPlugins: string; runc: string; shim: string },
+  paths: { cniConfig: string; cniPlugins: string; registries: string; runc: string; shim: string },
   snapshotter: "overlayfs" | "native",
 ): string {
   // A JSON string is a TOML basic string.
@@ -41,6 +43,9 @@ disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.snapshotter.
 
 [plugins."io.containerd.cri.v1.images"]
 snapshotter = ${text(snapshotter)}
+
+[plugins."io.containerd.cri.v1.images".registry]
+config_path = ${text(paths.registries)}
 
 [plugins."io.containerd.cri.v1.images".pinned_images]
 sandbox = ${text(PAUSE_IMAGE)}

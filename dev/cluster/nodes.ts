@@ -77,7 +77,8 @@ async function tryRealNode(
   try {
     let programs: Record<string, string> = {};
     for (const group of [NODE, CONTAINERD, DNS]) programs = { ...programs, ...await findPrograms(group, session) };
-    await startRealNode(session, plane, { ...node, programs, images: options.images ?? [] });
+    const { images = [], networkPolicies = false } = options;
+    await startRealNode(session, plane, { ...node, programs, images, networkPolicies });
     return undefined;
   } catch (error) {
     if (options.nodes === "real" || session.signal?.aborted || !(error instanceof Error)) throw error;

@@ -2,6 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { nodeImages } from "./busybox.ts";
 import { makeCertificate } from "./certificates.ts";
 import { type ControlPlane, userKubeconfig } from "./controlplane.ts";
@@ -10,6 +11,7 @@ import { importImages } from "./importimages.ts";
 import type { NodeTools } from "./machine.ts";
 import { type Network, plugNode } from "./network.ts";
 import {
+  CERTS_FOLDER,
   CLUSTER_DOMAIN,
   MOUNT_POINTS,
   REAL_NODE,
@@ -23,6 +25,7 @@ import {
 import { type ProcessRecord, startTimeOf } from "./processes.ts";
 import type { Session } from "./session.ts";
 import { countReady } from "./simulated.ts";
+import { kubeconfigPath } from "./state.ts";
 import { waitUntil } from "./wait.ts";
 
 const OVERLAY_FILE_SYSTEM = 0x794c7630;
@@ -33,6 +36,8 @@ export interface RealNode {
   /** Paths of containerd, containerd-shim-runc-v2, ctr, kubelet, kube-proxy and coredns, by name. */
   programs: Record<string, string>;
   images: ImageSpec[];
+  /** Whether NetworkPolicies are enforced. */
+  networkPolicies: boolean;
 }
 
 /** Starts the node, gives it its images and waits until it is Ready. */
@@ -73,11 +78,18 @@ export async function startRealNode(session: Session, plane: ControlPlane, node:
   session.update({ realNode: { ...record, container: { first, ctr: program("ctr") } } });
   plugNode(tools.ip, network, first.pid);
   writeFileSync(join(session.stateDir, "node", "plugged"), "");
+  if (node.networkPolicies) startNetworkPolicies(session, tools, first);
   await waitForContainerd(session, first);
   await importImages(session.stateDir, [...nodeImages(tools.busybox), ...node.images], session);
   const probe = async () => await countReady(plane, `kubernetes.io/hostname=${REAL_NODE}`) === 1;
   const needs = [outer, { ...first, name: "kubelet", logFile: join(session.stateDir, "logs", "kubelet.log") }];
   await waitUntil({ what: "the real node", probe, needs, timeoutSeconds: 60, signal: session.signal });
+}
+
+function startNetworkPolicies(session: Session, { nft }: NodeTools, first: ProcessRecord): void {
+  const script = fileURLToPath(new URL("networkpolicies/main.ts", import.meta.url));
+  const args = ["--kubeconfig", kubeconfigPath(session.stateDir), "--node", String(first.pid), "--nft", nft];
+  session.start("network-policies", process.execPath, ["--no-warnings", script, ...args]);
 }
 
 async function writeConfiguration(
@@ -89,6 +101,7 @@ async function writeConfiguration(
   const cniConfig = join(folder, "cni");
   mkdirSync(cniConfig, { recursive: true });
   const { cniPlugins } = tools;
+  const registries = join(folder, CERTS_FOLDER);
   const runc = join(folder, "runc");
   const shim = programs["containerd-shim-runc-v2"] ?? "";
   const snapshotter = statfsSync(folder).type === OVERLAY_FILE_SYSTEM ? "native" : "overlayfs";
@@ -104,7 +117,7 @@ async function writeConfiguration(
     forward: hasResolver ? resolvConf : undefined,
   };
   const files = {
-    "containerd.toml": renderContainerdConfig({ cniConfig, cniPlugins, runc, shim }, snapshotter),
+    "containerd.toml": renderContainerdConfig({ cniConfig, cniPlugins, registries, runc, shim }, snapshotter),
     "kubelet.yaml": renderKubeletConfig(kubelet),
     "kube-proxy.yaml": renderProxyConfig(proxy),
     "Corefile": renderDnsConfig(dns),

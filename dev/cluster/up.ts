@@ -12,6 +12,7 @@ Usage: npm run up -- [options]
 
   --nodes auto|real|simulated|none  auto (default): a real node where this machine allows it, else simulated ones
   --simulated-nodes N               how many simulated nodes; default 32, with a real node 0
+  --network-policies                the real node enforces NetworkPolicies, for IPv4
   --help                            this text
 `;
 
@@ -22,6 +23,7 @@ async function main(): Promise<number> {
     options: {
       "nodes": { type: "string", default: "auto" },
       "simulated-nodes": { type: "string" },
+      "network-policies": { type: "boolean", default: false },
       "help": { type: "boolean", default: false },
     },
   });
@@ -42,6 +44,7 @@ async function main(): Promise<number> {
     stateDir: STATE_FOLDER,
     nodes,
     ...simulatedNodes,
+    networkPolicies: values["network-policies"],
     detached: true,
     crds: localCRDs(),
     progress: say,

@@ -1,11 +1,14 @@
 /** hookbox installed by `kubectl apply -k`, on a cluster made anew: everything runs in it, and Pods find each other. @module */
 import { execFile } from "node:child_process";
+import { type AddressInfo, createServer } from "node:net";
 import process from "node:process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import type { Cluster } from "../../dev/cluster/cluster.ts";
+import { readRecord } from "../../dev/cluster/state.ts";
 import { localCRDs } from "../../dev/crds.ts";
 import { WOKEN_AT_ANNOTATION as WOKEN_AT } from "../../packages/api/objects/keys.ts";
-import { until } from "../integration/kubectl.ts";
+import { attempt, until } from "../integration/kubectl.ts";
 import { hasRealNode } from "../integration/suite.ts";
 import { example, installedBy } from "./installed.ts";
 import { MAIN } from "./transcript/hookbox.ts";
@@ -52,8 +55,8 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
     { timeout: 60_000 },
     async () => {
       const service = await json("-n", "agent-sandbox-system", "get", "service", "sandbox-router-svc");
-      const ask = async (headers: Record<string, string>) => {
-        const sandbox = { "x-sandbox-id": "demo", "x-sandbox-namespace": "default", "x-sandbox-port": "8888" };
+      const ask = async (headers: Record<string, string>, id = "demo") => {
+        const sandbox = { "x-sandbox-id": id, "x-sandbox-namespace": "default", "x-sandbox-port": "8888" };
         const answer = await fetch(`http://${service.spec.clusterIP}:8080/`, { headers: { ...sandbox, ...headers } });
         await answer.body?.cancel();
         return answer.status;
@@ -65,6 +68,56 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
       await kubectl("create", "rolebinding", "users", ...connect);
       // The sandbox's own answer: its folder is empty. Each router remembers a refusal for a while.
       await until(() => ask(user), (status) => status === 404, 45);
+      // One that lets in the router alone.
+      const { status } = await json("get", "sandboxclaim", "session");
+      await until(() => ask(user, status.sandbox.name), (code) => code === 404, 45);
+    },
+  );
+
+  test(
+    "other Pods reach neither a sandbox of a template nor a hook; such a sandbox reaches public addresses alone",
+    { timeout: 120_000 },
+    async () => {
+      const { status } = await json("get", "sandboxclaim", "session");
+      const sandbox = status.sandbox.name;
+      const address = status.sandbox.podIPs[0];
+      const outside = await onPublicAddress(cluster());
+      const container = { name: "main", image: "busybox:1.37", command: ["sleep", "600"] };
+      // A label of the router's does not help outside of its namespace.
+      const metadata = { name: "stranger", labels: { app: "sandbox-router" } };
+      const spec = { containers: [container], terminationGracePeriodSeconds: 0 };
+      await apply(JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata, spec }));
+      await kubectl("wait", "--for=condition=Ready", "pod/stranger", "--timeout=30s");
+      const reaches = async (pod: string, host: string, port: number) => {
+        const connect = ["exec", pod, "--", "nc", "-w", "2", host, String(port), "-e", "true"];
+        return (await attempt(cluster(), connect)).code === 0;
+      };
+      const { spec: { clusterIP: api } } = await json("get", "service", "kubernetes");
+      const { status: open } = await json("get", "sandbox", "demo");
+      try {
+        expect({
+          "stranger to a sandbox without a policy": await reaches("stranger", open.podIPs[0], 8888),
+          "stranger to a sandbox of a template": await reaches("stranger", address, 8888),
+          "stranger to a hook": await reaches("stranger", "sandbox.hookbox-system", 8080),
+          "stranger to the API server": await reaches("stranger", api, 443),
+          "sandbox to the API server": await reaches(sandbox, api, 443),
+          "sandbox to another sandbox": await reaches(sandbox, open.podIPs[0], 8888),
+          "sandbox to a public address": await reaches(sandbox, outside.address, outside.port),
+          "sandbox to the cluster's names":
+            (await attempt(cluster(), ["exec", sandbox, "--", "nslookup", "demo"])).code === 0,
+        }).toEqual({
+          "stranger to a sandbox without a policy": true,
+          "stranger to a sandbox of a template": false,
+          "stranger to a hook": false,
+          "stranger to the API server": true,
+          "sandbox to the API server": false,
+          "sandbox to another sandbox": false,
+          "sandbox to a public address": true,
+          "sandbox to the cluster's names": false,
+        });
+      } finally {
+        outside.close();
+      }
     },
   );
 
@@ -103,3 +156,13 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
     expect((await json("get", "pod", "demo")).metadata.uid).toBe(before.uid);
   });
 });
+
+/** Listens at an address that stands for the internet's: it is for documents alone, and goes with the cluster's bridge. */
+async function onPublicAddress({ stateDir }: Cluster): Promise<{ address: string; port: number; close(): void }> {
+  const { ip = "ip", bridge = "" } = readRecord(stateDir)?.network ?? {};
+  const address = "203.0.113.7";
+  await promisify(execFile)(ip, ["addr", "replace", `${address}/32`, "dev", bridge]);
+  const server = createServer((socket) => socket.end());
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
+  return { address, port: (server.address() as AddressInfo).port, close: () => void server.close() };
+}

@@ -30,7 +30,7 @@ export function installedBy(by: "kubectl" | "helm", crds: string[]): Installed {
   let cluster: Cluster;
   beforeAll(async () => {
     const stateDir = mkdtempSync(join(tmpdir(), "hookbox-deploy-"));
-    cluster = await startCluster({ stateDir, nodes: "real", crds, progress });
+    cluster = await startCluster({ stateDir, nodes: "real", networkPolicies: true, crds, progress });
     await install(cluster, { by, progress });
   }, 600_000);
   afterAll(() => cluster?.stop());

@@ -14,6 +14,7 @@ import {
 const PATHS = {
   cniConfig: "/state with space/cni",
   cniPlugins: "/usr/lib/cni",
+  registries: "/state/registries",
   runc: "/state/runc",
   shim: "/cache/shim",
 };
@@ -32,6 +33,7 @@ test("renderContainerdConfig() names our runtime, pause image, network and snaps
   expect(lines[0]).toBe("version = 3");
   expect(lines).toContain(`sandbox = "${PAUSE_IMAGE}"`);
   expect(lines).toContain('snapshotter = "native"');
+  expect(lines).toContain('config_path = "/state/registries"');
   expect(lines).toContain('runtime_path = "/cache/shim"');
   expect(lines).toContain('BinaryName = "/state/runc"');
   expect(lines).toContain('conf_dir = "/state with space/cni"');

@@ -1,0 +1,196 @@
+/**
+ * NetworkPolicies as an nftables ruleset, for tests on a local cluster of one node; IPv4 only. A cluster that people use
+ * has a network plugin that enforces them. Pure.
+ * @module
+ */
+import { type LabelSelector, matcherOf } from "../../../packages/testing/engine/selector.ts";
+
+/** A Pod that has an address of its own. */
+export interface PolicyPod {
+  namespace: string;
+  labels: Record<string, string>;
+  /** IPv4 addresses. */
+  addresses: string[];
+  ports: ContainerPort[];
+}
+
+interface ContainerPort {
+  name?: string | undefined;
+  containerPort: number;
+  protocol?: string | undefined;
+}
+
+/** A Namespace. */
+export interface PolicyNamespace {
+  name: string;
+  labels: Record<string, string>;
+}
+
+/** A NetworkPolicy (networking.k8s.io/v1), as the API server has it. */
+export interface Policy {
+  namespace: string;
+  podSelector: LabelSelector;
+  policyTypes: readonly string[];
+  ingress: { from?: Peer[]; ports?: Port[] }[];
+  egress: { to?: Peer[]; ports?: Port[] }[];
+}
+
+interface Peer {
+  podSelector?: LabelSelector;
+  namespaceSelector?: LabelSelector;
+  ipBlock?: { cidr: string; except?: string[] };
+}
+
+interface Port {
+  /** Default: TCP. */
+  protocol?: string;
+  /** Number, or name of a port of the Pod that is reached; absent: all. */
+  port?: number | string;
+  endPort?: number;
+}
+
+/** What a ruleset is made of. */
+export interface Observed {
+  pods: readonly PolicyPod[];
+  namespaces: readonly PolicyNamespace[];
+  policies: readonly Policy[];
+}
+
+/** Name of the table, which is ours alone. */
+const TABLE = "ip network-policies";
+
+/**
+ * Writes the ruleset, which replaces the one before it in one step.
+ *
+ * | a Pod | what it sends or gets |
+ * |---|---|
+ * | selected by no policy of a direction | passes |
+ * | selected by some | passes if one of their rules says so; else it is dropped |
+ *
+ * Answers to what has passed do so, too, and so does what the node itself sends: the kubelet's probes. What a Pod sends
+ * to its node, where DNS is, counts as sent to any other address.
+ */
+export function rulesetOf(observed: Observed): string {
+  const isolated = observed.pods.flatMap((pod) =>
+    DIRECTIONS.flatMap((direction) => {
+      const policies = observed.policies.filter((policy) => isolates(policy, pod, direction));
+      return policies.length === 0 ? [] : chainsOf(pod, policies, direction, observed);
+    })
+  );
+  // An address may have gone from a Pod that is still listed to another.
+  const chains = [...new Map(isolated.map((chain) => [chain.name, chain])).values()];
+  const jumps = (direction: Direction) => {
+    const own = chains.filter((chain) => chain.direction === direction);
+    if (own.length === 0) return [];
+    const verdicts = own.map(({ address, name }) => `${address} : jump ${name}`);
+    return [`ip ${direction === "ingress" ? "daddr" : "saddr"} vmap { ${verdicts.join(", ")} }`];
+  };
+  const established = "ct state established,related accept";
+  return [
+    `table ${TABLE}`,
+    `delete table ${TABLE}`,
+    `table ${TABLE} {`,
+    ...chains.flatMap(({ name, rules }) => block(`chain ${name}`, [...rules, "drop"])),
+    ...block("chain forward", [
+      "type filter hook forward priority filter; policy accept;",
+      established,
+      ...jumps("egress"),
+      ...jumps("ingress"),
+    ]),
+    ...block("chain input", [
+      "type filter hook input priority filter; policy accept;",
+      established,
+      ...jumps("egress"),
+    ]),
+    "}",
+    "",
+  ].join("\n");
+}
+
+const DIRECTIONS = ["ingress", "egress"] as const;
+type Direction = typeof DIRECTIONS[number];
+
+interface Chain {
+  direction: Direction;
+  address: string;
+  name: string;
+  rules: string[];
+}
+
+function block(head: string, lines: string[]): string[] {
+  return [`  ${head} {`, ...lines.map((line) => `    ${line}`), "  }"];
+}
+
+function isolates({ namespace, podSelector, policyTypes }: Policy, pod: PolicyPod, direction: Direction): boolean {
+  const type = direction === "ingress" ? "Ingress" : "Egress";
+  return namespace === pod.namespace && policyTypes.includes(type) && matcherOf(podSelector)(pod.labels);
+}
+
+function chainsOf(pod: PolicyPod, policies: Policy[], direction: Direction, observed: Observed): Chain[] {
+  const rules = policies.flatMap((policy) => {
+    const list = direction === "ingress"
+      ? policy.ingress.map(({ from, ports }) => ({ peers: from, ports }))
+      : policy.egress.map(({ to, ports }) => ({ peers: to, ports }));
+    return list.flatMap((rule) => conditionsOf(rule, policy.namespace, pod, direction, observed));
+  });
+  return pod.addresses.map((address) => ({
+    direction,
+    address,
+    name: `${direction}-${address.replaceAll(".", "-")}`,
+    rules: [...new Set(rules)].map((condition) => `${condition} return`.trim()),
+  }));
+}
+
+/** Returns what passes by one rule, each as conditions of nftables; an empty one holds for all. */
+function conditionsOf(
+  { peers = [], ports = [] }: { peers?: Peer[] | undefined; ports?: Port[] | undefined },
+  namespace: string,
+  pod: PolicyPod,
+  direction: Direction,
+  observed: Observed,
+): string[] {
+  const side = direction === "ingress" ? "saddr" : "daddr";
+  const anyPeer = peers.length === 0;
+  const blocks = peers.flatMap(({ ipBlock }) => ipBlock && !ipBlock.cidr.includes(":") ? [blockOf(ipBlock, side)] : []);
+  const reached = observed.pods.filter((other) => peers.some((peer) => selects(peer, other, namespace, observed)));
+  const among = (pods: readonly PolicyPod[]) => addressCondition(pods.flatMap(({ addresses }) => addresses), side);
+  const from = anyPeer ? [""] : [...blocks, ...among(reached)];
+  if (ports.length === 0) return from;
+  const join = (peer: string, at: string) => `${peer} ${at}`.trim();
+  return ports.flatMap((port) => {
+    const numbers = typeof port.port === "string" ? undefined : [portCondition(port)];
+    if (numbers || direction === "ingress") {
+      return (numbers ?? named(pod, port)).flatMap((at) => from.map((peer) => join(peer, at)));
+    }
+    // A name is one of the Pod that is reached; a block of addresses has none.
+    const targets = anyPeer ? observed.pods : reached;
+    return targets.flatMap((target) => named(target, port).flatMap((at) => among([target]).map((to) => join(to, at))));
+  });
+}
+
+function selects(peer: Peer, pod: PolicyPod, namespace: string, { namespaces }: Observed): boolean {
+  if (peer.ipBlock) return false;
+  const { labels = {} } = namespaces.find(({ name }) => name === pod.namespace) ?? {};
+  const isThere = peer.namespaceSelector ? matcherOf(peer.namespaceSelector)(labels) : pod.namespace === namespace;
+  return isThere && matcherOf(peer.podSelector)(pod.labels);
+}
+
+function blockOf({ cidr, except = [] }: NonNullable<Peer["ipBlock"]>, side: string): string {
+  const within = cidr === "0.0.0.0/0" ? [] : [`ip ${side} ${cidr}`];
+  return [...within, ...except.length > 0 ? [`ip ${side} != { ${except.join(", ")} }`] : []].join(" ");
+}
+
+function addressCondition(addresses: string[], side: string): string[] {
+  return addresses.length === 0 ? [] : [`ip ${side} { ${addresses.sort().join(", ")} }`];
+}
+
+function named(pod: PolicyPod, { port, protocol = "TCP" }: Port): string[] {
+  const found = pod.ports.filter((own) => own.name === port && (own.protocol ?? "TCP") === protocol);
+  return found.map(({ containerPort }) => portCondition({ protocol, port: containerPort }));
+}
+
+function portCondition({ protocol = "TCP", port, endPort }: Port): string {
+  const name = protocol.toLowerCase();
+  if (port === undefined) return `meta l4proto ${name}`;
+  return `${name} dport ${port}${endPort === undefined ? "" : `-${endPort}`}`;
+}
