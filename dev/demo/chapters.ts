@@ -1,7 +1,7 @@
 /** The demo's story, chapter by chapter; each throws when what it claims does not hold. @module */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { renderManifests } from "../../packages/manifests/render.ts";
+import { COPY } from "./parts.ts";
 import { POOL_CHAPTERS } from "./poolchapters.ts";
 import { ROUTER_CHAPTERS } from "./routerchapters.ts";
 import { elapsed, held, note, output, same, typed } from "./screen.ts";
@@ -23,19 +23,8 @@ export const CHAPTERS: Chapter[] = [
   ...TYPESCRIPT_CHAPTERS,
 ];
 
-async function install({ stage, shell }: Story): Promise<void> {
-  const manifests = join(stage.copy, "manifests.yaml");
-  writeFileSync(manifests, renderManifests((hook) => stage.hookURLs.get(hook) ?? ""));
-  typed("npm run -s manifests | kubectl apply -f -    # each function at a port of its own");
-  output(await shell.quiet("apply", "-f", manifests));
-  for (const [hook, url] of stage.hookURLs) {
-    typed(`deno run --allow-net=${new URL(url).host} hooks/${hook}/main.ts &`);
-    await stage.startHook(hook);
-  }
-  held("the functions run: each may listen on one port, and has no credentials");
-  typed("npm run keeper &");
-  await stage.startControllers();
-  held(`${stage.engine} runs and calls the functions`);
+async function install({ stage }: Story): Promise<void> {
+  await stage.parts.install();
 }
 
 async function create({ shell }: Story): Promise<void> {
@@ -81,22 +70,25 @@ const EDITED = "hooks/sandbox/pod.ts";
 const BEFORE = "    ...propagatedLabels(sandbox),\n";
 const ADDED = '    "example.com/edition": "second",\n';
 
-async function redeploy({ stage, shell }: Story): Promise<void> {
+async function redeploy({ stage: { parts }, shell }: Story): Promise<void> {
   const before = await shell.read("pod/demo", ".metadata.uid");
-  const path = join(stage.copy, EDITED);
+  const path = join(COPY, EDITED);
   const code = readFileSync(path, "utf8");
   if (!code.includes(BEFORE)) throw new Error(`Cannot edit ${EDITED}: the line that it looks for is gone`);
   typed(`$EDITOR ${EDITED}    # every Pod gets one more label`);
   writeFileSync(path, code.replace(BEFORE, BEFORE + ADDED));
   output(` ${BEFORE.trimEnd()}\n+${ADDED.trimEnd()}`);
-  const pid = () => stage.processes.get("sandbox")?.pid;
-  const others = () => [...stage.processes].flatMap(([name, record]) => name === "sandbox" ? [] : record.pid).join();
-  const [old, rest, begun] = [pid(), others(), performance.now()];
-  await stage.startHook("sandbox");
-  held(`the function was replaced in ${elapsed(begun)}: process ${old} is now ${pid()}`);
-  same("the other functions, Metacontroller and the keeper", rest, others());
-  note("Metacontroller calls functions when something changes, so something does:");
-  await shell.show("annotate", "sandbox", "demo", "example.com/touched=yes");
+  const others = async () => [...await parts.running()].filter(([name]) => name !== "sandbox").sort().join();
+  const [rest, begun] = [await others(), performance.now()];
+  await parts.redeploy();
+  held(`the function was replaced in ${elapsed(begun)}`);
+  same("the other functions, Metacontroller and the keeper", rest, await others());
+  if (parts.looksAgain) {
+    note("What exists is looked at again after that:");
+  } else {
+    note("Metacontroller calls functions when something changes, so something does:");
+    await shell.show("annotate", "sandbox", "demo", "example.com/touched=yes");
+  }
   await shell.until("pod/demo", ".metadata.labels.example\\.com/edition", (label) => label === "second");
   await shell.show("get", "pod", "demo", "-L", "example.com/edition");
   same("the Pod", before, await shell.read("pod/demo", ".metadata.uid"));

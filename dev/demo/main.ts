@@ -1,6 +1,7 @@
 /** `npm run demo`: hookbox from nothing to a sandbox that has lived its whole life, in one command. @module */
 import process from "node:process";
 import { parseArgs } from "node:util";
+import type { Cluster } from "../cluster/cluster.ts";
 import { CHAPTERS } from "./chapters.ts";
 import { chapter, elapsed, failed, held, note, output } from "./screen.ts";
 import { makeShell } from "./shell.ts";
@@ -19,11 +20,12 @@ async function demo(keep: boolean, signal: AbortSignal): Promise<void> {
   let done = false;
   try {
     chapter("A Kubernetes of our own");
-    stage = await openStage(output, signal);
-    const { nodes, whyNotReal, kubectl, kubeconfig } = stage.cluster;
+    const shellOf = ({ kubectl, kubeconfig }: Cluster) => makeShell(kubectl, kubeconfig, signal);
+    stage = await openStage(output, shellOf, signal);
+    const { nodes, whyNotReal } = stage.cluster;
     held(`kube-apiserver answers, and there is a ${nodes} node`);
     if (whyNotReal) note(whyNotReal);
-    const shell = makeShell(kubectl, kubeconfig, signal);
+    const shell = shellOf(stage.cluster);
     for (const { title, play } of CHAPTERS) {
       chapter(title);
       await play({ stage, shell });
@@ -32,7 +34,7 @@ async function demo(keep: boolean, signal: AbortSignal): Promise<void> {
   } finally {
     if (stage) {
       chapter(keep && done ? "Everything keeps running" : "Stop everything");
-      await stage.leave(keep && done);
+      await stage.leave({ keep: keep && done, failed: !done });
       if (keep && done) output(`export KUBECONFIG=${stage.cluster.kubeconfig}\nnpm run down`);
       else held("nothing is left running");
     }
@@ -53,6 +55,6 @@ try {
   }
 } catch (error) {
   failed(error instanceof Error ? error.message : String(error));
-  note("The logs of hook, engine and keeper are in .hookbox/demo-logs.");
+  note("The logs of hooks, engine and keeper are in .hookbox/demo-logs.");
   process.exitCode = 1;
 }

@@ -1,5 +1,6 @@
 /** The third part of the demo's story: the runtime inside, the router in front, and a sandbox that sleeps and wakes. @module */
-import { elapsed, held, output, typed } from "./screen.ts";
+import { importRuntimeImage } from "../cluster/runtimeimage.ts";
+import { elapsed, held, note, output, typed } from "./screen.ts";
 import { quoted } from "./shell.ts";
 import { type Chapter, onRealNodes, READY, type Story, SUSPENDED } from "./story.ts";
 
@@ -14,11 +15,10 @@ export const ROUTER_CHAPTERS: Chapter[] = [
 async function serve(story: Story): Promise<void> {
   const { stage, shell } = story;
   typed("docker build -f deploy/runtime/Containerfile -t hookbox-runtime:local .    # here: the same, without docker");
-  await stage.importRuntime();
+  await importRuntimeImage(stage.cluster.stateDir, { progress: output });
   await shell.show("apply", "-f", "examples/agent.yaml");
-  typed("npm run router -- --kubeconfig $KUBECONFIG --port 8080 --authz-mode allow-all &");
-  await stage.startRouter();
-  held("the router runs, in front of every sandbox");
+  note("The router lets in those whom the API server lets connect to sandboxes:");
+  stage.router = await stage.parts.router();
   await shell.until("sandbox/agent", READY, (status) => status === "True");
   const { stdout } = await execute(story, "sh -c 'uname -n | tee note.txt'");
   if (stdout.trim() !== "agent") throw new Error(`The command said "${stdout}"`);
@@ -48,11 +48,16 @@ async function wake(story: Story): Promise<void> {
 }
 
 /** Runs a command in the sandbox through the router, as the published clients do. */
-async function execute({ stage }: Story, command: string): Promise<{ stdout: string; timing: string }> {
+async function execute({ stage: { router } }: Story, command: string): Promise<{ stdout: string; timing: string }> {
   const body = JSON.stringify({ command });
-  typed(`curl -H 'X-Sandbox-ID: agent' -H 'Content-Type: application/json' -d ${quoted(body)} $ROUTER/execute`);
-  const headers = { "X-Sandbox-ID": "agent", "Content-Type": "application/json" };
-  const answer = await fetch(`${stage.routerURL}/execute`, { method: "POST", headers, body });
+  if (!router) throw new Error("Nobody has asked where the router is");
+  typed(
+    `curl ${router.curl} -H 'X-Sandbox-ID: agent' -H 'Content-Type: application/json' -d ${
+      quoted(body)
+    } $ROUTER/execute`,
+  );
+  const headers = { ...router.headers, "X-Sandbox-ID": "agent", "Content-Type": "application/json" };
+  const answer = await fetch(`${router.url}/execute`, { method: "POST", headers, body });
   const text = await answer.text();
   output(text);
   if (!answer.ok) throw new Error(`The router answered ${answer.status}`);

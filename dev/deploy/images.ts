@@ -19,10 +19,11 @@ export const ENGINE_IMAGE = "docker.io/library/metacontroller:local";
  *
  * @param folder an empty one, for the bundles
  * @param tag by default the one that deploy/ names
+ * @param checkout where the source is; its packages are found from there
  */
-export async function hookboxImage(folder: string, tag = version()): Promise<ImageSpec> {
+export async function hookboxImage(folder: string, tag = version(), checkout = ROOT): Promise<ImageSpec> {
   for (const { name, bundle } of PROCESSES) {
-    await build({ ...bundle, output: { ...bundle.output, dir: join(folder, name) } });
+    await build({ ...bundle, cwd: checkout, output: { ...bundle.output, dir: join(folder, name) } });
   }
   const files = globSync("**", { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));

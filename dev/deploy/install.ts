@@ -81,10 +81,11 @@ export async function upgrade(
   await run(await helm(options), ["upgrade", ...CHART, "--reset-then-reuse-values", ...set, "--wait", TIMEOUT]);
 }
 
-async function importHookbox(cluster: Cluster, tag: string, options: Options): Promise<void> {
+/** Makes hookbox' image and brings it onto the node. @param checkout where its source is; default: here */
+export async function importHookbox(cluster: Cluster, tag: string, options: Options, checkout?: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "hookbox-deploy-"));
   try {
-    await importImages(cluster.stateDir, [await hookboxImage(folder, tag)], options);
+    await importImages(cluster.stateDir, [await hookboxImage(folder, tag, checkout)], options);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

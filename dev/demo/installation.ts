@@ -1,0 +1,79 @@
+/** hookbox in the cluster, installed as users do it: from deploy/, with images made on the spot. @module */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import type { Cluster } from "../cluster/cluster.ts";
+import { importHookbox, install } from "../deploy/install.ts";
+import { held, note, output, typed } from "./screen.ts";
+import type { Shell } from "./shell.ts";
+import { COPY, LOGS, type Parts } from "./parts.ts";
+
+const SYSTEM = ["-n", "hookbox-system"];
+const ROUTERS = ["-n", "agent-sandbox-system"];
+
+/** Installs nothing yet. */
+export function installation(
+  { cluster, shell, signal }: { cluster: Cluster; shell: Shell; signal: AbortSignal },
+): Parts {
+  const options = { progress: output, signal };
+  return {
+    async install() {
+      const engine = process.env["METACONTROLLER"] ? "Metacontroller" : "the stand-in for Metacontroller";
+      note("Images are made here, since this cluster can pull none; elsewhere by docker build (deploy/Containerfile).");
+      typed("kubectl apply -f metacontroller.yaml && kubectl apply -k deploy/");
+      await install(cluster, options);
+      await shell.show(...SYSTEM, "get", "deployments");
+      held(
+        `${engine} runs in the cluster, and so do the functions: they have no credentials, and only it reaches them`,
+      );
+      held("keeper, binder and router run, two of each");
+    },
+    async redeploy() {
+      typed("docker build -f deploy/Containerfile -t hookbox:second .    # here: the same, without docker");
+      await importHookbox(cluster, "second", options, COPY);
+      await shell.show(...SYSTEM, "set", "image", "deployment/sandbox", "hook=hookbox:second");
+      await shell.show(...SYSTEM, "rollout", "status", "deployment/sandbox", "--timeout=120s");
+    },
+    async running() {
+      const { items } = JSON.parse(
+        await shell.quiet("get", "pods", "-A", "-l", "app.kubernetes.io/name", "-o", "json"),
+      );
+      const running = new Map<string, string>();
+      for (const { metadata } of items as { metadata: { uid: string; labels: Record<string, string> } }[]) {
+        const name = metadata.labels["app.kubernetes.io/name"] ?? "";
+        running.set(name, [...(running.get(name)?.split(" ") ?? []), metadata.uid].sort().join(" "));
+      }
+      return running;
+    },
+    looksAgain: true,
+    async router() {
+      const binding = ["--clusterrole=hookbox-sandbox-user", "--serviceaccount=default:default"];
+      await shell.show("create", "rolebinding", "sandbox-users", ...binding);
+      typed("TOKEN=$(kubectl create token default)");
+      const token = (await shell.quiet("create", "token", "default")).trim();
+      const path = "jsonpath={.spec.clusterIP}";
+      const address = await shell.show(...ROUTERS, "get", "service", "sandbox-router-svc", "-o", path);
+      const authorization = `Bearer ${token}`;
+      return {
+        url: `http://${address.trim()}:8080`,
+        headers: { authorization },
+        curl: '-H "Authorization: Bearer $TOKEN"',
+      };
+    },
+    async keepLogs() {
+      for (
+        const [namespace, selector] of [
+          ["metacontroller", "app.kubernetes.io/name=metacontroller"],
+          ["hookbox-system", "app.kubernetes.io/part-of=hookbox"],
+          ["agent-sandbox-system", "app.kubernetes.io/part-of=hookbox"],
+        ] as const
+      ) {
+        const args = ["-n", namespace, "logs", "-l", selector, "--prefix", "--tail=-1", "--max-log-requests=20"];
+        const text = await shell.quiet(...args).catch((error: Error) => error.message);
+        writeFileSync(join(LOGS, `${namespace}.log`), text);
+      }
+    },
+    end: () => Promise.resolve(),
+    beside: () => [],
+  };
+}

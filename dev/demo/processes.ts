@@ -1,0 +1,79 @@
+/** hookbox beside a cluster whose nodes run no containers: a process of this machine for each part. @module */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { hookNames } from "../../hooks/all.ts";
+import { renderManifests } from "../../packages/manifests/render.ts";
+import { untilAnswering } from "../answering.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { freePorts } from "../cluster/ports.ts";
+import { endGently, type ProcessRecord, startProcess, startTimeOf } from "../cluster/processes.ts";
+import { startMetacontroller } from "../metacontroller/start.ts";
+import { held, output, typed } from "./screen.ts";
+import type { Shell } from "./shell.ts";
+import { COPY, LOGS, type Parts, ROOT } from "./parts.ts";
+
+interface Given {
+  cluster: Cluster;
+  shell: Shell;
+  say: (line: string) => void;
+  signal: AbortSignal;
+}
+
+/** Starts nothing yet. */
+export function processes({ cluster, shell, say, signal }: Given): Parts {
+  const running = new Map<string, ProcessRecord>();
+  const urls = new Map<string, string>();
+  const startHook = async (name: string) => {
+    const before = running.get(name);
+    if (before) await endGently(before);
+    const url = urls.get(name) ?? "";
+    const { host, port } = new URL(url);
+    const deno = ["run", "--no-prompt", `--allow-net=${host}`, join(COPY, `hooks/${name}/main.ts`)];
+    const command = join(ROOT, "node_modules/.bin/deno");
+    const started = startOne(name, command, [...deno, "--host", "127.0.0.1", "--port", port]);
+    running.set(name, started);
+    await untilAnswering(`${url}/healthz`, started, signal);
+  };
+  const startEngine = async () => {
+    const logFile = join(LOGS, "metacontroller.log");
+    const at = { kubeconfig: cluster.kubeconfig, logFile, progress: say, detached: true };
+    const { kind, version, pid } = await startMetacontroller(at);
+    running.set("engine", { name: "engine", pid, startTime: startTimeOf(pid) ?? "gone", logFile });
+    return kind === "real" ? `Metacontroller ${version}` : "the stand-in for Metacontroller";
+  };
+  return {
+    async install() {
+      const ports = await freePorts(hookNames.length);
+      for (const [index, name] of hookNames.entries()) urls.set(name, `http://127.0.0.1:${ports[index]}`);
+      const manifests = join(COPY, "manifests.yaml");
+      writeFileSync(manifests, renderManifests((hook) => urls.get(hook) ?? ""));
+      typed("npm run -s manifests | kubectl apply -f -    # each function at a port of its own");
+      output(await shell.quiet("apply", "-f", manifests));
+      for (const [hook, url] of urls) {
+        typed(`deno run --allow-net=${new URL(url).host} hooks/${hook}/main.ts &`);
+        await startHook(hook);
+      }
+      held("the functions run: each may listen on one port, and has no credentials");
+      typed("npm run keeper &");
+      const engine = await startEngine();
+      running.set("keeper", startNode("packages/keeper/main.ts", cluster));
+      held(`${engine} runs and calls the functions`);
+    },
+    redeploy: () => startHook("sandbox"),
+    running: () => Promise.resolve(new Map([...running].map(([name, { pid }]) => [name, String(pid)]))),
+    looksAgain: false,
+    router: () => Promise.reject(new Error("Cannot ask the router: no node runs a container that would answer")),
+    end: async () => void await Promise.all([...running.values()].map(endGently)),
+    keepLogs: () => Promise.resolve(),
+    beside: () => [...running.values()],
+  };
+}
+
+function startNode(script: string, { kubeconfig }: Cluster): ProcessRecord {
+  return startOne("keeper", process.execPath, [join(ROOT, script), "--kubeconfig", kubeconfig]);
+}
+
+function startOne(name: string, command: string, args: string[]): ProcessRecord {
+  return startProcess({ name, command, args, logFile: join(LOGS, `${name}.log`) });
+}
