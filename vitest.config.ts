@@ -11,12 +11,12 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const CORE = ["hooks", "webhook", "process", "api"].map((folder) => `test/${folder}/**/*.test.ts`);
 const CLUSTER = ["test/{integration,clients}/**/*.test.ts"];
-/** Few claims meet few faults, so there is no short form. */
-const ONLY_SOAK = "test/faults/faults.test.ts";
+/** Few claims meet few faults, and an image takes minutes to build, so there is no short form. */
+const ONLY_SOAK = ["test/faults/faults.test.ts", "test/node/agentimage.test.ts"];
 const NODE = ["test/{node,browser}/**/*.test.ts"];
 /** What has a long form, see `isSoak`. */
 const SOAK = [
-  "test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,faults,quiet,router-wake,baddeploys}.test.ts",
+  "test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,faults,quiet,router-wake,baddeploys,agentimage}.test.ts",
   "test/{fuzz,mutants}/*.test.ts",
 ];
 
@@ -65,17 +65,23 @@ const PROJECTS = [
   project("core", 0, { include: CORE, isolate: false, maxWorkers: 2 }),
   project("unit", 0, {
     include: ["test/**/*.test.ts"],
-    exclude: [...CORE, ...CLUSTER, ...NODE, ONLY_SOAK],
+    exclude: [...CORE, ...CLUSTER, ...NODE, ...ONLY_SOAK],
     maxWorkers: 2,
   }),
   project("cluster", 1, { ...onCluster, include: CLUSTER, maxWorkers: 3 }),
-  project("node", 2, { ...onCluster, include: NODE, maxWorkers: 2, setupFiles: ["test/node/settled.ts"] }),
+  project("node", 2, {
+    ...onCluster,
+    include: NODE,
+    exclude: ONLY_SOAK,
+    maxWorkers: 2,
+    setupFiles: ["test/node/settled.ts"],
+  }),
 ];
 
 const SOAK_PROJECTS = [
   project("search", 0, {
     include: SOAK,
-    exclude: [...CLUSTER, ...NODE, ONLY_SOAK],
+    exclude: [...CLUSTER, ...NODE, ...ONLY_SOAK],
     maxWorkers: 2,
     testTimeout: 3_600_000,
   }),

@@ -1,0 +1,52 @@
+/** A registry of images on this machine, for the real node of a local cluster: it pulls from there as from any. @module */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { untilAnswering } from "../answering.ts";
+import { aptInstall } from "../cluster/apt.ts";
+import { freePorts } from "../cluster/ports.ts";
+import { endGently, startProcess } from "../cluster/processes.ts";
+import { CERTS_FOLDER } from "../cluster/nodeconfig.ts";
+import { readRecord, writeRecord } from "../cluster/state.ts";
+
+const PROGRAM = "/usr/bin/docker-registry";
+/** CNCF distribution, as Debian has it. */
+const PACKAGE = "docker-registry";
+
+/** A registry that runs. */
+export interface Registry {
+  /** Host and port; names of images begin with it. */
+  address: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a registry that belongs to the cluster in a folder, on the machine's address in its network, and tells the node
+ * to trust it without TLS.
+ *
+ * @throws {Error} if the cluster has no real node, or if the registry cannot be installed or does not answer
+ */
+export async function startRegistry(stateDir: string, signal: AbortSignal): Promise<Registry> {
+  const record = readRecord(stateDir);
+  if (!record?.realNode) throw new Error(`Cannot start a registry for ${stateDir}: its cluster has no real node`);
+  const failed = existsSync(PROGRAM) ? undefined : aptInstall([PACKAGE]);
+  if (failed !== undefined) throw new Error(`Cannot start a registry: apt-get did not install ${PACKAGE}: ${failed}`);
+  const [port = 0] = await freePorts(1);
+  const address = `${new URL(record.server).hostname}:${port}`;
+  const trust = join(stateDir, "node", CERTS_FOLDER, address);
+  mkdirSync(trust, { recursive: true });
+  const url = `http://${address}`;
+  writeFileSync(
+    join(trust, "hosts.toml"),
+    `server = "${url}"\n\n[host."${url}"]\ncapabilities = ["pull", "resolve"]\n`,
+  );
+  const config = join(stateDir, "registry.yaml");
+  const storage = { filesystem: { rootdirectory: join(stateDir, "registry") } };
+  writeFileSync(config, stringify({ version: 0.1, storage, http: { addr: address } }));
+  const logFile = join(stateDir, "logs", "registry.log");
+  const started = startProcess({ name: "registry", command: PROGRAM, args: ["serve", config], logFile });
+  const now = readRecord(stateDir) ?? record;
+  writeRecord(stateDir, { ...now, processes: [...now.processes, started] });
+  await untilAnswering(`${url}/v2/`, started, signal);
+  return { address, stop: () => endGently(started) };
+}

@@ -1,0 +1,61 @@
+/** What is in an image, as CycloneDX: Debian's packages by debsbom, those of npm by npm, and Node. @module */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+
+/** Siemens' tool; it names source packages, too, by which Debian's security notices go. */
+const DEBSBOM = "debsbom[cdx]==0.10.2";
+
+/** What to look at. */
+export interface SbomOf {
+  /** The checkout. */
+  root: string;
+  /** Where the image's file system is. */
+  mounted: string;
+  /** Name of the image. */
+  image: string;
+  /** Workspaces whose packages are in it. */
+  workspaces: readonly string[];
+  /** Folder for what comes of it on the way. */
+  work: string;
+}
+
+/**
+ * Writes the bill of materials.
+ *
+ * @param log file descriptor that takes what the programs say
+ * @throws {Error} if there is no python3 with venv and pip, or if one of the tools fails
+ */
+export function writeSbom(out: string, { root, mounted, image, workspaces, work }: SbomOf, log: number): void {
+  mkdirSync(work, { recursive: true });
+  const stdio = ["ignore", log, log] as const;
+  const run = (command: string, ...args: string[]) => execFileSync(command, args, { cwd: root, stdio: [...stdio] });
+  const tools = join(work, "debsbom");
+  if (!existsSync(join(tools, "bin/debsbom"))) {
+    run("python3", "-m", "venv", tools);
+    run(join(tools, "bin/pip"), "install", "--quiet", DEBSBOM);
+  }
+  const debsbom = join(tools, "bin/debsbom");
+  const part = (name: string) => join(work, `${name}.cdx.json`);
+  run(debsbom, "generate", "-t", "cdx", "--root", mounted, "-o", part("debian"));
+  const npm = ["sbom", "--omit", "dev", "--sbom-format", "cyclonedx", ...workspaces.flatMap((each) => ["-w", each])];
+  writeFileSync(part("npm"), execFileSync("npm", npm, { cwd: root, stdio: ["ignore", "pipe", log] }));
+  const node = { type: "application", name: "node", version: process.versions.node };
+  const purl = `pkg:generic/node@${node.version}`;
+  const unpackaged = { type: "application", "bom-ref": "not-packaged", name: "What no package manager knows" };
+  const components = [{ "bom-ref": purl, ...node, purl }];
+  const document = {
+    bomFormat: "CycloneDX",
+    specVersion: "1.5",
+    version: 1,
+    metadata: { component: unpackaged },
+    components,
+  };
+  writeFileSync(part("node"), JSON.stringify(document));
+  const parts = ["debian", "npm", "node"].map(part);
+  run(debsbom, "merge", "-t", "cdx", "--distro-name", image, "-o", part("merged"), ...parts);
+  const { components: all } = JSON.parse(readFileSync(part("merged"), "utf8"));
+  if (!Array.isArray(all) || all.length === 0) throw new Error("the bill of materials is empty");
+  renameSync(part("merged"), out);
+}
