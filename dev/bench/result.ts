@@ -72,7 +72,7 @@ export interface Report {
   /** RFC 3339. */
   time: string;
   machine: { cores: number; memoryMiB: number; system: string };
-  /** `Metacontroller 4.17.2` or `the stand-in for Metacontroller 0.1.0`; undefined where the cluster is not ours. */
+  /** `Metacontroller 4.17.2` or `the stand-in for Metacontroller 0.2.0`; undefined where the cluster is not ours. */
   engine?: string;
   /** Which implementation is the peer that the others are compared with; undefined where none was run. */
   peer?: string;

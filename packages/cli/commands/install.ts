@@ -23,7 +23,7 @@ With --hooks-url hooks are not installed, with --no-processes nothing that runs 
 "hookbox keeper --no-binder", "hookbox binder" and "hookbox router" where you like.
 
 Examples:
-  hookbox install --apply --image registry.example/hookbox:0.1.0
+  hookbox install --apply --image registry.example/hookbox:0.2.0
   hookbox install --apply --no-processes --hooks-url http://10.0.0.5:8080`;
 
 export function installCommand(context: CommandContext): Command {
