@@ -55,12 +55,13 @@ export function syncSandboxWarmPool(
 }
 
 /**
- * Parts the marked: one goes when the status is seen to count on from its number, or the next one could have its name. The
- * view of the pool may be older than that of its members.
+ * Parts the marked: one goes when the status is seen to have been seen counting it, or the next one could have its name.
+ * The view of the pool may be older than that of its members, and an answer from an older view may have taken the count
+ * back since.
  */
 function partOf({ pool, draining }: View): { leaving: Sandbox[]; staying: Sandbox[] } {
-  const { sequence = 0 } = pool.status ?? {};
-  const isCounted = (sandbox: Sandbox) => (placeOf(sandbox)?.number ?? 0) <= sequence;
+  const { sequence = 0, observedSequence = sequence } = pool.status ?? {};
+  const isCounted = (sandbox: Sandbox) => (placeOf(sandbox)?.number ?? 0) <= observedSequence;
   return { leaving: draining.filter(isCounted), staying: draining.filter((sandbox) => !isCounted(sandbox)) };
 }
 

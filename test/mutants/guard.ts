@@ -135,7 +135,7 @@ export const GUARD: readonly Mutant[] = [
   {
     name: "what is marked goes before the status counts on from its number",
     file: "hooks/sandboxwarmpool/sync.ts",
-    from: "(placeOf(sandbox)?.number ?? 0) <= sequence;",
+    from: "(placeOf(sandbox)?.number ?? 0) <= observedSequence;",
     to: "(placeOf(sandbox)?.number ?? 0) <= Infinity || sequence < 0;",
     tests: ["test/hooks/sandboxwarmpool/golden.test.ts"],
   },

@@ -159,6 +159,30 @@ const cases: Found[] = [
       forecast: { ...CALM, requestMs: [0], answerMs: [0], gaps: [{ kind: "SandboxClaim", from: 35, lasts: 465 }] },
     },
   },
+  {
+    name: "a pool is scaled to none and up again while its own view lags further behind than that of its members",
+    reason:
+      "an answer from before took its count of numbers back, and the number of a member that is gone was given again",
+    scenario: {
+      replicas: 1,
+      acts: [
+        { act: "claim", claim: 0, cold: false, wait: 300 },
+        { act: "scale", replicas: 0, wait: 0 },
+        { act: "claim", claim: 0, cold: false, wait: 300 },
+        { act: "scale", replicas: 3, wait: 0 },
+      ],
+      forecast: {
+        ...CALM,
+        requestMs: [0],
+        answerMs: [0],
+        lags: [
+          { kind: "Sandbox", from: 170, lasts: 132, delay: 421 },
+          { kind: "SandboxWarmPool", from: 0, lasts: 723, delay: 421 },
+          { kind: "Sandbox", from: 0, lasts: 933, delay: 210 },
+        ],
+      },
+    },
+  },
 ];
 
 test.for(cases)("$name: $reason", ({ scenario }) => expectHolds(scenario));
