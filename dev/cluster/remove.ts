@@ -29,7 +29,10 @@ export async function endCluster(stateDir: string, record: ClusterRecord): Promi
 }
 
 /** Everything that a cluster keeps in its folder; the record last, so that a removal cut short can be taken up again. */
-const CONTENTS = ["etcd", "logs", "node", "pki", "kubeconfig", "kwok.yaml", "scheduler.yaml", `${RECORD}.new`, RECORD];
+const CONTENTS = [
+  ...["etcd", "logs", "node", "pki", "runtime", "registry"],
+  ...["kubeconfig", "kwok.yaml", "scheduler.yaml", "registry.yaml", `${RECORD}.new`, RECORD],
+];
 
 /** Removes what a cluster keeps in its folder, and the folder if that was all. */
 export function removeFolder(stateDir: string): void {

@@ -1,6 +1,6 @@
 /** hookbox.runtime.v1.ContextsService over gRPC: state, values by MIME type, errors, limits; both languages. @module */
 import { Code } from "@connectrpc/connect";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Result } from "../../../packages/runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
@@ -147,9 +147,11 @@ test("a caller that leaves breaks its code off; the next one waits for that", as
 });
 
 test("InterruptContext breaks off; runs on one context wait for each other", async () => {
-  const { client, run, contexts } = await aClient();
-  const [first, second] = [run("print(1); import time; time.sleep(300)"), run("2")];
-  await eventually(() => contexts.busy()).toBe(1);
+  const { client, run, root, contexts } = await aClient();
+  const code = "print(1); import time; open('begun', 'w'); time.sleep(300)";
+  const [first, second] = [run(code), run("2")];
+  await eventually(() => existsSync(join(root, "begun"))).toBe(true);
+  expect(contexts.busy()).toBe(1);
   await client.interruptContext({ contextId: contexts.list()[0]?.id ?? "" });
   expect(await first).toMatchObject({ stdout: "1\n", error: "KeyboardInterrupt: ", count: 1 });
   expect(await second).toMatchObject({ count: 2 });
