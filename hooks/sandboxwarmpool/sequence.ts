@@ -101,6 +101,17 @@ export function numbersOf(
 }
 
 /**
+ * Returns up to which number members may go, or be given to claims, without the next one having their name: the status
+ * was seen to have been seen counting so far. What it was seen to count once, an answer from an older view may have taken
+ * back since.
+ */
+export function countedUpTo({ status }: SandboxWarmPool): number {
+  // Hooks of earlier builds do not say what they saw.
+  const { sequence = 0, observedSequence = sequence } = status ?? {};
+  return observedSequence;
+}
+
+/**
  * Counts members that were asked for a moment ago and have not shown up: of the newest batches by the status, which may be
  * older than the view of members; and of batches of which others have shown up.
  */

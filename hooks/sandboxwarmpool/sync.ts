@@ -8,7 +8,7 @@ import { wordsFor } from "./deletionreasons.ts";
 import { type Drain, drainsOf, graceEnds, isHopeless } from "./drain.ts";
 import { isLimited, refillOf } from "./refill.ts";
 import { buildMember, type PoolSandbox } from "./sandbox.ts";
-import { memberName, nextPlaces, type Place, placeOf } from "./sequence.ts";
+import { countedUpTo, memberName, nextPlaces, type Place, placeOf } from "./sequence.ts";
 import { computeStatus } from "./status.ts";
 import { isReady, type View, viewOf } from "./view.ts";
 import type { WarmPoolConfig } from "./options.ts";
@@ -54,14 +54,10 @@ export function syncSandboxWarmPool(
   };
 }
 
-/**
- * Parts the marked: one goes when the status is seen to have been seen counting it, or the next one could have its name.
- * The view of the pool may be older than that of its members, and an answer from an older view may have taken the count
- * back since.
- */
+/** Parts the marked: one goes when its number is counted, or the next one could have its name. */
 function partOf({ pool, draining }: View): { leaving: Sandbox[]; staying: Sandbox[] } {
-  const { sequence = 0, observedSequence = sequence } = pool.status ?? {};
-  const isCounted = (sandbox: Sandbox) => (placeOf(sandbox)?.number ?? 0) <= observedSequence;
+  const counted = countedUpTo(pool);
+  const isCounted = (sandbox: Sandbox) => (placeOf(sandbox)?.number ?? 0) <= counted;
   return { leaving: draining.filter(isCounted), staying: draining.filter((sandbox) => !isCounted(sandbox)) };
 }
 

@@ -9,6 +9,7 @@ import { metadataProblem } from "../api/claims/podmetadata.ts";
 import { needsColdStart, requestProblem } from "../api/claims/request.ts";
 import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { blueprintHash, isStale } from "../../hooks/sandboxwarmpool/blueprint.ts";
+import { countedUpTo } from "../../hooks/sandboxwarmpool/sequence.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import type { Members } from "./members.ts";
 
@@ -65,10 +66,8 @@ export function choose(claim: SandboxClaim, offer: Offer, domains: readonly stri
   if (problem) return { kind: "refused" };
   if (!needsColdStart(claim)) {
     const isFit = fitsIn(pool, template);
-    // One that the pool's hook has not seen counted might be gone again with its claim before it does, and the next would
-    // have its name. Hooks of earlier builds do not say what they saw.
-    const { sequence = 0, observedSequence = sequence } = pool.status ?? {};
-    const sandbox = members.best(isFit, observedSequence);
+    // Another might be gone again with its claim before it is counted, and the next would have its name.
+    const sandbox = members.best(isFit, countedUpTo(pool));
     if (sandbox) return { kind: "member", pool, sandbox };
     // Clocks differ: a claim from the far future would never lose its patience.
     const age = Math.abs(now - Date.parse(claim.metadata.creationTimestamp ?? ""));

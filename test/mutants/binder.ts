@@ -87,7 +87,7 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a member is given whose name could be given again",
     file: "packages/binder/choose.ts",
-    from: "members.best(isFit, observedSequence)",
+    from: "members.best(isFit, countedUpTo(pool))",
     to: "members.best(isFit)",
     tests: CHOOSE_TEST,
   },

@@ -135,8 +135,8 @@ export const GUARD: readonly Mutant[] = [
   {
     name: "what is marked goes before the status counts on from its number",
     file: "hooks/sandboxwarmpool/sync.ts",
-    from: "(placeOf(sandbox)?.number ?? 0) <= observedSequence;",
-    to: "(placeOf(sandbox)?.number ?? 0) <= Infinity || sequence < 0;",
+    from: "(placeOf(sandbox)?.number ?? 0) <= counted;",
+    to: "(placeOf(sandbox)?.number ?? 0) <= Infinity || counted < 0;",
     tests: ["test/hooks/sandboxwarmpool/golden.test.ts"],
   },
   {
