@@ -1,5 +1,6 @@
 /** Installs Debian packages. Whether this process may is the caller's to know. @module */
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import process from "node:process";
 
 /** Installs packages, with fresh lists if the old ones will not do; returns apt-get's last word, or `undefined` if all went well. */
@@ -11,4 +12,16 @@ export function aptInstall(packages: readonly string[]): string | undefined {
   apt("update", "-qq");
   const { status, stderr } = install();
   return status === 0 ? undefined : (stderr ?? "").trim().split("\n").at(-1) ?? "";
+}
+
+/**
+ * Installs those of some packages of which a program is not there yet.
+ *
+ * @param programs path of a program of each package, by its name
+ * @throws {Error} with apt-get's last word
+ */
+export function needPackages(programs: Readonly<Record<string, string>>): void {
+  const missing = Object.entries(programs).flatMap(([name, path]) => existsSync(path) ? [] : [name]);
+  const reason = missing.length > 0 ? aptInstall(missing) : undefined;
+  if (reason !== undefined) throw new Error(`apt-get did not install ${missing.join(", ")}: ${reason}`);
 }

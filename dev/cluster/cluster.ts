@@ -10,7 +10,7 @@ import { withLock } from "./lock.ts";
 import { planNodes, startNodes } from "./nodes.ts";
 import { isRunning, thisProcess } from "./processes.ts";
 import { CONTROL_PLANE } from "./programs.ts";
-import { noteCluster, notesFolder, sweepClusters } from "./registry.ts";
+import { noteCluster, notesFolder, sweepClusters } from "./notes.ts";
 import { removeCluster } from "./remove.ts";
 import { beginSession, type Session } from "./session.ts";
 import { type ClusterRecord, kubeconfigPath, readRecord, writeRecord } from "./state.ts";

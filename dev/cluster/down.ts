@@ -1,7 +1,7 @@
 /** `npm run down`: ends the cluster of `npm run up` and removes everything it left. @module */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { notesFolder, sweepClusters } from "./registry.ts";
+import { notesFolder, sweepClusters } from "./notes.ts";
 import { removeCluster } from "./remove.ts";
 import { STATE_FOLDER } from "./statefolder.ts";
 

@@ -1,6 +1,6 @@
 /** Finds out whether this machine can carry a real node, and installs the Debian packages it takes. @module */
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statfsSync } from "node:fs";
 import process from "node:process";
 import { aptInstall } from "./apt.ts";
 
@@ -44,6 +44,13 @@ export function findNodeTools(progress: (line: string) => void): NodeTools | { r
     nft: find(NFT) ?? "",
     busybox: findBusybox() ?? "",
   };
+}
+
+const OVERLAY_FILE_SYSTEM = 0x794c7630;
+
+/** Tells whether overlays can lie in a folder: they do not lie on each other. */
+export function takesOverlays(folder: string): boolean {
+  return statfsSync(folder).type !== OVERLAY_FILE_SYSTEM;
 }
 
 function refuseMachine(): string | undefined {

@@ -5,8 +5,8 @@ import type { Network } from "./network.ts";
 /** DNS domain of the cluster. */
 export const CLUSTER_DOMAIN = "cluster.local";
 export const REAL_NODE = "real-0";
-/** Of the registries that the node trusts without TLS, in its folder: one folder each, by host and port. */
-export const CERTS_FOLDER = "registries";
+/** Folder, in the node's, of the registries that it trusts without TLS: one folder each, by host and port. */
+export const REGISTRIES_FOLDER = "registries";
 export const PAUSE_IMAGE = "hookbox.local/pause:1";
 
 /**

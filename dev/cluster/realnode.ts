@@ -1,5 +1,5 @@
 /** Starts a real node: containerd, kubelet, kube-proxy and DNS in namespaces of their own, so that ending it undoes what it did. @module */
-import { chmodSync, existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -8,13 +8,13 @@ import { makeCertificate } from "./certificates.ts";
 import { type ControlPlane, userKubeconfig } from "./controlplane.ts";
 import type { ImageSpec } from "./images.ts";
 import { importImages } from "./importimages.ts";
-import type { NodeTools } from "./machine.ts";
+import { type NodeTools, takesOverlays } from "./machine.ts";
 import { type Network, plugNode } from "./network.ts";
 import {
-  CERTS_FOLDER,
   CLUSTER_DOMAIN,
   MOUNT_POINTS,
   REAL_NODE,
+  REGISTRIES_FOLDER,
   renderContainerdConfig,
   renderDnsConfig,
   renderKubeletConfig,
@@ -27,8 +27,6 @@ import type { Session } from "./session.ts";
 import { countReady } from "./simulated.ts";
 import { kubeconfigPath } from "./state.ts";
 import { waitUntil } from "./wait.ts";
-
-const OVERLAY_FILE_SYSTEM = 0x794c7630;
 
 export interface RealNode {
   tools: NodeTools;
@@ -101,10 +99,10 @@ async function writeConfiguration(
   const cniConfig = join(folder, "cni");
   mkdirSync(cniConfig, { recursive: true });
   const { cniPlugins } = tools;
-  const registries = join(folder, CERTS_FOLDER);
+  const registries = join(folder, REGISTRIES_FOLDER);
   const runc = join(folder, "runc");
   const shim = programs["containerd-shim-runc-v2"] ?? "";
-  const snapshotter = statfsSync(folder).type === OVERLAY_FILE_SYSTEM ? "native" : "overlayfs";
+  const snapshotter = takesOverlays(folder) ? "overlayfs" : "native";
   const resolvConf = existsSync("/etc/resolv.conf") ? "/etc/resolv.conf" : "";
   const hasResolver = resolvConf !== "" && /^nameserver /m.test(readFileSync(resolvConf, "utf8"));
   const domain = CLUSTER_DOMAIN;

@@ -8,12 +8,12 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localCRDs } from "../../dev/crds.ts";
-import { type Registry, startRegistry } from "../../dev/images/registry.ts";
+import { type Registry, startRegistry } from "../../dev/containerfiles/registry.ts";
 import { sleeper } from "../integration/namespace.ts";
 import { hasRealNode } from "../integration/suite.ts";
 import { installedBy } from "./installed.ts";
 
-const BUILD = fileURLToPath(new URL("../../dev/images/main.ts", import.meta.url));
+const BUILD = fileURLToPath(new URL("../../dev/containerfiles/main.ts", import.meta.url));
 const MINUTE = 60_000;
 
 describe.runIf(hasRealNode)("the image for agents", () => {

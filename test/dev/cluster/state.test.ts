@@ -7,7 +7,7 @@ import { afterAll, expect, test } from "vitest";
 import { findCluster, startCluster } from "../../../dev/cluster/cluster.ts";
 import { definitionsIn } from "../../../dev/cluster/crds.ts";
 import { isRunning, startProcess, thisProcess } from "../../../dev/cluster/processes.ts";
-import { noteCluster, sweepClusters } from "../../../dev/cluster/registry.ts";
+import { noteCluster, sweepClusters } from "../../../dev/cluster/notes.ts";
 import { removeCluster } from "../../../dev/cluster/remove.ts";
 import { type ClusterRecord, readRecord, writeRecord } from "../../../dev/cluster/state.ts";
 

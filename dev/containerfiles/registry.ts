@@ -1,17 +1,16 @@
 /** A registry of images on this machine, for the real node of a local cluster: it pulls from there as from any. @module */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { untilAnswering } from "../answering.ts";
-import { aptInstall } from "../cluster/apt.ts";
+import { needPackages } from "../cluster/apt.ts";
 import { freePorts } from "../cluster/ports.ts";
 import { endGently, startProcess } from "../cluster/processes.ts";
-import { CERTS_FOLDER } from "../cluster/nodeconfig.ts";
+import { REGISTRIES_FOLDER } from "../cluster/nodeconfig.ts";
 import { readRecord, writeRecord } from "../cluster/state.ts";
 
+/** CNCF distribution, as Debian's package of that name has it. */
 const PROGRAM = "/usr/bin/docker-registry";
-/** CNCF distribution, as Debian has it. */
-const PACKAGE = "docker-registry";
 
 /** A registry that runs. */
 export interface Registry {
@@ -29,11 +28,10 @@ export interface Registry {
 export async function startRegistry(stateDir: string, signal: AbortSignal): Promise<Registry> {
   const record = readRecord(stateDir);
   if (!record?.realNode) throw new Error(`Cannot start a registry for ${stateDir}: its cluster has no real node`);
-  const failed = existsSync(PROGRAM) ? undefined : aptInstall([PACKAGE]);
-  if (failed !== undefined) throw new Error(`Cannot start a registry: apt-get did not install ${PACKAGE}: ${failed}`);
+  needPackages({ "docker-registry": PROGRAM });
   const [port = 0] = await freePorts(1);
   const address = `${new URL(record.server).hostname}:${port}`;
-  const trust = join(stateDir, "node", CERTS_FOLDER, address);
+  const trust = join(stateDir, "node", REGISTRIES_FOLDER, address);
   mkdirSync(trust, { recursive: true });
   const url = `http://${address}`;
   writeFileSync(

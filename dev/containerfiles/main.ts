@@ -1,0 +1,127 @@
+/** `npm run image`: builds an image from its Containerfile, without docker and without a registry. @module */
+import { execFileSync } from "node:child_process";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { makeBase } from "./base.ts";
+import { type Buildah, openBuildah } from "./buildah.ts";
+import { writeSbom } from "./sbom.ts";
+
+const HELP = `Builds an image from its Containerfile by buildah, as an OCI archive.
+
+Usage: npm run image -- hookbox|runtime|agent [options]
+
+  --out FILE   archive that is written (default: .hookbox/images/<name>.tar)
+  --tag NAME   name in the archive (default: docker.io/library/<name>:local)
+  --push REG   pushes it to a registry at this host and port, without TLS: <REG>/<image>:local
+  --sbom       writes what is in it beside the archive, as CycloneDX: <name>.cdx.json
+  --help       this text
+
+The bases that the Containerfiles name are made here, from Debian's packages and this machine's Node. That takes Debian
+and root; elsewhere docker build does the same (docs/runtime.md).
+`;
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const FOLDER = join(ROOT, ".hookbox/images");
+const BASE = "localhost/debian-node";
+
+const RUNTIME = { file: "deploy/runtime/Containerfile", workspaces: ["packages/runtime"] };
+
+interface Image {
+  /** Its Containerfile. */
+  file: string;
+  /** Its stage there; absent: the last. */
+  target?: string;
+  /** Its name. */
+  image: string;
+  /** Whose packages are in it. */
+  workspaces: string[];
+}
+
+/** What can be built. */
+const IMAGES: Record<string, Image> = {
+  hookbox: {
+    ...{ file: "deploy/Containerfile", image: "hookbox" },
+    workspaces: ["hooks", "packages/keeper", "packages/binder", "packages/router"],
+  },
+  runtime: { ...RUNTIME, target: "runtime", image: "hookbox-runtime" },
+  agent: { ...RUNTIME, target: "agent", image: "hookbox-agent" },
+};
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+function main(): number {
+  const { values, positionals: [name, ...more] } = parseArgs({
+    options: {
+      out: { type: "string" },
+      tag: { type: "string" },
+      push: { type: "string" },
+      sbom: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+    allowPositionals: true,
+  });
+  if (values.help) return process.stdout.write(HELP), 0;
+  const what = name === undefined ? undefined : IMAGES[name];
+  if (!what || more.length > 0) throw new RangeError(`Cannot build: name one of ${Object.keys(IMAGES).join(", ")}`);
+  if (process.getuid?.() !== 0) throw new Error("Cannot build: that takes root");
+  mkdirSync(FOLDER, { recursive: true });
+  const log = join(FOLDER, "build.log");
+  const out = resolve(values.out ?? join(FOLDER, `${name}.tar`));
+  const descriptor = openSync(log, "w");
+  const tag = values.tag ?? `docker.io/library/${what.image}:local`;
+  try {
+    const buildah = openBuildah(FOLDER, ROOT, descriptor);
+    provideBase(buildah, descriptor);
+    say(`building ${tag} …`);
+    buildah.build(tag, argsOf(what));
+    rmSync(out, { force: true });
+    buildah.push(tag, `oci-archive:${out}:${tag}`);
+    if (values.push !== undefined) {
+      const pushed = `${values.push}/${what.image}:local`;
+      say(`pushing ${pushed} …`);
+      buildah.push(tag, `docker://${pushed}`);
+    }
+    if (values.sbom) describe(buildah, what, out.replace(/(\.tar)?$/, ".cdx.json"), tag, descriptor);
+  } catch (error) {
+    throw new Error(`Cannot build ${name}, see ${log}: ${(error as Error).message.split("\n")[0]}`);
+  } finally {
+    closeSync(descriptor);
+  }
+  say(`${out}, ${Math.round(statSync(out).size / 1e6)} MB`);
+  return 0;
+}
+
+function provideBase(buildah: Buildah, log: number): void {
+  if (buildah.has(BASE)) return;
+  say("making the base: Debian and Node …");
+  const folder = join(FOLDER, "base");
+  makeBase(folder, log);
+  buildah.commit(BASE, folder, ["/usr/local/bin/node"]);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function argsOf({ file, target }: Image): string[] {
+  const bases = ["--build-arg", `BUILD=${BASE}`, "--build-arg", `BASE=${BASE}`];
+  // Root's, there as here. It may hold a password of the registry, which is to be in no layer.
+  const npmrc = execFileSync("npm", ["config", "get", "userconfig"], { encoding: "utf8" }).trim();
+  const mounts = existsSync(npmrc) ? ["--volume", `${npmrc}:${npmrc}:ro`] : [];
+  return [...bases, ...mounts, ...target === undefined ? [] : ["--target", target], "--file", file];
+}
+
+function describe(buildah: Buildah, { workspaces }: Image, out: string, image: string, log: number): void {
+  say("looking at what is in it …");
+  buildah.mounted(image, (mounted) => {
+    writeSbom(out, { root: ROOT, mounted, image, workspaces, work: join(FOLDER, "sbom") }, log);
+  });
+  say(out);
+}
+
+try {
+  process.exitCode = main();
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = 1;
+}
