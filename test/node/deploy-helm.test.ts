@@ -35,9 +35,7 @@ describe.runIf(hasRealNode)("helm install", () => {
       await kubectl("wait", "--for=condition=Ready", "sandboxclaims", "--all", "--timeout=60s");
       const standing = async () => {
         const { items } = await json("get", "pods", "-l", "agents.x-k8s.io/claim-uid");
-        return items.map((
-          { metadata, status }: Item,
-        ) => [metadata.uid, (status.containerStatuses ?? []).map(restartsOf)]);
+        return items.map(standingOf);
       };
       // A Pod is labelled a moment after its claim is Ready.
       const pods = await until(standing, (now) => now.length === STANDING.length);
@@ -140,7 +138,10 @@ interface Item {
 
 const STANDING = ["standing-0", "standing-1", "standing-2", "standing-3"];
 
-const restartsOf = ({ restartCount }: { restartCount: number }) => restartCount;
+/** What must not change of a Pod: its UID, and how often its containers were restarted. */
+function standingOf({ metadata, status }: Item): [string, number[]] {
+  return [metadata.uid, (status.containerStatuses ?? []).map(({ restartCount }) => restartCount)];
+}
 
 function aClaim(name: string) {
   const metadata = { name, namespace: "default" };

@@ -23,7 +23,10 @@ const HELP = `Usage: main.ts --kubeconfig F --node PID [--nft PATH]
 Enforces NetworkPolicies in the network of a process, for tests: on a cluster of one node, by nftables, for IPv4.
 `;
 
+const POLICIES_PATH = "/apis/networking.k8s.io/v1/networkpolicies";
+
 const log = createLog();
+
 /** Keeps what a watch shows. @param changed is called once it is whole, and at each change from then on */
 function keepAll<T extends { metadata: { uid?: string | undefined } }>(changed: () => void) {
   const objects = new Map<string, T>();
@@ -52,14 +55,14 @@ async function main(): Promise<number> {
   });
   if (values.help) return process.stdout.write(HELP), 0;
   const { kubeconfig, node, nft } = values;
-  if (kubeconfig === undefined || node === undefined) throw new RangeError(`Cannot start: see --help`);
+  if (kubeconfig === undefined || node === undefined) {
+    throw new RangeError("Cannot start: name --kubeconfig and --node");
+  }
   const stopping = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => stopping.abort());
   const { signal } = stopping;
-  const api = connect(await clusterCredentials({ kubeconfig, context: undefined }), {
-    signal,
-    userAgent: "network-policies",
-  });
+  const credentials = await clusterCredentials({ kubeconfig, context: undefined });
+  const api = connect(credentials, { signal, userAgent: "network-policies" });
   const load = latest((ruleset: string) => loadRuleset(nft, node, ruleset));
   let last = "";
   const changed = () => {
@@ -75,12 +78,7 @@ async function main(): Promise<number> {
   await Promise.all([
     listAndWatch(api, { path: "/api/v1/pods", parse: parserOf(podSchema) }, pods.handler, at),
     listAndWatch(api, { path: "/api/v1/namespaces", parse: parserOf(namespaceSchema) }, namespaces.handler, at),
-    listAndWatch(
-      api,
-      { path: "/apis/networking.k8s.io/v1/networkpolicies", parse: parserOf(policySchema) },
-      policies.handler,
-      at,
-    ),
+    listAndWatch(api, { path: POLICIES_PATH, parse: parserOf(policySchema) }, policies.handler, at),
   ]);
   return 0;
 }

@@ -5,6 +5,8 @@ import type { Observed, Policy } from "./ruleset.ts";
 
 const metadata = objectMetaSchema.extend({ namespace: z.string().default("") });
 const port = z.looseObject({ name: z.string().optional(), containerPort: z.number(), protocol: z.string().optional() });
+
+/** A Pod, with what it listens on. */
 export const podSchema = z.looseObject({
   metadata,
   spec: z.looseObject({
@@ -16,8 +18,11 @@ export const podSchema = z.looseObject({
     podIPs: z.array(z.object({ ip: z.string() })).default([]),
   }).default({ podIPs: [] }),
 });
+
+/** A Namespace: its labels count. */
 export const namespaceSchema = z.looseObject({ metadata: objectMetaSchema });
-/** The API server has checked its rules. */
+
+/** A NetworkPolicy: the API server has checked its rules. */
 export const policySchema = z.looseObject({
   metadata,
   spec: z.looseObject({
@@ -27,11 +32,12 @@ export const policySchema = z.looseObject({
     egress: z.array(z.custom<Policy["egress"][number]>()).default([]),
   }),
 });
+
 export type Pod = z.infer<typeof podSchema>;
 export type Namespace = z.infer<typeof namespaceSchema>;
 export type NetworkPolicy = z.infer<typeof policySchema>;
 
-/** Reads objects as the API server has them; Pods without an address of their own are left out. */
+/** Reads objects as the API server has them, without the Pods of the node's own network and those that have ended. */
 export function observedOf(
   pods: readonly Pod[],
   namespaces: readonly Namespace[],

@@ -152,19 +152,21 @@ function conditionsOf(
   const side = direction === "ingress" ? "saddr" : "daddr";
   const anyPeer = peers.length === 0;
   const blocks = peers.flatMap(({ ipBlock }) => ipBlock && !ipBlock.cidr.includes(":") ? [blockOf(ipBlock, side)] : []);
-  const reached = observed.pods.filter((other) => peers.some((peer) => selects(peer, other, namespace, observed)));
+  const reached = observed.pods.filter((each) => peers.some((peer) => selects(peer, each, namespace, observed)));
   const among = (pods: readonly PolicyPod[]) => addressCondition(pods.flatMap(({ addresses }) => addresses), side);
-  const from = anyPeer ? [""] : [...blocks, ...among(reached)];
-  if (ports.length === 0) return from;
-  const join = (peer: string, at: string) => `${peer} ${at}`.trim();
+  const others = anyPeer ? [""] : [...blocks, ...among(reached)];
+  if (ports.length === 0) return others;
+  const both = (peer: string, at: string) => `${peer} ${at}`.trim();
   return ports.flatMap((port) => {
     const numbers = typeof port.port === "string" ? undefined : [portCondition(port)];
     if (numbers || direction === "ingress") {
-      return (numbers ?? named(pod, port)).flatMap((at) => from.map((peer) => join(peer, at)));
+      return (numbers ?? named(pod, port)).flatMap((at) => others.map((peer) => both(peer, at)));
     }
     // A name is one of the Pod that is reached; a block of addresses has none.
     const targets = anyPeer ? observed.pods : reached;
-    return targets.flatMap((target) => named(target, port).flatMap((at) => among([target]).map((to) => join(to, at))));
+    return targets.flatMap((target) =>
+      named(target, port).flatMap((at) => among([target]).map((peer) => both(peer, at)))
+    );
   });
 }
 
