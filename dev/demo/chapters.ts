@@ -11,7 +11,7 @@ import { TYPESCRIPT_CHAPTERS } from "./typescriptchapters.ts";
 const READY_REASON = '.status.conditions[?(@.type=="Ready")].reason';
 
 export const CHAPTERS: Chapter[] = [
-  { title: "Install: CRDs, functions, Metacontroller, the keeper", play: install },
+  { title: "Install: CRDs, functions, Metacontroller, the keeper", play: ({ stage }) => stage.parts.install() },
   { title: "A sandbox", play: create },
   { title: "A command in it, and a file on its volume", play: execute },
   { title: "Suspend: the Pod goes, the volume stays", play: suspend },
@@ -22,10 +22,6 @@ export const CHAPTERS: Chapter[] = [
   ...ROUTER_CHAPTERS,
   ...TYPESCRIPT_CHAPTERS,
 ];
-
-async function install({ stage }: Story): Promise<void> {
-  await stage.parts.install();
-}
 
 async function create({ shell }: Story): Promise<void> {
   const begun = performance.now();
@@ -83,12 +79,7 @@ async function redeploy({ stage: { parts }, shell }: Story): Promise<void> {
   await parts.redeploy();
   held(`the function was replaced in ${elapsed(begun)}`);
   same("the other functions, Metacontroller and the keeper", rest, await others());
-  if (parts.looksAgain) {
-    note("What exists is looked at again after that:");
-  } else {
-    note("Metacontroller calls functions when something changes, so something does:");
-    await shell.show("annotate", "sandbox", "demo", "example.com/touched=yes");
-  }
+  await parts.touch();
   await shell.until("pod/demo", ".metadata.labels.example\\.com/edition", (label) => label === "second");
   await shell.show("get", "pod", "demo", "-L", "example.com/edition");
   same("the Pod", before, await shell.read("pod/demo", ".metadata.uid"));

@@ -9,12 +9,12 @@ import type { Shell } from "./shell.ts";
 import { COPY, LOGS, type Parts } from "./parts.ts";
 
 const SYSTEM = ["-n", "hookbox-system"];
+/** Label that all that is installed has. */
+const NAME = "app.kubernetes.io/name";
 const ROUTERS = ["-n", "agent-sandbox-system"];
 
 /** Installs nothing yet. */
-export function installation(
-  { cluster, shell, signal }: { cluster: Cluster; shell: Shell; signal: AbortSignal },
-): Parts {
+export function installation(cluster: Cluster, shell: Shell, signal: AbortSignal): Parts {
   const options = { progress: output, signal };
   return {
     async install() {
@@ -34,18 +34,18 @@ export function installation(
       await shell.show(...SYSTEM, "set", "image", "deployment/sandbox", "hook=hookbox:second");
       await shell.show(...SYSTEM, "rollout", "status", "deployment/sandbox", "--timeout=120s");
     },
+    touch: () => Promise.resolve(note("The keeper has it asked about everything that exists:")),
     async running() {
       const { items } = JSON.parse(
-        await shell.quiet("get", "pods", "-A", "-l", "app.kubernetes.io/name", "-o", "json"),
+        await shell.quiet("get", "pods", "-A", "-l", NAME, "-o", "json"),
       );
       const running = new Map<string, string>();
       for (const { metadata } of items as { metadata: { uid: string; labels: Record<string, string> } }[]) {
-        const name = metadata.labels["app.kubernetes.io/name"] ?? "";
+        const name = metadata.labels[NAME] ?? "";
         running.set(name, [...(running.get(name)?.split(" ") ?? []), metadata.uid].sort().join(" "));
       }
       return running;
     },
-    looksAgain: true,
     async router() {
       const binding = ["--clusterrole=hookbox-sandbox-user", "--serviceaccount=default:default"];
       await shell.show("create", "rolebinding", "sandbox-users", ...binding);
@@ -61,19 +61,12 @@ export function installation(
       };
     },
     async keepLogs() {
-      for (
-        const [namespace, selector] of [
-          ["metacontroller", "app.kubernetes.io/name=metacontroller"],
-          ["hookbox-system", "app.kubernetes.io/part-of=hookbox"],
-          ["agent-sandbox-system", "app.kubernetes.io/part-of=hookbox"],
-        ] as const
-      ) {
-        const args = ["-n", namespace, "logs", "-l", selector, "--prefix", "--tail=-1", "--max-log-requests=20"];
+      for (const namespace of ["metacontroller", "hookbox-system", "agent-sandbox-system"]) {
+        const args = ["-n", namespace, "logs", "-l", NAME, "--prefix", "--tail=-1", "--max-log-requests=20"];
         const text = await shell.quiet(...args).catch((error: Error) => error.message);
         writeFileSync(join(LOGS, `${namespace}.log`), text);
       }
     },
-    end: () => Promise.resolve(),
     beside: () => [],
   };
 }

@@ -1,10 +1,8 @@
 /** `npm run demo`: hookbox from nothing to a sandbox that has lived its whole life, in one command. @module */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import type { Cluster } from "../cluster/cluster.ts";
 import { CHAPTERS } from "./chapters.ts";
 import { chapter, elapsed, failed, held, note, output } from "./screen.ts";
-import { makeShell } from "./shell.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const HELP = `Usage: npm run demo -- [options]
@@ -20,12 +18,10 @@ async function demo(keep: boolean, signal: AbortSignal): Promise<void> {
   let done = false;
   try {
     chapter("A Kubernetes of our own");
-    const shellOf = ({ kubectl, kubeconfig }: Cluster) => makeShell(kubectl, kubeconfig, signal);
-    stage = await openStage(output, shellOf, signal);
-    const { nodes, whyNotReal } = stage.cluster;
+    stage = await openStage(signal);
+    const { shell, cluster: { nodes, whyNotReal } } = stage;
     held(`kube-apiserver answers, and there is a ${nodes} node`);
     if (whyNotReal) note(whyNotReal);
-    const shell = shellOf(stage.cluster);
     for (const { title, play } of CHAPTERS) {
       chapter(title);
       await play({ stage, shell });

@@ -1,4 +1,4 @@
-/** What runs in the demo beside the cluster itself: how it is installed, replaced and asked. @module */
+/** What the demo asks of hookbox, wherever it runs: to be installed, replaced and reached. @module */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ProcessRecord } from "../cluster/processes.ts";
@@ -7,6 +7,7 @@ import type { ProcessRecord } from "../cluster/processes.ts";
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** A copy of the hooks, and of what they import, which the demo edits: in the checkout, so that packages are found; ignored by git. */
 export const COPY = join(ROOT, ".hookbox/demo");
+/** Takes the logs of what runs. */
 export const LOGS = join(ROOT, ".hookbox/demo-logs");
 
 /** Where requests for sandboxes go. */
@@ -17,20 +18,18 @@ export interface RouterPlace {
   curl: string;
 }
 
-/** How hookbox runs. */
+/** hookbox as it runs: in the cluster, or beside it where nodes run no containers. */
 export interface Parts {
   /** Installs it, showing how, and resolves when all of it runs. */
   install(): Promise<void>;
-  /** Replaces the Sandbox hook by that of the copy. */
+  /** Replaces the Sandbox hook by that of the copy, showing how. */
   redeploy(): Promise<void>;
+  /** Has the replaced hook asked about the Sandbox `demo`, where nothing does so by itself. */
+  touch(): Promise<void>;
   /** What tells one run of each part from another, by the part's name: process ids, or the Pods' UIDs. */
   running(): Promise<Map<string, string>>;
-  /** Whether what exists is looked at again after a hook was replaced. */
-  looksAgain: boolean;
-  /** Starts the router where it does not run yet, and says how to ask it. */
+  /** Shows how one is let in by the router. @throws {Error} where none runs */
   router(): Promise<RouterPlace>;
-  /** Ends what runs beside the cluster. */
-  end(): Promise<void>;
   /** Keeps logs that would go with the cluster. */
   keepLogs(): Promise<void>;
   /** What runs beside the cluster. */

@@ -9,19 +9,12 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { freePorts } from "../cluster/ports.ts";
 import { endGently, type ProcessRecord, startProcess, startTimeOf } from "../cluster/processes.ts";
 import { startMetacontroller } from "../metacontroller/start.ts";
-import { held, output, typed } from "./screen.ts";
+import { held, note, output, typed } from "./screen.ts";
 import type { Shell } from "./shell.ts";
 import { COPY, LOGS, type Parts, ROOT } from "./parts.ts";
 
-interface Given {
-  cluster: Cluster;
-  shell: Shell;
-  say: (line: string) => void;
-  signal: AbortSignal;
-}
-
 /** Starts nothing yet. */
-export function processes({ cluster, shell, say, signal }: Given): Parts {
+export function processes(cluster: Cluster, shell: Shell, signal: AbortSignal): Parts {
   const running = new Map<string, ProcessRecord>();
   const urls = new Map<string, string>();
   const startHook = async (name: string) => {
@@ -37,7 +30,7 @@ export function processes({ cluster, shell, say, signal }: Given): Parts {
   };
   const startEngine = async () => {
     const logFile = join(LOGS, "metacontroller.log");
-    const at = { kubeconfig: cluster.kubeconfig, logFile, progress: say, detached: true };
+    const at = { kubeconfig: cluster.kubeconfig, logFile, progress: output, detached: true };
     const { kind, version, pid } = await startMetacontroller(at);
     running.set("engine", { name: "engine", pid, startTime: startTimeOf(pid) ?? "gone", logFile });
     return kind === "real" ? `Metacontroller ${version}` : "the stand-in for Metacontroller";
@@ -57,21 +50,20 @@ export function processes({ cluster, shell, say, signal }: Given): Parts {
       held("the functions run: each may listen on one port, and has no credentials");
       typed("npm run keeper &");
       const engine = await startEngine();
-      running.set("keeper", startNode("packages/keeper/main.ts", cluster));
+      const keeper = [join(ROOT, "packages/keeper/main.ts"), "--kubeconfig", cluster.kubeconfig];
+      running.set("keeper", startOne("keeper", process.execPath, keeper));
       held(`${engine} runs and calls the functions`);
     },
     redeploy: () => startHook("sandbox"),
+    async touch() {
+      note("Metacontroller calls functions when something changes, so something does:");
+      await shell.show("annotate", "sandbox", "demo", "example.com/touched=yes");
+    },
     running: () => Promise.resolve(new Map([...running].map(([name, { pid }]) => [name, String(pid)]))),
-    looksAgain: false,
-    router: () => Promise.reject(new Error("Cannot ask the router: no node runs a container that would answer")),
-    end: async () => void await Promise.all([...running.values()].map(endGently)),
+    router: () => Promise.reject(new Error("There is no router: no node runs a container that it could lead to")),
     keepLogs: () => Promise.resolve(),
     beside: () => [...running.values()],
   };
-}
-
-function startNode(script: string, { kubeconfig }: Cluster): ProcessRecord {
-  return startOne("keeper", process.execPath, [join(ROOT, script), "--kubeconfig", kubeconfig]);
 }
 
 function startOne(name: string, command: string, args: string[]): ProcessRecord {

@@ -2,47 +2,47 @@
 import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
-import type { ProcessRecord } from "../cluster/processes.ts";
+import { endGently, type ProcessRecord } from "../cluster/processes.ts";
 import { readRecord, writeRecord } from "../cluster/state.ts";
 import { STATE_FOLDER } from "../cluster/statefolder.ts";
 import { localCRDs } from "../crds.ts";
 import { installation } from "./installation.ts";
 import { COPY, LOGS, type Parts, ROOT, type RouterPlace } from "./parts.ts";
 import { processes } from "./processes.ts";
-import type { Shell } from "./shell.ts";
+import { output } from "./screen.ts";
+import { makeShell, type Shell } from "./shell.ts";
 
 const COPIED = ["packages", "hooks", "package.json", "tsconfig.json", "deno.json"];
 
 /** The cluster and the parts, and how to leave them. */
 export interface Stage {
   cluster: Cluster;
+  shell: Shell;
   parts: Parts;
+  /** Absent until somebody has asked for it. */
   router?: RouterPlace;
   /** Ends everything, or hands it to `npm run down`. */
   leave(how: { keep: boolean; failed: boolean }): Promise<void>;
 }
 
 /** Starts the cluster; the rest is started by the chapters that show it. */
-export async function openStage(
-  say: (line: string) => void,
-  shellOf: (cluster: Cluster) => Shell,
-  signal: AbortSignal,
-): Promise<Stage> {
+export async function openStage(signal: AbortSignal): Promise<Stage> {
   const options = { stateDir: STATE_FOLDER, nodes: "auto", networkPolicies: true, crds: localCRDs() } as const;
-  const cluster = await startCluster({ ...options, progress: say, signal });
+  const cluster = await startCluster({ ...options, progress: output, signal });
   for (const folder of [COPY, LOGS]) rmSync(folder, { recursive: true, force: true });
   mkdirSync(LOGS, { recursive: true });
   const isSource = (path: string) => !/\/(dist|node_modules)$/.test(path);
   for (const name of COPIED) cpSync(join(ROOT, name), join(COPY, name), { recursive: true, filter: isSource });
-  const make = cluster.nodes === "real" ? installation : processes;
-  const parts = make({ cluster, shell: shellOf(cluster), say, signal });
+  const shell = makeShell(cluster.kubectl, cluster.kubeconfig, signal);
+  const parts = (cluster.nodes === "real" ? installation : processes)(cluster, shell, signal);
   return {
     cluster,
+    shell,
     parts,
     leave: async ({ keep, failed }) => {
       if (keep) return handOver(cluster, parts.beside());
       if (failed) await parts.keepLogs();
-      await parts.end();
+      await Promise.all(parts.beside().map(endGently));
       await cluster.stop();
       rmSync(COPY, { recursive: true, force: true });
     },
