@@ -99,6 +99,22 @@ const cases: Found[] = [
     },
   },
   {
+    name: "two engines at once, one of which misses events of the pool and writes its status last",
+    reason: "its members count as never seen, and no claim is given one until the pool is looked at, a minute later",
+    scenario: {
+      acts: [
+        { act: "claim", claim: 0, cold: false, wait: 300 },
+        { act: "restartEngine", overlap: true, wait: 0 },
+      ],
+      forecast: {
+        ...CALM,
+        requestMs: [0],
+        answerMs: [0],
+        gaps: [{ kind: "SandboxWarmPool", from: 0, lasts: 806 }],
+      },
+    },
+  },
+  {
     name: "two engines at once, one of which misses events of claims, and a claim's Sandbox is suspended",
     reason: "the claim says so, and shows the addresses that the Sandbox had",
     scenario: {
