@@ -53,6 +53,27 @@ const examine = (answers: Answers, line = "doctor --router http://r") => run(lin
 const marks = (stdout: string) =>
   stdout.split("\n").filter((text) => /^[✓!✗]/.test(text)).map((text) => text[0]).join("");
 
+test.for([
+  { ready: 2, mark: "✓" },
+  { ready: 1, mark: "!" },
+  { ready: 0, mark: "✗" },
+])(
+  "a hook with a Deployment of its own is as ready as that says ($ready of 2), and is not asked",
+  async ({ ready, mark }) => {
+    const answers = sound();
+    delete answers["GET /api/v1/namespaces/test/services/hooks:80/proxy/healthz"];
+    answers["GET /apis/apps/v1/namespaces/test/deployments/hooks"] = {
+      metadata: { namespace: "test", name: "hooks" },
+      spec: { replicas: 2 },
+      status: ready === 0 ? {} : { readyReplicas: ready },
+    };
+    const { code, stdout } = await examine(answers);
+    const line = `${mark} Hook sandboxwarmpool     ${ready} of 2 replicas of Deployment test/hooks ready`;
+    expect(stdout).toContain(line);
+    expect(code).toBe(ready === 0 ? 1 : 0);
+  },
+);
+
 test("a sound cluster has nothing but ✓, and code 0", async () => {
   const { code, stdout, stderr } = await examine(sound());
   expect(stdout).toMatchInlineSnapshot(`

@@ -57,6 +57,8 @@ async function checkHook(patient: Patient, name: string, address: string): Promi
   const [service, namespace, kind = "svc"] = url.hostname.split(".");
   const isService = namespace !== undefined && kind === "svc" && !/^\d+$/.test(namespace);
   if (!isService) return await askDirectly(patient, what, url);
+  const deployment = await read(patient, `/apis/apps/v1/namespaces/${namespace}/deployments/${service}`);
+  if (isOk(deployment)) return replicasOf(what, deployment.body as Deployment);
   const path = `/api/v1/namespaces/${namespace}/services/${service}:${url.port || "80"}/proxy/healthz`;
   const answer = await read(patient, path);
   if (isOk(answer)) return { mark: "ok", what, text: `answers at ${url.host}` };
@@ -65,6 +67,21 @@ async function checkHook(patient: Patient, name: string, address: string): Promi
   }
   const remedy = `Look at Service ${service} in namespace ${namespace}, or run the hooks: hookbox serve`;
   return { mark: "fail", what, text: `does not answer at ${url.host}: ${messageOf(answer)}`, remedy };
+}
+
+interface Deployment extends KubeObject {
+  spec: { replicas?: number };
+  status?: { readyReplicas?: number };
+}
+
+/** Where NetworkPolicies are enforced only Metacontroller reaches a hook, and its node, which has asked it already. */
+function replicasOf(what: string, { metadata: { namespace, name }, spec, status }: Deployment): Diagnosis {
+  const { replicas = 1 } = spec;
+  const ready = status?.readyReplicas ?? 0;
+  const text = `${ready} of ${replicas} replicas of Deployment ${namespace}/${name} ready`;
+  if (ready > 0 && ready >= replicas) return { mark: "ok", what, text };
+  const remedy = `Look at them: kubectl -n ${namespace} describe pods -l app.kubernetes.io/name=${name}`;
+  return { mark: ready > 0 ? "warn" : "fail", what, text, remedy };
 }
 
 async function askDirectly({ fetch }: Patient, what: string, url: URL): Promise<Diagnosis> {
