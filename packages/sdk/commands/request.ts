@@ -1,6 +1,7 @@
 /** What asks hookbox's runtime to start a command, the command as words, and the error of one that failed. Sends nothing. @module */
 import { envOf } from "../env.ts";
 import { type ErrorCode, InvalidArgumentError, type ObjectRef, SandboxError } from "../errors.ts";
+import { randomId } from "../runtime/randomid.ts";
 import type { CommandOptions, CommandResult, RunOptions } from "./types.ts";
 
 /** Makes the request; its id is what lets it be sent again. @throws {@link InvalidArgumentError} if the command is empty */
@@ -16,7 +17,7 @@ export function requestOf(
   }
   return {
     config: { command: argv, envVars: envOf(options), ...cwd === undefined ? {} : { cwd } },
-    requestId: crypto.randomUUID(),
+    requestId: randomId(),
     stdin: stdin !== undefined,
     ...timeoutMs === undefined ? {} : { timeoutMs: BigInt(Math.ceil(timeoutMs)) },
   };

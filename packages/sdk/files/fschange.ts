@@ -1,4 +1,5 @@
 /** The half of `sandbox.fs` that changes things. @module */
+import { randomId } from "../runtime/randomid.ts";
 import type { CallOptions } from "../runtime/call.ts";
 import {
   ConflictError,
@@ -82,7 +83,7 @@ type MakeOptions = Parameters<SandboxFS["mkdir"]>[1];
 
 async function mkdtemp(files: Files, prefix: string, { signal }: CallOptions): Promise<string> {
   while (true) {
-    const path = prefix + crypto.randomUUID().replaceAll("-", "").slice(0, 6);
+    const path = prefix + randomId().slice(0, 6);
     if (await files.makeDir(path, { mode: 0o700, signal })) return path;
   }
 }
