@@ -7,6 +7,8 @@ import { aptInstall } from "./apt.ts";
 /** Programs of the machine that a real node uses. */
 export interface NodeTools {
   runc: string;
+  /** A second OCI runtime, which a RuntimeClass may name. */
+  crun: string;
   /** Folder with the CNI plugins ptp, host-local and loopback. */
   cniPlugins: string;
   /** The command of iproute2. */
@@ -18,6 +20,7 @@ export interface NodeTools {
 }
 
 const RUNC = ["/usr/sbin/runc", "/usr/bin/runc", "/usr/local/sbin/runc", "/usr/local/bin/runc"];
+const CRUN = ["/usr/bin/crun", "/usr/sbin/crun", "/usr/local/bin/crun"];
 const CNI_FOLDERS = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
 const CNI_PLUGINS = ["ptp", "host-local", "loopback"];
 const IP = ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip", "/bin/ip"];
@@ -39,6 +42,7 @@ export function findNodeTools(progress: (line: string) => void): NodeTools | { r
   }
   return {
     runc: find(RUNC) ?? "",
+    crun: find(CRUN) ?? "",
     cniPlugins: findCniPlugins() ?? "",
     ip: find(IP) ?? "",
     nft: find(NFT) ?? "",
@@ -64,6 +68,7 @@ function refuseMachine(): string | undefined {
 function missingPackages(): string[] {
   return [
     ...(find(RUNC) ? [] : ["runc"]),
+    ...(find(CRUN) ? [] : ["crun"]),
     ...(findCniPlugins() ? [] : ["containernetworking-plugins"]),
     ...(find(IP) ? [] : ["iproute2"]),
     ...(find(NFT) ? [] : ["nftables"]),

@@ -7,6 +7,8 @@
 set -eu
 
 mount --make-rshared /
+# crun starts nothing where the second hierarchy of control groups is beside the first.
+if [ -d /sys/fs/cgroup/unified ]; then umount /sys/fs/cgroup/unified 2>/dev/null || true; fi
 for folder in $MOUNT_POINTS; do mount --bind "$STATE/node/mounts$folder" "$folder"; done
 
 # The kubelet insists on settings that would outlive it on the machine; here it sets copies.

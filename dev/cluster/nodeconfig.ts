@@ -26,16 +26,25 @@ export const MOUNT_POINTS = [
 /**
  * Renders containerd's configuration.
  *
- * @param paths `cniConfig`, `cniPlugins` and `registries` are folders, `runc` and `shim` programs
+ * @param paths `cniConfig`, `cniPlugins` and `registries` are folders, `runc`, `crun` and `shim` programs
  * @param snapshotter `overlayfs`, or `native` where the disk does not take overlays
  */
 export function renderContainerdConfig(
-  paths: { cniConfig: string; cniPlugins: string; registries: string; runc: string; shim: string },
+  paths: { cniConfig: string; cniPlugins: string; registries: string; runc: string; crun: string; shim: string },
   snapshotter: "overlayfs" | "native",
 ): string {
   // A JSON string is a TOML basic string.
   const text = JSON.stringify;
   const runtime = `plugins."io.containerd.cri.v1.runtime"`;
+  const handler = (name: "runc" | "crun") =>
+    `[${runtime}.containerd.runtimes.${name}]
+runtime_type = "io.containerd.runc.v2"
+runtime_path = ${text(paths.shim)}
+
+[${runtime}.containerd.runtimes.${name}.options]
+BinaryName = ${text(paths[name])}
+SystemdCgroup = false
+`;
   return `version = 3
 disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.snapshotter.v1.btrfs", \
 "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.erofs", \
@@ -61,14 +70,7 @@ restrict_oom_score_adj = true
 bin_dirs = [${text(paths.cniPlugins)}]
 conf_dir = ${text(paths.cniConfig)}
 
-[${runtime}.containerd.runtimes.runc]
-runtime_type = "io.containerd.runc.v2"
-runtime_path = ${text(paths.shim)}
-
-[${runtime}.containerd.runtimes.runc.options]
-BinaryName = ${text(paths.runc)}
-SystemdCgroup = false
-`;
+${(["runc", "crun"] as const).map(handler).join("\n")}`;
 }
 
 /** Renders the kubelet's configuration; its API takes the client certificates of this cluster's authority only. */
@@ -116,13 +118,20 @@ export function renderKubeletConfig(
 }
 
 /**
- * Renders the program that containerd calls as runc. The provisioner makes volumes that only root may write, and Pods
- * often run as somebody else, so it opens them before a container starts.
+ * Renders the program that containerd calls as runc or crun. The provisioner makes volumes that only root may write, and
+ * Pods often run as somebody else, so it opens them before a container starts. Debian's crun 1.8 takes no bundle that says
+ * it is of a later version of the runtime specification than 1.0; what containerd writes it understands all the same.
+ *
+ * @param program path of the runtime itself
  */
-export function renderRunc(runc: string): string {
+export function renderRuntime(runtime: "runc" | "crun", program: string): string {
+  const older = `\n  bundle=\${*##*--bundle }
+  sed -i 's/"ociVersion": *"1\\.[1-9][^"]*"/"ociVersion":"1.0.2"/' "\${bundle%% *}/config.json"`;
   return `#!/bin/sh
-case " $* " in *" create "*) chmod -f 0777 ${VOLUMES_FOLDER}/* ;; esac
-exec ${runc} "$@"
+case " $* " in *" create "*)
+  chmod -f 0777 ${VOLUMES_FOLDER}/*${runtime === "crun" ? older : ""} ;;
+esac
+exec ${program} "$@"
 `;
 }
 

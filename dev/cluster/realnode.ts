@@ -20,7 +20,7 @@ import {
   renderKubeletConfig,
   renderNetwork,
   renderProxyConfig,
-  renderRunc,
+  renderRuntime,
 } from "./nodeconfig.ts";
 import { type ProcessRecord, startTimeOf } from "./processes.ts";
 import type { Session } from "./session.ts";
@@ -100,7 +100,7 @@ async function writeConfiguration(
   mkdirSync(cniConfig, { recursive: true });
   const { cniPlugins } = tools;
   const registries = join(folder, REGISTRIES_FOLDER);
-  const runc = join(folder, "runc");
+  const runtimes = { runc: join(folder, "runc"), crun: join(folder, "crun") };
   const shim = programs["containerd-shim-runc-v2"] ?? "";
   const snapshotter = takesOverlays(folder) ? "overlayfs" : "native";
   const resolvConf = existsSync("/etc/resolv.conf") ? "/etc/resolv.conf" : "";
@@ -115,15 +115,16 @@ async function writeConfiguration(
     forward: hasResolver ? resolvConf : undefined,
   };
   const files = {
-    "containerd.toml": renderContainerdConfig({ cniConfig, cniPlugins, registries, runc, shim }, snapshotter),
+    "containerd.toml": renderContainerdConfig({ cniConfig, cniPlugins, registries, shim, ...runtimes }, snapshotter),
     "kubelet.yaml": renderKubeletConfig(kubelet),
     "kube-proxy.yaml": renderProxyConfig(proxy),
     "Corefile": renderDnsConfig(dns),
     "cni/10-hookbox.conflist": renderNetwork("hookbox", network),
-    "runc": renderRunc(tools.runc),
+    "runc": renderRuntime("runc", tools.runc),
+    "crun": renderRuntime("crun", tools.crun),
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  chmodSync(join(folder, "runc"), 0o755);
+  for (const program of Object.values(runtimes)) chmodSync(program, 0o755);
   const request = {
     commonName: REAL_NODE,
     use: "server" as const,

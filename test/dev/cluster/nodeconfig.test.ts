@@ -1,4 +1,7 @@
 /** @module */
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import {
@@ -8,14 +11,16 @@ import {
   renderKubeletConfig,
   renderNetwork,
   renderProxyConfig,
-  renderRunc,
+  renderRuntime,
 } from "../../../dev/cluster/nodeconfig.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
 
 const PATHS = {
   cniConfig: "/state with space/cni",
   cniPlugins: "/usr/lib/cni",
   registries: "/state/registries",
   runc: "/state/runc",
+  crun: "/state/crun",
   shim: "/cache/shim",
 };
 
@@ -28,7 +33,7 @@ const NETWORK = {
 };
 const NODE = { pki: "/pki", address: NETWORK.node, clusterDomain: "cluster.local" };
 
-test("renderContainerdConfig() names our runtime, pause image, network and snapshotter", () => {
+test("renderContainerdConfig() names our runtimes, pause image, network and snapshotter", () => {
   const lines = renderContainerdConfig(PATHS, "native").split("\n");
   expect(lines[0]).toBe("version = 3");
   expect(lines).toContain(`sandbox = "${PAUSE_IMAGE}"`);
@@ -36,6 +41,8 @@ test("renderContainerdConfig() names our runtime, pause image, network and snaps
   expect(lines).toContain('config_path = "/state/registries"');
   expect(lines).toContain('runtime_path = "/cache/shim"');
   expect(lines).toContain('BinaryName = "/state/runc"');
+  expect(lines).toContain('[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.crun]');
+  expect(lines).toContain('BinaryName = "/state/crun"');
   expect(lines).toContain('conf_dir = "/state with space/cni"');
   expect(lines).toContain("restrict_oom_score_adj = true");
   expect(lines).toContain("netns_mounts_under_state_dir = true");
@@ -92,9 +99,22 @@ test("renderDnsConfig() listens on the node's address alone, and asks others onl
   expect(renderDnsConfig({ ...dns, forward: "/etc/resolv.conf" })).toContain("  forward . /etc/resolv.conf\n}");
 });
 
-test("renderRunc() opens volumes when a container is created and passes everything on", () => {
-  const script = renderRunc("/usr/sbin/runc");
+test("renderRuntime() opens volumes when a container is created and passes everything on", () => {
+  const script = renderRuntime("runc", "/usr/sbin/runc");
   expect(script).toMatch(/^#!\/bin\/sh\n/);
-  expect(script).toContain('*" create "*) chmod -f 0777 /tmp/hostpath_pv/*');
+  expect(script).toContain('*" create "*)\n  chmod -f 0777 /tmp/hostpath_pv/*');
+  expect(script).not.toContain("ociVersion");
   expect(script.trimEnd().split("\n").at(-1)).toBe('exec /usr/sbin/runc "$@"');
+});
+
+test("renderRuntime() has crun take a bundle of a version that it does not know", () => {
+  const folder = makeTempFolder();
+  const config = join(folder, "config.json");
+  writeFileSync(config, '{"ociVersion":"1.3.0","process":{}}');
+  const [program, script] = [join(folder, "program"), join(folder, "crun")];
+  writeFileSync(program, '#!/bin/sh\necho "$@"\n', { mode: 0o755 });
+  writeFileSync(script, renderRuntime("crun", program), { mode: 0o755 });
+  const args = ["--root", "/run/x", "create", "--bundle", folder, "--pid-file", "p", "id"];
+  expect(execFileSync(script, args, { encoding: "utf8" })).toBe(`${args.join(" ")}\n`);
+  expect(readFileSync(config, "utf8")).toBe('{"ociVersion":"1.0.2","process":{}}');
 });
