@@ -30,7 +30,7 @@ const MANIFESTS = new Map(FOLDERS.map((folder) => {
 const NAMES = new Map([...MANIFESTS].map(([folder, { name }]) => [folder, name]));
 
 const FILES = FOLDERS.flatMap((folder) =>
-  globSync(`${folder}/**/*.ts`, { cwd: ROOT, exclude: ["**/dist/**", "**/node_modules/**"] })
+  globSync(`${folder}/**/*.{ts,tsx}`, { cwd: ROOT, exclude: ["**/dist/**", "**/node_modules/**"] })
 ).sort();
 const PRODUCT = FILES.filter((file) => !file.startsWith("dev/"));
 
@@ -53,7 +53,7 @@ function needOf(file: string, { specifier }: Import): string | undefined {
   // What stands in templates of code is none of ours.
   if (/^node:|\$\{/.test(specifier)) return undefined;
   if (specifier === join(folderOf(file), "package.json")) return undefined;
-  if (!specifier.endsWith(".ts") || specifier.startsWith("@")) return /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0];
+  if (!/\.tsx?$/.test(specifier) || specifier.startsWith("@")) return /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0];
   const folder = folderOf(specifier);
   // The configuration of tools, at the root.
   if (folder === specifier) return undefined;
@@ -113,7 +113,7 @@ function reachable(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);
   for (const { specifier, typeOnly } of imports(file)) {
-    if (!typeOnly && specifier.endsWith(".ts") && !specifier.startsWith("@")) reachable(specifier, seen);
+    if (!typeOnly && /\.tsx?$/.test(specifier) && !specifier.startsWith("@")) reachable(specifier, seen);
   }
   return seen;
 }
@@ -184,7 +184,7 @@ function loadedWith(file: string, way: string[] = [], seen = new Set<string>()):
   seen.add(file);
   const loaded = imports(file).filter(({ typeOnly, isDynamic }) => !typeOnly && !isDynamic);
   return loaded.flatMap(({ specifier }) => {
-    if (specifier.endsWith(".ts")) return loadedWith(specifier, [...way, file], seen);
+    if (/\.tsx?$/.test(specifier)) return loadedWith(specifier, [...way, file], seen);
     return ANYWHERE.test(specifier) ? [] : [[...way, file, specifier].join(" > ")];
   });
 }

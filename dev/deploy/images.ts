@@ -3,6 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
+import { build as buildPage } from "vite";
 import { PROCESSES } from "../../rolldown.config.ts";
 import type { ImageFile, ImageSpec } from "../cluster/images.ts";
 import { librariesFor, NODE, nodeFiles } from "../cluster/programfiles.ts";
@@ -25,6 +26,8 @@ export async function hookboxImage(folder: string, tag = version(), checkout = R
   for (const { name, bundle } of PROCESSES) {
     await build({ ...bundle, cwd: checkout, output: { ...bundle.output, dir: join(folder, name) } });
   }
+  const page = join(folder, "router/dashboard");
+  await buildPage({ root: join(checkout, "packages/dashboard"), build: { outDir: page } });
   const files = globSync("**", { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
   return {

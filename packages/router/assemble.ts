@@ -6,6 +6,7 @@ import { createGate, type Gate, openGate } from "./access/gate.ts";
 import { createScopedAccess, secretsIn } from "./access/scopedtoken.ts";
 import { createTokenReviewAccess } from "./access/tokenreview.ts";
 import { createAccessLog } from "./observe/accesslog.ts";
+import type { Dashboard } from "./dashboard/dashboard.ts";
 import { createHandler, type Handler } from "./handle.ts";
 import { createIdler } from "./idle/idler.ts";
 import { createLook, type Look } from "./index/sandboxapi.ts";
@@ -38,7 +39,7 @@ export interface Router {
 /** All that is the same wherever the router listens. */
 export type RouterSettings = Omit<
   RouterOptions,
-  "http" | "https" | "h2c" | "health" | "metrics" | "kubeconfig" | "context" | "logLevel"
+  "http" | "https" | "dashboard" | "h2c" | "health" | "metrics" | "kubeconfig" | "context" | "logLevel"
 >;
 
 /** Where lines go: those of events, and those of requests with their ends. */
@@ -47,8 +48,14 @@ export interface Outputs {
   write(text: string): void;
 }
 
-/** Makes the router; it watches until `signal` fires. */
-export function assembleRouter(api: Api, options: RouterSettings, outputs: Outputs, signal: AbortSignal): Router {
+/** Makes the router; it watches until `signal` fires. @param dashboard absent: there is none */
+export function assembleRouter(
+  api: Api,
+  options: RouterSettings,
+  outputs: Outputs,
+  signal: AbortSignal,
+  dashboard?: Dashboard,
+): Router {
   const { log, write } = outputs;
   const { namespace, allowLoopback } = options;
   const dialler = createDialler(options.dialMs);
@@ -97,6 +104,7 @@ export function assembleRouter(api: Api, options: RouterSettings, outputs: Outpu
       gate: gateOf(api, options, log),
       browser: options.browser,
       allowedHosts: options.allowedHosts,
+      dashboard,
       terminalPage: options.terminalPage ? createTerminalPage(log, options.runtimePort) : undefined,
       limits: createLimits(options.limits),
       reach,

@@ -8,6 +8,7 @@ import { type BrowserOptions, foreignOrigin } from "./access/credentials.ts";
 import { type Gate, openGate, type Pass } from "./access/gate.ts";
 import type { Limits } from "./access/limits.ts";
 import { chooseReading, type Chosen } from "./access/readings.ts";
+import type { Dashboard } from "./dashboard/dashboard.ts";
 import { type Observer, type RequestRecord, traceOf } from "./observe/observer.ts";
 import { sendRedirect, sendRefusal } from "./proxy/answer.ts";
 import { type Exchange, forward } from "./proxy/forward.ts";
@@ -29,6 +30,8 @@ export interface HandlerParts {
   browser: BrowserOptions;
   /** Names of this machine beside localhost. */
   allowedHosts: readonly string[];
+  /** Undefined: there is none. */
+  dashboard: Dashboard | undefined;
   /** Undefined: sandboxes have the whole path. */
   terminalPage: TerminalPage | undefined;
   limits: Limits | undefined;
@@ -61,6 +64,10 @@ export function createHandler(parts: HandlerParts): Handler {
       if (isHealthCheck(request, parts.routing)) return answerHealth(response);
       const record = observer.begin(request);
       response.once("close", () => observer.end(record, response.headersSent ? response.statusCode : GONE));
+      if (parts.dashboard?.owns(request)) {
+        if (expectsContinue) response.writeContinue();
+        return parts.dashboard.answer(request, response);
+      }
       if (request.method === "CONNECT") return sendRefusal(request, response, NO_TUNNEL);
       admit(parts, record, response, (passed, pass) => {
         if (isRefusal(passed)) return sendRefusal(request, response, passed);

@@ -4,11 +4,13 @@ import process from "node:process";
 import type { Hono } from "hono";
 import { connect } from "../kube/connection.ts";
 import { sleep } from "../kube/backoff.ts";
-import { clusterCredentials } from "../kube/credentials.ts";
+import { clusterCredentials, type Credentials } from "../kube/credentials.ts";
+import { createRelay } from "../kube/relay.ts";
 import { createHealthApp } from "../process/health.ts";
 import { createLog, errorFields, type Log } from "../process/log.ts";
 import { serve, type Server } from "../process/serve.ts";
-import { assembleRouter, type Router } from "./assemble.ts";
+import { assembleRouter, type Outputs, type Router } from "./assemble.ts";
+import { createDashboard, type Dashboard } from "./dashboard/dashboard.ts";
 import type { RouterOptions } from "./options/options.ts";
 import type { Bind } from "./options/flags.ts";
 import { listen, type Listening } from "./server.ts";
@@ -27,7 +29,8 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
   const credentials = await clusterCredentials(options);
   const ending = new AbortController();
   const api = connect(credentials, { signal: ending.signal, userAgent: USER_AGENT });
-  const router = assembleRouter(api, options, { log, write: (text) => process.stdout.write(text) }, ending.signal);
+  const outputs: Outputs = { log, write: (text) => process.stdout.write(text) };
+  const router = assembleRouter(api, options, outputs, ending.signal, dashboardOf(options, credentials, log));
   const side = await serveSide(router, options, log, signal);
   const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
   try {
@@ -43,6 +46,12 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
     await Promise.all(side.map((server) => server.stop()));
   }
   log("info", "Stopped");
+}
+
+/** Pages of sandboxes that are told apart by path would be of the dashboard's origin, and could act for its user. */
+function dashboardOf(options: RouterOptions, credentials: Credentials, log: Log): Dashboard | undefined {
+  if (!options.dashboard || options.pathPrefix !== undefined) return undefined;
+  return createDashboard({ relay: createRelay(credentials, `${USER_AGENT}-dashboard`), log, domain: options.domain });
 }
 
 /** Probes and metrics, on one port or two. */

@@ -71,7 +71,7 @@ const COLUMNS: Record<Kind["kind"], Column[]> = {
 
 /** Returns the columns of a table. */
 export function columnsOf(
-  kind: Kind,
+  kind: Pick<Kind, "kind">,
   { isWide, allNamespaces }: { isWide: boolean; allNamespaces: boolean },
 ): Column[] {
   const own = COLUMNS[kind.kind].filter((column) => isWide || !column.isWide);

@@ -46,6 +46,7 @@ export const FLAGS = {
   "wakes-per-minute": { type: "string", default: "600" },
   "runtime-port": { type: "string", default: "8080" },
   "terminal-page": { type: "boolean", default: true },
+  dashboard: { type: "boolean", default: true },
   idle: { type: "boolean", default: true },
   "idle-check-interval": { type: "string", default: "5s" },
   identity: { type: "string" },

@@ -50,6 +50,10 @@ Runtimes:
   --runtime-port N                  where they say what goes on inside, and have terminals (default 8080)
   --no-terminal-page                no page with a terminal at /.hookbox/terminal/ of that port: the path is the sandbox's
 
+Dashboard:
+  --no-dashboard                    no page with all sandboxes at /.hookbox/; there is none with --path-routing-prefix either,
+                                    as sandboxes' pages would be of its origin
+
 Patience:
   --proxy-timeout D                 longest silence of a body, both ways (default 180s); event streams may be silent
   --response-header-timeout D       longest wait for the head of an answer (default 180s)

@@ -54,6 +54,8 @@ export interface RouterOptions {
   runtimePort: number;
   /** The router answers for a terminal page of its own. */
   terminalPage: boolean;
+  /** The router answers for the dashboard. */
+  dashboard: boolean;
   /** Sandboxes that ask for it are suspended when idle. */
   idle: boolean;
   idleTickMs: number;
@@ -95,6 +97,7 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     wakesPerMinute: countOf(values, "wakes-per-minute"),
     runtimePort: wholeNumber("runtime-port", values["runtime-port"], 1, 65535),
     terminalPage: values["terminal-page"],
+    dashboard: values.dashboard,
     idle: values.idle,
     idleTickMs: Math.max(100, durationOf("idle-check-interval", values["idle-check-interval"])),
     identity: (values.identity ?? hostname()).replaceAll(/\s/g, "") || "router",

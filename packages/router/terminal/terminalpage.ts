@@ -1,12 +1,8 @@
 /** The terminal page under its reserved path: answers for the sandbox, which never sees that path. Lets nobody in. @module */
 import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createRequire } from "node:module";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import { errorFields, type Log } from "../../process/log.ts";
+import { createAssets, type Files, SAFE, sendAsset } from "../assets.ts";
 import type { Target } from "../destination.ts";
 import { sendRefusal } from "../proxy/answer.ts";
 import type { Refusal } from "../refusal.ts";
@@ -39,18 +35,13 @@ const NO_FILE: Refusal = { status: 404, detail: "There is no such file of the te
 const NOT_READ: Refusal = { status: 500, detail: "The router cannot read a file of the terminal page." };
 const TOO_MUCH: Refusal = { status: 417, detail: "The terminal page takes no body." };
 
-const SAFE = {
-  "X-Content-Type-Options": "nosniff",
-  "Referrer-Policy": "no-referrer",
-  "Cross-Origin-Resource-Policy": "same-origin",
-};
 /** xterm.js writes its sizes and colours into style elements of its own. */
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Makes it; `port` is where runtimes listen. */
 export function createTerminalPage(log: Log, port: number): TerminalPage {
-  const assets = createAssets();
+  const assets = createAssets(FILES);
   return {
     owns: ({ target, path }) => target.port === port && below(path) !== undefined,
     answer(request, response, { target, path }) {
@@ -96,22 +87,6 @@ function sendDocument({ method }: IncomingMessage, response: ServerResponse, doc
   response.end(method === "HEAD" ? undefined : body);
 }
 
-function sendAsset({ method, headers }: IncomingMessage, response: ServerResponse, asset: Asset): void {
-  const { type, etag, plain, gzipped } = asset;
-  // An old version of one file beside a new one of another would not work: each is asked for anew.
-  const caching = { ETag: etag, "Cache-Control": "private, no-cache", Vary: "Accept-Encoding", ...SAFE };
-  if (headers["if-none-match"]?.includes(etag)) return void response.writeHead(304, caching).end();
-  const isGzipped = /\bgzip\b(?!\s*;\s*q=0)/.test(headers["accept-encoding"]?.toString() ?? "");
-  const body = isGzipped ? gzipped : plain;
-  response.writeHead(200, {
-    "Content-Type": type,
-    "Content-Length": body.length,
-    ...(isGzipped ? { "Content-Encoding": "gzip" } : {}),
-    ...caching,
-  });
-  response.end(method === "HEAD" ? undefined : body);
-}
-
 /**
  * Returns the page. All its addresses are relative: it does not know how its sandbox was named.
  *
@@ -147,44 +122,13 @@ function documentOf(sandbox: string): string {
 `;
 }
 
-/** A file in both codings. */
-interface Asset {
-  type: string;
-  /** Weak, for it stands for both codings. */
-  etag: string;
-  plain: Buffer;
-  gzipped: Buffer;
-}
-
-const SCRIPT = "text/javascript; charset=utf-8";
-const STYLE = "text/css; charset=utf-8";
-
 /** Names under the page's path, and where the files are: ours by their URL, others in a package. */
-const FILES: Record<string, { type: string; from: URL | string }> = {
-  "page.js": { type: SCRIPT, from: new URL("./page/page.js", import.meta.url) },
-  "connection.js": { type: SCRIPT, from: new URL("./page/connection.js", import.meta.url) },
-  "page.css": { type: STYLE, from: new URL("./page/page.css", import.meta.url) },
-  "icon.svg": { type: "image/svg+xml", from: new URL("./page/icon.svg", import.meta.url) },
-  "xterm.js": { type: SCRIPT, from: "@xterm/xterm/lib/xterm.mjs" },
-  "xterm.css": { type: STYLE, from: "@xterm/xterm/css/xterm.css" },
-  "fit.js": { type: SCRIPT, from: "@xterm/addon-fit/lib/addon-fit.mjs" },
+const FILES: Files = {
+  "page.js": new URL("./page/page.js", import.meta.url),
+  "connection.js": new URL("./page/connection.js", import.meta.url),
+  "page.css": new URL("./page/page.css", import.meta.url),
+  "icon.svg": new URL("./page/icon.svg", import.meta.url),
+  "xterm.js": "@xterm/xterm/lib/xterm.mjs",
+  "xterm.css": "@xterm/xterm/css/xterm.css",
+  "fit.js": "@xterm/addon-fit/lib/addon-fit.mjs",
 };
-
-/** Returns a file by its name, undefined if there is none of that name. Each is read once, when it is first asked for. */
-function createAssets(): (name: string) => Promise<Asset> | undefined {
-  const { resolve } = createRequire(import.meta.url);
-  const read = new Map<string, Promise<Asset>>();
-  return (name) => {
-    const file = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
-    if (!file) return undefined;
-    const asset = read.get(name) ?? assetOf(typeof file.from === "string" ? resolve(file.from) : file.from, file.type);
-    read.set(name, asset);
-    return asset;
-  };
-}
-
-async function assetOf(path: URL | string, type: string): Promise<Asset> {
-  const plain = await readFile(path);
-  const etag = `W/"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
-  return { type, etag, plain, gzipped: await promisify(gzip)(plain) };
-}

@@ -1,0 +1,81 @@
+/** All objects of a kind, kept as they are now by list and watch. @module */
+import { useEffect, useState } from "preact/hooks";
+import { type Api, pathOf } from "../kube/api.ts";
+import { listAndWatch } from "../kube/watch.ts";
+import type { KubeObject } from "../api/objects/objects.ts";
+import type { Kind } from "../cli/cluster/kinds.ts";
+
+/** What is known of them. */
+export interface Collection {
+  /** Sorted by namespace and name. */
+  objects: readonly KubeObject[];
+  /** False until the first list is complete. */
+  isListed: boolean;
+  /** Why they are not up to date; undefined: they are. */
+  trouble: string | undefined;
+}
+
+const NONE: Collection = { objects: [], isListed: false, trouble: undefined };
+
+/**
+ * Watches the objects of a kind as long as the component lives.
+ *
+ * @param kind undefined: nothing is watched
+ * @param namespace undefined: those of all namespaces
+ * @param name only the one of this name
+ */
+export function useCollection(
+  api: Api,
+  kind: Pick<Kind, "kind" | "resource"> | undefined,
+  namespace: string | undefined,
+  name?: string,
+): Collection {
+  const [collection, setCollection] = useState(NONE);
+  useEffect(() => {
+    if (kind === undefined) return;
+    const ending = new AbortController();
+    const found = new Map<string, KubeObject>();
+    let state = NONE;
+    let isPlanned = false;
+    // However much changes, it is shown once a frame.
+    const show = (change: Partial<Collection>) => {
+      state = { ...state, ...change };
+      if (isPlanned) return;
+      isPlanned = true;
+      requestAnimationFrame(() => {
+        isPlanned = false;
+        if (!ending.signal.aborted) setCollection(state = { ...state, objects: sorted(found.values()) });
+      });
+    };
+    setCollection(NONE);
+    const handler = {
+      observe(object: KubeObject) {
+        found.set(object.metadata.uid ?? "", object);
+        show({ trouble: undefined });
+      },
+      gone(uid: string) {
+        found.delete(uid);
+        show({});
+      },
+      listed(uids: ReadonlySet<string>) {
+        for (const uid of found.keys()) if (!uids.has(uid)) found.delete(uid);
+        show({ isListed: true, trouble: undefined });
+      },
+    };
+    const parse = (object: unknown) => ({ ...object as KubeObject, kind: kind.kind });
+    const path = pathOf({ resource: kind.resource, namespace });
+    const log = (_: string, message: string, fields: Record<string, unknown> = {}) =>
+      show({ trouble: String(fields["error"] ?? message) });
+    const query: Record<string, string> = name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
+    void listAndWatch(api, { path, query, parse }, handler, { log, signal: ending.signal });
+    return () => ending.abort();
+  }, [api, kind, namespace, name]);
+  return collection;
+}
+
+function sorted(objects: Iterable<KubeObject>): KubeObject[] {
+  const key = ({ metadata: { namespace, name } }: KubeObject) => `${namespace}/${name}`;
+  return [...objects].map((object) => [key(object), object] as const).sort(([a], [b]) => a < b ? -1 : 1).map((
+    [, object],
+  ) => object);
+}

@@ -1,0 +1,109 @@
+/** The inside of a sandbox, by the SDK through the router: its files, and a terminal. @module */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Entry } from "../sdk/files/entry.ts";
+import type { SandboxHandle } from "../sdk/sandbox.ts";
+import { openTerminal } from "./terminal.ts";
+
+/** Which sandbox, and with whose token. */
+export interface InsideProps {
+  token: string;
+  namespace: string;
+  /** Of the Sandbox, not of its claim. */
+  sandbox: string;
+}
+
+/** Opens it; a suspended sandbox is woken by that, so nothing does it unasked. */
+async function open({ token, namespace, sandbox }: InsideProps): Promise<SandboxHandle> {
+  const { SandboxClient } = await import("../sdk/client.ts");
+  return await new SandboxClient({ routerUrl: location.origin, token, namespace }).connect(sandbox);
+}
+
+/** Folders and files, one folder at a time. */
+export function Files(props: InsideProps) {
+  const [handle, setHandle] = useState<SandboxHandle>();
+  const [folder, setFolder] = useState("");
+  const [entries, setEntries] = useState<Entry[]>();
+  const [trouble, setTrouble] = useState<string>();
+  const attempt = (work: () => Promise<void>) =>
+    work().then(() => setTrouble(undefined), (error) => setTrouble(error.message));
+  const show = (sandbox: SandboxHandle, path: string) =>
+    attempt(async () => {
+      setEntries(await sandbox.files.list(path || "."));
+      setFolder(path);
+    });
+  useEffect(() => {
+    void attempt(async () => {
+      const sandbox = await open(props);
+      setHandle(sandbox);
+      await show(sandbox, "");
+    });
+  }, [props.token, props.namespace, props.sandbox]);
+  const download = (entry: Entry) =>
+    attempt(async () => {
+      const url = URL.createObjectURL(await handle!.files.read(entry.path, { format: "blob" }));
+      Object.assign(document.createElement("a"), { href: url, download: entry.name }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    });
+  const upload = (files: FileList | null) =>
+    attempt(async () => {
+      for (const file of files ?? []) {
+        await handle!.files.write(folder === "" ? file.name : `${folder}/${file.name}`, file);
+      }
+      await show(handle!, folder);
+    });
+  return (
+    <>
+      {trouble && <p role="alert">{trouble}</p>}
+      {!entries && !trouble && <p role="status">Opening…</p>}
+      {handle && entries && (
+        <>
+          <p class="chain">/{folder}</p>
+          <ul class="files">
+            {folder !== "" && (
+              <li>
+                <button type="button" onClick={() => show(handle, folder.replace(/\/?[^/]*$/, ""))}>..</button>
+              </li>
+            )}
+            {entries.map((entry) => (
+              <li key={entry.name}>
+                <button
+                  type="button"
+                  onClick={() =>
+                    entry.type === "directory"
+                      ? show(handle, folder === "" ? entry.name : `${folder}/${entry.name}`)
+                      : download(entry)}
+                >
+                  {entry.name}
+                  {entry.type === "directory" && "/"}
+                </button>
+                {entry.type === "file" && <span>{entry.size.toLocaleString("en")} B</span>}
+              </li>
+            ))}
+          </ul>
+          <label>
+            Upload <input type="file" multiple onChange={({ currentTarget }) => upload(currentTarget.files)} />
+          </label>
+        </>
+      )}
+    </>
+  );
+}
+
+/** A shell. */
+export function Terminal(props: InsideProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const [status, setStatus] = useState("Connecting…");
+  useEffect(() => {
+    const ending = new AbortController();
+    openTerminal(frame.current!, () => open(props), setStatus, ending.signal).catch((error) =>
+      ending.signal.aborted || setStatus(error.message)
+    );
+    return () => ending.abort();
+  }, [props.token, props.namespace, props.sandbox]);
+  return (
+    <>
+      {status && <p role="status">{status}</p>}
+      <div ref={frame} class="terminal" />
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+/** The API server as the dashboard reaches it: through the router, by fetch, with its user's token. Decides nothing. @module */
+import { type Answer, type Api, type ApiRequest, isOk, messageOf, type WatchEvent } from "../kube/api.ts";
+import { linesOf } from "../sdk/files/lines.ts";
+
+/** How requests are made. */
+export interface Session {
+  api: Api;
+  /** Where the router passes requests on, without a slash at its end. */
+  base: string;
+  token: string;
+}
+
+/** Longest silence of a watch; the API server sends a bookmark every minute. */
+const SILENCE_MS = 90_000;
+const PATCH_TYPES = { merge: "application/merge-patch+json", apply: "application/apply-patch+yaml" };
+
+/**
+ * Makes it.
+ *
+ * @param base where the router passes requests on, without a slash at its end
+ * @param onRefused is called when the API server does not know the token (any more)
+ */
+export function connect(base: string, token: string, onRefused: () => void): Api {
+  const ask = async (path: string, query: Record<string, string>, init: RequestInit): Promise<Response> => {
+    const parameters = new URLSearchParams(query).toString();
+    const headers = { ...init.headers, Authorization: `Bearer ${token}` };
+    const response = await fetch(`${base}${path}${parameters && `?${parameters}`}`, { ...init, headers });
+    if (response.status === 401) onRefused();
+    return response;
+  };
+  return {
+    async send({ method, path, query = {}, body, patch = "merge", signal }) {
+      const type = method === "PATCH" ? PATCH_TYPES[patch] : "application/json";
+      const content = body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": type } };
+      return await answerOf(await ask(path, query, { method, ...content, signal: signal ?? null }));
+    },
+    async watch(path, query, signal) {
+      const response = await ask(path, { ...query, watch: "true" }, { signal: signal ?? null });
+      if (response.status !== 200) return { ...await answerOf(response), events: nothing() };
+      return { status: 200, body: null, events: eventsOf(response) };
+    },
+  };
+}
+
+/** Sends a request of which only the success matters. @returns what went wrong, for people; undefined: nothing */
+export async function troubleOf(api: Api, request: ApiRequest): Promise<string | undefined> {
+  try {
+    const answer = await api.send(request);
+    return isOk(answer) ? undefined : messageOf(answer);
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** Yields what a container prints, as it comes. @throws {Error} in the API server's words if it prints nothing */
+export async function* logOf(
+  base: string,
+  token: string,
+  { namespace, pod }: { namespace: string; pod: string },
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const url = `${base}/api/v1/namespaces/${namespace}/pods/${pod}/log?follow=true&tailLines=500`;
+  const response = await fetch(url, { headers: { Authorization: `Bearer ${token}` }, signal });
+  if (response.status !== 200) throw new Error(messageOf(await answerOf(response)));
+  const decoder = new TextDecoder();
+  const reader = response.body!.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    yield decoder.decode(value, { stream: true });
+  }
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text();
+  try {
+    const body = JSON.parse(text);
+    // The router's own words.
+    return { status: response.status, body: typeof body.detail === "string" ? { message: body.detail } : body };
+  } catch {
+    return { status: response.status, body: response.ok ? text : { message: text.slice(0, 500) } };
+  }
+}
+
+async function* nothing(): AsyncGenerator<WatchEvent> {}
+
+async function* eventsOf({ body }: Response): AsyncGenerator<WatchEvent> {
+  for await (const line of linesOf(body, SILENCE_MS)) if (line !== "") yield JSON.parse(line);
+}

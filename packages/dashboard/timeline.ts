@@ -1,0 +1,78 @@
+/** What happened to a sandbox, and when, from what its objects say. Pure. @module */
+import type { Condition } from "../api/objects/conditions.ts";
+import { ASSIGNED_AT_ANNOTATION } from "../api/objects/keys.ts";
+import type { KubeObject } from "../api/objects/objects.ts";
+import type { EventFact } from "../api/diagnosis/facts.ts";
+
+/** One thing that happened. */
+export interface Moment {
+  /** RFC 3339. */
+  at: string;
+  what: string;
+  /** In the words of whoever said so; absent: nobody did. */
+  detail?: string;
+  isTrouble?: boolean;
+}
+
+/** The objects of a sandbox; undefined: there is none, or it is not known. */
+export interface SandboxObjects {
+  claim?: KubeObject | undefined;
+  sandbox?: KubeObject | undefined;
+  pod?: KubeObject | undefined;
+  events: readonly EventFact[];
+}
+
+interface PodStatus {
+  conditions?: Condition[];
+  containerStatuses?: { name: string; state?: { running?: { startedAt?: string } } }[];
+}
+
+const POD_MOMENTS: Record<string, string> = {
+  PodScheduled: "Pod scheduled",
+  PodReadyToStartContainers: "Network and volumes there",
+  Ready: "Pod ready",
+};
+
+/** Lists what happened, oldest first. */
+export function timelineOf({ claim, sandbox, pod, events }: SandboxObjects): Moment[] {
+  const moments: (Moment | undefined)[] = [
+    moment(sandbox?.metadata.creationTimestamp, "Sandbox created"),
+    moment(claim?.metadata.creationTimestamp, "Claimed", claim?.metadata.name),
+    moment(sandbox?.metadata.annotations?.[ASSIGNED_AT_ANNOTATION], "Given to its claim"),
+    moment(pod?.metadata.creationTimestamp, "Pod created"),
+    ...podMoments(pod),
+    ...conditionsOf(sandbox).flatMap(({ type, status, reason, message, lastTransitionTime }) => {
+      if (type === "Ready" && status === "True") return moment(lastTransitionTime, "Ready");
+      if (type === "Suspended" && status === "True") return moment(lastTransitionTime, "Suspended", message);
+      if (type === "Finished" && status === "True") return moment(lastTransitionTime, "Finished", reason);
+      return undefined;
+    }),
+    ...events.map(({ reason, message, last, first }): Moment | undefined => {
+      const at = last ?? first;
+      return at === undefined
+        ? undefined
+        : { at, what: reason, detail: message, isTrouble: /^Fail|Err|BackOff/.test(reason) };
+    }),
+  ];
+  return moments.filter((one) => one !== undefined).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+}
+
+function podMoments(pod: KubeObject | undefined): (Moment | undefined)[] {
+  const { conditions = [], containerStatuses = [] } = (pod?.["status"] ?? {}) as PodStatus;
+  return [
+    ...conditions.map(({ type, status, lastTransitionTime }) =>
+      status === "True" && Object.hasOwn(POD_MOMENTS, type)
+        ? moment(lastTransitionTime, POD_MOMENTS[type] ?? "")
+        : undefined
+    ),
+    ...containerStatuses.map(({ name, state }) => moment(state?.running?.startedAt, "Container started", name)),
+  ];
+}
+
+function conditionsOf(object: KubeObject | undefined): Condition[] {
+  return (object?.["status"] as { conditions?: Condition[] } | undefined)?.conditions ?? [];
+}
+
+function moment(at: string | undefined, what: string, detail?: string): Moment | undefined {
+  return at === undefined ? undefined : { at, what, ...(detail ? { detail } : {}) };
+}

@@ -1,0 +1,78 @@
+/** Files of the router's own pages: read once, and sent in the coding that a browser takes. @module */
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createRequire } from "node:module";
+import { extname } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+
+/** Names that browsers ask for, and where the files are: by URL, or a package's, by its specifier. */
+export type Files = Readonly<Record<string, URL | string>>;
+
+/** A file in both codings. */
+export interface Asset {
+  type: string;
+  /** Weak, for it stands for both codings. */
+  etag: string;
+  plain: Buffer;
+  gzipped: Buffer;
+}
+
+/** Headers of whatever a page of ours consists of. */
+export const SAFE = {
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Resource-Policy": "same-origin",
+};
+
+const TYPES: Record<string, string> = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".mjs": "text/javascript; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+/** Returns a file by its name, undefined if there is none of that name. Each is read once, when it is first asked for. */
+export function createAssets(files: Files): (name: string) => Promise<Asset> | undefined {
+  const { resolve } = createRequire(import.meta.url);
+  const read = new Map<string, Promise<Asset>>();
+  return (name) => {
+    const file = Object.hasOwn(files, name) ? files[name] : undefined;
+    if (!file) return undefined;
+    const asset = read.get(name) ?? assetOf(typeof file === "string" ? resolve(file) : file);
+    read.set(name, asset);
+    return asset;
+  };
+}
+
+async function assetOf(path: URL | string): Promise<Asset> {
+  const plain = await readFile(path);
+  const etag = `W/"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
+  const type = TYPES[extname(String(path))] ?? "application/octet-stream";
+  return { type, etag, plain, gzipped: await promisify(gzip)(plain) };
+}
+
+/** Sends it, or says that the browser has it. @param more further headers, such as a page's policy */
+export function sendAsset(
+  { method, headers }: IncomingMessage,
+  response: ServerResponse,
+  asset: Asset,
+  more: Record<string, string> = {},
+): void {
+  const { type, etag, plain, gzipped } = asset;
+  // An old version of one file beside a new one of another would not work: each is asked for anew.
+  const caching = { ETag: etag, "Cache-Control": "private, no-cache", Vary: "Accept-Encoding", ...SAFE, ...more };
+  if (headers["if-none-match"]?.includes(etag)) return void response.writeHead(304, caching).end();
+  const isGzipped = /\bgzip\b(?!\s*;\s*q=0)/.test(headers["accept-encoding"]?.toString() ?? "");
+  const body = isGzipped ? gzipped : plain;
+  response.writeHead(200, {
+    "Content-Type": type,
+    "Content-Length": body.length,
+    ...(isGzipped ? { "Content-Encoding": "gzip" } : {}),
+    ...caching,
+  });
+  response.end(method === "HEAD" ? undefined : body);
+}

@@ -1,0 +1,139 @@
+/** The dashboard: its files, and its requests to the API server, which its user's token is for. Lets nobody do anything. @module */
+import { Buffer } from "node:buffer";
+import { existsSync, readdirSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
+import type { Relay } from "../../kube/relay.ts";
+import { errorFields, type Log } from "../../process/log.ts";
+import { createAssets, type Files, SAFE, sendAsset } from "../assets.ts";
+import { hostOf, targetsFromHost } from "../destination.ts";
+import { sendRefusal } from "../proxy/answer.ts";
+import type { Refusal } from "../refusal.ts";
+import { mayPass } from "./passing.ts";
+
+const BASE = "/.hookbox/";
+const API = `${BASE}api/`;
+
+/** What answers under {@link BASE}. */
+export interface Dashboard {
+  /** Whether a request is the dashboard's: it names no sandbox. */
+  owns(request: IncomingMessage): boolean;
+  answer(request: IncomingMessage, response: ServerResponse): void;
+}
+
+/** How much it takes. */
+export interface DashboardOptions {
+  relay: Relay;
+  log: Log;
+  /** Hosts below are sandboxes'; undefined: none are. */
+  domain: string | undefined;
+  /** Requests to the API server at a time, watches among them. @default 500 */
+  maxOpen?: number;
+}
+
+const NO_FILE: Refusal = { status: 404, detail: "There is no such file of the dashboard." };
+const NOT_BUILT: Refusal = { status: 404, detail: "The dashboard is not built: npm run build makes it." };
+const ONLY_READ: Refusal = { status: 405, detail: "Files are only read.", headers: { Allow: "GET, HEAD" } };
+const NOT_PASSED: Refusal = { status: 403, detail: "The dashboard asks the API server for nothing of the kind." };
+const NO_TOKEN: Refusal = {
+  status: 401,
+  detail: "Missing or invalid Authorization header.",
+  headers: { "WWW-Authenticate": "Bearer" },
+};
+const TOO_MANY: Refusal = { status: 429, detail: "Too many requests are open.", headers: { "Retry-After": "5" } };
+const TOO_LONG: Refusal = { status: 413, detail: "The body is too long." };
+const NO_ANSWER: Refusal = { status: 502, detail: "The API server cannot be reached." };
+const FAILED: Refusal = { status: 500, detail: "The router cannot read a file of the dashboard." };
+
+/** xterm.js writes its sizes and colours into style elements of its own. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+/** Whatever an answer of the API server contains, no browser takes it for a page of ours. */
+const INERT = { ...SAFE, "Cache-Control": "no-store", "Content-Security-Policy": "default-src 'none'; sandbox" };
+const TOKEN = /^Bearer +([A-Za-z0-9._~+/=-]+)$/i;
+const MAX_BODY = 256 * 1024;
+
+/** Makes it. */
+export function createDashboard({ relay, log, domain, maxOpen = 500 }: DashboardOptions): Dashboard {
+  const files = dashboardFiles();
+  const assets = createAssets(files);
+  let open = 0;
+
+  async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = "", url = "", headers } = request;
+    const path = url.slice(API.length - 1);
+    const [, token] = TOKEN.exec(headers.authorization ?? "") ?? [];
+    if (!mayPass(method, path.replace(/\?.*$/s, ""))) return sendRefusal(request, response, NOT_PASSED);
+    if (token === undefined) return sendRefusal(request, response, NO_TOKEN);
+    if (open >= maxOpen) return sendRefusal(request, response, TOO_MANY);
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    open += 1;
+    try {
+      const text = await textOf(request);
+      if (text === undefined) return sendRefusal(request, response, TOO_LONG);
+      const body = text === "" ? undefined : { text, type: headers["content-type"] ?? "application/json" };
+      const answer = await relay({ method, path, token, body, signal: gone.signal });
+      const type = /\/log(\?|$)/.test(path) ? "text/plain; charset=utf-8" : "application/json";
+      response.writeHead(answer.status, { ...INERT, "Content-Type": type });
+      // A watch that has nothing to say yet is open all the same.
+      response.flushHeaders();
+      await pipeline(answer.chunks, response);
+    } catch (error) {
+      if (gone.signal.aborted) return;
+      log("warn", "Cannot pass a request of the dashboard on", { ...errorFields(error), stack: undefined });
+      sendRefusal(request, response, NO_ANSWER);
+    } finally {
+      open -= 1;
+    }
+  }
+
+  function sendFile(request: IncomingMessage, response: ServerResponse): void {
+    const { method, url = "" } = request;
+    if (method !== "GET" && method !== "HEAD") return sendRefusal(request, response, ONLY_READ);
+    const name = url.slice(BASE.length).replace(/\?.*$/s, "") || "index.html";
+    const asset = assets(name);
+    if (!asset) return sendRefusal(request, response, Object.keys(files).length === 0 ? NOT_BUILT : NO_FILE);
+    const policy = { "Content-Security-Policy": POLICY };
+    asset.then((read) => sendAsset(request, response, read, name === "index.html" ? policy : {})).catch((error) => {
+      log("error", "Cannot read a file of the dashboard", errorFields(error));
+      sendRefusal(request, response, FAILED);
+    });
+  }
+
+  return {
+    owns(request) {
+      const { url = "", headers } = request;
+      if (!url.startsWith(BASE) || headers["x-sandbox-id"] !== undefined) return false;
+      return domain === undefined || targetsFromHost(hostOf(request), domain) === undefined;
+    },
+    answer(request, response) {
+      if ((request.url ?? "").startsWith(API)) void pass(request, response);
+      else sendFile(request, response);
+    },
+  };
+}
+
+/** Returns the whole body, undefined if it is too long. */
+async function textOf(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_BODY) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** Finds what `npm run build` has made: beside the bundle, or where the sources are. */
+function dashboardFiles(): Files {
+  const folders = ["./dashboard/", "../../dashboard/dist/"].map((path) => new URL(path, import.meta.url));
+  for (const folder of folders) {
+    if (!existsSync(new URL("index.html", folder))) continue;
+    const names = ["index.html", ...readdirSync(new URL("assets/", folder)).map((name) => `assets/${name}`)];
+    return Object.fromEntries(names.map((name) => [name, new URL(name, folder)]));
+  }
+  return {};
+}

@@ -1,0 +1,42 @@
+/** What the dashboard may ask of the API server. Whether its user may is for the API server to say. Pure. @module */
+
+const NAME = "[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?";
+const AGENTS = "/apis/agents\\.x-k8s\\.io/v1beta1";
+const EXTENSIONS = "/apis/extensions\\.agents\\.x-k8s\\.io/v1beta1";
+
+/** A collection or an object of it, in one namespace or in all. */
+function objects(base: string, resources: string): RegExp {
+  return new RegExp(`^${base}(?:/namespaces/${NAME})?/(?:${resources})(?:/${NAME})?$`);
+}
+function collection(base: string, resources: string): RegExp {
+  return new RegExp(`^${base}/namespaces/${NAME}/(?:${resources})$`);
+}
+function object(base: string, resources: string): RegExp {
+  return new RegExp(`^${base}/namespaces/${NAME}/(?:${resources})/${NAME}$`);
+}
+
+const SANDBOX_KINDS = "sandboxclaims|sandboxwarmpools|sandboxtemplates";
+const PASSING: Record<string, RegExp[]> = {
+  GET: [
+    objects(AGENTS, "sandboxes"),
+    objects(EXTENSIONS, SANDBOX_KINDS),
+    // What `why` looks at; no Secrets, no ConfigMaps.
+    objects("/api/v1", "pods|events|persistentvolumeclaims|resourcequotas|services"),
+    objects("/apis/coordination\\.k8s\\.io/v1", "leases"),
+    new RegExp(`^/api/v1/(?:nodes|namespaces)(?:/${NAME})?$`),
+    new RegExp(`^/apis/storage\\.k8s\\.io/v1/storageclasses(?:/${NAME})?$`),
+    new RegExp(`^/api/v1/namespaces/${NAME}/pods/${NAME}/log$`),
+  ],
+  POST: [collection(AGENTS, "sandboxes"), collection(EXTENSIONS, "sandboxclaims")],
+  PATCH: [object(AGENTS, "sandboxes"), object(EXTENSIONS, "sandboxwarmpools")],
+  DELETE: [object(AGENTS, "sandboxes"), object(EXTENSIONS, "sandboxclaims")],
+};
+
+/**
+ * Tells whether a request is one of the dashboard's.
+ *
+ * @param path without its query; nothing in it is decoded, so that nothing can be hidden
+ */
+export function mayPass(method: string, path: string): boolean {
+  return Object.hasOwn(PASSING, method) && (PASSING[method] ?? []).some((pattern) => pattern.test(path));
+}

@@ -1,0 +1,212 @@
+/** The dashboard in a real browser, on an installation made by the chart, used as a person uses it. @module */
+import { Buffer } from "node:buffer";
+import { join } from "node:path";
+import process from "node:process";
+import { text as textOf } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { build } from "vite";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { hasRealNode, suite } from "../integration/suite.ts";
+import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
+import { serveApi } from "../kube/servedapi.ts";
+import { startMain } from "../mainprocess.ts";
+import { example, installedBy } from "../node/installed.ts";
+import { findChromium, startChromium } from "./chromium.ts";
+
+const say = (line: string) => process.stdout.write(`browser: ${line}\n`);
+const PAGE = fileURLToPath(new URL("../../packages/dashboard", import.meta.url));
+let chromium: string;
+
+/** A page, and what the browser has found wrong: errors of scripts, and what the page's policy forbids. */
+interface Shown {
+  page: Page;
+  wrong: string[];
+  /** Takes a picture for whoever looks: it lies beside the logs, which HOOKBOX_TEST_LOGS keeps. */
+  picture(name: string): Promise<void>;
+}
+
+async function signIn(url: string, token: string): Promise<Shown> {
+  const context = await startChromium(chromium);
+  const page = await context.newPage();
+  const wrong: string[] = [];
+  page.on("pageerror", (error) => wrong.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
+  await page.goto(url);
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  const picture = async (name: string) =>
+    void await page.screenshot({ path: join(suite.logs, `dashboard-${name}.png`) });
+  return { page, wrong, picture };
+}
+
+describe.runIf(hasRealNode)("the dashboard", () => {
+  const { cluster, kubectl, apply, json } = installedBy("helm", []);
+
+  beforeAll(async () => {
+    chromium = await findChromium(say);
+    await apply(`${example("template")}---\n${example("pool")}---\n${example("claim")}`);
+    await kubectl("wait", "--for=condition=Ready", "sandboxclaim/session", "--timeout=60s");
+    await kubectl("create", "serviceaccount", "ada");
+    await kubectl("create", "rolebinding", "ada", "--clusterrole=edit-sandboxes", "--serviceaccount=default:ada");
+    await apply(RIGHTS);
+  }, 900_000);
+
+  /** Opens it with the rights of a ServiceAccount in one namespace. */
+  async function open(): Promise<Shown> {
+    const { spec: { clusterIP } } = await json("-n", "agent-sandbox-system", "get", "service", "sandbox-router-svc");
+    const token = (await kubectl("create", "token", "ada")).trim();
+    return await signIn(`http://${clusterIP}:8080/.hookbox/#/sandboxes?namespace=default`, token);
+  }
+
+  test("lists, filters and explains sandboxes, live", { timeout: 120_000 }, async () => {
+    const { page, wrong, picture } = await open();
+    await page.getByRole("link", { name: "Claims" }).click();
+    await page.getByRole("row", { name: /^session True DependenciesReady/ }).click();
+    await page.getByText("Ready: Nothing is wrong").or(page.getByText(/^Ready: /)).waitFor();
+    await page.getByText("Given to its claim").waitFor();
+    await picture("claim");
+    await page.getByRole("link", { name: "Sandboxes" }).click();
+    await page.getByLabel("Filter").fill("no such words");
+    await page.getByText("None has these words.").waitFor();
+    await page.getByLabel("Filter").fill("session");
+    await vi.waitFor(async () => expect(await page.getByRole("row").count()).toBe(2));
+    await page.getByLabel("Filter").fill("");
+    await apply(example("sandbox"));
+    await page.getByRole("row", { name: /^demo True/ }).waitFor({ timeout: 60_000 });
+    await picture("sandboxes");
+    expect(wrong).toEqual([]);
+  });
+
+  test("suspends, resumes, creates and deletes, as far as its user may", { timeout: 180_000 }, async () => {
+    const { page, picture } = await open();
+    await apply(example("sandbox"));
+    await page.getByRole("row", { name: /^demo True/ }).click();
+    await page.getByRole("button", { name: "Suspend" }).click();
+    await page.getByRole("row", { name: /^demo False SandboxSuspended/ }).waitFor({ timeout: 60_000 });
+    await page.getByRole("button", { name: "Resume" }).click();
+    await page.getByRole("row", { name: /^demo True/ }).waitFor({ timeout: 60_000 });
+    await page.getByRole("button", { name: "New sandbox" }).click();
+    await page.getByLabel("Pool").fill("agents");
+    await page.getByLabel("Name (may be left out)").fill("from-the-page");
+    await picture("create");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("link", { name: "Claims" }).click();
+    await page.getByRole("row", { name: /^from-the-page True/ }).waitFor({ timeout: 60_000 });
+    await page.getByRole("row", { name: /^from-the-page/ }).click();
+    await page.getByRole("complementary").getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("It is gone.").waitFor({ timeout: 60_000 });
+    await page.getByRole("link", { name: "Pools" }).click();
+    await page.getByRole("row", { name: /^agents/ }).click();
+    await page.getByLabel("Size").fill("5");
+    await page.getByLabel("Size").press("Enter");
+    await page.getByRole("alert").filter({ hasText: "cannot patch resource" }).waitFor();
+    expect((await json("get", "sandboxwarmpool", "agents")).spec.replicas).toBe(3);
+  });
+
+  test(
+    "says what is wrong with what does not start, and with a token that is not known",
+    { timeout: 120_000 },
+    async () => {
+      const { page, picture } = await open();
+      await apply(JSON.stringify(BROKEN));
+      await page.getByRole("row", { name: /^broken False/ }).click();
+      await page.getByText(/^ImageNotPresent: The node does not have the image/).waitFor({ timeout: 60_000 });
+      await picture("why");
+      await page.getByLabel("Namespace").fill("");
+      await page.getByLabel("Namespace").press("Enter");
+      await page.getByRole("alert").filter({ hasText: /cannot list resource.*Name a namespace above/ }).waitFor();
+      await page.goBack();
+      await page.getByRole("heading", { name: "broken" }).waitFor();
+      await page.setViewportSize({ width: 400, height: 800 });
+      await picture("phone");
+      await page.emulateMedia({ colorScheme: "light" });
+      await picture("light");
+      await page.reload();
+      await page.getByLabel("Token").fill("nobody");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("alert").filter({ hasText: "does not know this token" }).waitFor();
+    },
+  );
+
+  test("shows the files of a sandbox, and opens a terminal in it", { timeout: 600_000 }, async () => {
+    await importRuntimeImage(cluster().stateDir, { progress: say });
+    await apply(example("agent"));
+    const { page, wrong, picture } = await open();
+    await page.getByRole("row", { name: /^agent True/ }).click({ timeout: 120_000 });
+    await page.getByText("Files", { exact: true }).click();
+    await page.getByLabel("Upload").setInputFiles({
+      name: "note.txt",
+      mimeType: "text/plain",
+      buffer: Buffer.from("hello from the page\n"),
+    });
+    await page.getByRole("button", { name: "note.txt" }).waitFor();
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("button", { name: "note.txt" }).click();
+    expect(await textOf(await (await downloading).createReadStream())).toBe("hello from the page\n");
+    await page.getByText("Terminal", { exact: true }).click();
+    await page.locator(".xterm-rows").filter({ hasText: /[#$]/ }).waitFor();
+    await page.keyboard.type("cat note.txt; echo $((6*7))");
+    await page.keyboard.press("Enter");
+    await page.locator(".xterm-rows").filter({ hasText: /hello from the page.*42/s }).waitFor();
+    await picture("inside");
+    expect(wrong).toEqual([]);
+  });
+
+  test("shows three thousand sandboxes, and draws those that are seen", { timeout: 240_000 }, async () => {
+    await build({ root: PAGE });
+    const { api, kubeconfig } = await serveApi();
+    for (let index = 0; index < 3000; index++) {
+      const name = `many-${String(index).padStart(4, "0")}`;
+      api.put(`/apis/agents.x-k8s.io/v1beta1/namespaces/default/sandboxes/${name}`, {
+        ...BROKEN,
+        metadata: { name, namespace: "default" },
+      });
+    }
+    const args = ["packages/router/main.ts", "--kubeconfig", kubeconfig, "--port", "0", "--authz-mode", "allow-all"];
+    const router = await startMain("node", args, "Serving");
+    const [{ port }] = router.said("Serving") as [{ port: number }];
+    const { page } = await signIn(`http://127.0.0.1:${port}/.hookbox/`, "any");
+    await page.getByText("3000 of 3000").waitFor();
+    const rows = await page.getByRole("row").count();
+    expect(rows).toBeGreaterThan(10);
+    expect(rows).toBeLessThan(100);
+    await page.getByLabel("Filter").fill("many-2999");
+    await page.getByRole("row", { name: /many-2999/ }).waitFor();
+    await page.getByLabel("Filter").fill("");
+    await page.locator(".table").evaluate((element) => element.scrollTop = element.scrollHeight);
+    await page.getByRole("row", { name: /many-2999/ }).waitFor();
+    await page.getByRole("row", { name: /many-2999/ }).focus();
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "many-2998" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("heading", { name: "many-2998" }).waitFor({ state: "detached" });
+  });
+});
+
+/** Sandboxes and claims; pools are only looked at. */
+const RIGHTS = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: edit-sandboxes
+rules:
+  - apiGroups: [agents.x-k8s.io, extensions.agents.x-k8s.io]
+    resources: ["*"]
+    verbs: [get, list, watch]
+  - apiGroups: [agents.x-k8s.io, extensions.agents.x-k8s.io]
+    resources: [sandboxes, sandboxclaims]
+    verbs: [create, patch, delete, connect]
+  - apiGroups: [""]
+    resources: [pods, pods/log, events, persistentvolumeclaims]
+    verbs: [get, list, watch]
+`;
+
+const BROKEN = {
+  apiVersion: "agents.x-k8s.io/v1beta1",
+  kind: "Sandbox",
+  metadata: { name: "broken" },
+  spec: { podTemplate: { spec: { containers: [{ name: "main", image: "tool:1", imagePullPolicy: "Never" }] } } },
+};
