@@ -1,4 +1,5 @@
 /** Collects the examples of Markdown pages and of comments, and makes modules of them. Pure. @module */
+import { fencesOf } from "./fences.ts";
 
 /** What is to be done with an example: a compiler looks at all of them. */
 export type Treatment = "check" | "run" | "cluster";
@@ -14,7 +15,6 @@ export interface Example {
   code: string;
 }
 
-const FENCE = /^([ \t]*)```ts(?:[ \t]+(\S+))?[ \t]*\n([\s\S]*?)^\1```[ \t]*$/gm;
 const TREATMENTS: Record<string, Treatment | undefined> = { check: "check", run: "run", cluster: "cluster" };
 
 /**
@@ -24,16 +24,12 @@ const TREATMENTS: Record<string, Treatment | undefined> = { check: "check", run:
  * @throws {SyntaxError} if a block has another mark
  */
 export function examplesOf(file: string, markdown: string): Example[] {
-  return [...markdown.matchAll(FENCE)].flatMap(
-    ({ index, 0: block, 1: indent = "", 2: mark = "check", 3: body = "" }) => {
-      if (mark === "ignore") return [];
-      const line = markdown.slice(0, index + block.indexOf("\n")).split("\n").length + 1;
-      // The name of a file: a test of its own takes it from there, and runs it.
-      const treatment = mark.endsWith(".ts") ? "check" : TREATMENTS[mark];
-      if (!treatment) throw new SyntaxError(`Cannot treat the example in ${file}:${line}: its mark is "${mark}"`);
-      return [{ file, line, treatment, code: body.replaceAll(new RegExp(`^${indent}`, "gm"), "") }];
-    },
-  );
+  return fencesOf(markdown, "ts").filter(({ mark }) => mark !== "ignore").map(({ line, mark = "check", text }) => {
+    // The name of a file: a test of its own takes it from there, and runs it.
+    const treatment = mark.endsWith(".ts") ? "check" : TREATMENTS[mark];
+    if (!treatment) throw new SyntaxError(`Cannot treat the example in ${file}:${line}: its mark is "${mark}"`);
+    return { file, line, treatment, code: text };
+  });
 }
 
 /** Returns the comments of a source file as Markdown, line by line where they stand. */

@@ -1,25 +1,30 @@
 /**
- * `npm run docs`: writes docs/reference/ from the comments of what is exported; `--check` tells whether it is up to date.
+ * `npm run docs`: writes docs/reference/ from the comments of what is exported, and from the CRDs; `--check` tells whether
+ * it is up to date.
  * @module
  */
 import { spawnSync } from "node:child_process";
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { apiPage } from "./api.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const REFERENCE = join(ROOT, "docs/reference");
+const CRDS = ["sandboxes", "sandboxclaims", "sandboxtemplates", "sandboxwarmpools"];
 
 const { check } = parseArgs({ options: { check: { type: "boolean", default: false } } }).values;
 const folder = mkdtempSync(join(tmpdir(), "hookbox-docs-"));
 try {
   const typedoc = join(dirname(createRequire(import.meta.url).resolve("typedoc/package.json")), "bin/typedoc");
   run(process.execPath, typedoc, "--options", join(HERE, "typedoc.json"), "--out", folder);
+  const crds = CRDS.flatMap((plural) => globSync(`crds/*_${plural}.yaml`, { cwd: ROOT }));
+  writeFileSync(join(folder, "kubernetes.md"), apiPage(crds.map((file) => readFileSync(join(ROOT, file), "utf8"))));
   run("deno", "fmt", "--quiet", "--line-width", "120", folder);
   if (sameFiles(folder, REFERENCE)) {
     if (!check) process.stdout.write("docs/reference/ is up to date\n");

@@ -1,11 +1,16 @@
 /** The examples are applied as they are, each in order of what it needs, and become Ready. @module */
-import { readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { until } from "../integration/kubectl.ts";
 import { makeNamespace } from "../integration/namespace.ts";
+import { BIN, packedProject } from "../integration/packed.ts";
 import { needsRuntime } from "./runtimepods.ts";
 import { untilFull, untilReady } from "../integration/pools.ts";
-import { hasRealNode } from "../integration/suite.ts";
+import { hasRealNode, suite } from "../integration/suite.ts";
 
 const FOLDER = new URL("../../examples/", import.meta.url);
 const read = (file: string) =>
@@ -14,7 +19,10 @@ const read = (file: string) =>
 test("every example is one of those that are tried here", () => {
   expect(readdirSync(FOLDER).sort()).toEqual([
     "agent.yaml",
+    "batch.ts",
     "claim.yaml",
+    "code-interpreter.ts",
+    "mcp-agent.ts",
     "pool.yaml",
     "python.yaml",
     "sandbox.yaml",
@@ -61,3 +69,33 @@ test("the pool with the runtime fills", { timeout: 600_000 }, async () => {
   await ns.apply(...read("python.yaml"));
   await untilFull(ns, "python");
 });
+
+const PROGRAMS = [
+  {
+    program: "code-interpreter.ts",
+    args: [],
+    says: "[1]  3\n[2]  KeyError: 'peple'\n[3] mean 118000 354000\n",
+  },
+  // As many as a node of two cores starts in a minute; the example's own number is a hundred.
+  { program: "batch.ts", args: ["8", "4"], says: /^8 of 8 episodes, mean reward \d\d\.\d\n/ },
+  { program: "mcp-agent.ts", args: [], says: /^There are 25 primes below 100\.\n/ },
+];
+
+test.runIf(hasRealNode).for(PROGRAMS)(
+  "$program does what it says",
+  { timeout: 300_000 },
+  async ({ program, args, says }) => {
+    await needsRuntime();
+    const ns = await makeNamespace();
+    await ns.apply(...read("python.yaml"));
+    await untilFull(ns, "python");
+    const project = await packedProject();
+    copyFileSync(fileURLToPath(new URL(program, FOLDER)), join(project.folder, program));
+    const bin = join(project.folder, "node_modules/.bin");
+    const env = { KUBECONFIG: suite.kubeconfig, HOOKBOX_NAMESPACE: ns.name, PATH: `${bin}:${process.env["PATH"]}` };
+    const output = await project.run(join(BIN, "node"), [program, ...args], env);
+    if (typeof says === "string") expect(output).toBe(says);
+    else expect(output).toMatch(says);
+    await until(() => ns.list("sandboxclaims"), (claims) => claims.length === 0);
+  },
+);

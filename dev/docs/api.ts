@@ -1,0 +1,112 @@
+/** The page about the fields of our kinds, made from the CRDs. @module */
+import { parse } from "yaml";
+
+interface Schema {
+  description?: string;
+  type?: string;
+  format?: string;
+  enum?: unknown[];
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  additionalProperties?: Schema | boolean;
+  required?: string[];
+  "x-kubernetes-validations"?: { message?: string; rule: string }[];
+}
+
+interface Crd {
+  spec: {
+    group: string;
+    names: { kind: string; plural: string; shortNames?: string[] };
+    versions: { name: string; schema: { openAPIV3Schema: Schema } }[];
+  };
+}
+
+/** One row of a table: a field by its path below the object, such as `spec.podTemplate.metadata.labels`. */
+interface Field {
+  path: string;
+  schema: Schema;
+  isRequired: boolean;
+}
+
+/**
+ * Returns the page, as Markdown.
+ * @param crds the text of each CRD, in the order in which its kind is to stand
+ */
+export function apiPage(crds: readonly string[]): string {
+  const intro =
+    "The fields of each kind, from the CRDs. What is Kubernetes' own (a Pod's spec, a volume's) is explained " +
+    "by `kubectl explain`. Fields with an asterisk have to be set.";
+  return `${["# Kubernetes API", intro, ...crds.map((text) => section(parse(text)))].join("\n\n")}\n`;
+}
+
+function section({ spec: { group, names, versions } }: Crd): string {
+  const parts = versions.map(({ name, schema: { openAPIV3Schema: schema } }) => {
+    const short = (names.shortNames ?? []).filter((word) => word !== names.kind.toLowerCase());
+    const called = [names.plural, ...short].map((word) => `\`${word}\``).join(", ");
+    const fields = ["spec", "status"].flatMap((part) => fieldsOf(part, schema.properties?.[part]));
+    const rules = rulesOf("", schema).map((rule) => `- ${rule}`);
+    return [
+      `## ${names.kind}`,
+      `${schema.description}`,
+      `\`apiVersion: ${group}/${name}\`. For kubectl: ${called}.`,
+      table(fields),
+      ...rules.length > 0 ? [`The API server refuses what breaks a rule:\n\n${rules.join("\n")}`] : [],
+    ].join("\n\n");
+  });
+  return parts.join("\n\n");
+}
+
+/** The fields below one that are ours: what has no description is Kubernetes' own, and explained there. */
+function fieldsOf(path: string, schema: Schema | undefined): Field[] {
+  const object = schema?.items ?? schema;
+  return Object.entries(object?.properties ?? {}).filter(([, { description }]) => description !== undefined).flatMap(
+    ([name, field]): Field[] => {
+      const at = `${path}.${name}`;
+      const isRequired = object?.required?.includes(name) ?? false;
+      return [{ path: at, schema: field, isRequired }, ...fieldsOf(field.items === undefined ? at : `${at}[]`, field)];
+    },
+  );
+}
+
+/** What the rules of a schema and of all below it say where they are broken. */
+function rulesOf(path: string, schema: Schema): string[] {
+  const own = (schema["x-kubernetes-validations"] ?? []).map(({ message, rule }) =>
+    `${path === "" ? "" : `\`${path}\`: `}${message ?? `\`${rule}\``}`
+  );
+  const below = Object.entries(schema.properties ?? {}).map(([name, field]) =>
+    rulesOf(path === "" ? name : `${path}.${name}`, field)
+  );
+  return [...own, ...below.flat(), ...schema.items === undefined ? [] : rulesOf(`${path}[]`, schema.items)];
+}
+
+function table(fields: readonly Field[]): string {
+  const rows = fields.map(({ path, schema, isRequired }) =>
+    `| \`${path}\`${isRequired ? "*" : ""} | ${typeOf(schema)} | ${cell(schema.description ?? "")}${limitsOf(schema)} |`
+  );
+  return ["| field | type | meaning |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+function typeOf(schema: Schema): string {
+  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(", ");
+  if (schema.format === "date-time") return "time";
+  if (schema.items !== undefined) return `list of ${typeOf(schema.items)}s`;
+  if (typeof schema.additionalProperties === "object") return `map of ${typeOf(schema.additionalProperties)}s`;
+  return schema.type ?? "any";
+}
+
+function limitsOf({ default: value, minimum, maximum }: Schema): string {
+  const limits = [
+    ...typeof value === "object" || value === undefined ? [] : [`default \`${value}\``],
+    ...minimum === undefined ? [] : [`at least ${minimum}`],
+    ...maximum === undefined ? [] : [`at most ${maximum}`],
+  ];
+  return limits.length === 0 ? "" : ` (${limits.join(", ")})`;
+}
+
+/** Text that neither ends its cell nor is taken for an element. */
+function cell(text: string): string {
+  return text.replaceAll(/[|<]/g, "\\$&");
+}
