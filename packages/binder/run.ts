@@ -36,23 +36,41 @@ export async function runBinder(options: BinderOptions, signal: AbortSignal): Pr
   const metrics = createBinderMetrics([registry]);
   const { port, kubeconfig, host = kubeconfig === undefined ? "0.0.0.0" : "127.0.0.1" } = options;
   const text = { text: () => registry.metrics(), contentType: registry.contentType };
-  const app = createHealthApp(() => !signal.aborted, text);
+  let isListed = false;
+  const app = createHealthApp(() => isListed && !signal.aborted, text, "not everything has been listed");
   const server = port === 0 ? undefined : await serve(app, { port, host, log, graceMs: 1000 });
   log("info", "Starting", { server: credentials.server, leaderElection: options.leaderElection });
   try {
     const namespace = await leaseNamespace({ ...options, credentials, log, userAgent: USER_AGENT });
-    await bindClaims({ ...options, namespace, credentials, log }, metrics, signal);
+    await bindClaims({ ...options, namespace, credentials, log }, metrics, () => isListed = true, signal);
   } finally {
     await server?.stop();
   }
   log("info", "Stopped");
 }
 
-/** Watches all the time, so as to be warm, and serves claims while it leads. */
-async function bindClaims(options: ServeClaimsOptions, metrics: BinderMetrics, signal: AbortSignal): Promise<void> {
+/**
+ * Watches all the time, so as to be warm, and serves claims while it leads. It asks for the Lease once all is listed: until
+ * then one that is warm serves better.
+ */
+async function bindClaims(
+  options: ServeClaimsOptions,
+  metrics: BinderMetrics,
+  onListed: () => void,
+  signal: AbortSignal,
+): Promise<void> {
   const binding = bindingFor(options, metrics, signal);
   const { api, log } = binding;
-  await Promise.all([watchFor(binding, api, log, signal), serveClaims(binding, options, metrics, signal)]);
+  const isListed = Promise.withResolvers<void>();
+  const listed = () => {
+    binding.listed();
+    onListed();
+    isListed.resolve();
+  };
+  const watching = watchFor({ ...binding, listed }, api, log, signal);
+  await Promise.race([isListed.promise, watching]);
+  if (!signal.aborted) await serveClaims(binding, options, metrics, signal);
+  await watching;
 }
 
 /** Makes a binder with a connection of its own. */
