@@ -65,17 +65,11 @@ export async function install(cluster: Cluster, options: InstallOptions): Promis
 /**
  * Upgrades what Helm has installed, and resolves when all of it runs as it should.
  *
- * @param change another tag, whose image is made on the spot; or other values, each as `--set` takes it
+ * @param values each as `--set` takes it
  * @throws {Error} in the words of Helm if something is not Ready in three minutes
  */
-export async function upgrade(
-  cluster: Cluster,
-  change: { tag?: string; values?: string[] },
-  options: Options,
-): Promise<void> {
-  const { tag, values = [] } = change;
-  if (tag !== undefined) await importHookbox(cluster, tag, options);
-  const set = [...tag === undefined ? [] : [`image.tag=${tag}`], ...values].flatMap((value) => ["--set", value]);
+export async function upgrade(cluster: Cluster, values: string[], options: Options): Promise<void> {
+  const set = values.flatMap((value) => ["--set", value]);
   options.progress("upgrading hookbox …");
   const { run } = commands(cluster, options.signal);
   await run(await helm(options), ["upgrade", ...CHART, "--reset-then-reuse-values", ...set, "--wait", TIMEOUT]);

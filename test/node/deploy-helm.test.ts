@@ -1,18 +1,21 @@
 /** hookbox installed by Helm, on a cluster made anew: upgraded, rolled back, and asked by the published client. @module */
 import { describe, expect, test } from "vitest";
-import type { Cluster } from "../../dev/cluster/cluster.ts";
+import { create, remove } from "../../dev/bench/load/ask.ts";
+import { connectLoad } from "../../dev/bench/load/connection.ts";
+import { followReady } from "../../dev/bench/load/follower.ts";
+import { aClaim } from "../../dev/bench/load/objects.ts";
 import { importRuntimeImage, RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
-import { rollback, upgrade } from "../../dev/deploy/install.ts";
+import { importHookbox, rollback, upgrade } from "../../dev/deploy/install.ts";
 import { startProgram } from "../clients/program.ts";
 import { clientPython } from "../clients/python.ts";
-import { run, until } from "../integration/kubectl.ts";
+import { until } from "../integration/kubectl.ts";
 import { type Loose, makeNamespace } from "../integration/namespace.ts";
-import { aPool, aTemplate, untilFull } from "../integration/pools.ts";
+import { aPool, aSimulatedTemplate, aTemplate, untilFull } from "../integration/pools.ts";
 import { hasRealNode } from "../integration/suite.ts";
 import { example, installedBy, progress } from "./installed.ts";
 
 describe.runIf(hasRealNode)("helm install", () => {
-  const { cluster, kubectl, apply, json } = installedBy("helm", []);
+  const { cluster, kubectl, apply, json } = installedBy("helm", [], 1);
 
   test("gives a working system: the next command a Sandbox that is Ready", { timeout: 120_000 }, async () => {
     await apply(example("sandbox"));
@@ -25,29 +28,36 @@ describe.runIf(hasRealNode)("helm install", () => {
     { timeout: 400_000 },
     async () => {
       await apply(`${example("template")}---\n${example("pool")}`);
-      await until(() => json("get", "sandboxwarmpool", "agents"), ({ status }) => status?.readyReplicas === 3, 60);
+      await apply(
+        JSON.stringify({ apiVersion: "v1", kind: "List", items: [aSimulatedTemplate("coming"), aPool("coming", 3)] }),
+      );
+      for (const pool of ["agents", "coming"]) {
+        await until(() => json("get", "sandboxwarmpool", pool), ({ status }) => status?.readyReplicas === 3, 60);
+      }
       const images = async () => {
         const { items } = await json("get", "pods", "-A", "-l", "app.kubernetes.io/part-of=hookbox");
         const live = items.filter(({ metadata }: Item) => metadata.deletionTimestamp === undefined);
         return new Set(live.map(({ spec }: Item) => spec.containers[0].image));
       };
-      for (const name of STANDING) await apply(JSON.stringify(aClaim(name)));
+      for (const name of STANDING) await apply(JSON.stringify(aClaim(name, "agents")));
       await kubectl("wait", "--for=condition=Ready", "sandboxclaims", "--all", "--timeout=60s");
       const standing = async () => {
-        const { items } = await json("get", "pods", "-l", "agents.x-k8s.io/claim-uid");
+        const { items } = await json("get", "pods", "-l", "agents.x-k8s.io/claim-uid,app=agent");
         return items.map(standingOf);
       };
       // A Pod is labelled a moment after its claim is Ready.
       const pods = await until(standing, (now) => now.length === STANDING.length);
       const before = await images();
-      const claims = startClaims(cluster());
-      await upgrade(cluster(), { tag: "next" }, { progress });
+      await importHookbox(cluster(), "next", { progress });
+      const claims = await startClaims(cluster().kubeconfig);
+      await upgrade(cluster(), ["image.tag=next"], { progress });
       expect(await images()).toEqual(new Set(["hookbox:next"]));
       await rollback(cluster(), { progress });
       expect(await images()).toEqual(before);
-      const waits = await claims.end();
-      progress(`${waits.length} claims, longest wait ${Math.max(...waits)} ms`);
-      expect(waits.length).toBeGreaterThan(10);
+      const served = await claims.end();
+      const longest = served.reduce((most, one) => one.ms > most.ms ? one : most);
+      progress(`${served.length} claims, longest wait ${longest.ms} ms, for ${longest.sandbox}`);
+      expect(served.length).toBeGreaterThan(10);
       const left = await until(standing, (now) => now.length <= pods.length, 60);
       expect(left).toEqual(pods);
     },
@@ -57,7 +67,7 @@ describe.runIf(hasRealNode)("helm install", () => {
     "where asked, what is written for v1alpha1 applies as it stands, and is read so",
     { timeout: 300_000 },
     async () => {
-      await upgrade(cluster(), { values: ["v1alpha1.enabled=true"] }, { progress });
+      await upgrade(cluster(), ["v1alpha1.enabled=true"], { progress });
       const [sandboxes, pools] = [
         "sandboxes.v1alpha1.agents.x-k8s.io",
         "sandboxwarmpools.v1alpha1.extensions.agents.x-k8s.io",
@@ -87,7 +97,7 @@ describe.runIf(hasRealNode)("helm install", () => {
     async () => {
       await clientPython(progress);
       await importRuntimeImage(cluster().stateDir, { progress });
-      await upgrade(cluster(), { values: ["router.args={--authz-mode=allow-all}"] }, { progress });
+      await upgrade(cluster(), ["router.args={--authz-mode=allow-all}"], { progress });
       const ns = await makeNamespace(cluster());
       const ports = [{ containerPort: 8888 }];
       const main = { name: "main", image: RUNTIME_IMAGE, imagePullPolicy: "IfNotPresent", ports };
@@ -143,31 +153,35 @@ function standingOf({ metadata, status }: Item): [string, number[]] {
   return [metadata.uid, (status.containerStatuses ?? []).map(({ restartCount }) => restartCount)];
 }
 
-function aClaim(name: string) {
-  const metadata = { name, namespace: "default" };
-  const spec = { warmPoolRef: { name: "agents" } };
-  return { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxClaim", metadata, spec };
-}
-
 /**
- * Has a claim made every second, until `end`, which returns how long each has waited for Ready, in milliseconds. Each is
- * deleted when it is: a node has room for so many Pods.
+ * Has a claim made every second, until `end`, which returns what each was given, and how long it waited for Ready, in
+ * milliseconds. They come by requests, and their Pods are simulated: containers and kubectl would take the processor of this
+ * one machine from what claims wait for. Each is deleted when it is Ready.
  */
-function startClaims(cluster: Cluster) {
-  const claims: Promise<number>[] = [];
+async function startClaims(kubeconfig: string) {
+  const ending = new AbortController();
+  const api = await connectLoad(kubeconfig, ending.signal);
+  const path = { resource: "sandboxclaims", namespace: "default" } as const;
+  const { objects, readyAt, until } = await followReady(api, path.resource, ending.signal);
+  const claims: Promise<{ sandbox: string | undefined; ms: number }>[] = [];
   const make = async (name: string) => {
     const began = performance.now();
-    await run(cluster, ["create", "-f", "-"], JSON.stringify(aClaim(name)));
-    await run(cluster, ["wait", "--for=condition=Ready", `sandboxclaim/${name}`, "--timeout=60s"]);
-    const waited = Math.round(performance.now() - began);
-    await run(cluster, ["delete", "sandboxclaim", name, "--wait=false"]);
-    return waited;
+    const key = `${path.namespace}/${name}`;
+    await create(api, path, aClaim(name, "coming"));
+    await until(() => readyAt.has(key), 60);
+    const ready = readyAt.get(key);
+    if (ready === undefined) throw new Error(`Waited a minute in vain for ${name}`);
+    const sandbox = objects.get(key)?.status?.sandbox?.name;
+    await remove(api, { ...path, name });
+    return { sandbox, ms: Math.round(ready - began) };
   };
   const timer = setInterval(() => claims.push(make(`claim-${claims.length}`)), 1000);
   return {
-    end() {
+    async end() {
       clearInterval(timer);
-      return Promise.all(claims);
+      const served = await Promise.all(claims);
+      ending.abort();
+      return served;
     },
   };
 }

@@ -25,12 +25,17 @@ export function example(name: string): string {
   return readFileSync(new URL(`../../examples/${name}.yaml`, import.meta.url), "utf8");
 }
 
-/** Starts a cluster for the tests of a group, and ends it. @param crds applied before anything is installed */
-export function installedBy(by: "kubectl" | "helm", crds: string[]): Installed {
+/**
+ * Starts a cluster for the tests of a group, and ends it.
+ *
+ * @param crds applied before anything is installed
+ * @param simulatedNodes beside the real one
+ */
+export function installedBy(by: "kubectl" | "helm", crds: string[], simulatedNodes = 0): Installed {
   let cluster: Cluster;
   beforeAll(async () => {
     const stateDir = mkdtempSync(join(tmpdir(), "hookbox-deploy-"));
-    cluster = await startCluster({ stateDir, nodes: "real", networkPolicies: true, crds, progress });
+    cluster = await startCluster({ stateDir, nodes: "real", simulatedNodes, networkPolicies: true, crds, progress });
     await install(cluster, { by, progress });
   }, 600_000);
   afterAll(() => cluster?.stop());
