@@ -1,6 +1,6 @@
 /** One object: how it is and why, what happened to it, what its container prints, and what may be done. @module */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Finding } from "../api/diagnosis/finding.ts";
 import { why } from "../api/diagnosis/why.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
@@ -34,10 +34,13 @@ export function Detail({ session, list, open, onClose }: DetailProps) {
   const finding = useAnew<Finding>(() => findingOf(api, list, open), [api, version]);
   const moments = useAnew<Moment[]>(() => object ? momentsOf(api, object) : Promise.resolve([]), [api, version]);
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), []);
+  // Before anybody can see it: keys that are pressed from then on are for the panel.
+  useLayoutEffect(() => heading.current?.focus(), []);
+  const close = ({ key, target }: KeyboardEvent) =>
+    key === "Escape" && !(target as Element).closest("dialog") && onClose();
   const sandbox = object && sandboxOf(object);
   return (
-    <aside aria-label={name} onKeyDown={({ key }) => key === "Escape" && onClose()}>
+    <aside aria-label={name} onKeyDown={close}>
       <div class="bar">
         <h2 ref={heading} tabIndex={-1}>{name}</h2>
         <button type="button" aria-label="Close" onClick={onClose}>×</button>
