@@ -73,6 +73,16 @@ describe.runIf(hasRealNode)("the SDK in a browser", () => {
       await sandbox.files.write("folder/a.txt", "héllo");
       const text = await sandbox.files.read("folder/a.txt");
       const names = (await sandbox.files.list("folder")).map(({ name }) => name);
+      // What was changed long ago a browser may take for unchanged for long.
+      const aged = "touch -d '2020-01-01 00:00' folder folder/a.txt";
+      const look = async () => [
+        await sandbox.files.read("folder/a.txt"),
+        ...(await sandbox.files.list("folder")).map(({ name }) => name),
+      ];
+      await sandbox.commands.run(aged);
+      await look();
+      await sandbox.commands.run(`echo changed > folder/a.txt; echo > folder/b.txt; ${aged}`);
+      const changed = await look();
       const missing = await sandbox.files.read("none").catch((error) => error);
       let shown = "";
       const decoder = new TextDecoder();
@@ -93,6 +103,7 @@ describe.runIf(hasRealNode)("the SDK in a browser", () => {
         killed,
         text,
         names,
+        changed,
         missing: missing instanceof FileNotFoundError && missing instanceof NotFoundError,
         shown: shown.trim(),
         answer,
@@ -108,6 +119,7 @@ describe.runIf(hasRealNode)("the SDK in a browser", () => {
       killed: true,
       text: "héllo",
       names: ["a.txt"],
+      changed: ["changed\n", "a.txt", "b.txt"],
       missing: true,
       shown: "24 80",
       answer: "42",

@@ -36,9 +36,14 @@ function headersOf(stats: Stats): Record<string, string> {
   return {
     "Content-Type": "application/octet-stream",
     "Accept-Ranges": "bytes",
-    "Last-Modified": stats.mtime.toUTCString(),
+    ...modifiedAt(stats.mtime),
     "ETag": `"${Math.round(stats.mtimeMs * 1000).toString(36)}-${stats.size.toString(36)}-${stats.ino.toString(36)}"`,
   };
+}
+
+/** The headers that say when something was changed. A browser that knows only that takes it for unchanged for a while. */
+export function modifiedAt(time: Date): Record<"Last-Modified" | "Cache-Control", string> {
+  return { "Last-Modified": time.toUTCString(), "Cache-Control": "no-cache" };
 }
 
 function wantedRange(c: Context, stats: Stats, headers: Record<string, string>) {

@@ -9,7 +9,7 @@ import { removePath } from "../files/remove.ts";
 import { writeWhole } from "../files/write.ts";
 import { type HTTPEnv, pathAfter, wirePath } from "../http/httppath.ts";
 import type { RestOptions } from "./rest.ts";
-import { sendFile } from "../http/sendfile.ts";
+import { modifiedAt, sendFile } from "../http/sendfile.ts";
 
 /** Adds the endpoints to the app. */
 export function addFiles(app: Hono<HTTPEnv>, options: RestOptions): void {
@@ -30,7 +30,7 @@ async function get(c: Context<HTTPEnv>, options: RestOptions): Promise<Response>
   const opened = await openForRead(options.root, path);
   if (opened.handle) return await sendFile(c, opened);
   const { modified_at } = entryOf("", opened.stats);
-  const headers = { "Last-Modified": new Date(modified_at).toUTCString() };
+  const headers = modifiedAt(new Date(modified_at));
   if (c.req.method === "HEAD") return c.json({}, 200, headers);
   const entries = await listFolder(options.root, path, flagOf(c, "links"));
   return c.json({ path: path || ".", entries }, 200, headers);

@@ -13,6 +13,8 @@ export async function send(
       method,
       headers,
       redirect: "manual",
+      // A sandbox changes without its browser being told.
+      cache: "no-store",
       ...bodyOf(method, body),
       ...signal ? { signal } : {},
     } as RequestInit);

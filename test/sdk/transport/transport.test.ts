@@ -55,6 +55,15 @@ test("a router is told sandbox, port and who asks", async () => {
   });
 });
 
+test("no cache of a browser answers in the sandbox's place", async () => {
+  const url = (await echo()).origin;
+  const asked = vi.spyOn(globalThis, "fetch");
+  onTestFinished(() => asked.mockRestore());
+  const transport = createRouterTransport({ url, token: () => Promise.resolve("secret") }, "team-a", "demo");
+  await transport.fetch(8080, "/v1/files/");
+  expect(asked.mock.calls.map(([, init]) => init?.cache)).toEqual(["no-store"]);
+});
+
 test.for([
   { access: { url: "https://r.example", domain: "box.example" }, want: "https://3000-demo-team-a.box.example/" },
   {
