@@ -17,6 +17,9 @@ import type { Listed } from "./place.ts";
 import type { Session } from "./session.ts";
 import { type Moment, timelineOf } from "./timeline.ts";
 
+/** How often it is looked at what no watch shows: Events, Pods, volumes. */
+const AGAIN_MS = 5000;
+
 /** What the panel shows. */
 export interface DetailProps {
   session: Session;
@@ -161,20 +164,23 @@ async function momentsOf(api: Api, object: KubeObject): Promise<Moment[]> {
   return timelineOf({ ...objects, events: [...events, ...claimEvents] });
 }
 
-/** Asks whenever something has changed, and again after a while; shows the last answer until the next. */
+/** Asks whenever something has changed, and again a while after each answer; shows the last one until the next. */
 function useAnew<T>(ask: () => Promise<T | undefined>, changes: unknown[]): T | undefined {
   const [answer, setAnswer] = useState<T>();
   useEffect(() => {
     let isOver = false;
-    const look = () =>
-      ask().then((found) => isOver || setAnswer(found), () => {
-        // The next look may do better; what is not up to date says so above.
-      });
+    let timer: ReturnType<typeof setTimeout>;
+    const look = async () => {
+      // The next look may do better; what is not up to date says so above.
+      const found = await ask().catch(() => {});
+      if (isOver) return;
+      if (found !== undefined) setAnswer(found);
+      timer = setTimeout(look, AGAIN_MS);
+    };
     void look();
-    const timer = setInterval(look, 5000);
     return () => {
       isOver = true;
-      clearInterval(timer);
+      clearTimeout(timer);
     };
   }, changes);
   return answer;

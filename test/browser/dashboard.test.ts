@@ -6,7 +6,7 @@ import { text as textOf } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { build } from "vite";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { hasRealNode, suite } from "../integration/suite.ts";
 import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { serveApi } from "../kube/servedapi.ts";
@@ -37,6 +37,11 @@ async function signIn(url: string, token: string): Promise<Shown> {
   await page.getByRole("button", { name: "Sign in" }).click();
   const picture = async (name: string) =>
     void await page.screenshot({ path: join(suite.logs, `dashboard-${name}.png`) });
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state !== "fail") return;
+    await picture("failed");
+    say(`the page says: ${[...wrong, await page.locator("body").innerText()].join("\n")}`);
+  });
   return { page, wrong, picture };
 }
 
