@@ -2,6 +2,7 @@
 import type { Condition } from "../api/objects/conditions.ts";
 import { ASSIGNED_AT_ANNOTATION } from "../api/objects/keys.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
+import { ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/router/annotations.ts";
 import type { EventFact } from "../api/diagnosis/facts.ts";
 
 /** One thing that happened. */
@@ -35,10 +36,14 @@ const POD_MOMENTS: Record<string, string> = {
 
 /** Lists what happened, oldest first. */
 export function timelineOf({ claim, sandbox, pod, events }: SandboxObjects): Moment[] {
+  const { annotations = {} } = sandbox?.metadata ?? {};
   const moments: (Moment | undefined)[] = [
     moment(sandbox?.metadata.creationTimestamp, "Sandbox created"),
     moment(claim?.metadata.creationTimestamp, "Claimed", claim?.metadata.name),
-    moment(sandbox?.metadata.annotations?.[ASSIGNED_AT_ANNOTATION], "Given to its claim"),
+    moment(annotations[ASSIGNED_AT_ANNOTATION], "Given to its claim"),
+    moment(annotations[WOKEN_AT_ANNOTATION], "Woken", "by a request"),
+    // Behind a blank comes which router saw it.
+    moment(annotations[ACTIVE_ANNOTATION]?.split(" ")[0], "Last request"),
     moment(pod?.metadata.creationTimestamp, "Pod created"),
     ...podMoments(pod),
     ...conditionsOf(sandbox).flatMap(({ type, status, reason, message, lastTransitionTime }) => {

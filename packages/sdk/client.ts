@@ -1,7 +1,8 @@
 /** The verbs of the SDK, bound to one cluster. @module */
 import type { Finding } from "../api/diagnosis/finding.ts";
 import { annotate, extendTimeoutOf, remove, setTimeoutOf } from "./control/change.ts";
-import { IDLE_ANNOTATION, secondsOf } from "./control/bodies.ts";
+import { IDLE_ANNOTATION } from "../api/router/annotations.ts";
+import { secondsOf } from "./control/bodies.ts";
 import { create, type Created } from "./control/create.ts";
 import { find, findIfAny } from "./control/find.ts";
 import { listPage, type SandboxPage } from "./control/list.ts";

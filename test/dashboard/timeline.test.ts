@@ -17,7 +17,15 @@ test("timelineOf() tells of claim, Sandbox, Pod and Events in the order of their
     sandbox: {
       apiVersion: "v1",
       kind: "Sandbox",
-      metadata: { name: "p-1", creationTimestamp: at(1), annotations: { "agents.x-k8s.io/assigned-at": at(21) } },
+      metadata: {
+        name: "p-1",
+        creationTimestamp: at(1),
+        annotations: {
+          "agents.x-k8s.io/assigned-at": at(21),
+          "router.agents.x-k8s.io/woken-at": at(30),
+          "router.agents.x-k8s.io/active-at": `${at(31)} router-1`,
+        },
+      },
       status: { conditions: [condition("Ready", 22), condition("Suspended", 1, "False")] },
     },
     pod: {
@@ -44,6 +52,8 @@ test("timelineOf() tells of claim, Sandbox, Pod and Events in the order of their
     [20, "Claimed", "session"],
     [21, "Given to its claim", undefined],
     [22, "Ready", undefined],
+    [30, "Woken", "by a request"],
+    [31, "Last request", undefined],
   ]);
   expect(moments.filter(({ isTrouble }) => isTrouble).map(({ what }) => what)).toEqual(["FailedMount"]);
 });

@@ -1,6 +1,11 @@
 /** Whether a sandbox is idle: what it wants done when nobody uses it, and all that is known of its use. Pure. @module */
 import type { SandboxRecord } from "../index/records.ts";
-import { CPU_ANNOTATION, DELETE_ANNOTATION, IDLE_ANNOTATION, MAX_ACTIVE_ANNOTATION } from "../keys.ts";
+import {
+  CPU_ANNOTATION,
+  DELETE_ANNOTATION,
+  IDLE_ANNOTATION,
+  MAX_ACTIVE_ANNOTATION,
+} from "../../api/router/annotations.ts";
 
 /** When to suspend. */
 export interface IdlePolicy {

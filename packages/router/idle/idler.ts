@@ -3,7 +3,7 @@ import { sleep } from "../../kube/backoff.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import type { Entry } from "../index/sandboxindex.ts";
-import { SUSPENDED_ANNOTATION } from "../keys.ts";
+import { SUSPENDED_ANNOTATION } from "../../api/router/annotations.ts";
 import { activityOf, askActivity, comparedNext, isHeld, type Sample } from "./evidence.ts";
 import { type Decision, idleDecision, type IdlePolicy, policyOf } from "./decision.ts";
 import { createTraffic, lastUse, type Traffic, wordMs, wordOf } from "./lastuse.ts";

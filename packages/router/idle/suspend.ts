@@ -5,7 +5,7 @@ import { eventOf } from "../../kube/event.ts";
 import { rfc3339 } from "../../api/objects/conditions.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import { patchSandbox, type Shown } from "../index/sandboxapi.ts";
-import { ACTIVE_ANNOTATION, SUSPENDED_ANNOTATION } from "../keys.ts";
+import { ACTIVE_ANNOTATION, SUSPENDED_ANNOTATION } from "../../api/router/annotations.ts";
 
 export interface SuspendParts extends Shown {
   /** Name of this router, without blanks. */

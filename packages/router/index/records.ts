@@ -5,7 +5,7 @@ import { ASSIGNED_AT_ANNOTATION, WARM_POOL_LABEL } from "../../api/objects/keys.
 import { controllerOf, groupOf, objectMetaSchema } from "../../api/objects/objects.ts";
 import { podSchema } from "../../api/objects/pods.ts";
 import { sandboxCRD } from "../../api/sandbox.ts";
-import { ACTIVE_ANNOTATION, ANNOTATION_PREFIX, WOKEN_AT_ANNOTATION } from "../keys.ts";
+import { ACTIVE_ANNOTATION, ANNOTATION_PREFIX, WOKEN_AT_ANNOTATION } from "../../api/router/annotations.ts";
 import { canonicalIP, isPodAddress } from "../podip.ts";
 
 type RecordMeta = {

@@ -6,7 +6,7 @@ import type { Target } from "../destination.ts";
 import { addressFor, reachabilityOf } from "../index/reachability.ts";
 import type { Look } from "../index/sandboxapi.ts";
 import type { SandboxIndex } from "../index/sandboxindex.ts";
-import { WAKE_ANNOTATION } from "../keys.ts";
+import { WAKE_ANNOTATION } from "../../api/router/annotations.ts";
 import { isGone } from "../proxy/versions.ts";
 import type { Reach } from "../reach.ts";
 import { type Refusal, timedOut } from "../refusal.ts";

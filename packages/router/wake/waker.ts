@@ -5,7 +5,7 @@ import { rfc3339 } from "../../api/objects/conditions.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import { getSandbox, patchSandbox, type Shown } from "../index/sandboxapi.ts";
-import { SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../keys.ts";
+import { SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../api/router/annotations.ts";
 import { notFound, type Refusal, unreachable } from "../refusal.ts";
 
 /**

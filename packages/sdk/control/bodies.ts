@@ -1,12 +1,11 @@
 /** The objects that the SDK creates. Pure. @module */
 import type { ClaimEnvironmentVariable } from "../../api/sandboxclaim.ts";
 import { CLIENT_REQUESTED_ANNOTATION, CREATED_BY_LABEL } from "../../api/objects/keys.ts";
+import { IDLE_ANNOTATION } from "../../api/router/annotations.ts";
 import { envOf } from "../env.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { CreateOptions, VolumeOptions } from "../options.ts";
 
-/** Annotation by which a router suspends what nobody uses. */
-export const IDLE_ANNOTATION = "router.agents.x-k8s.io/idle-seconds";
 /** Value of the contract's label `created-by`. */
 const CREATED_BY = "typescript-client";
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;

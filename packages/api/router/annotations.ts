@@ -1,4 +1,4 @@
-/** Annotations and labels of the router. @module */
+/** Annotations and labels of the router: what users tell it, and what it says. @module */
 
 /** Annotations that the router reads begin with this; the others are not kept. */
 export const ANNOTATION_PREFIX = "router.agents.x-k8s.io/";
