@@ -10,6 +10,7 @@ import { hostOf, targetsFromHost } from "../destination.ts";
 import { sendRefusal } from "../proxy/answer.ts";
 import type { Refusal } from "../refusal.ts";
 import { mayPass } from "./passing.ts";
+import { createPlaces, holderOf, type Places } from "./places.ts";
 
 const BASE = "/.hookbox/";
 const API = `${BASE}api/`;
@@ -27,7 +28,7 @@ export interface DashboardOptions {
   log: Log;
   /** Hosts below are sandboxes'; undefined: none are. */
   domain: string | undefined;
-  /** Requests to the API server at a time, watches among them. @default 500 */
+  /** Requests to the API server at a time, watches among them; of one user a fifth of it. @default 500 */
   maxOpen?: number;
 }
 
@@ -53,12 +54,18 @@ const POLICY =
 const INERT = { ...SAFE, "Cache-Control": "no-store", "Content-Security-Policy": "default-src 'none'; sandbox" };
 const TOKEN = /^Bearer +([A-Za-z0-9._~+/=-]+)$/i;
 const MAX_BODY = 256 * 1024;
+/** How long a body may take, in milliseconds, and how many may be on their way, altogether and from one address. */
+const BODY_MS = 10_000;
+const MAX_BODIES = 256;
+const MAX_BODIES_EACH = 32;
+const WITH_BODY = new Set(["POST", "PATCH"]);
 
 /** Makes it. */
 export function createDashboard({ relay, log, domain, maxOpen = 500 }: DashboardOptions): Dashboard {
   const files = dashboardFiles();
   const assets = createAssets(files);
-  let open = 0;
+  const places = createPlaces(maxOpen, Math.ceil(maxOpen / 5));
+  const bodies = createPlaces(MAX_BODIES, MAX_BODIES_EACH);
 
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = request;
@@ -66,13 +73,15 @@ export function createDashboard({ relay, log, domain, maxOpen = 500 }: Dashboard
     const [, token] = TOKEN.exec(headers.authorization ?? "") ?? [];
     if (!mayPass(method, path.replace(/\?.*$/s, ""))) return sendRefusal(request, response, NOT_PASSED);
     if (token === undefined) return sendRefusal(request, response, NO_TOKEN);
-    if (open >= maxOpen) return sendRefusal(request, response, TOO_MANY);
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    open += 1;
+    let leave: (() => void) | undefined;
     try {
-      const text = await textOf(request);
-      if (text === undefined) return sendRefusal(request, response, TOO_LONG);
+      // Until the API server has seen the token, nobody holds a place that others need.
+      const text = WITH_BODY.has(method) ? await bodyOf(request, bodies) : "";
+      if (typeof text === "object") return sendRefusal(request, response, text);
+      leave = places(holderOf(token));
+      if (leave === undefined) return sendRefusal(request, response, TOO_MANY);
       const body = text === "" ? undefined : { text, type: headers["content-type"] ?? "application/json" };
       const answer = await relay({ method, path, token, body, signal: gone.signal });
       const type = /\/log(\?|$)/.test(path) ? "text/plain; charset=utf-8" : "application/json";
@@ -81,11 +90,11 @@ export function createDashboard({ relay, log, domain, maxOpen = 500 }: Dashboard
       response.flushHeaders();
       await pipeline(answer.chunks, response);
     } catch (error) {
-      if (gone.signal.aborted) return;
+      if (gone.signal.aborted || request.socket.destroyed) return;
       log("warn", "Cannot pass a request of the dashboard on", { ...errorFields(error), stack: undefined });
       sendRefusal(request, response, NO_ANSWER);
     } finally {
-      open -= 1;
+      leave?.();
     }
   }
 
@@ -115,16 +124,24 @@ export function createDashboard({ relay, log, domain, maxOpen = 500 }: Dashboard
   };
 }
 
-/** Returns the whole body, undefined if it is too long. */
-async function textOf(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_BODY) return undefined;
-    chunks.push(chunk);
+/** Returns the whole body, or why it is not taken. @throws {Error} if it does not come in time */
+async function bodyOf(request: IncomingMessage, bodies: Places): Promise<string | Refusal> {
+  const leave = bodies(request.socket.remoteAddress ?? "");
+  if (leave === undefined) return TOO_MANY;
+  const late = setTimeout(() => request.destroy(), BODY_MS);
+  try {
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of request as AsyncIterable<Uint8Array>) {
+      bytes += chunk.byteLength;
+      if (bytes > MAX_BODY) return TOO_LONG;
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString();
+  } finally {
+    clearTimeout(late);
+    leave();
   }
-  return Buffer.concat(chunks).toString();
 }
 
 /** Finds what `npm run build` has made: beside the bundle, or where the sources are. */

@@ -1,4 +1,5 @@
 /** The dashboard's server: whose requests it takes, what it asks the API server, and how it answers browsers. @module */
+import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
@@ -43,7 +44,7 @@ async function start(options: Partial<DashboardOptions> = {}) {
       });
       asking.once("error", reject).end(body);
     });
-  return { ask, relayed };
+  return { ask, relayed, port };
 }
 
 async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
@@ -104,20 +105,42 @@ test.for([
   expect(relayed).toEqual([]);
 });
 
-test("no more requests are open than there may be", async () => {
+/** What a ServiceAccount's token looks like to who cannot check it. */
+function tokenOf(sub: string): { authorization: string } {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  return { authorization: `Bearer ${part({ alg: "RS256" })}.${part({ sub })}.x` };
+}
+
+test("no more requests are open than there may be, of one namespace's accounts a fifth of them", async () => {
   let go = () => {};
   const waiting = new Promise<void>((resolve) => go = resolve);
   const relay = async () => {
     await waiting;
     return { status: 200, chunks: chunksOf("{}"), text: () => Promise.resolve("") };
   };
-  const { ask } = await start({ relay, maxOpen: 2 });
-  const look = () => ask(`/.hookbox/api${SANDBOXES}`, { headers: TOKEN });
-  const open = [look(), look()];
-  await expect.poll(async () => (await look()).status).toBe(429);
+  const { ask } = await start({ relay, maxOpen: 6 });
+  const look = (sub: string) => ask(`/.hookbox/api${SANDBOXES}`, { headers: tokenOf(sub) });
+  const accounts = ["team-a:one", "team-a:two", "team-b:one", "team-b:two", "team-c:one", "team-c:two"];
+  const open = accounts.slice(0, 2).map((name) => look(`system:serviceaccount:${name}`));
+  await expect.poll(async () => (await look("system:serviceaccount:team-a:three")).status).toBe(429);
+  open.push(...accounts.slice(2).map((name) => look(`system:serviceaccount:${name}`)));
+  await expect.poll(async () => (await look("ada@example.com")).status).toBe(429);
   go();
-  expect((await Promise.all(open)).map(({ status }) => status)).toEqual([200, 200]);
-  expect((await look()).status).toBe(200);
+  expect((await Promise.all(open)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+  expect((await look("system:serviceaccount:team-a:three")).status).toBe(200);
+});
+
+test("bodies that stall keep nobody out", async () => {
+  const { ask, port } = await start({ maxOpen: 5 });
+  const path = "/.hookbox/api/apis/agents.x-k8s.io/v1beta1/namespaces/a/sandboxes";
+  const stalled = Array.from({ length: 32 }, () => {
+    const asking = request({ host: "127.0.0.1", port, path, method: "POST", headers: TOKEN });
+    asking.on("error", () => {}).write("{");
+    return asking;
+  });
+  onTestFinished(() => stalled.forEach((asking) => asking.destroy()));
+  await expect.poll(async () => (await ask(path, { method: "POST", headers: TOKEN, body: "{}" })).status).toBe(429);
+  expect((await ask(`/.hookbox/api${SANDBOXES}`, { headers: TOKEN })).status).toBe(200);
 });
 
 test("an API server out of reach is a 502", async () => {

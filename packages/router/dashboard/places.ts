@@ -1,0 +1,40 @@
+/** Places that several share: nobody holds more than a part of them, so that the others find some. Pure. @module */
+import { Buffer } from "node:buffer";
+
+/** Takes a place for somebody; returns what gives it back, undefined if there is none for them. */
+export type Places = (who: string) => (() => void) | undefined;
+
+/** Makes `most` places, of which each may hold `each`. */
+export function createPlaces(most: number, each: number): Places {
+  const held = new Map<string, number>();
+  let all = 0;
+  return (who) => {
+    const before = held.get(who) ?? 0;
+    if (all >= most || before >= each) return undefined;
+    all += 1;
+    held.set(who, before + 1);
+    return () => {
+      all -= 1;
+      const left = (held.get(who) ?? 1) - 1;
+      if (left > 0) held.set(who, left);
+      else held.delete(who);
+    };
+  };
+}
+
+/**
+ * Returns whom a token says that it is of: a person, or the namespace of a ServiceAccount, in which anybody who may make
+ * one may make many. Nobody has checked that: what is not true the API server refuses at once, and it holds no place.
+ *
+ * @returns the token itself if it says nothing
+ */
+export function holderOf(token: string): string {
+  try {
+    const { sub } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { sub?: unknown };
+    if (typeof sub !== "string") return token;
+    const [, namespace] = /^system:serviceaccount:([^:]+):/.exec(sub) ?? [];
+    return namespace === undefined ? sub : `namespace ${namespace}`;
+  } catch {
+    return token;
+  }
+}
