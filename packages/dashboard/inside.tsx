@@ -24,37 +24,41 @@ export function Files(props: InsideProps) {
   const [folder, setFolder] = useState("");
   const [entries, setEntries] = useState<Entry[]>();
   const [trouble, setTrouble] = useState<string>();
-  const attempt = (work: () => Promise<void>) =>
-    work().then(() => setTrouble(undefined), (error) => setTrouble(error.message));
-  const show = (sandbox: SandboxHandle, path: string) =>
-    attempt(async () => {
-      setEntries(await sandbox.files.list(path || "."));
-      setFolder(path);
-    });
+  const [doing, setDoing] = useState<string>();
+  const attempt = (what: string, work: () => Promise<void>) => {
+    setDoing(what);
+    return work().then(() => setTrouble(undefined), (error) => setTrouble(error.message)).finally(() =>
+      setDoing(undefined)
+    );
+  };
+  const list = async (sandbox: SandboxHandle, path: string) => {
+    setEntries(await sandbox.files.list(path || "."));
+    setFolder(path);
+  };
+  const show = (sandbox: SandboxHandle, path: string) => attempt("Opening…", () => list(sandbox, path));
   useEffect(() => {
-    void attempt(async () => {
+    void attempt("Opening…", async () => {
       const sandbox = await open(props);
       setHandle(sandbox);
-      await show(sandbox, "");
+      await list(sandbox, "");
     });
   }, [props.token, props.namespace, props.sandbox]);
   const download = (entry: Entry) =>
-    attempt(async () => {
+    attempt(`Downloading ${entry.name}…`, async () => {
       const url = URL.createObjectURL(await handle!.files.read(entry.path, { format: "blob" }));
       Object.assign(document.createElement("a"), { href: url, download: entry.name }).click();
       setTimeout(() => URL.revokeObjectURL(url), 60_000);
     });
   const upload = (files: FileList | null) =>
-    attempt(async () => {
+    attempt("Uploading…", async () => {
       for (const file of files ?? []) {
         await handle!.files.write(folder === "" ? file.name : `${folder}/${file.name}`, file);
       }
-      await show(handle!, folder);
+      await list(handle!, folder);
     });
   return (
     <>
       {trouble && <p role="alert">{trouble}</p>}
-      {!entries && !trouble && <p role="status">Opening…</p>}
       {handle && entries && (
         <>
           <p class="chain">/{folder}</p>
@@ -85,6 +89,8 @@ export function Files(props: InsideProps) {
           </label>
         </>
       )}
+      {/* Below: what is above must not move under a pointer. */}
+      {doing && <p role="status">{doing}</p>}
     </>
   );
 }
