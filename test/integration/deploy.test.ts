@@ -82,7 +82,7 @@ test("all processes are of this version, and its changelog's", () => {
   expect(readFileSync(`${ROOT}deploy/Containerfile`, "utf8")).toContain(`-t hookbox:${version} `);
 });
 
-test("every hook that a controller calls has a Service there, on the port that its process listens on", () => {
+test("every hook that a controller calls has a Service there, on the port that its process listens on until callers know better", () => {
   const urls = [...of("CompositeController"), ...of("DecoratorController")].flatMap(({ spec }) =>
     Object.values(spec.hooks as Record<string, Loose>).map(({ webhook }) => new URL(webhook.url))
   );
@@ -95,7 +95,11 @@ test("every hook that a controller calls has a Service there, on the port that i
     expect(deployment?.["spec"].template.metadata.labels).toMatchObject(service?.["spec"].selector);
     expect(deployment?.["spec"].template.spec).toMatchObject({
       automountServiceAccountToken: false,
-      containers: [{ args: [`hooks/${name}.js`, "--port=8080"], ports: [{ name: "http", containerPort: 8080 }] }],
+      containers: [{
+        args: [`hooks/${name}.js`, "--port=8080"],
+        ports: [{ name: "http", containerPort: 8080 }],
+        lifecycle: { preStop: { sleep: { seconds: 3 } } },
+      }],
     });
   }
 });
