@@ -3,9 +3,11 @@ import { type Api, isOk, messageOf } from "../kube/api.ts";
 import { find } from "../sdk/control/find.ts";
 import { infoOf } from "../sdk/control/readiness.ts";
 import type { SandboxInfo } from "../sdk/options.ts";
+import { pause } from "../sdk/runtime/repeat.ts";
 import { Failure } from "./failure.ts";
 import { type Format, serialize } from "./output/print.ts";
 import { renderTable } from "./output/table.ts";
+import { createRedraw } from "./terminal/redraw.ts";
 import { type Usage, usageOfMetrics } from "./top/usage.ts";
 import type { CommandContext, Where } from "./commandcontext.ts";
 
@@ -18,23 +20,71 @@ export interface TopRequest {
   /** Undefined: the cluster's metrics where there are any. */
   source: "metrics" | "runtime" | undefined;
   format: Format | undefined;
+  sortBy: "name" | "cpu" | "memory";
 }
 
-/** Shows it. @throws {Failure} if nobody has numbers */
+/** Numbers, and who has them; `usages` is empty where no sandbox is Ready. */
+interface Look {
+  usages: Usage[];
+  /** For people. */
+  source: string;
+}
+
+/** Shows it once. @throws {Failure} if nobody has numbers */
 export async function runTop(context: CommandContext, where: Where, request: TopRequest): Promise<void> {
-  const { source, format, allNamespaces } = request;
+  const { format } = request;
+  const { usages, source } = await look(context, where, request);
+  if (usages.length === 0) return context.stderr.write(`${NONE}\n`);
+  if (format === "json" || format === "yaml") return context.stdout.write(await serialize(usages, format));
+  context.stderr.write(`${source}\n`);
+  context.stdout.write(tableOf(usages, request));
+}
+
+/**
+ * Shows it again and again, on a terminal in place. What goes wrong is shown, and tried again.
+ *
+ * @throws the reason of the context's signal, and never returns
+ */
+export async function watchTop(
+  context: CommandContext,
+  where: Where,
+  request: TopRequest,
+  intervalMs: number,
+): Promise<void> {
+  const show = createRedraw(context);
+  let last = "";
+  for (;;) {
+    try {
+      const { usages, source } = await look(context, where, request);
+      last = usages.length === 0 ? `${NONE}\n` : `${source}\n${tableOf(usages, request)}`;
+      show(last);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      show(`${error instanceof Error ? error.message : String(error)}\n${last}`);
+    }
+    await pause(intervalMs, context.signal);
+  }
+}
+
+const NONE = "No sandboxes are ready.";
+
+async function look(context: CommandContext, where: Where, request: TopRequest): Promise<Look> {
+  const { source, sortBy } = request;
   const { api, namespace } = await context.reach(where);
   const sandboxes = await sandboxesOf(context, where, request, api, namespace);
-  if (sandboxes.length === 0) return context.stderr.write("No sandboxes are ready.\n");
+  if (sandboxes.length === 0) return { usages: [], source: "" };
   const metrics = source === "runtime" ? undefined : await metricsIfAny(api, sandboxes, source === "metrics");
   const usages = metrics ?? await askRuntimes(context, where, sandboxes);
-  if (!format) context.stderr.write(`By the ${metrics ? "cluster's metrics" : "sandboxes' own runtimes"}.\n`);
-  if (format === "json" || format === "yaml") return context.stdout.write(await serialize(usages, format));
+  if (sortBy === "cpu") usages.sort((a, b) => (b.cores ?? -1) - (a.cores ?? -1));
+  if (sortBy === "memory") usages.sort((a, b) => (b.memoryBytes ?? -1) - (a.memoryBytes ?? -1));
+  return { usages, source: `By the ${metrics ? "cluster's metrics" : "sandboxes' own runtimes"}.` };
+}
+
+function tableOf(usages: Usage[], { allNamespaces }: TopRequest): string {
   const headers = ["NAME", "SANDBOX", "CPU(CORES)", "MEMORY", "LIMIT"];
   const rows = usages.map((usage) => [usage.name, usage.sandbox, ...cellsOf(usage)]);
-  if (!allNamespaces) return context.stdout.write(renderTable(headers, rows));
-  const named = rows.map((row, i) => [usages[i]?.namespace ?? "", ...row]);
-  context.stdout.write(renderTable(["NAMESPACE", ...headers], named));
+  if (!allNamespaces) return renderTable(headers, rows);
+  return renderTable(["NAMESPACE", ...headers], rows.map((row, i) => [usages[i]?.namespace ?? "", ...row]));
 }
 
 async function sandboxesOf(

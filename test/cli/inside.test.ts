@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Interruption } from "../../packages/cli/failure.ts";
 import { makeTempFolder } from "../tempfolder.ts";
-import { run } from "./fakecontext.ts";
+import { NOW, run } from "./fakecontext.ts";
 import { someSandboxes } from "./sandboxcontext.ts";
 import { until } from "../eventually.ts";
 
@@ -175,4 +175,22 @@ test("top takes the cluster's metrics, else the runtimes', and says which", asyn
   const theirs = await run("top mine", measured);
   expect(theirs).toMatchObject({ code: 0, stderr: "By the cluster's metrics.\n" });
   expect(theirs.stdout).toMatch(/\nmine +python-\S+ +2m +2Mi +<none>\n$/);
+});
+
+test("top -w shows it again and again until it is interrupted; -o and an unknown order make no sense", async () => {
+  const { setting } = await someSandboxes();
+  await run(MINE, setting);
+  const stop = new AbortController();
+  let looks = 0;
+  const now = () => {
+    if (++looks === 3) stop.abort(new Interruption());
+    return NOW;
+  };
+  const watched = await run("top -w --interval 1ms --sort-by cpu", { ...setting, now, signal: stop.signal });
+  expect(watched).toMatchObject({ code: 130, stderr: "" });
+  expect(watched.stdout.match(/^2026-\S+Z\nBy the sandboxes' own runtimes\.\nNAME .*\nmine /gm)).toHaveLength(3);
+  expect((await run("top -w -o json", setting)).stderr).toBe("Cannot watch as json: leave out -w or -o\n");
+  expect((await run("top --sort-by age", setting)).stderr).toBe(
+    'Cannot sort by "age": --sort-by takes name, cpu, memory\n',
+  );
 });

@@ -1,7 +1,10 @@
-/** Ages and tables against what kubectl prints. @module */
-import { expect, test } from "vitest";
+/** Ages and tables against what kubectl prints, and text that is drawn anew. @module */
+import { expect, onTestFinished, test, vi } from "vitest";
 import { ageOf, humanDuration, untilOf } from "../../packages/cli/output/age.ts";
 import { renderTable, widthsOf } from "../../packages/cli/output/table.ts";
+import { createRedraw } from "../../packages/cli/terminal/redraw.ts";
+import { startSpinner } from "../../packages/cli/terminal/spinner.ts";
+import { fakeContext } from "./fakecontext.ts";
 
 const S = 1000;
 const M = 60 * S;
@@ -57,4 +60,40 @@ test("renderTable() counts characters that are seen: neither colours nor halves 
 
 test("widthsOf() never falls below the widths before", () => {
   expect(widthsOf([["a", "bb"]], [4])).toEqual([4, 2]);
+});
+
+test("what is drawn anew takes the place of what was there, no longer and no wider than the terminal", () => {
+  const { context, written } = fakeContext({ isTTY: true });
+  const show = createRedraw({ ...context, stdout: { ...context.stdout, columns: 8, rows: 4 } });
+  show("one\ntwo\nthree\nfour\n");
+  show("too long a line\n");
+  show("x\n");
+  const end = "\x1b[K\n";
+  expect(written.stdout).toBe(
+    `\rone${end}two${end}… and 2 ${end}\x1b[J` + `\x1b[3A\rtoo long${end}\x1b[J` + `\x1b[1A\rx${end}\x1b[J`,
+  );
+});
+
+test("elsewhere it comes behind, with its time", () => {
+  const { context, written } = fakeContext();
+  const show = createRedraw(context);
+  show("one\n");
+  show("two\n");
+  expect(written.stdout).toBe("2026-11-21T12:00:00.000Z\none\n2026-11-21T12:00:00.000Z\ntwo\n");
+});
+
+test("progress in a log is a line every ten seconds, if there is news", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { context, written } = fakeContext();
+  const spinner = await startSpinner(context, "Creating a sandbox");
+  vi.advanceTimersByTime(9_000);
+  expect(written.stderr).toBe("");
+  vi.advanceTimersByTime(11_000);
+  spinner.say("Waiting for 11s: WarmPoolNotFound");
+  spinner.say("Waiting for 19s: DependenciesNotReady");
+  vi.advanceTimersByTime(10_000);
+  spinner.stop();
+  vi.advanceTimersByTime(60_000);
+  expect(written.stderr).toBe("Creating a sandbox\nWaiting for 19s: DependenciesNotReady\n");
 });

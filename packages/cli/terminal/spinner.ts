@@ -1,5 +1,5 @@
-/** Progress for people: a line on standard error that turns, on a terminal; nothing anywhere else. @module */
-import type { CommandContext } from "../commandcontext.ts";
+/** Progress for people: a line on standard error that turns, on a terminal; in a log, a line every ten seconds. @module */
+import type { CommandContext, Output } from "../commandcontext.ts";
 
 /** What is going on. */
 export interface Spinner {
@@ -8,17 +8,29 @@ export interface Spinner {
   stop(): void;
 }
 
-const SILENT: Spinner = { say: () => {}, stop: () => {} };
+/** How often a log is told, in milliseconds: what takes less long says nothing there. */
+const LOG_MS = 10_000;
 
 /** Starts it. */
 export async function startSpinner({ stderr, env }: CommandContext, text: string): Promise<Spinner> {
-  if (!stderr.isTTY || !stderr.stream || env["TERM"] === "dumb") return SILENT;
+  if (!stderr.isTTY || !stderr.stream || env["TERM"] === "dumb") return startLines(stderr, text);
   const { default: yoctoSpinner } = await import("yocto-spinner");
   const spinner = yoctoSpinner({ text, stream: stderr.stream, handleSignals: false }).start();
   return {
     say: (text) => void (spinner.text = text),
     stop: () => void spinner.stop(),
   };
+}
+
+/** Writes what is going on now, if that is something else than before. */
+function startLines(stderr: Output, text: string): Spinner {
+  let now = text;
+  let written: string | undefined;
+  const timer = setInterval(() => {
+    if (now !== written) stderr.write(`${now}\n`);
+    written = now;
+  }, LOG_MS);
+  return { say: (text) => void (now = text), stop: () => clearInterval(timer) };
 }
 
 /** Runs work under a spinner, which goes whatever becomes of the work. */

@@ -1,0 +1,26 @@
+/** Text that takes the place of what was there before, on a terminal; anywhere else it comes behind. @module */
+import type { CommandContext } from "../commandcontext.ts";
+
+/** Makes what shows texts, the first below what is there. Each ends with a newline. */
+export function createRedraw(
+  { stdout, env, now }: Pick<CommandContext, "stdout" | "env" | "now">,
+): (text: string) => void {
+  const isInPlace = stdout.isTTY && env["TERM"] !== "dumb";
+  let height = 0;
+  return (text) => {
+    if (!isInPlace) return stdout.write(`${now().toISOString()}\n${text}`);
+    const lines = fitted(text, stdout.columns, stdout.rows);
+    const up = height > 0 ? `\x1b[${height}A` : "";
+    height = lines.length;
+    // What is left of a longer line before goes, and so do lines below.
+    stdout.write(`${up}\r${lines.map((line) => `${line}\x1b[K\n`).join("")}\x1b[J`);
+  };
+}
+
+/** Cuts what would scroll away, and lines that would wrap: neither could be overwritten. */
+function fitted(text: string, columns = Infinity, rows = Infinity): string[] {
+  const lines = text.replace(/\n$/, "").split("\n");
+  const room = Math.max(2, rows - 1);
+  const shown = lines.length <= room ? lines : [...lines.slice(0, room - 1), `… and ${lines.length - (room - 1)} more`];
+  return shown.map((line) => [...line].slice(0, columns).join(""));
+}
