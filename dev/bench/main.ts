@@ -57,29 +57,30 @@ function implementationsOf(options: BenchOptions): Implementation[] {
   ];
 }
 
+/** Runs all shapes. @throws the signal's reason if it is interrupted before one round is whole */
 async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report> {
   const implementations = implementationsOf(options);
-  const say = (line: string) => process.stderr.write(`  ${line}\n`);
   const results: Result[] = [];
   let engine: string | undefined;
-  for (const shape of options.shapes) {
-    for (let round = 1; round <= options.rounds; round++) {
-      // Whoever comes second may find the machine warmer: they take turns.
-      const order = round % 2 === 1 ? implementations : implementations.toReversed();
-      for (const { name, open } of order) {
-        signal.throwIfAborted();
-        process.stderr.write(`${shape.name}, ${name}, round ${round} of ${options.rounds}\n`);
-        const stage = await open(shape, say, signal);
-        engine = stage.engine ?? engine;
-        try {
-          results.push(
-            await runShape(shape, stage, { implementation: name, round, isPeer: name === PEER, say, signal }),
-          );
-        } finally {
-          await stage.close();
+  try {
+    for (const shape of options.shapes) {
+      for (let round = 1; round <= options.rounds; round++) {
+        // Whoever comes second may find the machine warmer: they take turns.
+        const order = round % 2 === 1 ? implementations : implementations.toReversed();
+        const turns: Result[] = [];
+        for (const implementation of order) {
+          process.stderr.write(`${shape.name}, ${implementation.name}, round ${round} of ${options.rounds}\n`);
+          const turn = await runTurn(implementation, shape, round, signal);
+          engine = turn.engine ?? engine;
+          turns.push(turn.result);
         }
+        results.push(...turns);
       }
     }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    if (results.length === 0) throw signal.reason;
+    process.stderr.write("Interrupted: the report has the rounds that were whole by then.\n");
   }
   const machine = { cores: cpus().length, memoryMiB: Math.round(totalmem() / 2 ** 20), system: type() };
   return {
@@ -89,6 +90,24 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report
     ...(options.peer === undefined ? {} : { peer: PEER }),
     results,
   };
+}
+
+async function runTurn(
+  { name, open }: Implementation,
+  shape: Shape,
+  round: number,
+  signal: AbortSignal,
+): Promise<{ engine: string | undefined; result: Result }> {
+  signal.throwIfAborted();
+  const say = (line: string) => process.stderr.write(`  ${line}\n`);
+  const stage = await open(shape, say, signal);
+  try {
+    const result = await runShape(shape, stage, { implementation: name, round, isPeer: name === PEER, say, signal });
+    signal.throwIfAborted();
+    return { engine: stage.engine, result };
+  } finally {
+    await stage.close();
+  }
 }
 
 const abort = new AbortController();
@@ -104,7 +123,7 @@ try {
     const report = await bench(options, abort.signal);
     process.stdout.write(writeReport(options.out, report));
     process.stderr.write(`The report is in ${join(options.out, "report.md")}.\n`);
-    if (isFaulty(report)) process.exitCode = 1;
+    if (isFaulty(report) || abort.signal.aborted) process.exitCode = 1;
   }
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
