@@ -134,11 +134,15 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
     const before = await uids();
     await kubectl("-n", "hookbox-system", "rollout", "restart", "deployment/sandboxtemplate");
     await kubectl("-n", "hookbox-system", "rollout", "status", "deployment/sandboxtemplate", "--timeout=60s");
-    const after = await uids();
-    const gone = [...before].filter(([uid]) => !after.has(uid)).map(([, name]) => name);
-    expect(new Set(gone)).toEqual(new Set(["sandboxtemplate"]));
+    const gone = async () => {
+      const after = await uids();
+      return [...before].flatMap(([uid, name]) => after.has(uid) ? [] : name);
+    };
+    // They answer for a while after they were told to end.
+    expect(await until(gone, (names) => names.length > 1, 60)).toEqual(["sandboxtemplate", "sandboxtemplate"]);
     await until(() => woken("sandboxtemplate", "agent"), (time) => time !== undefined, 60);
     expect(await woken("sandbox", "demo")).toBe(wokenBefore);
+    expect(await gone()).toHaveLength(2);
   });
 
   test("uninstall takes back what was installed; what users have made goes on", { timeout: 60_000 }, async () => {
