@@ -62,7 +62,11 @@ export const STORY: Step[] = [
       "long as it runs.",
     line: "hookbox url session 3000 --router http://router.example",
   },
-  { prose: "What it uses:", line: "hookbox top" },
+  {
+    prose: "What it uses. `hookbox top -w` goes on, and shows it anew every five seconds in the same place; with " +
+      "`--sort-by cpu` or `memory` those that use most come first:",
+    line: "hookbox top",
+  },
   {
     prose: "## Suspend and resume\n\nThe Pod goes, the name and the volume stay:",
     line: "hookbox suspend session",
