@@ -168,9 +168,9 @@ async function startClaims(kubeconfig: string) {
     const began = performance.now();
     const key = `${path.namespace}/${name}`;
     await create(api, path, aClaim(name, "coming"));
-    await until(() => readyAt.has(key), 60);
+    await until(() => readyAt.has(key), 180);
     const ready = readyAt.get(key);
-    if (ready === undefined) throw new Error(`Waited a minute in vain for ${name}`);
+    if (ready === undefined) throw new Error(`Waited three minutes in vain for ${name}`);
     const sandbox = objects.get(key)?.status?.sandbox?.name;
     await remove(api, { ...path, name });
     return { sandbox, ms: Math.round(ready - began) };
