@@ -215,3 +215,29 @@ describe("uninstall", () => {
     );
   });
 });
+
+test("--wait goes on until all processes run and are ready, and says which do not in time", async () => {
+  const api = server();
+  const looks = new Map<string, number>();
+  const slow: Api = {
+    ...api,
+    async send(request) {
+      const answer = await api.send(request);
+      if (request.method !== "GET" || !request.path.includes("/deployments/") || answer.status !== 200) return answer;
+      const seen = (looks.get(request.path) ?? 0) + 1;
+      looks.set(request.path, seen);
+      const isReady = !request.path.endsWith("/sandbox") || seen > 2;
+      const counts = { replicas: 2, updatedReplicas: 2, readyReplicas: isReady ? 2 : 1 };
+      return { ...answer, body: { ...answer.body as object, status: counts } };
+    },
+  };
+  const late = await run("install --apply --wait --timeout 1ms", { api: slow });
+  expect(late.code).toBe(1);
+  expect(late.stderr).toMatch(/^Not ready after \ds: hookbox-system\/sandbox \(1 of 2\)\nLook at their Pods: /);
+  const done = await run("install --apply --wait", { api: slow });
+  expect(done).toMatchObject({
+    code: 0,
+    stderr: 'All processes are ready. "hookbox doctor" checks the rest.\n',
+  });
+  expect((await run("install --wait")).stderr).toBe("Cannot wait for what is not applied: --wait needs --apply\n");
+});

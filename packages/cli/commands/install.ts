@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
 import { Ended, UsageError, verdictOf } from "../failure.ts";
 import type { CommandContext } from "../commandcontext.ts";
+import { durationMs } from "../values.ts";
 import { withManifestOptions } from "./manifests.ts";
 
 interface InstallOptions {
@@ -13,6 +14,8 @@ interface InstallOptions {
   image?: string;
   processes: boolean;
   systemNamespace: string;
+  wait?: boolean;
+  timeout: string;
 }
 
 const MORE = `
@@ -23,13 +26,15 @@ With --hooks-url hooks are not installed, with --no-processes nothing that runs 
 "hookbox keeper --no-binder", "hookbox binder" and "hookbox router" where you like.
 
 Examples:
-  hookbox install --apply --image registry.example/hookbox:0.2.0
+  hookbox install --apply --wait --image registry.example/hookbox:0.2.0
   hookbox install --apply --no-processes --hooks-url http://10.0.0.5:8080`;
 
 export function installCommand(context: CommandContext): Command {
   const command = new Command("install")
     .description("Install hookbox on a cluster, or print what that takes")
     .option("--apply", "apply them to the cluster")
+    .option("--wait", "with --apply: until all processes run and are ready")
+    .option("--timeout <time>", "of --wait", "3m")
     .option("--dry-run", "ask the API server what --apply would change")
     .option("--force", "take over fields that somebody else has set")
     .option("--system-namespace <name>", "namespace of hooks, keeper and binder", "hookbox-system")
@@ -39,6 +44,10 @@ export function installCommand(context: CommandContext): Command {
   withManifestOptions(command).action(async () => {
     const options = optionsOf<InstallOptions>(command);
     if (options.apply && options.dryRun) throw new UsageError("Cannot apply and try at once: --apply or --dry-run");
+    if (options.wait && !options.apply) {
+      throw new UsageError("Cannot wait for what is not applied: --wait needs --apply");
+    }
+    const timeoutMs = durationMs("--timeout", options.timeout);
     const { bundleObjects, renderBundle } = await import("../install/bundle.ts");
     const { hooksUrl: hooksURL, systemNamespace: namespace, image, processes, dryRun = false, force = false } = options;
     const text = renderBundle({ hooksURL, namespace, image, processes });
@@ -47,7 +56,8 @@ export function installCommand(context: CommandContext): Command {
     const { api } = await context.reach(options);
     const apply = createApplier(api, { dryRun, force });
     let failed = false;
-    for (const object of bundleObjects(text)) {
+    const objects = bundleObjects(text);
+    for (const object of objects) {
       try {
         context.stdout.write(`${nameOf(object)} ${await apply(object)}${dryRun ? " (dry run)" : ""}\n`);
       } catch (error) {
@@ -57,6 +67,10 @@ export function installCommand(context: CommandContext): Command {
       context.signal.throwIfAborted();
     }
     if (failed) throw new Ended(1);
+    if (!options.wait) return;
+    const { untilRolledOut } = await import("../install/wait.ts");
+    await untilRolledOut(context, api, objects, timeoutMs);
+    context.stderr.write(`All processes are ready. "${context.program} doctor" checks the rest.\n`);
   });
   return withCluster(command);
 }
