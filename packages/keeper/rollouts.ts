@@ -17,7 +17,7 @@ const PARENTS: Record<string, ObjectPath["resource"]> = {
   sandboxtemplate: "sandboxtemplates",
   sandboxwarmpool: "sandboxwarmpools",
 };
-/** Time for the last Pods of the old hook to answer what they have been asked. */
+/** Time for the last Pods of the old hook to answer what they have been asked: they go on for three seconds (deploy/hooks). */
 const SETTLE_MS = 5000;
 /** Parents that are woken in a second. */
 const PER_SECOND = 20;

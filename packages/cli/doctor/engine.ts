@@ -1,5 +1,5 @@
 /** Checks of what makes sandboxes: Metacontroller, the controllers registered with it, and their hooks. Reads only. @module */
-import { isOk, messageOf } from "../../kube/api.ts";
+import { isOk, messageOf, pathOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Check, type Diagnosis, itemsOf, type Patient, read } from "./check.ts";
 
@@ -54,10 +54,10 @@ async function checkHook(patient: Patient, name: string, address: string): Promi
       remedy: "Use --hooks-url of hookbox install.",
     };
   }
-  const [service, namespace, kind = "svc"] = url.hostname.split(".");
+  const [service = "", namespace, kind = "svc"] = url.hostname.split(".");
   const isService = namespace !== undefined && kind === "svc" && !/^\d+$/.test(namespace);
   if (!isService) return await askDirectly(patient, what, url);
-  const deployment = await read(patient, `/apis/apps/v1/namespaces/${namespace}/deployments/${service}`);
+  const deployment = await read(patient, pathOf({ resource: "deployments", namespace, name: service }));
   if (isOk(deployment)) return replicasOf(what, deployment.body as Deployment);
   const path = `/api/v1/namespaces/${namespace}/services/${service}:${url.port || "80"}/proxy/healthz`;
   const answer = await read(patient, path);

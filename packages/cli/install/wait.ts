@@ -1,5 +1,5 @@
 /** Waits until the Deployments of an installation run as they should, and says which do not. Changes nothing. @module */
-import { type Api, isOk } from "../../kube/api.ts";
+import { type Api, isOk, pathOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { pause } from "../../sdk/runtime/repeat.ts";
 import type { CommandContext } from "../commandcontext.ts";
@@ -41,7 +41,7 @@ export async function untilRolledOut(
 }
 
 async function look(api: Api, { metadata: { namespace = "", name } }: KubeObject): Promise<string | undefined> {
-  const answer = await api.send({ method: "GET", path: `/apis/apps/v1/namespaces/${namespace}/deployments/${name}` });
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "deployments", namespace, name }) });
   if (!isOk(answer)) return `${namespace}/${name} (cannot be read)`;
   return lackOf(answer.body as Rollout);
 }
