@@ -91,6 +91,8 @@ const SOAK_PROJECTS = [
 export default defineConfig({
   test: {
     provide: { seed: seedOf(), isSoak },
+    // CI has the message alone: it is to say what differs.
+    chaiConfig: { truncateThreshold: 2000 },
     sequence: { sequencer: SlowFirst },
     reporters: [
       isSoak ? "verbose" : "default",

@@ -2,8 +2,10 @@
  * What is killed and comes back. Many claims at once, in fair weather and in foul: each gets a Sandbox of its own, none is
  * lost or left over. Here one burst of each kind, smaller; `npm run soak` has them all. @module
  */
+import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { percentile } from "../../dev/bench/report/percentiles.ts";
 import { type Breakable, startBreakable } from "./breakable.ts";
 import fc from "../properties.ts";
 import { createAll } from "./bulk.ts";
@@ -16,6 +18,26 @@ const CLAIMS = inject("isSoak") ? 300 : 100;
 let world: Breakable;
 beforeAll(async () => world = await startBreakable());
 afterAll(() => world?.down());
+
+// First: Events of hundreds of Sandboxes that are being cleared away would be written before its own.
+test("a Sandbox whose hook is down loses nothing, and what was asked for meanwhile is done once it is back", async () => {
+  const ns = await makeNamespace(world.kubectl);
+  const podOf = (name: string) => ns.get("pod", name) as Promise<Loose>;
+  await ns.apply(sleeper("s", {}, ON_SIMULATED_NODES));
+  await ns.untilReason("s", "DependenciesReady");
+  const { uid } = (await podOf("s")).metadata;
+  await world.withoutHook("sandbox", async () => {
+    await ns.patch("sandbox", "s", { spec: { podTemplate: { metadata: { labels: { x: "1" } } } } });
+    await ns.apply(sleeper("later", {}, ON_SIMULATED_NODES));
+    const failures = () => ns.kubectl("get", "events", "--field-selector=reason=SyncError", "-o", "name");
+    await until(failures, (names) => names !== "");
+    expect((await podOf("s")).metadata.uid).toBe(uid);
+    expect(await podOf("later")).toBeUndefined();
+  });
+  await ns.until("pod", "s", ({ metadata }) => metadata.labels.x === "1");
+  await ns.untilReason("later", "DependenciesReady");
+  expect((await podOf("s")).metadata.uid).toBe(uid);
+});
 
 interface Case {
   name: string;
@@ -96,6 +118,9 @@ if (inject("isSoak")) {
       await until(() => Promise.resolve(history.ready().length), (count) => count === claims, 300);
       await untilFull(ns, "p", 300);
       await expectOneEach(ns, history, claims, replicas);
+      const waits = history.waits();
+      const [p50, p99, longest] = [50, 99, 100].map((p) => Math.round(percentile(waits, p) ?? NaN));
+      process.stdout.write(`${JSON.stringify({ claims: waits.length, kills, waitsMs: { p50, p99, longest } })}\n`);
     },
   );
 }
@@ -123,22 +148,3 @@ async function expectOneEach(ns: Namespace, history: History, claims: number, re
   const rest = sandboxes.filter((sandbox) => controllerOf(sandbox)?.kind === "SandboxWarmPool");
   expect(rest.length).toBe(replicas);
 }
-
-test("a Sandbox whose hook is down loses nothing, and what was asked for meanwhile is done once it is back", async () => {
-  const ns = await makeNamespace(world.kubectl);
-  const podOf = (name: string) => ns.get("pod", name) as Promise<Loose>;
-  await ns.apply(sleeper("s", {}, ON_SIMULATED_NODES));
-  await ns.untilReason("s", "DependenciesReady");
-  const { uid } = (await podOf("s")).metadata;
-  await world.withoutHook("sandbox", async () => {
-    await ns.patch("sandbox", "s", { spec: { podTemplate: { metadata: { labels: { x: "1" } } } } });
-    await ns.apply(sleeper("later", {}, ON_SIMULATED_NODES));
-    const failures = () => ns.kubectl("get", "events", "--field-selector=reason=SyncError", "-o", "name");
-    await until(failures, (names) => names !== "");
-    expect((await podOf("s")).metadata.uid).toBe(uid);
-    expect(await podOf("later")).toBeUndefined();
-  });
-  await ns.until("pod", "s", ({ metadata }) => metadata.labels.x === "1");
-  await ns.untilReason("later", "DependenciesReady");
-  expect((await podOf("s")).metadata.uid).toBe(uid);
-});

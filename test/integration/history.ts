@@ -12,6 +12,8 @@ export interface History {
   versions: Map<string, Loose[]>;
   /** Names of claims that are Ready in their last version. */
   ready(): string[];
+  /** Milliseconds from when the watch showed a claim first until it showed it Ready; those that never were are not there. */
+  waits(): number[];
 }
 
 /** Follows the claims of a namespace until the test ends; a watch that cannot go on begins with a list again. */
@@ -24,10 +26,15 @@ export async function followClaims(ns: Namespace): Promise<History> {
   });
   const path = `/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/${ns.name}/sandboxclaims`;
   const versions = new Map<string, Loose[]>();
+  const seen = new Map<string, { at: number; waited?: number }>();
   const note = (claim: Loose) => {
-    const before = versions.get(claim.metadata.name) ?? [];
+    const { name } = claim.metadata;
+    const before = versions.get(name) ?? [];
+    const first = seen.get(name) ?? { at: performance.now() };
+    seen.set(name, first);
+    if (isReady(claim)) first.waited ??= performance.now() - first.at;
     if (before.at(-1)?.metadata.resourceVersion !== claim.metadata.resourceVersion) {
-      versions.set(claim.metadata.name, [...before, claim]);
+      versions.set(name, [...before, claim]);
     }
   };
   const watch = async () => {
@@ -51,8 +58,15 @@ export async function followClaims(ns: Namespace): Promise<History> {
     }
   };
   void keepWatching();
-  const isReady = (history: Loose[]) => condition(history.at(-1), "Ready")?.status === "True";
-  return { versions, ready: () => [...versions].filter(([, history]) => isReady(history)).map(([name]) => name) };
+  return {
+    versions,
+    ready: () => [...versions].filter(([, history]) => isReady(history.at(-1))).map(([name]) => name),
+    waits: () => [...seen.values()].flatMap(({ waited }) => waited ?? []),
+  };
+}
+
+function isReady(claim: Loose): boolean {
+  return condition(claim, "Ready")?.status === "True";
 }
 
 /** Lists what clients of the contract must never see in the lives of claims that became Ready, as text. */
@@ -62,9 +76,9 @@ export function faultsOf({ versions }: History): string[] {
       FINAL_REASONS.has(ready?.reason)
     );
     const shown = history.map((claim) => claim.status?.sandbox?.name).filter(Boolean);
-    const incomplete = history.filter(({ status, ...claim }) => {
-      const isReady = condition({ status, ...claim }, "Ready")?.status === "True";
-      return isReady && !(status.sandbox?.name && status.sandbox.podIPs?.length > 0);
+    const incomplete = history.filter((claim) => {
+      const { sandbox } = claim.status ?? {};
+      return isReady(claim) && !(sandbox?.name && sandbox.podIPs?.length > 0);
     });
     return [
       ...reasons.map(({ reason, message }) => `${name}: ${reason}: ${message}`),

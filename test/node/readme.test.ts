@@ -32,9 +32,9 @@ describe.runIf(hasRealNode)("the README's script", () => {
     const output = await project.run(join(BIN, command), args, env);
     expect(output.replace(/sandbox-[a-z0-9]{8}/, "NAME").trim().split("\n")).toEqual([
       "NAME says 42",
-      "stream: step 1",
-      "stream: step 2",
-      "stream: step 3",
+      "step 1",
+      "step 2",
+      "step 3",
       "read: <h1>kept</h1>",
       "port: <h1>kept</h1>",
       "after a rest: <h1>kept</h1>",
