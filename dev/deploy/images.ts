@@ -11,6 +11,8 @@ import { librariesFor, NODE, nodeFiles } from "../cluster/programfiles.ts";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FOLDER = "/opt/hookbox";
 const USER = "65532:65532";
+/** Deno's own binary, not the script that finds it. */
+const DENO = join(ROOT, "node_modules/deno/deno");
 
 /** The engine's. Metacontroller's own manifests name another, which only its registry has. */
 export const ENGINE_IMAGE = "docker.io/library/metacontroller:local";
@@ -34,12 +36,15 @@ export async function hookboxImage(folder: string, tag = version(), checkout = R
     // As Pods find it.
     name: `docker.io/library/hookbox:${tag}`,
     files: [
-      ...nodeFiles(),
+      { path: `${FOLDER}/deno`, from: DENO, mode: 0o755 },
+      // Both need the same libraries.
+      ...new Map([...nodeFiles(), ...librariesFor(DENO)].map((file) => [file.path, file])).values(),
       { path: `${FOLDER}/package.json`, content: '{ "type": "module" }' },
       ...files.map((from): ImageFile => ({ path: FOLDER + from.slice(folder.length), from })),
       { path: `${FOLDER}/node_modules/@xterm`, from: join(ROOT, "node_modules/@xterm") },
     ],
     entrypoint: [NODE],
+    env: { DENO_DIR: "/tmp/deno" },
     workingDir: FOLDER,
     user: USER,
   };

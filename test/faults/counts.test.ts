@@ -79,7 +79,7 @@ const owned = (name: string, ...claims: string[]) =>
   line(sandbox(name, claims.flatMap((uid) => of("SandboxClaim", uid))));
 const showing = (uid: string, name: string) => ({ ...claim(uid), status: { sandbox: { name } } });
 const shared = (writes: string[], ...versions: object[]) =>
-  sharedOf(writes, { versions: new Map([["claim", versions]]), ready: () => [] });
+  sharedOf(writes, { versions: new Map([["claim", versions]]), ready: () => [], waits: () => [] });
 
 test("sharedOf() counts Sandboxes of two claims, one after the other or at once, and claims with two", () => {
   expect(shared([owned("s", "a"), owned("s", "a"), owned("t", "b")], showing("a", "s"))).toEqual([]);

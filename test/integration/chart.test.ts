@@ -77,7 +77,7 @@ test("values change one process, and no other", async () => {
         nodeSelector: { disk: "ssd" },
         containers: [{
           image: "hookbox:9.9.9",
-          args: ["hooks/sandbox.js", "--port=8080", "--cluster-domain=c.example"],
+          args: ["--port=8080", "--cluster-domain=c.example"],
         }],
       },
     },

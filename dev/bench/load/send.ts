@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Arrivals, dueTimes } from "../../../packages/cli/pool/arrivals.ts";
 
 /**
- * Calls `ask` for 0, 1, … `count` - 1; resolves when every call has.
+ * Calls `ask` for 0, 1, … `count` - 1; resolves when every call has. Rejects with the first call that does, and makes no
+ * more.
  *
  * @param ask told the index and when it was due (`performance.now()` milliseconds): latencies count from then, so that a load
  * that lags behind cannot hide it. A burst's are due when a client is free for them.
@@ -23,11 +24,15 @@ export async function sendAll(
   }
   const begun = performance.now();
   const running: Promise<void>[] = [];
+  const failures: unknown[] = [];
   for (const [index, ms] of dueTimes(count, arrivals).entries()) {
+    if (failures.length > 0) break;
     const due = begun + ms;
     const wait = due - performance.now();
     if (wait > 0) await sleep(wait);
-    running.push(ask(index, due));
+    // Heard at once: one that nobody waits for yet would end the process.
+    running.push(ask(index, due).catch((error) => void failures.push(error)));
   }
   await Promise.all(running);
+  if (failures.length > 0) throw failures[0];
 }

@@ -1,7 +1,7 @@
-/** Hookbox of a checkout: its CRDs, hooks, engines and keeper. @module */
+/** Hookbox of a checkout: its CRDs, hooks, engines, keeper and binder. @module */
 import { type StartedMetacontroller } from "../../metacontroller/start.ts";
 import { startEngines } from "./engines.ts";
-import { partOf, startHooks, startKeeper } from "./hooks.ts";
+import { partOf, startHooks, startKeeperAndBinder } from "./hooks.ts";
 import type { Layout } from "./layout.ts";
 import type { Controllers } from "./local.ts";
 
@@ -17,7 +17,7 @@ export function hookboxControllers(checkout: string, layout: Layout): Controller
       const engines: StartedMetacontroller[] = [];
       stops.push(() => Promise.all(engines.map((engine) => engine.stop())));
       await startEngines(start, cluster, urlOf, engines);
-      startKeeper(start, cluster.kubeconfig);
+      startKeeperAndBinder(start, cluster.kubeconfig);
       return {
         hookURLs,
         engines: engines.map(({ pid }, index) => ({ name: index === 0 ? "engine" : `engine ${index + 1}`, pid })),

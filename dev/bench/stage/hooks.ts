@@ -1,4 +1,4 @@
-/** The hooks and the keeper of a checkout, as processes. Applies nothing. @module */
+/** The hooks, the keeper and the binder of a checkout, as processes. Applies nothing. @module */
 import { join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
@@ -38,16 +38,12 @@ export async function startHooks(start: Start): Promise<{ urls: string[]; urlOf:
   return { urls, urlOf: (hook) => urls[groups.findIndex(({ hooks }) => hooks.includes(hook))] ?? "" };
 }
 
-/** Starts the keeper. */
-export function startKeeper(start: Start, kubeconfig: string): void {
+/** Starts the keeper and the binder, one of each, as processes of their own. */
+export function startKeeperAndBinder(start: Start, kubeconfig: string): void {
   const permissions = ["--allow-net", "--allow-read", "--allow-env", "--allow-sys"];
-  startScript(
-    start,
-    "keeper",
-    "packages/keeper/main.ts",
-    ["--kubeconfig", kubeconfig, "--no-leader-election"],
-    permissions,
-  );
+  const args = ["--kubeconfig", kubeconfig, "--no-leader-election"];
+  startScript(start, "keeper", "packages/keeper/main.ts", [...args, "--no-binder"], permissions);
+  startScript(start, "binder", "packages/binder/main.ts", args, permissions);
 }
 
 function startScript(

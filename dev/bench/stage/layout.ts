@@ -3,7 +3,7 @@
 /** A way to run hooks, keeper and engine. */
 export interface Layout {
   about: string;
-  /** What runs the hooks and the keeper. */
+  /** What runs the hooks, the keeper and the binder. */
   runtime: "node" | "deno";
   /** Whether one process serves all hooks. */
   together: boolean;
@@ -19,11 +19,11 @@ export interface Layout {
 /** Labels of the objects of either engine, where there are two. */
 export const SHARDS = ["a", "b"] as const;
 
-/** What hookbox is laid out as unless something else is asked for: as it is meant to be installed. */
+/** What hookbox is laid out as unless something else is asked for: as deploy/ installs it, but one of each. */
 export const PLAIN: Layout = {
   runtime: "deno",
   together: false,
-  // Metacontroller's heap is small: its collector, and threads that look for work, take a fifth of its processor time.
+  // Metacontroller's heap is small: its collector, and threads that look for work, take a seventh of its processor time.
   engineEnv: { GOGC: "400", GOMAXPROCS: "1" },
   engines: "one",
   about: "each hook in a Deno process of its own, Metacontroller on one processor",

@@ -32,3 +32,13 @@ test("sendAll() fails with the first refusal", async () => {
   const refuse = () => Promise.reject(new Error("refused"));
   await expect(sendAll(2, { kind: "burst", clients: 1 }, refuse)).rejects.toThrow("refused");
 });
+
+test("sendAll() of a rate hears of a refusal while it goes on, and makes no more calls", async () => {
+  let asked = 0;
+  const refuse = () => {
+    asked++;
+    return Promise.reject(new Error("refused"));
+  };
+  await expect(sendAll(1000, { kind: "rate", perSecond: 20 }, refuse)).rejects.toThrow("refused");
+  expect(asked).toBeLessThan(3);
+});
