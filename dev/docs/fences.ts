@@ -4,6 +4,7 @@
 export interface Fence {
   /** Of its first line of text, from 1. */
   line: number;
+  /** Empty: the block says none. */
   language: string;
   /** The word behind the language; undefined: there is none. */
   mark: string | undefined;
@@ -11,7 +12,7 @@ export interface Fence {
   text: string;
 }
 
-const FENCE = /^([ \t]*)```(\w+)(?:[ \t]+(\S+))?[ \t]*\n([\s\S]*?)^\1```[ \t]*$/gm;
+const FENCE = /^([ \t]*)```(\w*)(?:[ \t]+(\S+))?[ \t]*\n([\s\S]*?)^\1```[ \t]*$/gm;
 
 /** Lists the blocks of some languages, in the order of the page. */
 export function fencesOf(markdown: string, ...languages: string[]): Fence[] {

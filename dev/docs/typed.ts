@@ -1,0 +1,146 @@
+/** Which test types the commands of a page as they stand; and which commands nobody types, and why. Pure. @module */
+
+/** The test that types a page, by the page or a pattern of pages, in the test's own words. */
+export const TYPED: Readonly<Record<string, string>> = {
+  "docs/cli.md": "test/node/cli-transcript.test.ts",
+  "docs/hooks.md": "test/integration/docs-steps.test.ts",
+  "docs/howto/*.md": "test/node/howto.test.ts",
+  "docs/install.md": "test/integration/docs-steps.test.ts",
+  "docs/migration.md": "test/integration/docs-steps.test.ts",
+  "docs/replay.md": "test/node/howto.test.ts",
+};
+
+/** A block of commands that no test types. */
+export interface Untyped {
+  page: string;
+  /** Something that it has, and no other block of the page. */
+  has: string;
+  /** What keeps it from being typed; and what is tried in its place, if anything is. */
+  why: string;
+}
+
+/** All of them, in their order. Blocks that say no language are among them: they may be commands. */
+export const UNTYPED: readonly Untyped[] = [
+  {
+    page: "docs/concepts.md",
+    has: "kubectl apply -f examples/template.yaml",
+    why: "`kubectl get -w` goes on for ever; test/node/examples.test.ts applies the same files",
+  },
+  {
+    page: "docs/dashboard.md",
+    has: "kubectl -n agent-sandbox-system port-forward",
+    why:
+      "goes on until it is told to end, and the port may be taken; test/browser/dashboard.test.ts asks a router itself",
+  },
+  {
+    page: "docs/dashboard.md",
+    has: "kubectl create token NAME",
+    why: "names stand for the reader's own; test/browser/dashboard.test.ts signs in with such a token",
+  },
+  {
+    page: "docs/examples.md",
+    has: "npm run pack",
+    why:
+      "a hundred sandboxes take minutes; test/node/examples.test.ts runs a packed project and the program with eight",
+  },
+  {
+    page: "docs/howto/quickstart.md",
+    has: "kind create cluster",
+    why: "takes kind and docker",
+  },
+  {
+    page: "docs/howto/quickstart.md",
+    has: "k3s ctr images import",
+    why: "takes k3s and docker",
+  },
+  {
+    page: "docs/howto/quickstart.md",
+    has: "gcloud container clusters create",
+    why: "takes an account with Google",
+  },
+  {
+    page: "docs/howto/quickstart.md",
+    has: "npm install -g ./hookbox-cli",
+    why: "that test has hookbox already; test/integration/docs-steps.test.ts types the same of docs/install.md",
+  },
+  {
+    page: "docs/mcp.md",
+    has: "head -c 24 /dev/urandom",
+    why: "goes on until it is told to end; test/wiring/mcp.test.ts starts the server with such a file, on a free port",
+  },
+  {
+    page: "docs/performance.md",
+    has: "METACONTROLLER=/path/to/metacontroller",
+    why: "takes binaries that no registry has, and hours",
+  },
+  {
+    page: "docs/reliability.md",
+    has: "kubectl annotate sandboxwarmpool shells",
+    why: "the pool is the reader's own; test/wiring/hooks.test.ts lets go by that annotation",
+  },
+  {
+    page: "docs/replay.md",
+    has: "hookbox serve --record",
+    why: "goes on until it is told to end, and the folder is the reader's; test/cli/replay/processes.test.ts records",
+  },
+  {
+    page: "docs/replay.md",
+    has: "321 requests",
+    why: "shows a recording that was made once; test/cli/replay/run.test.ts replays one of its own",
+  },
+  {
+    page: "docs/replay.md",
+    has: "175 requests",
+    why: "shows a recording that was made once; test/cli/replay/run.test.ts replays one of its own",
+  },
+  {
+    page: "docs/router.md",
+    has: "npm run router --",
+    why: "goes on until it is told to end; test/router/main.test.ts starts it on free ports",
+  },
+  {
+    page: "docs/router.md",
+    has: "helm upgrade hookbox deploy/chart",
+    why: "test/node/deploy-helm.test.ts upgrades so, and has the Python client come through",
+  },
+  {
+    page: "docs/router.md",
+    has: "hookbox token demo",
+    why: "the secret is the reader's own; test/wiring/router-access.test.ts has the same command sign",
+  },
+  {
+    page: "docs/router.md",
+    has: "http://127.0.0.1:8080/s/team-a",
+    why: "addresses, and no commands",
+  },
+  {
+    page: "docs/router.md",
+    has: "deno run --allow-net",
+    why: "goes on until it is told to end; test/router/main.test.ts starts it with these permissions",
+  },
+  {
+    page: "docs/runtime.md",
+    has: "npm run runtime --",
+    why: "goes on until it is told to end; test/runtime starts it on free ports",
+  },
+  {
+    page: "docs/runtime.md",
+    has: "docker build -f deploy/runtime/Containerfile",
+    why: "takes docker; test/node/agentimage.test.ts builds from the same file without it, in `npm run soak`",
+  },
+  {
+    page: "docs/runtime.md",
+    has: "deno run --allow-net=127.0.0.1 --allow-read",
+    why: "goes on until it is told to end",
+  },
+  {
+    page: "docs/sdk.md",
+    has: "npm install hookbox",
+    why: "it is not published yet; test/integration/package.test.ts installs what is packed",
+  },
+  {
+    page: "docs/why.md",
+    has: "$ hookbox why claim/job",
+    why: "a line of an answer; test/node/why.test.ts asks the command about each fault",
+  },
+];
