@@ -20,6 +20,9 @@ test("every example is one of those that are tried here", () => {
   expect(readdirSync(FOLDER).sort()).toEqual([
     "agent.yaml",
     "batch.ts",
+    // These two in browserimage.test.ts: their image takes minutes to build.
+    "browser.ts",
+    "browser.yaml",
     "claim.yaml",
     "code-interpreter.ts",
     "mcp-agent.ts",
