@@ -1,4 +1,4 @@
-/** All hooks there are, and the command line of a process that runs them together: nothing else knows them all. @module */
+/** All hooks there are, and the command line of a process that runs them together. HOOK_FLAGS of runhook.ts repeats their flags. @module */
 import type { HookCalls } from "../packages/webhook/hook.ts";
 import { type CommandLine, type Options, readOptions } from "../packages/webhook/options.ts";
 import { helpOf, SERVER_OPTIONS, type ServerSettings } from "../packages/webhook/runhook.ts";

@@ -5,7 +5,7 @@ import type {
   PodScheduledReason,
   SuspendedReason,
 } from "../../packages/api/sandbox.ts";
-import { isPassing } from "../../packages/api/diagnosis/passing.ts";
+import { isTransient } from "../../packages/api/diagnosis/transient.ts";
 import {
   type ConditionStatus,
   conditionStatusSchema,
@@ -105,7 +105,7 @@ export function containersFailingVerdict({ pod, sandbox }: View): Verdict<"Conta
 
 function reasonOf({ state }: ContainerStatus): ContainersFailingReason | undefined {
   const waiting = state?.waiting?.reason ?? "";
-  if (isPassing(state?.waiting?.message ?? "")) return undefined;
+  if (isTransient(state?.waiting?.message ?? "")) return undefined;
   const reasons = Object.keys(WAITING) as ContainersFailingReason[];
   return reasons.find((reason) => WAITING[reason].includes(waiting));
 }

@@ -8,6 +8,8 @@ import { type View, viewOf } from "./view.ts";
 import type { SandboxConfig } from "./options.ts";
 
 const MISSING_POD_SECONDS = 5;
+/** Where the keeper has found out why, it is the one that looks again, and takes its word back. */
+const REFUSED_POD_SECONDS = 300;
 /** Until then a Sandbox that keeps quiet counts on the Pod that its first answer makes, or else on the keeper to wake it. */
 const POD_EXPECTED_MS = 2000;
 
@@ -26,7 +28,10 @@ export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: Sand
   const status = computeStatus(view, expiry, config.clusterDomain, now);
   const quiet = isQuiet(view, status, now);
   const isExpected = quiet && isYoung(sandbox.metadata.creationTimestamp, POD_EXPECTED_MS, now);
-  const resyncAfterSeconds = soonest(resyncAfter(sandbox, now), isExpected ? undefined : lookForPod(view, expiry));
+  const resyncAfterSeconds = soonest(
+    resyncAfter(sandbox, now),
+    isExpected ? undefined : lookForPod(view, expiry),
+  );
   return {
     status: quiet ? {} : status,
     ...(expiry === "published" ? expiredChildren(view) : desiredChildren(view)),
@@ -34,10 +39,16 @@ export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: Sand
   };
 }
 
-/** A Pod of a former Sandbox may still hold the name: when it is gone, nobody says so. */
+/**
+ * A Pod of a former Sandbox may still hold the name: when it is gone, nobody says so. But what is refused is not to be
+ * asked for again and again: all that fails in Metacontroller is tried again at one rate, for all namespaces together.
+ */
 function lookForPod(view: View, expiry: ExpiryPhase): number | undefined {
   const isWanted = view.sandbox.spec.operatingMode === "Running" && expiry === "none";
-  return isWanted && view.pods.length === 0 ? MISSING_POD_SECONDS : undefined;
+  if (!isWanted || view.pods.length > 0) return undefined;
+  return view.problems.some(({ kind, state }) => kind === "Pod" && state !== "taken")
+    ? REFUSED_POD_SECONDS
+    : MISSING_POD_SECONDS;
 }
 
 function soonest(...waits: (number | undefined)[]): number | undefined {

@@ -51,7 +51,7 @@ function partOf({ status }: SandboxClaim, kept: Sandbox, extra: Sandbox[]): { le
   return isNamed ? { leaving: extra, staying: [] } : { leaving: [], staying: extra };
 }
 
-/** Adds when to look again without an event: at the expiry, at once when it has just been published, and for recheck.ts. */
+/** Adds when to look again without an event: at the expiry, at once when it has just been published, and by {@link recheckSeconds}. */
 function timed(
   answer: Decorated<SandboxClaimStatus>,
   claim: SandboxClaim,

@@ -5,6 +5,7 @@ import { lastApplied, mergeApply, sameJson } from "../../packages/api/objects/ap
 import { CLAIM_CONTROLLER, CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { isObject, type Json } from "../../packages/api/objects/json.ts";
 import { controllerOf, controllerReference } from "../../packages/api/objects/objects.ts";
+import { identityOf } from "../../packages/webhook/unchanged.ts";
 import { type PoolSandbox, SANDBOX } from "./sandbox.ts";
 
 type Applied = PoolSandbox | "broken" | undefined;
@@ -36,7 +37,8 @@ function isShaped({ metadata, spec = {} }: Json): boolean {
   const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
   const { podTemplate = {} } = spec;
   if ("operatingMode" in spec || "shutdownTime" in spec) return false;
-  return [labels, annotations, podTemplate].every(isObject) && Array.isArray(ownerReferences) &&
+  const areTexts = (map: unknown) => isObject(map) && Object.values(map).every((value) => typeof value === "string");
+  return [labels, annotations].every(areTexts) && isObject(podTemplate) && Array.isArray(ownerReferences) &&
     ownerReferences.every(isObject);
 }
 
@@ -54,8 +56,10 @@ export function appliedOf(sandbox: Sandbox, pool: SandboxWarmPool): PoolSandbox 
   const { [CONTROLLER_UID_LABEL]: uid, ...labels } = applied.metadata.labels ?? {};
   return {
     ...applied,
+    ...SANDBOX,
     metadata: {
       ...applied.metadata,
+      ...identityOf(sandbox, applied),
       labels: uid === undefined ? labels : { ...labels, [CONTROLLER_UID_LABEL]: pool.metadata.uid ?? uid },
       ownerReferences: [controllerReference(pool)],
     },

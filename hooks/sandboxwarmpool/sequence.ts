@@ -19,11 +19,13 @@ const LONGEST_NAME = 63;
 export const IN_FLIGHT_MS = 3000;
 /** Members that one answer makes at most. */
 const MOST_MADE = 1000;
+/** No pool comes as far. Where numbers are no longer exact, one more than a number is that number again. */
+const LAST_NUMBER = 2 ** 52;
 
 /** Reads a member's place; undefined if another controller has made it, or somebody has written nonsense. */
 export function placeOf({ metadata }: Sandbox): Place | undefined {
   const [number = NaN, first = NaN] = (metadata.annotations?.[POOL_SEQUENCE_ANNOTATION] ?? "").split("/").map(Number);
-  const isPlace = Number.isSafeInteger(number) && Number.isSafeInteger(first) && first > 0;
+  const isPlace = Number.isInteger(number) && Number.isInteger(first) && first > 0 && number <= LAST_NUMBER;
   return isPlace && first <= number && number - first < MOST_MADE ? { number, first } : undefined;
 }
 
@@ -138,7 +140,9 @@ function isRecent(time: string | undefined, now: Date): boolean {
 }
 
 function highest(pool: SandboxWarmPool, members: readonly Sandbox[]): number {
-  return Math.max(pool.status?.sequence ?? 0, ...members.map((member) => placeOf(member)?.number ?? 0));
+  const { sequence = 0 } = pool.status ?? {};
+  const counted = sequence <= LAST_NUMBER ? sequence : 0;
+  return members.reduce((most, member) => Math.max(most, placeOf(member)?.number ?? 0), counted);
 }
 
 /**

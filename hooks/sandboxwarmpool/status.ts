@@ -76,7 +76,7 @@ function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progres
   const reason = CAUSES.find((candidate) => causes.some((cause) => cause.reason === candidate));
   const same = causes.filter((cause) => cause.reason === reason);
   if (!reason) return verdict("True", "Filling", `${ready} of ${wanted} sandboxes are Ready`);
-  const message = `${ready} of ${wanted} sandboxes are Ready, ${same.length} cannot be: ${same[0]?.detail}`;
+  const message = `${ready} of ${wanted} sandboxes are Ready, ${same.length} failing: ${same[0]?.detail}`;
   if (reason !== "Unschedulable" && reason !== "SchedulingGated") return verdict("False", reason, message);
   return waitVerdict(view, config, reason, message, now);
 }

@@ -5,20 +5,11 @@ import { embeddedMetadataSchema, volumeClaimTemplatesSchema } from "./blueprint.
 import { conditionsSchema } from "./condition.ts";
 import { AGE_COLUMN, type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";
 import { countSchema, dateTimeSchema, openObject } from "./fields.ts";
+import type { CLAIM_FINAL_REASONS } from "./finalreasons.ts";
 import type { FinishedReason, ReadyReason } from "./sandbox.ts";
 
 /** Reasons of a claim's `Ready` that are final to the contract's clients: never on a claim that can still succeed. */
-export type ClaimFailureReason =
-  | "TemplateNotFound"
-  | "WarmPoolNotFound"
-  | "InvalidMetadata"
-  | "EnvVarsInjectionRejected"
-  | "VolumeClaimTemplatesError"
-  | "ClaimExpired"
-  | "SandboxExpired"
-  | "InvalidConfiguration"
-  | "PodFailed"
-  | "PodSucceeded";
+type ClaimFailureReason = (typeof CLAIM_FINAL_REASONS)[number];
 
 /** Reasons of a claim's `Ready`; once the Sandbox has a Ready condition, its reason is copied. */
 export type ClaimReadyReason =

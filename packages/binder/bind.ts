@@ -4,14 +4,14 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
-import { type EventHandler, listAndWatch } from "../kube/watch.ts";
+import { type EventHandler, isolated, listAndWatch } from "../kube/watch.ts";
 import { systemClock } from "../process/clock.ts";
 import { isObject } from "../api/objects/json.ts";
 import { HANDED_OVER_AT_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields, type Log } from "../process/log.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
-import { begin, boundChanged, claimHandler, poolChanged } from "./feed.ts";
-import { createIndex } from "./index.ts";
+import { begin, boundChanged, claimHandler, membersChanged, poolChanged } from "./feed.ts";
+import { createClusterIndex } from "./clusterindex.ts";
 import { createLines } from "./lines.ts";
 import type { Binder, BindOptions, Entry } from "./state.ts";
 import { createRefills } from "./refills.ts";
@@ -63,8 +63,9 @@ function createBinder(api: Api, options: BindOptions): Binder {
   const { clock = systemClock, workers = 40, refillDelayMs = 5000, onServed = () => {} } = options;
   const cap = Math.max(1, Math.ceil(workers / 2));
   const lines = createLines<Entry>({ namespace: cap, pool: cap });
-  const index = createIndex({
+  const index = createClusterIndex({
     onPool: (namespace, pool) => poolChanged(binder, namespace, pool),
+    onMembers: (namespace, pool) => membersChanged(binder, namespace, pool),
     onBound: (namespace, claim, sandbox) => boundChanged(binder, namespace, claim, sandbox),
   });
   const refills = createRefills({
@@ -77,7 +78,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
       const waiting = lines.find(namespace, name)?.waiters.length ?? 0;
       const { replicas = 0, readyReplicas = 0 } = pool.status ?? {};
       const isBehind = replicas !== all || readyReplicas < ready;
-      return { pool, members: all, ready, waiting, isBusy: lines.size() > workers, isBehind };
+      return { pool, members: all, ready, waiting, isBusy: lines.pending() > workers, isBehind };
     },
     tell: (pool) => tellPool(binder, pool),
   });
@@ -85,6 +86,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     ...{ ...options, clock, workers, refillDelayMs, onServed, api, term: undefined, index, lines, refills },
     claims: new Map(),
     parked: new Map(),
+    awaitingMember: new Map(),
     timers: new Map(),
     serving: 0,
     replacing: new Map(),
@@ -126,12 +128,13 @@ export async function watchFor({ handlers, listed }: Binding, api: Api, log: Log
     handler: EventHandler<T>,
   ): Promise<void> {
     const kindListed = Promise.withResolvers<void>();
+    const safe = isolated(resource, handler, log);
     const onListed = (uids: ReadonlySet<string>) => {
-      handler.listed(uids);
+      safe.listed(uids);
       kindListed.resolve();
     };
     watching.push(
-      listAndWatch(api, { path: pathOf({ resource }), parse }, { ...handler, listed: onListed }, { log, signal }),
+      listAndWatch(api, { path: pathOf({ resource }), parse }, { ...safe, listed: onListed }, { log, signal }),
     );
     await Promise.race([kindListed.promise, fired(signal)]);
   }

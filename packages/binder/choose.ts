@@ -25,13 +25,13 @@ export interface Offer {
 
 /**
  * What becomes of a claim now. `refused`: it cannot be served as things are, and comes back when claim, pool or template
- * has changed; `wait`: look again after so many milliseconds, or when a member has changed.
+ * has changed, or with `awaitsMember` when a member has; `wait`: look again after so many milliseconds, or when a member has changed.
  */
 export type Choice =
   | { kind: "member"; pool: SandboxWarmPool; sandbox: Sandbox }
   | { kind: "cold"; pool: SandboxWarmPool; template: SandboxTemplate }
   | { kind: "wait"; ms: number }
-  | { kind: "refused" };
+  | { kind: "refused"; awaitsMember?: boolean };
 
 /** How long a claim waits for a member that has no address yet before it gets a Sandbox of its own. */
 export const PATIENCE_MS = 2000;
@@ -65,7 +65,7 @@ export function choose(claim: SandboxClaim, offer: Offer, domains: readonly stri
     : metadataProblem(claim.spec.additionalPodMetadata, domains);
   if (problem) return { kind: "refused" };
   if (!needsColdStart(claim)) {
-    const isFit = fitsIn(pool, template);
+    const isFit = fitsIn(pool, template, now);
     // Another might be gone again with its claim before it is counted, and the next would have its name.
     const sandbox = members.best(isFit, countedUpTo(pool));
     if (sandbox) return { kind: "member", pool, sandbox };
@@ -74,15 +74,28 @@ export function choose(claim: SandboxClaim, offer: Offer, domains: readonly stri
     const isComing = members.counts().coming > offer.waiting || members.best(isFit) !== undefined;
     if (age < PATIENCE_MS && isComing) return { kind: "wait", ms: PATIENCE_MS - age };
   }
-  return template ? { kind: "cold", pool, template } : { kind: "refused" };
+  return template ? { kind: "cold", pool, template } : { kind: "refused", awaitsMember: !needsColdStart(claim) };
 }
 
 /** Returns what tells whether a member can be given: under Recreate only if it is like the template. */
-function fitsIn(pool: SandboxWarmPool, template: SandboxTemplate | undefined): (sandbox: Sandbox) => boolean {
-  if (pool.spec.updateStrategy?.type !== "Recreate") return isHandableOnce;
+function fitsIn(
+  pool: SandboxWarmPool,
+  template: SandboxTemplate | undefined,
+  now: number,
+): (sandbox: Sandbox) => boolean {
+  const isFree = (sandbox: Sandbox) => (aside.get(sandbox) ?? 0) <= now && isHandableOnce(sandbox);
+  if (pool.spec.updateStrategy?.type !== "Recreate") return isFree;
   if (!template) return () => false;
   const hash = blueprintHash(template);
-  return (sandbox) => !isStale(sandbox, template, hash) && isHandableOnce(sandbox);
+  return (sandbox) => isFree(sandbox) && !isStale(sandbox, template, hash);
+}
+
+/** Versions of members that are not to be given, until when, in milliseconds since the epoch. */
+const aside = new WeakMap<Sandbox, number>();
+
+/** Keeps a member, as it was observed, from being chosen for a while. */
+export function setAside(sandbox: Sandbox, until: number): void {
+  aside.set(sandbox, until);
 }
 
 /** What was found of Sandboxes as they were observed: the merge behind it costs more than all else here. */

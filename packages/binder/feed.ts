@@ -54,11 +54,17 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
   };
 }
 
-/** Serves those who wait for this pool: its members, it or its template have changed. */
+/** Serves those who wait for this pool: it or its template has changed. */
 export function poolChanged(binder: Binder, namespace: string, pool: string): void {
   if (!isServing(binder)) return;
-  const parked = binder.parked.get(`${namespace}/${pool}`);
-  for (const entry of [...parked ?? []]) consider(binder, entry);
+  for (const entry of [...binder.parked.get(`${namespace}/${pool}`) ?? []]) consider(binder, entry);
+  membersChanged(binder, namespace, pool);
+}
+
+/** Serves those who wait for members of this pool: they have changed, or have been counted. */
+export function membersChanged(binder: Binder, namespace: string, pool: string): void {
+  if (!isServing(binder)) return;
+  for (const entry of [...binder.awaitingMember.get(`${namespace}/${pool}`) ?? []]) consider(binder, entry);
   binder.refills.look(namespace, pool);
   wake(binder, namespace, pool);
 }

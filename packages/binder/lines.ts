@@ -32,8 +32,8 @@ export interface Lines<T extends Waiter> {
   round(serve: (line: Line<T>) => boolean): boolean;
   /** One of its claims is being served no more. */
   done(waiter: T): void;
-  /** How many wait, in all lines. */
-  size(): number;
+  /** How many wait in lines that are still to be looked at: the others wait for something that has to change first. */
+  pending(): number;
 }
 
 /** How many may be served at once of one namespace, and of one pool. */
@@ -54,7 +54,6 @@ export function createLines<T extends Waiter>(caps: Caps): Lines<T> {
   const lines = new Map<string, Line<T>>();
   /** By namespace, in order of their turns. */
   const turns = new Map<string, Turn<T>>();
-  let size = 0;
 
   function wake(namespace: string, pool: string): void {
     const line = lines.get(keyOf(namespace, pool));
@@ -90,7 +89,6 @@ export function createLines<T extends Waiter>(caps: Caps): Lines<T> {
       lines.set(keyOf(namespace, pool), line);
       const after = line.waiters.findLastIndex((other) => other.rank <= rank);
       line.waiters.splice(after + 1, 0, waiter);
-      size++;
       wake(namespace, pool);
     },
     remove(waiter) {
@@ -98,7 +96,6 @@ export function createLines<T extends Waiter>(caps: Caps): Lines<T> {
       const index = line?.waiters.indexOf(waiter) ?? -1;
       if (!line || index < 0) return;
       line.waiters.splice(index, 1);
-      size--;
       if (line.waiters.length > 0) return;
       lines.delete(keyOf(line.namespace, line.pool));
       const turn = turns.get(line.namespace);
@@ -130,7 +127,11 @@ export function createLines<T extends Waiter>(caps: Caps): Lines<T> {
       else turn.servingOf.delete(pool);
       tidy(namespace);
     },
-    size: () => size,
+    pending() {
+      let count = 0;
+      for (const turn of turns.values()) for (const line of turn.lines) count += line.waiters.length;
+      return count;
+    },
   };
 }
 

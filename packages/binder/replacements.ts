@@ -53,11 +53,14 @@ export async function replace(
   { sandbox, pool: { metadata } }: Extract<Choice, { kind: "member" }>,
 ): Promise<void> {
   await telling;
-  const { api, index, lines, log, replacing } = binder;
+  const { api, clock, index, lines, log, replacing } = binder;
   const { namespace = "", uid = "" } = metadata;
   const pool = index.pool(namespace, metadata.name);
   const template = pool && index.template(pool);
-  if (!isServing(binder) || !template || pool.metadata.deletionTimestamp !== undefined || lines.size() > 0) return;
+  if (!isServing(binder) || !template || pool.metadata.deletionTimestamp !== undefined) return;
+  const now = clock.now();
+  const isWaitedFor = lines.find(namespace, metadata.name)?.waiters.some(({ notBefore }) => notBefore <= now) === true;
+  if (isWaitedFor || lines.pending() > 0) return;
   const coming = replacing.get(uid) ?? 0;
   if (index.members(pool).counts().all + coming >= pool.spec.replicas) return;
   replacing.set(uid, coming + 1);

@@ -1,10 +1,10 @@
 /** The binder as a whole: credentials, election, watches, health port. Does nothing until it is called. @module */
 import { Registry } from "prom-client";
-import { BINDER_LEASE } from "../api/claims/unserved.ts";
+import { BINDER_LEASE } from "../api/installation.ts";
 import type { Api } from "../kube/api.ts";
 import { connect } from "../kube/connection.ts";
 import { clusterCredentials, type Credentials } from "../kube/credentials.ts";
-import { leaseNamespace, runElected } from "../kube/elected.ts";
+import { leaseNamespace, runWithLease } from "../kube/runwithlease.ts";
 import { createHealthApp } from "../process/health.ts";
 import { createLog, type Log } from "../process/log.ts";
 import { serve } from "../process/serve.ts";
@@ -93,7 +93,7 @@ export async function serveClaims(
   signal: AbortSignal,
 ): Promise<void> {
   const lease = { name: BINDER_LEASE, userAgent: USER_AGENT, leaseSeconds: LEASE_SECONDS, onAnswer: counter(metrics) };
-  await runElected({ ...options, ...lease }, async (leading) => {
+  await runWithLease({ ...options, ...lease }, async (leading) => {
     metrics.leading.set(1);
     await serve(leading);
     metrics.leading.set(0);

@@ -2,17 +2,20 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
-import { type Choice, choose, wantsSandbox } from "./choose.ts";
+import { creationRefused, nameTaken } from "../api/claims/unserved.ts";
+import { type Choice, choose, type Offer, setAside, wantsSandbox } from "./choose.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
 import type { Line } from "./lines.ts";
 import { type Binder, consider, type Entry, isServing, park, takeNote } from "./state.ts";
 import { replace } from "./replacements.ts";
 import { writeNotes } from "./notes.ts";
-import { sayRefused } from "./tell.ts";
+import { sayProblem } from "./tell.ts";
 import { findOwn, type Given, postSandbox, putSandbox, RefusalError } from "./writes.ts";
 
 /** Looks again at a claim whose Sandbox could not be made because the name is somebody else's. */
 const TAKEN_MS = 5000;
+/** Offers a member again that the API server would not have handed over; a newer version of it sooner. */
+const REFUSED_MS = 60_000;
 
 /** Has a line looked at again, at once if may be. */
 export function wake(binder: Binder, namespace: string, pool: string): void {
@@ -25,16 +28,19 @@ export function wake(binder: Binder, namespace: string, pool: string): void {
 export function pump(binder: Binder): void {
   if (binder.isPumping) return;
   binder.isPumping = true;
-  while (binder.serving < binder.workers && isServing(binder)) {
-    let job: { entry: Entry; choice: Exclude<Choice, { kind: "wait" | "refused" }> } | undefined;
-    const isFound = binder.lines.round((line) => {
-      job = nextIn(binder, line);
-      return job !== undefined;
-    });
-    if (!isFound || !job) break;
-    void serve(binder, job.entry, job.choice);
+  try {
+    while (binder.serving < binder.workers && isServing(binder)) {
+      let job: { entry: Entry; choice: Exclude<Choice, { kind: "wait" | "refused" }> } | undefined;
+      const isFound = binder.lines.round((line) => {
+        job = nextIn(binder, line);
+        return job !== undefined;
+      });
+      if (!isFound || !job) break;
+      void serve(binder, job.entry, job.choice);
+    }
+  } finally {
+    binder.isPumping = false;
   }
-  binder.isPumping = false;
   writeNotes(binder);
 }
 
@@ -51,9 +57,7 @@ function nextIn(binder: Binder, line: Line<Entry>) {
       wait = Math.min(wait, entry.notBefore - now);
       continue;
     }
-    const choice = wantsSandbox(entry.claim, now)
-      ? choose(entry.claim, offer, binder.labelDomains, now)
-      : { kind: "refused" as const };
+    const choice = chosenFor(binder, entry, offer);
     if (choice.kind === "wait") {
       offer.waiting++;
       wait = Math.min(wait, choice.ms);
@@ -61,7 +65,7 @@ function nextIn(binder: Binder, line: Line<Entry>) {
     }
     lines.remove(entry);
     if (choice.kind === "refused") {
-      park(binder, entry);
+      park(binder, entry, choice.awaitsMember === true);
       takeNote(binder, entry);
       continue;
     }
@@ -72,6 +76,21 @@ function nextIn(binder: Binder, line: Line<Entry>) {
   }
   if (wait < Infinity) later(binder, line, wait);
   return undefined;
+}
+
+/** Decides for one claim. What cannot be decided of delays this claim, and nobody else. */
+function chosenFor(binder: Binder, entry: Entry, offer: Offer): Choice {
+  const now = binder.clock.now();
+  try {
+    if (!wantsSandbox(entry.claim, now)) return { kind: "refused" };
+    return choose(entry.claim, offer, binder.labelDomains, now);
+  } catch (error) {
+    const { namespace, name } = entry.claim.metadata;
+    binder.log("error", "Cannot choose a Sandbox for a claim", { namespace, name, ...errorFields(error) });
+    const ms = backoffMs(entry.failures++);
+    entry.notBefore = now + ms;
+    return { kind: "wait", ms };
+  }
 }
 
 function later(binder: Binder, { namespace, pool }: Line<Entry>, ms: number): void {
@@ -105,13 +124,20 @@ async function serve(
       if (choice.kind === "member" && !own) void replace(binder, entry, choice);
       binder.onServed(choice.kind === "member" ? "warm" : "cold", (clock.now() - entry.seenAt) / 1000);
       entry.failures = 0;
-    } else if (given === "taken") entry.notBefore = clock.now() + TAKEN_MS;
+    } else if (given === "taken") {
+      entry.notBefore = clock.now() + TAKEN_MS;
+      await sayProblem(binder, entry, nameTaken(claim.metadata.name));
+    }
   } catch (error) {
     entry.notBefore = clock.now() + backoffMs(entry.failures++);
-    if (choice.kind === "member") index.release(choice.sandbox);
+    const isRefused = error instanceof RefusalError;
+    if (choice.kind === "member") {
+      if (isRefused) setAside(choice.sandbox, clock.now() + REFUSED_MS);
+      index.release(choice.sandbox);
+    }
     const { namespace, name } = claim.metadata;
     if (isServing(binder)) log("error", "Cannot serve a claim", { namespace, name, ...errorFields(error) });
-    if (error instanceof RefusalError) await sayRefused(binder, entry, error);
+    if (isRefused && choice.kind === "cold") await sayProblem(binder, entry, creationRefused(error.message));
   }
   binder.serving--;
   binder.lines.done(turn);

@@ -5,7 +5,7 @@ import type { Clock } from "../process/clock.ts";
 import { FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../api/objects/keys.ts";
 import type { Log } from "../process/log.ts";
 import { wantsSandbox } from "./choose.ts";
-import type { Index } from "./index.ts";
+import type { ClusterIndex } from "./clusterindex.ts";
 import type { Lines, Waiter } from "./lines.ts";
 import type { Refills } from "./refills.ts";
 
@@ -64,13 +64,15 @@ export interface Binder extends Required<BindOptions> {
   api: Api;
   /** Undefined or fired: this process does not lead. */
   term: AbortSignal | undefined;
-  index: Index;
+  index: ClusterIndex;
   lines: Lines<Entry>;
   refills: Refills;
   /** By UID. */
   claims: Map<string, Entry>;
-  /** By namespace and pool. */
+  /** Claims that cannot be served until claim, pool or template has changed, by namespace and pool. */
   parked: Map<string, Set<Entry>>;
+  /** Those that a member could be given, and of whose template nothing is known, by namespace and pool. */
+  awaitingMember: Map<string, Set<Entry>>;
   /** Ends the wait of a line, by namespace and pool. */
   timers: Map<string, () => void>;
   serving: number;
@@ -150,15 +152,21 @@ export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number)
 export function withdraw(binder: Binder, entry: Entry): void {
   if (entry.place === "serving") return;
   if (entry.place === "waiting") binder.lines.remove(entry);
-  binder.parked.get(keyOf(entry))?.delete(entry);
+  const key = keyOf(entry);
+  for (const places of [binder.parked, binder.awaitingMember]) {
+    const entries = places.get(key);
+    entries?.delete(entry);
+    if (entries?.size === 0) places.delete(key);
+  }
   entry.place = "idle";
 }
 
-/** Sets a claim aside until its pool has changed, or it has. */
-export function park(binder: Binder, entry: Entry): void {
+/** Sets a claim aside until its pool or template has changed, or it has; with `awaitsMember` a member of the pool is enough. */
+export function park(binder: Binder, entry: Entry, awaitsMember: boolean): void {
   entry.place = "parked";
+  const places = awaitsMember ? binder.awaitingMember : binder.parked;
   const key = keyOf(entry);
-  binder.parked.set(key, (binder.parked.get(key) ?? new Set<Entry>()).add(entry));
+  places.set(key, (places.get(key) ?? new Set<Entry>()).add(entry));
 }
 
 function keyOf({ namespace, pool }: Waiter): string {

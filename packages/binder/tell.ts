@@ -1,9 +1,8 @@
 /** Says of a claim what it was given: its first status, and what it cannot have. Tries again what fails. @module */
-import { problemText } from "../api/claimproblem.ts";
+import { type ClaimProblem, problemText } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { isBinders, isUntold } from "../api/claims/binding.ts";
-import { creationRefused } from "../api/claims/unserved.ts";
 import { computeStatus, notesOf } from "../../hooks/sandboxclaim/status.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
@@ -68,8 +67,8 @@ export function dropRetry(entry: Entry): void {
 }
 
 /** Leaves word of why the claim cannot be given a Sandbox, for its hook to say; the keeper takes it back once it has one. */
-export async function sayRefused({ api, log }: Binder, { claim }: Entry, { message }: Error): Promise<void> {
-  const text = problemText(claim, creationRefused(message));
+export async function sayProblem({ api, log }: Binder, { claim }: Entry, problem: ClaimProblem): Promise<void> {
+  const text = problemText(claim, problem);
   if (claim.metadata.annotations?.[UNRESOLVED_ANNOTATION] === text) return;
   await annotateClaim(api, claim, { [UNRESOLVED_ANNOTATION]: text }).catch((error) => {
     const { namespace, name } = claim.metadata;

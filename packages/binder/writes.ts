@@ -18,7 +18,8 @@ export type Given = Sandbox | "lost" | "taken";
 /**
  * Replaces a member by the claim's Sandbox.
  *
- * @throws {Error} if it is refused for another reason than its version, if it has not come through, or if nobody knows
+ * @throws {RefusalError} if the API server does not want it so
+ * @throws {Error} if it has not come through, or if nobody knows
  */
 export async function putSandbox(api: Api, sandbox: Sandbox, claim: SandboxClaim): Promise<Given> {
   const { namespace, name, resourceVersion } = sandbox.metadata;
@@ -29,7 +30,8 @@ export async function putSandbox(api: Api, sandbox: Sandbox, claim: SandboxClaim
   // As it was: nobody has taken it.
   if (error && isOk(answer) && (answer.body as Sandbox).metadata.resourceVersion === resourceVersion) throw error;
   if (answer.status === 404 || answer.status === 409 || isOk(answer)) return "lost";
-  throw answerError(`hand over Sandbox ${namespace}/${name}`, answer);
+  const failure = answerError(`hand over Sandbox ${namespace}/${name}`, answer);
+  throw isRefusal(answer) ? new RefusalError(failure.message) : failure;
 }
 
 /** Creates the claim's own Sandbox; one that it has already is as good. @throws {Error} if it is refused, or has not come through */
@@ -45,11 +47,11 @@ export async function postSandbox(api: Api, sandbox: object, { metadata, ...clai
   // The name was somebody's, and is free by now.
   if (answer.status === 409 && found.status === 404) return "lost";
   if (isOk(found)) return "taken";
-  if (found.status === 400 || found.status === 403 || found.status === 422) throw new RefusalError(messageOf(found));
+  if (isRefusal(found)) throw new RefusalError(messageOf(found));
   throw answerError(`create Sandbox ${namespace}/${name}`, found);
 }
 
-/** The API server does not want the Sandbox as it is: a quota, a policy, an invalid field. The message is its own words. */
+/** The API server does not want a Sandbox as it is to be: a quota, a policy, an invalid field. The message has its own words. */
 export class RefusalError extends Error {
   override name = "RefusalError";
 }
@@ -122,6 +124,11 @@ function ownSandbox(answer: Answer, { metadata }: SandboxClaim): Sandbox | undef
   if (!isOk(answer)) return undefined;
   const sandbox = answer.body as Sandbox;
   return controllerOf(sandbox.metadata)?.uid === metadata.uid ? sandbox : undefined;
+}
+
+/** Asking again would not help. */
+function isRefusal({ status }: Answer): boolean {
+  return status === 400 || status === 403 || status === 422;
 }
 
 function refused(action: string, answer: Answer): undefined {

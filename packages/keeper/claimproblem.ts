@@ -5,7 +5,7 @@ import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtempl
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { metadataProblem } from "../api/claims/podmetadata.ts";
 import { requestProblem } from "../api/claims/request.ts";
-import { isCreationRefused, LATE_MS, NOT_SERVED, poolNotFound, templateNotFound } from "../api/claims/unserved.ts";
+import { isBindersProblem, LATE_MS, NOT_SERVED, poolNotFound, templateNotFound } from "../api/claims/unserved.ts";
 import { answerError, type Api, isOk, pathOf } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import type { EventHandler } from "../kube/watch.ts";
@@ -85,7 +85,7 @@ export function claimSituation(
   const found = problemOf(claim);
   if (found === "unknown") return undefined;
   if (found === "its hook's") return goes;
-  if (!found && isCreationRefused(readClaimProblem(metadata))) return undefined;
+  if (!found && isBindersProblem(readClaimProblem(metadata))) return undefined;
   const problem = found ?? (saysWhy(claim) ? undefined : NOT_SERVED);
   if (!problem) return goes;
   if (isAnnotated) return sameJson(readClaimProblem(metadata), problem) ? undefined : goes;

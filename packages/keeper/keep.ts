@@ -14,7 +14,7 @@ import { claimExpiryVerdict, expiryReconciler, sandboxExpiryVerdict } from "./ex
 import { readoptReconciler, withPools } from "./readopt.ts";
 import type { Intervals } from "./look.ts";
 import { mergeTrapReconciler } from "./mergetrap.ts";
-import { policyReconciler } from "./policy.ts";
+import { policyReconciler } from "./networkpolicy.ts";
 import { createQueue } from "./workqueue.ts";
 import { createReferences } from "./references.ts";
 import { hookDeployments, rolloutReconciler } from "./rollouts.ts";

@@ -31,8 +31,8 @@ const OPTIONS = {
 
 export const HELP = `Usage: hookbox keeper [options]
 
-Does what a hook cannot: deletes Sandboxes and claims that have expired, finds out why children do not come into being
-and why claims are not served, and hands over what another controller has left. Runs the binder, too, which gives claims
+Does what a hook cannot: deletes Sandboxes and claims that have expired, reports why child objects are missing and why
+claims are not served, and hands over what another controller has left. Runs the binder, too, which gives claims
 their Sandboxes.
 
 Options:
@@ -51,7 +51,7 @@ ${BINDING_HELP}  --disable-claim-events record no Events of claims
   --host H               address to listen on (default 0.0.0.0; with --kubeconfig 127.0.0.1)
   --log-level L          debug, info, warn or error (default info)
   --allowed-label-domains D,E
-                         domains of label keys that claims may use, as the hooks for claims and pools have them
+                         domains of label keys that claims may use, as the hook for claims has them
                          (default ${DEFAULT_LABEL_DOMAINS.join()})
 `;
 

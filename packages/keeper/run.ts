@@ -1,5 +1,6 @@
 /** The keeper as a whole: credentials, election, reconcilers, health port, and the binder beside it. Does nothing until it is called. @module */
 import { hostname } from "node:os";
+import { KEEPER_LEASE } from "../api/installation.ts";
 import { createHealthApp } from "../process/health.ts";
 import { bindingFor, serveClaims } from "../binder/run.ts";
 import { createLog, type Log } from "../process/log.ts";
@@ -7,7 +8,7 @@ import { createLossBudget } from "../webhook/lossbudget.ts";
 import { serve, type Server } from "../process/serve.ts";
 import { connect } from "../kube/connection.ts";
 import { clusterCredentials } from "../kube/credentials.ts";
-import { leaseNamespace, runElected } from "../kube/elected.ts";
+import { leaseNamespace, runWithLease } from "../kube/runwithlease.ts";
 import type { Work } from "../kube/leader.ts";
 import { keep } from "./keep.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
@@ -15,8 +16,6 @@ import type { KeeperOptions } from "./options.ts";
 import { createRecording, type Recording } from "./observability/recording.ts";
 import type { Report } from "./reconciler.ts";
 
-/** Name of the Lease. */
-export const LEASE_NAME = "hookbox-keeper";
 const USER_AGENT = "hookbox-keeper";
 
 /**
@@ -61,7 +60,7 @@ export async function runKeeper(
   };
   log("info", "Starting", { server: credentials.server, leaderElection: options.leaderElection });
   try {
-    await runElected({ ...common, ...lease, name: LEASE_NAME }, work, signal);
+    await runWithLease({ ...common, ...lease, name: KEEPER_LEASE }, work, signal);
   } finally {
     await server?.stop();
   }

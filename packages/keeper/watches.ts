@@ -4,8 +4,8 @@ import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
-import { type EventHandler, listAndWatch } from "../kube/watch.ts";
-import { errorFields, type Log } from "../process/log.ts";
+import { type EventHandler, isolated, listAndWatch } from "../kube/watch.ts";
+import type { Log } from "../process/log.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 
 /** What each kind's watch feeds, in this order; the keys are the kinds' plurals. */
@@ -91,22 +91,5 @@ function fanOut<T>(
       all.forEach((handler) => handler.listed(uids));
       onListed();
     },
-  };
-}
-
-/** Wraps an event handler. @param name for the log */
-export function isolated<T>(name: string, handler: EventHandler<T>, log: Log): EventHandler<T> {
-  const attempt = (step: () => void) => {
-    try {
-      step();
-    } catch (error) {
-      log("error", `Cannot take note for ${name}`, errorFields(error));
-    }
-  };
-  return {
-    listing: () => attempt(() => handler.listing?.()),
-    observe: (object) => attempt(() => handler.observe(object)),
-    gone: (uid) => attempt(() => handler.gone(uid)),
-    listed: (uids) => attempt(() => handler.listed(uids)),
   };
 }

@@ -153,3 +153,20 @@ function uidOf(object: unknown): string {
 function versionOf(object: unknown): string | undefined {
   return (object as Observed).metadata.resourceVersion;
 }
+
+/** Wraps an event handler: what it throws is logged, and ends no watch. @param name for the log */
+export function isolated<T>(name: string, handler: EventHandler<T>, log: Log): EventHandler<T> {
+  const attempt = (step: () => void) => {
+    try {
+      step();
+    } catch (error) {
+      log("error", `Cannot take note for ${name}`, errorFields(error));
+    }
+  };
+  return {
+    listing: () => attempt(() => handler.listing?.()),
+    observe: (object) => attempt(() => handler.observe(object)),
+    gone: (uid) => attempt(() => handler.gone(uid)),
+    listed: (uids) => attempt(() => handler.listed(uids)),
+  };
+}

@@ -139,7 +139,7 @@ function answer(hook: HookCalls, name: Endpoint, bytes: Uint8Array, read: Body, 
   if (held.length > 0) {
     metrics.held.inc({ hook: hook.name }, held.length);
     const children = held.map(({ child, what }) => `${childKey(child)} ${what}`);
-    log("warn", "Children kept: more would go than --max-losses-per-minute allows", {
+    log("warn", "Deletions delayed by --max-losses-per-minute", {
       hook: hook.name,
       ...parentOf(request),
       children,

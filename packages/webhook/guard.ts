@@ -2,7 +2,7 @@
 import { lastApplied } from "../api/objects/apply.ts";
 import { isObject } from "../api/objects/json.ts";
 import { DRAINING_LABEL, NAME_HASH_LABEL } from "../api/objects/keys.ts";
-import { childKey, kindKey, listAll, type ObjectMap, type Observed } from "./metacontroller.ts";
+import { childKey, kindKey, listAll, type Observed } from "./metacontroller.ts";
 import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
 
 /** Why an answer is not sent. `children` are keys such as `Pod/demo`; no values of the objects. */
@@ -46,7 +46,7 @@ export type Verdict = { refusal: Refusal } | { losses: Loss[] };
  * | suspends it, or lets it expire or expire sooner | refused; a loss if any words are a reason |
  *
  * @throws {RangeError} if a desired child is of a kind without a child rule (Metacontroller would create it again and
- * again), or if two have the same kind and name (the last would win)
+ * again), if one is of another namespace than its parent, or if two have the same kind and name (the last would win)
  */
 export function guardAnswer<Parent>(
   observed: Observed<Parent>,
@@ -56,7 +56,7 @@ export function guardAnswer<Parent>(
   reasons: DeletionReasons<Parent> | "any",
 ): Verdict {
   const known = reasons === "any" ? undefined : reasons;
-  const wanted = wantedChildren(observed.children, desired);
+  const wanted = wantedChildren(observed, desired);
   const living = listAll(observed.children).filter((child) => child.metadata.deletionTimestamp === undefined);
   const reasonOf = (child: KubeObject) => deletions[childKey(child)] ?? "";
   const holds = (child: KubeObject) => !known || known[reasonOf(child)]?.holds(child, observed, now) === true;
@@ -117,12 +117,19 @@ function losesSelection(child: KubeObject, after: DesiredObject): boolean {
   return isObject(applied) && isObject(applied["labels"]) && applied["labels"][NAME_HASH_LABEL] === value;
 }
 
-function wantedChildren(observed: ObjectMap, desired: readonly DesiredObject[]): Map<string, DesiredObject> {
+function wantedChildren<Parent>(
+  { parent, children }: Observed<Parent>,
+  desired: readonly DesiredObject[],
+): Map<string, DesiredObject> {
   const wanted = new Map<string, DesiredObject>();
+  const home = (parent as Partial<KubeObject> | undefined)?.metadata?.namespace;
   for (const child of desired) {
-    if (!observed[kindKey(child)]) {
+    if (!children[kindKey(child)]) {
       throw new RangeError(`Cannot answer with a ${kindKey(child)}: the controller has no rule for it`);
     }
+    const { namespace = home } = child.metadata;
+    // Metacontroller would make it there, and none of those who may write the parent may.
+    if (namespace !== home) throw new RangeError(`Cannot answer with ${childKey(child)}: it is of another namespace`);
     if (wanted.has(identity(child))) throw new RangeError(`Cannot answer with two children ${childKey(child)}`);
     wanted.set(identity(child), child);
   }

@@ -1,7 +1,7 @@
 /** A hook as a value, and how one call of it goes: parse, decide, guard, check. No HTTP, no I/O. @module */
 import * as z from "zod";
 import { type DeletionReasons, guardAnswer, type Loss, type Refusal } from "./guard.ts";
-import { announced, heldOf, keeping } from "./hold.ts";
+import { announced, heldOf, keeping } from "./throttledanswer.ts";
 import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
 import {
   compositeAnswerSchema,

@@ -42,9 +42,9 @@ export const SERVER_OPTIONS: Options<ServerSettings> = {
   },
   maxLossesPerMinute: numberOption({
     ...{ flag: "max-losses-per-minute", placeholder: "N", default: "600" },
-    help: "Pods, volumes and Sandboxes that answers may delete, drain, suspend or let expire per minute, beyond what " +
-      "the spec of their parent asks for; what comes together in five minutes may go at once, and nothing of it is " +
-      "there at the start; 0: no limit",
+    help:
+      "most Pods, volumes and Sandboxes that answers may delete, drain, suspend or expire per minute, beyond what " +
+      "the parent's spec asks for; unused allowance of up to five minutes accumulates, starting from zero; 0: no limit",
   }),
   record: textOption({
     ...{ flag: "record", placeholder: "DIR", default: "" },

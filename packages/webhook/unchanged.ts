@@ -19,9 +19,19 @@ export function unchangedSpec(child: KubeObject): { spec?: unknown } {
 /** Returns the child as it was last applied; one that Metacontroller only adopted is named, and no more. */
 export function unchanged(child: KubeObject): DesiredObject {
   const applied = lastApplied(child);
-  const { apiVersion, kind, metadata } = child;
-  const identity = { apiVersion, kind, metadata: { ...metadataOf(applied), name: metadata.name } };
-  return { ...applied, ...identity, ...unchangedSpec(child) };
+  const { apiVersion, kind } = child;
+  const metadata = { ...metadataOf(applied), ...identityOf(child, applied ?? {}) };
+  return { ...applied, apiVersion, kind, metadata, ...unchangedSpec(child) };
+}
+
+/**
+ * Returns name and namespace of a child for an answer as it was last applied: whoever may write the child may write that
+ * annotation, and would have Metacontroller make objects in namespaces of others.
+ */
+export function identityOf({ metadata }: KubeObject, applied: object): { name: string; namespace?: string } {
+  const { name, namespace } = metadata;
+  const isNamed = metadataOf(applied as Json)["namespace"] !== undefined && namespace !== undefined;
+  return isNamed ? { name, namespace } : { name };
 }
 
 function settled(observed: unknown, applied: unknown): unknown {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { handedOver } from "../../packages/binder/handover.ts";
-import { createIndex } from "../../packages/binder/index.ts";
+import { createClusterIndex } from "../../packages/binder/clusterindex.ts";
 import { aClaim, aMember, aPool } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";
@@ -16,7 +16,7 @@ const given = (version: number) => of(version, handedOver(aMember(1), aClaim("c"
 
 /** An index that has seen the member at version 9, and where that is: free, the claim's, or nowhere. */
 function anIndex() {
-  const index = createIndex({ onPool: () => {}, onBound: () => {} });
+  const index = createClusterIndex({ onPool: () => {}, onMembers: () => {}, onBound: () => {} });
   index.pools.observe(aPool());
   index.sandboxes.observe(at(9));
   const where = () => [

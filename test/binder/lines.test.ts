@@ -97,11 +97,19 @@ test("who leaves is not served, and leaves no line behind; leaving twice does no
   const [first, second] = lines.find("a", "p")?.waiters ?? [];
   lines.remove(first as Waiter);
   lines.remove(first as Waiter);
-  expect(lines.size()).toBe(2);
+  expect(lines.pending()).toBe(2);
   lines.remove(second as Waiter);
-  expect([lines.size(), lines.find("a", "p")]).toEqual([1, undefined]);
+  expect([lines.pending(), lines.find("a", "p")]).toEqual([1, undefined]);
   expect(rest()).toEqual(["b/p/1"]);
-  expect(lines.size()).toBe(0);
+  expect(lines.pending()).toBe(0);
+});
+
+test("a line that nothing is taken from is pending no more, until it is woken", () => {
+  const { lines } = theLines(undefined, "a/p/1", "a/p/2", "b/p/1");
+  expect(lines.round(({ namespace }) => namespace === "c")).toBe(false);
+  expect(lines.pending()).toBe(0);
+  lines.wake("a", "p");
+  expect(lines.pending()).toBe(2);
 });
 
 test("a pool of the same name elsewhere is another line", () => {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { HELP, readOptions } from "../../packages/binder/options.ts";
-import { BINDER_LEASE } from "../../packages/api/claims/unserved.ts";
+import { BINDER_LEASE } from "../../packages/api/installation.ts";
 
 describe("readOptions()", () => {
   test("has defaults for a Pod", () => {

@@ -5,6 +5,7 @@ import { appliedOf } from "../../hooks/sandboxwarmpool/applied.ts";
 import { applyUpdate } from "../../packages/api/objects/apply.ts";
 import { aMember, aPool, COUNTED, type Seen } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
+import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { aWorld, losing } from "./world.ts";
 
 /** By UID alone: whoever makes the replacement of that member, now or after a restart, asks for this name. */
@@ -87,6 +88,23 @@ describe("a member that is handed over", () => {
     await world.clock.advance(3000);
     expect([posts(), names().length, told()]).toEqual([2, 5, 0]);
     expect(world.faults()).toEqual([]);
+  });
+
+  test("a claim that waits for its next try, somewhere else, keeps nobody from making replacements", async () => {
+    const quota: ApiFault = ({ method, path, body }) => {
+      const isStuck = (body as { metadata?: { name?: string } } | undefined)?.metadata?.name === "stuck";
+      return method === "POST" && path.endsWith("/sandboxes") && isStuck
+        ? { status: 403, body: { message: "exceeded quota" } }
+        : undefined;
+    };
+    await begin([1, 2, 3], aPool(FULL), quota);
+    await world.store.put(aPool({ metadata: { name: "cold", uid: "uid-cold" }, spec: { replicas: 0 } }));
+    await world.claim("stuck", { spec: { warmPoolRef: { name: "cold" } } });
+    await world.clock.advance(60_000);
+    const before = posts();
+    await world.claim("a");
+    await world.clock.advance(500);
+    expect([posts() - before, told()]).toEqual([1, 0]);
   });
 
   test("a pool that has as many as it wants gets none", async () => {

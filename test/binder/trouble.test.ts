@@ -87,9 +87,9 @@ test("one of which nobody knows is looked for before anything else: the claim is
   expect([world.shares(), puts()]).toEqual([{ c: ["warm-1"] }, ["PUT sandboxes/warm-1"]]);
 });
 
-test("refusals cost the pool nothing: its members are there when they end", async () => {
+test("failures cost the pool nothing: its members are there when they end", async () => {
   let isRefusing = true;
-  await begin([1, 2], (request) => isRefusing && isPut(request) ? { status: 403, body: { message: "no" } } : undefined);
+  await begin([1, 2], (request) => isRefusing && isPut(request) ? { status: 500, body: { message: "no" } } : undefined);
   for (const name of ["c", "d"]) await world.claim(name);
   await world.clock.advance(20_000);
   expect(world.shares()).toEqual({ c: [], d: [] });
@@ -98,6 +98,24 @@ test("refusals cost the pool nothing: its members are there when they end", asyn
   await world.clock.advance(30_000);
   expect(Object.values(world.shares()).flat().toSorted()).toEqual(["warm-1", "warm-2"]);
   expect(world.faults().length).toBeGreaterThan(0);
+});
+
+test("a member that the API server will not have changed is set aside for a minute, and the next one is given", async () => {
+  let isRefusing = true;
+  const isFirst = ({ path }: ApiRequest) => path.endsWith("/warm-1");
+  await begin([1, 2], (request) => {
+    return isRefusing && isPut(request) && isFirst(request as ApiRequest)
+      ? { status: 403, body: { message: "policy" } }
+      : undefined;
+  });
+  await world.claim("c");
+  await world.clock.advance(2000);
+  expect([world.shares(), puts()]).toEqual([{ c: ["warm-2"] }, ["PUT sandboxes/warm-1", "PUT sandboxes/warm-2"]]);
+  isRefusing = false;
+  await world.clock.advance(60_000);
+  await world.claim("d");
+  await world.clock.advance(2000);
+  expect(world.shares()).toEqual({ c: ["warm-2"], d: ["warm-1"] });
 });
 
 test("a claim whose status names a living Sandbox is not given a second one, though the watch has not shown it", async () => {
@@ -122,6 +140,12 @@ test("a cold Sandbox whose name is somebody else's is made once that is gone", a
   await world.clock.advance(4000);
   const posts = world.asked.filter((line) => line.startsWith("POST"));
   expect([world.shares(), posts.length]).toEqual([{ c: [] }, 1]);
+  const [{ metadata } = { metadata: {} }] = world.claims() as { metadata: { annotations?: Record<string, string> } }[];
+  expect(JSON.parse(metadata.annotations?.["agents.x-k8s.io/unresolved"] ?? "{}")).toMatchObject({
+    reason: "ReconcilerError",
+    message: 'Error seen: sandbox "c" is not controlled by claim "c". ' +
+      "Please use a different claim name or delete the sandbox manually",
+  });
   await world.remove(world.sandboxes()[0], "Sandbox");
   await world.clock.advance(5000);
   expect(world.shares()).toEqual({ c: ["c"] });

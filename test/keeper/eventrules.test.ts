@@ -54,14 +54,14 @@ describe("multiplePods()", () => {
 });
 
 test("childrenKept() tells once that the guard keeps children, in the condition's words", () => {
-  const guarded = aCondition("Guarded", "True", "TooManyLosses", { message: "Kept for now" });
+  const guarded = aCondition("Guarded", "True", "TooManyLosses", { message: "Deletion delayed" });
   expect(childrenKept(aPool({ status: { conditions: [guarded] } }))).toMatchObject({
     mark: "Guarded",
     occurrence: {
       regarding: { kind: "SandboxWarmPool", name: "pool" },
       type: "Warning",
       reason: "TooManyLosses",
-      note: "Kept for now",
+      note: "Deletion delayed",
       reportingController: "sandboxwarmpool-controller",
       at,
     },

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { HELP, readOptions } from "../../packages/keeper/options.ts";
-import { LEASE_NAME } from "../../packages/keeper/run.ts";
+import { KEEPER_LEASE } from "../../packages/api/installation.ts";
 
 describe("readOptions()", () => {
   test("has defaults for a Pod", () => {
@@ -74,5 +74,5 @@ test("rbac.yaml names the Lease that the keeper holds", () => {
   const path = new URL("../../deploy/keeper/rbac.yaml", import.meta.url);
   const documents = parseAllDocuments(readFileSync(path, "utf8")).map((document) => document.toJS());
   const role = documents.find(({ kind }) => kind === "Role");
-  expect(role.rules.flatMap(({ resourceNames = [] }) => resourceNames)).toEqual([LEASE_NAME]);
+  expect(role.rules.flatMap(({ resourceNames = [] }) => resourceNames)).toEqual([KEEPER_LEASE]);
 });

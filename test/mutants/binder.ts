@@ -1,43 +1,72 @@
 /** Mutants of what gives claims their Sandboxes: whom it takes for free, on which condition it writes, whose turn it is. @module */
 import type { Mutant } from "./mutant.ts";
 
-const INDEX_TEST = ["test/binder/index.test.ts"];
+const INDEX_TEST = ["test/binder/clusterindex.test.ts"];
 const WRITES_TEST = ["test/binder/writes.test.ts"];
 const CHOOSE_TEST = ["test/binder/choose.test.ts"];
+const HOSTILE_TEST = ["test/binder/hostile.test.ts"];
 const BIND_TEST = ["test/binder/bind.test.ts"];
 
 export const BINDER: readonly Mutant[] = [
   {
+    name: "one claim that cannot be judged stops all",
+    file: "packages/binder/serve.ts",
+    from: 'return { kind: "wait", ms };',
+    to: "throw error;",
+    tests: HOSTILE_TEST,
+  },
+  {
+    name: "claims that cannot be served are judged at each change of a member",
+    file: "packages/binder/clusterindex.ts",
+    from: 'if (after?.with === "pool") state.listener.onMembers(',
+    to: 'if (after?.with === "pool") state.listener.onPool(',
+    tests: HOSTILE_TEST,
+  },
+  {
+    name: "a member that may not be changed is offered again at once",
+    file: "packages/binder/serve.ts",
+    from: "if (isRefused) setAside(choice.sandbox, clock.now() + REFUSED_MS);",
+    to: "",
+    tests: ["test/binder/trouble.test.ts"],
+  },
+  {
+    name: "a claim that waits for its next try keeps members from being replaced",
+    file: "packages/binder/replacements.ts",
+    from: "lines.pending() > 0",
+    to: "lines.pending() >= 0",
+    tests: ["test/binder/replacements.test.ts"],
+  },
+  {
     name: "a member that is marked as draining is free",
-    file: "packages/binder/index.ts",
+    file: "packages/binder/clusterindex.ts",
     from: "labels[DRAINING_LABEL] === undefined && ",
     to: "",
     tests: INDEX_TEST,
   },
   {
     name: "a member that has been a claim's is free",
-    file: "packages/binder/index.ts",
+    file: "packages/binder/clusterindex.ts",
     from: "labels[CLAIM_UID_LABEL] === undefined && ",
     to: "",
     tests: INDEX_TEST,
   },
   {
     name: "what is being given stays free meanwhile",
-    file: "packages/binder/index.ts",
+    file: "packages/binder/clusterindex.ts",
     from: "displace(state, uid);\n      assumed.assume(uid, resourceVersion);",
     to: "assumed.assume(uid, resourceVersion);",
     tests: INDEX_TEST,
   },
   {
     name: "a release takes back what is known by now of another version",
-    file: "packages/binder/index.ts",
+    file: "packages/binder/clusterindex.ts",
     from: "if (assumed.find(uid) !== resourceVersion) return;",
     to: "",
     tests: INDEX_TEST,
   },
   {
     name: "what was made while a list was under way is gone",
-    file: "packages/binder/index.ts",
+    file: "packages/binder/clusterindex.ts",
     from: "!uids.has(uid) && !assumed.isSince(uid)",
     to: "!uids.has(uid)",
     tests: ["test/binder/assumptions.test.ts"],
@@ -73,7 +102,7 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a refused creation is tried for ever",
     file: "packages/binder/writes.ts",
-    from: "found.status === 403 || ",
+    from: "status === 403 || ",
     to: "",
     tests: WRITES_TEST,
   },
@@ -94,8 +123,8 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a stale member is given under Recreate",
     file: "packages/binder/choose.ts",
-    from: "!isStale(sandbox, template, hash) && isHandableOnce(sandbox)",
-    to: "isHandableOnce(sandbox)",
+    from: "isFree(sandbox) && !isStale(sandbox, template, hash)",
+    to: "isFree(sandbox)",
     tests: CHOOSE_TEST,
   },
   {

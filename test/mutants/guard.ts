@@ -7,6 +7,27 @@ const HOOKS_TEST = ["test/wiring/hooks.test.ts"];
 
 export const GUARD: readonly Mutant[] = [
   {
+    name: "a child may be of another namespace than its parent's",
+    file: "packages/webhook/guard.ts",
+    from: "if (namespace !== home) throw",
+    to: "if (namespace === '') throw",
+    tests: GUARD_TEST,
+  },
+  {
+    name: "a child is where its last-applied configuration says",
+    file: "packages/webhook/unchanged.ts",
+    from: "return isNamed ? { name, namespace } : { name };",
+    to: "return { name, ...metadataOf(applied as Json) };",
+    tests: ["test/webhook/unchanged.test.ts", "test/hooks/sandboxwarmpool/applied.test.ts"],
+  },
+  {
+    name: "members have numbers that are no longer exact",
+    file: "hooks/sandboxwarmpool/sequence.ts",
+    from: "number <= LAST_NUMBER;",
+    to: "number <= Number.MAX_SAFE_INTEGER;",
+    tests: ["test/hooks/sandboxwarmpool/sequence.test.ts"],
+  },
+  {
     name: "known words are believed without a look at what must be true for them",
     file: "packages/webhook/guard.ts",
     from: "known[reasonOf(child)]?.holds(child, observed, now) === true;",
@@ -78,14 +99,14 @@ export const GUARD: readonly Mutant[] = [
   },
   {
     name: "leave to lose children has no end",
-    file: "packages/webhook/hold.ts",
+    file: "packages/webhook/throttledanswer.ts",
     from: '?? "") > now.getTime()',
     to: '?? "") > 0',
     tests: HOOKS_TEST,
   },
   {
     name: "what is to be kept for now is left out all the same",
-    file: "packages/webhook/hold.ts",
+    file: "packages/webhook/throttledanswer.ts",
     from: ", ...[...staying.values()].map(unchanged)];",
     to: "];",
     tests: HOOKS_TEST,

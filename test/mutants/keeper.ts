@@ -93,14 +93,14 @@ export const KEEPER: readonly Mutant[] = [
   },
   {
     name: "a NetworkPolicy is a template's by the owner's name",
-    file: "packages/keeper/policy.ts",
+    file: "packages/keeper/networkpolicy.ts",
     from: "controllerOf(found.metadata)?.uid === metadata.uid",
     to: "controllerOf(found.metadata)?.name === metadata.name",
-    tests: ["test/keeper/policy.test.ts"],
+    tests: ["test/keeper/networkpolicy.test.ts"],
   },
   {
     name: "an object that one event handler cannot read breaks the watch for all",
-    file: "packages/keeper/watches.ts",
+    file: "packages/kube/watch.ts",
     from: 'log("error", `Cannot take note for ${name}`, errorFields(error));',
     to: "throw error;",
     tests: ["test/keeper/watches.test.ts"],

@@ -172,14 +172,14 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "a Sandbox that says no is woken",
-    file: "packages/router/wake/hold.ts",
+    file: "packages/router/wake/waitingrequest.ts",
     from: ' || sandbox?.annotations[WAKE_ANNOTATION] === "false"',
     to: " || sandbox === undefined",
     tests: WAKE_TEST,
   },
   {
     name: "requests that wait for one namespace leave no room for others",
-    file: "packages/router/wake/hold.ts",
+    file: "packages/router/wake/waitingrequest.ts",
     from: "own >= parts.maxHeld - held",
     to: "held >= parts.maxHeld",
     tests: ["test/router/wake/room.test.ts"],

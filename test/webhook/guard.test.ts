@@ -148,6 +148,13 @@ test("a kind without a child rule is a broken controller or a broken hook", () =
   expect(() => judge([], [secret])).toThrow("Cannot answer with a Secret.v1");
 });
 
+test("a child of another namespace than its parent's is a broken hook: Metacontroller would make it there", () => {
+  expect(() => judge([], [named("a", {}, { namespace: "kube-system" })])).toThrow(
+    "Cannot answer with Pod/a: it is of another namespace",
+  );
+  expect(judge([], [named("a", {}, { namespace: "team-a" })])).toEqual({ losses: [] });
+});
+
 test("two children of one name are a broken hook", () => {
   expect(() => judge([], wanted("a", "a"))).toThrow("Cannot answer with two children Pod/a");
 });

@@ -68,3 +68,15 @@ test("whatever was applied and whatever the server made of it, the stored spec s
     expect(sameJson(applyUpdate(child, unchangedSpec(child))["spec"], observed)).toBe(true);
   }));
 });
+
+test("unchanged() has the child's own name, kind and namespace, whatever was written into its last-applied configuration", () => {
+  const forged = {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRoleBinding",
+    metadata: { name: "other", namespace: "kube-system", labels: { a: "b" } },
+  };
+  const { metadata, ...rest } = unchanged(aChild("Pod", { lastApplied: forged }));
+  expect(rest).toMatchObject({ apiVersion: "v1", kind: "Pod" });
+  expect(metadata).toEqual({ name: "demo", namespace: "team-a", labels: { a: "b" } });
+  expect(unchanged(aChild("Pod", { lastApplied: { metadata: { name: "x" } } })).metadata).toEqual({ name: "demo" });
+});

@@ -4,6 +4,7 @@
  */
 import type { Sandbox } from "../sandbox.ts";
 import type { SandboxClaim } from "../sandboxclaim.ts";
+import { FINAL_REASONS } from "../finalreasons.ts";
 import { findCondition } from "../objects/conditions.ts";
 import { ASSIGNED_AT_ANNOTATION } from "../objects/keys.ts";
 
@@ -11,8 +12,8 @@ import { ASSIGNED_AT_ANNOTATION } from "../objects/keys.ts";
 const SILENCE_MS = 2000;
 const BINDER_MS = 4000;
 
-/** Reasons of Ready from which a claim does not come back: clients have given up. Source: Agent Sandbox API 1.0, checklist item 6. */
-const FINAL = new Set(["SandboxExpired", "InvalidConfiguration", "PodFailed", "PodSucceeded"]);
+/** From these a claim does not come back. */
+const FINAL: ReadonlySet<string> = new Set(FINAL_REASONS);
 
 /** Tells whether the claim has shown that its Sandbox has come to an end: it is not given another one. */
 export function isFinal({ status }: SandboxClaim): boolean {

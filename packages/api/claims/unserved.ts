@@ -1,5 +1,6 @@
 /** Why a claim is not served that asks for nothing wrong: what is missing, refused or down, in the contract's words. Pure. @module */
 import type { ClaimProblem } from "../claimproblem.ts";
+import { BINDER_LEASE } from "../installation.ts";
 
 /** The claim's pool does not exist. */
 export function poolNotFound(pool: string): ClaimProblem {
@@ -16,22 +17,26 @@ export function creationRefused(words: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `${REFUSED}${words}` };
 }
 
-const REFUSED = "Error seen: create sandbox: ";
+/** The claim needs a Sandbox of its own, and somebody else has one of its name. Source: Agent Sandbox API, section 3.5.3. */
+export function nameTaken(name: string): ClaimProblem {
+  const remedy = "Please use a different claim name or delete the sandbox manually";
+  return { reason: "ReconcilerError", message: `${TAKEN}${name}" is not controlled by claim "${name}". ${remedy}` };
+}
 
-/** Tells whether a problem is {@link creationRefused}: the binder's word, which the keeper leaves alone. */
-export function isCreationRefused(problem: ClaimProblem | undefined): boolean {
-  return problem?.message.startsWith(REFUSED) === true;
+const REFUSED = "Error seen: create sandbox: ";
+const TAKEN = 'Error seen: sandbox "';
+
+/** Tells whether a problem is {@link creationRefused} or {@link nameTaken}: the binder's word, which the keeper leaves alone. */
+export function isBindersProblem(problem: ClaimProblem | undefined): boolean {
+  return [REFUSED, TAKEN].some((words) => problem?.message.startsWith(words));
 }
 
 /** How long a claim waits before it is said who should have come, in milliseconds from its creation. */
 export const LATE_MS = 10_000;
 
-/** Name of the Lease that the binder holds as long as it serves claims. */
-export const BINDER_LEASE = "hookbox-binder";
-
 /** Nobody has given the claim a Sandbox for {@link LATE_MS}, and nothing is known that is in the way. */
 export const NOT_SERVED: ClaimProblem = {
   reason: "SandboxMissing",
   message:
-    `Sandbox does not exist: nobody has given the claim one for 10 s, the binder may be down (Lease ${BINDER_LEASE})`,
+    `Sandbox does not exist: none assigned within 10 s; check that the binder is running (Lease ${BINDER_LEASE})`,
 };

@@ -15,6 +15,6 @@ export function final(meaning: string, remedy: string): Entry {
 }
 
 /** Makes an entry for what may pass by itself. */
-export function passing(meaning: string, remedy: string): Entry {
+export function transient(meaning: string, remedy: string): Entry {
   return { meaning, remedy, hopeless: false };
 }

@@ -1,27 +1,27 @@
 /** Codes about our objects, what the API server refuses, and hookbox itself. @module */
-import { type Entry, final, passing } from "./entry.ts";
+import { type Entry, final, transient } from "./entry.ts";
 
 export const OBJECT_CODES = {
   // The object itself.
-  Ready: passing("All is well.", "Nothing is to be done."),
+  Ready: transient("All is well.", "Nothing is to be done."),
   NotFound: final(
     "The object asked about does not exist.",
     "Check name and namespace: kubectl get sandboxclaims,sandboxes,sandboxwarmpools -A.",
   ),
-  BeingDeleted: passing(
+  BeingDeleted: transient(
     "The object is being deleted.",
-    "Wait until it is gone, and create it anew if it is still wanted.",
+    "Wait until it is gone, then recreate it if it is still wanted.",
   ),
   Suspended: final(
     "The Sandbox is suspended: its Pod is gone, its volumes stay.",
     "Resume it: set spec.operatingMode to Running.",
   ),
   Expired: final(
-    "Its time was up: spec.shutdownTime or ttlSecondsAfterFinished has passed.",
-    "Create it anew, with a later shutdownTime.",
+    "It has expired: spec.shutdownTime or ttlSecondsAfterFinished has passed.",
+    "Recreate it with a later shutdownTime.",
   ),
-  Starting: passing("Nothing is wrong so far; it is on its way.", "Wait."),
-  NotReady: passing(
+  Starting: transient("Nothing is wrong so far; it is on its way.", "Wait."),
+  NotReady: transient(
     "It is not Ready and nothing that could be read says why.",
     "Look at the evidence, and at the logs of the Pod and of hookbox.",
   ),
@@ -48,15 +48,15 @@ export const OBJECT_CODES = {
   ),
   ClaimRejected: final("The claim asks for what its template cannot give.", "Change the claim as the evidence says."),
   SandboxNameTaken: final(
-    "A cold start needs a Sandbox of the claim's name, and somebody else has one.",
+    "The claim needs a new Sandbox with the claim's name, but that name is taken.",
     "Create the claim under another name, or delete that Sandbox.",
   ),
-  SandboxLost: passing(
+  SandboxLost: transient(
     "The claim's Sandbox was deleted; the binder gives it another one.",
     "Wait for the next one; find out who deletes Sandboxes of claims.",
   ),
-  BinderDown: passing(
-    "Nobody gives claims their Sandboxes: no binder holds its Lease.",
+  BinderDown: transient(
+    "The binder is not running: nobody holds Lease hookbox-binder, so claims get no Sandboxes.",
     "Run hookbox keeper, which has a binder unless it is told --no-binder, or hookbox binder; if one runs, look at its log.",
   ),
   // What the API server refuses.
@@ -81,9 +81,9 @@ export const OBJECT_CODES = {
     "Change the spec as the policy's message says, or the policy.",
   ),
   AdmissionWebhookDenied: final("An admission webhook forbids it.", "Change the spec as the webhook's message says."),
-  AdmissionWebhookUnreachable: passing(
+  AdmissionWebhookUnreachable: transient(
     "An admission webhook does not answer, so nothing can be created.",
-    "Mend the webhook, or delete its configuration: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations.",
+    "Fix the webhook, or delete its configuration: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations.",
   ),
   ServiceAccountNotFound: final(
     "The Pod's ServiceAccount does not exist.",
@@ -103,25 +103,28 @@ export const OBJECT_CODES = {
     "Grant it to Metacontroller's ServiceAccount: the ClusterRole of the installation.",
   ),
   InvalidConfiguration: final(
-    "The spec is such that the API server refuses a child of it for good.",
+    "The API server rejected an object made from this spec as invalid.",
     "Change the field that the evidence names.",
   ),
-  ChildRefused: final("The API server refuses a child, for a reason of its own.", "Do as the evidence says."),
+  ChildRefused: final(
+    "The API server rejected an object that the Sandbox needs.",
+    "Fix what the API server's message in the evidence names.",
+  ),
   NameTaken: final(
     "A Pod, Service or PersistentVolumeClaim of the Sandbox's name belongs to somebody else.",
     "Delete that object, label it agents.x-k8s.io/adoptable=true, or use another name.",
   ),
   MultiplePods: final(
-    "More than one Pod belongs to the Sandbox, and it will not choose.",
+    "More than one Pod belongs to the Sandbox; it needs exactly one.",
     "Delete all but one of them: kubectl delete pod.",
   ),
   // hookbox itself.
-  HookFailing: passing(
-    "Metacontroller reaches the hook in vain, or the hook fails.",
+  HookFailing: transient(
+    "Metacontroller cannot reach the hook, or the hook returns an error.",
     "Look at the hook's log, and see that its Deployment runs.",
   ),
-  ControllerSilent: passing(
-    "Nothing of hookbox has looked at the object for a while.",
+  ControllerSilent: transient(
+    "The object has not been reconciled yet, or not since its spec changed.",
     "See that Metacontroller and the hooks run, and look in the hooks' logs for refused answers (429).",
   ),
 } as const satisfies Record<string, Entry>;

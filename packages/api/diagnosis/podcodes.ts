@@ -1,39 +1,39 @@
 /** Codes about a Pod that exists: where it is to run, and what becomes of its containers. @module */
-import { type Entry, final, passing } from "./entry.ts";
+import { type Entry, final, transient } from "./entry.ts";
 
 export const POD_CODES = {
   // Scheduling.
-  SchedulingGated: passing(
+  SchedulingGated: transient(
     "A scheduling gate holds the Pod back.",
     "Ask whoever is to lift the gate, or take it out of schedulingGates in the Pod's spec.",
   ),
-  NoNodes: passing("The cluster has no nodes.", "Add a node."),
-  InsufficientResources: passing(
+  NoNodes: transient("The cluster has no nodes.", "Add a node."),
+  InsufficientResources: transient(
     "No node has enough free cpu, memory or other resources.",
     "Lower the containers' resources.requests, or add nodes.",
   ),
-  UntoleratedTaint: passing(
-    "The nodes that would do have taints that the Pod does not tolerate.",
+  UntoleratedTaint: transient(
+    "Every otherwise suitable node has a taint that the Pod does not tolerate.",
     "Add tolerations to the Pod's spec, or remove the taints: kubectl taint node.",
   ),
-  NodeSelectorMismatch: passing(
+  NodeSelectorMismatch: transient(
     "No node has the labels that nodeSelector or node affinity asks for.",
     "Change nodeSelector or affinity in the Pod's spec, or label a node: kubectl label node.",
   ),
-  PodAffinityUnsatisfied: passing(
-    "Rules on where Pods stand to each other leave no node.",
+  PodAffinityUnsatisfied: transient(
+    "Pod affinity, anti-affinity or topology spread constraints exclude every node.",
     "Change affinity or topologySpreadConstraints in the Pod's spec.",
   ),
   VolumeNodeConflict: final(
     "Its volume is bound to a node or zone where the Pod cannot run.",
     "Let the Pod run where its volume is, or use volumeBindingMode WaitForFirstConsumer.",
   ),
-  Unschedulable: passing("No node takes the Pod.", "Do as the scheduler's message says."),
-  SchedulerSilent: passing(
+  Unschedulable: transient("No node takes the Pod.", "Do as the scheduler's message says."),
+  SchedulerSilent: transient(
     "No scheduler has looked at the Pod.",
     "See that the scheduler runs, and that schedulerName in the Pod's spec is its name.",
   ),
-  NodeNotReady: passing("The Pod's node is not Ready.", "Mend the node: kubectl describe node."),
+  NodeNotReady: transient("The Pod's node is not Ready.", "Fix the node: kubectl describe node."),
   // Volumes and what the Pod refers to.
   StorageClassNotFound: final(
     "A volume wants a StorageClass that does not exist.",
@@ -43,11 +43,11 @@ export const POD_CODES = {
     "A volume names no StorageClass, and none is the default.",
     "Make one the default: annotate it storageclass.kubernetes.io/is-default-class=true.",
   ),
-  VolumeProvisioningFailed: passing(
+  VolumeProvisioningFailed: transient(
     "The storage system could not make a volume.",
     "Do as the provisioner's message says.",
   ),
-  VolumePending: passing(
+  VolumePending: transient(
     "A volume has not been bound.",
     "Create a PersistentVolume that fits, or name a StorageClass that makes them.",
   ),
@@ -55,7 +55,7 @@ export const POD_CODES = {
     "The Pod names a PersistentVolumeClaim that does not exist.",
     "Create the PersistentVolumeClaim, or change volumes in the Pod's spec.",
   ),
-  VolumeMountFailed: passing("A volume cannot be mounted.", "Do as the kubelet's message says."),
+  VolumeMountFailed: transient("A volume cannot be mounted.", "Do as the kubelet's message says."),
   SecretNotFound: final("The Pod needs a Secret that does not exist.", "Create the Secret."),
   ConfigMapNotFound: final("The Pod needs a ConfigMap that does not exist.", "Create the ConfigMap."),
   KeyNotFound: final(
@@ -66,14 +66,14 @@ export const POD_CODES = {
   InvalidImageName: final("The image name is invalid.", "Correct image in the Pod's spec."),
   ImageNotFound: final("The registry does not have the image.", "Correct image in the Pod's spec, or push the image."),
   ImageUnauthorized: final(
-    "The registry does not let the node have the image.",
+    "The registry denied access to the image: credentials are missing or invalid, or there is no such image.",
     "Name valid credentials in imagePullSecrets of the Pod's spec, and check the image's name.",
   ),
   ImageNotPresent: final(
     "The node lacks the image and is told never to pull it.",
     "Bring the image to the node, or change imagePullPolicy in the Pod's spec.",
   ),
-  ImagePullFailed: passing(
+  ImagePullFailed: transient(
     "The image cannot be pulled: the registry or the way to it fails.",
     "See that nodes reach the registry, and check the image's name.",
   ),
@@ -89,7 +89,7 @@ export const POD_CODES = {
     "The container's command cannot be started.",
     "Correct command, args or workingDir of the container.",
   ),
-  PodSandboxFailed: passing(
+  PodSandboxFailed: transient(
     "The node cannot set up the Pod: network or container runtime fail.",
     "Look at the node's network plugin and container runtime.",
   ),
@@ -97,12 +97,15 @@ export const POD_CODES = {
     "The container was killed: it used more memory than its limit.",
     "Raise resources.limits.memory of the container.",
   ),
-  CrashLoop: final("The container ends again and again.", "Look at its last words: kubectl logs --previous."),
-  ProbeFailing: passing(
-    "A container runs, and its probe fails.",
-    "Mend what the probe asks, or change the probe in the Pod's spec.",
+  CrashLoop: final(
+    "The container keeps exiting (CrashLoopBackOff).",
+    "Read the logs of its last run: kubectl logs --previous.",
   ),
-  ReadinessGateWaiting: passing(
+  ProbeFailing: transient(
+    "A container runs, and its probe fails.",
+    "Fix what the probe checks, or change the probe in the Pod's spec.",
+  ),
+  ReadinessGateWaiting: transient(
     "A readiness gate of the Pod is not True.",
     "Ask whoever sets that condition on the Pod.",
   ),
@@ -114,7 +117,7 @@ export const POD_CODES = {
     "The Pod has finished its work.",
     "Nothing is wrong; suspend and resume the Sandbox for a new Pod.",
   ),
-  PodTerminating: passing(
+  PodTerminating: transient(
     "The former Pod is still terminating; another one follows.",
     "Wait; if it stays, look at its finalizers and at its node.",
   ),

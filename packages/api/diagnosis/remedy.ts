@@ -27,7 +27,7 @@ export function kubectl(verb: string, { kind, namespace, name }: ObjectRef): str
 function sequel({ blueprint, facts: { subject }, at, pod }: Edited): string {
   if (blueprint.kind === "Sandbox") return pod ? `, then ${kubectl("delete pod", at).replace(" sandbox ", " ")}` : "";
   if (subject.kind === "SandboxWarmPool") return "";
-  return subject.kind === "SandboxClaim" ? ", then create the claim anew" : ", then create the sandbox anew";
+  return subject.kind === "SandboxClaim" ? ", then recreate the claim" : ", then recreate the sandbox";
 }
 
 /** Says what helps a Pod that has failed and is not started again. */
@@ -37,6 +37,6 @@ export function remedyOfFailed(
 ): string {
   return `Read kubectl logs ${name} -n ${
     namespace ?? "default"
-  }, mend it, and suspend and resume the Sandbox for a new Pod, or let ` +
+  }, fix it, and suspend and resume the Sandbox for a new Pod, or let ` +
     `it restart: set ${fieldOf(scene, "restartPolicy")} to Always.`;
 }

@@ -39,18 +39,38 @@ export function mergeApply(observed: object, lastApplied: object | undefined, de
  * Reads the last applied configuration of an observed object.
  *
  * @returns undefined if there is no such annotation
- * @throws {SyntaxError} if the annotation is not the JSON text of an object
+ * @throws {SyntaxError} if the annotation is not the JSON text of an object, or of one that is nested deeper than any of
+ * Kubernetes': whoever may write the object may write it, and what walks through it would run out of stack
  */
 export function lastApplied(object: object): Json | undefined {
   const text =
     stringMap(isObject(metadataOf(object)) ? metadataOf(object)["annotations"] : {})[LAST_APPLIED_ANNOTATION];
   if (!text) return undefined;
+  if (isDeep(text)) {
+    throw new SyntaxError(`Cannot read annotation ${LAST_APPLIED_ANNOTATION}: it is nested too deeply`);
+  }
   const value = parsed(text);
   if (value === null) return undefined;
   if (!isObject(value)) {
     throw new SyntaxError(`Cannot read annotation ${LAST_APPLIED_ANNOTATION}: it is not a JSON object`);
   }
   return value;
+}
+
+/** A PodSpec is nested a dozen levels deep. */
+const MOST_LEVELS = 200;
+
+/** Tells whether JSON text is nested deeper than that. */
+function isDeep(text: string): boolean {
+  // Most texts have not even as many brackets.
+  if ((text.match(/[[{]/g)?.length ?? 0) <= MOST_LEVELS) return false;
+  let levels = 0;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
+    if (token === "[" || token === "{") levels++;
+    else if (token === "]" || token === "}") levels--;
+    if (levels > MOST_LEVELS) return true;
+  }
+  return false;
 }
 
 /**

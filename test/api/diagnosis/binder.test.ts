@@ -32,7 +32,7 @@ const aLease = (seconds: number, holderIdentity = "b1", leaseDurationSeconds = 5
 const forClaim = aWaitingSandbox({ metadata: { labels: { [KEY("claim-uid")]: "uid-job" } } });
 const badImage = aPod({ containerStatuses: [waiting("InvalidImageName")] });
 
-const DOWN = { want: ["BinderDown", "Lease/hookbox-binder", false] as Case["want"], says: "Nobody holds" };
+const DOWN = { want: ["BinderDown", "Lease/hookbox-binder", false] as Case["want"], says: "nobody holds" };
 const UNKNOWN = {
   want: ["NotReady", "SandboxClaim/job", false] as Case["want"],
   says: "nothing that could be read says why",

@@ -205,6 +205,6 @@ test("the chain leads through the pool to the Pod, and the remedy to the templat
     "Pod/demo",
   ]);
   expect(remedy).toBe(
-    'Correct spec.podTemplate.spec.containers[].image of SandboxTemplate "python", then create the claim anew.',
+    'Correct spec.podTemplate.spec.containers[].image of SandboxTemplate "python", then recreate the claim.',
   );
 });

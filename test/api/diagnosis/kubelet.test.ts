@@ -49,7 +49,7 @@ const cases: Case[] = [
     name: "an image that is not for us",
     facts: stuck("ErrImagePull", "pull access denied, repository does not exist or may require authorization"),
     want: ["ImageUnauthorized", "Pod/demo", true],
-    says: "refuses",
+    says: "denied access",
   },
   {
     name: "a registry that is down",

@@ -86,6 +86,18 @@ test.for([
     .toStrictEqual(want);
 });
 
+test("lastApplied() refuses what is nested deeper than any object of Kubernetes, and counts no brackets in texts", () => {
+  const nested = (levels: number) => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+  const read = (text: string) => () => lastApplied({ metadata: { annotations: { [LAST_APPLIED_ANNOTATION]: text } } });
+  expect(read(nested(200))).not.toThrow();
+  expect(read(nested(201))).toThrow("it is nested too deeply");
+  expect(read(nested(100_000))).toThrow("it is nested too deeply");
+  const texts = JSON.stringify({ a: `"${"[{".repeat(500)}\\` });
+  expect(read(texts)()).toEqual(JSON.parse(texts));
+  const many = JSON.stringify({ a: Array.from({ length: 500 }, () => ({})) });
+  expect(read(many)()).toEqual(JSON.parse(many));
+});
+
 test.for(["{", "[]", "1", '"x"'])("lastApplied() refuses %s", (text) => {
   const object = { metadata: { annotations: { [LAST_APPLIED_ANNOTATION]: text } } };
   expect(() => lastApplied(object)).toThrow(

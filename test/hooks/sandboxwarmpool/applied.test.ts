@@ -1,6 +1,6 @@
 /** Sandboxes that exist, as a pool answers with them: nothing changes but what is meant, by Metacontroller's merge. @module */
 import { expect, test } from "vitest";
-import { sandboxSchema } from "../../../packages/api/sandbox.ts";
+import { type Sandbox, sandboxSchema } from "../../../packages/api/sandbox.ts";
 import { appliedOf, isHandable } from "../../../hooks/sandboxwarmpool/applied.ts";
 import { applyUpdate, lastApplied, sameJson } from "../../../packages/api/objects/apply.ts";
 import { marks, named, syncPool } from "../../poolcalls.ts";
@@ -110,4 +110,46 @@ const handable = [
 ] as const;
 test.for(handable)("a Sandbox %s can be handed over: %s", ([, want, sandbox]) => {
   expect(isHandable(sandbox)).toBe(want);
+});
+
+const LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration";
+
+/** A member whose last-applied configuration somebody has changed. */
+function forged(change: (applied: { metadata: Record<string, unknown> } & Record<string, unknown>) => void): Sandbox {
+  const member = aMember(1, { applied: { metadata: { namespace: "team-a" } } });
+  const applied = JSON.parse(member.metadata.annotations?.[LAST_APPLIED] ?? "");
+  change(applied);
+  const annotations = { ...member.metadata.annotations, [LAST_APPLIED]: JSON.stringify(applied) };
+  return { ...member, metadata: { ...member.metadata, annotations } };
+}
+
+const forgeries = [
+  ["namespace", forged(({ metadata }) => metadata["namespace"] = "kube-system")],
+  ["name", forged(({ metadata }) => metadata["name"] = "warm-2")],
+  ["kind", forged((applied) => Object.assign(applied, { apiVersion: "v1", kind: "Pod" }))],
+] as const;
+test.for(forgeries)(
+  "a member that has another %s in its last-applied configuration is itself all the same",
+  ([, sandbox]) => {
+    const { apiVersion, kind, metadata: { name, namespace } } = appliedOf(sandbox, aPool());
+    expect({ apiVersion, kind, name, namespace }).toEqual({
+      apiVersion: "agents.x-k8s.io/v1beta1",
+      kind: "Sandbox",
+      name: "warm-1",
+      namespace: "team-a",
+    });
+  },
+);
+
+test("of a member with a label that is no text in its last-applied configuration an answer says the name, and no more", () => {
+  const odd = forged(({ metadata }) => metadata["labels"] = { x: 1 });
+  expect([isHandable(odd), appliedOf(odd, aPool()).metadata]).toEqual([false, { name: "warm-1" }]);
+});
+
+test("of one whose last-applied configuration is nested without end, too", () => {
+  const nested = forged((applied) => applied["spec"] = "deep");
+  const annotations = nested.metadata.annotations ?? {};
+  const text = annotations[LAST_APPLIED] ?? "";
+  annotations[LAST_APPLIED] = text.replace('"deep"', `{"a":${"[".repeat(6000)}${"]".repeat(6000)}}`);
+  expect([isHandable(nested), appliedOf(nested, aPool()).metadata]).toEqual([false, { name: "warm-1" }]);
 });

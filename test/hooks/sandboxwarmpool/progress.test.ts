@@ -16,7 +16,7 @@ const single = (state: Seen["state"], age = 1, pool: SandboxWarmPool = one): Wor
   pool,
   sandboxes: [aMember(1, { age, ...(state ? { state } : {}) })],
 });
-const lacks = (detail: string) => `0 of 1 sandboxes are Ready, 1 cannot be: ${detail}`;
+const lacks = (detail: string) => `0 of 1 sandboxes are Ready, 1 failing: ${detail}`;
 
 const cases: Case[] = [
   { name: "a full pool", ...single("ready"), want: ["True", "Full", "1 of 1 sandboxes are Ready"] },
@@ -109,7 +109,7 @@ const cases: Case[] = [
   {
     name: "some Ready, two of one cause: the first's words",
     sandboxes: [aMember(1), aMember(2, { age: 9, state: "imagePull" }), aMember(3, { age: 8, state: "imagePull" })],
-    want: ["False", "ImagePullFailed", "1 of 3 sandboxes are Ready, 2 cannot be: no such image"],
+    want: ["False", "ImagePullFailed", "1 of 3 sandboxes are Ready, 2 failing: no such image"],
   },
   {
     name: "a Ready member whose containers fail now and then",

@@ -21,6 +21,8 @@ const places = [
   ["10/12", undefined],
   ["1.5/1", undefined],
   ["9007199254740993/9007199254740993", undefined],
+  ["9007199254740991/9007199254740991", undefined],
+  ["4503599627370496/4503599627370496", { number: 2 ** 52, first: 2 ** 52 }],
   ["1763700000000/1", undefined],
 ] as const;
 test.for(places)('placeOf() of "%s"', ([text, want]) => {
@@ -125,4 +127,16 @@ test("the status says what it was seen to count, and the pool looks again soon w
   expect(old).toMatchObject({ status: { sequence: 7, observedSequence: 3 }, resyncAfterSeconds: 0.2 });
   const seen = ask({ sequence: 7, observedSequence: 3 });
   expect(seen).toMatchObject({ status: { sequence: 7, observedSequence: 7 }, resyncAfterSeconds: 60 });
+});
+
+test("a number beside which there is no next one hangs nobody, wherever somebody has written it", () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  const annotations = { "agents.x-k8s.io/pool-sequence": `${most}/${most}` };
+  const member = aMember(1, { metadata: { name: memberName(aPool(), most + 1), annotations } });
+  let asked = 0;
+  // An endless loop would not come back to fail.
+  const has = (name: string) => ++asked > 1000 ? expect.unreachable() : name === member.metadata.name;
+  const taken = { has } as unknown as Set<string>;
+  expect(nextPlaces(aPool(), [member], 2, taken, NOW)).toHaveLength(2);
+  expect(nextPlaces(aPool({ status: { sequence: most } }), [], 2, taken, NOW)).toHaveLength(2);
 });

@@ -1,16 +1,13 @@
-/** Nobody gives claims their Sandboxes: the binder's Lease is not held. Decides from that Lease alone. @module */
+/** The binder is not running: nobody holds its Lease. Decides from that Lease alone. @module */
 import type { SandboxClaim } from "../../sandboxclaim.ts";
-import { BINDER_LEASE, LATE_MS } from "../../claims/unserved.ts";
+import { LATE_MS } from "../../claims/unserved.ts";
+import { BINDER_LEASE, SYSTEM_NAMESPACE } from "../../installation.ts";
 import type { Facts } from "../facts.ts";
 import { type Cause, cause, type Evidence, type ObjectRef } from "../finding.ts";
 import { evidenceOf, secondsSince } from "../scene.ts";
 
-export { BINDER_LEASE };
-
 /** A binder that is there has served by then; so far apart, too, the clocks of cluster and reader may be. */
 const PATIENCE_SECONDS = LATE_MS / 1000;
-/** Where hookbox is installed unless somebody says otherwise. */
-const SYSTEM_NAMESPACE = "hookbox-system";
 
 /**
  * Tells why a claim waits that has no Sandbox.
@@ -37,7 +34,7 @@ export function binderDown(claim: SandboxClaim, at: ObjectRef, { binder }: Facts
     : { where: "spec.holderIdentity", text: `nobody since ${renewTime ?? "it was made"}` };
   return cause("BinderDown", {
     object,
-    summary: `Nobody holds Lease "${BINDER_LEASE}": the binder, which gives claims their Sandboxes, does not run.`,
+    summary: `The binder is not running: nobody holds Lease "${BINDER_LEASE}", so claims get no Sandboxes.`,
     evidence: [{ object, ...seen }, ...evidenceOf(at, claim.status?.conditions, "Ready")],
     since: renewTime ?? creationTimestamp,
     isGuess: !binder,

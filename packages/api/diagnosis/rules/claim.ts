@@ -146,7 +146,7 @@ function rejected(ground: Ground): Cause | undefined {
   const whose = templateRef ? named(templateRef) : `the template of ${named(poolRef)}`;
   return cause(code, {
     object: at,
-    summary: `SandboxClaim "${at.name}" asks for what it may not have: ${message}.`,
+    summary: `SandboxClaim "${at.name}" was rejected: ${message}.`,
     evidence: [
       isSaid ? conditionEvidence(at, condition) : { object: at, where: "spec", text: message },
       ...(templateRef && value ? [{ object: templateRef, where: `spec.${policy}`, text: value }] : []),

@@ -82,7 +82,7 @@ function crashCause(scene: PodScene, container: Container): Cause | undefined {
     ...base,
     hopeless: restarts >= MANY_RESTARTS,
     summary: `The ${title} ends with exit code ${end?.exitCode ?? "unknown"}, ${again}.`,
-    remedy: `Read its last words: kubectl logs ${scene.podRef.name} -n ${scene.podRef.namespace} ` +
+    remedy: `Read the logs of its last run: kubectl logs ${scene.podRef.name} -n ${scene.podRef.namespace} ` +
       `-c ${status.name} --previous, and ${change(scene, "correct", field)}`,
   });
 }
@@ -107,7 +107,7 @@ function probeKill(scene: PodScene, container: Container, evidence: Evidence[]):
     summary: `The ${title} is killed again and again because its ${kind} fails.`,
     evidence: [...[unhealthy, killing].filter((event) => event !== undefined).map(eventEvidence), ...evidence],
     since: unhealthy?.first ?? killing?.first,
-    remedy: change(scene, "Mend what it asks, or change", `${field}.${kind}`),
+    remedy: change(scene, "Fix what it checks, or change", `${field}.${kind}`),
     isGuess: !killing,
   });
 }

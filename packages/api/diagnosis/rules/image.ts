@@ -66,7 +66,8 @@ function pullCause(scene: PodScene, container: Container, base: Pick<Cause, "obj
     case "ImageUnauthorized":
       return cause(code, {
         ...told,
-        summary: `The registry refuses the node ${image}.`,
+        summary:
+          `The registry denied access to ${image}: credentials are missing or invalid, or there is no such image.`,
         remedy: change(scene, "Name valid credentials in", "imagePullSecrets"),
       });
     default:

@@ -47,7 +47,7 @@ export function multiplePods({ sandbox, at }: Scene): Cause | undefined {
   if (ready?.reason !== "MultiplePods") return undefined;
   return cause("MultiplePods", {
     object: at,
-    summary: `More than one Pod belongs to Sandbox "${at.name}", and it refuses to choose.`,
+    summary: `More than one Pod belongs to Sandbox "${at.name}"; it needs exactly one.`,
     evidence: [conditionEvidence(at, ready)],
     since: ready.lastTransitionTime,
     remedy: `Delete all Pods but one of those that ${at.name} controls: kubectl get pods -n ${at.namespace} ` +

@@ -20,7 +20,7 @@ export function nodeNotReady({ pod, podRef, facts }: PodScene): Cause | undefine
         : { object: podRef, where: "spec.nodeName", text: name },
     ],
     since: ready?.lastTransitionTime,
-    remedy: `Mend the node (kubectl describe node ${name}), or delete the Pod: kubectl delete pod ${podRef.name} ` +
+    remedy: `Fix the node (kubectl describe node ${name}), or delete the Pod: kubectl delete pod ${podRef.name} ` +
       `-n ${podRef.namespace} --force.`,
   });
 }

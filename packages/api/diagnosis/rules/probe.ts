@@ -29,7 +29,7 @@ export function probe(scene: PodScene): Cause | undefined {
       { object: podRef, where: `status.containerStatuses[${container.status.name}].ready`, text: "false" },
     ],
     since: event.first,
-    remedy: change(scene, "Mend what it asks, or change", `containers[].${kind.toLowerCase()}Probe`),
+    remedy: change(scene, "Fix what it checks, or change", `containers[].${kind.toLowerCase()}Probe`),
   });
 }
 

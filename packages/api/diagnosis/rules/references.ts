@@ -2,14 +2,14 @@
 import type { Code } from "../catalogue.ts";
 import { containersOf, waitingEvidence } from "../containers.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
-import { isPassing } from "../passing.ts";
+import { isTransient } from "../transient.ts";
 import { change } from "../remedy.ts";
 import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
 
 /** A container's variables or settings cannot be made: `CreateContainerConfigError`. */
 export function containerConfig(scene: PodScene): Cause | undefined {
   const container = containersOf(scene)
-    .find(({ reason, message }) => reason === "CreateContainerConfigError" && !isPassing(message));
+    .find(({ reason, message }) => reason === "CreateContainerConfigError" && !isTransient(message));
   if (!container) return undefined;
   const { message, title, field } = container;
   const evidence = waitingEvidence(scene, container);
@@ -35,7 +35,7 @@ export function mounts(scene: PodScene): Cause | undefined {
   const { pod, podRef, facts } = scene;
   const waits = containersOf(scene).some(({ reason }) => /^(ContainerCreating|PodInitializing)$/.test(reason));
   const event = eventsOf(facts, podRef, pod.metadata.uid)
-    .filter(({ message }) => !isPassing(message))
+    .filter(({ message }) => !isTransient(message))
     .find(({ reason }) => reason === "FailedMount" || reason === "FailedAttachVolume");
   if (!waits || !event) return undefined;
   const missing = missingCause(scene, event.message, eventEvidence(event), change(scene, "or change", "volumes"));

@@ -52,7 +52,7 @@ export function silent({ metadata, status }: Watched, at: ObjectRef, now: Date):
     : { object: at, where: "status", text: "it has no conditions" };
   return cause("ControllerSilent", {
     object: at,
-    summary: `Nothing of hookbox has looked at ${named(at)} ${hasSpoken ? "since its spec changed" : "yet"}.`,
+    summary: `hookbox has not reconciled ${named(at)} ${hasSpoken ? "since its spec changed" : "yet"}.`,
     evidence: [evidence],
     since,
     isGuess: true,

@@ -1,13 +1,14 @@
 /** Runs work under a Lease: where that lies, and under which name this process asks for it. Decides nothing. @module */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import { SYSTEM_NAMESPACE } from "../api/installation.ts";
 import type { Log } from "../process/log.ts";
 import { isOk, pathOf } from "./api.ts";
 import { connect, type ConnectionOptions } from "./connection.ts";
 import type { Credentials } from "./credentials.ts";
 import { lead, type Work } from "./leader.ts";
 
-export interface ElectedOptions extends Pick<ConnectionOptions, "userAgent" | "onAnswer"> {
+export interface WithLeaseOptions extends Pick<ConnectionOptions, "userAgent" | "onAnswer"> {
   credentials: Credentials;
   log: Log;
   /** Name of the Lease. */
@@ -23,8 +24,6 @@ export interface ElectedOptions extends Pick<ConnectionOptions, "userAgent" | "o
   leaderElection: boolean;
 }
 
-/** Where hookbox is installed unless somebody says otherwise. */
-const SYSTEM_NAMESPACE = "hookbox-system";
 const PATIENCE_MS = 3000;
 
 /**
@@ -34,9 +33,11 @@ const PATIENCE_MS = 3000;
  * @throws {Error} if it is unknown, or if the API server does not answer
  */
 export async function leaseNamespace(
-  options: Pick<ElectedOptions, "credentials" | "log" | "kubeconfig" | "leaderElection" | "userAgent" | "onAnswer"> & {
-    namespace: string | undefined;
-  },
+  options:
+    & Pick<WithLeaseOptions, "credentials" | "log" | "kubeconfig" | "leaderElection" | "userAgent" | "onAnswer">
+    & {
+      namespace: string | undefined;
+    },
 ): Promise<string> {
   const { credentials, log, kubeconfig, leaderElection, userAgent, onAnswer } = options;
   if (options.namespace !== undefined) return options.namespace;
@@ -58,7 +59,7 @@ export async function leaseNamespace(
  *
  * @throws {Error} if the Lease's namespace does not exist, or what `work` throws
  */
-export async function runElected(options: ElectedOptions, work: Work, signal: AbortSignal): Promise<void> {
+export async function runWithLease(options: WithLeaseOptions, work: Work, signal: AbortSignal): Promise<void> {
   const { credentials, log, name, namespace, kubeconfig, leaseSeconds: termSeconds, userAgent, onAnswer } = options;
   if (!options.leaderElection) return await work(signal);
   const timeoutMs = (termSeconds * 1000) / 5;

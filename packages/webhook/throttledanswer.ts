@@ -57,10 +57,10 @@ export function announced<Answer extends Partial<Pick<Desired<unknown>, "status"
 }
 
 function messageFor(held: readonly Loss[]): string {
-  const names = held.slice(0, MOST_NAMED).map(({ child, what }) => `${childKey(child)} (${what})`).join(", ");
+  const names = held.slice(0, MOST_NAMED).map(({ child, what }) => `${childKey(child)} (would be ${what})`).join(", ");
   const more = held.length > MOST_NAMED ? ` and ${held.length - MOST_NAMED} more` : "";
-  return `Kept for now, because more would go than --max-losses-per-minute allows: ${names}${more}. ` +
-    `To let them go at once set the annotation ${LOSSES_ALLOWED_ANNOTATION} to a time in the future`;
+  return `Deletion delayed by --max-losses-per-minute: ${names}${more}. ` +
+    `To delete now, set annotation ${LOSSES_ALLOWED_ANNOTATION} to a time in the future`;
 }
 
 function conditionsOf(status: unknown): Condition[] {

@@ -11,13 +11,15 @@ import { createMembers, type Members } from "./members.ts";
 
 /** Who is told of what has changed. */
 export interface IndexListener {
-  /** Members of a pool, the pool or its template have changed. */
+  /** What a pool or its template asks for has changed. */
   onPool(namespace: string, pool: string): void;
+  /** Members of a pool have changed, or what it counts of them. */
+  onMembers(namespace: string, pool: string): void;
   /** A claim's Sandbox has come, changed or, undefined, gone. */
   onBound(namespace: string, claim: string, sandbox: Sandbox | undefined): void;
 }
 
-export interface Index {
+export interface ClusterIndex {
   sandboxes: Required<EventHandler<Sandbox>>;
   pools: EventHandler<SandboxWarmPool>;
   templates: EventHandler<SandboxTemplate>;
@@ -70,7 +72,7 @@ interface State {
 const NONE = createMembers();
 
 /** Makes the index, empty. */
-export function createIndex(listener: IndexListener): Index {
+export function createClusterIndex(listener: IndexListener): ClusterIndex {
   const state: State = {
     listener,
     pools: new Map(),
@@ -97,10 +99,11 @@ export function createIndex(listener: IndexListener): Index {
         for (const sandbox of assumed.listed(uids)) place(state, sandbox);
       },
     },
-    pools: namedHandler(pools, poolKeys, (pool, isGone) => {
+    pools: namedHandler(pools, poolKeys, (pool, change) => {
       const { namespace = "", name, uid = "" } = pool.metadata;
-      if (isGone) state.members.delete(`${namespace}/${uid}`);
-      listener.onPool(namespace, name);
+      if (change === "gone") state.members.delete(`${namespace}/${uid}`);
+      if (change === "counts") listener.onMembers(namespace, name);
+      else listener.onPool(namespace, name);
     }),
     templates: namedHandler(templates, templateKeys, ({ metadata: { namespace = "", name } }) => {
       for (const pool of pools.values()) {
@@ -134,7 +137,7 @@ export function createIndex(listener: IndexListener): Index {
 function namedHandler<T extends Named>(
   byName: Map<string, T>,
   keys: Map<string, string>,
-  changed: (object: T, isGone: boolean) => void,
+  changed: (object: T, change: "gone" | "spec" | "counts") => void,
 ): EventHandler<T> {
   const gone = (uid: string) => {
     const key = keys.get(uid) ?? "";
@@ -142,7 +145,7 @@ function namedHandler<T extends Named>(
     keys.delete(uid);
     if (object?.metadata.uid !== uid) return;
     byName.delete(key);
-    changed(object, true);
+    changed(object, "gone");
   };
   return {
     observe(object) {
@@ -151,7 +154,9 @@ function namedHandler<T extends Named>(
       const before = byName.get(key);
       keys.set(uid, key);
       byName.set(key, object);
-      if (before?.metadata.uid !== uid || hasChanged(before, object)) changed(object, false);
+      const isNew = before?.metadata.uid !== uid;
+      if (isNew || hasNewSpec(before, object)) changed(object, "spec");
+      else if (countsOtherwise(before, object)) changed(object, "counts");
     },
     gone,
     listed(uids) {
@@ -160,21 +165,18 @@ function namedHandler<T extends Named>(
   };
 }
 
-type Counts = {
-  sequence?: number | undefined;
-  observedSequence?: number | undefined;
-  replicas?: number | undefined;
-  readyReplicas?: number | undefined;
-};
+type Counts = { [Count in "sequence" | "observedSequence" | "replicas" | "readyReplicas"]?: number | undefined };
 type Named = { metadata: ObjectMeta; status?: Counts | undefined };
 
+function hasNewSpec({ metadata: before }: Named, { metadata: after }: Named): boolean {
+  return before.generation !== after.generation || before.deletionTimestamp !== after.deletionTimestamp;
+}
+
 /** Of a status, only what a pool counts is of concern. */
-function hasChanged(before: Named, after: Named): boolean {
-  return before.metadata.generation !== after.metadata.generation ||
-    before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
-    (["sequence", "observedSequence", "replicas", "readyReplicas"] as const).some((key) =>
-      before.status?.[key] !== after.status?.[key]
-    );
+function countsOtherwise({ status: before }: Named, { status: after }: Named): boolean {
+  return (["sequence", "observedSequence", "replicas", "readyReplicas"] as const).some((key) =>
+    before?.[key] !== after?.[key]
+  );
 }
 
 /** Puts a Sandbox where its owner says that it belongs; who is told finds it there, and nowhere else. */
@@ -193,7 +195,7 @@ function place(state: State, sandbox: Sandbox): void {
     state.listener.onBound(namespace, after.uid, sandbox);
   }
   if (before && !isSame(before, after)) tellOf(state, before);
-  if (after?.with === "pool") state.listener.onPool(namespace, owner?.name ?? "");
+  if (after?.with === "pool") state.listener.onMembers(namespace, owner?.name ?? "");
 }
 
 function placeOf(sandbox: Sandbox): Place | undefined {
@@ -234,7 +236,7 @@ function tellOf({ listener, pools, poolKeys, bound }: State, before: Place): voi
     return;
   }
   const pool = pools.get(poolKeys.get(before.uid) ?? "");
-  if (pool?.metadata.namespace === before.namespace) listener.onPool(before.namespace, pool.metadata.name);
+  if (pool?.metadata.namespace === before.namespace) listener.onMembers(before.namespace, pool.metadata.name);
 }
 
 function displace(state: State, uid: string): void {

@@ -3,7 +3,7 @@ import type { Credentials, Pass } from "./credentials.ts";
 import { createSend, type Incoming } from "./transport.ts";
 
 /** A request of somebody else. */
-export interface Relayed {
+export interface ProxiedRequest {
   method: string;
   /** With its query; begins with a slash. */
   path: string;
@@ -15,10 +15,10 @@ export interface Relayed {
 }
 
 /** @throws {Error} only if no answer comes */
-export type Relay = (request: Relayed) => Promise<Incoming>;
+export type APIProxy = (request: ProxiedRequest) => Promise<Incoming>;
 
 /** Makes what passes them on. Of our credentials it takes where the API server is, and how to know it. */
-export function createRelay({ server, current }: Credentials, userAgent: string): Relay {
+export function createAPIProxy({ server, current }: Credentials, userAgent: string): APIProxy {
   const send = createSend();
   let ours: Pass | undefined;
   let nobodys: Pass = { headers: {}, tls: {} };

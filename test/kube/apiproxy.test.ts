@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
 import { makeCertificate } from "../../dev/cluster/certificates.ts";
-import { createRelay } from "../../packages/kube/relay.ts";
+import { createAPIProxy } from "../../packages/kube/apiproxy.ts";
 
 test("a request is somebody else's, whoever we are", async () => {
   const ca = await makeCertificate({ commonName: "ca", use: "authority" });
@@ -31,12 +31,12 @@ test("a request is somebody else's, whoever we are", async () => {
     headers: { Authorization: "Bearer ours" },
     tls: { ca: Buffer.from(ca.certificate), cert: Buffer.from(us.certificate), key: Buffer.from(us.key) },
   };
-  const relay = createRelay({
+  const proxy = createAPIProxy({
     server: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
     namespace: undefined,
     current: () => Promise.resolve(pass),
   }, "test");
-  const answer = await relay({
+  const answer = await proxy({
     method: "POST",
     path: "/apis/x?dryRun=All",
     token: "theirs",

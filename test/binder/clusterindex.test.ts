@@ -1,7 +1,7 @@
 /** What the binder knows: who is a member, who is whose, and that its own writes count until the watch is newer. @module */
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
-import { createIndex, type Index } from "../../packages/binder/index.ts";
+import { type ClusterIndex, createClusterIndex } from "../../packages/binder/clusterindex.ts";
 import { handedOver } from "../../packages/binder/handover.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned, type Seen } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
@@ -10,8 +10,9 @@ import { aTemplate } from "../templates.ts";
 /** An index that knows the pool, and what it has told: pools by name, claims with the name of their Sandbox. */
 function anIndex() {
   const told: string[] = [];
-  const index = createIndex({
-    onPool: (namespace, pool) => told.push(`${namespace}/${pool}`),
+  const index = createClusterIndex({
+    onPool: (namespace, pool) => told.push(`${namespace}/${pool} itself`),
+    onMembers: (namespace, pool) => told.push(`${namespace}/${pool}`),
     onBound: (_, claim, sandbox) => told.push(`${claim} ${sandbox?.metadata.name ?? "none"}`),
   });
   index.templates.observe(aTemplate());
@@ -28,7 +29,7 @@ const given = (version: number, name = "c"): Sandbox => {
 };
 
 /** Shows the index a whole list. */
-function list({ sandboxes }: Index, ...shown: Sandbox[]): void {
+function list({ sandboxes }: ClusterIndex, ...shown: Sandbox[]): void {
   sandboxes.listing();
   for (const sandbox of shown) sandboxes.observe(sandbox);
   sandboxes.listed(new Set(shown.map(({ metadata }) => metadata.uid ?? "")));
@@ -46,10 +47,8 @@ test("a member is its pool's, a claim's Sandbox the claim's; both are told", () 
 
 test("a member that changes is never out of its pool for those who are told, and they are told once", () => {
   const seen: number[] = [];
-  const index = createIndex({
-    onPool: () => seen.push(index.members(aPool()).counts().all),
-    onBound: () => {},
-  });
+  const look = () => seen.push(index.members(aPool()).counts().all);
+  const index = createClusterIndex({ onPool: look, onMembers: look, onBound: () => {} });
   index.pools.observe(aPool());
   index.sandboxes.observe(at(1, { state: "coming" }));
   index.sandboxes.observe(at(2, { state: "starting" }));
@@ -58,7 +57,8 @@ test("a member that changes is never out of its pool for those who are told, and
 
 test("who is told that a pool has one less finds that it is the claim's", () => {
   const seen: (string | undefined)[] = [];
-  const index = createIndex({ onPool: () => seen.push(index.boundTo("team-a", "uid-c")), onBound: () => {} });
+  const look = () => seen.push(index.boundTo("team-a", "uid-c"));
+  const index = createClusterIndex({ onPool: look, onMembers: look, onBound: () => {} });
   index.pools.observe(aPool());
   index.sandboxes.observe(at(1));
   index.sandboxes.observe(given(2));
@@ -86,7 +86,7 @@ test.for(strangers)("what is %s is no member, even if it was one", ([, sandbox])
 });
 
 test("members are known before their pool is", () => {
-  const index = createIndex({ onPool: () => {}, onBound: () => {} });
+  const index = createClusterIndex({ onPool: () => {}, onMembers: () => {}, onBound: () => {} });
   index.sandboxes.observe(aMember(1));
   index.pools.observe(aPool());
   expect(index.members(index.pool("team-a", "warm")).counts().all).toBe(1);
@@ -204,9 +204,17 @@ test("a template that comes or changes is told to the pools of it, and to no oth
   index.pools.observe(aPool({ metadata: { namespace: "team-b", uid: "uid-b" } }));
   told.length = 0;
   index.templates.observe(aTemplate({ metadata: { generation: 2 } }));
-  expect(told).toEqual(["team-a/warm"]);
+  expect(told).toEqual(["team-a/warm itself"]);
   index.templates.listed(new Set());
   expect([told.length, index.template(aPool())]).toEqual([2, undefined]);
+});
+
+test("what a pool counts is told as its members are, a new spec as the pool's own change", () => {
+  const { index, told } = anIndex();
+  told.length = 0;
+  index.pools.observe(aPool({ status: { replicas: 1 } }));
+  index.pools.observe(aPool({ metadata: { generation: 2 }, status: { replicas: 1 } }));
+  expect(told).toEqual(["team-a/warm", "team-a/warm itself"]);
 });
 
 test("nothing is kept of a pool that is gone once its members are, whatever is heard of them meanwhile", () => {
