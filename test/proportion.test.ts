@@ -1,7 +1,9 @@
 /**
  * The most hostile objects that the API server stores cost what their size costs: twice as many items are twice the work,
- * in hooks and in what binder and keeper decide by. @module
+ * in hooks and in what binder and keeper decide by. So do the headers that router and runtime look into. @module
  */
+import { Buffer } from "node:buffer";
+import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { sandboxHook } from "../hooks/sandbox/hook.ts";
 import { sandboxClaimSchema } from "../packages/api/sandboxclaim.ts";
@@ -11,7 +13,13 @@ import { requestProblem } from "../packages/api/claims/request.ts";
 import { joinedVolumes } from "../packages/api/claims/volumes.ts";
 import { mergeTrapPatch } from "../packages/keeper/mergetrap.ts";
 import { LAST_APPLIED_ANNOTATION, mergeApply } from "../packages/api/objects/apply.ts";
+import { headersForClient } from "../packages/router/proxy/headers.ts";
+import { createRoot } from "../packages/runtime/confine.ts";
+import { createProcesses } from "../packages/runtime/processes/processes.ts";
+import { createTerminalSockets } from "../packages/runtime/terminal/socket.ts";
+import { createTokenCheck } from "../packages/runtime/token.ts";
 import { operationsOf } from "./operations.ts";
+import { makeTempFolder } from "./tempfolder.ts";
 import { aClaim, aMember } from "./pools.ts";
 import { syncPool } from "./poolcalls.ts";
 import { aChild, aReadyPod, aRequest, aSandbox, NOW } from "./sandboxes.ts";
@@ -128,6 +136,27 @@ describe("twice as much is no more than twice the work", () => {
     const [less, more] = [operationsOf(() => work(1000)), operationsOf(() => work(2000))];
     expect(less).toBeGreaterThan(1000);
     expect(more / less).toBeLessThan(2.5);
+  });
+});
+
+/** Twenty times what node:http takes: a search that went through it again from each blank would take longer than a test may. */
+const BLANKS = " ".repeat(320_000);
+
+describe("a header full of blanks is gone through once", () => {
+  test("a cookie that a sandbox sets", () => {
+    const passes = (value: string) => headersForClient(["Set-Cookie", value], undefined, "pass").length > 0;
+    const values = [`pass${BLANKS}=x`, `${BLANKS}pass=x`, `=${BLANKS}=pass`, `pass${BLANKS};`, `pass${BLANKS}b=x`];
+    expect(values.map(passes)).toEqual([false, false, false, false, true]);
+  });
+
+  test("protocols that are offered to a terminal, before the token is looked at", async () => {
+    const folder = makeTempFolder();
+    const token = createTokenCheck(`${folder}/none`, true);
+    const sockets = createTerminalSockets({ root: await createRoot(folder), processes: createProcesses(), token });
+    const socket = new PassThrough();
+    const headers = { "sec-websocket-protocol": `a${BLANKS}b, hookbox.bearer.x` };
+    await sockets.upgrade({ url: "/v1/terminal", headers, socket } as never, socket, Buffer.alloc(0));
+    expect(String(socket.read())).toMatch(/^HTTP\/1\.1 401 /);
   });
 });
 

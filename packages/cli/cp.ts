@@ -8,7 +8,7 @@ import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { openSandbox } from "./sandbox.ts";
 import { Ended, Failure } from "./failure.ts";
 import { sizeOf } from "./output/size.ts";
-import type { RemotePlace } from "./place.ts";
+import type { RemotePath } from "./remotepath.ts";
 import { spinning } from "./terminal/spinner.ts";
 import type { CommandContext, Where } from "./commandcontext.ts";
 
@@ -17,7 +17,7 @@ export async function copyUp(
   context: CommandContext,
   where: Where,
   from: string,
-  { sandbox: name, path }: RemotePlace,
+  { sandbox: name, path }: RemotePath,
 ) {
   const isStream = from === "-";
   if (!isStream) {
@@ -47,7 +47,7 @@ export async function copyUp(
 export async function copyDown(
   context: CommandContext,
   where: Where,
-  { sandbox: name, path }: RemotePlace,
+  { sandbox: name, path }: RemotePath,
   to: string,
 ) {
   await withSandbox(context, where, name, async ({ files }) => {

@@ -3,7 +3,7 @@ import type { Entry } from "../sdk/files/entry.ts";
 import { openSandbox } from "./sandbox.ts";
 import { type Format, serialize } from "./output/print.ts";
 import { renderTable } from "./output/table.ts";
-import type { RemotePlace } from "./place.ts";
+import type { RemotePath } from "./remotepath.ts";
 import type { CommandContext, Where } from "./commandcontext.ts";
 
 /** How. */
@@ -18,7 +18,7 @@ export interface LsRequest {
 export async function runLs(
   context: CommandContext,
   where: Where,
-  { sandbox: name, path }: RemotePlace,
+  { sandbox: name, path }: RemotePath,
   { long, all, format }: LsRequest,
 ): Promise<void> {
   const sandbox = await openSandbox(context, await context.connect(where), name);

@@ -2,7 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { type Api, type ApiRequest, pathOf } from "../kube/api.ts";
-import type { Listed } from "./place.ts";
+import type { Listed } from "./route.ts";
 import { troubleOf } from "./session.ts";
 
 /** Its buttons. */

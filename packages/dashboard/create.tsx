@@ -49,7 +49,7 @@ export function Create({ api, namespace, onClose }: { api: Api; namespace: strin
         {field("namespace", "Namespace", { required: true })}
         {field("pool", "Pool", { required: true, list: "pools", autofocus: true })}
         <datalist id="pools">{pools.map((pool) => <option key={pool} value={pool} />)}</datalist>
-        {field("name", "Name (may be left out)")}
+        {field("name", "Name (optional)")}
         {trouble && <p role="alert">{trouble}</p>}
         <div class="actions">
           <button type="button" onClick={onClose}>Cancel</button>

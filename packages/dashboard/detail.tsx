@@ -11,9 +11,11 @@ import { createFactReader } from "../sdk/control/factreader.ts";
 import { readFacts } from "../sdk/control/facts.ts";
 import { Actions } from "./actions.tsx";
 import { useCollection } from "./collection.ts";
+import { History } from "./history.tsx";
 import { Files, Terminal } from "./inside.tsx";
 import { Log } from "./log.tsx";
-import type { Listed } from "./place.ts";
+import type { Listed } from "./route.ts";
+import { Ports } from "./ports.tsx";
 import type { Session } from "./session.ts";
 import { type Moment, timelineOf } from "./timeline.ts";
 
@@ -50,9 +52,10 @@ export function Detail({ session, list, open, onClose }: DetailProps) {
       </div>
       <p class="kind">{list.kind} in {namespace}</p>
       {trouble && <p role="alert">{trouble}</p>}
-      {isListed && !object && <p role="alert">It is gone.</p>}
+      {isListed && !object && <p role="alert">It no longer exists.</p>}
       {object && <Actions api={api} list={list} object={object} />}
       {object && finding && list.kind !== "SandboxTemplate" && <Why finding={finding} />}
+      {object && list.kind === "SandboxWarmPool" && <History api={api} pool={object} />}
       {object && moments && moments.length > 0 && <Timeline moments={moments} />}
       {sandbox && (
         <>
@@ -64,6 +67,9 @@ export function Detail({ session, list, open, onClose }: DetailProps) {
           </Fold>
           <Fold title="Terminal">
             <Terminal token={session.token} namespace={namespace} sandbox={sandbox} />
+          </Fold>
+          <Fold title="Ports">
+            <Ports token={session.token} namespace={namespace} sandbox={sandbox} />
           </Fold>
         </>
       )}

@@ -1,5 +1,5 @@
 /** All objects of a kind, narrowed down by words and namespace. @module */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Condition } from "../api/objects/conditions.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
@@ -8,20 +8,21 @@ import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { columnsOf } from "../cli/output/columns.ts";
 import { byPool, servedSince } from "../cli/pool/measure.ts";
 import type { Api } from "../kube/api.ts";
+import { useClock } from "./clock.ts";
 import { useCollection } from "./collection.ts";
 import { Create } from "./create.tsx";
-import { LISTS, type Place } from "./place.ts";
+import { LISTS, type Route } from "./route.ts";
 import { Table } from "./table.tsx";
 
-/** The list of a place. */
-export function List({ api, place, go }: { api: Api; place: Place; go(place: Place): void }) {
-  const { list, namespace, open } = place;
+/** The list of a route. */
+export function List({ api, route, go }: { api: Api; route: Route; go(route: Route): void }) {
+  const { list, namespace, open } = route;
   const { objects, isListed, trouble } = useCollection(api, list, namespace || undefined);
   const [words, setWords] = useState("");
   const [isCreating, setCreating] = useState(false);
   const now = useClock();
   const columns = useMemo(() => columnsOf(list, { isWide: true, allNamespaces: namespace === "" }), [list, namespace]);
-  const served = useServed(api, place, objects);
+  const served = useServed(api, route, objects);
   const headers = [
     ...columns.map(({ header, isWide = false }) => ({ title: header, isWide })),
     ...served ? SERVED.map((title) => ({ title, isWide: true })) : [],
@@ -40,7 +41,7 @@ export function List({ api, place, go }: { api: Api; place: Place; go(place: Pla
         <input
           type="search"
           aria-label="Filter"
-          placeholder="Filter: words that a row has"
+          placeholder="Filter"
           value={words}
           onInput={({ currentTarget }) => setWords(currentTarget.value)}
         />
@@ -49,7 +50,7 @@ export function List({ api, place, go }: { api: Api; place: Place; go(place: Pla
           aria-label="Namespace"
           placeholder="All namespaces"
           value={namespace}
-          onChange={({ currentTarget }) => go({ ...place, namespace: currentTarget.value.trim(), open: undefined })}
+          onChange={({ currentTarget }) => go({ ...route, namespace: currentTarget.value.trim(), open: undefined })}
         />
         <span role="status">{isListed ? `${rows.length} of ${objects.length}` : trouble ? "" : "Loading…"}</span>
         <button type="button" onClick={() => setCreating(true)}>New sandbox</button>
@@ -57,7 +58,7 @@ export function List({ api, place, go }: { api: Api; place: Place; go(place: Pla
       {trouble && (
         <p role="alert">
           {trouble}
-          {namespace === "" && !isListed && " Name a namespace above, if you may not see all of them."}
+          {namespace === "" && !isListed && " If you may not list all namespaces, enter one above."}
         </p>
       )}
       <Table
@@ -67,10 +68,10 @@ export function List({ api, place, go }: { api: Api; place: Place; go(place: Pla
         cellsOf={({ cells }) => cells}
         toneOf={({ object }) => toneOf(object)}
         open={open && `${open.namespace}/${open.name}`}
-        onOpen={({ object: { metadata: { namespace = "", name } } }) => go({ ...place, open: { namespace, name } })}
+        onOpen={({ object: { metadata: { namespace = "", name } } }) => go({ ...route, open: { namespace, name } })}
       />
       {isListed && rows.length === 0 && (
-        <p class="empty">{objects.length === 0 ? "There are none." : "None has these words."}</p>
+        <p class="empty">{objects.length === 0 ? "None found." : "No rows match the filter."}</p>
       )}
       {isCreating && <Create api={api} namespace={namespace} onClose={() => setCreating(false)} />}
     </section>
@@ -84,7 +85,7 @@ const [SANDBOXES, CLAIMS] = LISTS;
 /** What pools have served in the last hour: cells by UID; undefined where no pools are listed. */
 function useServed(
   api: Api,
-  { list, namespace }: Place,
+  { list, namespace }: Route,
   pools: readonly KubeObject[],
 ): Map<unknown, string[]> | undefined {
   const isPools = list.kind === "SandboxWarmPool";
@@ -110,14 +111,4 @@ function toneOf(object: KubeObject): string {
   if (ready === undefined) return "";
   if (ready.status === "True") return "ok";
   return /Suspended|DependenciesNotReady|NotFull/.test(ready.reason) ? "" : "trouble";
-}
-
-/** The time, anew every five seconds: ages are no more precise than that. */
-function useClock(): Date {
-  const [now, setNow] = useState(() => new Date());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(new Date()), 5000);
-    return () => clearInterval(timer);
-  }, []);
-  return now;
 }

@@ -5,7 +5,7 @@ import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Detail } from "./detail.tsx";
 import { List } from "./list.tsx";
-import { addressOf, LISTS, type Place, placeOf } from "./place.ts";
+import { addressOf, LISTS, type Route, routeOf } from "./route.ts";
 import { connect } from "./session.ts";
 import { SignIn } from "./signin.tsx";
 
@@ -17,7 +17,7 @@ function App() {
   const [token, setToken] = useState<string>();
   const [trouble, setTrouble] = useState<string>();
   const refuse = () => {
-    setTrouble("The API server does not know this token, or it has expired.");
+    setTrouble("The token is invalid or has expired.");
     setToken(undefined);
   };
   if (token === undefined) return <SignIn trouble={trouble} onToken={setToken} />;
@@ -26,8 +26,8 @@ function App() {
 
 function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): void; onSignOut(): void }) {
   const api = useMemo(() => connect(API, token, onRefused), [token]);
-  const [place, go] = usePlace();
-  const { list, open } = place;
+  const [route, go] = useRoute();
+  const { list, open } = route;
   return (
     <>
       <header>
@@ -36,7 +36,7 @@ function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): v
           {LISTS.map((one) => (
             <a
               key={one.title}
-              href={addressOf({ ...place, list: one, open: undefined })}
+              href={addressOf({ ...route, list: one, open: undefined })}
               aria-current={one === list ? "page" : undefined}
             >
               {one.title}
@@ -46,14 +46,14 @@ function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): v
         <button type="button" onClick={onSignOut}>Sign out</button>
       </header>
       <main class={open ? "split" : ""}>
-        <List key={list.kind} api={api} place={place} go={go} />
+        <List key={list.kind} api={api} route={route} go={go} />
         {open && (
           <Detail
             key={`${list.kind}/${open.namespace}/${open.name}`}
             session={{ api, base: API, token }}
             list={list}
             open={open}
-            onClose={() => go({ ...place, open: undefined })}
+            onClose={() => go({ ...route, open: undefined })}
           />
         )}
       </main>
@@ -61,15 +61,15 @@ function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): v
   );
 }
 
-/** The place that the address names, and how to go to another one. */
-function usePlace(): [Place, (place: Place) => void] {
+/** The route that the address names, and how to go to another one. */
+function useRoute(): [Route, (route: Route) => void] {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
     const follow = () => setHash(location.hash);
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, []);
-  return [useMemo(() => placeOf(hash), [hash]), (place) => void (location.hash = addressOf(place))];
+  return [useMemo(() => routeOf(hash), [hash]), (route) => void (location.hash = addressOf(route))];
 }
 
 render(<App />, document.body);

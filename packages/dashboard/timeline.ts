@@ -30,7 +30,7 @@ interface PodStatus {
 
 const POD_MOMENTS: Record<string, string> = {
   PodScheduled: "Pod scheduled",
-  PodReadyToStartContainers: "Network and volumes there",
+  PodReadyToStartContainers: "Network and volumes ready",
   Ready: "Pod ready",
 };
 
@@ -40,7 +40,7 @@ export function timelineOf({ claim, sandbox, pod, events }: SandboxObjects): Mom
   const moments: (Moment | undefined)[] = [
     moment(sandbox?.metadata.creationTimestamp, "Sandbox created"),
     moment(claim?.metadata.creationTimestamp, "Claimed", claim?.metadata.name),
-    moment(annotations[ASSIGNED_AT_ANNOTATION], "Given to its claim"),
+    moment(annotations[ASSIGNED_AT_ANNOTATION], "Assigned to claim"),
     moment(annotations[WOKEN_AT_ANNOTATION], "Woken", "by a request"),
     // Behind a blank comes which router saw it.
     moment(annotations[ACTIVE_ANNOTATION]?.split(" ")[0], "Last request"),

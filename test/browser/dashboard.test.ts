@@ -69,17 +69,21 @@ describe.runIf(hasRealNode)("the dashboard", () => {
     await page.getByRole("link", { name: "Claims" }).click();
     await page.getByRole("row", { name: /^session True DependenciesReady/ }).click();
     await page.getByText("Ready: Nothing is wrong").or(page.getByText(/^Ready: /)).waitFor();
-    await page.getByText("Given to its claim").waitFor();
+    await page.getByText("Assigned to claim").waitFor();
     await picture("claim");
     await page.getByRole("link", { name: "Sandboxes" }).click();
     await page.getByLabel("Filter").fill("no such words");
-    await page.getByText("None has these words.").waitFor();
+    await page.getByText("No rows match the filter.").waitFor();
     await page.getByLabel("Filter").fill("session");
     await vi.waitFor(async () => expect(await page.getByRole("row").count()).toBe(2));
     await page.getByLabel("Filter").fill("");
     await apply(example("sandbox"));
     await page.getByRole("row", { name: /^demo True/ }).waitFor({ timeout: 60_000 });
     await picture("sandboxes");
+    await page.getByRole("link", { name: "Pools" }).click();
+    await page.getByRole("row", { name: /^agents/ }).click();
+    await page.getByRole("region", { name: "History" }).getByText(ONE_SERVED).waitFor();
+    await picture("pool");
     expect(wrong).toEqual([]);
   });
 
@@ -93,7 +97,7 @@ describe.runIf(hasRealNode)("the dashboard", () => {
     await page.getByRole("row", { name: /^demo True/ }).waitFor({ timeout: 60_000 });
     await page.getByRole("button", { name: "New sandbox" }).click();
     await page.getByLabel("Pool").fill("agents");
-    await page.getByLabel("Name (may be left out)").fill("from-the-page");
+    await page.getByLabel("Name (optional)").fill("from-the-page");
     await picture("create");
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByRole("link", { name: "Claims" }).click();
@@ -101,7 +105,7 @@ describe.runIf(hasRealNode)("the dashboard", () => {
     await page.getByRole("row", { name: /^from-the-page/ }).click();
     await page.getByRole("complementary").getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page.getByText("It is gone.").waitFor({ timeout: 60_000 });
+    await page.getByText("It no longer exists.").waitFor({ timeout: 60_000 });
     await page.getByRole("link", { name: "Pools" }).click();
     await page.getByRole("row", { name: /^agents/ }).click();
     await page.getByLabel("Size").fill("5");
@@ -121,7 +125,7 @@ describe.runIf(hasRealNode)("the dashboard", () => {
       await picture("why");
       await page.getByLabel("Namespace").fill("");
       await page.getByLabel("Namespace").press("Enter");
-      await page.getByRole("alert").filter({ hasText: /cannot list resource.*Name a namespace above/ }).waitFor();
+      await page.getByRole("alert").filter({ hasText: /cannot list resource.*enter one above/ }).waitFor();
       await page.goBack();
       await page.getByRole("heading", { name: "broken" }).waitFor();
       await page.setViewportSize({ width: 400, height: 800 });
@@ -131,11 +135,11 @@ describe.runIf(hasRealNode)("the dashboard", () => {
       await page.reload();
       await page.getByLabel("Token").fill("nobody");
       await page.getByRole("button", { name: "Sign in" }).click();
-      await page.getByRole("alert").filter({ hasText: "does not know this token" }).waitFor();
+      await page.getByRole("alert").filter({ hasText: "is invalid or has expired" }).waitFor();
     },
   );
 
-  test("shows the files of a sandbox, and opens a terminal in it", { timeout: 600_000 }, async () => {
+  test("shows the files of a sandbox, opens a terminal in it, and asks its ports", { timeout: 600_000 }, async () => {
     await importRuntimeImage(cluster().stateDir, { progress: say });
     await apply(example("agent"));
     const { page, wrong, picture } = await open();
@@ -156,6 +160,13 @@ describe.runIf(hasRealNode)("the dashboard", () => {
     await page.keyboard.press("Enter");
     await page.locator(".xterm-rows").filter({ hasText: /hello from the page.*42/s }).waitFor();
     await picture("inside");
+    await page.getByText("Ports", { exact: true }).click();
+    await page.getByLabel("Port", { exact: true }).fill("8888");
+    await page.getByRole("button", { name: "Send GET" }).click();
+    const answer = page.getByRole("region", { name: "Answer" });
+    await answer.getByText("200 OK, application/json").waitFor();
+    await answer.getByText("Sandbox Runtime is active").waitFor();
+    await picture("port");
     expect(wrong).toEqual([]);
   });
 
@@ -190,6 +201,9 @@ describe.runIf(hasRealNode)("the dashboard", () => {
     await page.getByRole("heading", { name: "many-2998" }).waitFor({ state: "detached" });
   });
 });
+
+/** What a claim gets that comes together with its pool is a race. */
+const ONE_SERVED = /(1 from the pool, 0|0 from the pool, 1) made for the claim/;
 
 /** Sandboxes and claims; pools are only looked at. */
 const RIGHTS = `

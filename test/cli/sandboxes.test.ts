@@ -53,7 +53,7 @@ test.for([
   ["create --pool a --label team", /--label "team": it is not KEY=VALUE/],
   ["create --image a --volume work", /--volume "work": it is not NAME:SIZE/],
   ["create --image a --port 99999", /--port "99999": it is not a whole number from 1 to 65535/],
-  ["create --pool a --port 80", /ports are its template's to say/],
+  ["create --pool a --port 80", /ports can be set only with `image`/],
   ["create --pool a --name A_b", /not a valid Kubernetes name/],
   ["create --pool a --idle 5m --no-wait", /--idle with --no-wait/],
   ["run --pool a", /put a command after --/],

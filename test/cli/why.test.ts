@@ -93,7 +93,7 @@ test("of a claim that waits the binder's Lease is read: nobody who holds it is t
     return body ? Promise.resolve({ status: 200, body }) : api.send(request);
   };
   const text = renderFinding(await runWhy({ ...api, send }, "claim/job", "team-a"), { color: false });
-  expect(text).toMatch(/^BinderDown: Nobody holds Lease "hookbox-binder": /);
+  expect(text).toMatch(/^BinderDown: The binder is not running: nobody holds Lease "hookbox-binder", /);
   expect(text).toContain("\nObject:   lease/hookbox-binder in namespace hookbox-system\n");
   expect(text).toContain("\nChain:    claim/job → lease/hookbox-binder\n");
 });

@@ -50,7 +50,7 @@ test("timelineOf() tells of claim, Sandbox, Pod and Events in the order of their
     [5, "Container started", "main"],
     [6, "Pod ready", undefined],
     [20, "Claimed", "session"],
-    [21, "Given to its claim", undefined],
+    [21, "Assigned to claim", undefined],
     [22, "Ready", undefined],
     [30, "Woken", "by a request"],
     [31, "Last request", undefined],

@@ -1,6 +1,6 @@
 /** A bad deploy erases no fleet. `npm run soak` tries 500 Sandboxes for longer. @module */
 import { expect, inject, test } from "vitest";
-import { GUARDED } from "../../packages/webhook/hold.ts";
+import { GUARDED } from "../../packages/webhook/throttledanswer.ts";
 import { LOSSES_ALLOWED_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { conditionOf } from "../testing/objects.ts";
 import { BAD_DEPLOYS, type Fault, faulty } from "./baddeploys.ts";
@@ -74,7 +74,7 @@ test("whoever means it lets go of a Sandbox's children by an annotation, until a
     status: "True",
     reason: "TooManyLosses",
     message: expect.stringMatching(
-      /^Kept for now, .*: Pod\/own-1 \(deleted\), Service\/own-1 \(deleted\)\. To let them go/,
+      /^Deletion delayed by .*: Pod\/own-1 \(would be deleted\), Service\/own-1 \(would be deleted\)\. To delete now/,
     ),
   });
 });

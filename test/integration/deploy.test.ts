@@ -96,7 +96,8 @@ test("every hook that a controller calls has a Service there, on the port that i
     expect(deployment?.["spec"].template.spec).toMatchObject({
       automountServiceAccountToken: false,
       containers: [{
-        args: [`hooks/${name}.js`, "--port=8080"],
+        command: ["/opt/hookbox/deno", "run", "--quiet", "--allow-net=0.0.0.0:8080", `hooks/${name}.js`],
+        args: ["--port=8080"],
         ports: [{ name: "http", containerPort: 8080 }],
         lifecycle: { preStop: { sleep: { seconds: 3 } } },
       }],

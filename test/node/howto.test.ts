@@ -1,4 +1,4 @@
-/** The how-tos, typed as they stand, on an installation of hookbox. @module */
+/** The how-tos, and how a hook is recorded, typed as they stand on an installation of hookbox. @module */
 import { spawn } from "node:child_process";
 import { globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { installedBy } from "./installed.ts";
 import { kubeconfigOf, MAIN } from "./transcript/hookbox.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const pages = globSync("docs/howto/*.md", { cwd: ROOT }).sort();
+const pages = [...globSync("docs/howto/*.md", { cwd: ROOT }).sort(), "docs/replay.md"];
 
 /**
  * Types commands into bash, which ends at the first that fails; returns its exit code and all that it printed. What is

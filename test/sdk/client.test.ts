@@ -93,8 +93,11 @@ describe("create()", () => {
     { options: { pool: "a", name: "Not_A_Name" }, words: /"Not_A_Name": that is not a valid Kubernetes name/ },
     { options: { pool: "a", timeoutMs: 0 }, words: /timeoutMs 0 is not above 0/ },
     { options: { template: "a", env: {}, envs: {} }, words: /`env` and `envs` are the same, and both are given/ },
-    { options: { pool: "a", ports: [1] }, words: /ports are its template's/ },
-    { options: { pool: "a", volumes: [{ name: "v", size: "1Gi", path: "/v" }] }, words: /mounted is its template's/ },
+    { options: { pool: "a", ports: [1] }, words: /ports can be set only with `image`/ },
+    {
+      options: { pool: "a", volumes: [{ name: "v", size: "1Gi", path: "/v" }] },
+      words: /mount paths of volumes can be set only with `image`/,
+    },
   ])("refuses what makes no sense: $words", async ({ options, words }) => {
     const { client, asked } = await aClient();
     const error = await client.create(options).catch((error) => error);

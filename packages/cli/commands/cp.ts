@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { UsageError } from "../failure.ts";
-import { remotePlace } from "../place.ts";
+import { remotePath } from "../remotepath.ts";
 import type { CommandContext } from "../commandcontext.ts";
 
 const MORE = `
@@ -23,13 +23,13 @@ export function cpCommand(context: CommandContext): Command {
     .addHelpText("after", MORE)
     .action(async (from: string, to: string) => {
       const options = optionsOf(command);
-      const [source, target] = [remotePlace(from), remotePlace(to)];
+      const [source, target] = [remotePath(from), remotePath(to)];
       if (source && target) throw new UsageError("Cannot copy between sandboxes: go by way of this machine");
-      const place = source ?? target;
-      if (!place) throw new UsageError(`Cannot copy "${from}" to "${to}": neither is SANDBOX:PATH`);
-      const where = { ...options, ...place.namespace ? { namespace: place.namespace } : {} };
+      const remote = source ?? target;
+      if (!remote) throw new UsageError(`Cannot copy "${from}" to "${to}": neither is SANDBOX:PATH`);
+      const where = { ...options, ...remote.namespace ? { namespace: remote.namespace } : {} };
       const { copyDown, copyUp } = await import("../cp.ts");
-      await (source ? copyDown(context, where, source, to) : copyUp(context, where, from, place));
+      await (source ? copyDown(context, where, source, to) : copyUp(context, where, from, remote));
     });
   return withRouter(command);
 }

@@ -39,7 +39,9 @@ export function createCommand(context: CommandContext): Command {
       ...options.keepFailed ? { keepFailed: true } : {},
     };
     if (!options.wait && options.idle !== undefined && options.image === undefined) {
-      throw new UsageError("Cannot use --idle with --no-wait: it is said to the sandbox once there is one");
+      throw new UsageError(
+        "Cannot use --idle with --no-wait: the idle timeout is set after the sandbox has been created",
+      );
     }
     const { runCreate } = await import("../create.ts");
     await runCreate(context, options, wanted, { wait: options.wait, format });

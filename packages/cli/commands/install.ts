@@ -20,7 +20,7 @@ interface InstallOptions {
 
 const MORE = `
 Without --apply and --dry-run it prints the YAML: the same objects as "kubectl apply -k deploy/". Metacontroller 4.17 or
-later has to be there before. "hookbox doctor" tells what lacks.
+later has to be there before. "hookbox doctor" reports what is missing.
 
 With --hooks-url hooks are not installed, with --no-processes nothing that runs is: run "hookbox serve",
 "hookbox keeper --no-binder", "hookbox binder" and "hookbox router" where you like.

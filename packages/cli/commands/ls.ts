@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { formatOf } from "../output/print.ts";
-import { sandboxPlace } from "../place.ts";
+import { sandboxPath } from "../remotepath.ts";
 import type { CommandContext } from "../commandcontext.ts";
 
 interface LsOptions {
@@ -21,10 +21,10 @@ export function lsCommand(context: CommandContext): Command {
     .action(async (text: string) => {
       const options = optionsOf<LsOptions>(command);
       const format = formatOf(options.output, ["json", "yaml"]);
-      const place = sandboxPlace(text);
+      const remote = sandboxPath(text);
       const { runLs } = await import("../ls.ts");
       const { long = false, all = false } = options;
-      await runLs(context, { ...options, ...place.namespace ? { namespace: place.namespace } : {} }, place, {
+      await runLs(context, { ...options, ...remote.namespace ? { namespace: remote.namespace } : {} }, remote, {
         long,
         all,
         format,

@@ -63,7 +63,7 @@ export function binderCommand(context: CommandContext): Command {
 export function routerCommand(context: CommandContext): Command {
   return becoming(context, {
     name: "router",
-    description: "Run the router: the way into sandboxes",
+    description: "Run the router: HTTP access to sandboxes",
     usage: "[options]",
     help: async () => (await import("../../router/options/help.ts")).HELP,
     load: () => import("../../router/main.ts"),

@@ -21,12 +21,10 @@ Examples:
   hookbox uninstall --apply`;
 
 const KINDS = ["sandboxes", "sandboxclaims", "sandboxwarmpools", "sandboxtemplates"] as const;
-/** What processes make for themselves. */
-const LEASES = ["hookbox-keeper", "hookbox-binder"];
 
 export function uninstallCommand(context: CommandContext): Command {
   const command = new Command("uninstall")
-    .description("Take back from a cluster what was installed; what users have made stays")
+    .description("Remove hookbox from a cluster; CRDs and user objects stay")
     .option("--apply", "delete it")
     .option("--crds", "CRDs, too, and so every Sandbox, claim, pool and template of the cluster")
     .option("--system-namespace <name>", "namespace of hooks, keeper and binder", "hookbox-system")
@@ -56,7 +54,9 @@ export function uninstallCommand(context: CommandContext): Command {
 /** Controllers first: nobody is to ask for what is being taken away. */
 async function removable(namespace: string, crds: boolean): Promise<KubeObject[]> {
   const { bundleObjects, renderBundle } = await import("../install/bundle.ts");
-  const leases = LEASES.map((name): KubeObject => ({
+  const { BINDER_LEASE, KEEPER_LEASE } = await import("../../api/installation.ts");
+  // What processes make for themselves.
+  const leases = [KEEPER_LEASE, BINDER_LEASE].map((name): KubeObject => ({
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
     metadata: { name, namespace },

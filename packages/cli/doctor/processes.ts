@@ -1,6 +1,6 @@
 /** Checks of the keeper, the binder and the router. Reads only. @module */
-import { BINDER_LEASE } from "../../api/claims/unserved.ts";
 import type { LeaseFact } from "../../api/diagnosis/facts.ts";
+import { BINDER_LEASE, KEEPER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import { messageOf } from "../../kube/api.ts";
 import { humanDuration } from "../output/age.ts";
 import { type Check, itemsOf, read } from "./check.ts";
@@ -19,7 +19,7 @@ interface Leader {
 /** Does a keeper hold its Lease? */
 export const checkKeeper: Check = checkLease({
   what: "Keeper",
-  lease: "hookbox-keeper",
+  lease: KEEPER_LEASE,
   loss: "",
   remedy: "Run one: hookbox keeper. Without it nothing that has expired is deleted, and no Events are recorded.",
 });
@@ -36,7 +36,7 @@ function checkLease({ what, lease, loss, remedy }: Leader): Check {
   const query = { fieldSelector: `metadata.name=${lease}` };
   return async (patient) => {
     let answer = await read(patient, `${LEASES}/leases`, query);
-    if (answer.status === 403) answer = await read(patient, `${LEASES}/namespaces/hookbox-system/leases`, query);
+    if (answer.status === 403) answer = await read(patient, `${LEASES}/namespaces/${SYSTEM_NAMESPACE}/leases`, query);
     const leases = itemsOf<LeaseFact>(answer);
     if (!leases) return [{ mark: "warn", what, text: `cannot be seen: ${messageOf(answer)}` }];
     const [newest] = leases.sort((a, b) => (b.spec?.renewTime ?? "").localeCompare(a.spec?.renewTime ?? ""));
@@ -61,7 +61,7 @@ export const checkRouter: Check = async ({ router, fetch }) => {
     return [{
       mark: "warn",
       what,
-      text: "none is named: requests go through the API server, and only those of this command wake sandboxes",
+      text: "no router configured: requests go through the API server, and only this CLI's own requests wake sandboxes",
       remedy: "Name it with --router or HOOKBOX_ROUTER_URL.",
     }];
   }

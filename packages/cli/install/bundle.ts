@@ -1,6 +1,7 @@
 /** What `hookbox install` brings to a cluster, as YAML and as objects: deploy/, as kustomize makes it. Asks nobody. @module */
 import { readFileSync } from "node:fs";
 import { type Document, parseAllDocuments } from "yaml";
+import { SYSTEM_NAMESPACE as SYSTEM } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { renderManifests } from "../../manifests/render.ts";
 
@@ -16,8 +17,6 @@ export interface BundleOptions {
   processes: boolean;
 }
 
-/** The namespace that the files of deploy/ name. */
-const SYSTEM = "hookbox-system";
 /** Clients of these APIs look for the router there, and the NetworkPolicies of templates let in what is there. */
 const ROUTER = "agent-sandbox-system";
 

@@ -63,7 +63,7 @@ export function createSight(client: SandboxClient, own: Labels, selector: Labels
 
 /** The same words for what does not exist and for what is others': an agent learns nothing of those. */
 function missing(name: string): NotFoundError {
-  return new NotFoundError(`Cannot use sandbox "${name}": there is none of that name that this session may use`, {
+  return new NotFoundError(`Cannot find sandbox "${name}": it does not exist, or this session may not use it`, {
     reason: "SandboxNotFound",
     remedy: "list_sandboxes shows those that it may use, create_sandbox makes one.",
   });

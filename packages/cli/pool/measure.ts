@@ -45,14 +45,26 @@ export interface Served {
   unknown: number;
 }
 
-/** Counts the claims that were given a Sandbox after a time, in milliseconds since the epoch. Deleted ones are not seen. */
-export function servedSince({ claims, given }: PoolObjects, since: number): Served {
-  const served: Served = { warm: 0, cold: 0, unknown: 0 };
-  for (const { regarding, sandbox, createdAt = -Infinity } of claims) {
+/** That a claim was given its Sandbox. */
+export interface Serving {
+  /** In milliseconds since the epoch; -Infinity: nobody knows. */
+  at: number;
+  how: keyof Served;
+}
+
+/** Lists when claims were given their Sandboxes, and how, in any order. Claims that are deleted are not seen. */
+export function servingsOf({ claims, given }: PoolObjects): Serving[] {
+  return claims.flatMap(({ regarding, sandbox, createdAt = -Infinity }) => {
     const view = given.get(regarding.uid)?.view;
-    if (!view && sandbox === undefined) continue;
-    if ((view?.assignedAt ?? createdAt) >= since) served[view?.launchType ?? "unknown"]++;
-  }
+    if (!view && sandbox === undefined) return [];
+    return [{ at: view?.assignedAt ?? createdAt, how: view?.launchType ?? "unknown" }];
+  });
+}
+
+/** Counts the claims that were given a Sandbox after a time, in milliseconds since the epoch. Deleted ones are not seen. */
+export function servedSince(objects: PoolObjects, since: number): Served {
+  const served: Served = { warm: 0, cold: 0, unknown: 0 };
+  for (const { at, how } of servingsOf(objects)) if (at >= since) served[how]++;
   return served;
 }
 

@@ -56,7 +56,7 @@ export async function runCode(runtimeClient: RuntimeClient, code: string, option
 
 function requestOf(code: string, { language, context, timeoutMs }: RunCodeOptions) {
   if (context !== undefined && language !== undefined) {
-    throw new InvalidArgumentError(`Cannot ${ACTION}: the language is its context's to say, and both are given`);
+    throw new InvalidArgumentError(`Cannot ${ACTION}: pass either language or context, not both`);
   }
   if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs < Number.MAX_SAFE_INTEGER)) {
     throw new InvalidArgumentError(`Cannot ${ACTION}: timeoutMs ${timeoutMs} is not above 0`);

@@ -15,7 +15,7 @@ const answerSchema = z.object({ stdout: z.string(), stderr: z.string(), exit_cod
 /**
  * Runs a command, once; all of its output comes at its end. At the limit it throws, and the command may go on.
  *
- * @throws {@link UnsupportedError} if nothing there takes commands
+ * @throws {@link UnsupportedError} if no runtime there runs commands
  */
 export async function* eventsOfLegacy(
   { transport, object }: RuntimeClient,
@@ -38,7 +38,7 @@ export async function* eventsOfLegacy(
       const error = await errorOfAnswer(answer, action, object);
       if (!(error instanceof UnsupportedError)) throw error;
       const remedy = "Use an image with hookbox's runtime, or a client that reaches the API server.";
-      throw new UnsupportedError(`Cannot ${action}: nothing in the sandbox takes commands`, { object, remedy });
+      throw new UnsupportedError(`Cannot ${action}: the sandbox has no runtime that runs commands`, { object, remedy });
     }
     const { stdout, stderr, exit_code: exitCode } = answerSchema.parse(await answer.json());
     const encoder = new TextEncoder();
@@ -51,7 +51,7 @@ export async function* eventsOfLegacy(
       throw new TimeoutError(`Cannot ${action}: it took longer than ${timeoutMs} ms`, { object, cause: error });
     }
     if (error instanceof SandboxError) throw error;
-    throw new SandboxError(`Cannot ${action}: the answer makes no sense`, { object, cause: error });
+    throw new SandboxError(`Cannot ${action}: the answer is invalid`, { object, cause: error });
   }
 }
 
@@ -69,7 +69,7 @@ export async function startByExec(
     size?: { cols: number; rows: number };
   },
 ): Promise<ExecSession> {
-  if (!transport.exec) throw new UnsupportedError("Cannot run a command: this way leads to ports alone");
+  if (!transport.exec) throw new UnsupportedError("Cannot run a command: this transport can only forward ports");
   const { stdin, size, signal } = options;
   return await transport.exec({ command: wrappedArgvOf(command, options), stdin, signal, ...size ? { size } : {} });
 }

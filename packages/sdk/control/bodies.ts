@@ -34,15 +34,15 @@ export function checkOptions(options: CreateOptions): void {
   // Refuses two names for the same before anything is sent.
   envOf(options);
   if (image !== undefined) return;
-  const remedy = "Say it in the SandboxTemplate, or create from an image.";
+  const remedy = "Set this in the SandboxTemplate, or create the sandbox from an image.";
   if (options.ports) {
-    throw new InvalidArgumentError("Cannot create a sandbox: ports are its template's to say", { remedy });
+    throw new InvalidArgumentError("Cannot create a sandbox: ports can be set only with `image`", { remedy });
   }
   if (options.command) {
-    throw new InvalidArgumentError("Cannot create a sandbox: the command is its template's to say", { remedy });
+    throw new InvalidArgumentError("Cannot create a sandbox: the command can be set only with `image`", { remedy });
   }
   if (volumes.some(({ path }) => path !== undefined)) {
-    throw new InvalidArgumentError("Cannot create a sandbox: where volumes are mounted is its template's to say", {
+    throw new InvalidArgumentError("Cannot create a sandbox: mount paths of volumes can be set only with `image`", {
       remedy,
     });
   }

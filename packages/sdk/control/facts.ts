@@ -13,7 +13,7 @@ import type {
   VolumeClaimFact,
 } from "../../api/diagnosis/facts.ts";
 import type { PodFact } from "../../api/diagnosis/podfact.ts";
-import { BINDER_LEASE } from "../../api/diagnosis/rules/binder.ts";
+import { BINDER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import { isQuotaExceeded } from "../../api/diagnosis/refusal.ts";
 import { worstMember } from "../../api/diagnosis/sandboxcause.ts";
 import { why } from "../../api/diagnosis/why.ts";
@@ -125,7 +125,7 @@ async function readTemplate(reader: FactReader, facts: Facts, name: string): Pro
 
 /** Reads the binder's Lease where the binder may have put it; elsewhere only if it can be looked for everywhere. */
 async function readBinder(reader: FactReader, facts: Facts): Promise<void> {
-  for (const namespace of ["hookbox-system", "default"]) {
+  for (const namespace of [SYSTEM_NAMESPACE, "default"]) {
     const found = await reader.one<LeaseFact>({ resource: "leases", namespace, name: BINDER_LEASE });
     if (found !== null) return set(facts, "binder", found);
   }

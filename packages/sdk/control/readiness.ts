@@ -1,6 +1,7 @@
 /** Whether a claim or Sandbox is ready, may become so, or never will: from its status. Pure. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
-import type { ClaimFailureReason, SandboxClaim } from "../../api/sandboxclaim.ts";
+import type { SandboxClaim } from "../../api/sandboxclaim.ts";
+import { CLAIM_FINAL_REASONS } from "../../api/finalreasons.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import type { SandboxInfo } from "../options.ts";
 
@@ -14,19 +15,7 @@ export type Readiness =
   | { state: "failed"; reason: string; message: string }
   | { state: "waiting"; reason: string; message: string };
 
-/** Source: Agent Sandbox API 1.0, checklist item 6. */
-const FINAL: Record<ClaimFailureReason, true> = {
-  TemplateNotFound: true,
-  WarmPoolNotFound: true,
-  InvalidMetadata: true,
-  EnvVarsInjectionRejected: true,
-  VolumeClaimTemplatesError: true,
-  ClaimExpired: true,
-  SandboxExpired: true,
-  InvalidConfiguration: true,
-  PodFailed: true,
-  PodSucceeded: true,
-};
+const FINAL: ReadonlySet<string> = new Set(CLAIM_FINAL_REASONS);
 
 /** Reads how it is; what its status says of an earlier generation does not count. */
 export function readinessOf(claimOrSandbox: ClaimOrSandbox): Readiness {
@@ -37,7 +26,7 @@ export function readinessOf(claimOrSandbox: ClaimOrSandbox): Readiness {
   const seen = ready.observedGeneration ?? metadata.generation ?? 0;
   if (seen < (metadata.generation ?? 0)) return { state: "waiting", reason: "", message: "" };
   if (ready.status !== "True") {
-    return { state: Object.hasOwn(FINAL, reason) ? "failed" : "waiting", reason, message };
+    return { state: FINAL.has(reason) ? "failed" : "waiting", reason, message };
   }
   const sandboxName = sandboxNameOf(claimOrSandbox);
   if (sandboxName === undefined) return { state: "waiting", reason, message };

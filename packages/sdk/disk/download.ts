@@ -9,7 +9,7 @@ import { readChunks } from "../files/read.ts";
 import type { TransferOptions, Transferred } from "../files/transfer.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { chunksOf } from "../runtime/streams.ts";
-import { writeWhole } from "./place.ts";
+import { writeWhole } from "./extract.ts";
 import { createTally } from "./tally.ts";
 import { BadTarError, unpackInto } from "./unpack.ts";
 

@@ -2,7 +2,7 @@
 import { pipeline } from "node:stream/promises";
 import { extract, type Header } from "tar-stream";
 import type { TransferOptions } from "../files/transfer.ts";
-import { createPlace, type Dress, LeadsOutError, partsOf, type Place } from "./place.ts";
+import { createExtractor, type Dress, type Extractor, LeadsOutError, partsOf } from "./extract.ts";
 import type { Tally } from "./tally.ts";
 
 /** A tar that is none, is cut off, or wants to write elsewhere. */
@@ -19,7 +19,7 @@ export interface UnpackOptions {
 }
 
 interface Unpacking extends UnpackOptions {
-  place: Place;
+  extractor: Extractor;
   /** Modes of folders wait for the end: one without the right to write would keep its own files out. */
   folders: { parts: string[]; dress: Dress }[];
   /** Folder that is left out with all that is in it. */
@@ -34,7 +34,7 @@ type TarEntry = AsyncIterable<unknown> & { header: Header };
  * @throws {BadTarError | ConflictError} or whatever the source or the disk failed of
  */
 export async function unpackInto(source: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<void> {
-  const unpacking: Unpacking = { ...options, place: createPlace(options.folder), folders: [] };
+  const unpacking: Unpacking = { ...options, extractor: createExtractor(options.folder), folders: [] };
   let broken: unknown;
   const tar = extract();
   const reading = pipeline(recording(source, (error) => broken = error), tar);
@@ -48,7 +48,7 @@ export async function unpackInto(source: AsyncIterable<Uint8Array>, options: Unp
   } catch (error) {
     throw broken ?? whatFailed(error, await reading.then(() => undefined, (why) => why));
   }
-  for (const { parts, dress } of unpacking.folders.reverse()) await unpacking.place.dress(parts, dress);
+  for (const { parts, dress } of unpacking.folders.reverse()) await unpacking.extractor.dress(parts, dress);
 }
 
 async function* recording(source: AsyncIterable<Uint8Array>, onError: (error: unknown) => void) {
@@ -61,17 +61,17 @@ async function* recording(source: AsyncIterable<Uint8Array>, onError: (error: un
 }
 
 async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void> {
-  const { place, tally } = unpacking;
+  const { extractor, tally } = unpacking;
   const { name, type, mode, mtime = new Date(0), linkname } = entry.header;
   const parts = safeParts(name);
   if (parts.length === 0 || isLeftOut(unpacking, parts.join("/"), type)) return;
   const dress = { mode: (mode ?? (type === "directory" ? 0o755 : 0o644)) & 0o777, modifiedAt: mtime };
   if (type === "directory") {
-    await place.folder(parts);
+    await extractor.folder(parts);
     unpacking.folders.push({ parts, dress });
     tally.done.directories++;
   } else if (type === "file" || type === "contiguous-file") {
-    await place.file(parts, tally.watch(entry as AsyncIterable<Uint8Array>), dress);
+    await extractor.file(parts, tally.watch(entry as AsyncIterable<Uint8Array>), dress);
     tally.file();
   } else if (type === "symlink") {
     await makeLink(unpacking, parts, linkname ?? "");
@@ -97,9 +97,9 @@ function isLeftOut(unpacking: Unpacking, path: string, type: Header["type"]): bo
   return true;
 }
 
-async function makeLink({ place, tally }: Unpacking, parts: string[], linkname: string): Promise<void> {
+async function makeLink({ extractor, tally }: Unpacking, parts: string[], linkname: string): Promise<void> {
   try {
-    await place.link(parts, linkname);
+    await extractor.link(parts, linkname);
     tally.done.links++;
   } catch (error) {
     if (!(error instanceof LeadsOutError)) throw error;

@@ -51,7 +51,7 @@ test.for(
   const refused = await call(name, { sandbox: "others", ...input });
   expect(refused).toMatchObject({ isError: true, _meta: { error: { code: "NOT_FOUND" } } });
   expect(textOf(refused)).toBe(
-    'Cannot use sandbox "others": there is none of that name that this session may use. ' +
+    'Cannot find sandbox "others": it does not exist, or this session may not use it. ' +
       "list_sandboxes shows those that it may use, create_sandbox makes one.",
   );
   expect(stage.cluster.get("SandboxClaim", "others")?.metadata).toMatchObject({ uid: before, labels: { team: "a" } });
@@ -154,7 +154,7 @@ test("resources: the list, each sandbox, and word that the list is another one",
   };
   expect(await read("sandboxes://list")).toMatchObject({ sandboxes: [{ name: "job", state: "Ready" }] });
   expect(await read("sandbox://job")).toMatchObject({ name: "job", pool: "python" });
-  await expect(read("sandbox://none")).rejects.toThrow(/none that this session|there is none/);
+  await expect(read("sandbox://none")).rejects.toThrow(/does not exist, or this session may not use it/);
   await eventually(() => told).toBe(1);
 });
 

@@ -46,7 +46,7 @@ const filling = {
   type: "Progressing",
   status: "False",
   reason: "QuotaExceeded",
-  message: "1 of 3 sandboxes are Ready, 2 cannot be: exceeded quota",
+  message: "1 of 3 sandboxes are Ready, 2 failing: exceeded quota",
   lastTransitionTime: ago(60),
 } as const;
 
@@ -68,7 +68,7 @@ test("poolStatus() counts what the last hour's claims were given, and says why a
   ]);
   expect(renderPoolTable(rows, { now: NOW })).toBe(
     `NAME    READY   DESIRED   WAITING   SERVED (1H)   COLD   HIT RATE   AGE         WHY NOT FULL
-warm    1       3         1         3             1      66.6%      120m        QuotaExceeded: 1 of 3 sandboxes are Ready, 2 cannot be: exceeded quota
+warm    1       3         1         3             1      66.6%      120m        QuotaExceeded: 1 of 3 sandboxes are Ready, 2 failing: exceeded quota
 other   0       0         0         0             0      <none>     <unknown>   <none>
 `,
   );

@@ -48,7 +48,7 @@ test("through a router to a runtime that takes whole commands alone", async () =
 test("nothing takes commands", async () => {
   const port = await empty();
   const commands = createCommands(createRuntimeClient(transportOf({ 8080: port, 8888: port }), OBJECT, undefined));
-  await expect(commands.run("true")).rejects.toThrow(/nothing in the sandbox takes commands/);
+  await expect(commands.run("true")).rejects.toThrow(/the sandbox has no runtime that runs commands/);
 });
 
 test("a router that knows no such sandbox is believed, whatever was there before", async () => {

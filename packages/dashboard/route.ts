@@ -15,7 +15,7 @@ export const LISTS: readonly Listed[] = [
 ];
 
 /** A list, and an object of it where one is open. */
-export interface Place {
+export interface Route {
   list: Listed;
   /** Of what is listed; empty: all. */
   namespace: string;
@@ -23,7 +23,7 @@ export interface Place {
 }
 
 /** Reads an address: `#/pools?namespace=team-a&open=team-a/python`. Whatever makes no sense is left out. */
-export function placeOf(hash: string): Place {
+export function routeOf(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
   const parameters = new URLSearchParams(query);
   const [namespace = "", name = ""] = (parameters.get("open") ?? "").split("/");
@@ -35,7 +35,7 @@ export function placeOf(hash: string): Place {
 }
 
 /** Writes an address. */
-export function addressOf({ list, namespace, open }: Place): string {
+export function addressOf({ list, namespace, open }: Route): string {
   const parameters = new URLSearchParams({
     ...namespace === "" ? {} : { namespace },
     ...open === undefined ? {} : { open: `${open.namespace}/${open.name}` },

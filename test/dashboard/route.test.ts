@@ -1,6 +1,6 @@
 /** Addresses of the dashboard. @module */
 import { expect, test } from "vitest";
-import { addressOf, LISTS, placeOf } from "../../packages/dashboard/place.ts";
+import { addressOf, LISTS, routeOf } from "../../packages/dashboard/route.ts";
 
 const [sandboxes, , pools] = LISTS;
 
@@ -11,13 +11,13 @@ test.for([
     want: { list: pools, namespace: "team-a", open: { namespace: "team-a", name: "python" } },
   },
 ])("$hash is read and written alike", ({ hash, want }) => {
-  expect(placeOf(hash)).toEqual(want);
-  expect(addressOf(placeOf(hash))).toBe(hash);
+  expect(routeOf(hash)).toEqual(want);
+  expect(addressOf(routeOf(hash))).toBe(hash);
 });
 
 test.for(["", "#", "#/nothing", "#/sandboxes?open=x", "#/sandboxes?open=/x"])(
   "what makes no sense (%s) is the first list",
   (hash) => {
-    expect(placeOf(hash)).toEqual({ list: sandboxes, namespace: "", open: undefined });
+    expect(routeOf(hash)).toEqual({ list: sandboxes, namespace: "", open: undefined });
   },
 );

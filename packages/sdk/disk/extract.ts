@@ -17,7 +17,7 @@ export interface Dress {
 }
 
 /** A folder to put things below. Paths are parts, from {@link partsOf}. */
-export interface Place {
+export interface Extractor {
   /** Makes a folder and those above it. @throws {@link ConflictError} if one of them is something else, were it a symlink to a folder */
   folder(parts: string[]): Promise<void>;
   /** Writes a file whole or not at all; what is there is replaced, a symlink itself. */
@@ -38,8 +38,8 @@ export function partsOf(name: string): string[] {
   return parts;
 }
 
-/** Makes a place of a folder that is there. @param top its real path, without symlinks */
-export function createPlace(top: string): Place {
+/** Makes an extractor to a folder that is there. @param top its real path, without symlinks */
+export function createExtractor(top: string): Extractor {
   const at = (parts: string[]) => join(top, ...parts);
   // Folders that were seen to be real ones: nothing here ever replaces a folder.
   const known = new Set([""]);

@@ -1,0 +1,79 @@
+/** Whom a pool has served in the last hour, as bars: five minutes each. @module */
+import { useMemo } from "preact/hooks";
+import type { KubeObject } from "../api/objects/objects.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import { byPool, type Served, type Serving, servingsOf } from "../cli/pool/measure.ts";
+import type { Api } from "../kube/api.ts";
+import { useClock } from "./clock.ts";
+import { useCollection } from "./collection.ts";
+import { LISTS } from "./route.ts";
+
+const SPAN_MS = 300_000;
+const SPANS = 12;
+const [SANDBOXES, CLAIMS] = LISTS;
+
+/**
+ * Counts servings by spans of five minutes, the last hour of them, oldest first. Pure.
+ *
+ * @param now in milliseconds since the epoch: where the last span ends
+ */
+export function spansOf(servings: readonly Serving[], now: number): Served[] {
+  const spans = Array.from({ length: SPANS }, (): Served => ({ warm: 0, cold: 0, unknown: 0 }));
+  for (const { at, how } of servings) {
+    // Clocks differ: what is to come has just been.
+    const span = spans[SPANS - 1 - Math.max(0, Math.floor((now - at) / SPAN_MS))];
+    if (span) span[how]++;
+  }
+  return spans;
+}
+
+/** The bars of a pool. */
+export function History({ api, pool }: { api: Api; pool: KubeObject }) {
+  const { namespace } = pool.metadata;
+  const now = useClock().getTime();
+  const claims = useCollection(api, CLAIMS, namespace);
+  const sandboxes = useCollection(api, SANDBOXES, namespace);
+  const spans = useMemo(() => {
+    // The API server has checked what it stores.
+    const [objects] = byPool(
+      [pool as SandboxWarmPool],
+      claims.objects as SandboxClaim[],
+      sandboxes.objects as Sandbox[],
+    );
+    return objects ? spansOf(servingsOf(objects), now) : [];
+  }, [pool, claims, sandboxes, now]);
+  const sum = (how: keyof Served) => spans.reduce((all, span) => all + span[how], 0);
+  const [warm, cold, unknown] = [sum("warm"), sum("cold"), sum("unknown")];
+  const most = Math.max(1, ...spans.map((span) => span.warm + span.cold + span.unknown));
+  if (!claims.isListed || !sandboxes.isListed) return <p role="status">{claims.trouble ?? sandboxes.trouble}</p>;
+  return (
+    <section aria-label="History">
+      <h3>Claims in the last hour</h3>
+      <svg class="bars" viewBox="0 0 120 30" role="img" aria-label="Claims in each five minutes of the last hour">
+        {spans.map((span, index) => <Bar key={index} {...span} index={index} most={most} />)}
+      </svg>
+      <p>
+        {warm + cold > 0 && `Hit rate ${Math.floor((100 * warm) / (warm + cold))}%: `}
+        <span class="warm">{warm} from the pool</span>, <span class="cold">{cold} made for the claim</span>
+        {unknown > 0 && `, ${unknown} whose sandbox is gone`}
+      </p>
+      <p class="faint">Claims that have been deleted are not counted.</p>
+    </section>
+  );
+}
+
+/** One span: what came from the pool below, the rest above it. */
+function Bar({ warm, cold, unknown, index, most }: Served & { index: number; most: number }) {
+  const [low, high] = [(30 * warm) / most, (30 * (cold + unknown)) / most];
+  const minutes = (SPANS - index) * (SPAN_MS / 60_000);
+  return (
+    <g>
+      <title>{`${minutes} to ${minutes - SPAN_MS / 60_000} minutes ago: ${warm} from the pool, ${cold} made`}</title>
+      <rect x={index * 10} y={0} width={9} height={30} class="span" />
+      <rect x={index * 10} y={30 - low} width={9} height={low} class="warm" />
+      <rect x={index * 10} y={30 - low - high} width={9} height={high} class="cold" />
+    </g>
+  );
+}
