@@ -7,8 +7,8 @@ import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { byPool, type Served, type Serving, servingsOf } from "../cli/pool/measure.ts";
 import type { Api } from "../kube/api.ts";
 import { useClock } from "./clock.ts";
-import { useCollection } from "./collection.ts";
-import { LISTS } from "./route.ts";
+import { type Collection, useCollection } from "./collection.ts";
+import { LISTS, type Route } from "./route.ts";
 
 const SPAN_MS = 300_000;
 const SPANS = 12;
@@ -29,12 +29,27 @@ export function spansOf(servings: readonly Serving[], now: number): Served[] {
   return spans;
 }
 
+/** What tells whom pools have served. */
+export interface Around {
+  claims: Collection;
+  sandboxes: Collection;
+}
+
+/**
+ * Watches that where pools are looked at, once for list and panel: each watch is a connection that stays, and browsers have
+ * six for all that is asked of a router.
+ */
+export function useAround(api: Api, { list, namespace }: Route): Around {
+  const isPools = list.kind === "SandboxWarmPool";
+  return {
+    claims: useCollection(api, isPools ? CLAIMS : undefined, namespace || undefined),
+    sandboxes: useCollection(api, isPools ? SANDBOXES : undefined, namespace || undefined),
+  };
+}
+
 /** The bars of a pool. */
-export function History({ api, pool }: { api: Api; pool: KubeObject }) {
-  const { namespace } = pool.metadata;
+export function History({ pool, around: { claims, sandboxes } }: { pool: KubeObject; around: Around }) {
   const now = useClock().getTime();
-  const claims = useCollection(api, CLAIMS, namespace);
-  const sandboxes = useCollection(api, SANDBOXES, namespace);
   const spans = useMemo(() => {
     // The API server has checked what it stores.
     const [objects] = byPool(

@@ -11,18 +11,19 @@ import type { Api } from "../kube/api.ts";
 import { useClock } from "./clock.ts";
 import { useCollection } from "./collection.ts";
 import { Create } from "./create.tsx";
-import { LISTS, type Route } from "./route.ts";
+import type { Around } from "./history.tsx";
+import type { Route } from "./route.ts";
 import { Table } from "./table.tsx";
 
 /** The list of a route. */
-export function List({ api, route, go }: { api: Api; route: Route; go(route: Route): void }) {
+export function List({ api, route, around, go }: { api: Api; route: Route; around: Around; go(route: Route): void }) {
   const { list, namespace, open } = route;
   const { objects, isListed, trouble } = useCollection(api, list, namespace || undefined);
   const [words, setWords] = useState("");
   const [isCreating, setCreating] = useState(false);
   const now = useClock();
   const columns = useMemo(() => columnsOf(list, { isWide: true, allNamespaces: namespace === "" }), [list, namespace]);
-  const served = useServed(api, route, objects);
+  const served = useServed(route, objects, around);
   const headers = [
     ...columns.map(({ header, isWide = false }) => ({ title: header, isWide })),
     ...served ? SERVED.map((title) => ({ title, isWide: true })) : [],
@@ -80,17 +81,14 @@ export function List({ api, route, go }: { api: Api; route: Route; go(route: Rou
 
 const SERVED = ["SERVED (1H)", "COLD", "HIT RATE"];
 const HOUR_MS = 3_600_000;
-const [SANDBOXES, CLAIMS] = LISTS;
 
 /** What pools have served in the last hour: cells by UID; undefined where no pools are listed. */
 function useServed(
-  api: Api,
-  { list, namespace }: Route,
+  { list }: Route,
   pools: readonly KubeObject[],
+  { claims: { objects: claims }, sandboxes: { objects: sandboxes } }: Around,
 ): Map<unknown, string[]> | undefined {
   const isPools = list.kind === "SandboxWarmPool";
-  const claims = useCollection(api, isPools ? CLAIMS : undefined, namespace || undefined).objects;
-  const sandboxes = useCollection(api, isPools ? SANDBOXES : undefined, namespace || undefined).objects;
   return useMemo(() => {
     if (!isPools) return undefined;
     // The API server has checked what it stores.
