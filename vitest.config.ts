@@ -38,7 +38,8 @@ function seedOf(): number {
 }
 
 /** Files that take a minute or more, so that none of them is begun last, with nothing left to run beside it. */
-const SLOW = /\/(breakage|scenario|pool|docs-steps|checklist-\w+|errors|obstacles|router-idle|why|readme|quiet|races)\.test\.ts$/;
+const SLOW =
+  /\/(breakage|scenario|pool|docs-steps|checklist-\w+|errors|obstacles|router-idle|why|readme|quiet|races)\.test\.ts$/;
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

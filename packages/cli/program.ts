@@ -21,6 +21,7 @@ import { replayCommand } from "./commands/replay.ts";
 import { resumeCommand, suspendCommand } from "./commands/suspend.ts";
 import { rmCommand } from "./commands/rm.ts";
 import { runCommand } from "./commands/run.ts";
+import { tokenCommand } from "./commands/token.ts";
 import { topCommand } from "./commands/top.ts";
 import { uninstallCommand } from "./commands/uninstall.ts";
 import { urlCommand } from "./commands/url.ts";
@@ -33,7 +34,7 @@ export type MakeCommand = (context: CommandContext) => Command;
 
 const GROUPS: [heading: string, commands: MakeCommand[]][] = [
   ["Make:", [createCommand, runCommand, suspendCommand, resumeCommand, rmCommand]],
-  ["Work inside:", [execCommand, cpCommand, lsCommand, urlCommand, openCommand, mcpCommand]],
+  ["Work inside:", [execCommand, cpCommand, lsCommand, urlCommand, openCommand, tokenCommand, mcpCommand]],
   ["Look:", [getCommand, whyCommand, logsCommand, topCommand, poolCommand]],
   ["Run hookbox:", [
     installCommand,

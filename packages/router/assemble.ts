@@ -21,7 +21,7 @@ import { createReach } from "./reach.ts";
 import type { Target } from "./destination.ts";
 import { createTerminalPage } from "./terminal/terminalpage.ts";
 import { createBudget } from "./budget.ts";
-import { createHold } from "./wake/hold.ts";
+import { createHold } from "./wake/waitingrequest.ts";
 import { createWaker } from "./wake/waker.ts";
 
 /** The router without its ports. */

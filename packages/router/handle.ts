@@ -14,13 +14,13 @@ import { sendRedirect, sendRefusal } from "./proxy/answer.ts";
 import { type Exchange, forward } from "./proxy/forward.ts";
 import { forwardUpgrade, refuseRaw, type UpgradeExchange } from "./proxy/upgrade.ts";
 import type { ProxySettings } from "./proxy/settings.ts";
-import { isGone } from "./proxy/versions.ts";
+import { hasBody, isGone, isHttp2 } from "./proxy/versions.ts";
 import type { Reach } from "./reach.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
 import { hostOf, type Route, routeOf, type RouteOptions, type Target, targetsFromHost } from "./destination.ts";
 import { NO_UPGRADE, type TerminalPage } from "./terminal/terminalpage.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
-import { waitFor, waitForRaw } from "./wake/hold.ts";
+import { waitFor, waitForRaw } from "./wake/waitingrequest.ts";
 
 export interface HandlerParts {
   routing: RouteOptions;
@@ -54,6 +54,7 @@ export interface Handler {
 /** A request for which it is known where it goes and that it may. */
 type Passed = Pick<Exchange, "target" | "address" | "path" | "proto" | "withheld" | "added" | "locate">;
 
+const NO_BODY: Refusal = { status: 400, detail: "A HEAD request has no body." };
 const NO_TUNNEL: Refusal = { status: 405, detail: "The router does not proxy CONNECT." };
 
 /** Makes the handler. */
@@ -64,6 +65,10 @@ export function createHandler(parts: HandlerParts): Handler {
       if (isHealthCheck(request, parts.routing)) return answerHealth(response);
       const record = observer.begin(request);
       response.once("close", () => observer.end(record, response.headersSent ? response.statusCode : GONE));
+      // node:http2 would keep its stream open until the client ends it, though it has been answered.
+      if (request.method === "HEAD" && isHttp2(request) && hasBody(request)) {
+        return sendRefusal(request, response, NO_BODY);
+      }
       if (parts.dashboard?.owns(request)) {
         if (expectsContinue) response.writeContinue();
         return parts.dashboard.answer(request, response);

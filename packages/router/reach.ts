@@ -3,7 +3,7 @@ import { addressFor, type Reachability, reachabilityOf } from "./index/reachabil
 import type { SandboxIndex } from "./index/sandboxindex.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Target } from "./destination.ts";
-import type { Hold } from "./wake/hold.ts";
+import type { Hold } from "./wake/waitingrequest.ts";
 
 /** Two ways to find a sandbox's address, and what there is to tell of it meanwhile. */
 export interface Reach {

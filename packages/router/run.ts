@@ -5,15 +5,17 @@ import type { Hono } from "hono";
 import { connect } from "../kube/connection.ts";
 import { sleep } from "../kube/backoff.ts";
 import { clusterCredentials, type Credentials } from "../kube/credentials.ts";
-import { createRelay } from "../kube/relay.ts";
+import { createAPIProxy } from "../kube/apiproxy.ts";
 import { createHealthApp } from "../process/health.ts";
 import { createLog, errorFields, type Log } from "../process/log.ts";
 import { serve, type Server } from "../process/serve.ts";
+import { createAddressOf } from "./access/limits.ts";
 import { assembleRouter, type Outputs, type Router } from "./assemble.ts";
 import { createDashboard, type Dashboard } from "./dashboard/dashboard.ts";
 import type { RouterOptions } from "./options/options.ts";
 import type { Bind } from "./options/flags.ts";
 import { listen, type Listening } from "./server.ts";
+import { surviveExceptions } from "./survive.ts";
 
 const USER_AGENT = "hookbox-router";
 /** Certificates are replaced under our feet. */
@@ -31,6 +33,10 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
   const api = connect(credentials, { signal: ending.signal, userAgent: USER_AGENT });
   const outputs: Outputs = { log, write: (text) => process.stdout.write(text) };
   const router = assembleRouter(api, options, outputs, ending.signal, dashboardOf(options, credentials, log));
+  surviveExceptions((error) => {
+    router.metrics.exceptions.inc();
+    log("error", "Cannot go on with a connection", errorFields(error));
+  }, ending.signal);
   const side = await serveSide(router, options, log, signal);
   const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
   try {
@@ -51,7 +57,12 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
 /** Pages of sandboxes that are told apart by path would be of the dashboard's origin, and could act for its user. */
 function dashboardOf(options: RouterOptions, credentials: Credentials, log: Log): Dashboard | undefined {
   if (!options.dashboard || options.pathPrefix !== undefined) return undefined;
-  return createDashboard({ relay: createRelay(credentials, `${USER_AGENT}-dashboard`), log, domain: options.domain });
+  return createDashboard({
+    apiProxy: createAPIProxy(credentials, `${USER_AGENT}-dashboard`),
+    log,
+    domain: options.domain,
+    addressOf: createAddressOf(options.trustedProxies),
+  });
 }
 
 /** Probes and metrics, on one port or two. */

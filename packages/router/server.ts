@@ -11,6 +11,8 @@ import {
 import { createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { KEEP_ALIVE_MS, listenOn, sortByVersion } from "../process/ports.ts";
 import type { Handler } from "./handle.ts";
+import { cutOff } from "./proxy/versions.ts";
+import { workFor } from "./survive.ts";
 
 /** In PEM. */
 export interface Certificate {
@@ -26,6 +28,8 @@ export interface ServerOptions {
   graceMs: number;
   /** HTTP/2 in the clear as well. */
   h2c: boolean;
+  /** How long an HTTP/2 connection may be silent that has no stream open, in milliseconds. @default {KEEP_ALIVE_MS} */
+  idleMs?: number;
   /** Certificate and key in PEM; absent: no TLS. With TLS there is HTTP/2 anyway. */
   tls?: Certificate;
 }
@@ -47,12 +51,14 @@ const HTTP1 = {
   maxHeaderSize: 64 * 1024,
   shouldUpgradeCallback: asksForAnotherProtocol,
 };
+/** Of one connection at a time: each costs its headers and its record, and only limits of ours end them. */
+const HTTP2 = { settings: { maxConcurrentStreams: 250 } };
 const SWEEP_MS = 50;
 
 /** Listens. @throws if the port is taken, or certificate and key do not fit */
 export async function listen(handler: Handler, options: ServerOptions): Promise<Listening> {
   const { host, port, graceMs, tls } = options;
-  const open: Open = { sockets: new Set(), sessions: new Set() };
+  const open: Open = { sockets: new Set(), sessions: new Set(), idleMs: options.idleMs ?? KEEP_ALIVE_MS };
   const { front, http1 } = tls ? createTlsServer(handler, tls, open) : createPlainServer(handler, options.h2c, open);
   front.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
     open.sockets.add(socket);
@@ -72,6 +78,8 @@ export async function listen(handler: Handler, options: ServerOptions): Promise<
 interface Open {
   sockets: Set<Socket>;
   sessions: Set<ServerHttp2Session>;
+  /** How long one of the latter may be silent that has no stream open, in milliseconds. */
+  idleMs: number;
 }
 
 /** What takes connections, and what knows which of them are idle: the same, but for HTTP/2 in the clear. */
@@ -81,7 +89,7 @@ interface Ports {
 }
 
 function createTlsServer(handler: Handler, tls: NonNullable<ServerOptions["tls"]>, open: Open): Ports {
-  const server = createSecureServer({ ...tls, ...HTTP1, allowHTTP1: true });
+  const server = createSecureServer({ ...tls, ...HTTP1, ...HTTP2, allowHTTP1: true });
   serveWith(server, handler, open);
   return { front: server, http1: undefined };
 }
@@ -90,7 +98,7 @@ function createPlainServer(handler: Handler, h2c: boolean, open: Open): Ports {
   const http1 = createServer(HTTP1);
   serveWith(http1, handler, open);
   if (!h2c) return { front: http1, http1 };
-  const http2 = createHttp2Server();
+  const http2 = createHttp2Server(HTTP2);
   serveWith(http2, handler, open);
   // It does not listen itself, and keeps no count of its connections before it is told so.
   http1.emit("listening");
@@ -107,21 +115,34 @@ function createPlainServer(handler: Handler, h2c: boolean, open: Open): Ports {
 
 type Events = Pick<EventEmitter, "on">;
 
-function serveWith(server: Events, handler: Handler, { sessions }: Open): void {
+function serveWith(server: Events, handler: Handler, { sessions, idleMs }: Open): void {
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    handler.request(request, response, false);
+    workFor(() => cutOff(response), () => handler.request(request, response, false));
   });
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
-    handler.request(request, response, true);
+    workFor(() => cutOff(response), () => handler.request(request, response, true));
   });
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Uint8Array) => {
-    handler.upgrade(request, socket, head);
+    workFor(() => socket.destroy(), () => handler.upgrade(request, socket, head));
   });
   server.on("session", (session: ServerHttp2Session) => {
     sessions.add(session);
     session.on("error", () => {});
     session.once("close", () => sessions.delete(session));
+    endIdle(session, idleMs);
   });
+}
+
+/** Ends a session that is silent for so long with no stream open; streams may be as silent as they are let elsewhere. */
+function endIdle(session: ServerHttp2Session, idleMs: number): void {
+  let streams = 0;
+  session.on("stream", (stream) => {
+    streams++;
+    // What ends a stream does not always begin the time anew.
+    stream.once("close", () => --streams === 0 && session.setTimeout(idleMs));
+  });
+  session.setTimeout(idleMs);
+  session.on("timeout", () => streams === 0 && session.close());
 }
 
 /** HTTP/2 by Upgrade is what RFC 9113 has taken back; such a request is answered as the HTTP/1.1 that it is. */

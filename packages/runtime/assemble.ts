@@ -46,5 +46,10 @@ export async function assemble(options: RuntimeOptions, log: Log, signals: Runti
     web: createWebHandler(routes),
   });
   const terminals = createTerminalSockets({ root, processes, token: tokenForAll, allowedHosts, stop });
-  return { apps: { legacy, rest, routes, terminals }, processes, contexts, root };
+  return {
+    apps: { legacy, rest, routes, door: { token: tokenForAll, allowedHosts }, terminals },
+    processes,
+    contexts,
+    root,
+  };
 }

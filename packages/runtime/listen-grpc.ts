@@ -1,27 +1,38 @@
 /** Port 9090: gRPC over plaintext HTTP/2, and on the same port HTTP/1.1 for gRPC-web and Connect. Knows no service. @module */
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { createServer as createHTTP1 } from "node:http";
-import { createServer as createHTTP2, type ServerHttp2Session } from "node:http2";
+import { createServer as createHTTP1, type IncomingMessage } from "node:http";
+import { createServer as createHTTP2, type Http2ServerRequest, type ServerHttp2Session } from "node:http2";
 import { createServer, type Socket } from "node:net";
 import { KEEP_ALIVE_MS, listenOn, sortByVersion } from "../process/ports.ts";
 import { countRunning } from "../process/running.ts";
 import type { Listening } from "./listen.ts";
+import { keptOut } from "./http/guard.ts";
 import type { Routes } from "./rpc/routes.ts";
+import type { TokenCheck } from "./token.ts";
 
 /** How long a connection may stay silent before its first bytes, in milliseconds. */
 const FIRST_BYTES_MS = 10_000;
 /** How long a close waits for the last bytes, in milliseconds. */
 const LAST_BYTES_MS = 200;
 
+/** Who is let in; each call asks for the token itself. */
+export interface Door {
+  /** Undefined: no token is asked for. */
+  token: TokenCheck | undefined;
+  /** Names of this machine, see packages/process/hosts.ts. */
+  allowedHosts: readonly string[];
+}
+
 /** Listens; `port` 0 takes a free one. @throws if the port is taken */
-export async function listenGRPC(routes: Routes, host: string, port: number): Promise<Listening> {
+export async function listenGRPC(
+  routes: Routes,
+  host: string,
+  port: number,
+  { token, allowedHosts }: Door,
+): Promise<Listening> {
   const handler = connectNodeAdapter({ routes });
   const running = countRunning();
-  const take = (...[request, response]: Parameters<typeof handler>) => {
-    running.begin();
-    response.once("close", running.end);
-    // The adapter stops listening when the answer has ended; a body that is still coming can break after that.
-    request.on("error", () => {});
+  const answer = (...[request, response]: Parameters<typeof handler>) => {
     try {
       handler(request, response);
     } catch {
@@ -29,6 +40,23 @@ export async function listenGRPC(routes: Routes, host: string, port: number): Pr
       response.writeHead(400);
       response.end();
     }
+  };
+  const take = (...[request, response]: Parameters<typeof handler>) => {
+    running.begin();
+    response.once("close", running.end);
+    // The adapter stops listening when the answer has ended; a body that is still coming can break after that.
+    request.on("error", () => {});
+    const why = strangeness(request, allowedHosts);
+    if (why === undefined) return answer(request, response);
+    let isGone = false;
+    response.once("close", () => isGone = true);
+    // A page that has a token may come from anywhere: whether it is the right one is for the call to say.
+    void Promise.resolve(token?.(request.headers.authorization) ?? "none").then((verdict) => {
+      if (isGone) return;
+      if (verdict !== "none") return answer(request, response);
+      response.writeHead(403, { "Content-Type": "text/plain; charset=utf-8" });
+      response.end(why);
+    });
   };
   const http1 = createHTTP1(take);
   http1.requestTimeout = 0;
@@ -55,4 +83,10 @@ export async function listenGRPC(routes: Routes, host: string, port: number): Pr
       clearTimeout(cut);
     },
   };
+}
+
+/** Says why a request may be one of a page of somebody else; undefined if it is none. */
+function strangeness({ headers, socket }: IncomingMessage | Http2ServerRequest, allowedHosts: readonly string[]) {
+  const host = headers[":authority"] ?? headers.host;
+  return keptOut((name) => (name === "host" ? host : headers[name])?.toString(), socket.localAddress, allowedHosts);
 }

@@ -29,7 +29,7 @@ const LAST_ANSWERS_MS = 1000;
  */
 export async function startRuntime(options: RuntimeOptions, log: Log): Promise<Runtime> {
   const [stopping, killing] = [new AbortController(), new AbortController()];
-  const { apps: { legacy, rest, routes, terminals }, processes, contexts, root } = await assemble(options, log, {
+  const { apps: { legacy, rest, routes, door, terminals }, processes, contexts, root } = await assemble(options, log, {
     stop: stopping.signal,
     kill: killing.signal,
   });
@@ -38,7 +38,7 @@ export async function startRuntime(options: RuntimeOptions, log: Log): Promise<R
   const ports = await listenAll([
     () => listen(getRequestListener(legacy.fetch), host, options.port),
     () => listen(getRequestListener(rest.fetch), host, options.restPort, terminals),
-    () => listenGRPC(routes, host, options.grpcPort),
+    () => listenGRPC(routes, host, options.grpcPort, door),
   ]);
   const [port = 0, restPort = 0, grpcPort = 0] = ports.map(({ port }) => port);
   log("info", "Listening", { host, port, restPort, grpcPort, root: root.path, token });

@@ -36,6 +36,9 @@ export interface Routers {
   stop(): Promise<void>;
 }
 
+/** Starts what plays the sandbox, on an address; heads of requests go to `seen`. */
+export type StartSandbox = (seen: string[], address: string) => Promise<{ port: number; stop(): Promise<void> }>;
+
 /** Nothing else on this machine listens there. */
 const ADDRESS = "127.0.0.77";
 const SECRET = "0123456789abcdef0123456789abcdef";
@@ -45,10 +48,14 @@ const FLAGS = [
   ...["--upstream-max-retries", "0", "--proxy-timeout", "2s", "--response-header-timeout", "2s", "--no-idle"],
 ];
 
-/** Starts them. @param folder where secrets may be written */
-export async function startRouters(folder: string): Promise<Routers> {
+/** Starts them. @param folder where secrets may be written @param more flags for all of them */
+export async function startRouters(
+  folder: string,
+  startSandbox: StartSandbox = startBackend,
+  more: string[] = [],
+): Promise<Routers> {
   const { lines, seen } = { lines: [] as string[], seen: [] as string[] };
-  const backend = await startBackend(seen);
+  const backend = await startSandbox(seen, ADDRESS);
   const api = createFakeApi();
   fill(api);
   const secretFile = join(folder, "secret");
@@ -56,7 +63,8 @@ export async function startRouters(folder: string): Promise<Routers> {
   const exp = Math.floor(Date.now() / 1000) + 3600;
   const scoped = await signToken(Buffer.from(SECRET), { ns: "team-a", name: "demo", exp });
   const scopedFlags = ["--authz-mode", "scoped-token", "--authz-scoped-token-secret-file", secretFile, ...BROWSER];
-  const start = (token: string, h2c: boolean, ...flags: string[]) => startRouter(api, lines, { token, h2c, flags });
+  const start = (token: string, h2c: boolean, ...flags: string[]) =>
+    startRouter(api, lines, { token, h2c, flags: [...flags, ...more] });
   const routers = [
     await start(`${CANARY}-of-nobody`, false, "--authz-mode", "allow-all"),
     await start(scoped, true, ...scopedFlags),
@@ -120,7 +128,7 @@ async function startRouter(
   };
 }
 
-async function startBackend(seen: string[]) {
+async function startBackend(seen: string[], address: string) {
   const note = ({ url, rawHeaders }: IncomingMessage) => seen.push([url, ...rawHeaders].join("\n"));
   const server = createServer((request, response) => {
     note(request);
@@ -135,7 +143,7 @@ async function startBackend(seen: string[]) {
       `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n\r\nbye`,
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, ADDRESS, resolve));
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
   return {
     port: (server.address() as AddressInfo).port,
     stop: () => {

@@ -79,7 +79,7 @@ test("what there is to begin with is answered as it should be, with the token, a
       "runtime/rpc/attach.http": "200 200 200 200",
       "runtime/rpc/execute.http": "200 200 200 200",
       "runtime/rpc/found-broken-off.http": "400 400 400 400",
-      "runtime/rpc/found-host-that-is-none.http": "400 400 400 400",
+      "runtime/rpc/found-host-that-is-none.http": "400 400 403 400",
       "runtime/rpc/grpc-web.http": "200 200 200 200",
       "runtime/rpc/http2.http": " 400  400",
       "runtime/rpc/interrupt.http": "404 404 404 404",

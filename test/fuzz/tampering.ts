@@ -19,6 +19,8 @@ export interface Input {
 export interface Tampering<Stage, Drawn> {
   start(): Promise<Stage>;
   drawn: fc.Arbitrary<Drawn>;
+  /** @default 10,000 */
+  tries?: number;
   input(stage: Stage, drawn: Drawn): Input;
   /** Sees that all is well with what runs still. */
   after(stage: Stage): Promise<void>;
@@ -30,7 +32,7 @@ export interface Tampering<Stage, Drawn> {
  * @throws {Error} with what was sent, if a check fails or anything would have ended the process
  */
 export async function tryTampering<Stage extends { stop(): Promise<void> }, Drawn>(
-  { start, drawn, input, after }: Tampering<Stage, Drawn>,
+  { start, drawn, tries = 10_000, input, after }: Tampering<Stage, Drawn>,
 ): Promise<Record<string, number>> {
   const [before, children] = [openResources(), runningChildren()];
   const stage = await start();
@@ -49,7 +51,7 @@ export async function tryTampering<Stage extends { stop(): Promise<void> }, Draw
           throw new Error(`Sent to ${to}, left by ${how}: ${JSON.stringify(text)}`, { cause });
         }
       }),
-      { numRuns: runs(10_000) },
+      { numRuns: runs(tries) },
     );
     await after(stage);
     // Commands and shells end with their clients, long before what runs them.

@@ -7,8 +7,11 @@ import { setImmediate } from "node:timers/promises";
 import { listProcesses } from "../../packages/process/proctable.ts";
 import fc from "../properties.ts";
 
-/** How a client leaves: once it has an answer, or soon where none comes, having sent all, in two parts, half of it, or by a reset. */
-export type Leaving = "patient" | "answered" | "sent" | "halves" | "cut" | "reset";
+/**
+ * How a client leaves: once it has an answer, or soon where none comes, having sent all, in two parts, half of it, or by a
+ * reset; or not at all, before the other side does.
+ */
+export type Leaving = "patient" | "answered" | "sent" | "halves" | "cut" | "reset" | "stays";
 
 export const leaving: fc.Arbitrary<Leaving> = fc.oneof(
   { weight: 8, arbitrary: fc.constant<Leaving>("answered") },
@@ -53,6 +56,7 @@ async function leave(socket: Socket, bytes: Buffer, how: Leaving, isAnswered: ()
   const middle = bytes.length >> 1;
   if (how === "sent") return void socket.end(bytes);
   if (how === "cut") return void socket.end(bytes.subarray(0, middle));
+  if (how === "stays") return void socket.write(bytes);
   if (how === "reset") return void socket.write(bytes, () => socket.resetAndDestroy());
   if (how === "halves") {
     socket.write(bytes.subarray(0, middle));

@@ -5,17 +5,10 @@ import { connect as connectTls } from "node:tls";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeApi } from "../kube/fakeapi.ts";
 import { makeCertificate } from "./certificate.ts";
-import { dial, exchange, fetchFrom, readUntil } from "./client.ts";
+import { dial, exchange, fetchFrom, openSession, readUntil } from "./client.ts";
 import { naming, putPod, putReady, putSandbox, startBackend, startRouter } from "./stage.ts";
 import { until } from "../eventually.ts";
 import { listen } from "../../packages/router/server.ts";
-
-function session(url: string): ClientHttp2Session {
-  const client = connect(url, { rejectUnauthorized: false });
-  client.on("error", () => {});
-  onTestFinished(() => client.destroy());
-  return client;
-}
 
 interface Reply {
   headers: IncomingHttpHeaders;
@@ -41,7 +34,7 @@ async function start() {
   const api = createFakeApi();
   putReady(api);
   const stage = await startRouter(api, {}, true);
-  return { ...stage, api, client: session(stage.url) };
+  return { ...stage, api, client: openSession(stage.url) };
 }
 
 describe("HTTP/2 in the clear", () => {
@@ -180,7 +173,7 @@ test("TLS: both versions on one port, and X-Forwarded-Proto says so", async () =
   backend.server.on("upgrade", (_, socket) => {
     socket.end("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: raw\r\n\r\nraw bytes");
   });
-  const reply = await ask(session(`https://127.0.0.1:${server.port}`), { ":path": "/", ...naming(backend.port) });
+  const reply = await ask(openSession(`https://127.0.0.1:${server.port}`), { ":path": "/", ...naming(backend.port) });
   expect(reply.body.toString()).toBe("https");
   const head = Object.entries(naming(backend.port)).map(([name, value]) => `${name}: ${value}\r\n`).join("");
   const say = (more: string) =>

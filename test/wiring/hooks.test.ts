@@ -115,7 +115,7 @@ describe("what goes over time", () => {
 
   test("a process that has just started keeps what would go, says so, and counts", async () => {
     const { port } = await start("--max-losses-per-minute", "1");
-    const says = expect.stringMatching(/^Kept for now, .*: Pod\/a \(deleted\)\. To let them go at once set/);
+    const says = expect.stringMatching(/^Deletion delayed by .*: Pod\/a \(would be deleted\)\. To delete now, set/);
     expect(await ask(port, "a")).toEqual({ children: 1, says, again: 5 });
     const { text } = await send(port, "GET", "/metrics");
     expect(text).toContain('hookbox_hook_losses_held_total{hook="sandbox"} 1');

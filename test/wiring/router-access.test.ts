@@ -104,7 +104,7 @@ describe("packages/router/main.ts", () => {
     putBoth(api);
     const secret = join(makeTempFolder(), "secret");
     writeFileSync(secret, `${SECRET}\n`);
-    const flags = ["packages/router/token.ts", "--secret-file", secret, "--name", "demo", "--namespace", "team-a"];
+    const flags = ["packages/cli/main.ts", "token", "demo", "-n", "team-a", "--secret-file", secret];
     const signing = await startMain("node", flags, undefined);
     expect(await signing.ended).toBe(0);
     const right = signing.output().trim();

@@ -21,9 +21,12 @@ interface TokenReviewOptions {
 
 /** A denial may be over sooner than a permission: a RoleBinding has just been made. */
 const LONGEST_DENIAL_MS = 5000;
-/** Unknown tokens from one address, those aside that prove good: each costs the API server a request. */
-const REVIEWS_PER_SECOND = 20;
-const REVIEWS_AT_ONCE = 100;
+/**
+ * Unknown tokens from one address, and names of Sandboxes that one user asks for, those aside that prove good: each costs
+ * the API server a request.
+ */
+export const REVIEWS_PER_SECOND = 20;
+export const REVIEWS_AT_ONCE = 100;
 
 type Verdict = { user: User | undefined } | Refusal;
 
@@ -35,29 +38,41 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
     cacheSize,
     (verdict) => "detail" in verdict ? { isGood: false, ttlMs: 0 } : worthOf(verdict.user !== undefined),
   );
-  const rights = createMemory(cacheSize, worthOf);
+  const rights = createMemory<boolean | Refusal>(
+    cacheSize,
+    (right) => typeof right === "object" ? { isGood: false, ttlMs: 0 } : worthOf(right),
+  );
   const budget = createBudget(REVIEWS_PER_SECOND, REVIEWS_AT_ONCE);
+  const names = createBudget(REVIEWS_PER_SECOND, REVIEWS_AT_ONCE);
 
   const review = (key: string, token: string, address: string) => async (): Promise<Verdict> => {
     // Who was let in before does not wait behind those who guess.
     const wasGood = users.wasGood(key);
     const seconds = wasGood ? 0 : budget(address, performance.now());
-    if (seconds > 0) {
-      return { status: 429, detail: "Too many unknown tokens.", headers: { "Retry-After": String(seconds) } };
-    }
+    if (seconds > 0) return tooMany("Too many unknown tokens.", seconds);
     const user = await reviewToken(api, token, audiences);
     if (user && !wasGood) budget(address, performance.now(), -1);
     return { user };
   };
 
+  const reviewRight = (key: string, user: User, namespace: string, name: string) => async () => {
+    const wasGood = rights.wasGood(key);
+    const seconds = wasGood ? 0 : names(user.username, performance.now());
+    if (seconds > 0) return tooMany("Too many sandboxes that this user may not connect to.", seconds);
+    const isAllowed = await reviewAccess(api, user, namespace, name);
+    if (isAllowed && !wasGood) names(user.username, performance.now(), -1);
+    return isAllowed;
+  };
+
   function decide({ target: { namespace, name } }: Ask, user: User): Promise<Grant | Refusal> | Grant | Refusal {
-    const verdict = (isAllowed: boolean) =>
-      isAllowed
-        ? { client: `user:${user.username}` }
-        : { status: 403, detail: `User ${user.username} may not connect to sandbox ${namespace}/${name}.` };
+    const verdict = (right: boolean | Refusal) => {
+      if (typeof right === "object") return right;
+      if (right) return { client: `user:${user.username}` };
+      return { status: 403, detail: `User ${user.username} may not connect to sandbox ${namespace}/${name}.` };
+    };
     const key = JSON.stringify([user.username, user.uid, user.groups, user.extra, namespace, name]);
-    const known = rights.get(key, performance.now(), () => reviewAccess(api, user, namespace, name));
-    return typeof known === "boolean" ? verdict(known) : known.then(verdict);
+    const known = rights.get(key, performance.now(), reviewRight(key, user, namespace, name));
+    return known instanceof Promise ? known.then(verdict) : verdict(known);
   }
 
   async function slowly(ask: Ask, identified: Promise<Verdict>): Promise<Grant | Refusal> {
@@ -81,6 +96,10 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
     const grant = decide(ask, verdict.user);
     return grant instanceof Promise ? grant.catch(failed) : grant;
   };
+}
+
+function tooMany(detail: string, seconds: number): Refusal {
+  return { status: 429, detail, headers: { "Retry-After": String(seconds) } };
 }
 
 const userSchema = z.object({

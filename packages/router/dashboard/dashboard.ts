@@ -1,16 +1,21 @@
 /** The dashboard: its files, and its requests to the API server, which its user's token is for. Lets nobody do anything. @module */
 import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import type { Relay } from "../../kube/relay.ts";
+import type { APIProxy } from "../../kube/apiproxy.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import { createAssets, type Files, SAFE, sendAsset } from "../assets.ts";
 import { hostOf, targetsFromHost } from "../destination.ts";
+import type { AddressOf } from "../access/limits.ts";
+import { REVIEWS_AT_ONCE, REVIEWS_PER_SECOND } from "../access/tokenreview.ts";
+import { createBudget } from "../budget.ts";
 import { sendRefusal } from "../proxy/answer.ts";
+import { endRequest, isWhole } from "../proxy/versions.ts";
 import type { Refusal } from "../refusal.ts";
-import { mayPass } from "./passing.ts";
-import { createPlaces, holderOf, type Places } from "./places.ts";
+import { mayPass } from "./allowlist.ts";
+import { type ConcurrencyLimit, createConcurrencyLimit, holderOf } from "./concurrency.ts";
 
 const BASE = "/.hookbox/";
 const API = `${BASE}api/`;
@@ -24,18 +29,19 @@ export interface Dashboard {
 
 /** How much it takes. */
 export interface DashboardOptions {
-  relay: Relay;
+  apiProxy: APIProxy;
   log: Log;
   /** Hosts below are sandboxes'; undefined: none are. */
   domain: string | undefined;
+  addressOf: AddressOf;
   /** Requests to the API server at a time, watches among them; of one user a fifth of it. @default 500 */
   maxOpen?: number;
 }
 
 const NO_FILE: Refusal = { status: 404, detail: "There is no such file of the dashboard." };
 const NOT_BUILT: Refusal = { status: 404, detail: "The dashboard is not built: npm run build makes it." };
-const ONLY_READ: Refusal = { status: 405, detail: "Files are only read.", headers: { Allow: "GET, HEAD" } };
-const NOT_PASSED: Refusal = { status: 403, detail: "The dashboard asks the API server for nothing of the kind." };
+const ONLY_READ: Refusal = { status: 405, detail: "Only GET and HEAD are allowed.", headers: { Allow: "GET, HEAD" } };
+const NOT_PASSED: Refusal = { status: 403, detail: "The dashboard's API allow-list does not include this request." };
 const NO_TOKEN: Refusal = {
   status: 401,
   detail: "Missing or invalid Authorization header.",
@@ -61,11 +67,12 @@ const MAX_BODIES_EACH = 32;
 const WITH_BODY = new Set(["POST", "PATCH"]);
 
 /** Makes it. */
-export function createDashboard({ relay, log, domain, maxOpen = 500 }: DashboardOptions): Dashboard {
+export function createDashboard({ apiProxy, log, domain, addressOf, maxOpen = 500 }: DashboardOptions): Dashboard {
   const files = dashboardFiles();
   const assets = createAssets(files);
-  const places = createPlaces(maxOpen, Math.ceil(maxOpen / 5));
-  const bodies = createPlaces(MAX_BODIES, MAX_BODIES_EACH);
+  const places = createConcurrencyLimit(maxOpen, Math.ceil(maxOpen / 5));
+  const bodies = createConcurrencyLimit(MAX_BODIES, MAX_BODIES_EACH);
+  const guesses = createGuesses();
 
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = request;
@@ -78,12 +85,18 @@ export function createDashboard({ relay, log, domain, maxOpen = 500 }: Dashboard
     let leave: (() => void) | undefined;
     try {
       // Until the API server has seen the token, nobody holds a place that others need.
-      const text = WITH_BODY.has(method) ? await bodyOf(request, bodies) : "";
+      const address = addressOf(request);
+      const text = WITH_BODY.has(method) ? await bodyOf(request, bodies(address)) : "";
       if (typeof text === "object") return sendRefusal(request, response, text);
       leave = places(holderOf(token));
       if (leave === undefined) return sendRefusal(request, response, TOO_MANY);
+      const seconds = guesses.take(token, address);
+      if (seconds > 0) return sendRefusal(request, response, tooManyTokens(seconds));
       const body = text === "" ? undefined : { text, type: headers["content-type"] ?? "application/json" };
-      const answer = await relay({ method, path, token, body, signal: gone.signal });
+      const answer = await apiProxy({ method, path, token, body, signal: gone.signal });
+      if (answer.status !== 401) guesses.proved(token, address);
+      // Nobody is waited for to take that: with another's name in it, the token would hold that one's place.
+      else leave();
       const type = /\/log(\?|$)/.test(path) ? "text/plain; charset=utf-8" : "application/json";
       response.writeHead(answer.status, { ...INERT, "Content-Type": type });
       // A watch that has nothing to say yet is open all the same.
@@ -125,23 +138,50 @@ export function createDashboard({ relay, log, domain, maxOpen = 500 }: Dashboard
 }
 
 /** Returns the whole body, or why it is not taken. @throws {Error} if it does not come in time */
-async function bodyOf(request: IncomingMessage, bodies: Places): Promise<string | Refusal> {
-  const leave = bodies(request.socket.remoteAddress ?? "");
+async function bodyOf(request: IncomingMessage, leave: ReturnType<ConcurrencyLimit>): Promise<string | Refusal> {
   if (leave === undefined) return TOO_MANY;
-  const late = setTimeout(() => request.destroy(), BODY_MS);
+  const late = setTimeout(() => endRequest(request), BODY_MS);
   try {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
-    for await (const chunk of request as AsyncIterable<Uint8Array>) {
+    // Whoever sends too much is told so: the request must not end with the reading.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
       bytes += chunk.byteLength;
       if (bytes > MAX_BODY) return TOO_LONG;
       chunks.push(chunk);
     }
+    if (!isWhole(request)) throw new Error("Cannot read a body: it is not whole");
     return Buffer.concat(chunks).toString();
   } finally {
     clearTimeout(late);
     leave();
   }
+}
+
+/** Tokens that are remembered for having been good. */
+const MOST_KNOWN = 2048;
+
+/** Counts tokens that the API server has not been seen to know, for each address: as the router does, see tokenreview.ts. */
+function createGuesses() {
+  const budget = createBudget(REVIEWS_PER_SECOND, REVIEWS_AT_ONCE);
+  const known = new Set<string>();
+  const hashOf = (token: string) => createHash("sha256").update(token).digest("base64");
+  return {
+    /** Returns 0, or after how many seconds the API server may be asked about another one. */
+    take: (token: string, address: string) => known.has(hashOf(token)) ? 0 : budget(address, performance.now()),
+    proved(token: string, address: string): void {
+      const hash = hashOf(token);
+      if (known.has(hash)) return;
+      budget(address, performance.now(), -1);
+      known.add(hash);
+      const [oldest] = known;
+      if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest);
+    },
+  };
+}
+
+function tooManyTokens(seconds: number): Refusal {
+  return { status: 429, detail: "Too many unknown tokens.", headers: { "Retry-After": String(seconds) } };
 }
 
 /** Finds what `npm run build` has made: beside the bundle, or where the sources are. */

@@ -62,17 +62,30 @@ function getText(host: string, port: number): Promise<string> {
     const asked = request({ host, port, path: "/v1/activity", agent: false, signal }, (answer) => {
       const chunks: Uint8Array[] = [];
       let bytes = 0;
+      asked.off("close", unanswered);
+      answer.once("close", unanswered);
       answer.on("error", reject);
       answer.on("data", (chunk: Uint8Array) => {
         bytes += chunk.length;
-        if (bytes > MOST_BYTES) asked.destroy(new Error("too long"));
+        if (bytes > MOST_BYTES) refuse("too long");
         chunks.push(chunk);
       });
       answer.once("end", () => {
         if (answer.statusCode === 200) resolve(Buffer.concat(chunks).toString());
-        else reject(new Error(`status ${answer.statusCode}`));
+        else refuse(`status ${answer.statusCode}`);
       });
     });
+    const refuse = (why: string) => {
+      reject(new Error(why));
+      asked.destroy();
+    };
+    // Without a listener node:http ends the request, and tells nobody.
+    asked.once("upgrade", (_, socket) => {
+      socket.destroy();
+      refuse("an upgrade");
+    });
+    const unanswered = () => refuse("no whole answer");
+    asked.once("close", unanswered);
     asked.on("error", reject).end();
   });
 }

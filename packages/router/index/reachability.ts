@@ -1,4 +1,5 @@
 /** Whether a Sandbox can be reached and at which address, has to be woken, is starting, or never will be. Pure. @module */
+import { FINAL_REASONS } from "../../api/finalreasons.ts";
 import { type Condition, findCondition } from "../../api/objects/conditions.ts";
 import type { Target } from "../destination.ts";
 import { notFound, type Refusal, unreachable } from "../refusal.ts";
@@ -22,8 +23,8 @@ export type Reachability =
 /** How far a Sandbox is on its way to Ready. */
 type Phase = "resuming" | "scheduling" | "starting" | "handing over";
 
-/** Reasons of Ready that no waiting changes. Source: packages/api/sandbox.ts. */
-const FINAL_REASONS = new Set(["InvalidConfiguration", "PodSucceeded", "PodFailed", "SandboxExpired", "MultiplePods"]);
+/** Reasons of Ready on which no request waits: somebody has to delete one of several Pods first. */
+const HOPELESS = new Set<string>([...FINAL_REASONS, "MultiplePods"]);
 /** A registry or a node that fails for a moment is no reason to give up. */
 const FAILING_GRACE_MS = 15_000;
 
@@ -112,7 +113,7 @@ function unscheduled(sandbox: SandboxRecord): Condition | undefined {
 
 function finalCause(sandbox: SandboxRecord): string | undefined {
   const condition = ready(sandbox);
-  return condition && FINAL_REASONS.has(condition.reason) ? condition.message || condition.reason : undefined;
+  return condition && HOPELESS.has(condition.reason) ? condition.message || condition.reason : undefined;
 }
 
 /** Returns a condition that speaks of the present spec: after a wake the old one is still there for a moment. */

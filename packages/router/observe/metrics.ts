@@ -14,6 +14,7 @@ export interface RouterMetrics {
   certReloads: Counter<"outcome">;
   wakes: Counter<"sandbox_namespace">;
   suspensions: Counter<"sandbox_namespace" | "reason">;
+  exceptions: Counter;
   heldSeconds: Histogram;
   text(): Promise<string>;
   contentType: string;
@@ -56,6 +57,11 @@ export function createRouterMetrics(): RouterMetrics {
     certReloads: counter("cert_reloads_total", "Times that the certificate was read anew", ["outcome"]),
     wakes: counter("wakes_total", "Sandboxes that requests have woken", ["sandbox_namespace"]),
     suspensions: counter("suspensions_total", "Sandboxes suspended for being idle", ["sandbox_namespace", "reason"]),
+    exceptions: new Counter({
+      name: "sandbox_router_exceptions_total",
+      help: "Exceptions that nobody has caught; each has ended one connection",
+      registers,
+    }),
     heldSeconds: new Histogram({
       name: "sandbox_router_hold_duration_seconds",
       help: "How long requests waited for a sandbox",

@@ -21,11 +21,11 @@ Ports:
   --metrics-bind-address H:P        /metrics (default :9090; with --kubeconfig none); may be the same address
                                     an address without host is 0.0.0.0, with --kubeconfig 127.0.0.1
 
-Names beside headers:
+Routing:
   --path-routing-prefix P           also by path: P/<namespace>/<sandbox ID>/<port>/<rest>
   --domain D                        also by host: <port>-<sandbox ID>-<namespace>.D
 
-Who may:
+Authorization:
   --authz-mode MODE                 tokenreview (default): the API server knows the token, and its user may "connect" to
                                     this Sandbox; scoped-token: the token is signed for this Sandbox; allow-all: everybody
   --authz-tokenreview-ttl D         how long an answer is good for (default 30s)
@@ -54,7 +54,7 @@ Dashboard:
   --no-dashboard                    no page with all sandboxes at /.hookbox/; there is none with --path-routing-prefix either,
                                     as sandboxes' pages would be of its origin
 
-Patience:
+Timeouts and limits:
   --proxy-timeout D                 longest silence of a body, both ways (default 180s); event streams may be silent
   --response-header-timeout D       longest wait for the head of an answer (default 180s)
   --dial-timeout D                  longest wait for a connection (default 5s)
@@ -72,12 +72,12 @@ Waking:
   --max-held-requests N             requests that wait for sandboxes at a time (default 10000); those of one namespace
                                     are no more than there is room left for others
 
-Idleness, for Sandboxes that ask for it by annotation (docs/router.md):
+Idle suspension, for Sandboxes that ask for it by annotation (docs/router.md):
   --no-idle                         suspend nothing
   --idle-check-interval D           between two looks (default 5s)
   --identity I                      name of this router among others (default: its host name)
 
-Telling:
+Logging:
   --no-access-log                   no line for each request on standard output
   --no-trace-context                requests without a traceparent get none
   --log-level L                     debug, info, warn or error (default info)

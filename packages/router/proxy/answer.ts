@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Refusal } from "../refusal.ts";
-import { cutOff, isHttp2 } from "./versions.ts";
+import { cutOff, endRequest, forgetHead, isHttp2 } from "./versions.ts";
 
 /** How long the rest of a request is read that nobody wants, so that its sender sees the answer. */
 const DISCARD_MS = 10_000;
@@ -13,6 +13,7 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
     cutOff(response);
     return;
   }
+  forgetHead(request, response);
   const body = Buffer.from(JSON.stringify({ detail: refusal.detail }));
   response.writeHead(refusal.status, {
     "Content-Type": "application/json",
@@ -41,11 +42,11 @@ export function sendRedirect(
   response.end();
 }
 
-/** Reads the rest of a request to nowhere for a while, then ends its connection. */
+/** Reads the rest of a request to nowhere for a while, then ends its connection, or its stream of one. */
 export function discard(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   request.unpipe();
   request.resume();
-  const timer = setTimeout(() => request.destroy(), DISCARD_MS);
+  const timer = setTimeout(() => endRequest(request), DISCARD_MS);
   request.once("close", () => clearTimeout(timer));
 }

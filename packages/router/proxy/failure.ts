@@ -1,4 +1,5 @@
-/** What an error on the way to a sandbox means, for the client and for the metrics. Pure. @module */
+/** What an error on the way to a sandbox means, for the client and for the metrics, and which answers are none. Pure. @module */
+import type { IncomingMessage } from "node:http";
 import { type Refusal, timedOut, unreachable } from "../refusal.ts";
 import { isDialFailure } from "./dial.ts";
 
@@ -24,6 +25,20 @@ export function refusalOf(name: string, error: Error, { answerMs }: { answerMs: 
   if (code === "EDIALTIMEOUT") return unreachable(name, error.message);
   if (code?.startsWith("HPE_")) return unreachable(name, "its answer is not HTTP");
   return unreachable(name, code ?? error.message);
+}
+
+export const UNASKED = "it sent an unrequested protocol upgrade";
+
+/** Says why no client gets such an answer; undefined: it does. */
+export function unfit(
+  { statusCode = 0, headers }: Pick<IncomingMessage, "statusCode" | "headers">,
+): string | undefined {
+  // Without a word of what it switches to, node:http takes that for an answer like any other.
+  if (statusCode === 101) return UNASKED;
+  if (statusCode < 200) return "it sent an invalid HTTP response";
+  const coding = headers["transfer-encoding"];
+  if (coding === undefined || coding.toLowerCase() === "chunked") return undefined;
+  return `its answer has the transfer coding "${coding}"`;
 }
 
 function isHangUp(error: Error): boolean {

@@ -7,7 +7,7 @@ import { type Refusal, unreachable } from "../refusal.ts";
 import { hostOf as hostOfClient, type Target } from "../destination.ts";
 import { discard, sendRefusal } from "./answer.ts";
 import { delayOf, isDialFailure, retry } from "./dial.ts";
-import { reasonOf, refusalOf, SILENCE } from "./failure.ts";
+import { reasonOf, refusalOf, SILENCE, UNASKED, unfit } from "./failure.ts";
 import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
 import type { ProxySettings } from "./settings.ts";
 import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, isWhole, rawHeadersOf } from "./versions.ts";
@@ -102,7 +102,7 @@ function attempt(state: State, address: string): void {
   outgoing.once("response", (answer: IncomingMessage) => answered(state, answer));
   outgoing.once("upgrade", (_: IncomingMessage, socket: Socket) => {
     socket.destroy();
-    refuse(state, unreachable(target.name, "it switches protocols unasked"));
+    refuse(state, unreachable(target.name, UNASKED));
   });
   outgoing.on("error", (error: Error) => failed(state, outgoing, error));
   outgoing.once("timeout", () => outgoing.destroy(SILENCE));
@@ -152,16 +152,14 @@ function sendBody(state: State, outgoing: ClientRequest): void {
 function answered(state: State, answer: IncomingMessage): void {
   const { request, response, settings } = state;
   state.answer = answer;
-  const coding = answer.headers["transfer-encoding"];
-  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
-    return refuse(state, unreachable(state.target.name, `its answer has the transfer coding "${coding}"`));
-  }
+  const why = unfit(answer);
+  if (why !== undefined) return refuse(state, unreachable(state.target.name, why));
   try {
     const headers = headersForClient(answer.rawHeaders, answer.headers.connection, settings.cookieName);
     headers.push(...state.extra);
     beginAnswer(request, response, { status: answer.statusCode ?? 502, message: answer.statusMessage ?? "", headers });
   } catch {
-    return refuse(state, unreachable(state.target.name, "its answer makes no sense"));
+    return refuse(state, unreachable(state.target.name, "it sent an invalid HTTP response"));
   }
   const isEventStream = answer.headers["content-type"]?.startsWith("text/event-stream") === true;
   const silenceMs = isEventStream ? 0 : settings.silenceMs;
@@ -169,7 +167,7 @@ function answered(state: State, answer: IncomingMessage): void {
   answer.on("error", () => {});
   answer.once("close", () => answer.complete || cutOff(response));
   answer.once("end", () => {
-    addTrailers(response, answer.rawTrailers);
+    addTrailers(response, headersForClient(answer.rawTrailers, answer.headers.connection, settings.cookieName));
     response.end();
     if (request.complete) return;
     discard(request);

@@ -64,7 +64,7 @@ export function headersForSandbox(
 }
 
 /**
- * Returns the headers for the client; `connection` as for {@link headersForSandbox}.
+ * Returns the headers for the client, or what it gets behind a body; `connection` as for {@link headersForSandbox}.
  *
  * @param cookieName a cookie that is none of the sandbox's business; undefined: there is none
  */
@@ -90,7 +90,7 @@ export function headersForClient(
  * value looks like. Source: RFC 6265 section 5.2, and 6265bis.
  */
 function nameOfCookie(setCookie: string): string | undefined {
-  return /^[\s=]*([^;=]*?)\s*(?:[;=]|$)/.exec(setCookie)?.[1];
+  return setCookie.replace(/^[\s=]+/, "").split(/[;=]/, 1)[0]?.trim();
 }
 
 const NONE: ReadonlySet<string> = new Set();

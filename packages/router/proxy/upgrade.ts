@@ -4,7 +4,7 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest, STATU
 import type { NetConnectOpts, Socket } from "node:net";
 import { type Refusal, unreachable } from "../refusal.ts";
 import { delayOf, isDialFailure, retry } from "./dial.ts";
-import { reasonOf, refusalOf, SILENCE } from "./failure.ts";
+import { reasonOf, refusalOf, SILENCE, unfit } from "./failure.ts";
 import type { Exchange } from "./forward.ts";
 import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
 import type { ProxySettings } from "./settings.ts";
@@ -111,6 +111,8 @@ function offered({ headers }: IncomingMessage): Set<string> {
 function declined(state: State, answer: IncomingMessage): void {
   const { socket } = state;
   if (state.isOver) return void answer.destroy();
+  const why = unfit(answer);
+  if (why !== undefined) return refuse(state, unreachable(state.target.name, why));
   state.isOver = true;
   const headers = headersForClient(answer.rawHeaders, answer.headers.connection, state.settings.cookieName);
   socket.write(headOf(answer.statusCode ?? 502, answer.statusMessage, [...headers, "Connection", "close"]), "latin1");

@@ -44,13 +44,22 @@ export function beginAnswer(
     response.writeHead(status, message, headers);
     return;
   }
-  const grouped: Record<string, string | string[]> = {};
+  // A header may be called like what every object has.
+  const grouped: Record<string, string | string[]> = Object.create(null);
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = (headers[i] as string).toLowerCase();
     const value = headers[i + 1] as string;
     grouped[name] = name in grouped ? [grouped[name] ?? [], value].flat() : value;
   }
   response.writeHead(status, grouped);
+}
+
+/** Takes back the head of an answer that could not be sent: what is left of it would spoil the next one as well. */
+export function forgetHead(request: IncomingMessage, response: ServerResponse): void {
+  for (const name of response.getHeaderNames()) response.removeHeader(name);
+  if (!isHttp2(request)) response.statusMessage = "";
+  // node:http2 keeps a Date that it is told to remove.
+  else if (response.hasHeader("date")) response.setHeader("date", new Date().toUTCString());
 }
 
 /** Adds what follows a body; `trailers` are flat. */
@@ -63,6 +72,12 @@ export function addTrailers(response: ServerResponse, trailers: readonly string[
 /** Tells whether nobody gets the answer any more. */
 export function isGone(response: ServerResponse): boolean {
   return streamOf(response)?.destroyed ?? response.closed;
+}
+
+/** Ends a request of which nothing more is read. On HTTP/2 its stream would outlive it until the client ends it, too. */
+export function endRequest(request: IncomingMessage): void {
+  if (isHttp2(request)) (request as unknown as Http2ServerRequest).stream.close(constants.NGHTTP2_NO_ERROR);
+  else request.destroy();
 }
 
 /** Ends an answer in the middle, so that nobody takes it for whole. */

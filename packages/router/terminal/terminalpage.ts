@@ -28,7 +28,7 @@ export const NO_UPGRADE: Refusal = { status: 400, detail: "The terminal's WebSoc
 
 const NOT_ALLOWED: Refusal = {
   status: 405,
-  detail: "The terminal page is only read.",
+  detail: "Only GET and HEAD are allowed.",
   headers: { Allow: "GET, HEAD" },
 };
 const NO_FILE: Refusal = { status: 404, detail: "There is no such file of the terminal page." };

@@ -2,6 +2,7 @@
 import process from "node:process";
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
+import * as z from "zod";
 import { SpawnError } from "../processes/command.ts";
 import { drained } from "../processes/drain.ts";
 import { killSession, signalGroup } from "../processes/signals.ts";
@@ -102,11 +103,14 @@ function send(requests: Duplex, request: object): void {
   requests.write(`${JSON.stringify(request)}\n`);
 }
 
-function parse(line: string): Record<string, unknown> | undefined {
+const text = z.string().optional();
+const saidSchema = z.looseObject({ stdout: text, stderr: text });
+
+/** Returns undefined where somebody else has written to the descriptor: nothing that follows could be trusted. */
+function parse(line: string): z.infer<typeof saidSchema> | undefined {
   try {
-    return JSON.parse(line);
+    return saidSchema.safeParse(JSON.parse(line)).data;
   } catch {
-    // Somebody else has written to the descriptor: nothing that follows could be trusted.
     return undefined;
   }
 }

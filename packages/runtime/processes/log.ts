@@ -1,5 +1,5 @@
 /** What a process wrote, kept up to a limit and read again from any offset; it knows no process. @module */
-import { createHold, type Flow } from "./hold.ts";
+import { createBackpressure, type Flow } from "./backpressure.ts";
 
 /** A piece of output; `offset` counts the bytes of both streams in the order in which they came. */
 export interface Piece {
@@ -47,7 +47,7 @@ const LATE_COST = 2 * (PIECE_BYTES + PIECE_COST);
 export function createLog(keepBytes: number, flow?: Flow): OutputLog {
   const keep = flow ? Math.max(keepBytes, 2 * LATE_COST) : keepBytes;
   const store = createStore(keep);
-  const hold = flow && createHold(flow, Math.min(AHEAD_BYTES, keep - LATE_COST));
+  const backpressure = flow && createBackpressure(flow, Math.min(AHEAD_BYTES, keep - LATE_COST));
   let ended = false;
   let changed = Promise.withResolvers<void>();
   const tell = () => {
@@ -57,7 +57,7 @@ export function createLog(keepBytes: number, flow?: Flow): OutputLog {
   return {
     append: (stream, bytes) => {
       for (let at = 0; at < bytes.length; at += PIECE_BYTES) store.add(stream, bytes.slice(at, at + PIECE_BYTES));
-      hold?.written(store.spent());
+      backpressure?.written(store.spent());
       tell();
     },
     end: () => {
@@ -65,10 +65,10 @@ export function createLog(keepBytes: number, flow?: Flow): OutputLog {
       tell();
     },
     size: store.size,
-    acknowledge: (offset) => hold?.taken(store.spentBefore(offset)),
+    acknowledge: (offset) => backpressure?.taken(store.spentBefore(offset)),
     async *read(offset, { follow, signal }) {
       const aborted = signal && new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-      const left = hold?.entered();
+      const left = backpressure?.entered();
       let at = offset;
       try {
         while (!signal?.aborted) {

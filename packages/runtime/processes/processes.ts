@@ -1,7 +1,7 @@
 /** The processes that the runtime has started, by id; it must not know a wire. @module */
 import type { Command } from "./command.ts";
 import { drained } from "./drain.ts";
-import type { Flow } from "./hold.ts";
+import type { Flow } from "./backpressure.ts";
 import { watchLimits } from "./limits.ts";
 import { createLog, type OutputLog } from "./log.ts";
 import { type Finished, run, type RunLimits } from "./run.ts";

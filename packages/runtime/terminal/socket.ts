@@ -111,7 +111,7 @@ async function admit(
   { token, allowedHosts = [] }: TerminalSocketOptions,
 ): Promise<void> {
   const { authorization } = headers;
-  const offered = headers["sec-websocket-protocol"]?.split(/ *, */) ?? [];
+  const offered = headers["sec-websocket-protocol"]?.split(",").map((one) => one.trim()) ?? [];
   const encoded = offered.find((one) => one.startsWith("hookbox.bearer."))?.slice("hookbox.bearer.".length);
   const bearer = encoded === undefined ? authorization : `Bearer ${Buffer.from(encoded, "base64url")}`;
   const verdict = await token?.(bearer) ?? "none";

@@ -143,6 +143,37 @@ describe("createTokenReviewAccess()", () => {
     expect(await ask("ann"), "and after the time of its answer").toEqual({ client: "user:Ann" });
   });
 
+  test("does not let one user flood the API server with names, and counts no sandbox that is open to them", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const api = apiOfTwo();
+    const review = api.intercept;
+    api.intercept = (request) => {
+      const name = (request.body as { spec: { resourceAttributes?: { name: string } } }).spec.resourceAttributes?.name;
+      return name?.startsWith("own-") ? { status: 201, body: { status: { allowed: true } } } : review(request);
+    };
+    const ask = start(api);
+    const statusesOf = async (token: string, prefix: string, count: number) => {
+      const answers = await Promise.all(Array.from({ length: count }, (_, i) => ask(token, `${prefix}-${i}`)));
+      return answers.map((answer) => "status" in answer ? answer.status : 200);
+    };
+    for (let round = 0; round < 3; round++) {
+      expect(new Set(await statusesOf("bob", `own-${round}`, 60)), "180 of their own").toEqual(new Set([200]));
+    }
+    const before = api.requests.length;
+    const guesses = await statusesOf("bob", "guess", 300);
+    expect(guesses.filter((status) => status === 429).length).toBe(200);
+    expect(api.requests.length - before).toBe(100);
+    expect(await ask("bob", "guess-more")).toMatchObject({ status: 429, headers: { "Retry-After": "1" } });
+    expect(await ask("ann"), "another user").toEqual({ client: "user:Ann" });
+    vi.advanceTimersByTime(30_001);
+    await statusesOf("bob", "again", 300);
+    expect(await ask("bob", "own-2-0"), "what was open before, after the time of its answer").toEqual({
+      client: "user:Bob",
+    });
+    vi.advanceTimersByTime(1000);
+    expect(await ask("bob", "guess-299"), "the refusal is not remembered").toMatchObject({ status: 403 });
+  });
+
   test("lets in without a token only where that is asked for", async () => {
     const ask = start(apiOfTwo(), { requiresToken: false });
     expect(await ask(undefined)).toEqual({ client: "address:1.2.3.4" });

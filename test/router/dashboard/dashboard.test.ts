@@ -1,9 +1,11 @@
 /** The dashboard's server: whose requests it takes, what it asks the API server, and how it answers browsers. @module */
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, request } from "node:http";
-import type { AddressInfo } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
-import type { Relayed } from "../../../packages/kube/relay.ts";
+import { once } from "node:events";
+import { type AddressInfo, connect } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { ProxiedRequest } from "../../../packages/kube/apiproxy.ts";
+import { createAddressOf } from "../../../packages/router/access/limits.ts";
 import { createDashboard, type DashboardOptions } from "../../../packages/router/dashboard/dashboard.ts";
 
 const SANDBOXES = "/apis/agents.x-k8s.io/v1beta1/sandboxes";
@@ -16,14 +18,15 @@ interface Answered {
 
 /** Starts one; what is not the dashboard's is answered 418. */
 async function start(options: Partial<DashboardOptions> = {}) {
-  const relayed: Relayed[] = [];
+  const relayed: ProxiedRequest[] = [];
   const dashboard = createDashboard({
-    relay: (request) => {
+    apiProxy: (request) => {
       relayed.push(request);
       return Promise.resolve({ status: 200, chunks: chunksOf('{"items":[]}'), text: () => Promise.resolve("") });
     },
     log: () => {},
     domain: undefined,
+    addressOf: createAddressOf([]),
     ...options,
   });
   const server = createServer((incoming, response) => {
@@ -114,11 +117,11 @@ function tokenOf(sub: string): { authorization: string } {
 test("no more requests are open than there may be, of one namespace's accounts a fifth of them", async () => {
   let go = () => {};
   const waiting = new Promise<void>((resolve) => go = resolve);
-  const relay = async () => {
+  const apiProxy = async () => {
     await waiting;
     return { status: 200, chunks: chunksOf("{}"), text: () => Promise.resolve("") };
   };
-  const { ask } = await start({ relay, maxOpen: 6 });
+  const { ask } = await start({ apiProxy, maxOpen: 6 });
   const look = (sub: string) => ask(`/.hookbox/api${SANDBOXES}`, { headers: tokenOf(sub) });
   const accounts = ["team-a:one", "team-a:two", "team-b:one", "team-b:two", "team-c:one", "team-c:two"];
   const open = accounts.slice(0, 2).map((name) => look(`system:serviceaccount:${name}`));
@@ -128,6 +131,79 @@ test("no more requests are open than there may be, of one namespace's accounts a
   go();
   expect((await Promise.all(open)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
   expect((await look("system:serviceaccount:team-a:three")).status).toBe(200);
+});
+
+/** Asks one after another on one connection, and reads none of the answers. */
+async function pipelined(port: number, tokens: { authorization: string }[]): Promise<void> {
+  const socket = connect({ host: "127.0.0.1", port }).on("error", () => {});
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  const lines = tokens.map(({ authorization }) =>
+    `GET /.hookbox/api${SANDBOXES} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\n\r\n`
+  );
+  socket.write(lines.join(""));
+}
+
+test("a token that the API server does not know holds no place, though its answer cannot leave", async () => {
+  const known = tokenOf("ada@example.com");
+  const watch = { status: 200, chunks: endless(), text: () => Promise.resolve("") };
+  let asked = 0;
+  const apiProxy = ({ token }: ProxiedRequest) => {
+    asked++;
+    const isKnown = known.authorization.endsWith(token);
+    return Promise.resolve(isKnown ? watch : { ...watch, status: 401, chunks: chunksOf("{}") });
+  };
+  const { ask, port } = await start({ apiProxy, maxOpen: 10 });
+  const victims = ["bob", "eve", "joe", "kim"].flatMap((name) => [tokenOf(name), tokenOf(name)]);
+  // Behind the first answer, which never ends, all others queue.
+  await pipelined(port, [known, ...victims]);
+  await expect.poll(() => asked).toBe(1 + victims.length);
+  expect((await ask(`/.hookbox/api${SANDBOXES}`, { headers: tokenOf("kim") })).status).toBe(401);
+  expect((await ask(`/.hookbox/api${SANDBOXES}`, { headers: tokenOf("zoe") })).status).toBe(401);
+});
+
+async function* endless(): AsyncGenerator<Uint8Array> {
+  yield* chunksOf("{}");
+  await new Promise(() => {});
+}
+
+test("one address asks the API server about so many unknown tokens, and shuts out none that it knows", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const status = (token: string) => token.startsWith("known") ? 200 : 401;
+  let unknown = 0;
+  const apiProxy = ({ token }: ProxiedRequest) => {
+    unknown += status(token) === 401 ? 1 : 0;
+    return Promise.resolve({ status: status(token), chunks: chunksOf("{}"), text: () => Promise.resolve("") });
+  };
+  const addressOf = ({ headers }: Pick<IncomingMessage, "headers">) => `${headers["x-from"]}`;
+  const { ask } = await start({ apiProxy, addressOf });
+  const look = async (token: string, from = "here") => {
+    const headers = { authorization: `Bearer ${token}`, "x-from": from };
+    return (await ask(`/.hookbox/api${SANDBOXES}`, { headers })).status;
+  };
+  for (let i = 0; i < 150; i++) expect(await look("known-ada"), "good ones are no guesses").toBe(200);
+  const guesses = await Promise.all(Array.from({ length: 400 }, (_, i) => look(`guess-${i}`)));
+  expect(guesses.filter((status) => status === 429).length).toBe(300);
+  expect(unknown).toBe(100);
+  expect([await look("guess-new"), await look("guess-new", "elsewhere")]).toEqual([429, 401]);
+  expect(await look("known-ada")).toBe(200);
+});
+
+test("bodies that stall keep nobody out who comes from elsewhere, behind the same proxy too", async () => {
+  const { ask, port } = await start({ addressOf: createAddressOf(["127.0.0.0/8"]) });
+  const path = "/.hookbox/api/apis/agents.x-k8s.io/v1beta1/namespaces/a/sandboxes";
+  const from = (address: string) => ({ ...TOKEN, "x-forwarded-for": address });
+  const stalled = Array.from({ length: 32 }, () => {
+    const asking = request({ host: "127.0.0.1", port, path, method: "POST", headers: from("192.0.2.1") });
+    asking.on("error", () => {}).write("{");
+    return asking;
+  });
+  onTestFinished(() => stalled.forEach((asking) => asking.destroy()));
+  const write = async (address: string) =>
+    (await ask(path, { method: "POST", headers: from(address), body: "{}" })).status;
+  await expect.poll(() => write("192.0.2.1")).toBe(429);
+  expect(await write("192.0.2.2")).toBe(200);
 });
 
 test("bodies that stall keep nobody out", async () => {
@@ -144,7 +220,7 @@ test("bodies that stall keep nobody out", async () => {
 });
 
 test("an API server out of reach is a 502", async () => {
-  const { ask } = await start({ relay: () => Promise.reject(new Error("refused")) });
+  const { ask } = await start({ apiProxy: () => Promise.reject(new Error("refused")) });
   expect(await ask(`/.hookbox/api${SANDBOXES}`, { headers: TOKEN })).toMatchObject({
     status: 502,
     text: '{"detail":"The API server cannot be reached."}',

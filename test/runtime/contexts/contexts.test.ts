@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createContexts } from "../../../packages/runtime/contexts/contexts.ts";
 import { settled } from "../../eventually.ts";
+import { watchForCrashes } from "../../fuzz/wire.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 async function aContext(folder = "/") {
@@ -38,6 +39,21 @@ test("one default context serves those who ask at once", async () => {
   contexts.remove(context);
   expect((await contexts.default("python")).id).not.toBe(context.id);
 });
+
+test.for(["x", "7", "null", '"ready"', "[]", '{"stdout":null}', '{"stderr":{"length":-1}}'])(
+  "code that says %s for its interpreter ends that one, and nothing else",
+  async (line) => {
+    const { contexts, context } = await aContext();
+    const { crashes, stop } = watchForCrashes();
+    onTestFinished(stop);
+    const events: object[] = [];
+    const code = `import os, time\nos.write(4, ${JSON.stringify(`${line}\n`)}.encode())\ntime.sleep(20)`;
+    for await (const event of contexts.run(context, code, {})) events.push(event);
+    expect(crashes).toEqual([]);
+    expect(events).toMatchObject([{ error: { name: "KernelDied" } }, {}]);
+    expect(context.kernel.alive()).toBe(false);
+  },
+);
 
 test("a reader that is behind holds the code up, and gets everything in the end", async () => {
   const folder = makeTempFolder();

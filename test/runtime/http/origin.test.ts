@@ -68,10 +68,26 @@ test("a page whose name was made to lead here runs no command and reads no file"
   expect((await send(runtime.restPort, "GET", "/v1/files/file", { headers: forwarded })).status).toBe(403);
 });
 
+test.for([
+  { name: "of another origin", headers: { Origin: "http://elsewhere.example" } },
+  { name: "whose name was made to lead here", headers: { Host: "evil.example:1", Origin: "http://evil.example:1" } },
+])("a page $name calls no service on the port of gRPC either", async ({ headers }) => {
+  const call = (headers: Record<string, string>) =>
+    send(runtime.grpcPort, "POST", "/process.v1.ProcessService/Execute", {
+      headers: { "Content-Type": "application/json", ...headers },
+      body: JSON.stringify({ config: { command: ["touch", "made"] } }),
+    });
+  expect((await call(headers)).status).toBe(403);
+  expect(existsSync(join(made.root.path, "made"))).toBe(false);
+  expect((await call({ Host: "localhost" })).status).toBe(200);
+});
+
 test("--allowed-hosts lets in what comes by such a name", async () => {
   const other = await startTestRuntime(made.root.path, "--allowed-hosts", "Dev.example");
   onTestFinished(() => other.stop());
   const ask = async (host: string) =>
     (await send(other.restPort, "GET", "/v1/files/file", { headers: { Host: host } })).status;
   expect([await ask("dev.example:80"), await ask("evil.example")]).toEqual([200, 403]);
+  const call = async (Host: string) => (await send(other.grpcPort, "GET", "/", { headers: { Host } })).status;
+  expect([await call("dev.example:80"), await call("evil.example")]).toEqual([404, 403]);
 });

@@ -1,11 +1,11 @@
 /** Places that several share: nobody holds more than a part of them, so that the others find some. Pure. @module */
 import { Buffer } from "node:buffer";
 
-/** Takes a place for somebody; returns what gives it back, undefined if there is none for them. */
-export type Places = (who: string) => (() => void) | undefined;
+/** Takes a place for somebody; returns what gives it back once, however often it is called, undefined if there is none for them. */
+export type ConcurrencyLimit = (who: string) => (() => void) | undefined;
 
 /** Makes `most` places, of which each may hold `each`. */
-export function createPlaces(most: number, each: number): Places {
+export function createConcurrencyLimit(most: number, each: number): ConcurrencyLimit {
   const held = new Map<string, number>();
   let all = 0;
   return (who) => {
@@ -13,7 +13,10 @@ export function createPlaces(most: number, each: number): Places {
     if (all >= most || before >= each) return undefined;
     all += 1;
     held.set(who, before + 1);
+    let isOver = false;
     return () => {
+      if (isOver) return;
+      isOver = true;
       all -= 1;
       const left = (held.get(who) ?? 1) - 1;
       if (left > 0) held.set(who, left);

@@ -7,7 +7,7 @@ export interface Flow {
 }
 
 /** Told of what is written and what has been read, both counted from the beginning, in bytes. */
-export interface Hold {
+export interface Backpressure {
   written(all: number): void;
   /** So much has arrived at a reader. */
   taken(all: number): void;
@@ -22,7 +22,7 @@ const PATIENCE_MS = 60_000;
  * Stops the writer while it is `ahead` bytes or more before the reader that is furthest; not while nobody has read for
  * long.
  */
-export function createHold({ pause, resume }: Flow, ahead: number, patienceMs = PATIENCE_MS): Hold {
+export function createBackpressure({ pause, resume }: Flow, ahead: number, patienceMs = PATIENCE_MS): Backpressure {
   let written = 0;
   let furthest = 0;
   let readers = 0;

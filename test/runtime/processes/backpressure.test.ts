@@ -1,10 +1,10 @@
-/** createHold(): a writer waits for its readers, and not for those who never come back. @module */
+/** createBackpressure(): a writer waits for its readers, and not for those who never come back. @module */
 import { expect, test, vi } from "vitest";
-import { createHold } from "../../../packages/runtime/processes/hold.ts";
+import { createBackpressure } from "../../../packages/runtime/processes/backpressure.ts";
 
 function aHold() {
   const flow: string[] = [];
-  const hold = createHold({ pause: () => flow.push("pause"), resume: () => flow.push("resume") }, 100, 1000);
+  const hold = createBackpressure({ pause: () => flow.push("pause"), resume: () => flow.push("resume") }, 100, 1000);
   return { flow, hold };
 }
 

@@ -16,7 +16,7 @@ function object(base: string, resources: string): RegExp {
 }
 
 const SANDBOX_KINDS = "sandboxclaims|sandboxwarmpools|sandboxtemplates";
-const PASSING: Record<string, RegExp[]> = {
+const ALLOWED: Record<string, RegExp[]> = {
   GET: [
     objects(AGENTS, "sandboxes"),
     objects(EXTENSIONS, SANDBOX_KINDS),
@@ -38,5 +38,5 @@ const PASSING: Record<string, RegExp[]> = {
  * @param path without its query; nothing in it is decoded, so that nothing can be hidden
  */
 export function mayPass(method: string, path: string): boolean {
-  return Object.hasOwn(PASSING, method) && (PASSING[method] ?? []).some((pattern) => pattern.test(path));
+  return Object.hasOwn(ALLOWED, method) && (ALLOWED[method] ?? []).some((pattern) => pattern.test(path));
 }
