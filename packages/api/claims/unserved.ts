@@ -26,6 +26,11 @@ export function nameTaken(name: string): ClaimProblem {
 const REFUSED = "Error seen: create sandbox: ";
 const TAKEN = 'Error seen: sandbox "';
 
+/** Tells whether a message is that of {@link nameTaken}. */
+export function isNameTaken(message: string): boolean {
+  return message.startsWith(TAKEN);
+}
+
 /** Tells whether a problem is {@link creationRefused} or {@link nameTaken}: the binder's word, which the keeper leaves alone. */
 export function isBindersProblem(problem: ClaimProblem | undefined): boolean {
   return [REFUSED, TAKEN].some((words) => problem?.message.startsWith(words));

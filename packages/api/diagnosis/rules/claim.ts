@@ -4,6 +4,7 @@ import type { Sandbox } from "../../sandbox.ts";
 import type { SandboxClaim } from "../../sandboxclaim.ts";
 import { expiryTime } from "../../expiry.ts";
 import { requestProblem } from "../../claims/request.ts";
+import { isNameTaken } from "../../claims/unserved.ts";
 import { findCondition, rfc3339 } from "../../objects/conditions.ts";
 import { CLAIM_UID_LABEL, FOR_CLAIM_ANNOTATION } from "../../objects/keys.ts";
 import { controllerOf } from "../../objects/objects.ts";
@@ -131,7 +132,8 @@ function rejected(ground: Ground): Cause | undefined {
     ? condition
     : readClaimProblem(claim.metadata) ?? (template && requestProblem(claim, template, undefined));
   const rejection = problem && REJECTIONS[problem.reason];
-  if (!rejection) return undefined;
+  // Whose Sandbox it is says more.
+  if (!rejection || (isNameTaken(problem.message) && ground.facts.sandbox)) return undefined;
   const templateRef = template && refOf("SandboxTemplate", template.metadata);
   const evidence = isSaid
     ? conditionEvidence(at, condition)
@@ -191,7 +193,9 @@ function unbound({ facts, claim, at, isBound, now }: Ground): Cause | undefined 
 function nameTaken(ground: Ground): Cause | undefined {
   const { facts: { sandbox }, claim, at, now } = ground;
   const { creationTimestamp: since } = claim.metadata;
-  if (!sandbox || sandbox.metadata.name !== at.name || secondsSince(since, now) < PATIENCE_SECONDS) return undefined;
+  if (!sandbox || sandbox.metadata.name !== at.name) return undefined;
+  const isSaid = isNameTaken(findCondition(claim.status?.conditions, "Ready")?.message ?? "");
+  if (!isSaid && secondsSince(since, now) < PATIENCE_SECONDS) return undefined;
   const object = refOf("Sandbox", sandbox.metadata);
   const owner = controllerOf(sandbox.metadata);
   const whose = owner ? `${owner.kind} "${owner.name}" controls it` : "nobody controls it";
