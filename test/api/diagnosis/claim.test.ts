@@ -1,5 +1,6 @@
 /** Why a claim is as it is: what it refers to, what it asks for, and its Sandbox. @module */
 import { expect, test } from "vitest";
+import { nameTaken } from "../../../packages/api/claims/unserved.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
 import { aClaim, aPool } from "../../pools.ts";
 import { aTemplate } from "../../templates.ts";
@@ -122,6 +123,15 @@ const cases: Case[] = [
   {
     name: "a Sandbox of its name that is somebody's",
     facts: claimFacts(old, { sandbox: aWaitingSandbox({ metadata: { name: "job" } }) }),
+    want: ["SandboxNameTaken", "Sandbox/job", true],
+    says: "somebody else's",
+  },
+  {
+    name: "the same, as soon as its condition says so",
+    facts: claimFacts(
+      { status: says("ReconcilerError", nameTaken("job").message) },
+      { sandbox: aWaitingSandbox({ metadata: { name: "job" } }) },
+    ),
     want: ["SandboxNameTaken", "Sandbox/job", true],
     says: "somebody else's",
   },
