@@ -25,7 +25,8 @@ export interface Offer {
 
 /**
  * What becomes of a claim now. `refused`: it cannot be served as things are, and comes back when claim, pool or template
- * has changed, or with `awaitsMember` when a member has; `wait`: look again after so many milliseconds, or when a member has changed.
+ * has changed, or with `awaitsMember` when a member has; `wait`: look again after so many milliseconds, or when a member
+ * has changed.
  */
 export type Choice =
   | { kind: "member"; pool: SandboxWarmPool; sandbox: Sandbox }

@@ -11,7 +11,7 @@ import { createFactReader } from "../sdk/control/factreader.ts";
 import { readFacts } from "../sdk/control/facts.ts";
 import { Actions } from "./actions.tsx";
 import { useCollection } from "./collection.ts";
-import { type Around, History } from "./history.tsx";
+import { History, type PoolWatches } from "./history.tsx";
 import { Files, Terminal } from "./inside.tsx";
 import { Log } from "./log.tsx";
 import type { Listed } from "./route.ts";
@@ -27,12 +27,12 @@ export interface DetailProps {
   session: Session;
   list: Listed;
   open: { namespace: string; name: string };
-  around: Around;
+  watches: PoolWatches;
   onClose(): void;
 }
 
 /** The panel. */
-export function Detail({ session, list, open, around, onClose }: DetailProps) {
+export function Detail({ session, list, open, watches, onClose }: DetailProps) {
   const { api } = session;
   const { namespace, name } = open;
   const { objects: [object], isListed, trouble } = useCollection(api, list, namespace, name);
@@ -56,7 +56,7 @@ export function Detail({ session, list, open, around, onClose }: DetailProps) {
       {isListed && !object && <p role="alert">It no longer exists.</p>}
       {object && <Actions api={api} list={list} object={object} />}
       {object && finding && list.kind !== "SandboxTemplate" && <Why finding={finding} />}
-      {object && list.kind === "SandboxWarmPool" && <History pool={object} around={around} />}
+      {object && list.kind === "SandboxWarmPool" && <History pool={object} watches={watches} />}
       {object && moments && moments.length > 0 && <Timeline moments={moments} />}
       {sandbox && (
         <>

@@ -30,7 +30,7 @@ export function spansOf(servings: readonly Serving[], now: number): Served[] {
 }
 
 /** What tells whom pools have served. */
-export interface Around {
+export interface PoolWatches {
   claims: Collection;
   sandboxes: Collection;
 }
@@ -39,7 +39,7 @@ export interface Around {
  * Watches that where pools are looked at, once for list and panel: each watch is a connection that stays, and browsers have
  * six for all that is asked of a router.
  */
-export function useAround(api: Api, { list, namespace }: Route): Around {
+export function usePoolWatches(api: Api, { list, namespace }: Route): PoolWatches {
   const isPools = list.kind === "SandboxWarmPool";
   return {
     claims: useCollection(api, isPools ? CLAIMS : undefined, namespace || undefined),
@@ -48,7 +48,7 @@ export function useAround(api: Api, { list, namespace }: Route): Around {
 }
 
 /** The bars of a pool. */
-export function History({ pool, around: { claims, sandboxes } }: { pool: KubeObject; around: Around }) {
+export function History({ pool, watches: { claims, sandboxes } }: { pool: KubeObject; watches: PoolWatches }) {
   const now = useClock().getTime();
   const spans = useMemo(() => {
     // The API server has checked what it stores.

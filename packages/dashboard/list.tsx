@@ -11,19 +11,21 @@ import type { Api } from "../kube/api.ts";
 import { useClock } from "./clock.ts";
 import { useCollection } from "./collection.ts";
 import { Create } from "./create.tsx";
-import type { Around } from "./history.tsx";
+import type { PoolWatches } from "./history.tsx";
 import type { Route } from "./route.ts";
 import { Table } from "./table.tsx";
 
 /** The list of a route. */
-export function List({ api, route, around, go }: { api: Api; route: Route; around: Around; go(route: Route): void }) {
+export function List(
+  { api, route, watches, go }: { api: Api; route: Route; watches: PoolWatches; go(route: Route): void },
+) {
   const { list, namespace, open } = route;
   const { objects, isListed, trouble } = useCollection(api, list, namespace || undefined);
   const [words, setWords] = useState("");
   const [isCreating, setCreating] = useState(false);
   const now = useClock();
   const columns = useMemo(() => columnsOf(list, { isWide: true, allNamespaces: namespace === "" }), [list, namespace]);
-  const served = useServed(route, objects, around);
+  const served = useServed(route, objects, watches);
   const headers = [
     ...columns.map(({ header, isWide = false }) => ({ title: header, isWide })),
     ...served ? SERVED.map((title) => ({ title, isWide: true })) : [],
@@ -86,7 +88,7 @@ const HOUR_MS = 3_600_000;
 function useServed(
   { list }: Route,
   pools: readonly KubeObject[],
-  { claims: { objects: claims }, sandboxes: { objects: sandboxes } }: Around,
+  { claims: { objects: claims }, sandboxes: { objects: sandboxes } }: PoolWatches,
 ): Map<unknown, string[]> | undefined {
   const isPools = list.kind === "SandboxWarmPool";
   return useMemo(() => {

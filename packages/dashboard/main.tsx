@@ -4,7 +4,7 @@ import "./policy.ts";
 import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Detail } from "./detail.tsx";
-import { useAround } from "./history.tsx";
+import { usePoolWatches } from "./history.tsx";
 import { List } from "./list.tsx";
 import { addressOf, LISTS, type Route, routeOf } from "./route.ts";
 import { connect } from "./session.ts";
@@ -29,7 +29,7 @@ function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): v
   const api = useMemo(() => connect(API, token, onRefused), [token]);
   const [route, go] = useRoute();
   const { list, open } = route;
-  const around = useAround(api, route);
+  const watches = usePoolWatches(api, route);
   return (
     <>
       <header>
@@ -48,14 +48,14 @@ function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): v
         <button type="button" onClick={onSignOut}>Sign out</button>
       </header>
       <main class={open ? "split" : ""}>
-        <List key={list.kind} api={api} route={route} around={around} go={go} />
+        <List key={list.kind} api={api} route={route} watches={watches} go={go} />
         {open && (
           <Detail
             key={`${list.kind}/${open.namespace}/${open.name}`}
             session={{ api, base: API, token }}
             list={list}
             open={open}
-            around={around}
+            watches={watches}
             onClose={() => go({ ...route, open: undefined })}
           />
         )}

@@ -1,7 +1,7 @@
 /** Answers of a sandbox, byte by byte, to HTTP/1.1, HTTP/2 and upgrades, and what becomes of them when somebody tampers with them. @module */
 import { Buffer } from "node:buffer";
 import { type ClientHttp2Session, connect } from "node:http2";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { setImmediate } from "node:timers";
 import { expect, test } from "vitest";
 import fc, { runs } from "../properties.ts";
@@ -9,7 +9,7 @@ import { makeTempFolder } from "../tempfolder.ts";
 import { corpus } from "./corpus.ts";
 import { answerOf, type Ending, hostileAnswer } from "./hostileanswers.ts";
 import { messageOf } from "./messages.ts";
-import { type Routers, startRouters, type StartSandbox, type Tried } from "./routers.ts";
+import { listening, type Routers, startRouters, type StartSandbox, type Tried } from "./routers.ts";
 import { statusOf, tryTampering } from "./tampering.ts";
 import { speak } from "./wire.ts";
 
@@ -38,14 +38,7 @@ const startSandbox: StartSandbox = async (_, address) => {
       if (path !== undefined) answer(socket);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, address, resolve));
-  return {
-    port: (server.address() as AddressInfo).port,
-    stop: () => {
-      sockets.forEach((socket) => socket.destroy());
-      return new Promise<void>((resolve) => server.close(() => resolve()));
-    },
-  };
+  return await listening(server, address, sockets);
 };
 
 function answer(socket: Socket): void {

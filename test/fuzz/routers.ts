@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
 import { join } from "node:path";
 import type { ApiRequest } from "../../packages/kube/api.ts";
 import type { Log } from "../../packages/process/log.ts";
@@ -143,6 +143,15 @@ async function startBackend(seen: string[], address: string) {
       `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n\r\nbye`,
     );
   });
+  return await listening(server, address, sockets);
+}
+
+/** Has a server listen on a free port; its end takes the connections along that are open then. */
+export async function listening(
+  server: Server,
+  address: string,
+  sockets: ReadonlySet<Socket>,
+): Promise<{ port: number; stop(): Promise<void> }> {
   await new Promise<void>((resolve) => server.listen(0, address, resolve));
   return {
     port: (server.address() as AddressInfo).port,
