@@ -1,8 +1,7 @@
 /** How many members a pool makes now, and when it looks again. @module */
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
-import { HANDED_OVER_AT_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import type { WarmPoolConfig } from "./options.ts";
-import { IN_FLIGHT_MS, inFlight } from "./sequence.ts";
+import { cautionOf, IN_FLIGHT_MS, inFlight, isTold } from "./batches.ts";
 import type { View } from "./view.ts";
 
 /** What to make, and how many seconds later the rest; undefined: there is no rest. */
@@ -24,7 +23,8 @@ const REPLACED_SECONDS = 1;
  */
 export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill {
   const { pool, members, draining, terminating, returned } = view;
-  const flying = inFlight(pool, [...members, ...draining, ...terminating], now);
+  const owned = [...members, ...draining, ...terminating];
+  const flying = inFlight(pool, owned, now);
   const missing = pool.spec.replicas - members.length - draining.length - terminating.length - returned.length - flying;
   const deficit = Math.min(missing, missedBefore(pool, config));
   const landing = flying > 0 ? { again: IN_FLIGHT_MS / 1000 } : {};
@@ -32,10 +32,12 @@ export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill 
   if (!view.template) return { count: 0, ...landing };
   if (deficit <= 0) return { count: 0, ...later };
 
-  const held = heldFor(lostAt(view, config, now), config, now);
+  const { most, notBefore } = cautionOf(pool, owned, now);
+  const held = Math.max(heldFor(lostAt(view, config, now), config, now), (notBefore - now.getTime()) / 1000);
   if (held > 0) return { count: 0, again: held };
-  const count = Math.min(deficit, config.maxBatchSize, allowance(pool.status, config, now));
+  const count = Math.min(deficit, most, config.maxBatchSize, allowance(pool.status, config, now));
   if (count === deficit) return { count, ...later };
+  if (count === most) return { count, again: IN_FLIGHT_MS / 1000 };
   return { count, again: count > 0 && config.maxRefillRate === 0 ? SOON : 1 / config.maxRefillRate };
 }
 
@@ -44,12 +46,10 @@ export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill 
  * over and be about to replace (packages/binder/replacements.ts). All, where it has told the pool since, the spec is
  * new, or only the pool makes members.
  */
-function missedBefore({ metadata, spec, status }: SandboxWarmPool, config: WarmPoolConfig): number {
-  const toldAt = Date.parse(metadata.annotations?.[HANDED_OVER_AT_ANNOTATION] ?? "");
-  const madeAt = Date.parse(status?.batches?.at(-1)?.at ?? "");
-  const isTold = toldAt > (Number.isNaN(madeAt) ? -Infinity : madeAt);
+function missedBefore(pool: SandboxWarmPool, config: WarmPoolConfig): number {
+  const { metadata, spec, status } = pool;
   const isNew = !status || status.observedGeneration !== metadata.generation;
-  if (isNew || isTold || isLimited(config)) return Infinity;
+  if (isNew || isTold(pool, status.batches?.at(-1)?.at) || isLimited(config)) return Infinity;
   return spec.replicas - (status.replicas ?? 0);
 }
 

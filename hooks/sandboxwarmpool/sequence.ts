@@ -15,10 +15,8 @@ export interface Place {
 
 /** A Service's name, which is the Sandbox's, is a DNS label. */
 const LONGEST_NAME = 63;
-/** How long creations may take to show up; after that they are somebody else's, or were refused. */
-export const IN_FLIGHT_MS = 3000;
 /** Members that one answer makes at most. */
-const MOST_MADE = 1000;
+export const MOST_MADE = 1000;
 /** No pool comes as far. Where numbers are no longer exact, one more than a number is that number again. */
 const LAST_NUMBER = 2 ** 52;
 
@@ -79,8 +77,8 @@ export function nextPlaces(
 }
 
 /**
- * Returns what the pool's status says of its numbers: the highest that is seen or asked for, what the status was seen to
- * say of that, and what was made last.
+ * Returns what the pool's status says of its numbers: the highest that is seen or asked for, and what the status was seen
+ * to say of that.
  *
  * Metacontroller writes the status after the members: whoever sees it may trust that they were asked for. But a view of
  * the pool that is older than its status takes a number back if the member that has it is gone by then: only what was
@@ -90,16 +88,9 @@ export function numbersOf(
   pool: SandboxWarmPool,
   members: readonly Sandbox[],
   made: readonly Place[],
-  now: Date,
-): Pick<SandboxWarmPoolStatus, "sequence" | "observedSequence" | "batches"> {
-  const [first] = made;
+): Pick<SandboxWarmPoolStatus, "sequence" | "observedSequence"> {
   const sequence = made.at(-1)?.number ?? highest(pool, members);
-  const before = pool.status?.batches ?? [];
-  const batches = first
-    ? [...before.filter(({ at }) => isRecent(at, now)), { first: first.number, at: now.toISOString() }]
-    : before;
-  const observedSequence = pool.status?.sequence ?? 0;
-  return { ...(sequence > 0 ? { sequence, observedSequence } : {}), ...(batches.length > 0 ? { batches } : {}) };
+  return sequence > 0 ? { sequence, observedSequence: pool.status?.sequence ?? 0 } : {};
 }
 
 /**
@@ -111,32 +102,6 @@ export function countedUpTo({ status }: SandboxWarmPool): number {
   // Hooks of earlier builds do not say what they saw.
   const { sequence = 0, observedSequence = sequence } = status ?? {};
   return observedSequence;
-}
-
-/**
- * Counts members that were asked for a moment ago and have not shown up: of the newest batches by the status, which may be
- * older than the view of members; and of batches of which others have shown up.
- */
-export function inFlight({ status }: SandboxWarmPool, members: readonly Sandbox[], now: Date): number {
-  const seen = new Set(members.map((member) => placeOf(member)?.number));
-  const missing = new Set<number>();
-  const look = (first: number, last: number) => {
-    for (let number = first; number <= last; number++) if (!seen.has(number)) missing.add(number);
-  };
-  const { batches = [], sequence = 0 } = status ?? {};
-  for (const [index, { first, at }] of batches.entries()) {
-    const last = (batches[index + 1]?.first ?? sequence + 1) - 1;
-    if (isRecent(at, now) && last - first < MOST_MADE) look(first, last);
-  }
-  for (const member of members) {
-    const place = placeOf(member);
-    if (place && isRecent(member.metadata.creationTimestamp, now)) look(place.first, place.number);
-  }
-  return missing.size;
-}
-
-function isRecent(time: string | undefined, now: Date): boolean {
-  return Math.abs(now.getTime() - Date.parse(time ?? "")) <= IN_FLIGHT_MS;
 }
 
 function highest(pool: SandboxWarmPool, members: readonly Sandbox[]): number {

@@ -9,6 +9,7 @@ import { SANDBOX_CAUSES, sandboxCause, unscheduled } from "../../packages/api/di
 import { findCondition, stamp, type Verdict } from "../../packages/api/objects/conditions.ts";
 import { WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
+import { batchesStatus, cautionOf } from "./batches.ts";
 import { isOverdue } from "./drain.ts";
 import { lostAt } from "./refill.ts";
 import { numbersOf, type Place } from "./sequence.ts";
@@ -29,13 +30,15 @@ export function computeStatus(
   const { pool, members } = view;
   const { generation, name } = pool.metadata;
   const ready = members.filter(isReady).length;
+  const owned = [...members, ...view.draining, ...view.terminating];
   const lost = lostAt(view, config, now);
   const verdicts = [progressVerdict(view, config, now), readyVerdict(ready, pool.spec.replicas)];
   return {
     ...(members.length > 0 ? { replicas: members.length } : {}),
     ...(ready > 0 ? { readyReplicas: ready } : {}),
     selector: `${WARM_POOL_LABEL}=${nameHash(name)}`,
-    ...numbersOf(pool, [...members, ...view.draining, ...view.terminating], made, now),
+    ...numbersOf(pool, owned, made),
+    ...batchesStatus(pool, owned, made, now),
     ...(lost === undefined ? {} : { lostAt: lost }),
     conditions: verdicts.map((verdict) => stamp(verdict, pool.status?.conditions, generation, now)),
   };
@@ -64,6 +67,7 @@ const CAUSES: PoolProgressingReason[] = [...SANDBOX_CAUSES, "NotReadyInTime"];
  * | a member cannot become Ready | False with its cause |
  * | a member waits for a node or a gate, within the grace period | True Unschedulable or SchedulingGated |
  * | the same past the grace period | False, in the contract's words |
+ * | none of the members asked for last has come into being | False ChildrenRefused |
  * | else | True Filling |
  */
 function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progressing {
@@ -75,10 +79,18 @@ function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progres
   const causes = members.filter((member) => !isReady(member)).flatMap((member) => causeOf(member, config, now) ?? []);
   const reason = CAUSES.find((candidate) => causes.some((cause) => cause.reason === candidate));
   const same = causes.filter((cause) => cause.reason === reason);
+  if (!reason && isRefused(view, now)) return verdict("False", "ChildrenRefused", `${ready} of ${wanted} ${REFUSED}`);
   if (!reason) return verdict("True", "Filling", `${ready} of ${wanted} sandboxes are Ready`);
   const message = `${ready} of ${wanted} sandboxes are Ready, ${same.length} failing: ${same[0]?.detail}`;
   if (reason !== "Unschedulable" && reason !== "SchedulingGated") return verdict("False", reason, message);
   return waitVerdict(view, config, reason, message, now);
+}
+
+const REFUSED = "sandboxes are Ready. None of those asked for last has been created: a ResourceQuota or an admission " +
+  "policy of the namespace may refuse Sandboxes; one is tried at least every 30 s";
+
+function isRefused({ pool, members, draining, terminating }: View, now: Date): boolean {
+  return cautionOf(pool, [...members, ...draining, ...terminating], now).most === 1;
 }
 
 function waitVerdict(view: View, config: WarmPoolConfig, reason: PoolProgressingReason, message: string, now: Date) {

@@ -39,6 +39,8 @@ const statusSchema = openObject({
     openObject({
       first: z.int().min(0).meta({ description: "Number of its first sandbox.", format: "int64" }),
       at: z.string().meta({ description: "When it was asked for.", format: "date-time" }),
+      trial: z.boolean().optional().describe("Whether it was kept small, since not all of those before had come."),
+      arrived: countSchema.optional().describe("The most of its sandboxes that were seen at once; absent means 0."),
     }).describe("Sandboxes that were made together."),
   ).optional().meta({
     description: "The sandboxes made last, up to `sequence`, oldest first: what is not seen of them yet is on its way.",

@@ -7,7 +7,7 @@ import { type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
 import { type EventHandler, isolated, listAndWatch } from "../kube/watch.ts";
 import { systemClock } from "../process/clock.ts";
 import { isObject } from "../api/objects/json.ts";
-import { HANDED_OVER_AT_ANNOTATION } from "../api/objects/keys.ts";
+import { HANDED_OVER_AT_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields, type Log } from "../process/log.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import { begin, boundChanged, claimHandler, membersChanged, poolChanged } from "./feed.ts";
@@ -89,6 +89,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     awaitingMember: new Map(),
     timers: new Map(),
     serving: 0,
+    untold: new Set(),
     replacing: new Map(),
     isPumping: false,
     notes: new Map(),
@@ -100,19 +101,21 @@ function createBinder(api: Api, options: BindOptions): Binder {
   return binder;
 }
 
-/** Wakes the pool: Metacontroller does not, where a member changes hands. */
-async function tellPool({ api, log, clock }: Binder, { metadata }: SandboxWarmPool): Promise<void> {
+/** Wakes the pool, and says whether it has lost members to claims: Metacontroller does not, where one changes hands. */
+async function tellPool({ api, log, clock, untold }: Binder, { metadata }: SandboxWarmPool): Promise<void> {
   const { namespace, name, uid } = metadata;
-  const annotations = { [HANDED_OVER_AT_ANNOTATION]: new Date(clock.now()).toISOString() };
+  const hasLost = untold.delete(`${namespace}/${name}`);
+  const key = hasLost ? HANDED_OVER_AT_ANNOTATION : WOKEN_AT_ANNOTATION;
+  const body = { metadata: { uid, annotations: { [key]: new Date(clock.now()).toISOString() } } };
   const path = pathOf({ resource: "sandboxwarmpools", namespace, name });
   try {
-    const answer = await api.send({ method: "PATCH", path, body: { metadata: { uid, annotations } } });
-    if (!isOk(answer) && answer.status !== 404 && answer.status !== 409) {
-      log("warn", "Cannot tell a pool that it is short", { namespace, name, status: answer.status });
-    }
+    const answer = await api.send({ method: "PATCH", path, body });
+    if (isOk(answer) || answer.status === 404 || answer.status === 409) return;
+    log("warn", "Cannot tell a pool that it is short", { namespace, name, status: answer.status });
   } catch (error) {
     log("warn", "Cannot tell a pool that it is short", { namespace, name, ...errorFields(error) });
   }
+  if (hasLost) untold.add(`${namespace}/${name}`);
 }
 
 /**

@@ -56,6 +56,7 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
 
 /** Serves those who wait for this pool: it or its template has changed. */
 export function poolChanged(binder: Binder, namespace: string, pool: string): void {
+  if (!binder.index.pool(namespace, pool)) binder.untold.delete(`${namespace}/${pool}`);
   if (!isServing(binder)) return;
   for (const entry of [...binder.parked.get(`${namespace}/${pool}`) ?? []]) consider(binder, entry);
   membersChanged(binder, namespace, pool);

@@ -120,6 +120,8 @@ async function serve(
     const given = own ?? await give(binder, entry, choice);
     if (choice.kind === "member" && own) index.release(choice.sandbox);
     if (typeof given === "object") {
+      // Before it is known: then the pool may be told at once.
+      if (choice.kind === "member") binder.untold.add(`${turn.namespace}/${turn.pool}`);
       index.written(given);
       if (choice.kind === "member" && !own) void replace(binder, entry, choice);
       binder.onServed(choice.kind === "member" ? "warm" : "cold", (clock.now() - entry.seenAt) / 1000);

@@ -76,6 +76,8 @@ export interface Binder extends Required<BindOptions> {
   /** Ends the wait of a line, by namespace and pool. */
   timers: Map<string, () => void>;
   serving: number;
+  /** Pools, by namespace and name, that were not told yet of members that they have lost to claims. */
+  untold: Set<string>;
   /** How many replacements of members are being made, by UID of the pool. */
   replacing: Map<string, number>;
   isPumping: boolean;

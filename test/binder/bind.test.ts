@@ -195,34 +195,3 @@ test("a claim that goes while it waits leaves the line", async () => {
   await world.clock.advance(60_000);
   expect(world.sandboxes()).toHaveLength(1);
 });
-
-test("a pool whose member nobody replaces is told of what it lacks, in words that change nothing else", async () => {
-  world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
-  await world.members([1, 2, 3]);
-  await world.binder(({ method }) => method === "POST" ? { status: 403, body: { message: "quota" } } : undefined);
-  await world.clock.advance(60_000);
-  expect(world.asked).toEqual([]);
-  await world.claim("c");
-  await world.clock.advance(1000);
-  expect(world.asked.filter((line) => line.includes("warmpools"))).toEqual(["PATCH sandboxwarmpools/warm"]);
-  const [pool] = world.store.objects("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool");
-  const { metadata: { annotations }, spec } = pool as unknown as ReturnType<typeof aPool>;
-  expect(Object.keys(annotations ?? {})).toEqual(["agents.x-k8s.io/handed-over-at"]);
-  expect(spec.replicas).toBe(3);
-});
-
-test("a pool that was made anew under its name is told nothing of the old one's members", async () => {
-  world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
-  await world.members([1, 2, 3]);
-  const isPool = ({ method, path }: { method: string; path: string }) =>
-    method === "PATCH" && path.includes("warmpools");
-  const told: unknown[] = [];
-  await world.binder((request) => {
-    if (isPool(request)) told.push((request.body as { metadata: object }).metadata);
-    return request.method === "POST" ? { status: 403, body: { message: "quota" } } : undefined;
-  });
-  const [pool] = world.store.objects("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool");
-  await world.claim("c");
-  await world.clock.advance(1000);
-  expect(told, "the API server refuses it for another UID").toMatchObject([{ uid: pool?.metadata.uid }]);
-});

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { type SandboxView, viewClaim, viewSandbox } from "../../packages/keeper/observability/views.ts";
 import { createKeeperMetrics, type KeeperMetrics } from "../../packages/keeper/metrics.ts";
+import { MOST_SERIES } from "../../packages/keeper/observability/claimmetrics.ts";
 import { aBoundClaim, aClaimsSandbox, type ClaimsSandbox } from "./bound.ts";
 import { linesOf } from "./scrape.ts";
 
@@ -130,4 +131,24 @@ test("agent_sandbox_build_info is 1, with the contract's labels", async () => {
     "platform",
   ]);
   expect(line).toMatch(/git_version="v\d+\.\d+\.\d+".*\} 1$/);
+});
+
+test("what namespaces, templates and pools there were in a year is forgotten, but for what is still used", async () => {
+  const many = MOST_SERIES + 50;
+  for (let n = 0; n < many; n++) {
+    const claim = viewClaim(aBoundClaim({ readyAt: READY_AT }));
+    const named = (name: string) => ({ ...claim, regarding: { ...claim.regarding, namespace: name } });
+    for (const namespace of [`ci-${n}`, "stays"]) {
+      metrics.claims.bound(named(namespace), view());
+      metrics.claims.firstReady(named(namespace), view());
+    }
+  }
+  const names = ["agent_sandbox_claim_creation_total", "hookbox_sandbox_creation_seconds_count"];
+  for (const name of names) {
+    const all = await lines(name);
+    expect(all).toHaveLength(MOST_SERIES);
+    expect(all.find((line) => line.includes('"stays"'))).toMatch(new RegExp(` ${many}$`));
+    expect(all.some((line) => line.includes(`"ci-${many - 1}"`))).toBe(true);
+    expect(all.some((line) => line.includes('"ci-0"'))).toBe(false);
+  }
 });

@@ -6,6 +6,7 @@ const WRITES_TEST = ["test/binder/writes.test.ts"];
 const CHOOSE_TEST = ["test/binder/choose.test.ts"];
 const HOSTILE_TEST = ["test/binder/hostile.test.ts"];
 const BIND_TEST = ["test/binder/bind.test.ts"];
+const TOLD_TEST = ["test/binder/toldpools.test.ts"];
 
 export const BINDER: readonly Mutant[] = [
   {
@@ -166,9 +167,23 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a pool that was made anew under its name is told of the old one's members",
     file: "packages/binder/bind.ts",
-    from: "metadata: { uid, annotations }",
-    to: "metadata: { annotations }",
-    tests: BIND_TEST,
+    from: "metadata: { uid, annotations:",
+    to: "metadata: { annotations:",
+    tests: TOLD_TEST,
+  },
+  {
+    name: "a pool that is short is told that claims have taken its members",
+    file: "packages/binder/bind.ts",
+    from: "hasLost ? HANDED_OVER_AT_ANNOTATION : WOKEN_AT_ANNOTATION",
+    to: "HANDED_OVER_AT_ANNOTATION",
+    tests: TOLD_TEST,
+  },
+  {
+    name: "a pool that could not be told what it has lost is never told",
+    file: "packages/binder/bind.ts",
+    from: "if (hasLost) untold.add",
+    to: "if (!hasLost) untold.add",
+    tests: TOLD_TEST,
   },
   {
     name: "claims are served before all is known",

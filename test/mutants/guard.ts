@@ -28,6 +28,20 @@ export const GUARD: readonly Mutant[] = [
     tests: ["test/hooks/sandboxwarmpool/sequence.test.ts"],
   },
   {
+    name: "a pool whose Sandboxes a quota refuses asks for hundreds at a time",
+    file: "hooks/sandboxwarmpool/batches.ts",
+    from: "return { most: 1, notBefore",
+    to: "return { most: 300, notBefore",
+    tests: ["test/hooks/sandboxwarmpool/batches.test.ts"],
+  },
+  {
+    name: "it asks every three seconds",
+    file: "hooks/sandboxwarmpool/batches.ts",
+    from: "Math.max(landed, at + Math.min(2 * apart, LONGEST_MS))",
+    to: "landed",
+    tests: ["test/hooks/sandboxwarmpool/batches.test.ts"],
+  },
+  {
     name: "known words are believed without a look at what must be true for them",
     file: "packages/webhook/guard.ts",
     from: "known[reasonOf(child)]?.holds(child, observed, now) === true;",

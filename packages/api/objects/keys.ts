@@ -36,7 +36,7 @@ export const POD_NAME_ANNOTATION = `${PREFIX}pod-name`;
 export const POOL_SEQUENCE_ANNOTATION = `${PREFIX}pool-sequence`;
 /** Annotation on members of a pool that is limited in how fast it makes them, `limited`: then nobody else makes any. */
 export const REFILL_ANNOTATION = `${PREFIX}refill`;
-/** Annotation on pools: when the binder last woke them, for members that it has handed over; RFC 3339 with milliseconds. */
+/** Annotation on pools: when the binder last told them of members that it has handed over; RFC 3339 with milliseconds. */
 export const HANDED_OVER_AT_ANNOTATION = `${PREFIX}handed-over-at`;
 /** Annotation on Sandboxes, claims and pools, set by users: until then, RFC 3339, their hook's guard counts no losses. */
 export const LOSSES_ALLOWED_ANNOTATION = `${PREFIX}losses-allowed-until`;
@@ -46,7 +46,7 @@ export const FOR_CLAIM_ANNOTATION = `${PREFIX}for-claim`;
 export const ASSIGNED_AT_ANNOTATION = `${PREFIX}assigned-at`;
 /** Annotation on a claim's Sandbox: the claim's `additionalPodMetadata` that it carries, as JSON. */
 export const CLAIM_METADATA_ANNOTATION = `${PREFIX}claim-pod-metadata`;
-/** Annotation on Sandboxes that have said nothing for seconds: when the keeper had their hook asked; RFC 3339 with milliseconds. */
+/** Annotation on what has said nothing for seconds: when keeper or binder had its hook asked; RFC 3339 with milliseconds. */
 export const WOKEN_AT_ANNOTATION = `${PREFIX}woken-at`;
 /** Annotation on claims: name of the Sandbox that they were given. */
 export const SANDBOX_NAME_ANNOTATION = `${PREFIX}sandbox-name`;

@@ -21,7 +21,12 @@ const FROM = {
 /** What the contract calls a template that nobody knows. */
 const NO_TEMPLATE = "__unknown__";
 
-type Pair<Label extends string> = { ms: Histogram<Label>; seconds: Histogram<Label> };
+/** Namespaces, templates and pools come and go: of more sets of labels than this, a metric drops what was used longest ago. */
+export const MOST_SERIES = 1000;
+
+type Pair<Label extends string> = { ms: Histogram<Label>; seconds: Histogram<Label>; use: Use<Label> };
+/** Takes note that a set of labels is used. */
+type Use<Label extends string> = (labels: Record<Label, string>) => void;
 
 /** Makes the metrics in these registries. */
 export function createClaimMetrics(registers: Registry[]): ClaimMetrics {
@@ -31,10 +36,11 @@ export function createClaimMetrics(registers: Registry[]): ClaimMetrics {
     what: string,
     labelNames: readonly Label[],
     ms: number[],
-  ) => ({
-    ms: new Histogram({ name: names[0], help: `Milliseconds ${what}`, labelNames, buckets: ms, registers }),
-    seconds: new Histogram({ name: names[1], help: `Seconds ${what}`, labelNames, buckets: SECONDS, registers }),
-  });
+  ): Pair<Label> => {
+    const inMs = new Histogram({ name: names[0], help: `Milliseconds ${what}`, labelNames, buckets: ms, registers });
+    const seconds = new Histogram({ name: names[1], help: `Seconds ${what}`, labelNames, buckets: SECONDS, registers });
+    return { ms: inMs, seconds, use: createUse([inMs, seconds]) };
+  };
   const startup = (start: keyof typeof FROM, ...names: [string, string]) =>
     pair(names, `from ${FROM[start]} of a claim to its first Ready`, byTemplate, STARTUP_MS);
   const startups = {
@@ -53,8 +59,13 @@ export function createClaimMetrics(registers: Registry[]): ClaimMetrics {
     CREATION_MS,
   );
   const creations = createCounter(registers);
+  const use = createUse([creations]);
   return {
-    bound: (claim, sandbox) => creations.inc(creationLabels(claim, sandbox)),
+    bound(claim, sandbox) {
+      const labels = creationLabels(claim, sandbox);
+      use(labels);
+      creations.inc(labels);
+    },
     firstReady(claim, sandbox) {
       const labels = { launch_type: sandbox?.launchType ?? "unknown", sandbox_template: templateOf(sandbox) };
       for (const start of ["webhook", "controller", "client"] as const) {
@@ -68,14 +79,29 @@ export function createClaimMetrics(registers: Registry[]): ClaimMetrics {
 
 /** A time that is missing, or a start after the end, leaves nothing to observe. */
 function observe<Label extends string>(
-  { ms, seconds }: Pair<Label>,
+  { ms, seconds, use }: Pair<Label>,
   labels: Record<Label, string>,
   from: number | undefined,
   to: number | undefined,
 ): void {
   if (from === undefined || to === undefined || to < from) return;
+  use(labels);
   ms.observe(labels, to - from);
   seconds.observe(labels, (to - from) / 1000);
+}
+
+/** What is dropped and comes again counts from 0, as after a restart: rates are right all the same. */
+function createUse<Label extends string>(metrics: { remove(labels: Record<Label, string>): void }[]): Use<Label> {
+  const used = new Map<string, Record<Label, string>>();
+  return (labels) => {
+    const key = JSON.stringify(labels);
+    used.delete(key);
+    used.set(key, labels);
+    const [oldest] = used;
+    if (used.size <= MOST_SERIES || !oldest) return;
+    used.delete(oldest[0]);
+    for (const metric of metrics) metric.remove(oldest[1]);
+  };
 }
 
 function createCounter(registers: Registry[]) {

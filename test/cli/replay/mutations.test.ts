@@ -52,7 +52,7 @@ const MUTATIONS: (Mutation & { name: string; want: Partial<Change> })[] = [
     name: "a pool fills slower",
     hook: "sandboxwarmpool",
     file: "refill.ts",
-    from: "Math.min(deficit, config",
+    from: "Math.min(deficit, most, config",
     to: "Math.min(deficit, 1, config",
     want: { effect: "omits", child: expect.objectContaining({ kind: "Sandbox" }) },
   },

@@ -6,6 +6,9 @@ import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned, type Seen, STATUS
 
 const one = aPool({ spec: { replicas: 1 } });
 const HELD = "holding them instead of replacing (replacements would be equally unschedulable)";
+const NONE_CREATED =
+  "0 of 3 sandboxes are Ready. None of those asked for last has been created: a ResourceQuota or an " +
+  "admission policy of the namespace may refuse Sandboxes; one is tried at least every 30 s";
 
 interface Case extends World {
   name: string;
@@ -44,6 +47,22 @@ const cases: Case[] = [
     want: ["False", "TemplateNotFound", 'SandboxTemplate "python" not found'],
   },
   { name: "an empty pool", want: ["True", "Filling", "0 of 3 sandboxes are Ready"] },
+  {
+    name: "an empty pool of which none that was asked for has come",
+    pool: aPool({
+      spec: { replicas: 3 },
+      status: { observedGeneration: 1, sequence: 3, batches: [{ first: 1, at: ago(10) }] },
+    }),
+    want: ["False", "ChildrenRefused", NONE_CREATED],
+  },
+  {
+    name: "one of which some have",
+    pool: aPool({
+      spec: { replicas: 3 },
+      status: { observedGeneration: 1, sequence: 3, batches: [{ first: 1, at: ago(10), arrived: 1 }] },
+    }),
+    want: ["True", "Filling", "0 of 3 sandboxes are Ready"],
+  },
   { name: "one that is coming", ...single("coming"), want: ["True", "Filling", "0 of 1 sandboxes are Ready"] },
   { name: "one without a status", ...single("none"), want: ["True", "Filling", "0 of 1 sandboxes are Ready"] },
   { name: "one that is suspended", ...single("suspended"), want: ["True", "Filling", "0 of 1 sandboxes are Ready"] },

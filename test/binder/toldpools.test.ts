@@ -1,0 +1,69 @@
+/** What pools are told: that claims have taken members which nobody has replaced, or only that they are short. @module */
+import { afterEach, expect, test } from "vitest";
+import { aPool, COUNTED } from "../pools.ts";
+import { aWorld } from "./world.ts";
+
+let world: Awaited<ReturnType<typeof aWorld>>;
+afterEach(() => world.stop());
+
+test("a pool whose member nobody replaces is told of what it lacks, in words that change nothing else", async () => {
+  world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
+  await world.members([1, 2, 3]);
+  await world.binder(({ method }) => method === "POST" ? { status: 403, body: { message: "quota" } } : undefined);
+  await world.clock.advance(60_000);
+  expect(world.asked).toEqual([]);
+  await world.claim("c");
+  await world.clock.advance(1000);
+  expect(world.asked.filter((line) => line.includes("warmpools"))).toEqual(["PATCH sandboxwarmpools/warm"]);
+  const [pool] = world.store.objects("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool");
+  const { metadata: { annotations }, spec } = pool as unknown as ReturnType<typeof aPool>;
+  expect(Object.keys(annotations ?? {})).toEqual(["agents.x-k8s.io/handed-over-at"]);
+  expect(spec.replicas).toBe(3);
+});
+
+test("a pool that is short without having lost any to claims is woken, which does not say that it has", async () => {
+  world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
+  await world.members([1, 2]);
+  await world.binder();
+  await world.clock.advance(10_000);
+  const [pool] = world.store.objects("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool");
+  expect(Object.keys((pool as unknown as ReturnType<typeof aPool>).metadata.annotations ?? {})).toEqual([
+    "agents.x-k8s.io/woken-at",
+  ]);
+});
+
+test("what a pool could not be told of, it is told of when that can be done", async () => {
+  world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
+  await world.members([1, 2, 3]);
+  let isDown = true;
+  await world.binder(({ method, path }) => {
+    if (method === "POST" || (isDown && method === "PATCH" && path.includes("warmpools"))) {
+      return { status: 503, body: { message: "try again" } };
+    }
+    return undefined;
+  });
+  await world.claim("c");
+  await world.clock.advance(1000);
+  isDown = false;
+  await world.clock.advance(5000);
+  const [pool] = world.store.objects("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool");
+  expect(Object.keys((pool as unknown as ReturnType<typeof aPool>).metadata.annotations ?? {})).toEqual([
+    "agents.x-k8s.io/handed-over-at",
+  ]);
+});
+
+test("a pool that was made anew under its name is told nothing of the old one's members", async () => {
+  world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
+  await world.members([1, 2, 3]);
+  const isPool = ({ method, path }: { method: string; path: string }) =>
+    method === "PATCH" && path.includes("warmpools");
+  const told: unknown[] = [];
+  await world.binder((request) => {
+    if (isPool(request)) told.push((request.body as { metadata: object }).metadata);
+    return request.method === "POST" ? { status: 403, body: { message: "quota" } } : undefined;
+  });
+  const [pool] = world.store.objects("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool");
+  await world.claim("c");
+  await world.clock.advance(1000);
+  expect(told, "the API server refuses it for another UID").toMatchObject([{ uid: pool?.metadata.uid }]);
+});
