@@ -22,8 +22,8 @@ interface TokenReviewOptions {
 /** A denial may be over sooner than a permission: a RoleBinding has just been made. */
 const LONGEST_DENIAL_MS = 5000;
 /**
- * Unknown tokens from one address, and names of Sandboxes that one user asks for, those aside that prove good: each costs
- * the API server a request.
+ * Unknown tokens from one address, and names of Sandboxes that one user, or the ServiceAccounts of one namespace, ask for,
+ * those aside that prove good: each costs the API server a request.
  */
 export const REVIEWS_PER_SECOND = 20;
 export const REVIEWS_AT_ONCE = 100;
@@ -57,10 +57,10 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
 
   const reviewRight = (key: string, user: User, namespace: string, name: string) => async () => {
     const wasGood = rights.wasGood(key);
-    const seconds = wasGood ? 0 : names(user.username, performance.now());
+    const seconds = wasGood ? 0 : names(askerOf(user), performance.now());
     if (seconds > 0) return tooMany("Too many sandboxes that this user may not connect to.", seconds);
     const isAllowed = await reviewAccess(api, user, namespace, name);
-    if (isAllowed && !wasGood) names(user.username, performance.now(), -1);
+    if (isAllowed && !wasGood) names(askerOf(user), performance.now(), -1);
     return isAllowed;
   };
 
@@ -96,6 +96,11 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
     const grant = decide(ask, verdict.user);
     return grant instanceof Promise ? grant.catch(failed) : grant;
   };
+}
+
+/** Whose budget a user's questions cost: whoever may make ServiceAccounts in a namespace could have any number of them. */
+function askerOf({ username }: User): string {
+  return /^system:serviceaccount:[^:]+(?=:)/.exec(username)?.[0] ?? username;
 }
 
 function tooMany(detail: string, seconds: number): Refusal {

@@ -174,6 +174,23 @@ describe("createTokenReviewAccess()", () => {
     expect(await ask("bob", "guess-299"), "the refusal is not remembered").toMatchObject({ status: 403 });
   });
 
+  test("nor the ServiceAccounts of a namespace, of which there may be any number; another namespace's is another user", async () => {
+    const api = apiOfTwo();
+    const review = api.intercept;
+    api.intercept = (request) => {
+      const { token } = (request.body as { spec: { token?: string } }).spec;
+      return token
+        ? { status: 201, body: { status: { authenticated: true, user: { username: token } } } }
+        : review(request);
+    };
+    const ask = start(api, { cacheSize: 1000 });
+    const account = (n: number, namespace = "evil") => `system:serviceaccount:${namespace}:bot-${n}`;
+    const answers = await Promise.all(Array.from({ length: 300 }, (_, n) => ask(account(n))));
+    expect(answers.filter((answer) => "status" in answer && answer.status === 429)).toHaveLength(200);
+    expect(api.requests.filter(({ path }) => path.endsWith("subjectaccessreviews"))).toHaveLength(100);
+    expect(await ask(account(0, "evil-twin"))).toMatchObject({ status: 403 });
+  });
+
   test("lets in without a token only where that is asked for", async () => {
     const ask = start(apiOfTwo(), { requiresToken: false });
     expect(await ask(undefined)).toEqual({ client: "address:1.2.3.4" });
