@@ -3,7 +3,7 @@ import type { KubeObject } from "../api/objects/objects.ts";
 import { create } from "../sdk/control/create.ts";
 import type { Target } from "../sdk/control/target.ts";
 import type { CreateOptions } from "../sdk/options.ts";
-import { CLAIM, SANDBOX } from "./cluster/kinds.ts";
+import { CLAIM, SANDBOX } from "../summary/kinds.ts";
 import { getObject } from "./cluster/objects.ts";
 import { createSandbox } from "./sandbox.ts";
 import { type Format, serialize } from "./output/print.ts";

@@ -1,8 +1,8 @@
 /** Shows objects as tables or as they are, once or as they change. Reads only. @module */
 import type { KubeObject } from "../api/objects/objects.ts";
-import type { Kind } from "./cluster/kinds.ts";
+import type { Kind } from "../summary/kinds.ts";
 import { getObject, listObjects } from "./cluster/objects.ts";
-import { columnsOf } from "./output/columns.ts";
+import { columnsOf } from "../summary/columns.ts";
 import { type Format, serialize } from "./output/print.ts";
 import { renderTable, widthsOf } from "./output/table.ts";
 import type { Cluster, CommandContext, Where } from "./commandcontext.ts";

@@ -1,7 +1,7 @@
 /** Makes and opens sandboxes while telling how far they are. @module */
 import type { CreateOptions, Progress } from "../sdk/options.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
-import { humanDuration } from "./output/age.ts";
+import { humanDuration } from "../summary/age.ts";
 import { spinning } from "./terminal/spinner.ts";
 import type { CommandContext, Connection } from "./commandcontext.ts";
 

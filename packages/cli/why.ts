@@ -5,7 +5,7 @@ import type { Finding } from "../api/diagnosis/finding.ts";
 import { why } from "../api/diagnosis/why.ts";
 import type { Api } from "../kube/api.ts";
 import { readFacts } from "../sdk/control/facts.ts";
-import { findKind } from "./cluster/kinds.ts";
+import { findKind } from "../summary/kinds.ts";
 
 /** A bare name is tried in this order. */
 const ANY: Subject["kind"][] = ["SandboxClaim", "Sandbox", "SandboxWarmPool"];

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { type Api, pathOf } from "../kube/api.ts";
 import { listAndWatch } from "../kube/watch.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
-import type { Kind } from "../cli/cluster/kinds.ts";
+import type { Kind } from "../summary/kinds.ts";
 
 /** What is known of them. */
 export interface Collection {

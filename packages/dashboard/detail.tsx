@@ -5,7 +5,7 @@ import type { Finding } from "../api/diagnosis/finding.ts";
 import { why } from "../api/diagnosis/why.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { controllerOf } from "../api/objects/objects.ts";
-import { humanDuration } from "../cli/output/age.ts";
+import { humanDuration } from "../summary/age.ts";
 import type { Api } from "../kube/api.ts";
 import { createFactReader } from "../sdk/control/factreader.ts";
 import { readFacts } from "../sdk/control/facts.ts";

@@ -4,7 +4,7 @@ import type { KubeObject } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import { byPool, type Served, type Serving, servingsOf } from "../cli/pool/measure.ts";
+import { byPool, type Served, type Serving, servingsOf } from "../summary/pools.ts";
 import type { Api } from "../kube/api.ts";
 import { useClock } from "./clock.ts";
 import { type Collection, useCollection } from "./collection.ts";

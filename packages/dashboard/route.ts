@@ -1,5 +1,5 @@
 /** Where in the dashboard somebody is: what the address says behind its `#`, so that links and the back button work. @module */
-import type { Kind } from "../cli/cluster/kinds.ts";
+import type { Kind } from "../summary/kinds.ts";
 
 /** A kind that has a list. */
 export interface Listed extends Pick<Kind, "kind" | "resource"> {

@@ -2,7 +2,7 @@
 import process from "node:process";
 import { Counter, Gauge, Registry } from "prom-client";
 import { type BinderMetrics, createBinderMetrics } from "../binder/metrics.ts";
-import type { ClaimView } from "./observability/views.ts";
+import type { ClaimView } from "../summary/views.ts";
 import { type ClaimMetrics, createClaimMetrics } from "./observability/claimmetrics.ts";
 import { type PoolFigures, poolMetrics } from "./observability/poolmetrics.ts";
 import manifest from "./package.json" with { type: "json" };

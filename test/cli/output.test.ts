@@ -1,6 +1,6 @@
 /** Ages and tables against what kubectl prints, and text that is drawn anew. @module */
 import { expect, onTestFinished, test, vi } from "vitest";
-import { ageOf, humanDuration, untilOf } from "../../packages/cli/output/age.ts";
+import { ageOf, humanDuration, untilOf } from "../../packages/summary/age.ts";
 import { renderTable, widthsOf } from "../../packages/cli/output/table.ts";
 import { createRedraw } from "../../packages/cli/terminal/redraw.ts";
 import { startSpinner } from "../../packages/cli/terminal/spinner.ts";

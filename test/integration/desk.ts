@@ -2,13 +2,14 @@
  * A desk with what the reader of a page has at hand: a checkout, which may be changed, a cluster, and commands. Commands
  * are typed into bash. @module
  */
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Cluster } from "../../dev/cluster/cluster.ts";
+import { startBash, type Typed, typed } from "../bash.ts";
 import { DOCKER, KUSTOMIZE, makeEngineRepository, makeRepository } from "./standins.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -18,13 +19,6 @@ const OURS = /^(VITEST|HOOKBOX|KUBE|GIT_(?!SSL))/;
 /** Longest wait for what is typed, and for what stays to be up. */
 const LONGEST_MS = 60_000;
 const UP_MS = 30_000;
-
-/** What came of commands. */
-export interface Typed {
-  code: number;
-  /** Both outputs, as on a screen. */
-  output: string;
-}
 
 /** The desk. */
 export interface Desk {
@@ -71,13 +65,7 @@ export function makeDesk(root: string, { kubectl, kubeconfig }: Cluster, helm: s
   };
   return {
     folder,
-    async type(text) {
-      const { output, ended, stop } = startBash(text, folder, env);
-      const late = setTimeout(stop, LONGEST_MS);
-      const code = await ended;
-      clearTimeout(late);
-      return { code, output: output() };
-    },
+    type: (text) => typed(text, folder, env, LONGEST_MS),
     async keep(line, isUp) {
       const { output, ended, stop } = startBash(line, folder, env);
       let hasEnded = false;
@@ -96,31 +84,6 @@ export function makeDesk(root: string, { kubectl, kubeconfig }: Cluster, helm: s
       };
     },
   };
-}
-
-/** A run that is interrupted ends without those who wait for them. */
-const running = new Set<() => void>();
-process.once("exit", () => running.forEach((stop) => stop()));
-
-/** Has bash run a text, which ends at the first command that fails. `ended` is its exit code, -1 by a signal. */
-function startBash(text: string, cwd: string, env: Record<string, string | undefined>) {
-  const child = spawn("bash", ["-euo", "pipefail", "-c", `exec 2>&1\n${text}`], {
-    ...{ cwd, env },
-    stdio: ["ignore", "pipe", "inherit"],
-    // A signal to its group reaches whatever it has started.
-    detached: true,
-  });
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (part) => output += part);
-  const stop = () => {
-    if (child.pid !== undefined && running.has(stop)) process.kill(-child.pid, "SIGTERM");
-  };
-  running.add(stop);
-  const ended = new Promise<number>((resolve, reject) => {
-    child.once("exit", () => running.delete(stop));
-    child.once("error", reject).once("close", (code) => resolve(code ?? -1));
-  });
-  return { output: () => output, ended, stop };
 }
 
 /** Copies what git knows of and what it could be told of, as it is now, and makes it a repository whose only commit that is. */

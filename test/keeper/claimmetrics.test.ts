@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { type SandboxView, viewClaim, viewSandbox } from "../../packages/keeper/observability/views.ts";
+import { type SandboxView, viewClaim, viewSandbox } from "../../packages/summary/views.ts";
 import { createKeeperMetrics, type KeeperMetrics } from "../../packages/keeper/metrics.ts";
 import { MOST_SERIES } from "../../packages/keeper/observability/claimmetrics.ts";
 import { aBoundClaim, aClaimsSandbox, type ClaimsSandbox } from "./bound.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { viewClaim, viewSandbox } from "../../packages/keeper/observability/views.ts";
+import { viewClaim, viewSandbox } from "../../packages/summary/views.ts";
 import {
   childrenKept,
   claimBound,

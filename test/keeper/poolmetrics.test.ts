@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { type ClaimView, type SandboxView, viewClaim, viewSandbox } from "../../packages/keeper/observability/views.ts";
+import { type ClaimView, type SandboxView, viewClaim, viewSandbox } from "../../packages/summary/views.ts";
 import { createKeeperMetrics, type KeeperMetrics } from "../../packages/keeper/metrics.ts";
 import { createPoolBook, type PoolBook } from "../../packages/keeper/observability/poolmetrics.ts";
 import { aBoundClaim, aClaimsSandbox, aWaitingClaim } from "./bound.ts";

@@ -1,5 +1,4 @@
 /** The how-tos, and how a hook is recorded, typed as they stand on an installation of hookbox. @module */
-import { spawn } from "node:child_process";
 import { globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -8,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { readRecord } from "../../dev/cluster/state.ts";
 import { localCRDs } from "../../dev/crds.ts";
 import { stepsOf } from "../../dev/docs/steps.ts";
+import { typed } from "../bash.ts";
 import { makeNamespace } from "../integration/namespace.ts";
 import { hasRealNode } from "../integration/suite.ts";
 import { makeTempFolder } from "../tempfolder.ts";
@@ -17,24 +17,8 @@ import { kubeconfigOf, MAIN } from "./transcript/hookbox.ts";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const pages = [...globSync("docs/howto/*.md", { cwd: ROOT }).sort(), "docs/replay.md"];
 
-/**
- * Types commands into bash, which ends at the first that fails; returns its exit code and all that it printed. What is
- * to fail (`! command`) would not end it.
- */
-function typed(text: string, folder: string, kubeconfig: string): Promise<{ code: number; output: string }> {
-  const script = text.replaceAll(/^! (.+?)(?: +#.*)?$/gm, "if $1; then exit 99; fi");
-  const env = { ...process.env, KUBECONFIG: kubeconfig, PATH: `${join(folder, "bin")}:${process.env["PATH"]}` };
-  return new Promise((resolve, reject) => {
-    const child = spawn("bash", ["-euo", "pipefail", "-c", `exec 2>&1\n${script}`], {
-      cwd: folder,
-      env,
-      timeout: 150_000,
-    });
-    let output = "";
-    child.stdout.setEncoding("utf8").on("data", (part) => output += part);
-    child.once("error", reject).once("close", (code) => resolve({ code: code ?? -1, output }));
-  });
-}
+/** What is to fail (`! command`) does not end a bash that ends at the first command that fails. */
+const withFailures = (text: string) => text.replaceAll(/^! (.+?)(?: +#.*)?$/gm, "if $1; then exit 99; fi");
 
 describe.runIf(hasRealNode)("how-tos", () => {
   const { cluster, kubectl, apply, json } = installedBy("kubectl", localCRDs());
@@ -56,11 +40,12 @@ describe.runIf(hasRealNode)("how-tos", () => {
     expect(steps.length).toBeGreaterThan(1);
     const ns = await makeNamespace(cluster());
     const folder = makeDesk();
-    const kubeconfig = await kubeconfigOf(ns, folder);
+    const KUBECONFIG = await kubeconfigOf(ns, folder);
+    const env = { ...process.env, KUBECONFIG, PATH: `${join(folder, "bin")}:${process.env["PATH"]}` };
     for (const { line, file, text } of steps) {
       if (file !== undefined) writeFileSync(join(folder, file), text);
       else {
-        const { code, output } = await typed(text, folder, kubeconfig);
+        const { code, output } = await typed(withFailures(text), folder, env, 150_000);
         expect(code, `${page}:${line}\n${output}`).toBe(0);
       }
     }

@@ -2,7 +2,7 @@
 import { type Api, type ApiRequest, pathOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { ask } from "../../sdk/control/kube.ts";
-import type { Kind } from "./kinds.ts";
+import type { Kind } from "../../summary/kinds.ts";
 
 /** What narrows a list down. */
 export interface Selection {

@@ -1,6 +1,7 @@
 /** `hookbox get`: sandboxes, claims, pools and templates in tables. Reads only. @module */
 import { Command } from "commander";
-import { CLAIM, findKind, type Kind, kindOf, SANDBOX } from "../cluster/kinds.ts";
+import { kindOf } from "../cluster/kinds.ts";
+import { CLAIM, findKind, type Kind, SANDBOX } from "../../summary/kinds.ts";
 import { optionsOf, withAllNamespaces, withCluster } from "../clusteroptions.ts";
 import { UsageError } from "../failure.ts";
 import { formatOf } from "../output/print.ts";

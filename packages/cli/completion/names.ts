@@ -2,7 +2,7 @@
 import { type Api, pathOf } from "../../kube/api.ts";
 import { kubeconfigPlaces, readContexts } from "../../kube/kubeconfig.ts";
 import { controllerOf, type KubeObject } from "../../api/objects/objects.ts";
-import { CLAIM, type Kind, KINDS, SANDBOX } from "../cluster/kinds.ts";
+import { CLAIM, type Kind, KINDS, SANDBOX } from "../../summary/kinds.ts";
 import type { CommandContext } from "../commandcontext.ts";
 import type { Need } from "./need.ts";
 

@@ -1,6 +1,6 @@
 /** What a half-written command line wants completed from the cluster. Pure: it knows the words and the commands. @module */
 import type { Command } from "commander";
-import { findKind, type Kind, KINDS, POOL, TEMPLATE } from "../cluster/kinds.ts";
+import { findKind, type Kind, KINDS, POOL, TEMPLATE } from "../../summary/kinds.ts";
 import type { Where } from "../commandcontext.ts";
 
 /** Names to look for; `prefix` is what is written of them. */

@@ -2,7 +2,7 @@
 import type { LeaseFact } from "../../api/diagnosis/facts.ts";
 import { BINDER_LEASE, KEEPER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import { messageOf } from "../../kube/api.ts";
-import { humanDuration } from "../output/age.ts";
+import { humanDuration } from "../../summary/age.ts";
 import { type Check, itemsOf, read } from "./check.ts";
 
 const LEASES = "/apis/coordination.k8s.io/v1";

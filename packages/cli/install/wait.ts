@@ -4,7 +4,7 @@ import type { KubeObject } from "../../api/objects/objects.ts";
 import { pause } from "../../sdk/runtime/repeat.ts";
 import type { CommandContext } from "../commandcontext.ts";
 import { Failure } from "../failure.ts";
-import { humanDuration } from "../output/age.ts";
+import { humanDuration } from "../../summary/age.ts";
 import { spinning } from "../terminal/spinner.ts";
 
 const LOOK_MS = 1000;

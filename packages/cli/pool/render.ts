@@ -1,5 +1,5 @@
 /** Tables of pools for people. Pure. @module */
-import { ageOf, humanDuration } from "../output/age.ts";
+import { ageOf, humanDuration } from "../../summary/age.ts";
 import { renderTable } from "../output/table.ts";
 import type { PoolOutcome } from "./simulate.ts";
 import type { PoolRow } from "./status.ts";

@@ -5,9 +5,9 @@ import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import type { Api } from "../../kube/api.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
-import { CLAIM, POOL, SANDBOX } from "../cluster/kinds.ts";
+import { CLAIM, POOL, SANDBOX } from "../../summary/kinds.ts";
 import { getObject, listObjects } from "../cluster/objects.ts";
-import { byPool, type PoolObjects, type Served, servedSince } from "./measure.ts";
+import { byPool, type PoolObjects, type Served, servedSince } from "../../summary/pools.ts";
 
 /** One pool. */
 export interface PoolRow {

@@ -1,7 +1,7 @@
 /** Simulates a pool with claims as they came, as a file has them, or at a rate: reads the cluster, changes nothing. @module */
 import { dueTimes } from "./arrivals.ts";
 import type { Api } from "../../kube/api.ts";
-import { arrivalsOf, type PoolObjects, startTimes } from "./measure.ts";
+import { arrivalsOf, type PoolObjects, startTimes } from "../../summary/pools.ts";
 import type { Demand } from "./simulate.ts";
 import { type PoolCurve, poolCurve } from "./sizes.ts";
 import { readPools } from "./status.ts";

@@ -1,7 +1,7 @@
 /** Brings claims and their Sandboxes together, whichever watch is ahead. Keeps a view of each; tells, and acts not. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
-import { type ClaimView, type SandboxView, viewClaim, viewSandbox } from "./views.ts";
+import { type ClaimView, type SandboxView, viewClaim, viewSandbox } from "../../summary/views.ts";
 import type { EventHandler } from "../../kube/watch.ts";
 
 /** Who is told, of each claim and Sandbox once. */

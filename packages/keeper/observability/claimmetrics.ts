@@ -1,6 +1,6 @@
 /** How claims are served: the contract's metrics, and the same times in seconds. Source: Agent Sandbox API, 5.1. @module */
 import { Counter, Histogram, type Registry } from "prom-client";
-import type { ClaimView, SandboxView } from "./views.ts";
+import type { ClaimView, SandboxView } from "../../summary/views.ts";
 
 /** What is told to the metrics. */
 export interface ClaimMetrics {

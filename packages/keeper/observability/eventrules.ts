@@ -6,7 +6,7 @@ import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import { type Condition, findCondition } from "../../api/objects/conditions.ts";
 import { GUARDED } from "../../webhook/throttledanswer.ts";
 import type { KubeObject, ObjectMeta } from "../../api/objects/objects.ts";
-import type { ClaimView, SandboxView } from "./views.ts";
+import type { ClaimView, SandboxView } from "../../summary/views.ts";
 import { type Occurrence, type Regarding, regardingOf } from "../../kube/event.ts";
 import type { Sight } from "./eventrecorder.ts";
 

@@ -1,7 +1,7 @@
 /** How pools stand, and how well they serve: gauges and counters that last as long as their pool. @module */
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
-import type { ClaimView, LaunchType, SandboxView } from "./views.ts";
+import type { ClaimView, LaunchType, SandboxView } from "../../summary/views.ts";
 import type { EventHandler } from "../../kube/watch.ts";
 
 /** One pool, as its metrics have it. */

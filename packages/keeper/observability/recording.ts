@@ -3,7 +3,7 @@ import { sandboxClaimCRD } from "../../api/sandboxclaim.ts";
 import type { Log } from "../../process/log.ts";
 import type { ObjectMeta } from "../../api/objects/objects.ts";
 import type { Api } from "../../kube/api.ts";
-import type { ClaimView, SandboxView } from "./views.ts";
+import type { ClaimView, SandboxView } from "../../summary/views.ts";
 import { createBindings } from "./bindings.ts";
 import { type EventHandler, isolated } from "../../kube/watch.ts";
 import { isYoung } from "../../kube/event.ts";

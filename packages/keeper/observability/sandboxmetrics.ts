@@ -4,7 +4,7 @@ import type { Sandbox } from "../../api/sandbox.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import { TEMPLATE_REF_ANNOTATION } from "../../api/objects/keys.ts";
 import { controllerOf } from "../../api/objects/objects.ts";
-import { creatorOf, launchTypeOf } from "./views.ts";
+import { creatorOf, launchTypeOf } from "../../summary/views.ts";
 import type { EventHandler } from "../../kube/watch.ts";
 
 const LABELS = [

@@ -1,11 +1,11 @@
 /** What tables show of each kind. Pure. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxClaim } from "../../api/sandboxclaim.ts";
-import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
-import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
-import type { Condition } from "../../api/objects/conditions.ts";
-import { controllerOf, type KubeObject } from "../../api/objects/objects.ts";
-import type { Kind } from "../cluster/kinds.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import type { Condition } from "../api/objects/conditions.ts";
+import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
+import type { Kind } from "./kinds.ts";
 import { ageOf, untilOf } from "./age.ts";
 
 /** One column. */

@@ -1,16 +1,10 @@
 /** What the objects of a cluster tell of a pool: whom it has served, and how fast its sandboxes start. Pure. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxClaim } from "../../api/sandboxclaim.ts";
-import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
-import {
-  type ClaimView,
-  launchTypeOf,
-  type SandboxView,
-  viewClaim,
-  viewSandbox,
-} from "../../keeper/observability/views.ts";
-import { findCondition } from "../../api/objects/conditions.ts";
-import { controllerOf } from "../../api/objects/objects.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import { type ClaimView, launchTypeOf, type SandboxView, viewClaim, viewSandbox } from "./views.ts";
+import { findCondition } from "../api/objects/conditions.ts";
+import { controllerOf } from "../api/objects/objects.ts";
 
 /** A pool with its claims and all that was made for either. */
 export interface PoolObjects {

@@ -1,7 +1,7 @@
 /** What is kept of a claim, and of a Sandbox that a claim has been given, to tell of the two together. Pure. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxClaim } from "../../api/sandboxclaim.ts";
-import { findCondition } from "../../api/objects/conditions.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { findCondition } from "../api/objects/conditions.ts";
 import {
   ASSIGNED_AT_ANNOTATION,
   CLIENT_REQUESTED_ANNOTATION,
@@ -12,9 +12,9 @@ import {
   SANDBOX_NAME_ANNOTATION,
   TEMPLATE_REF_ANNOTATION,
   WEBHOOK_OBSERVED_ANNOTATION,
-} from "../../api/objects/keys.ts";
-import { controllerOf } from "../../api/objects/objects.ts";
-import { type Regarding, regardingOf } from "../../kube/event.ts";
+} from "../api/objects/keys.ts";
+import { controllerOf } from "../api/objects/objects.ts";
+import { type Regarding, regardingOf } from "../kube/event.ts";
 
 export type LaunchType = "warm" | "cold" | "unknown";
 
