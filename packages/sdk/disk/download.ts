@@ -1,15 +1,15 @@
 /** Brings a file or folder of a sandbox to the caller's disk. @module */
 import { mkdir, realpath } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { AuthorizationError, ConnectionError, InvalidArgumentError, SandboxError } from "../errors.ts";
 import type { Entry } from "../files/entry.ts";
 import { describe } from "../files/manage.ts";
-import { endpointPath } from "../files/paths.ts";
+import { endpointPath, nameOf } from "../files/paths.ts";
 import { readChunks } from "../files/read.ts";
 import type { TransferOptions, Transferred } from "../files/transfer.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { chunksOf } from "../runtime/streams.ts";
-import { writeWhole } from "./extract.ts";
+import { LeadsOutError, partsOf, writeWhole } from "./extract.ts";
 import { createTally } from "./tally.ts";
 import { BadTarError, unpackInto } from "./unpack.ts";
 
@@ -21,11 +21,35 @@ export async function downloadPath(
   options: TransferOptions,
 ): Promise<Transferred> {
   const entry = await followed(runtimeClient, remotePath, options);
-  if (entry.type === "directory") return await downloadFolder(runtimeClient, entry.path, localPath, options);
-  if (entry.type === "file") return await downloadFile(runtimeClient, entry, localPath, options);
+  const target = targetOf(remotePath, localPath, entry.type);
+  if (entry.type === "directory") return await downloadFolder(runtimeClient, entry.path, target, options);
+  if (entry.type === "file") return await downloadFile(runtimeClient, entry, target, options);
   throw new InvalidArgumentError(`Cannot download ${JSON.stringify(remotePath)}: it is neither a file nor a folder`, {
     object: runtimeClient.object,
   });
+}
+
+/** "to/" is a folder to put it into, under the name by which it was asked for: what the sandbox answers chooses none. */
+function targetOf(remotePath: string, localPath: string, type: Entry["type"]): string {
+  if (!/[/\\]$/.test(localPath)) return localPath;
+  const parts = partsOfName(remotePath);
+  if (parts.length > 0 || type === "directory") return join(localPath, ...parts);
+  throw noName(remotePath);
+}
+
+function partsOfName(remotePath: string): string[] {
+  try {
+    return partsOf(nameOf(remotePath));
+  } catch (error) {
+    if (error instanceof LeadsOutError) throw noName(remotePath);
+    throw error;
+  }
+}
+
+function noName(remotePath: string): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `Cannot download ${JSON.stringify(remotePath)} into a folder: its path ends with no name for it`,
+  );
 }
 
 async function followed(runtimeClient: RuntimeClient, path: string, options: TransferOptions): Promise<Entry> {
@@ -41,12 +65,10 @@ async function followed(runtimeClient: RuntimeClient, path: string, options: Tra
 async function downloadFile(
   runtimeClient: RuntimeClient,
   { path, size, mode, modifiedAt }: Entry,
-  localPath: string,
+  target: string,
   { onProgress, signal }: TransferOptions,
 ): Promise<Transferred> {
   const tally = createTally(onProgress, size);
-  // "to/" is a folder to put it into, under its own name.
-  const target = /[/\\]$/.test(localPath) ? join(localPath, basename(path)) : localPath;
   await mkdir(dirname(target), { recursive: true });
   await writeWhole(target, tally.watch(readChunks(runtimeClient, path, { signal })), { mode, modifiedAt });
   tally.file();

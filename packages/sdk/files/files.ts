@@ -151,9 +151,11 @@ export interface Files {
   /**
    * Brings a file or a folder down to this machine, with modes, times and symlinks. Not in browsers.
    *
-   * `localPath` is what it becomes, as with `upload`. Whatever the sandbox sends, nothing is written outside of
-   * `localPath`: names that lead out end the download, symlinks that lead out are skipped, and so is what is neither file, folder
-   * nor symlink. Files that are there are replaced, each whole or not at all; if it fails on the way those before stay.
+   * `localPath` is what it becomes, as with `upload`. A file or a folder goes *into* a path that ends with a slash, under
+   * the last name of `remotePath`, which the sandbox does not choose; of the root the contents do.
+   *
+   * Whatever the sandbox sends, nothing is written outside of what it becomes: names that lead out end the download,
+   * symlinks that lead out are skipped, and so is what is neither file, folder nor symlink. Files that are there are replaced, each whole or not at all; if it fails on the way those before stay.
    *
    * A single file goes on where a broken connection ended; a folder does not.
    *

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeF
 import { join } from "node:path";
 import { type Header, pack } from "tar-stream";
 import { expect, test } from "vitest";
-import { SandboxError } from "../../../packages/sdk/errors.ts";
+import { InvalidArgumentError, SandboxError } from "../../../packages/sdk/errors.ts";
 import { createFiles } from "../../../packages/sdk/files/files.ts";
 import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
@@ -20,18 +20,15 @@ async function tarOf(entries: TarEntry[]): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/** Files of a sandbox that answers every stat with a folder, and every download with this. */
-function filesThatSend(tar: BodyInit) {
-  const folder = {
-    name: "d",
-    path: "d",
-    type: "directory",
-    size: 0,
-    mode: "0755",
-    modified_at: "2026-01-01T00:00:00Z",
-  };
+const FOLDER = { name: "d", path: "d", type: "directory", size: 0, mode: "0755", modified_at: "2026-01-01T00:00:00Z" };
+
+/** Files of a sandbox that answers every stat with a folder, or what is given, and every download with this. */
+function filesThatSend(content: BodyInit, stat: Partial<typeof FOLDER> = {}) {
+  const headers = { "Content-Type": "application/octet-stream" };
   const fetch = (_: number, path: string) =>
-    Promise.resolve(path.startsWith("/v1/stat/") ? Response.json(folder) : new Response(tar));
+    Promise.resolve(
+      path.startsWith("/v1/stat/") ? Response.json({ ...FOLDER, ...stat }) : new Response(content, { headers }),
+    );
   return createFiles(createRuntimeClient({ ...localTransport(0), fetch }, OBJECT, undefined));
 }
 
@@ -116,4 +113,21 @@ test("half a tar, or none, is told; the file that was being written is not there
     expect(readdirSync(to)).toEqual(["own"]);
     isUntouched();
   }
+});
+
+test("what is put into a folder has the name that was asked for, whatever the sandbox says", async () => {
+  const { around, to, isUntouched } = aTarget();
+  const into = `${to}/`;
+  await filesThatSend("planted", { type: "file", path: "sub/.bashrc" }).download("a/notes.txt", into);
+  await filesThatSend(await tarOf([planted(".ssh/authorized_keys")])).download("plain.txt", into);
+  expect(readdirSync(to).sort()).toEqual(["notes.txt", "own", "plain.txt"]);
+  expect(readFileSync(join(to, "plain.txt/.ssh/authorized_keys"), "utf8")).toBe("planted");
+  for (const path of ["", "/", ".", "a/.."]) {
+    const file = filesThatSend("planted", { type: "file", path: "evil" }).download(path, into);
+    await expect(file, path).rejects.toThrow(InvalidArgumentError);
+  }
+  await expect(filesThatSend(await tarOf([planted("evil")])).download("a/..", into)).rejects.toThrow("no name for it");
+  isUntouched();
+  await filesThatSend(await tarOf([planted("root")])).download("/", `${around}/new/`);
+  expect(readdirSync(join(around, "new"))).toEqual(["root"]);
 });
