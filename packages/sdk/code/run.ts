@@ -3,6 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { ContextsService, type RunCodeResponse } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ConnectionError, InvalidArgumentError, TimeoutError } from "../errors.ts";
 import { errorOfConnect } from "../runtime/answers.ts";
+import { inTime } from "../runtime/deadline.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { CodeContext, CodeLanguage } from "./contexts.ts";
 import { emptyExecution, type Execution, type ExecutionError, type Result, resultOf } from "./execution.ts";
@@ -30,27 +31,29 @@ const ACTION = "run code";
 
 /** Runs it. @throws as `Code.runCode` */
 export async function runCode(runtimeClient: RuntimeClient, code: string, options: RunCodeOptions): Promise<Execution> {
-  const { signal } = options;
+  const { signal, timeoutMs } = options;
   signal?.throwIfAborted();
   const request = requestOf(code, options);
-  // Leaving the loop does not end a call of this transport by itself.
-  const leaving = new AbortController();
-  const signals = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
+  const client = createClient(ContextsService, runtimeClient.connectTransport);
   const execution = emptyExecution();
   let ended: { timedOut: boolean } | undefined;
-  try {
-    const events = createClient(ContextsService, runtimeClient.connectTransport).runCode(request, { signal: signals });
-    for await (const { event } of failing(events, runtimeClient, signal)) {
-      if (event.case === "ended") ended = { timedOut: event.value.timedOut };
-      await take(execution, event, options);
-    }
-  } finally {
-    leaving.abort();
+  const open = (signal: AbortSignal) => failing(client.runCode(request, { signal }), runtimeClient, signal);
+  const events = inTime(open, {
+    signal,
+    timeoutMs,
+    // Nobody says when its turn comes.
+    beginMs: Infinity,
+    isBeginning: () => true,
+    late: () => tookTooLong(runtimeClient, execution, timeoutMs),
+  });
+  for await (const { event } of events) {
+    if (event.case === "ended") ended = { timedOut: event.value.timedOut };
+    await take(execution, event, options);
   }
   if (!ended) {
     throw new ConnectionError(`Cannot ${ACTION} to its end: the answer breaks off`, { object: runtimeClient.object });
   }
-  if (ended.timedOut) throw tookTooLong(runtimeClient, execution, options.timeoutMs);
+  if (ended.timedOut) throw tookTooLong(runtimeClient, execution, timeoutMs);
   return execution;
 }
 
@@ -73,12 +76,12 @@ function requestOf(code: string, { language, context, timeoutMs }: RunCodeOption
 async function* failing(
   events: AsyncIterable<RunCodeResponse>,
   { object }: RuntimeClient,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): AsyncGenerator<RunCodeResponse> {
   const iterator = events[Symbol.asyncIterator]();
   while (true) {
     const next = await iterator.next().catch((error) => {
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       throw errorOfConnect(error, ACTION, object);
     });
     if (next.done) return;

@@ -4,13 +4,14 @@ import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
 import { NotFoundError, UnsupportedError } from "../errors.ts";
 import { call, type CallOptions } from "../runtime/call.ts";
+import { inGrace } from "../runtime/deadline.ts";
 import { lacksRuntime, type RuntimeClient } from "../runtime/runtimeclient.ts";
 import { repeating } from "../runtime/repeat.ts";
 import { chunksOf } from "../runtime/streams.ts";
 import { requestOf, wordsFor, wrappedArgvOf } from "./request.ts";
 import { collect } from "./collect.ts";
 import { type Control, controlOf, handleOf } from "./handle.ts";
-import { eventsOf, type ProcessEvent } from "./events.ts";
+import { eventsInTime, type ProcessEvent } from "./events.ts";
 import { eventsOfExec, eventsOfLegacy, startByExec } from "./withoutruntime.ts";
 import type { CommandHandle, CommandInfo, CommandResult, Commands, RunOptions } from "./types.ts";
 
@@ -92,12 +93,12 @@ async function runByRuntime(
   command: string | string[],
   options: RunOptions,
 ): Promise<CommandResult> {
-  const { signal, stdin, timeoutMs } = options;
+  const { stdin, timeoutMs } = options;
   const action = `run ${wordsFor(command)}`;
   const start = { ...requestOf(command, options), lossless: true };
   let process: Control | undefined;
   async function* events(): AsyncGenerator<ProcessEvent> {
-    for await (const event of eventsOf(runtimeClient, { start }, action, signal)) {
+    for await (const event of eventsInTime(runtimeClient, start, action, options)) {
       if (event.type === "started") {
         process = controlOf(runtimeClient, event.processId);
         if (stdin !== undefined && stdin !== true) feed(process, stdin).catch(() => {});
@@ -110,7 +111,8 @@ async function runByRuntime(
     return await collect(events(), { ...options, ...limit, action, object: runtimeClient.object });
   } catch (error) {
     // A handler that throws, or a caller that gives up, leaves nothing running.
-    await process?.kill().catch(() => {});
+    const { kill } = process ?? {};
+    if (kill) await inGrace((signal) => kill("SIGKILL", { signal }));
     throw error;
   }
 }

@@ -7,8 +7,9 @@ import {
   ProcessesService,
   type StartDetachedRequestSchema,
 } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
-import { ConnectionError, NotFoundError, SandboxNotFoundError } from "../errors.ts";
+import { ConnectionError, NotFoundError, SandboxNotFoundError, TimeoutError } from "../errors.ts";
 import { errorOfConnect } from "../runtime/answers.ts";
+import { inTime } from "../runtime/deadline.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { NO_WAKE } from "../transport/transport.ts";
 import { pause } from "../runtime/repeat.ts";
@@ -26,10 +27,13 @@ export type Source =
   | { start: MessageInitShape<typeof StartDetachedRequestSchema> & { requestId: string } }
   | { processId: number };
 
-/** Waits before it is tried to go on, in milliseconds; events begin them anew. */
-const WAITS_MS = [0, 100, 400, 1600, 3000, 5000];
+/** Waits before it is tried to go on, in milliseconds; output begins them anew, and a connection that stood for a while. */
+const WAITS_MS = [50, 100, 400, 1600, 3000, 5000];
 /** The same, where nothing inside has ever answered. */
-const FIRST_WAITS_MS = [0, 100, 400];
+const FIRST_WAITS_MS = [50, 100, 400];
+const STOOD_MS = 10_000;
+/** How long a command may take to start: its sandbox may have to be woken, and a router waits for that and for the answer. */
+const START_MS = 300_000;
 /** How much is received before that is said: well under what may be on its way. */
 const ACKNOWLEDGE_BYTES = 256 * 1024;
 
@@ -47,10 +51,11 @@ export async function* eventsOf(
 ): AsyncGenerator<ProcessEvent> {
   const follower = createFollower(runtimeClient, source, signal);
   for (let failures = 0;;) {
+    const opened = performance.now();
     try {
       for await (const { event } of follower.open()) {
-        failures = 0;
         const read = follower.take(event);
+        if (read?.type === "output" || read?.type === "end" || performance.now() - opened > STOOD_MS) failures = 0;
         if (read) yield read;
         if (read?.type === "end") return;
       }
@@ -65,6 +70,30 @@ export async function* eventsOf(
       await pause(wait, signal);
     }
   }
+}
+
+/**
+ * Starts a process and follows it, no longer than its time limit and some seconds.
+ *
+ * @throws {@link TimeoutError} if the sandbox has not ended it by then; otherwise as {@link eventsOf}
+ */
+export function eventsInTime(
+  runtimeClient: RuntimeClient,
+  start: Extract<Source, { start: unknown }>["start"],
+  action: string,
+  { signal, timeoutMs }: { signal?: AbortSignal | undefined; timeoutMs?: number | undefined },
+): AsyncGenerator<ProcessEvent> {
+  return inTime((signals) => eventsOf(runtimeClient, { start }, action, signals), {
+    signal,
+    timeoutMs,
+    beginMs: START_MS,
+    isBeginning: ({ type }) => type === "started",
+    late: () =>
+      new TimeoutError(`Cannot ${action}: the sandbox has not ended it after ${timeoutMs} ms`, {
+        object: runtimeClient.object,
+        remedy: "It may still run.",
+      }),
+  });
 }
 
 function restarted({ object }: RuntimeClient, action: string, cause: unknown): ConnectionError {

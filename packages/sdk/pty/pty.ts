@@ -1,7 +1,7 @@
 /** `sandbox.pty`: programs on a terminal of their own. @module */
 import { collect } from "../commands/collect.ts";
 import { controlOf } from "../commands/handle.ts";
-import { eventsOf, type ProcessEvent } from "../commands/events.ts";
+import { eventsInTime, type ProcessEvent } from "../commands/events.ts";
 import { eventsOfExec, startByExec } from "../commands/withoutruntime.ts";
 import { requestOf } from "../commands/request.ts";
 import type { CommandOptions } from "../commands/types.ts";
@@ -71,9 +71,9 @@ export function createPTY(runtimeClient: RuntimeClient): PTY {
 }
 
 async function openByRuntime(runtimeClient: RuntimeClient, options: PTYOptions): Promise<Terminal> {
-  const { cols, rows, command = SHELL, onData, signal, ...more } = options;
+  const { cols, rows, command = SHELL, onData, ...more } = options;
   const start = { ...requestOf(command, more), pty: { cols, rows }, stdin: true, lossless: true };
-  const events = eventsOf(runtimeClient, { start }, ACTION, signal);
+  const events = eventsInTime(runtimeClient, start, ACTION, options);
   const first = await events.next();
   const processId = first.value?.type === "started" ? first.value.processId : 0;
   const { write, resize, kill } = controlOf(runtimeClient, processId);

@@ -1,0 +1,69 @@
+/** A time limit on this side, for what a sandbox was told to end and does not. Knows no wire. @module */
+
+/** How much longer than it was told a sandbox may take, in milliseconds. */
+const GRACE_MS = 5000;
+
+/** A longer timer would fire at once: what has so much left is not limited. */
+const MOST_MS = 2 ** 31 - 1;
+
+/** When it is too late. */
+export interface Deadline<T> {
+  /** The caller's. */
+  signal: AbortSignal | undefined;
+  /** What the sandbox was told; undefined: no limit. */
+  timeoutMs: number | undefined;
+  /** How long it may take until it begins, in milliseconds. */
+  beginMs: number;
+  /** What tells that it has begun. */
+  isBeginning(value: T): boolean;
+  /** Makes the error. */
+  late(): Error;
+}
+
+/**
+ * Yields what comes, and ends it where this side has waited too long. What the reader takes does not count: what waits
+ * for a slow one meanwhile is no fault of the sandbox.
+ *
+ * @param open begins; its signal is the caller's, or fires when it is too late, with that error
+ * @throws what `open` throws
+ */
+export async function* inTime<T>(
+  open: (signal: AbortSignal) => AsyncIterable<T>,
+  { signal, timeoutMs = Infinity, beginMs, isBeginning, late }: Deadline<T>,
+): AsyncGenerator<T> {
+  const leaving = new AbortController();
+  const iterator = open(signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal)[Symbol.asyncIterator]();
+  let left = beginMs + timeoutMs + GRACE_MS;
+  let isBegun = false;
+  try {
+    for (;;) {
+      const from = performance.now();
+      const cancel = after(left, () => leaving.abort(late()));
+      const { done, value } = await iterator.next().finally(cancel);
+      if (done) return;
+      left -= performance.now() - from;
+      if (!isBegun && isBeginning(value)) {
+        isBegun = true;
+        left = timeoutMs + GRACE_MS;
+      }
+      yield value;
+    }
+  } finally {
+    leaving.abort();
+    await iterator.return?.();
+  }
+}
+
+/** Waits for the last thing that a sandbox is asked, no longer than the grace; what comes of it is nobody's concern. */
+export async function inGrace(ask: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+  const leaving = new AbortController();
+  const cancel = after(GRACE_MS, () => leaving.abort());
+  await ask(leaving.signal).catch(() => {}).finally(cancel);
+}
+
+function after(ms: number, act: () => void): () => void {
+  if (ms > MOST_MS) return () => {};
+  if (ms <= 0) act();
+  const timer = setTimeout(act, ms);
+  return () => clearTimeout(timer);
+}
