@@ -7,21 +7,8 @@ import { isFinal } from "../api/claims/binding.ts";
 import { expiryTime } from "../api/expiry.ts";
 import { metadataProblem } from "../api/claims/podmetadata.ts";
 import { needsColdStart, requestProblem } from "../api/claims/request.ts";
-import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
-import { blueprintHash, isStale } from "../../hooks/sandboxwarmpool/blueprint.ts";
-import { countedUpTo } from "../../hooks/sandboxwarmpool/sequence.ts";
 import { findCondition } from "../api/objects/conditions.ts";
-import type { Members } from "./members.ts";
-
-/** What there is for the claims of a pool. */
-export interface Offer {
-  /** Undefined: does not exist. */
-  pool: SandboxWarmPool | undefined;
-  template: SandboxTemplate | undefined;
-  members: Pick<Members, "best" | "counts">;
-  /** Claims before this one that wait for a member which has no address yet. */
-  waiting: number;
-}
+import type { Offer } from "./offer.ts";
 
 /**
  * What becomes of a claim now. `refused`: it cannot be served as things are, and comes back when claim, pool or template
@@ -33,6 +20,9 @@ export type Choice =
   | { kind: "cold"; pool: SandboxWarmPool; template: SandboxTemplate }
   | { kind: "wait"; ms: number }
   | { kind: "refused"; awaitsMember?: boolean };
+
+/** After so many members that the API server would not hand over to it a claim gets a Sandbox of its own, or hears why not. */
+export const MOST_REFUSED = 2;
 
 /** How long a claim waits for a member that has no address yet before it gets a Sandbox of its own. */
 export const PATIENCE_MS = 2000;
@@ -52,58 +42,35 @@ export function wantsSandbox(claim: SandboxClaim, now: number): boolean {
  * | the pool is missing or being deleted | refused |
  * | it asks for what the template does not allow | refused |
  * | with env or volumes | cold |
- * | a member is Ready, or runs, and the pool's status was seen to count its number | that member |
+ * | two members were refused to it | cold |
+ * | a member is Ready, or runs, the pool's status was seen to count its number, and it was not refused | that member |
  * | it is younger than two seconds, and a member is coming that nobody before it waits for | wait |
  * | else | cold |
  *
  * Without a template there is no cold start: refused.
+ *
+ * @param offer with `refused`, the UIDs of members that the API server would not hand over to this claim
  */
-export function choose(claim: SandboxClaim, offer: Offer, domains: readonly string[], now: number): Choice {
-  const { pool, template, members } = offer;
+export function choose(
+  claim: SandboxClaim,
+  offer: Offer & { refused?: readonly string[] },
+  domains: readonly string[],
+  now: number,
+): Choice {
+  const { pool, template, refused = [] } = offer;
   if (!pool || pool.metadata.deletionTimestamp !== undefined) return { kind: "refused" };
   const problem = template
     ? requestProblem(claim, template, domains)
     : metadataProblem(claim.spec.additionalPodMetadata, domains);
   if (problem) return { kind: "refused" };
-  if (!needsColdStart(claim)) {
-    const isFit = fitsIn(pool, template, now);
-    // Another might be gone again with its claim before it is counted, and the next would have its name.
-    const sandbox = members.best(isFit, countedUpTo(pool));
+  if (!needsColdStart(claim) && refused.length < MOST_REFUSED) {
+    const { first, second, isUncounted, coming } = offer.find();
+    const sandbox = refused.includes(first?.metadata.uid ?? "") ? second() : first;
     if (sandbox) return { kind: "member", pool, sandbox };
     // Clocks differ: a claim from the far future would never lose its patience.
     const age = Math.abs(now - Date.parse(claim.metadata.creationTimestamp ?? ""));
-    const isComing = members.counts().coming > offer.waiting || members.best(isFit) !== undefined;
+    const isComing = coming > offer.waiting || isUncounted;
     if (age < PATIENCE_MS && isComing) return { kind: "wait", ms: PATIENCE_MS - age };
   }
   return template ? { kind: "cold", pool, template } : { kind: "refused", awaitsMember: !needsColdStart(claim) };
-}
-
-/** Returns what tells whether a member can be given: under Recreate only if it is like the template. */
-function fitsIn(
-  pool: SandboxWarmPool,
-  template: SandboxTemplate | undefined,
-  now: number,
-): (sandbox: Sandbox) => boolean {
-  const isFree = (sandbox: Sandbox) => (aside.get(sandbox) ?? 0) <= now && isHandableOnce(sandbox);
-  if (pool.spec.updateStrategy?.type !== "Recreate") return isFree;
-  if (!template) return () => false;
-  const hash = blueprintHash(template);
-  return (sandbox) => isFree(sandbox) && !isStale(sandbox, template, hash);
-}
-
-/** Versions of members that are not to be given, until when, in milliseconds since the epoch. */
-const aside = new WeakMap<Sandbox, number>();
-
-/** Keeps a member, as it was observed, from being chosen for a while. */
-export function setAside(sandbox: Sandbox, until: number): void {
-  aside.set(sandbox, until);
-}
-
-/** What was found of Sandboxes as they were observed: the merge behind it costs more than all else here. */
-const handable = new WeakMap<Sandbox, boolean>();
-
-function isHandableOnce(sandbox: Sandbox): boolean {
-  const found = handable.get(sandbox) ?? isHandable(sandbox);
-  handable.set(sandbox, found);
-  return found;
 }

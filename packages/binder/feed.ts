@@ -42,6 +42,7 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
       const pool = claim.spec.warmPoolRef.name;
       if (before && before.pool !== pool) withdraw(binder, before);
       const entry = before ?? createEntry(claim, raw, binder.clock.now());
+      if (entry.raw.metadata.generation !== raw.metadata.generation) entry.refused = [];
       Object.assign(entry, { claim, raw, pool });
       binder.claims.set(uid, entry);
       consider(binder, entry);

@@ -34,6 +34,9 @@ import {
 import { nameHash } from "../api/objects/names.ts";
 import { controllerReference } from "../api/objects/objects.ts";
 
+/** Longest trace context that is copied, in characters: the Sandbox has it twice, beside annotations of its own. */
+const LONGEST_TRACE = 512;
+
 /** Labels of a member that a claim's Sandbox does not have. */
 const POOL_LABELS = [
   WARM_POOL_LABEL,
@@ -125,7 +128,7 @@ function claimAnnotations({ metadata }: SandboxClaim, record: string, now: Date)
   return {
     [ASSIGNED_AT_ANNOTATION]: now.toISOString(),
     [CLAIM_METADATA_ANNOTATION]: record,
-    ...(trace === undefined ? {} : { [TRACE_CONTEXT_ANNOTATION]: trace }),
+    ...(trace === undefined || trace.length > LONGEST_TRACE ? {} : { [TRACE_CONTEXT_ANNOTATION]: trace }),
   };
 }
 

@@ -3,9 +3,10 @@ import type { Sandbox } from "../api/sandbox.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
 import { creationRefused, nameTaken } from "../api/claims/unserved.ts";
-import { type Choice, choose, type Offer, setAside, wantsSandbox } from "./choose.ts";
+import { type Choice, choose, MOST_REFUSED, wantsSandbox } from "./choose.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
 import type { Line } from "./lines.ts";
+import { type Offer, offerOf, refuse } from "./offer.ts";
 import { type Binder, consider, type Entry, isServing, park, takeNote } from "./state.ts";
 import { replace } from "./replacements.ts";
 import { writeNotes } from "./notes.ts";
@@ -14,7 +15,7 @@ import { findOwn, type Given, postSandbox, putSandbox, RefusalError } from "./wr
 
 /** Looks again at a claim whose Sandbox could not be made because the name is somebody else's. */
 const TAKEN_MS = 5000;
-/** Offers a member again that the API server would not have handed over; a newer version of it sooner. */
+/** Offers a member again that the API server would not have handed over, to any claim; a newer version of it sooner. */
 const REFUSED_MS = 60_000;
 
 /** Has a line looked at again, at once if may be. */
@@ -50,7 +51,7 @@ function nextIn(binder: Binder, line: Line<Entry>) {
   const { namespace, pool: name, waiters } = line;
   const now = binder.clock.now();
   const pool = index.pool(namespace, name);
-  const offer = { pool, template: pool && index.template(pool), members: index.members(pool), waiting: 0 };
+  const offer = offerOf(pool, pool && index.template(pool), index.members(pool), now);
   let wait = Infinity;
   for (const entry of [...waiters]) {
     if (entry.notBefore > now) {
@@ -83,7 +84,7 @@ function chosenFor(binder: Binder, entry: Entry, offer: Offer): Choice {
   const now = binder.clock.now();
   try {
     if (!wantsSandbox(entry.claim, now)) return { kind: "refused" };
-    return choose(entry.claim, offer, binder.labelDomains, now);
+    return choose(entry.claim, { ...offer, refused: entry.refused }, binder.labelDomains, now);
   } catch (error) {
     const { namespace, name } = entry.claim.metadata;
     binder.log("error", "Cannot choose a Sandbox for a claim", { namespace, name, ...errorFields(error) });
@@ -125,7 +126,7 @@ async function serve(
       index.written(given);
       if (choice.kind === "member" && !own) void replace(binder, entry, choice);
       binder.onServed(choice.kind === "member" ? "warm" : "cold", (clock.now() - entry.seenAt) / 1000);
-      entry.failures = 0;
+      Object.assign(entry, { failures: 0, refused: [] });
     } else if (given === "taken") {
       entry.notBefore = clock.now() + TAKEN_MS;
       await sayProblem(binder, entry, nameTaken(claim.metadata.name));
@@ -134,7 +135,7 @@ async function serve(
     entry.notBefore = clock.now() + backoffMs(entry.failures++);
     const isRefused = error instanceof RefusalError;
     if (choice.kind === "member") {
-      if (isRefused) setAside(choice.sandbox, clock.now() + REFUSED_MS);
+      if (isRefused) blame(binder, entry, choice);
       index.release(choice.sandbox);
     }
     const { namespace, name } = claim.metadata;
@@ -147,6 +148,20 @@ async function serve(
   consider(binder, entry);
   pump(binder);
   if (binder.serving === 0) binder.onIdle();
+}
+
+/**
+ * Decides what a refused hand-over is held against: by one claim no member is lost to the others, and a claim that is
+ * refused another one, too, is left to its own Sandbox.
+ */
+function blame({ index, clock }: Binder, entry: Entry, { sandbox, pool }: Extract<Choice, { kind: "member" }>): void {
+  const until = clock.now() + REFUSED_MS;
+  if (entry.refused.length === 0) refuse(sandbox, entry.uid, until);
+  entry.refused.push(sandbox.metadata.uid ?? "");
+  if (entry.refused.length < MOST_REFUSED || index.template(pool)) return;
+  // It cannot have its own: all that is left is to begin anew, but not soon.
+  entry.refused = [];
+  entry.notBefore = until;
 }
 
 /** Returns the Sandbox that the claim has all the same, though the watch has not shown it: it says so, or a write has landed. */

@@ -35,6 +35,8 @@ export interface Entry extends Waiter {
   failures: number;
   /** Not served before, in milliseconds since the epoch. */
   notBefore: number;
+  /** UIDs of members that the API server would not hand over to it as it is. */
+  refused: string[];
   /** Name of a member of which nobody knows whether the claim was given it; undefined: there is none. */
   unsure: string | undefined;
   /** Whether it has been, or is about to be, annotated with when it was first seen. */
@@ -145,8 +147,9 @@ export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number)
   const { uid = "", namespace = "", name, creationTimestamp = "" } = claim.metadata;
   return {
     ...{ uid, namespace, pool: claim.spec.warmPoolRef.name, rank: `${creationTimestamp} ${name}`, claim, raw },
-    ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, unsure: undefined, isNoted: false, settled: 0 },
-    ...{ isTold: claim.status !== undefined, telling: undefined, tellFailures: 0, retry: undefined },
+    ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, refused: [], unsure: undefined },
+    ...{ isNoted: false, settled: 0, isTold: claim.status !== undefined },
+    ...{ telling: undefined, tellFailures: 0, retry: undefined },
   };
 }
 

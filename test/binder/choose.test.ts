@@ -6,6 +6,7 @@ import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
 import { type Choice, choose, wantsSandbox } from "../../packages/binder/choose.ts";
 import { createMembers } from "../../packages/binder/members.ts";
+import { offerOf } from "../../packages/binder/offer.ts";
 import { aClaim, ago, aMember, aPool, aReturned, COUNTED } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";
@@ -205,8 +206,8 @@ test.for(cases)(
     const { pool = aPool({ status: COUNTED }), template = aTemplate() } = world;
     const members = createMembers();
     for (const sandbox of sandboxes) members.put(sandbox);
-    const offer = { pool: pool ?? undefined, template: template ?? undefined, members, waiting };
-    expect(textOf(choose(claim, offer, DOMAINS, NOW.getTime())), reason).toBe(want);
+    const offer = offerOf(pool ?? undefined, template ?? undefined, members, NOW.getTime());
+    expect(textOf(choose(claim, { ...offer, waiting }, DOMAINS, NOW.getTime())), reason).toBe(want);
   },
 );
 
@@ -233,16 +234,4 @@ const wishes = [
 ] as const;
 test.for(wishes)("a claim wants a Sandbox: %s: %s", ([, want, over]) => {
   expect(wantsSandbox(aClaim("c", over), NOW.getTime())).toBe(want);
-});
-
-test("a member that the pool's status was not seen to count is waited for, and given once it was", () => {
-  const claim = aClaim("c", { metadata: { creationTimestamp: ago(1) } });
-  const members = createMembers();
-  members.put(aMember(7));
-  const at = (sequence: number, observedSequence?: number) => {
-    const pool = aPool({ status: { sequence, ...(observedSequence === undefined ? {} : { observedSequence }) } });
-    return choose(claim, { pool, template: aTemplate(), members, waiting: 0 }, [], NOW.getTime()).kind;
-  };
-  expect([at(7, 6), at(7, 7)]).toEqual(["wait", "member"]);
-  expect([at(6), at(7)], "by a hook that does not say what it has seen").toEqual(["wait", "member"]);
 });

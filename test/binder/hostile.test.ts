@@ -84,3 +84,33 @@ test("claims that cannot be served are judged anew when pool or template change,
   term.abort();
   await serving;
 });
+
+test("a large template is looked at once for each member, however many claims wait and however often a member changes", async () => {
+  world = await aWorld({ pool: null });
+  const { clock } = world;
+  let looks = 0;
+  const send: Api["send"] = () => Promise.resolve({ status: 200, body: {} });
+  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, labelDomains: [], clock });
+  const template = aTemplate({ spec: { podTemplate: { spec: { containers: [{ name: "other", image: "large" }] } } } });
+  const [container] = template.spec.podTemplate.spec.containers;
+  // Whoever hashes or compares what Pods are made from looks at all of it.
+  Object.defineProperty(container, "image", { enumerable: true, get: () => (looks++, "large") });
+  handlers.sandboxtemplates.observe(template);
+  handlers.sandboxwarmpools.observe(aPool({ status: COUNTED, spec: { updateStrategy: { type: "Recreate" } } }));
+  for (let number = 1; number < 4; number++) handlers.sandboxes.observe(aMember(number));
+  const coming = aMember(4, { state: "coming" });
+  const creationTimestamp = new Date(clock.now()).toISOString();
+  for (let index = 0; index < 40; index++) {
+    handlers.sandboxclaims.observe(aClaim(`c-${index}`, { metadata: { creationTimestamp } }));
+  }
+  listed();
+  const term = new AbortController();
+  const serving = serve(term.signal);
+  for (let version = 2; version < 12; version++) {
+    handlers.sandboxes.observe({ ...coming, metadata: { ...coming.metadata, resourceVersion: `${version}` } });
+  }
+  expect(looks, "the hash, and what each of three is compared with").toBeGreaterThan(0);
+  expect(looks).toBeLessThan(12);
+  term.abort();
+  await serving;
+});

@@ -100,24 +100,6 @@ test("failures cost the pool nothing: its members are there when they end", asyn
   expect(world.faults().length).toBeGreaterThan(0);
 });
 
-test("a member that the API server will not have changed is set aside for a minute, and the next one is given", async () => {
-  let isRefusing = true;
-  const isFirst = ({ path }: ApiRequest) => path.endsWith("/warm-1");
-  await begin([1, 2], (request) => {
-    return isRefusing && isPut(request) && isFirst(request as ApiRequest)
-      ? { status: 403, body: { message: "policy" } }
-      : undefined;
-  });
-  await world.claim("c");
-  await world.clock.advance(2000);
-  expect([world.shares(), puts()]).toEqual([{ c: ["warm-2"] }, ["PUT sandboxes/warm-1", "PUT sandboxes/warm-2"]]);
-  isRefusing = false;
-  await world.clock.advance(60_000);
-  await world.claim("d");
-  await world.clock.advance(2000);
-  expect(world.shares()).toEqual({ c: ["warm-2"], d: ["warm-1"] });
-});
-
 test("a claim whose status names a living Sandbox is not given a second one, though the watch has not shown it", async () => {
   await begin([1, 2], isBlind);
   const claim = await world.claim("c", { spec: { warmPoolRef: { name: "none" } } });

@@ -6,6 +6,7 @@ const WRITES_TEST = ["test/binder/writes.test.ts"];
 const CHOOSE_TEST = ["test/binder/choose.test.ts"];
 const HOSTILE_TEST = ["test/binder/hostile.test.ts"];
 const BIND_TEST = ["test/binder/bind.test.ts"];
+const REFUSED_TEST = ["test/binder/refused.test.ts"];
 const TOLD_TEST = ["test/binder/toldpools.test.ts"];
 
 export const BINDER: readonly Mutant[] = [
@@ -25,10 +26,31 @@ export const BINDER: readonly Mutant[] = [
   },
   {
     name: "a member that may not be changed is offered again at once",
-    file: "packages/binder/serve.ts",
-    from: "if (isRefused) setAside(choice.sandbox, clock.now() + REFUSED_MS);",
+    file: "packages/binder/offer.ts",
+    from: "if (first !== claim) aside.set(sandbox, until);",
     to: "",
-    tests: ["test/binder/trouble.test.ts"],
+    tests: REFUSED_TEST,
+  },
+  {
+    name: "one claim sets members aside for all",
+    file: "packages/binder/offer.ts",
+    from: "if (first !== claim) aside.set",
+    to: "aside.set",
+    tests: REFUSED_TEST,
+  },
+  {
+    name: "a claim is given all members in turn that are refused to it",
+    file: "packages/binder/choose.ts",
+    from: " && refused.length < MOST_REFUSED",
+    to: "",
+    tests: REFUSED_TEST,
+  },
+  {
+    name: "a trace context of any length is copied",
+    file: "packages/binder/handover.ts",
+    from: " || trace.length > LONGEST_TRACE",
+    to: "",
+    tests: REFUSED_TEST,
   },
   {
     name: "a claim that waits for its next try keeps members from being replaced",
@@ -116,15 +138,15 @@ export const BINDER: readonly Mutant[] = [
   },
   {
     name: "a member is given whose name could be given again",
-    file: "packages/binder/choose.ts",
-    from: "members.best(isFit, countedUpTo(pool))",
+    file: "packages/binder/offer.ts",
+    from: "members.best(isFit, upTo)",
     to: "members.best(isFit)",
-    tests: CHOOSE_TEST,
+    tests: ["test/binder/offer.test.ts"],
   },
   {
     name: "a stale member is given under Recreate",
-    file: "packages/binder/choose.ts",
-    from: "isFree(sandbox) && !isStale(sandbox, template, hash)",
+    file: "packages/binder/offer.ts",
+    from: "isFree(sandbox) && !isStaleOnce(sandbox, template)",
     to: "isFree(sandbox)",
     tests: CHOOSE_TEST,
   },
