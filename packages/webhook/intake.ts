@@ -89,20 +89,50 @@ async function readAll(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
   take: (bytes: number) => void,
 ): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
+  const chunks = createChunks();
   for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
     take(read.value.byteLength);
-    length += read.value.byteLength;
-    chunks.push(read.value);
+    chunks.add(read.value);
   }
-  const body = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return body;
+  return chunks.whole();
+}
+
+/** A chunk that is smaller costs more to keep than to copy. */
+const LEAST_CHUNK = 4096;
+const BLOCK_BYTES = 64 * 1024;
+
+/** Makes what keeps large chunks as they come, which copies them but once at the end, and small ones in blocks. */
+function createChunks() {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  let block = new Uint8Array(0);
+  let used = 0;
+  const closeBlock = () => {
+    if (used > 0) chunks.push(block.subarray(0, used));
+    block = block.subarray(used);
+    used = 0;
+  };
+  return {
+    add(chunk: Uint8Array): void {
+      length += chunk.byteLength;
+      const isSmall = chunk.byteLength < LEAST_CHUNK;
+      if (!isSmall || used + chunk.byteLength > block.byteLength) closeBlock();
+      if (!isSmall) return void chunks.push(chunk);
+      if (chunk.byteLength > block.byteLength) block = new Uint8Array(BLOCK_BYTES);
+      block.set(chunk, used);
+      used += chunk.byteLength;
+    },
+    whole(): Uint8Array {
+      closeBlock();
+      const body = new Uint8Array(length);
+      let at = 0;
+      for (const chunk of chunks) {
+        body.set(chunk, at);
+        at += chunk.byteLength;
+      }
+      return body;
+    },
+  };
 }
 
 function tooLarge(): HTTPException {

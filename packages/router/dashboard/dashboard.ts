@@ -1,5 +1,4 @@
 /** The dashboard: its files, and its requests to the API server, which its user's token is for. Lets nobody do anything. @module */
-import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -11,6 +10,7 @@ import { hostOf, targetsFromHost } from "../destination.ts";
 import type { AddressOf } from "../access/limits.ts";
 import { REVIEWS_AT_ONCE, REVIEWS_PER_SECOND } from "../access/tokenreview.ts";
 import { createBudget } from "../budget.ts";
+import { createGathered } from "../gathered.ts";
 import { sendRefusal } from "../proxy/answer.ts";
 import { endRequest, isWhole } from "../proxy/versions.ts";
 import type { Refusal } from "../refusal.ts";
@@ -142,16 +142,14 @@ async function bodyOf(request: IncomingMessage, leave: ReturnType<ConcurrencyLim
   if (leave === undefined) return TOO_MANY;
   const late = setTimeout(() => endRequest(request), BODY_MS);
   try {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
+    const body = createGathered();
     // Whoever sends too much is told so: the request must not end with the reading.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
-      bytes += chunk.byteLength;
-      if (bytes > MAX_BODY) return TOO_LONG;
-      chunks.push(chunk);
+      if (body.size() + chunk.byteLength > MAX_BODY) return TOO_LONG;
+      body.add(chunk);
     }
     if (!isWhole(request)) throw new Error("Cannot read a body: it is not whole");
-    return Buffer.concat(chunks).toString();
+    return body.take().toString();
   } finally {
     clearTimeout(late);
     leave();

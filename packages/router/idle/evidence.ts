@@ -1,9 +1,9 @@
 /** Whether a sandbox works though nobody asks for it: what its runtime says goes on inside, and whether somebody holds it up by a Lease. @module */
-import { Buffer } from "node:buffer";
 import { request } from "node:http";
 import * as z from "zod";
 import { answerError, type Api, pathOf } from "../../kube/api.ts";
 import { HOLD_LABEL } from "../../api/router/annotations.ts";
+import { createGathered } from "../gathered.ts";
 import type { Activity } from "./decision.ts";
 
 const count = z.number().nonnegative().optional().catch(undefined);
@@ -60,18 +60,16 @@ function getText(host: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(PATIENCE_MS);
     const asked = request({ host, port, path: "/v1/activity", agent: false, signal }, (answer) => {
-      const chunks: Uint8Array[] = [];
-      let bytes = 0;
+      const body = createGathered();
       asked.off("close", unanswered);
       answer.once("close", unanswered);
       answer.on("error", reject);
       answer.on("data", (chunk: Uint8Array) => {
-        bytes += chunk.length;
-        if (bytes > MOST_BYTES) refuse("too long");
-        chunks.push(chunk);
+        body.add(chunk);
+        if (body.size() > MOST_BYTES) refuse("too long");
       });
       answer.once("end", () => {
-        if (answer.statusCode === 200) resolve(Buffer.concat(chunks).toString());
+        if (answer.statusCode === 200) resolve(body.take().toString());
         else refuse(`status ${answer.statusCode}`);
       });
     });

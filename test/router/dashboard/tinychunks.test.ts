@@ -1,0 +1,35 @@
+/** Bodies of the dashboard's requests cost what they are long, in however small chunks they come. @module */
+import { connect } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { createDashboard } from "../../../packages/router/dashboard/dashboard.ts";
+import { liveBytes } from "../heap.ts";
+import { startBackend } from "../stage.ts";
+
+const PATH = "/.hookbox/api/apis/agents.x-k8s.io/v1beta1/namespaces/a/sandboxes";
+const CLIENTS = 4;
+const CHUNKS = 100_000;
+
+test("a body of one-byte chunks takes little memory while it waits for its last", async () => {
+  const requests: { bytes: number }[] = [];
+  const dashboard = createDashboard({
+    apiProxy: () => Promise.reject(new Error("nobody was let in")),
+    log: () => {},
+    domain: undefined,
+    addressOf: () => "here",
+  });
+  const { port } = await startBackend((request, response) => {
+    const seen = { bytes: 0 };
+    requests.push(seen);
+    dashboard.answer(request, response);
+    request.on("data", ({ length }: Uint8Array) => seen.bytes += length);
+  });
+  const before = liveBytes();
+  for (let i = 0; i < CLIENTS; i++) {
+    const socket = connect({ host: "127.0.0.1", port }).on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    socket.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    socket.write("1\r\na\r\n".repeat(CHUNKS));
+  }
+  await expect.poll(() => requests.map(({ bytes }) => bytes), { timeout: 8000 }).toEqual(Array(CLIENTS).fill(CHUNKS));
+  expect((liveBytes() - before) / CLIENTS).toBeLessThan(1_000_000);
+});
