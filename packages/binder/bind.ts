@@ -13,7 +13,7 @@ import type { ObjectMeta } from "../api/objects/objects.ts";
 import { begin, boundChanged, claimHandler, membersChanged, poolChanged } from "./feed.ts";
 import { createClusterIndex } from "./clusterindex.ts";
 import { createLines } from "./lines.ts";
-import type { Binder, BindOptions, Entry } from "./state.ts";
+import { type Binder, type BindOptions, type Entry, noteLoss } from "./state.ts";
 import { createRefills } from "./refills.ts";
 import { dropRetry } from "./tell.ts";
 
@@ -78,7 +78,12 @@ function createBinder(api: Api, options: BindOptions): Binder {
       const waiting = lines.find(namespace, name)?.waiters.length ?? 0;
       const { replicas = 0, readyReplicas = 0 } = pool.status ?? {};
       const isBehind = replicas !== all || readyReplicas < ready;
-      return { pool, members: all, ready, waiting, isBusy: lines.pending() > workers, isBehind };
+      const hasTemplate = index.template(pool) !== undefined;
+      const hasLost = binder.untold.has(`${namespace}/${name}`);
+      return {
+        ...{ pool, hasTemplate, hasLost, members: all, ready, waiting, isBehind },
+        isBusy: lines.pending() > workers,
+      };
     },
     tell: (pool) => tellPool(binder, pool),
   });
@@ -102,8 +107,9 @@ function createBinder(api: Api, options: BindOptions): Binder {
 }
 
 /** Wakes the pool, and says whether it has lost members to claims: Metacontroller does not, where one changes hands. */
-async function tellPool({ api, log, clock, untold }: Binder, { metadata }: SandboxWarmPool): Promise<void> {
-  const { namespace, name, uid } = metadata;
+async function tellPool(binder: Binder, pool: SandboxWarmPool): Promise<void> {
+  const { api, log, clock, untold } = binder;
+  const { namespace, name, uid } = pool.metadata;
   const hasLost = untold.delete(`${namespace}/${name}`);
   const key = hasLost ? HANDED_OVER_AT_ANNOTATION : WOKEN_AT_ANNOTATION;
   const body = { metadata: { uid, annotations: { [key]: new Date(clock.now()).toISOString() } } };
@@ -115,7 +121,7 @@ async function tellPool({ api, log, clock, untold }: Binder, { metadata }: Sandb
   } catch (error) {
     log("warn", "Cannot tell a pool that it is short", { namespace, name, ...errorFields(error) });
   }
-  if (hasLost) untold.add(`${namespace}/${name}`);
+  if (hasLost) noteLoss(binder, pool);
 }
 
 /**

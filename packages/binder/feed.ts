@@ -2,7 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { EventHandler } from "../kube/watch.ts";
-import { type Binder, consider, createEntry, isServing, takeNote, withdraw } from "./state.ts";
+import { type Binder, consider, createEntry, isServing, noteLoss, takeNote, withdraw } from "./state.ts";
 import { pump, wake } from "./serve.ts";
 import { settle } from "./notes.ts";
 import { dropRetry, finish, tellIfReady } from "./tell.ts";
@@ -13,7 +13,11 @@ const LOST_MS = 2000;
 /** Looks at all that is there, once everything is known and this process leads. */
 export function begin(binder: Binder): void {
   if (!isServing(binder)) return;
-  for (const { metadata } of binder.index.all()) binder.refills.look(metadata.namespace ?? "", metadata.name);
+  for (const pool of binder.index.all()) {
+    // What a binder before this one has handed over, it may not have told of.
+    if ((pool.status?.replicas ?? 0) > binder.index.members(pool).counts().all) noteLoss(binder, pool);
+    binder.refills.look(pool.metadata.namespace ?? "", pool.metadata.name);
+  }
   for (const entry of binder.claims.values()) {
     consider(binder, entry);
     // One that has said something may have been served by a binder that came no further.

@@ -1,10 +1,15 @@
 /** When pools are told that they are short of members: soon where they run low, and never while claims wait if it can be helped. @module */
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Clock } from "../process/clock.ts";
+import { createTurns } from "./turns.ts";
 
 /** What decides when a pool is told. */
 export interface Shortage {
   pool: SandboxWarmPool;
+  /** Whether its template is there: without it no member can be made. */
+  hasTemplate: boolean;
+  /** Whether it was not told yet of members that it has lost to claims. */
+  hasLost: boolean;
   /** Members that it has. */
   members: number;
   /** Those of them that claims can have at once. */
@@ -29,7 +34,7 @@ export interface RefillsOptions {
   mostMs: number;
   /** How a pool stands; undefined: it is gone. */
   shortageOf(namespace: string, name: string): Shortage | undefined;
-  /** Tells the pool. */
+  /** Tells the pool. Never fails. */
   tell(pool: SandboxWarmPool): Promise<void>;
 }
 
@@ -37,6 +42,8 @@ export interface RefillsOptions {
 const AGAIN_MS = { least: 2000, most: 60_000 };
 /** Hand-overs of this long are told together, however low the pool. */
 const LEAST_MS = 50;
+/** Pools that are told at once: a binder that begins to serve may find thousands. */
+const MOST_TOLD = 4;
 /** How often it is looked whether claims still wait. */
 const BUSY_MS = 100;
 
@@ -54,6 +61,13 @@ interface Plan {
 export function createRefills(options: RefillsOptions): Refills {
   const { clock, shortageOf, tell } = options;
   const plans = new Map<string, Plan>();
+  const turns = createTurns(MOST_TOLD);
+
+  /** Its turn may come late, when nothing is missing any more. */
+  async function tellStill(namespace: string, name: string): Promise<void> {
+    const shortage = shortageOf(namespace, name);
+    if (shortage && isShort(shortage)) await tell(shortage.pool);
+  }
 
   function look(namespace: string, name: string): void {
     const key = `${namespace}/${name}`;
@@ -70,7 +84,7 @@ export function createRefills(options: RefillsOptions): Refills {
     }
     plans.set(key, next);
     const due = next.told === undefined
-      ? next.since + (isFull(shortage) ? BEHIND_MS : refillDelay(shortage, options.mostMs))
+      ? next.since + (isLacking(shortage) ? refillDelay(shortage, options.mostMs) : BEHIND_MS)
       : next.since + next.againMs;
     const wait = due - now;
     if (wait > 0) {
@@ -83,7 +97,7 @@ export function createRefills(options: RefillsOptions): Refills {
     next.since = now;
     next.told = shortage.members;
     next.cancel = clock.setTimeout(() => look(namespace, name), next.againMs);
-    void tell(shortage.pool);
+    turns.add(namespace, name, () => tellStill(namespace, name), shortage.hasLost);
   }
 
   return {
@@ -91,6 +105,7 @@ export function createRefills(options: RefillsOptions): Refills {
     stop() {
       for (const { cancel } of plans.values()) cancel();
       plans.clear();
+      turns.clear();
     },
   };
 }
@@ -121,10 +136,10 @@ const BEHIND_MS = 5000;
 /** Where nobody waits and the pool is almost full. */
 const CALM_MS = 1000;
 
-function isFull({ pool, members }: Shortage): boolean {
-  return members >= pool.spec.replicas;
+function isLacking({ pool, hasTemplate, members }: Shortage): boolean {
+  return hasTemplate && members < pool.spec.replicas;
 }
 
 function isShort(shortage: Shortage): boolean {
-  return shortage.pool.metadata.deletionTimestamp === undefined && (!isFull(shortage) || shortage.isBehind);
+  return shortage.pool.metadata.deletionTimestamp === undefined && (isLacking(shortage) || shortage.isBehind);
 }

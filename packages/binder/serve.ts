@@ -7,7 +7,7 @@ import { type Choice, choose, MOST_REFUSED, wantsSandbox } from "./choose.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
 import type { Line } from "./lines.ts";
 import { type Offer, offerOf, refuse } from "./offer.ts";
-import { type Binder, consider, type Entry, isServing, park, takeNote } from "./state.ts";
+import { type Binder, consider, type Entry, isServing, noteLoss, park, takeNote } from "./state.ts";
 import { replace } from "./replacements.ts";
 import { writeNotes } from "./notes.ts";
 import { sayProblem } from "./tell.ts";
@@ -122,7 +122,7 @@ async function serve(
     if (choice.kind === "member" && own) index.release(choice.sandbox);
     if (typeof given === "object") {
       // Before it is known: then the pool may be told at once.
-      if (choice.kind === "member") binder.untold.add(`${turn.namespace}/${turn.pool}`);
+      if (choice.kind === "member") noteLoss(binder, choice.pool);
       index.written(given);
       if (choice.kind === "member" && !own) void replace(binder, entry, choice);
       binder.onServed(choice.kind === "member" ? "warm" : "cold", (clock.now() - entry.seenAt) / 1000);

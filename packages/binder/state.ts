@@ -1,5 +1,6 @@
 /** What the binder keeps of each claim, and where a claim stands: in line, out of it, or aside. Serves nobody. @module */
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Api } from "../kube/api.ts";
 import type { Clock } from "../process/clock.ts";
 import { FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../api/objects/keys.ts";
@@ -97,6 +98,14 @@ export interface Binder extends Required<BindOptions> {
 /** Tells whether claims may be served: everything is known, and this process leads. */
 export function isServing({ isListed, term }: Binder): boolean {
   return isListed && term !== undefined && !term.aborted;
+}
+
+/** Takes note that a pool has lost members to claims, and has to be told; one that is gone never will be. */
+export function noteLoss(
+  { index, untold }: Binder,
+  { metadata: { namespace = "", name, uid } }: SandboxWarmPool,
+): void {
+  if (index.pool(namespace, name)?.metadata.uid === uid) untold.add(`${namespace}/${name}`);
 }
 
 /** Puts a claim where it belongs: in line, or out of it. It is served when the next ones are. */

@@ -11,7 +11,8 @@ const pool = aPool({ spec: { replicas: 10 } });
 function aShortage(isBusy = false) {
   const clock = createFakeClock(0);
   const told: number[] = [];
-  const state = { members: 10, ready: 10, waiting: 0, isBusy, isBehind: false, isGone: false, pool };
+  const counts = { members: 10, ready: 10, waiting: 0 };
+  const state = { ...counts, isBusy, isBehind: false, isGone: false, hasTemplate: true, hasLost: false, pool };
   const refills = createRefills({
     clock,
     mostMs: BOUND,
@@ -49,7 +50,16 @@ test("a full pool is not told anything", async () => {
   expect(told).toEqual([]);
 });
 
-const short = { pool, members: 9, ready: 9, waiting: 0, isBusy: false, isBehind: false };
+const short = {
+  pool,
+  hasTemplate: true,
+  hasLost: false,
+  members: 9,
+  ready: 9,
+  waiting: 0,
+  isBusy: false,
+  isBehind: false,
+};
 const delays = [
   ["nobody waits, one is missing", {}, 900],
   ["nobody waits, half are missing", { ready: 5 }, 500],
@@ -155,6 +165,18 @@ test("a pool that goes or is gone is left alone", async () => {
   left(5);
   await clock.advance(60_000);
   expect(told).toEqual([]);
+});
+
+test("a pool whose template is not there lacks nothing that it could make, and is told only what it counts wrongly", async () => {
+  const { clock, told, left, state } = aShortage();
+  state.hasTemplate = false;
+  left(0);
+  await clock.advance(600_000);
+  expect(told).toEqual([]);
+  state.isBehind = true;
+  left(0);
+  await clock.advance(6000);
+  expect(told).toEqual([605_000]);
 });
 
 test("pools are told apart", async () => {

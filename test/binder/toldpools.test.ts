@@ -6,6 +6,11 @@ import { aWorld } from "./world.ts";
 let world: Awaited<ReturnType<typeof aWorld>>;
 afterEach(() => world.stop());
 
+function notesOfPool(): string[] {
+  const [pool] = world.store.objects("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool");
+  return Object.keys((pool as unknown as ReturnType<typeof aPool>).metadata.annotations ?? {});
+}
+
 test("a pool whose member nobody replaces is told of what it lacks, in words that change nothing else", async () => {
   world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
   await world.members([1, 2, 3]);
@@ -22,14 +27,11 @@ test("a pool whose member nobody replaces is told of what it lacks, in words tha
 });
 
 test("a pool that is short without having lost any to claims is woken, which does not say that it has", async () => {
-  world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
+  world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 2, readyReplicas: 2 } }) });
   await world.members([1, 2]);
   await world.binder();
   await world.clock.advance(10_000);
-  const [pool] = world.store.objects("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool");
-  expect(Object.keys((pool as unknown as ReturnType<typeof aPool>).metadata.annotations ?? {})).toEqual([
-    "agents.x-k8s.io/woken-at",
-  ]);
+  expect(notesOfPool()).toEqual(["agents.x-k8s.io/woken-at"]);
 });
 
 test("what a pool could not be told of, it is told of when that can be done", async () => {
@@ -46,10 +48,43 @@ test("what a pool could not be told of, it is told of when that can be done", as
   await world.clock.advance(1000);
   isDown = false;
   await world.clock.advance(5000);
-  const [pool] = world.store.objects("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool");
-  expect(Object.keys((pool as unknown as ReturnType<typeof aPool>).metadata.annotations ?? {})).toEqual([
-    "agents.x-k8s.io/handed-over-at",
-  ]);
+  expect(notesOfPool()).toEqual(["agents.x-k8s.io/handed-over-at"]);
+});
+
+test("a pool is told of members that a binder before this one has handed over", async () => {
+  world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
+  await world.members([1, 2, 3]);
+  const isUntold: Parameters<typeof world.binder>[0] = ({ method, path }) =>
+    method === "POST" || path.includes("warmpools/") ? { status: 503, body: { message: "try again" } } : undefined;
+  const first = await world.binder(isUntold);
+  await world.claim("c");
+  await world.clock.advance(40);
+  await first.stop();
+  expect(world.shares()).toEqual({ c: ["warm-1"] });
+  await world.binder();
+  await world.clock.advance(2000);
+  expect(notesOfPool()).toEqual(["agents.x-k8s.io/handed-over-at"]);
+});
+
+test("a pool that ends while its member is handed over leaves no word for the next one of its name", async () => {
+  world = await aWorld();
+  const { store, clock } = world;
+  await world.members([1]);
+  const pools = await store.resource("extensions.agents.x-k8s.io/v1beta1", "sandboxwarmpools");
+  await world.binder(undefined, async (request, send) => {
+    const isPut = request.method === "PUT" && request.path.endsWith("/sandboxes/warm-1");
+    const answer = await send();
+    if (isPut) await store.delete(pools, "team-a", "warm", {});
+    // The watch shows it before the answer comes.
+    if (isPut) await new Promise<void>((fulfil) => clock.setTimeout(fulfil, 10));
+    return answer;
+  });
+  await world.claim("c");
+  await clock.advance(1000);
+  expect(world.shares()).toEqual({ c: ["warm-1"] });
+  await store.put(aPool({ metadata: { uid: "uid-next" }, status: COUNTED }));
+  await clock.advance(10_000);
+  expect(notesOfPool()).toEqual(["agents.x-k8s.io/woken-at"]);
 });
 
 test("a pool that was made anew under its name is told nothing of the old one's members", async () => {

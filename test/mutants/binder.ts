@@ -7,6 +7,7 @@ const CHOOSE_TEST = ["test/binder/choose.test.ts"];
 const HOSTILE_TEST = ["test/binder/hostile.test.ts"];
 const BIND_TEST = ["test/binder/bind.test.ts"];
 const REFUSED_TEST = ["test/binder/refused.test.ts"];
+const MANY_TEST = ["test/binder/manypools.test.ts"];
 const TOLD_TEST = ["test/binder/toldpools.test.ts"];
 
 export const BINDER: readonly Mutant[] = [
@@ -203,9 +204,44 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a pool that could not be told what it has lost is never told",
     file: "packages/binder/bind.ts",
-    from: "if (hasLost) untold.add",
-    to: "if (!hasLost) untold.add",
+    from: "if (hasLost) noteLoss",
+    to: "if (!hasLost) noteLoss",
     tests: TOLD_TEST,
+  },
+  {
+    name: "what a binder before this one has handed over is not told",
+    file: "packages/binder/feed.ts",
+    from: "if ((pool.status?.replicas ?? 0) > binder.index.members(pool).counts().all) noteLoss(binder, pool);",
+    to: "",
+    tests: TOLD_TEST,
+  },
+  {
+    name: "word of a pool that is gone is kept for ever",
+    file: "packages/binder/state.ts",
+    from: "if (index.pool(namespace, name)?.metadata.uid === uid) untold",
+    to: "untold",
+    tests: TOLD_TEST,
+  },
+  {
+    name: "all pools that are short are told at once",
+    file: "packages/binder/turns.ts",
+    from: "while (running < most)",
+    to: "while (true)",
+    tests: MANY_TEST,
+  },
+  {
+    name: "pools are told of what they lack whose template is not there",
+    file: "packages/binder/refills.ts",
+    from: "return hasTemplate && members",
+    to: "return members",
+    tests: MANY_TEST,
+  },
+  {
+    name: "pools of one namespace are told before those of any other",
+    file: "packages/binder/turns.ts",
+    from: "      lines.delete(namespace);\n",
+    to: "      if (line.urgent.size + line.calm.size < 2) lines.delete(namespace);\n",
+    tests: MANY_TEST,
   },
   {
     name: "claims are served before all is known",
