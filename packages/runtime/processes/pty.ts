@@ -27,7 +27,8 @@ export interface PTY extends OpenedPTY {
   masterClosed(): void;
 }
 
-const ON_DENO = process.versions["deno"] !== undefined;
+/** Whether this runs on Deno, whose functions for descriptors know only those that it has opened. */
+export const ON_DENO = process.versions["deno"] !== undefined;
 /** The native module opens descriptors that every process started later would inherit. */
 const inheritable = new Set<number>();
 

@@ -1,12 +1,13 @@
 /** Starts a program on a terminal of its own; it must not read or limit its output. @module */
 import process from "node:process";
-import { Readable, Writable } from "node:stream";
+import { Readable, type Writable } from "node:stream";
 import { ReadStream } from "node:tty";
 import { checkCommand, type Command, SpawnError } from "./command.ts";
 import { abandon } from "./drain.ts";
 import { findExecutable } from "./executable.ts";
 import { openPTY, type PTY } from "./pty.ts";
 import { checkCwd, launch, type Running } from "./spawn.ts";
+import { typing } from "./typing.ts";
 
 /** Size of a terminal, in characters; each from 1 to 65535. */
 export interface TerminalSize {
@@ -17,8 +18,6 @@ export interface TerminalSize {
 /** A process with a terminal: all its output is `stdout`, and `stdin` is always there. */
 export type RunningTerminal = Running & { stdin: Writable; resize(size: TerminalSize): void };
 
-/** Ctrl-D: what a terminal has instead of an end of input. */
-const END_OF_INPUT = "\x04";
 /** How much may wait for a slow reader before the program is held up. */
 const HIGH_WATER_BYTES = 256 * 1024;
 const MOST_CHARACTERS = 0xffff;
@@ -46,7 +45,7 @@ export async function startTerminal(command: Command, size: TerminalSize): Promi
     const { pid, ended } = await launch({ ...command, argv, env }, ["ignore", "ignore", "ignore"]);
     // Not before: the terminal would hang up on a program that closes its descriptors and then takes a while.
     ended.then(pty.closeSlave);
-    return { pid, ended, extra: [], ...streamsOf(socket, ended), resize: resizing(pty) };
+    return { pid, ended, extra: [], ...streamsOf(socket, pty, ended), resize: resizing(pty) };
   } catch (error) {
     socket?.destroy();
     pty.closeSlave();
@@ -70,13 +69,13 @@ function resizing(pty: PTY): RunningTerminal["resize"] {
   };
 }
 
-function streamsOf(socket: ReadStream, ended: Promise<unknown>) {
+function streamsOf(socket: ReadStream, { master }: PTY, ended: Promise<unknown>) {
   const stdout = reading(socket);
   const release = () => {
     abandon(stdout);
     ended.then(() => stdout.destroy());
   };
-  return { stdin: writing(socket), stdout, stderr: Readable.from([]), release };
+  return { stdin: typing(socket, master), stdout, stderr: Readable.from([]), release };
 }
 
 /** The end of a terminal's output is the error EIO: here it is an end as any other. */
@@ -95,18 +94,6 @@ function reading(socket: ReadStream): Readable {
   socket.on("error", () => {});
   socket.on("close", () => stdout.push(null));
   return stdout;
-}
-
-function writing(socket: ReadStream): Writable {
-  const write = (data: string | Uint8Array, done: (error?: Error | null) => void) => {
-    if (socket.destroyed) return done(new Error("Cannot write: the terminal is closed"));
-    socket.write(data, (error) => done(error));
-  };
-  const stdin = new Writable({
-    write: (data, _encoding, done) => write(data, done),
-    final: (done) => write(END_OF_INPUT, done),
-  });
-  return stdin.on("error", () => {});
 }
 
 function checkSize({ cols, rows }: TerminalSize): void {

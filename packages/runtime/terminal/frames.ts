@@ -87,10 +87,19 @@ function takeInput(socket: WebSocket, entry: Process, window: OutputWindow): voi
   const { running } = entry;
   socket.on("message", (data: Buffer, isBinary) => {
     if (!isBinary) return takeMessage(socket, entry, window, data.toString());
-    if (!running.stdin?.writable || running.stdin.write(data)) return;
+    const { stdin } = running;
+    // What had come by then is still told when the socket has been paused.
+    if (!stdin?.writable || stdin.write(data) || socket.isPaused) return;
     // The program does not read: nor does the runtime, for as long.
     socket.pause();
-    running.stdin.once("drain", () => socket.resume());
+    window.deaf(true);
+    const goOn = () => {
+      window.deaf(false);
+      stdin.off("drain", goOn).off("close", goOn);
+      socket.off("close", goOn).resume();
+    };
+    stdin.on("drain", goOn).on("close", goOn);
+    socket.on("close", goOn);
   });
 }
 
@@ -104,13 +113,13 @@ function takeMessage(socket: WebSocket, { running }: Process, window: OutputWind
   }
 }
 
-/** Ends a socket whose other side has been silent for two pings. */
+/** Ends a socket whose other side has been silent for two pings; not while it is paused, when no answer is read. */
 function keepAlive(socket: WebSocket): () => void {
   let alive = true;
-  socket.on("pong", () => alive = true);
+  socket.on("pong", () => alive = true).on("message", () => alive = true);
   const timer = setInterval(() => {
-    if (!alive) return socket.terminate();
-    alive = false;
+    if (!alive && !socket.isPaused) return socket.terminate();
+    alive = socket.isPaused;
     socket.ping();
   }, PING_MS);
   return () => clearInterval(timer);

@@ -8,15 +8,18 @@ export interface OutputWindow {
   room(): Promise<void>;
   /** The other side has dealt with so many bytes since the beginning. @throws {RangeError} if that cannot be */
   taken(bytes: number): void;
+  /** What the other side says is not read now, or is again: meanwhile there is room, or each would wait for the other. */
+  deaf(isDeaf: boolean): void;
 }
 
 /** Makes it; `left` fires when the other side has left. @param size in bytes; undefined: no limit */
 export function createWindow(size: number | undefined, left: AbortSignal): OutputWindow {
   let sent = 0;
   let taken = 0;
+  let isDeaf = false;
   let onTaken = () => {};
   left.addEventListener("abort", () => onTaken());
-  const isOpen = () => size === undefined || sent - taken < size;
+  const isOpen = () => size === undefined || isDeaf || sent - taken < size;
   return {
     send: (bytes) => {
       sent += bytes;
@@ -29,6 +32,10 @@ export function createWindow(size: number | undefined, left: AbortSignal): Outpu
         throw new RangeError(`Cannot have taken ${bytes} bytes: ${sent} were sent`);
       }
       taken = bytes;
+      onTaken();
+    },
+    deaf(now) {
+      isDeaf = now;
       onTaken();
     },
   };

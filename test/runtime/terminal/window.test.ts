@@ -51,3 +51,13 @@ test("what has been taken is not taken back", () => {
   window.taken(5);
   expect(() => window.taken(4)).toThrow(RangeError);
 });
+
+test("there is room while nobody hears what has been taken", async () => {
+  const window = createWindow(1, NEVER);
+  window.send(1);
+  const room = window.room();
+  window.deaf(true);
+  await room;
+  window.deaf(false);
+  expect(await hasRoom(window)).toBe(false);
+});
