@@ -12,6 +12,8 @@ import type { TokenCheck } from "./token.ts";
 
 /** How long a connection may stay silent before its first bytes, in milliseconds. */
 const FIRST_BYTES_MS = 10_000;
+/** How long the rest of a request may take that nobody reads any more, in milliseconds. */
+const REST_MS = 10_000;
 /** How long a close waits for the last bytes, in milliseconds. */
 const LAST_BYTES_MS = 200;
 
@@ -43,7 +45,7 @@ export async function listenGRPC(
   };
   const take = (...[request, response]: Parameters<typeof handler>) => {
     running.begin();
-    response.once("close", running.end);
+    response.once("close", running.end).once("finish", () => giveUp(request));
     // The adapter stops listening when the answer has ended; a body that is still coming can break after that.
     request.on("error", () => {});
     const why = strangeness(request, allowedHosts);
@@ -83,6 +85,13 @@ export async function listenGRPC(
       clearTimeout(cut);
     },
   };
+}
+
+/** What is left of a request of HTTP/1.1 comes before the next one: whoever does not send it keeps no connection. */
+function giveUp(request: IncomingMessage | Http2ServerRequest): void {
+  if ("stream" in request || request.complete) return;
+  const timer = setTimeout(() => request.socket.destroy(), REST_MS);
+  request.once("close", () => clearTimeout(timer));
 }
 
 /** Says why a request may be one of a page of somebody else; undefined if it is none. */

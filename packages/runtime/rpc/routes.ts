@@ -1,5 +1,5 @@
 /** All Connect services of the runtime as one set of routes; it must not listen. @module */
-import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import { ServerReflection } from "../../runtime-api/gen/grpc/reflection/v1/reflection_pb.ts";
 import { ContextsService } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
@@ -28,8 +28,14 @@ const READ_MAX_BYTES = 16 << 20;
 /** Makes the routes; the same ones serve gRPC, gRPC-web and Connect. */
 export function createRoutes(options: RoutesOptions): Routes {
   const { token, stop } = options;
-  const interceptors = [...stop ? [refuseAfter(stop)] : [], ...token ? [requireToken(token)] : []];
-  const shared = { readMaxBytes: READ_MAX_BYTES, interceptors };
+  const shared = {
+    readMaxBytes: READ_MAX_BYTES,
+    // An interceptor is asked only once the message of a unary call is here.
+    requestGate: async ({ requestHeader }: HandlerContext) => {
+      if (stop?.aborted) throw new ConnectError(STOPPING, Code.Unavailable);
+      if (token) await requireToken(token, requestHeader);
+    },
+  };
   const reflection = createReflection([
     ProcessService,
     ProcessesService,
@@ -46,18 +52,9 @@ export function createRoutes(options: RoutesOptions): Routes {
   };
 }
 
-function refuseAfter(stop: AbortSignal): Interceptor {
-  return (next) => async (request) => {
-    if (stop.aborted) throw new ConnectError(STOPPING, Code.Unavailable);
-    return await next(request);
-  };
-}
-
-function requireToken(check: TokenCheck): Interceptor {
-  return (next) => async (request) => {
-    const verdict = await check(request.header.get("authorization"));
-    if (verdict === "right" || verdict === "none") return await next(request);
-    const why = verdict === "missing" ? "it has no bearer token" : "it has another bearer token";
-    throw new ConnectError(`Cannot answer the call: ${why}`, Code.Unauthenticated);
-  };
+async function requireToken(check: TokenCheck, headers: Headers): Promise<void> {
+  const verdict = await check(headers.get("authorization"));
+  if (verdict === "right" || verdict === "none") return;
+  const why = verdict === "missing" ? "it has no bearer token" : "it has another bearer token";
+  throw new ConnectError(`Cannot answer the call: ${why}`, Code.Unauthenticated);
 }
