@@ -1,10 +1,11 @@
 /** Reads request bodies as streams: raw, JSON up to a limit, or the one file of a form. @module */
 import { Busboy, type BusboyFileStream, type BusboyInstance } from "@fastify/busboy";
 import type { Context } from "hono";
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Refused } from "../files/refused.ts";
+import { createGathered } from "../gathered.ts";
 import type { HTTPEnv } from "./httppath.ts";
 
 /** Returns the body as a stream that is read only as fast as it is taken. It fails if the client goes away. */
@@ -16,16 +17,14 @@ export function bodyOf(c: Context<HTTPEnv>): Readable {
 
 /** Reads a body whole. @throws {Refused} RESOURCE_EXHAUSTED if it is larger */
 export async function readBody(c: Context<HTTPEnv>, maxBytes: number): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
+  const gathered = createGathered();
   for await (const part of bodyOf(c) as AsyncIterable<Uint8Array>) {
-    bytes += part.length;
-    if (bytes > maxBytes) {
+    if (gathered.size() + part.length > maxBytes) {
       throw new Refused("RESOURCE_EXHAUSTED", `Cannot read the body: it has more than ${maxBytes} bytes`);
     }
-    parts.push(part);
+    gathered.add(part);
   }
-  return Buffer.concat(parts);
+  return gathered.bytes();
 }
 
 /** Reads a body as JSON. @throws {Refused} INVALID_ARGUMENT if it is none; the message never quotes it */

@@ -67,7 +67,8 @@ export function createLog(keepBytes: number, flow?: Flow): OutputLog {
     size: store.size,
     acknowledge: (offset) => backpressure?.taken(store.spentBefore(offset)),
     async *read(offset, { follow, signal }) {
-      const aborted = signal && new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+      // Promise.race() would leave something on a promise of the abort for each turn.
+      signal?.addEventListener("abort", tell);
       const left = backpressure?.entered();
       let at = offset;
       try {
@@ -76,15 +77,18 @@ export function createLog(keepBytes: number, flow?: Flow): OutputLog {
           if (at < oldest) {
             yield { beforeOffset: oldest };
             at = oldest;
+            // It may have aborted meanwhile, with nothing left to read.
+            continue;
           }
           const piece = store.at(at);
           if (piece) {
             yield { piece };
             at = piece.offset + piece.bytes.length;
           } else if (ended || !follow) return;
-          else await Promise.race(aborted ? [changed.promise, aborted] : [changed.promise]);
+          else await changed.promise;
         }
       } finally {
+        signal?.removeEventListener("abort", tell);
         left?.();
       }
     },

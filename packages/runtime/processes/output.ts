@@ -9,7 +9,9 @@ export interface Chunk {
   bytes: Uint8Array;
 }
 
-/** How much waits for a slow reader before the process is held up. */
+/** What a piece costs besides its bytes: some programs write one byte at a time. */
+const PIECE_COST = 128;
+/** How much waits for a slow reader before the process is held up, costs included. */
 const HIGH_WATER_BYTES = 256 * 1024;
 
 /** Yields both streams in the order in which pieces arrive, until the leader has ended and all it wrote is here. */
@@ -22,7 +24,7 @@ export async function* readOutput(process: Running): AsyncGenerator<Chunk> {
   const listen = (stream: Readable, name: Chunk["stream"]) =>
     stream.on("data", (bytes: Uint8Array) => {
       queue.push({ stream: name, bytes });
-      waiting += bytes.length;
+      waiting += bytes.length + PIECE_COST;
       if (waiting >= HIGH_WATER_BYTES) { for (const one of streams) one.pause(); }
       wake();
     });
@@ -37,7 +39,7 @@ export async function* readOutput(process: Running): AsyncGenerator<Chunk> {
       const chunk = queue.shift();
       if (chunk) {
         yield chunk;
-        waiting -= chunk.bytes.length;
+        waiting -= chunk.bytes.length + PIECE_COST;
         if (waiting < HIGH_WATER_BYTES) { for (const one of streams) one.resume(); }
       } else if (done) return;
       else await new Promise<void>((resolve) => wake = resolve);

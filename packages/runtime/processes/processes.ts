@@ -1,6 +1,7 @@
 /** The processes that the runtime has started, by id; it must not know a wire. @module */
 import type { Command } from "./command.ts";
 import { drained } from "./drain.ts";
+import { createEnding } from "./ending.ts";
 import type { Flow } from "./backpressure.ts";
 import { watchLimits } from "./limits.ts";
 import { createLog, type OutputLog } from "./log.ts";
@@ -35,6 +36,8 @@ export interface Process {
   attached: number;
   /** Resolves when it has ended, and a detached one's log too. */
   ended: Promise<End>;
+  /** The same; undefined once `signal` aborts before. */
+  endedUnless(signal: AbortSignal): Promise<End | undefined>;
   /** Kills the whole session; nothing happens to a process that has ended. */
   kill(): unknown;
 }
@@ -136,7 +139,7 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
 }
 
 function follow(command: Command, running: Running, more: ProcessOptions, log: OutputLog | undefined): Process {
-  const { promise: ended, resolve } = Promise.withResolvers<End>();
+  const ending = createEnding<End>();
   const entry: Process = {
     running,
     command,
@@ -146,7 +149,8 @@ function follow(command: Command, running: Running, more: ProcessOptions, log: O
     end: undefined,
     log,
     attached: 0,
-    ended,
+    ended: ending.promise,
+    endedUnless: ending.until,
     kill: () => entry.end === undefined && killSession(running.pid),
   };
   if (log) {
@@ -162,7 +166,7 @@ function follow(command: Command, running: Running, more: ProcessOptions, log: O
     unwatch();
     entry.end = { exitCode, signal, timedOut, at: new Date() };
     if (log) await closeLog(running, log);
-    resolve(entry.end);
+    ending.resolve(entry.end);
   });
   return entry;
 }

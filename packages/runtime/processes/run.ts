@@ -1,6 +1,6 @@
 /** Runs a command to its end and gives back what it wrote; it must not know who asked. @module */
-import { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
+import { createGathered, type Gathered } from "../gathered.ts";
 import type { Command } from "./command.ts";
 import { drained } from "./drain.ts";
 import { watchLimits } from "./limits.ts";
@@ -69,17 +69,16 @@ export async function run(command: Command, limits: RunLimits): Promise<Finished
   unwatch();
   await drained([process.stdout, process.stderr]);
   process.release();
-  return { stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr), exitCode, timedOut, truncated };
+  return { stdout: stdout.bytes(), stderr: stderr.bytes(), exitCode, timedOut, truncated };
 }
 
 /** Collects the first `limit` bytes. */
-function keep(stream: Readable, limit: number, onOverflow: () => void): Uint8Array[] {
-  const parts: Uint8Array[] = [];
-  let left = limit;
+function keep(stream: Readable, limit: number, onOverflow: () => void): Gathered {
+  const gathered = createGathered();
   stream.on("data", (part: Uint8Array) => {
+    const left = limit - gathered.size();
     if (part.length > left) onOverflow();
-    if (left > 0) parts.push(part.subarray(0, left));
-    left -= Math.min(left, part.length);
+    if (left > 0) gathered.add(part.subarray(0, left));
   });
-  return parts;
+  return gathered;
 }

@@ -80,8 +80,8 @@ async function writeStdin(entry: Process, { payload }: WriteStdinRequest, { sign
   }
   if (!stdin?.writable) throw closedInput(pid);
   const written = payload.case === "eof" ? end(stdin) : write(stdin, payload.value);
-  const brokenOff = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-  await Promise.race([written, brokenOff, entry.ended]).catch(() => {
+  // The signal aborts when the call is over, too.
+  await Promise.race([written, entry.endedUnless(signal)]).catch(() => {
     throw closedInput(pid);
   });
   throwIfBrokenOff(signal);

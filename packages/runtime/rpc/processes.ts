@@ -41,9 +41,7 @@ export function createProcessesService(options: ProcessesServiceOptions): Servic
       return {};
     },
     wait: async ({ processId }, { signal }) => {
-      const entry = findProcess(processes, processId);
-      const brokenOff = new Promise<undefined>((resolve) => signal.addEventListener("abort", () => resolve(undefined)));
-      const end = await Promise.race([entry.ended, brokenOff]);
+      const end = await findProcess(processes, processId).endedUnless(signal);
       throwIfBrokenOff(signal);
       return end ? { end: endOf(end) } : {};
     },

@@ -53,6 +53,16 @@ test("read() stops when its signal aborts, also one from before", async () => {
   expect(await aLog().read(0, { follow: true, signal: AbortSignal.abort() }).next()).toMatchObject({ done: true });
 });
 
+test("read() stops when its signal aborts while it says that all is lost", async () => {
+  const log = createLog(1000);
+  log.append("stdout", new Uint8Array(2000));
+  const stop = new AbortController();
+  const reader = log.read(0, { follow: true, signal: stop.signal });
+  expect((await reader.next()).value).toEqual({ beforeOffset: 2000 });
+  stop.abort();
+  expect(await reader.next()).toEqual({ done: true, value: undefined });
+});
+
 test("the oldest is dropped, and a reader is told what it lost", async () => {
   const log = createLog(100_000);
   for (let line = 0; line < 100; line++) log.append("stdout", bytes("x".repeat(9_999) + "\n"));
