@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { SandboxError, TimeoutError, UnsupportedError } from "../errors.ts";
 import { errorOfAnswer } from "../runtime/answers.ts";
+import { jsonUpTo, MESSAGE_BYTES } from "../runtime/bounded.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { ExecSession, SandboxTransport } from "../transport/transport.ts";
 import type { ProcessEvent } from "./events.ts";
@@ -40,7 +41,9 @@ export async function* eventsOfLegacy(
       const remedy = "Use an image with hookbox's runtime, or a client that reaches the API server.";
       throw new UnsupportedError(`Cannot ${action}: the sandbox has no runtime that runs commands`, { object, remedy });
     }
-    const { stdout, stderr, exit_code: exitCode } = answerSchema.parse(await answer.json());
+    const { stdout, stderr, exit_code: exitCode } = answerSchema.parse(
+      await jsonUpTo(answer, MESSAGE_BYTES, action, object),
+    );
     const encoder = new TextEncoder();
     yield { type: "output", stream: "stdout", bytes: encoder.encode(stdout) };
     yield { type: "output", stream: "stderr", bytes: encoder.encode(stderr) };

@@ -1,6 +1,9 @@
 /** Lines of a stream that may not end, each as soon as it is there. @module */
 
-/** Yields lines without their ends; what follows the last end of line is half a line and left out. @throws if nothing comes for `silenceMs` */
+/** Longest line, in characters: no path is as long. */
+const LINE_CHARACTERS = 1 << 20;
+
+/** Yields lines without their ends; what follows the last end of line is half a line and left out. @throws if nothing comes for `silenceMs`, or a line does not end */
 export async function* linesOf(
   body: ReadableStream<Uint8Array> | null,
   silenceMs: number,
@@ -15,6 +18,9 @@ export async function* linesOf(
       if (done) return;
       const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
+      if (rest.length > LINE_CHARACTERS) {
+        throw new Error(`Cannot read a line: it has more than ${LINE_CHARACTERS} characters`);
+      }
       yield* lines;
     }
   } finally {

@@ -1,6 +1,7 @@
 /** Reads files of a sandbox; where a connection breaks it goes on at that byte, if the file is still the same. @module */
 import { ConflictError, ConnectionError, InvalidArgumentError, SandboxError, UnsupportedError } from "../errors.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { pause } from "../runtime/repeat.ts";
 import { chunksOf, streamOf } from "../runtime/streams.ts";
 import { endpointPath } from "./paths.ts";
 
@@ -21,6 +22,8 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Breaks without a byte in between after which reading gives up. */
 const MOST_BREAKS = 3;
+/** Wait before it goes on, in milliseconds. */
+const BREAK_MS = 50;
 
 /** Reads a file in any of the formats. @throws as `Files.read` */
 export async function readFile(
@@ -67,14 +70,17 @@ export async function* readChunks(
     const before = at;
     try {
       for await (const chunk of bodyOf(answer)) {
-        at += chunk.length;
-        yield chunk;
+        const wanted = chunk.subarray(0, end - at);
+        at += wanted.length;
+        if (wanted.length > 0) yield wanted;
+        if (wanted.length < chunk.length) return;
       }
       return;
     } catch (error) {
       signal?.throwIfAborted();
       breaks = at > before ? 1 : breaks + 1;
       if (breaks > MOST_BREAKS || tag === undefined) throw broken(runtimeClient, path, error);
+      await pause(BREAK_MS, signal);
     }
   }
 }

@@ -18,10 +18,12 @@ import {
   TimeoutError,
   UnsupportedError,
 } from "../errors.ts";
+import { textUpTo, WORDS_BYTES } from "./bounded.ts";
 
-/** Makes the error for an answer: `Cannot <action>: <their words>`. Reads the body. */
+/** Makes the error for an answer: `Cannot <action>: <their words>`. Reads the body, up to {@link WORDS_BYTES}. */
 export async function errorOfAnswer(answer: Response, action: string, object: ObjectRef): Promise<SandboxError> {
-  const { code, words } = wordsOf(await answer.text().catch(() => ""), answer);
+  const { text } = await textUpTo(answer, WORDS_BYTES).catch(() => ({ text: "" }));
+  const { code, words } = wordsOf(text, answer);
   const message = `Cannot ${action}: ${words}`;
   const reason = code ?? answer.headers.get(REASON_HEADER) ?? undefined;
   const details: ErrorDetails = { object, ...reason === undefined ? {} : { reason } };
@@ -77,7 +79,7 @@ function wordsOf(text: string, { status }: Response): { code?: string; words: st
 
 /** The runtime's messages begin with "Cannot …: " as ours do: once is enough. What is in quotes may have colons. */
 export function trimmed(words: string): string {
-  return words.replace(/^Cannot (?:"[^"]*"|[^:"])*: /, "").replace(/\.$/, "");
+  return words.slice(0, WORDS_BYTES).replace(/^Cannot (?:"[^"]*"|[^:"])*: /, "").replace(/\.$/, "");
 }
 
 function retryAfterOf(answer: Response): number | undefined {
@@ -105,7 +107,10 @@ function isBroken({ cause, code, rawMessage }: ConnectError): boolean {
 }
 
 function broken(action: string, object: ObjectRef, { cause, rawMessage }: ConnectError): ConnectionError {
-  return new ConnectionError(`Cannot ${action}: the connection broke (${rawMessage})`, { object, cause });
+  return new ConnectionError(`Cannot ${action}: the connection broke (${rawMessage.slice(0, WORDS_BYTES)})`, {
+    object,
+    cause,
+  });
 }
 
 function ofCode(code: Code, message: string, details: ErrorDetails): SandboxError {

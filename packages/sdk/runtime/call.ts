@@ -2,6 +2,7 @@
 import type * as z from "zod";
 import { type ObjectRef, SandboxError } from "../errors.ts";
 import { errorOfConnect } from "./answers.ts";
+import { JSON_BYTES, jsonUpTo } from "./bounded.ts";
 import type { RuntimeClient } from "./runtimeclient.ts";
 
 /** What every call takes. */
@@ -41,14 +42,14 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
   return await Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", stop));
 }
 
-/** Reads the body of an answer as JSON of that shape. @throws {@link SandboxError} INTERNAL if it has another */
+/** Reads the body of an answer as JSON of that shape. @throws {@link SandboxError} INTERNAL if it has another, or is too long */
 export async function parsed<T>(
   schema: z.ZodType<T>,
   answer: Response,
   action: string,
   object: ObjectRef,
 ): Promise<T> {
-  const { data } = schema.safeParse(await answer.json().catch(() => undefined));
+  const { data } = schema.safeParse(await jsonUpTo(answer, JSON_BYTES, action, object));
   if (data !== undefined) return data;
   throw new SandboxError(`Cannot ${action}: the answer is not from hookbox's runtime`, { object });
 }

@@ -4,6 +4,7 @@ import { createConnectTransport } from "@connectrpc/connect-web";
 import { ConnectionError, type ObjectRef, UnsupportedError } from "../errors.ts";
 import type { SandboxTransport, TransportRequest } from "../transport/transport.ts";
 import { errorOfAnswer } from "./answers.ts";
+import { boundedMessages, textUpTo, WORDS_BYTES } from "./bounded.ts";
 import { repeating } from "./repeat.ts";
 
 /** Port of the runtime's files and services. */
@@ -67,7 +68,7 @@ export function createRuntimeClient(
           signal: init?.signal ?? undefined,
         });
         if (answer.ok) known.runtime = true;
-        return answer.ok ? answer : await errorOfService(answer, object);
+        return answer.ok ? boundedMessages(answer, "call the runtime", object) : await errorOfService(answer, object);
       },
     }),
   };
@@ -76,7 +77,7 @@ export function createRuntimeClient(
 /** A service words its errors in Connect's way; what refuses a call before it (a guard, the router) does not. */
 async function errorOfService(answer: Response, object: ObjectRef): Promise<Response> {
   const { status, headers } = answer;
-  const again = new Response(await answer.text(), { status, headers });
+  const again = new Response((await textUpTo(answer, WORDS_BYTES)).text, { status, headers });
   const body = await again.clone().json().catch(() => undefined) as { code?: unknown } | undefined;
   if (typeof body?.code === "string" && /^[a-z_]+$/.test(body.code)) return again;
   throw await errorOfAnswer(again, "call the runtime", object);
@@ -94,7 +95,7 @@ export async function lacksRuntime({ transport, known }: RuntimeClient, error: u
   if (error instanceof UnsupportedError) known.runtime = false;
   if (known.runtime !== undefined || !(error instanceof ConnectionError)) return known.runtime === false;
   const answers = await transport.fetch(RUNTIME_PORT, "/v1/health", { signal: AbortSignal.timeout(PROBE_MS) })
-    .then(async (answer) => (await answer.text(), answer.status !== 404), () => false);
+    .then(async ({ body, status }) => (await body?.cancel(), status !== 404), () => false);
   known.runtime = answers;
   return !answers;
 }
