@@ -20,8 +20,11 @@ interface Batch {
 export const IN_FLIGHT_MS = 3000;
 /** Longest time between two tries of what was refused. */
 const LONGEST_MS = 30_000;
-/** From those that came to those that are tried next. */
+/** From those that came to those that are tried next; as if so many had come, where there is news of the pool. */
 const GROWTH = 4;
+const NEWS = 4;
+/** So far the clocks of binder and hook may be apart. */
+const SKEW_MS = 60_000;
 /** How many of those that are on their way no more the status tells of: two say how far apart tries were. */
 const KEPT = 2;
 /** No status tells of more: answers are too far apart. */
@@ -61,8 +64,8 @@ export interface Caution {
  * | of the last batch that has come, or is on its way no more | the next may be | not before |
  * |---|---|---|
  * | all came, and it was no trial | of any size | |
- * | claims have taken members since, or the pool's spec is new | of any size | |
  * | some came | four times as many: a trial | |
+ * | claims have taken members since, or the pool's spec is new | four times as many, 16 at least: a trial | |
  * | none came | one: a trial | nothing is on its way; then twice as late each time, up to 30 s |
  *
  * @param members all that the pool still owns
@@ -72,22 +75,27 @@ export function cautionOf(pool: SandboxWarmPool, members: readonly Sandbox[], no
   const hasCome = ({ arrived, first, last }: Batch) => arrived > last - first;
   const index = batches.findLastIndex((batch) => hasCome(batch) || !isRecent(batch.at, now));
   const judged = batches[index];
-  const isNew = pool.status?.observedGeneration !== pool.metadata.generation;
-  if (!judged || isNew || isTold(pool, judged.at) || (hasCome(judged) && !judged.trial)) {
-    return { most: Infinity, notBefore: 0 };
-  }
-  if (judged.arrived > 0) return { most: GROWTH * judged.arrived, notBefore: 0 };
-  const before = batches[index - 1];
+  if (!judged || (hasCome(judged) && !judged.trial)) return { most: Infinity, notBefore: 0 };
   const at = Date.parse(judged.at);
+  const isNew = pool.status?.observedGeneration !== pool.metadata.generation;
+  const hasNews = isNew || isTold(pool, new Date(at - SKEW_MS).toISOString(), now);
+  const come = Math.max(judged.arrived, hasNews ? NEWS : 0);
+  if (come > 0) return { most: GROWTH * come, notBefore: 0 };
+  const before = batches[index - 1];
   const apart = before?.arrived === 0 ? at - Date.parse(before.at) : 0;
   const landed = Date.parse(batches.at(-1)?.at ?? "") + IN_FLIGHT_MS + 1;
-  return { most: 1, notBefore: Math.max(landed, at + Math.min(2 * apart, LONGEST_MS)) };
+  const notBefore = Math.max(landed, at + Math.min(2 * apart, LONGEST_MS));
+  // No clock that is right comes so late.
+  return { most: 1, notBefore: notBefore > now.getTime() + LONGEST_MS ? 0 : notBefore };
 }
 
-/** Tells whether the binder has told the pool of members that it has handed over since then; undefined: ever. */
-export function isTold({ metadata }: SandboxWarmPool, since: string | undefined): boolean {
+/**
+ * Tells whether the binder has told the pool of members that it has handed over since then; undefined: ever. Who may write
+ * the pool may write any time there: one that is yet to come says nothing.
+ */
+export function isTold({ metadata }: SandboxWarmPool, since: string | undefined, now: Date): boolean {
   const toldAt = Date.parse(metadata.annotations?.[HANDED_OVER_AT_ANNOTATION] ?? "");
-  return toldAt > (since === undefined ? -Infinity : Date.parse(since));
+  return toldAt > (since === undefined ? -Infinity : Date.parse(since)) && toldAt <= now.getTime() + SKEW_MS;
 }
 
 /** Returns what the pool's status tells of batches once `made` is made. */

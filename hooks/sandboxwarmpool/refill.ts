@@ -26,7 +26,7 @@ export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill 
   const owned = [...members, ...draining, ...terminating];
   const flying = inFlight(pool, owned, now);
   const missing = pool.spec.replicas - members.length - draining.length - terminating.length - returned.length - flying;
-  const deficit = Math.min(missing, missedBefore(pool, config));
+  const deficit = Math.min(missing, missedBefore(pool, config, now));
   const landing = flying > 0 ? { again: IN_FLIGHT_MS / 1000 } : {};
   const later = deficit < missing ? { again: REPLACED_SECONDS } : landing;
   if (!view.template) return { count: 0, ...landing };
@@ -46,10 +46,10 @@ export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill 
  * over and be about to replace (packages/binder/replacements.ts). All, where it has told the pool since, the spec is
  * new, or only the pool makes members.
  */
-function missedBefore(pool: SandboxWarmPool, config: WarmPoolConfig): number {
+function missedBefore(pool: SandboxWarmPool, config: WarmPoolConfig, now: Date): number {
   const { metadata, spec, status } = pool;
   const isNew = !status || status.observedGeneration !== metadata.generation;
-  if (isNew || isTold(pool, status.batches?.at(-1)?.at) || isLimited(config)) return Infinity;
+  if (isNew || isTold(pool, status.batches?.at(-1)?.at, now) || isLimited(config)) return Infinity;
   return spec.replicas - (status.replicas ?? 0);
 }
 

@@ -2,6 +2,8 @@
  * The numbers and names of a pool's members: counted up, never used twice, so that a stale view asks for the same names
  * again instead of for more members. @module
  */
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
 import { POOL_SEQUENCE_ANNOTATION } from "../../packages/api/objects/keys.ts";
@@ -15,6 +17,8 @@ export interface Place {
 
 /** A Service's name, which is the Sandbox's, is a DNS label. */
 const LONGEST_NAME = 63;
+/** Digits of a name that follow from the pool's UID. */
+const UNGUESSED = 5;
 /** Members that one answer makes at most. */
 export const MOST_MADE = 1000;
 /** No pool comes as far. Where numbers are no longer exact, one more than a number is that number again. */
@@ -32,9 +36,14 @@ export function placeText({ number, first }: Place): string {
   return `${number}/${first}`;
 }
 
-/** Returns the name of the pool's member of that number, a DNS label. */
+/**
+ * Returns the name of the pool's member of that number, a DNS label. Who only sees names cannot tell the next one: it could
+ * be taken by a claim of that name, whose own Sandbox would have it.
+ */
 export function memberName(pool: SandboxWarmPool, number: number): string {
-  return nameInPool(pool, number.toString(36));
+  // nameHash would let it be told from others.
+  const hash = bytesToHex(sha256(utf8ToBytes(`${pool.metadata.uid}/${number}`)));
+  return nameInPool(pool, number.toString(36) + hash.slice(0, UNGUESSED));
 }
 
 /**

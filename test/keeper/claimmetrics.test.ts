@@ -117,6 +117,16 @@ describe("at the hand-over, agent_sandbox_claim_creation_total", () => {
   test("a template that nobody knows has the contract's name", async () => {
     expect(await total({ template: undefined })).toContain("sandbox_template=__unknown__");
   });
+
+  test("names that are longer than any are not known", async () => {
+    metrics.claims.bound(
+      { ...viewClaim(aBoundClaim()), pool: "p".repeat(254) },
+      view({ template: "t".repeat(254) }),
+    );
+    const [line] = await lines("agent_sandbox_claim_creation_total");
+    expect(line).toContain('sandbox_template="__unknown__"');
+    expect(line).toContain('warmpool_name="__unknown__"');
+  });
 });
 
 test("agent_sandbox_build_info is 1, with the contract's labels", async () => {
@@ -150,5 +160,25 @@ test("what namespaces, templates and pools there were in a year is forgotten, bu
     expect(all.find((line) => line.includes('"stays"'))).toMatch(new RegExp(` ${many}$`));
     expect(all.some((line) => line.includes(`"ci-${many - 1}"`))).toBe(true);
     expect(all.some((line) => line.includes('"ci-0"'))).toBe(false);
+  }
+});
+
+test("templates that come and go in one namespace cost another's series nothing", async () => {
+  const claimIn = (namespace: string) => {
+    const claim = viewClaim(aBoundClaim({ readyAt: READY_AT }));
+    return { ...claim, regarding: { ...claim.regarding, namespace } };
+  };
+  const serve = (namespace: string, template: string) => {
+    metrics.claims.bound(claimIn(namespace), view({ template }));
+    metrics.claims.firstReady(claimIn(namespace), view({ template }));
+  };
+  serve("calm", "python");
+  for (let n = 0; n < MOST_SERIES + 50; n++) serve("busy", `t-${n}`);
+  for (const name of ["agent_sandbox_claim_creation_total", "hookbox_sandbox_creation_seconds_count"]) {
+    const all = await lines(name);
+    expect(all).toHaveLength(MOST_SERIES);
+    expect(all.filter((line) => line.includes('"calm"')), name).toHaveLength(1);
+    expect(all.some((line) => line.includes('"t-0"')), name).toBe(false);
+    expect(all.some((line) => line.includes(`"t-${MOST_SERIES + 49}"`)), name).toBe(true);
   }
 });

@@ -68,6 +68,23 @@ test("claims that wait are counted, for pools that do not exist, too", async () 
   expect(await waiting()).toEqual(["claims_waiting{pool} 0"]);
 });
 
+test("claims that wait for a pool whose name is longer than any are counted as one", async () => {
+  const longest = (length: number) => ({ spec: { warmPoolRef: { name: "p".repeat(length) } } });
+  claims = [longest(253), longest(254), longest(100_000)].map((over) => viewClaim(aWaitingClaim(over)));
+  expect(await samples()).toEqual([`claims_waiting{${"p".repeat(253)}} 1`, "claims_waiting{__unknown__} 2"]);
+});
+
+test("once pools are listed nothing is kept of one that does not exist", async () => {
+  serve("warm");
+  book.listed(new Set());
+  serve("warm");
+  book.observe(aPool());
+  const served = async () => (await samples()).filter((line) => /claims_total/.test(line));
+  expect(await served()).toEqual([]);
+  serve("cold");
+  expect(await served()).toEqual(["claims_total{pool,launch_type=cold} 1"]);
+});
+
 test("a claim that lost its Sandbox waits again, whatever its annotation still says", async () => {
   const { metadata, ...rest } = aBoundClaim();
   claims = [viewClaim({ ...rest, metadata: { ...metadata, labels: {} }, status: {} })];

@@ -38,6 +38,12 @@ describe("sortOf()", () => {
     expect(sortOf(aSandbox(over))).toEqual({ ...BARE, ...want });
   });
 
+  test("does not know a template whose name is longer than any", () => {
+    const templateOf = (template: string) => sortOf(aClaimsSandbox({ template })).sandbox_template;
+    expect(templateOf("t".repeat(253))).toBe("t".repeat(253));
+    expect(templateOf("t".repeat(254))).toBe("__unknown__");
+  });
+
   test("tells a claim's, with template and launch type", () => {
     const want = { ready_condition: "true", launch_type: "warm", sandbox_template: "python", owned_by: "SandboxClaim" };
     expect(sortOf(aClaimsSandbox())).toEqual({ ...BARE, ...want });
@@ -73,6 +79,16 @@ describe("agent_sandboxes", () => {
     expect(await gauge()).toEqual([`${READY} 1`]);
     census.listed(new Set());
     expect(await gauge()).toEqual([]);
+  });
+
+  test("keeps nothing of what a Sandbox has been, however seldom it is asked", () => {
+    const observe = (name: string, template: string) => census.observe(aClaimsSandbox({ name, template }));
+    observe("a", "python");
+    observe("b", "node");
+    observe("a", "node");
+    observe("a", "python");
+    // Sorts come in the order in which they were met: one that was kept all the while would be the first still.
+    expect([...census.counts()].map(({ sort }) => sort.sandbox_template)).toEqual(["node", "python"]);
   });
 
   test("has no values where nobody leads", async () => {

@@ -1,6 +1,7 @@
 /** How claims are served: the contract's metrics, and the same times in seconds. Source: Agent Sandbox API, 5.1. @module */
 import { Counter, Histogram, type Registry } from "prom-client";
 import type { ClaimView, SandboxView } from "../../summary/views.ts";
+import { labelValue, UNKNOWN_NAME } from "./labelvalue.ts";
 
 /** What is told to the metrics. */
 export interface ClaimMetrics {
@@ -18,10 +19,7 @@ const FROM = {
   client: "the annotation client-first-requested-at",
 };
 
-/** What the contract calls a template that nobody knows. */
-const NO_TEMPLATE = "__unknown__";
-
-/** Namespaces, templates and pools come and go: of more sets of labels than this, a metric drops what was used longest ago. */
+/** Namespaces, templates and pools come and go: a metric has no more sets of labels than this. */
 export const MOST_SERIES = 1000;
 
 type Pair<Label extends string> = { ms: Histogram<Label>; seconds: Histogram<Label>; use: Use<Label> };
@@ -90,18 +88,39 @@ function observe<Label extends string>(
   seconds.observe(labels, (to - from) / 1000);
 }
 
-/** What is dropped and comes again counts from 0, as after a restart: rates are right all the same. */
+/**
+ * Beyond {@link MOST_SERIES} the namespace that has most loses what it used longest ago, so that nobody's templates cost
+ * another's series; metrics without namespaces lose what was. What is dropped and comes again counts from 0, as after a
+ * restart: rates are right all the same.
+ */
 function createUse<Label extends string>(metrics: { remove(labels: Record<Label, string>): void }[]): Use<Label> {
   const used = new Map<string, Record<Label, string>>();
   return (labels) => {
     const key = JSON.stringify(labels);
     used.delete(key);
     used.set(key, labels);
-    const [oldest] = used;
-    if (used.size <= MOST_SERIES || !oldest) return;
-    used.delete(oldest[0]);
-    for (const metric of metrics) metric.remove(oldest[1]);
+    if (used.size <= MOST_SERIES) return;
+    const crowd = largestNamespace(used.values());
+    for (const [oldest, dropped] of used) {
+      if (namespaceOf(dropped) !== crowd) continue;
+      used.delete(oldest);
+      for (const metric of metrics) metric.remove(dropped);
+      return;
+    }
   };
+}
+
+/** Of two that have as many, the one that comes first. */
+function largestNamespace(series: Iterable<Record<string, string>>): string {
+  const counts = new Map<string, number>();
+  for (const labels of series) counts.set(namespaceOf(labels), (counts.get(namespaceOf(labels)) ?? 0) + 1);
+  const most = Math.max(...counts.values());
+  for (const [namespace, count] of counts) if (count === most) return namespace;
+  return "";
+}
+
+function namespaceOf(labels: Record<string, string>): string {
+  return labels["namespace"] ?? "";
 }
 
 function createCounter(registers: Registry[]) {
@@ -118,7 +137,7 @@ function creationLabels({ regarding, pool, createdBy }: ClaimView, sandbox: Sand
     namespace: regarding.namespace,
     sandbox_template: templateOf(sandbox),
     launch_type: sandbox.launchType,
-    warmpool_name: pool,
+    warmpool_name: labelValue(pool),
     pod_condition: wasReady(sandbox) ? "ready" : "not_ready",
     created_by: createdBy,
   };
@@ -130,5 +149,5 @@ function wasReady({ launchType, readyAt, assignedAt = Infinity }: SandboxView): 
 }
 
 function templateOf(sandbox: SandboxView | undefined): string {
-  return sandbox?.template ?? NO_TEMPLATE;
+  return labelValue(sandbox?.template ?? UNKNOWN_NAME);
 }

@@ -3,6 +3,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import type { ClaimView, LaunchType, SandboxView } from "../../summary/views.ts";
 import type { EventHandler } from "../../kube/watch.ts";
+import { labelValue } from "./labelvalue.ts";
 
 /** One pool, as its metrics have it. */
 export interface PoolFigures {
@@ -25,11 +26,12 @@ export interface PoolBook extends EventHandler<SandboxWarmPool> {
 /** Makes an empty book. What it knows of a pool goes with the pool. */
 export function createPoolBook(): PoolBook {
   const pools = new Map<string, PoolFigures>();
-  /** By namespace and name: a claim may be served before its pool is listed. */
+  /** By namespace and name: a claim may be served before its pool is listed. Later only pools that are known count. */
   const served = new Map<string, PoolFigures["served"]>();
+  let isListed = false;
   function gone(uid: string): void {
     const known = pools.get(uid);
-    if (known) served.delete(keyOf(known.namespace, known.pool));
+    if (known) served.delete(keyOf(known));
     pools.delete(uid);
   }
   function servedBy(key: string): PoolFigures["served"] {
@@ -40,22 +42,27 @@ export function createPoolBook(): PoolBook {
   return {
     observe({ metadata: { namespace = "", name, uid = "" }, spec, status }) {
       const { replicas = 0, readyReplicas: ready = 0 } = status ?? {};
-      const counts = servedBy(keyOf(namespace, name));
+      const counts = servedBy(keyOf({ namespace, pool: name }));
       pools.set(uid, { namespace, pool: name, desired: spec.replicas, replicas, ready, served: counts });
     },
     gone,
     listed(uids) {
       for (const uid of pools.keys()) if (!uids.has(uid)) gone(uid);
+      const known = new Set([...pools.values()].map(keyOf));
+      for (const key of served.keys()) if (!known.has(key)) served.delete(key);
+      isListed = true;
     },
-    served({ regarding, pool }, { launchType }) {
-      const counts = servedBy(keyOf(regarding.namespace, pool));
+    served({ regarding: { namespace }, pool }, { launchType }) {
+      const key = keyOf({ namespace, pool });
+      if (isListed && !served.has(key)) return;
+      const counts = servedBy(key);
       counts[launchType] = (counts[launchType] ?? 0) + 1;
     },
     figures: () => pools.values(),
   };
 }
 
-function keyOf(namespace: string, pool: string): string {
+function keyOf({ namespace, pool }: Pick<PoolFigures, "namespace" | "pool">): string {
   return `${namespace}/${pool}`;
 }
 
@@ -107,7 +114,7 @@ function waitingGauge(registers: Registry[], source: PoolSource): void {
       this.reset();
       for (const { namespace, pool } of source()?.pools() ?? []) this.set({ namespace, pool }, 0);
       for (const { isWaiting, regarding: { namespace }, pool } of source()?.claims() ?? []) {
-        if (isWaiting) this.inc({ namespace, pool });
+        if (isWaiting) this.inc({ namespace, pool: labelValue(pool) });
       }
     },
   });

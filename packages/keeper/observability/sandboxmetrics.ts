@@ -6,6 +6,7 @@ import { TEMPLATE_REF_ANNOTATION } from "../../api/objects/keys.ts";
 import { controllerOf } from "../../api/objects/objects.ts";
 import { creatorOf, launchTypeOf } from "../../summary/views.ts";
 import type { EventHandler } from "../../kube/watch.ts";
+import { labelValue } from "./labelvalue.ts";
 
 const LABELS = [
   "namespace",
@@ -41,27 +42,30 @@ export function sortOf({ metadata, status }: Sandbox): Sort {
     expired: String(ready?.reason === "SandboxExpired"),
     // A bare one comes from no pool.
     launch_type: ownedBy === "None" ? "cold" : launchTypeOf(metadata.labels),
-    sandbox_template: metadata.annotations?.[TEMPLATE_REF_ANNOTATION] ?? "unknown",
+    sandbox_template: labelValue(metadata.annotations?.[TEMPLATE_REF_ANNOTATION] ?? "unknown"),
     owned_by: ownedBy,
     created_by: creatorOf(metadata.labels),
   };
 }
 
-/** Makes a census. It keeps of each Sandbox its UID and a reference to its sort. */
+/** Makes a census. It keeps of each Sandbox its UID and a reference to its sort, and of sorts those that there are. */
 export function createCensus(): Census {
   const sorts = new Map<string, SortCount>();
   const members = new Map<string, SortCount>();
   function leave(uid: string): void {
-    const sort = members.get(uid);
-    if (sort) sort.count--;
+    const counted = members.get(uid);
     members.delete(uid);
+    if (!counted) return;
+    counted.count--;
+    // At once: between two scrapes one Sandbox can be of any number of sorts.
+    if (counted.count === 0) sorts.delete(keyOf(counted.sort));
   }
   return {
     observe(sandbox) {
       const uid = sandbox.metadata.uid ?? "";
       leave(uid);
       const sort = sortOf(sandbox);
-      const key = JSON.stringify(Object.values(sort));
+      const key = keyOf(sort);
       const counted = sorts.get(key) ?? { sort, count: 0 };
       counted.count++;
       sorts.set(key, counted);
@@ -71,13 +75,12 @@ export function createCensus(): Census {
     listed(uids) {
       for (const uid of members.keys()) if (!uids.has(uid)) leave(uid);
     },
-    *counts() {
-      for (const [key, counted] of sorts) {
-        if (counted.count === 0) sorts.delete(key);
-        else yield counted;
-      }
-    },
+    counts: () => sorts.values(),
   };
+}
+
+function keyOf(sort: Sort): string {
+  return JSON.stringify(Object.values(sort));
 }
 
 /** Makes the gauge, which asks at each scrape. @param counts of the present leader; undefined: this process is none */

@@ -9,6 +9,9 @@ type Status = Partial<SandboxWarmPoolStatus>;
 /** What happens to a pool, in seconds since its first answer. */
 interface Story {
   replicas: number;
+  annotations?: Record<string, string>;
+  /** How far the hook's clock is ahead, in seconds. */
+  aheadAt?: (seconds: number) => number;
   /** How many Sandboxes the API server lets the namespace have. */
   quotaAt: (seconds: number) => number;
   seconds: number;
@@ -17,14 +20,14 @@ interface Story {
 }
 
 /** Answers for a pool as often as Metacontroller asks; returns when how many creations were tried, and of how many members the pool ended. */
-function play({ replicas, quotaAt, seconds, spacing = 1 }: Story) {
+function play({ replicas, annotations = {}, aheadAt = () => 0, quotaAt, seconds, spacing = 1 }: Story) {
   const tries: [number, number][] = [];
   let status: Status | undefined;
   let numbers: number[] = [];
   for (let at = 0; at < seconds;) {
     const sandboxes = numbers.map((number) => aMember(number));
-    const pool = aPool({ spec: { replicas }, ...(status ? { status } : {}) });
-    const answer = syncPool({ pool, sandboxes }, { now: later(at) });
+    const pool = aPool({ metadata: { annotations }, spec: { replicas }, ...(status ? { status } : {}) });
+    const answer = syncPool({ pool, sandboxes }, { now: later(at + aheadAt(at)) });
     const made = answer.children.filter(({ metadata }) => newNames(answer, { sandboxes }).includes(metadata.name))
       .map(({ metadata }) => Number(metadata.annotations?.["agents.x-k8s.io/pool-sequence"]?.split("/")[0]));
     if (made.length > 0) tries.push([at, made.length]);
@@ -54,6 +57,21 @@ test("for an hour it sends a few hundred requests more than the first thousand, 
   const { tries } = play({ replicas: 1000, quotaAt: () => 0, seconds: 3600 });
   expect(sum(tries, 10)).toBeLessThan(3600 / 30 + 5);
   expect(sum(tries, 0)).toBeLessThan(1500);
+});
+
+test.for(["9999-01-01T00:00:00Z", later(30).toISOString()])(
+  "who writes that claims took members at %s gains nothing",
+  (when) => {
+    const annotations = { "agents.x-k8s.io/handed-over-at": when };
+    const { tries } = play({ replicas: 1000, quotaAt: () => 3, seconds: 600, annotations });
+    expect(sum(tries, 0)).toBeLessThan(2000);
+  },
+);
+
+test("a clock that was two hours ahead for a minute holds nothing up once it is right", () => {
+  const aheadAt = (seconds: number) => seconds >= 30 && seconds < 90 ? 7200 : 0;
+  const quotaAt = (seconds: number) => seconds < 100 ? 0 : Infinity;
+  expect(play({ replicas: 1000, aheadAt, quotaAt, seconds: 160 }).members).toBe(1000);
 });
 
 test("a pool that may have some has them as soon as before, and then tries few", () => {
@@ -86,9 +104,17 @@ const batches = [{ first: 1, at: at(-40) }, { first: 5, at: at(-20) }];
 const told = (seconds: number) => ({ annotations: { "agents.x-k8s.io/handed-over-at": at(seconds) } });
 const cases: [string, object, object, [number, number]][] = [
   ["twice as long after the last as that was after the one before", {}, {}, [0, 10]],
-  ["as soon as the pool's spec is new", { observedGeneration: 0 }, {}, [30, 60]],
-  ["as soon as claims are said to have taken what came since", {}, told(-19), [30, 60]],
-  ["not for what claims took before", {}, told(-21), [0, 10]],
+  ["with a few as soon as the pool's spec is new", { observedGeneration: 0 }, {}, [16, 3]],
+  ["with a few as soon as claims are said to have taken what came since", {}, told(-19), [16, 3]],
+  ["too where the binder's clock is behind", {}, told(-79), [16, 3]],
+  ["not for what claims took before", {}, told(-81), [0, 10]],
+  ["not for what they are to take some day", {}, told(61), [0, 10]],
+  [
+    "at once, where the last time was by a clock that was ahead",
+    { batches: [batches[0], { first: 5, at: at(7200) }] },
+    {},
+    [1, 3],
+  ],
   [
     "all that are missing, where all had come and are gone",
     { batches: [batches[0], { ...batches[1], arrived: 4 }] },
