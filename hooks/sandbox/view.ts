@@ -1,4 +1,5 @@
 /** What the Sandbox hook makes of a request before it decides anything: children by role, and those that the API server would refuse for good. @module */
+import { MOST_VOLUMES } from "../../packages/api/blueprint.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { type Problem, readUnresolved } from "../../packages/api/unresolved.ts";
 import { listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
@@ -23,6 +24,8 @@ export interface View {
   problems: Problem[];
   /** Those of them that the API server would refuse for what they say, as `kind/name`. */
   invalid: ReadonlySet<string>;
+  /** Whether more volumes are asked for than a Sandbox may have, and one is missing: then none that is missing is made. */
+  hasTooManyVolumes: boolean;
 }
 
 /** Sorts the observed children of a Sandbox. @throws {RangeError} if the controller lacks one of the three child rules */
@@ -32,7 +35,9 @@ export function viewOf(observed: Observed<Sandbox>): View {
   const services = listKind(observed.children, "Service.v1", kubeObjectSchema);
   const pvcs = listKind(observed.children, "PersistentVolumeClaim.v1", kubeObjectSchema);
   const service = services.find(({ metadata }) => metadata.name === sandbox.metadata.name);
-  const problems = openProblems(sandbox, [...pods, ...pvcs, ...services]);
+  const exists = new Set([...pods, ...pvcs, ...services].map(({ kind, metadata: { name } }) => keyOf({ kind, name })));
+  const tooMany = tooManyVolumes(sandbox, exists);
+  const problems = openProblems(sandbox, tooMany, exists);
   return {
     sandbox,
     pod: pods.length === 1 ? pods[0] : undefined,
@@ -42,6 +47,7 @@ export function viewOf(observed: Observed<Sandbox>): View {
     others: services.filter((other) => other !== service),
     problems,
     invalid: new Set(problems.filter(({ state }) => state === "invalid").map(keyOf)),
+    hasTooManyVolumes: tooMany.length > 0,
   };
 }
 
@@ -50,20 +56,21 @@ export function isPodTaken(view: View): boolean {
   return view.problems.some(({ kind, state }) => kind === "Pod" && state === "taken");
 }
 
-/** Tells whether the API server would refuse this child for what it says, so that asking again is useless. */
+/** Tells whether this child, which is missing, can be made by another spec only, so that asking for it is useless. */
 export function isInvalid(view: View, kind: string, name: string): boolean {
-  return view.invalid.has(keyOf({ kind, name }));
+  return (kind === "PersistentVolumeClaim" && view.hasTooManyVolumes) || view.invalid.has(keyOf({ kind, name }));
 }
 
 /** What the hook foresees and what the keeper has found, without what has been overtaken by events. */
-function openProblems(sandbox: Sandbox, children: KubeObject[]): Problem[] {
+function openProblems(sandbox: Sandbox, tooMany: Problem[], exists: ReadonlySet<string>): Problem[] {
   const unresolved = readUnresolved(sandbox.metadata);
   const current = unresolved?.generation === sandbox.metadata.generation;
   const found = unresolved?.problems.filter(({ state }) => current || state === "taken") ?? [];
-  const foreseen = invalidChildren(sandbox);
+  const foreseen = tooMany.length > 0 ? [...tooMany, ...invalidServices(sandbox)] : invalidChildren(sandbox);
   const isForeseen = new Set(foreseen.map(keyOf));
-  const news = found.filter((problem) => !isForeseen.has(keyOf(problem)));
-  const exists = new Set(children.map(({ kind, metadata }) => keyOf({ kind, name: metadata.name })));
+  // What keeps away one of too many volumes is not what they all wait for.
+  const isOvertaken = ({ kind }: Problem) => kind === "PersistentVolumeClaim" && tooMany.length > 0;
+  const news = found.filter((problem) => !isForeseen.has(keyOf(problem)) && !isOvertaken(problem));
   return inOrder([...foreseen, ...news]).filter((problem) => !exists.has(keyOf(problem)));
 }
 
@@ -96,20 +103,41 @@ function invalidChildren(sandbox: Sandbox): Problem[] {
   return [
     ...pvcs.map((pvc) => invalid("PersistentVolumeClaim", pvc, "metadata.name", pvc, SUBDOMAIN)),
     ...(volume === undefined ? [] : [invalid("Pod", name, "spec.volumes.name", volume, LABEL)]),
-    ...(sandbox.spec.service === true && !isDNSLabel(name) ? [invalidService(name)] : []),
+    ...invalidServices(sandbox),
+  ];
+}
+
+/**
+ * Lists what more volumes than {@link MOST_VOLUMES} keep away: the first that is missing speaks for all, and the Pod.
+ * Each would be a request, and another CRD than ours may let through tens of thousands. Nothing if all of them exist.
+ */
+function tooManyVolumes(sandbox: Sandbox, exists: ReadonlySet<string>): Problem[] {
+  const templates = claimTemplates(sandbox);
+  if (templates.length <= MOST_VOLUMES) return [];
+  const missing = templates.map((template) => pvcName(template, sandbox))
+    .find((name) => !exists.has(keyOf({ kind: "PersistentVolumeClaim", name })));
+  if (missing === undefined) return [];
+  const why = `Too many: ${templates.length}: must have at most ${MOST_VOLUMES} items`;
+  return [
+    refusal("PersistentVolumeClaim", missing, `spec.volumeClaimTemplates: ${why}`),
+    refusal("Pod", sandbox.metadata.name, `spec.volumes: ${why}`),
   ];
 }
 
 const SUBDOMAIN = "must be a lowercase RFC 1123 subdomain of no more than 253 characters";
 const LABEL = "must be a lowercase RFC 1123 label of no more than 63 characters";
 
-function invalidService(name: string): Problem {
+function invalidServices({ metadata: { name }, spec }: Sandbox): Problem[] {
+  if (spec.service !== true || isDNSLabel(name)) return [];
   const rule = name.length > 63 ? "must be no more than 63 characters" : "must not contain dots";
-  return invalid("Service", name, "metadata.name", name, rule);
+  return [invalid("Service", name, "metadata.name", name, rule)];
+}
+
+function invalid(kind: Problem["kind"], name: string, field: string, value: string, rule: string): Problem {
+  return refusal(kind, name, `${field}: Invalid value: "${value}": ${rule}`);
 }
 
 /** Words the refusal as the API server does. */
-function invalid(kind: Problem["kind"], name: string, field: string, value: string, rule: string): Problem {
-  const message = `${kind} "${name}" is invalid: ${field}: Invalid value: "${value}": ${rule}`;
-  return { kind, name, state: "invalid", message };
+function refusal(kind: Problem["kind"], name: string, why: string): Problem {
+  return { kind, name, state: "invalid", message: `${kind} "${name}" is invalid: ${why}` };
 }

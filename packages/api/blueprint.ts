@@ -45,6 +45,9 @@ const volumeClaimTemplateSchema = openObject({
 });
 export type VolumeClaimTemplate = z.infer<typeof volumeClaimTemplateSchema>;
 
+/** A Sandbox that asks for more volumes gets none of those that it lacks. Most Nodes attach fewer. */
+export const MOST_VOLUMES = 64;
+
 /** `volumeClaimTemplates`, wherever they stand; absent is not the same as empty where they are immutable. */
 export const volumeClaimTemplatesSchema = z.array(
   volumeClaimTemplateSchema.describe("One PersistentVolumeClaim, mounted where the Pod names it."),

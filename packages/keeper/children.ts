@@ -2,6 +2,7 @@
 import { buildPod } from "../../hooks/sandbox/pod.ts";
 import { buildPVCs } from "../../hooks/sandbox/pvcs.ts";
 import { buildService } from "../../hooks/sandbox/service.ts";
+import { MOST_VOLUMES } from "../api/blueprint.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type Problem, readUnresolved } from "../api/unresolved.ts";
 import { type Answer, type Api, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
@@ -12,6 +13,7 @@ import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
 import type { Log } from "../process/log.ts";
 import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
 import { diagnose, dryRunVerdict } from "./diagnose.ts";
+import { fewAtATime } from "./fewatatime.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject, publishProblems } from "./unresolved.ts";
@@ -35,14 +37,14 @@ export const RESOURCES: Record<ChildKind, ObjectPath["resource"]> = {
 
 /**
  * Lists what to look at, in the order PersistentVolumeClaims, Pod, Service, as the hook builds it: that is what
- * Metacontroller would create.
+ * Metacontroller would create. Of more volumes than a Sandbox may have none is made, and only the first are looked at.
  *
  * Of a suspended Sandbox that is the Pod alone: it should not exist, but a foreign one of its name is worth a word.
  */
 export function wantedChildren(sandbox: Sandbox): Omit<Child, "found">[] {
   const pod = buildPod(sandbox);
   const desired = sandbox.spec.operatingMode === "Suspended" ? [pod] : [
-    ...buildPVCs(sandbox),
+    ...buildPVCs(sandbox).slice(0, MOST_VOLUMES),
     pod,
     ...(sandbox.spec.service === true ? [buildService(sandbox)] : []),
   ];
@@ -89,13 +91,14 @@ function outcomeOf({ spec }: Sandbox, findings: Finding[]): Outcome {
   return findings.every(({ isOurs }) => isOurs) ? "whole" : "coming";
 }
 
+/** Children of one Sandbox that are looked at at once: each is one request that is open. */
+const AT_ONCE = 8;
+
 async function findingsOf(sandbox: Sandbox, options: ChildrenReconcilerOptions): Promise<Finding[]> {
-  return await Promise.all(
-    wantedChildren(sandbox).map(async (child) => {
-      const found = await findChild(options.api, sandbox, child);
-      return await findingOf(sandbox, { ...child, found }, options);
-    }),
-  );
+  return await fewAtATime(wantedChildren(sandbox), AT_ONCE, async (child) => {
+    const found = await findChild(options.api, sandbox, child);
+    return await findingOf(sandbox, { ...child, found }, options);
+  });
 }
 
 async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenReconcilerOptions): Promise<Finding> {

@@ -129,3 +129,32 @@ test("a Sandbox with volumes is looked at every 5 minutes once all its children 
   await pass(20);
   expect(asked()).toHaveLength(4);
 });
+
+describe("a Sandbox that asks for many volumes", () => {
+  const volumes = (count: number) => ({
+    volumeClaimTemplates: Array.from({ length: count }, (_, i) => ({ metadata: { name: `v${i}` }, spec: {} })),
+  });
+
+  test("has eight requests open at once", async () => {
+    let open = 0;
+    let most = 0;
+    server.intercept = async () => {
+      most = Math.max(most, ++open);
+      await new Promise((done) => setTimeout(done, 10));
+      open--;
+      return undefined;
+    };
+    putSandbox(server, NO_POD, { spec: volumes(60) });
+    await keep(0.9);
+    most = 0;
+    await pass(1);
+    expect(most).toBe(8);
+    expect(asked().filter((request) => request.startsWith("GET"))).toHaveLength(61);
+  });
+
+  test("is looked at for as many as the hook makes", async () => {
+    putSandbox(server, NO_POD, { spec: volumes(10_000) });
+    await keep(1.1);
+    expect(asked().filter((request) => request.startsWith("GET"))).toHaveLength(65);
+  });
+});
