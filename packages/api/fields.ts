@@ -22,5 +22,14 @@ export const countSchema = z.int32().min(0).meta({ format: "int32" });
 /** A `metadata.generation`: absent until the first look. */
 export const generationSchema = z.int().min(0).meta({ format: "int64" });
 
+/**
+ * Describes the name of an object that another one names.
+ *
+ * The bound is the CRD's alone: the parser takes longer names, since what an older CRD has let through is to be told of.
+ */
+export function referenceName(description: string): z.ZodString {
+  return z.string().meta({ description, maxLength: 253 });
+}
+
 /** A map of strings, such as labels. */
 export const stringMapSchema = z.record(z.string(), z.string());

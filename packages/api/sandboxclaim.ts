@@ -4,7 +4,7 @@ import { objectMetaSchema } from "./objects/objects.ts";
 import { embeddedMetadataSchema, volumeClaimTemplatesSchema } from "./blueprint.ts";
 import { conditionsSchema } from "./condition.ts";
 import { AGE_COLUMN, type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";
-import { countSchema, dateTimeSchema, openObject } from "./fields.ts";
+import { countSchema, dateTimeSchema, openObject, referenceName } from "./fields.ts";
 import type { CLAIM_FINAL_REASONS } from "./finalreasons.ts";
 import type { FinishedReason, ReadyReason } from "./sandbox.ts";
 
@@ -44,7 +44,7 @@ export type ClaimLifecycle = z.infer<typeof lifecycleSchema>;
 
 const specSchema = openObject({
   warmPoolRef: openObject({
-    name: z.string().describe("Name of a SandboxWarmPool in the same namespace."),
+    name: referenceName("Name of a SandboxWarmPool in the same namespace."),
   }).describe("The pool to take a sandbox from; if it has none, one is made from the pool's template."),
   lifecycle: lifecycleSchema.optional().describe("When the claim expires, and what happens then."),
   additionalPodMetadata: embeddedMetadataSchema.optional().describe(

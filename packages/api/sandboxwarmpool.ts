@@ -3,12 +3,12 @@ import * as z from "zod";
 import { objectMetaSchema } from "./objects/objects.ts";
 import { conditionsSchema } from "./condition.ts";
 import { AGE_COLUMN, type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";
-import { countSchema, generationSchema, openObject } from "./fields.ts";
+import { countSchema, generationSchema, openObject, referenceName } from "./fields.ts";
 
 const specSchema = openObject({
   replicas: countSchema.default(1).describe("How many sandboxes to keep ready that no claim has yet."),
   sandboxTemplateRef: openObject({
-    name: z.string().describe("Name of a SandboxTemplate in the same namespace."),
+    name: referenceName("Name of a SandboxTemplate in the same namespace."),
   }).describe("The template that the sandboxes are made from."),
   updateStrategy: openObject({
     type: z.enum(["Recreate", "OnReplenish"]).default("OnReplenish").describe(

@@ -10,6 +10,7 @@ import { kinds } from "../../dev/crdgen/kinds.ts";
 import { complaint, CRD_FOLDER, desiredFiles, staleFiles, V1ALPHA1_CRD_FOLDER } from "../../dev/crdgen/files.ts";
 import type { OpenAPISchema } from "../../dev/crdgen/openapi.ts";
 import { toOpenAPI } from "../../dev/crdgen/structural.ts";
+import { aClaim, aPool } from "../pools.ts";
 
 const crds = kinds.map(({ resource }) => parse(readFileSync(new URL(crdFile(resource), CRD_FOLDER), "utf8")));
 const byKind = new Map(crds.map((crd) => [crd.spec.names.kind, crd]));
@@ -160,6 +161,17 @@ test("enums are ours only: a value that the next Kubernetes adds gets through", 
   expect(said("SandboxClaim", "enum")).toMatchObject({
     ".spec.lifecycle.shutdownPolicy": ["Delete", "DeleteForeground", "Retain"],
   });
+});
+
+test("names of other objects are no longer than names can be", () => {
+  expect(said("SandboxClaim", "maxLength")).toMatchObject({ ".spec.warmPoolRef.name": 253 });
+  expect(said("SandboxWarmPool", "maxLength")).toMatchObject({ ".spec.sandboxTemplateRef.name": 253 });
+});
+
+test("a name that an older CRD has let through is read all the same", () => {
+  const name = "p".repeat(1000);
+  expect(aClaim("c", { spec: { warmPoolRef: { name } } }).spec.warmPoolRef.name).toBe(name);
+  expect(aPool({ spec: { sandboxTemplateRef: { name } } }).spec.sandboxTemplateRef.name).toBe(name);
 });
 
 test("a Pod is embedded whole, its metadata is labels and annotations, its volumes cannot change", () => {
