@@ -6,6 +6,7 @@ import type { SandboxTransport } from "../sdk/transport/transport.ts";
 
 /** Where a command writes. */
 export interface Output {
+  /** Of text that commands write control characters are shown but newline and tab; bytes pass as they are. */
   write(data: string | Uint8Array): void;
   /** Resolves when there is room for more: at once, unless who reads is slow. */
   drained(): Promise<void>;

@@ -9,6 +9,7 @@ import { openSandbox } from "./sandbox.ts";
 import { Ended, Failure } from "./failure.ts";
 import { sizeOf } from "./output/size.ts";
 import type { RemotePath } from "./remotepath.ts";
+import { oneLine } from "./terminal/plain.ts";
 import { spinning } from "./terminal/spinner.ts";
 import type { CommandContext, Where } from "./commandcontext.ts";
 
@@ -102,6 +103,6 @@ async function transferring(
       spinner.say(`Copying ${what}: ${sizeOf(bytes)}${of}, ${files} files`);
     });
   });
-  for (const { path, reason } of skipped) context.stderr.write(`Left out ${path}: ${reason}\n`);
+  for (const { path, reason } of skipped) context.stderr.write(`Left out ${oneLine(path)}: ${oneLine(reason)}\n`);
   if (skipped.length > 0) throw new Ended(1);
 }

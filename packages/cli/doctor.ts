@@ -4,6 +4,7 @@ import { checkControllers, checkMetacontroller } from "./doctor/engine.ts";
 import { checkBinder, checkKeeper, checkRouter } from "./doctor/processes.ts";
 import { checkRights, checkRuntimeClasses, checkStorage } from "./doctor/rights.ts";
 import { checkCRDs, checkServer } from "./doctor/server.ts";
+import { plainly } from "./terminal/plain.ts";
 import type { Paint } from "./terminal/paint.ts";
 
 const CHECKS: Check[] = [
@@ -34,7 +35,8 @@ const MARKS = { ok: ["green", "✓"], warn: ["yellow", "!"], fail: ["red", "✗"
 const WIDTH = 24;
 
 /** Writes one finding: mark, what, text, and below it what to do. */
-export function renderDiagnosis({ mark, what, text, remedy }: Diagnosis, paint: Paint): string {
+export function renderDiagnosis(diagnosis: Diagnosis, paint: Paint): string {
+  const { mark, what, text, remedy } = plainly(diagnosis);
   const [color, sign] = MARKS[mark];
   const line = `${paint(color, sign)} ${what.padEnd(WIDTH)} ${text}\n`;
   return remedy === undefined ? line : `${line}  ${" ".repeat(WIDTH)} ${paint("dim", `→ ${remedy}`)}\n`;

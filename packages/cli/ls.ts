@@ -3,6 +3,7 @@ import type { Entry } from "../sdk/files/entry.ts";
 import { openSandbox } from "./sandbox.ts";
 import { type Format, serialize } from "./output/print.ts";
 import { renderTable } from "./output/table.ts";
+import { oneLine } from "./terminal/plain.ts";
 import type { RemotePath } from "./remotepath.ts";
 import type { CommandContext, Where } from "./commandcontext.ts";
 
@@ -30,7 +31,7 @@ export async function runLs(
     const entries = isFolder ? await sandbox.files.list(at, { signal }) : [found];
     const shown = entries.filter((entry) => all || format !== undefined || !entry.name.startsWith("."));
     if (format === "json" || format === "yaml") return context.stdout.write(await serialize(entries, format));
-    context.stdout.write(long ? renderLong(shown) : shown.map((entry) => `${nameOf(entry)}\n`).join(""));
+    context.stdout.write(long ? renderLong(shown) : shown.map((entry) => `${oneLine(nameOf(entry))}\n`).join(""));
   } finally {
     await sandbox.disconnect();
   }

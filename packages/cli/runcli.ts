@@ -1,6 +1,7 @@
 /** Runs one command line in a context and says what went wrong in it. Ends no process. @module */
 import { verdictOf } from "./failure.ts";
 import { buildProgram } from "./program.ts";
+import { withPlainText } from "./terminal/plain.ts";
 import type { CommandContext } from "./commandcontext.ts";
 
 /**
@@ -9,7 +10,8 @@ import type { CommandContext } from "./commandcontext.ts";
  * @param args without the program's name
  * @returns the exit code: 0, that of a command in a sandbox, or 1 failed, 2 usage, 124 timeout, 130 interrupted
  */
-export async function runCLI(args: readonly string[], context: CommandContext): Promise<number> {
+export async function runCLI(args: readonly string[], given: CommandContext): Promise<number> {
+  const context = withPlainText(given);
   try {
     await buildProgram(context).parseAsync(args.length === 0 ? ["--help"] : args, { from: "user" });
     return 0;

@@ -52,10 +52,9 @@ test("renderTable() pads columns by three spaces, and nothing after the last", (
   );
 });
 
-test("renderTable() counts characters that are seen: neither colours nor halves of a pair", () => {
-  expect(renderTable(undefined, [["\x1b[32mok\x1b[0m", "x"], ["🙂🙂🙂", "y"]])).toBe(
-    "\x1b[32mok\x1b[0m    x\n🙂🙂🙂   y\n",
-  );
+test("renderTable() counts characters that are seen, not halves of a pair; a cell is one line without colours", () => {
+  expect(renderTable(undefined, [["ok", "x"], ["🙂🙂🙂", "y"]])).toBe("ok    x\n🙂🙂🙂   y\n");
+  expect(renderTable(undefined, [["\x1b[32mok", "a\nb"]])).toBe("\\u001b[32mok   a\\u000ab\n");
 });
 
 test("widthsOf() never falls below the widths before", () => {

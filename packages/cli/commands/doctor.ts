@@ -4,6 +4,7 @@ import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { Ended } from "../failure.ts";
 import { formatOf } from "../output/print.ts";
 import { createPaint } from "../terminal/paint.ts";
+import { drawn } from "../terminal/plain.ts";
 import type { CommandContext } from "../commandcontext.ts";
 
 const MORE = `
@@ -26,7 +27,7 @@ export function doctorCommand(context: CommandContext): Command {
       for await (const diagnosis of examine({ cluster, router, fetch: context.fetch, now: context.now() })) {
         context.signal.throwIfAborted();
         found.push(diagnosis);
-        if (!format) context.stdout.write(renderDiagnosis(diagnosis, paint));
+        if (!format) context.stdout.write(drawn(renderDiagnosis(diagnosis, paint)));
       }
       if (format) context.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
       if (found.some(({ mark }) => mark === "fail")) throw new Ended(1);

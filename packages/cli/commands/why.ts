@@ -4,6 +4,7 @@ import { optionsOf, withCluster } from "../clusteroptions.ts";
 import { Ended } from "../failure.ts";
 import { formatOf, serialize } from "../output/print.ts";
 import { hasColor } from "../terminal/paint.ts";
+import { drawn } from "../terminal/plain.ts";
 import type { CommandContext } from "../commandcontext.ts";
 
 const MORE = `
@@ -28,7 +29,7 @@ export function whyCommand(context: CommandContext): Command {
       const finding = await runWhy(api, name, namespace, context.signal);
       const text = format === "json" || format === "yaml"
         ? await serialize(finding, format)
-        : renderFinding(finding, { color: hasColor(context.stdout, context) });
+        : drawn(renderFinding(finding, { color: hasColor(context.stdout, context) }));
       context.stdout.write(text);
       if (finding.code === "NotFound") throw new Ended(1);
     });

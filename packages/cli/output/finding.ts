@@ -1,5 +1,6 @@
 /** A finding as a person reads it: the cause first, then how that is known, and what to do. Writes nothing. @module */
 import { styleText } from "node:util";
+import { plainly } from "../terminal/plain.ts";
 import type { Finding, ObjectRef } from "../../api/diagnosis/finding.ts";
 
 /** How it is to look. */
@@ -10,7 +11,7 @@ export interface FindingStyle {
 
 /** Writes a finding as lines, the last one ended too. */
 export function renderFinding(finding: Finding, { color }: FindingStyle): string {
-  const { isOk, hopeless, code, summary, object, since, evidence, remedy, chain } = finding;
+  const { isOk, hopeless, code, summary, object, since, evidence, remedy, chain } = plainly(finding);
   const paint = (style: "bold" | "green" | "red" | "yellow", text: string) =>
     color ? styleText(style, text, { validateStream: false }) : text;
   const head = (text: string) => paint("bold", text.padEnd(10));

@@ -1,4 +1,5 @@
 /** Tables as kubectl prints them: upper-case headers, no borders, three spaces between columns. Pure. @module */
+import { oneLine } from "../terminal/plain.ts";
 
 const GAP = 3;
 
@@ -8,7 +9,7 @@ export function renderTable(
   rows: readonly (readonly string[])[],
   widths: readonly number[] = [],
 ): string {
-  const lines = headers ? [headers, ...rows] : rows;
+  const lines = (headers ? [headers, ...rows] : rows).map((cells) => cells.map(oneLine));
   const wide = widthsOf(lines, widths);
   return lines.map((cells) =>
     `${cells.map((cell, i) => padded(cell, wide[i] ?? 0, i === cells.length - 1)).join("")}\n`
@@ -29,8 +30,6 @@ function padded(cell: string, width: number, isLast: boolean): string {
   return isLast ? cell : cell + " ".repeat(Math.max(0, width - widthOf(cell)) + GAP);
 }
 
-/** Colours take no room. */
 function widthOf(cell: string): number {
-  // deno-lint-ignore no-control-regex -- the escape character is what colours begin with
-  return [...cell.replaceAll(/\x1b\[[0-9;]*m/g, "")].length;
+  return [...cell].length;
 }

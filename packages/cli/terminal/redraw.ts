@@ -1,4 +1,5 @@
 /** Text that takes the place of what was there before, on a terminal; anywhere else it comes behind. @module */
+import { drawn, plain } from "./plain.ts";
 import type { CommandContext } from "../commandcontext.ts";
 
 /** Makes what shows texts, the first below what is there. Each ends with a newline. */
@@ -9,11 +10,11 @@ export function createRedraw(
   let height = 0;
   return (text) => {
     if (!isInPlace) return stdout.write(`${now().toISOString()}\n${text}`);
-    const lines = fitted(text, stdout.columns, stdout.rows);
+    const lines = fitted(plain(text), stdout.columns, stdout.rows);
     const up = height > 0 ? `\x1b[${height}A` : "";
     height = lines.length;
     // What is left of a longer line before goes, and so do lines below.
-    stdout.write(`${up}\r${lines.map((line) => `${line}\x1b[K\n`).join("")}\x1b[J`);
+    stdout.write(drawn(`${up}\r${lines.map((line) => `${line}\x1b[K\n`).join("")}\x1b[J`));
   };
 }
 

@@ -1,4 +1,5 @@
 /** Progress for people: a line on standard error that turns, on a terminal; in a log, a line every ten seconds. @module */
+import { oneLine } from "./plain.ts";
 import type { CommandContext, Output } from "../commandcontext.ts";
 
 /** What is going on. */
@@ -15,9 +16,9 @@ const LOG_MS = 10_000;
 export async function startSpinner({ stderr, env }: CommandContext, text: string): Promise<Spinner> {
   if (!stderr.isTTY || !stderr.stream || env["TERM"] === "dumb") return startLines(stderr, text);
   const { default: yoctoSpinner } = await import("yocto-spinner");
-  const spinner = yoctoSpinner({ text, stream: stderr.stream, handleSignals: false }).start();
+  const spinner = yoctoSpinner({ text: oneLine(text), stream: stderr.stream, handleSignals: false }).start();
   return {
-    say: (text) => void (spinner.text = text),
+    say: (text) => void (spinner.text = oneLine(text)),
     stop: () => void spinner.stop(),
   };
 }

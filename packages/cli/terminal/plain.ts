@@ -1,0 +1,40 @@
+/** Text of others without what terminals take for orders: a sandbox names its files as it likes. Pure. @module */
+import type { CommandContext, Output } from "../commandcontext.ts";
+
+// deno-lint-ignore no-control-regex -- those are what must not get through
+const ORDERS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+
+/** Shows control characters but newline and tab as JSON writes them, which says the same within a string of JSON. */
+export function plain(text: string): string {
+  return text.replaceAll("\r\n", "\n").replace(ORDERS, escaped);
+}
+
+/** The same with newlines and tabs, for what stands in a line among others. */
+export function oneLine(text: string): string {
+  return plain(text).replace(/[\n\t]/g, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** The same value with all its texts {@link plain}. */
+export function plainly<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value), (_, part) => typeof part === "string" ? plain(part) : part);
+}
+
+/** Bytes of a text whose orders to the terminal are ours. */
+export function drawn(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+/** The same context, but that all text it writes is plain. Bytes pass: of programs, and what is {@link drawn}. */
+export function withPlainText(context: CommandContext): CommandContext {
+  const { stdout, stderr } = context;
+  return Object.create(context, { stdout: { value: plainOutput(stdout) }, stderr: { value: plainOutput(stderr) } });
+}
+
+function plainOutput(output: Output): Output {
+  const write: Output["write"] = (data) => output.write(typeof data === "string" ? plain(data) : data);
+  return Object.create(output, { write: { value: write } });
+}
