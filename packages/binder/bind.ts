@@ -16,6 +16,10 @@ import { createLines } from "./lines.ts";
 import { type Binder, type BindOptions, type Entry, noteLoss } from "./state.ts";
 import { createRefills } from "./refills.ts";
 import { dropRetry } from "./tell.ts";
+import { createTurns } from "./turns.ts";
+
+/** Large claims that are served at once. */
+const MOST_LARGE = 4;
 
 /** A binder as it is fed by watches. */
 export interface Binding {
@@ -94,6 +98,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     awaitingMember: new Map(),
     timers: new Map(),
     serving: 0,
+    large: createTurns(MOST_LARGE),
     untold: new Set(),
     replacing: new Map(),
     isPumping: false,

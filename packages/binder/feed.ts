@@ -6,6 +6,7 @@ import { type Binder, consider, createEntry, isServing, noteLoss, takeNote, with
 import { pump, wake } from "./serve.ts";
 import { settle } from "./notes.ts";
 import { dropRetry, finish, tellIfReady } from "./tell.ts";
+import { keepLess, sharing } from "./whole.ts";
 
 /** From when a claim's Sandbox is gone until it is given another: what became of the first may still be on its way to be said. */
 const LOST_MS = 2000;
@@ -39,15 +40,17 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
   };
   return {
     observe(raw) {
-      const claim = sandboxClaimSchema.safeParse(raw).data;
-      const { uid = "" } = raw.metadata;
-      if (!claim) return gone(uid);
+      const parsed = sandboxClaimSchema.safeParse(raw).data;
+      const { uid = "", generation } = raw.metadata;
+      if (!parsed) return gone(uid);
+      const claim = sharing(parsed, raw);
       const before = binder.claims.get(uid);
       const pool = claim.spec.warmPoolRef.name;
       if (before && before.pool !== pool) withdraw(binder, before);
       const entry = before ?? createEntry(claim, raw, binder.clock.now());
-      if (entry.raw.metadata.generation !== raw.metadata.generation) entry.refused = [];
+      if (entry.claim.metadata.generation !== generation) entry.refused = [];
       Object.assign(entry, { claim, raw, pool });
+      keepLess(binder, entry);
       binder.claims.set(uid, entry);
       consider(binder, entry);
       pump(binder);
@@ -82,6 +85,7 @@ export function boundChanged(binder: Binder, namespace: string, uid: string, san
   if (sandbox) {
     settle(binder, entry, sandbox);
     tellIfReady(binder, entry, sandbox);
+    keepLess(binder, entry);
   } else entry.notBefore = Math.max(entry.notBefore, binder.clock.now() + LOST_MS);
   consider(binder, entry);
   pump(binder);

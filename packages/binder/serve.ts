@@ -1,17 +1,17 @@
 /** Serves claims: whose turn it is, what it gets, and what becomes of it if that fails. @module */
-import type { Sandbox } from "../api/sandbox.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
 import { creationRefused, nameTaken } from "../api/claims/unserved.ts";
 import { type Choice, choose, MOST_REFUSED, wantsSandbox } from "./choose.ts";
-import { coldSandbox, handedOver } from "./handover.ts";
+import { give, type Job, ownBefore, type Refused } from "./give.ts";
 import type { Line } from "./lines.ts";
 import { type Offer, offerOf, refuse } from "./offer.ts";
 import { type Binder, consider, type Entry, isServing, noteLoss, park, takeNote } from "./state.ts";
 import { replace } from "./replacements.ts";
 import { writeNotes } from "./notes.ts";
 import { sayProblem } from "./tell.ts";
-import { findOwn, type Given, postSandbox, putSandbox, RefusalError } from "./writes.ts";
+import { keepLess } from "./whole.ts";
+import { RefusalError } from "./writes.ts";
 
 /** Looks again at a claim whose Sandbox could not be made because the name is somebody else's. */
 const TAKEN_MS = 5000;
@@ -31,13 +31,13 @@ export function pump(binder: Binder): void {
   binder.isPumping = true;
   try {
     while (binder.serving < binder.workers && isServing(binder)) {
-      let job: { entry: Entry; choice: Exclude<Choice, { kind: "wait" | "refused" }> } | undefined;
+      let job: Job | undefined;
       const isFound = binder.lines.round((line) => {
         job = nextIn(binder, line);
         return job !== undefined;
       });
       if (!isFound || !job) break;
-      void serve(binder, job.entry, job.choice);
+      begin(binder, job);
     }
   } finally {
     binder.isPumping = false;
@@ -46,7 +46,7 @@ export function pump(binder: Binder): void {
 }
 
 /** Takes the first claim that can be served from a line, and those that cannot at all. */
-function nextIn(binder: Binder, line: Line<Entry>) {
+function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
   const { index, lines } = binder;
   const { namespace, pool: name, waiters } = line;
   const now = binder.clock.now();
@@ -66,17 +66,24 @@ function nextIn(binder: Binder, line: Line<Entry>) {
     }
     lines.remove(entry);
     if (choice.kind === "refused") {
-      park(binder, entry, choice.awaitsMember === true);
-      takeNote(binder, entry);
+      turnAway(binder, entry, choice);
       continue;
     }
+    const turn = { ...entry };
+    entry.place = "serving";
+    if (!entry.raw) return { entry, turn, choice: undefined };
     // Taken before anybody else can look.
     if (choice.kind === "member") index.assume(choice.sandbox);
-    entry.place = "serving";
-    return { entry, choice };
+    return { entry, turn, choice };
   }
   if (wait < Infinity) later(binder, line, wait);
   return undefined;
+}
+
+/** Sets a claim aside that can be given nothing as things are. */
+function turnAway(binder: Binder, entry: Entry, { awaitsMember = false }: Refused): void {
+  park(binder, entry, awaitsMember);
+  takeNote(binder, entry);
 }
 
 /** Decides for one claim. What cannot be decided of delays this claim, and nobody else. */
@@ -104,48 +111,56 @@ function later(binder: Binder, { namespace, pool }: Line<Entry>, ms: number): vo
   binder.timers.set(key, cancel);
 }
 
-/** Gives one claim what was chosen for it; what goes wrong delays this claim, and nobody else. */
-async function serve(
-  binder: Binder,
-  entry: Entry,
-  choice: Extract<Choice, { kind: "member" | "cold" }>,
-): Promise<void> {
-  const { index, log, clock } = binder;
-  const { claim } = entry;
-  // The claim may turn to another pool meanwhile.
-  const turn = { ...entry };
+function begin(binder: Binder, job: Job): void {
+  const { entry } = job;
   binder.serving++;
+  if (entry.raw) void serve(binder, job);
+  else binder.large.add(entry.namespace, entry.uid, () => serve(binder, job));
+}
+
+/** Gives one claim what was chosen for it; what goes wrong delays this claim, and nobody else. */
+async function serve(binder: Binder, job: Job): Promise<void> {
+  const { index, log, clock } = binder;
+  const { entry, turn } = job;
+  const { claim } = entry;
   try {
     const own = await ownBefore(binder, entry);
     entry.unsure = undefined;
-    const given = own ?? await give(binder, entry, choice);
-    if (choice.kind === "member" && own) index.release(choice.sandbox);
+    const given = own ?? await give(binder, job);
+    const { choice } = job;
+    const isMember = choice?.kind === "member";
+    if (isMember && own) index.release(choice.sandbox);
     if (typeof given === "object") {
       // Before it is known: then the pool may be told at once.
-      if (choice.kind === "member") noteLoss(binder, choice.pool);
+      if (isMember) noteLoss(binder, choice.pool);
       index.written(given);
-      if (choice.kind === "member" && !own) void replace(binder, entry, choice);
-      binder.onServed(choice.kind === "member" ? "warm" : "cold", (clock.now() - entry.seenAt) / 1000);
+      if (isMember && !own) void replace(binder, entry, choice);
+      binder.onServed(isMember ? "warm" : "cold", (clock.now() - entry.seenAt) / 1000);
       Object.assign(entry, { failures: 0, refused: [] });
     } else if (given === "taken") {
       entry.notBefore = clock.now() + TAKEN_MS;
       await sayProblem(binder, entry, nameTaken(claim.metadata.name));
     }
   } catch (error) {
+    const { choice } = job;
     entry.notBefore = clock.now() + backoffMs(entry.failures++);
     const isRefused = error instanceof RefusalError;
-    if (choice.kind === "member") {
+    if (choice?.kind === "member") {
       if (isRefused) blame(binder, entry, choice);
       index.release(choice.sandbox);
     }
     const { namespace, name } = claim.metadata;
     if (isServing(binder)) log("error", "Cannot serve a claim", { namespace, name, ...errorFields(error) });
-    if (isRefused && choice.kind === "cold") await sayProblem(binder, entry, creationRefused(error.message));
+    if (isRefused && choice?.kind === "cold") await sayProblem(binder, entry, creationRefused(error.message));
   }
   binder.serving--;
   binder.lines.done(turn);
   entry.place = "idle";
-  consider(binder, entry);
+  // One that has changed meanwhile is another one.
+  if (job.refused && binder.claims.get(entry.uid) === entry && entry.claim === claim) {
+    turnAway(binder, entry, job.refused);
+  } else consider(binder, entry);
+  keepLess(binder, entry);
   pump(binder);
   if (binder.serving === 0) binder.onIdle();
 }
@@ -162,30 +177,4 @@ function blame({ index, clock }: Binder, entry: Entry, { sandbox, pool }: Extrac
   // It cannot have its own: all that is left is to begin anew, but not soon.
   entry.refused = [];
   entry.notBefore = until;
-}
-
-/** Returns the Sandbox that the claim has all the same, though the watch has not shown it: it says so, or a write has landed. */
-async function ownBefore({ api }: Binder, { claim, unsure }: Entry): Promise<Sandbox | undefined> {
-  for (const name of new Set([claim.status?.sandbox?.name, unsure])) {
-    const own = name === undefined ? undefined : await findOwn(api, claim, name);
-    if (own) return own;
-  }
-  return undefined;
-}
-
-async function give(
-  { api, clock, index }: Binder,
-  entry: Entry,
-  choice: Extract<Choice, { kind: "member" | "cold" }>,
-): Promise<Given> {
-  const { claim } = entry;
-  const now = new Date(clock.now());
-  if (choice.kind === "cold") {
-    return await postSandbox(api, coldSandbox(claim, choice.pool, choice.template, now), claim);
-  }
-  entry.unsure = choice.sandbox.metadata.name;
-  const given = await putSandbox(api, handedOver(choice.sandbox, claim, index.template(choice.pool), now), claim);
-  // Another binder may have given it to the same claim.
-  entry.unsure = given === "lost" ? choice.sandbox.metadata.name : undefined;
-  return given;
 }

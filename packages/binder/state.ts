@@ -9,6 +9,7 @@ import { wantsSandbox } from "./choose.ts";
 import type { ClusterIndex } from "./clusterindex.ts";
 import type { Lines, Waiter } from "./lines.ts";
 import type { Refills } from "./refills.ts";
+import type { Turns } from "./turns.ts";
 
 export interface BindOptions {
   log: Log;
@@ -26,9 +27,13 @@ export interface BindOptions {
 
 /** A claim, as long as it exists. */
 export interface Entry extends Waiter {
+  /** Parsed; an outline where `raw` is not kept. */
   claim: SandboxClaim;
-  /** As it was observed, untouched by the parser: what is sent back must not have defaults that were never written. */
-  raw: SandboxClaim;
+  /**
+   * As it was observed, untouched by the parser: what is sent back must not have defaults that were never written.
+   * Undefined: not kept, so all of it has to be asked for.
+   */
+  raw: SandboxClaim | undefined;
   /** When it was first seen, in milliseconds since the epoch. */
   seenAt: number;
   /** `idle`: has a Sandbox, or wants none; `parked`: cannot be served as things are. */
@@ -79,6 +84,8 @@ export interface Binder extends Required<BindOptions> {
   /** Ends the wait of a line, by namespace and pool. */
   timers: Map<string, () => void>;
   serving: number;
+  /** Serves those that have to be asked for: each takes several times its size. */
+  large: Turns;
   /** Pools, by namespace and name, that were not told yet of members that they have lost to claims. */
   untold: Set<string>;
   /** How many replacements of members are being made, by UID of the pool. */

@@ -9,6 +9,7 @@ import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import { noteTold } from "./notes.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
+import { askForClaim, keepLess } from "./whole.ts";
 import { annotateClaim, findOwn, putStatus } from "./writes.ts";
 
 /** Says for a claim what it was given, as soon as that is Ready; whatever takes longer, and all that comes later, its hook says. */
@@ -36,12 +37,14 @@ async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<voi
   const compute = (claim: SandboxClaim) =>
     isUntold(claim, sandbox) ? computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now) : undefined;
   try {
-    const written = await putStatus(binder.api, entry.raw, compute);
+    const observed = entry.raw ?? await askForClaim(binder.api, entry.claim);
+    const written = observed && await putStatus(binder.api, observed, compute);
     entry.tellFailures = 0;
     // As it was before: the watch may have shown our own write by now.
-    const { status, ...before } = written ?? entry.raw;
+    const { status, ...before } = written ?? entry.claim;
     const notes = written && status && notesOf(before, sandbox, status, now, new Date(entry.seenAt));
     noteTold(binder, entry, sandbox, notes);
+    keepLess(binder, entry);
   } catch (error) {
     entry.isTold = false;
     failed(binder, entry, "Cannot write the status of a claim", error);

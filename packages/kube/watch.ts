@@ -25,8 +25,8 @@ export interface Collection<T> {
   parse(object: unknown): T | undefined;
 }
 
-/** Objects in one answer to a list. */
-const PAGE = 500;
+/** Objects in one answer to a list: 400 of the largest that there may be are longer than the longest text. */
+const PAGE = 100;
 /** The API server ends a watch after this; the spread keeps many watches from ending together. */
 const WATCH_SECONDS = { least: 300, spread: 300 };
 /** What ends sooner than this counts as a failure, so that nothing goes round hot. */

@@ -1,0 +1,73 @@
+/** Gives a claim what was chosen for it, or finds what it has; of a claim that is not kept whole, chooses by all of it. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
+import { backoffMs } from "../kube/backoff.ts";
+import { type Choice, choose, wantsSandbox } from "./choose.ts";
+import { coldSandbox, handedOver } from "./handover.ts";
+import { offerOf } from "./offer.ts";
+import { type Binder, type Entry, isServing } from "./state.ts";
+import { askForClaim } from "./whole.ts";
+import { findOwn, type Given, postSandbox, putSandbox } from "./writes.ts";
+
+export type Refused = Extract<Choice, { kind: "refused" }>;
+
+/** A claim that is being served. */
+export interface Job {
+  entry: Entry;
+  /** The entry as it was in line: it may turn to another pool meanwhile. */
+  turn: Readonly<Entry>;
+  /** Undefined: the claim is not kept whole, so nothing can be chosen yet. */
+  choice: Extract<Choice, { kind: "member" | "cold" }> | undefined;
+  /** Seen whole, it could be given nothing as things are. */
+  refused?: Refused;
+}
+
+/** Returns the Sandbox that the claim has all the same, though the watch has not shown it: it says so, or a write has landed. */
+export async function ownBefore({ api }: Binder, { claim, unsure }: Entry): Promise<Sandbox | undefined> {
+  for (const name of new Set([claim.status?.sandbox?.name, unsure])) {
+    const own = name === undefined ? undefined : await findOwn(api, claim, name);
+    if (own) return own;
+  }
+  return undefined;
+}
+
+/** Gives it. @returns undefined: it can be given nothing now */
+export async function give(binder: Binder, job: Job): Promise<Given | undefined> {
+  const { api, clock, index } = binder;
+  const { entry } = job;
+  const claim = job.choice ? entry.claim : await chooseByAll(binder, job);
+  const { choice } = job;
+  if (!claim || !choice) return undefined;
+  const now = new Date(clock.now());
+  if (choice.kind === "cold") {
+    return await postSandbox(api, coldSandbox(claim, choice.pool, choice.template, now), claim);
+  }
+  entry.unsure = choice.sandbox.metadata.name;
+  const given = await putSandbox(api, handedOver(choice.sandbox, claim, index.template(choice.pool), now), claim);
+  // Another binder may have given it to the same claim.
+  entry.unsure = given === "lost" ? choice.sandbox.metadata.name : undefined;
+  return given;
+}
+
+/** Asks for all of a claim, chooses by that, and returns it; undefined: it is gone, or can be given nothing now. */
+async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | undefined> {
+  const { api, clock, index, labelDomains } = binder;
+  const { entry } = job;
+  // Its turn may come late.
+  if (!isServing(binder)) return undefined;
+  const claim = sandboxClaimSchema.safeParse(await askForClaim(api, entry.claim)).data;
+  const now = clock.now();
+  const pool = claim && index.pool(entry.namespace, claim.spec.warmPoolRef.name);
+  const offer = offerOf(pool, pool && index.template(pool), index.members(pool), now);
+  const choice: Choice = claim && wantsSandbox(claim, now)
+    ? choose(claim, { ...offer, refused: entry.refused }, labelDomains, now)
+    : { kind: "refused" };
+  if (choice.kind === "member" || choice.kind === "cold") {
+    if (choice.kind === "member") index.assume(choice.sandbox);
+    job.choice = choice;
+    return claim;
+  }
+  entry.notBefore = now + (choice.kind === "wait" ? choice.ms : backoffMs(entry.failures++));
+  if (choice.kind === "refused" && claim) job.refused = choice;
+  return undefined;
+}

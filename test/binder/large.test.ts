@@ -1,0 +1,128 @@
+/** Claims as large as the API server takes: they are not kept, and are served all the same; of others all that is told is let go. @module */
+import { afterEach, expect, test } from "vitest";
+import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
+import type { Api } from "../../packages/kube/api.ts";
+import { createBinding } from "../../packages/binder/bind.ts";
+import { handedOver } from "../../packages/binder/handover.ts";
+import { aClaim, aMember, aPool, COUNTED, STATUS } from "../pools.ts";
+import { liveBytes } from "../runtime/heap.ts";
+import { aTemplate } from "../templates.ts";
+import { aWorld } from "./world.ts";
+
+let world: Awaited<ReturnType<typeof aWorld>> | undefined;
+afterEach(() => world?.stop());
+
+const OPEN = aTemplate({ spec: { envVarsInjectionPolicy: "Allowed" } });
+const manyVariables = (count: number) => ({
+  env: Array.from({ length: count }, (_, index) => ({ name: `A${index}`, value: "" })),
+});
+const noted = { spec: { additionalPodMetadata: { annotations: { note: "x".repeat(20_000) } } } };
+const asked = (what: string) => world?.asked.filter((line) => line.startsWith(what));
+
+/** Bytes that a binder holds for each of the claims which it is shown, as they come from a watch. */
+async function bytesEach(claims: SandboxClaim[], show: (binding: ReturnType<typeof createBinding>) => void) {
+  const texts = claims.map((claim) => JSON.stringify(claim));
+  const send: Api["send"] = () => Promise.resolve({ status: 200, body: {} });
+  const binding = createBinding({ send } as Api, { log: () => {}, labelDomains: [] });
+  const term = new AbortController();
+  const before = liveBytes();
+  for (const text of texts) binding.handlers.sandboxclaims.observe(JSON.parse(text));
+  show(binding);
+  binding.listed();
+  const serving = binding.serve(term.signal);
+  const each = (liveBytes() - before) / texts.length;
+  term.abort();
+  await serving;
+  return each;
+}
+
+test("claims of more than a megabyte take little memory, of whichever pool they are", async () => {
+  const claims = Array.from(
+    { length: 20 },
+    (_, index) => aClaim(`c-${index}`, { spec: { ...manyVariables(40_000), warmPoolRef: { name: "none" } } }),
+  );
+  expect(JSON.stringify(claims[0]).length).toBeGreaterThan(1_000_000);
+  expect(await bytesEach(claims, () => {})).toBeLessThan(500_000);
+});
+
+test("of a claim that has a Sandbox and says so no more is kept than what is read of it", async () => {
+  const status = { sandbox: { name: "warm-1" }, conditions: STATUS.ready.conditions };
+  const claims = Array.from({ length: 200 }, (_, index) => aClaim(`c-${index}`, { spec: manyVariables(400), status }));
+  const each = await bytesEach(claims, ({ handlers }) => {
+    for (const [index, claim] of claims.entries()) {
+      handlers.sandboxes.observe(handedOver(aMember(index + 1), claim, OPEN, new Date()));
+    }
+  });
+  expect(each).toBeLessThan(10_000);
+});
+
+test("a large claim is asked for once, and given a member with all that it adds", async () => {
+  world = await aWorld();
+  await world.members([1]);
+  await world.binder();
+  await world.claim("c", noted);
+  await world.clock.advance(0);
+  const [sandbox] = world.sandboxes();
+  expect([world.shares(), world.shown()]).toEqual([{ c: ["warm-1"] }, { c: "warm-1" }]);
+  expect(sandbox?.spec.podTemplate.metadata?.annotations?.["note"]).toHaveLength(20_000);
+  expect(asked("GET sandboxclaims"), "to choose, and to say what it was given").toHaveLength(2);
+});
+
+test("one with variables gets a Sandbox of its own with all of them, and no member is missing meanwhile", async () => {
+  world = await aWorld({ template: OPEN });
+  await world.members([1]);
+  await world.binder();
+  await world.claim("large", { spec: manyVariables(1000) });
+  await world.claim("small");
+  await world.clock.advance(0);
+  expect(world.shares()).toEqual({ large: ["large"], small: ["warm-1"] });
+  const own = world.sandboxes().find(({ metadata }) => metadata.name === "large");
+  expect(own?.spec.podTemplate.spec.containers[0]?.env).toHaveLength(1000);
+});
+
+test("an ordinary claim is not asked for", async () => {
+  world = await aWorld();
+  await world.members([1]);
+  await world.binder();
+  await world.claim("c");
+  await world.clock.advance(5000);
+  expect([world.shares(), asked("GET")]).toEqual([{ c: ["warm-1"] }, []]);
+});
+
+test("one that asks for what it may not have is looked at as it changes, and again when the template allows it", async () => {
+  world = await aWorld();
+  await world.members([1]);
+  await world.binder();
+  await world.claim("c", { spec: manyVariables(1000) });
+  await world.clock.advance(60_000);
+  expect(world.shares()).toEqual({ c: [] });
+  expect(asked("GET sandboxclaims")?.length, "as it comes, and as it is noted").toBe(2);
+  await world.store.put(OPEN);
+  await world.clock.advance(5000);
+  expect(world.shares()).toEqual({ c: ["c"] });
+});
+
+test("one that is gone by then is given nothing, and is not asked for without end", async () => {
+  world = await aWorld();
+  await world.members([1]);
+  await world.binder(({ method, path }) =>
+    method === "GET" && path.endsWith("/sandboxclaims/c") ? { status: 404, body: {} } : undefined
+  );
+  await world.claim("c", noted);
+  await world.clock.advance(60_000);
+  expect(world.shares()).toEqual({ c: [] });
+  expect(asked("GET sandboxclaims")?.length).toBeLessThan(10);
+});
+
+test("a claim that loses its Sandbox is given the next with all that it asks for, though that was let go", async () => {
+  world = await aWorld({ pool: aPool({ status: COUNTED }) });
+  await world.members([1, 2]);
+  await world.binder();
+  await world.claim("c", { spec: { additionalPodMetadata: { annotations: { note: "kept" } } } });
+  await world.clock.advance(5000);
+  await world.remove(world.sandboxes().find(({ metadata }) => metadata.name === "warm-1"), "Sandbox");
+  await world.clock.advance(5000);
+  expect(world.shares()).toEqual({ c: ["warm-2"] });
+  const next = world.sandboxes().find(({ metadata }) => metadata.name === "warm-2");
+  expect(next?.spec.podTemplate.metadata?.annotations).toMatchObject({ note: "kept" });
+});

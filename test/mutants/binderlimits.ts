@@ -1,0 +1,115 @@
+/** Mutants of what keeps one from harming the others by the binder: refusals, what pools are told, and how much is kept. @module */
+import type { Mutant } from "./mutant.ts";
+
+const REFUSED_TEST = ["test/binder/refused.test.ts"];
+const MANY_TEST = ["test/binder/manypools.test.ts"];
+const TOLD_TEST = ["test/binder/toldpools.test.ts"];
+const LARGE_TEST = ["test/binder/large.test.ts"];
+
+export const BINDER_LIMITS: readonly Mutant[] = [
+  {
+    name: "a member that may not be changed is offered again at once",
+    file: "packages/binder/offer.ts",
+    from: "if (first !== claim) aside.set(sandbox, until);",
+    to: "",
+    tests: REFUSED_TEST,
+  },
+  {
+    name: "one claim sets members aside for all",
+    file: "packages/binder/offer.ts",
+    from: "if (first !== claim) aside.set",
+    to: "aside.set",
+    tests: REFUSED_TEST,
+  },
+  {
+    name: "a claim is given all members in turn that are refused to it",
+    file: "packages/binder/choose.ts",
+    from: " && refused.length < MOST_REFUSED",
+    to: "",
+    tests: REFUSED_TEST,
+  },
+  {
+    name: "a trace context of any length is copied",
+    file: "packages/binder/handover.ts",
+    from: " || trace.length > LONGEST_TRACE",
+    to: "",
+    tests: REFUSED_TEST,
+  },
+  {
+    name: "what a binder before this one has handed over is not told",
+    file: "packages/binder/feed.ts",
+    from: "if ((pool.status?.replicas ?? 0) > binder.index.members(pool).counts().all) noteLoss(binder, pool);",
+    to: "",
+    tests: TOLD_TEST,
+  },
+  {
+    name: "word of a pool that is gone is kept for ever",
+    file: "packages/binder/state.ts",
+    from: "if (index.pool(namespace, name)?.metadata.uid === uid) untold",
+    to: "untold",
+    tests: TOLD_TEST,
+  },
+  {
+    name: "all pools that are short are told at once",
+    file: "packages/binder/turns.ts",
+    from: "while (running < most)",
+    to: "while (true)",
+    tests: MANY_TEST,
+  },
+  {
+    name: "pools are told of what they lack whose template is not there",
+    file: "packages/binder/refills.ts",
+    from: "return hasTemplate && members",
+    to: "return members",
+    tests: MANY_TEST,
+  },
+  {
+    name: "pools of one namespace are told before those of any other",
+    file: "packages/binder/turns.ts",
+    from: "      lines.delete(namespace);\n",
+    to: "      if (line.urgent.size + line.calm.size < 2) lines.delete(namespace);\n",
+    tests: MANY_TEST,
+  },
+  {
+    name: "a pool that was made anew under its name is told of the old one's members",
+    file: "packages/binder/bind.ts",
+    from: "metadata: { uid, annotations:",
+    to: "metadata: { annotations:",
+    tests: TOLD_TEST,
+  },
+  {
+    name: "a pool that is short is told that claims have taken its members",
+    file: "packages/binder/bind.ts",
+    from: "hasLost ? HANDED_OVER_AT_ANNOTATION : WOKEN_AT_ANNOTATION",
+    to: "HANDED_OVER_AT_ANNOTATION",
+    tests: TOLD_TEST,
+  },
+  {
+    name: "a pool that could not be told what it has lost is never told",
+    file: "packages/binder/bind.ts",
+    from: "if (hasLost) noteLoss",
+    to: "if (!hasLost) noteLoss",
+    tests: TOLD_TEST,
+  },
+  {
+    name: "claims are kept whole however large they are",
+    file: "packages/binder/whole.ts",
+    from: "if (!isDone && !isLarge(raw)) return;",
+    to: "if (!isDone) return;",
+    tests: LARGE_TEST,
+  },
+  {
+    name: "claims that have been told are kept whole",
+    file: "packages/binder/whole.ts",
+    from: "if (!isDone && !isLarge(raw)) return;",
+    to: "if (!isLarge(raw)) return;",
+    tests: LARGE_TEST,
+  },
+  {
+    name: "a claim of which an outline is kept is served by that",
+    file: "packages/binder/serve.ts",
+    from: "if (!entry.raw) return { entry, turn, choice: undefined };",
+    to: "",
+    tests: LARGE_TEST,
+  },
+];
