@@ -59,7 +59,7 @@ test.for<[string, string, Uint8Array<ArrayBuffer> | undefined, (one: ReturnType<
   ["the start of a command", "application/connect+proto", framed(0xffffffff), ({ commands }) => commands.run("true")],
 ])("%s without an end is an error that says so", async ([, type, first, ask]) => {
   const one = endless(type, 200, first);
-  const error = await ask(one).catch((error) => error);
+  const error = await ask(one).catch((error: Error) => error) as Error;
   expect(error).toMatchObject({ reason: "TOO_LONG", object: OBJECT });
   expect(error.message).toMatch(/^Cannot .*: the answer is longer than (32|64) MiB$/);
   expect(one.sent()).toBeLessThan(66 * MB);
