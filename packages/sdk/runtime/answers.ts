@@ -20,6 +20,21 @@ import {
 } from "../errors.ts";
 import { textUpTo, WORDS_BYTES } from "./bounded.ts";
 
+/** What the router says of a request that it has not passed on; its other words tell nothing of that. */
+const NOTHING_SENT = new RegExp(
+  "^Could not connect to the backend sandbox: [^:]*: (" + [
+    "nothing listens on the port",
+    "no connection within [0-9.]+ s",
+    "E(HOSTUNREACH|NETUNREACH|HOSTDOWN|ADDRNOTAVAIL)",
+    "the sandbox has expired",
+    "the sandbox is suspended and cannot be woken: .*",
+    "[0-9]+ Pods of it are Ready",
+    "its Pod uses the network of its node",
+    "the address of its Pod is not one that a Pod can have",
+  ].join("|") + ")$",
+  "s",
+);
+
 /** Makes the error for an answer: `Cannot <action>: <their words>`. Reads the body, up to {@link WORDS_BYTES}. */
 export async function errorOfAnswer(answer: Response, action: string, object: ObjectRef): Promise<SandboxError> {
   const { text } = await textUpTo(answer, WORDS_BYTES).catch(() => ({ text: "" }));
@@ -52,6 +67,7 @@ export async function errorOfAnswer(answer: Response, action: string, object: Ob
     case 429:
       return new RateLimitError(message, { ...details, retryAfterMs: retryAfterOf(answer) });
     case 502:
+      return new ConnectionError(message, { ...details, mayHaveArrived: !NOTHING_SENT.test(words) });
     case 503:
       return new ConnectionError(message, { ...details, mayHaveArrived: false });
     case 504:
