@@ -54,9 +54,9 @@ describe("of more", () => {
     ["suspended", { operatingMode: "Suspended" }],
     ["expired", { shutdownTime: "2026-11-21T11:00:00Z" }],
   ])("those that exist stay in a Sandbox that is %s", ([, spec]) => {
-    expect(answer({ count: 10_000, spec }, pvcs(0, 9999)).made).toEqual([0, 9999].map((i) =>
-      `PersistentVolumeClaim/v${i}-demo`
-    ));
+    expect(answer({ count: 10_000, spec }, pvcs(0, 9999)).made).toEqual(
+      [0, 9999].map((i) => `PersistentVolumeClaim/v${i}-demo`),
+    );
   });
 
   test("a Sandbox that has them all is whole, and gets its Pod", () => {
