@@ -13,9 +13,11 @@ export interface InsideProps {
 }
 
 /** Opens it; a suspended sandbox is woken by that, so nothing does it unasked. */
-async function open({ token, namespace, sandbox }: InsideProps): Promise<SandboxHandle> {
+export async function open({ token, namespace, sandbox }: InsideProps): Promise<SandboxHandle> {
   const { SandboxClient } = await import("../sdk/client.ts");
-  return await new SandboxClient({ routerUrl: location.origin, token, namespace }).connect(sandbox);
+  // No cookie of a sandbox stays in this origin.
+  const client = new SandboxClient({ routerUrl: location.origin, token, namespace, credentials: "omit" });
+  return await client.connect(sandbox);
 }
 
 /** Folders and files, one folder at a time. */

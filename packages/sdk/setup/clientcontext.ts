@@ -141,5 +141,6 @@ function routerOf(options: ClientOptions): RouterAccess | undefined {
     token: typeof token === "string" ? () => token : token,
     domain: options.routerDomain ?? variable("HOOKBOX_ROUTER_DOMAIN"),
     pathPrefix: options.routerPathPrefix ?? variable("HOOKBOX_ROUTER_PATH_PREFIX"),
+    credentials: options.credentials,
   };
 }

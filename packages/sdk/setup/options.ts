@@ -25,6 +25,13 @@ export interface ClientOptions {
   routerPathPrefix?: string;
   /** Bearer token for the router; a function is asked before each request. @default HOOKBOX_TOKEN, or none */
   token?: string | (() => string | Promise<string>);
+  /**
+   * In browsers: `omit` sends the router no cookies, and keeps none that a sandbox sets, which would otherwise be cookies
+   * of the page's own origin. Elsewhere there are none.
+   *
+   * @default same-origin
+   */
+  credentials?: "omit" | "same-origin";
   /** Token of the runtime in the sandbox, where one is mounted. Does not pass through a router. */
   runtimeToken?: string;
   /** Secret of the router by which addresses are signed, 32 bytes or more. @default HOOKBOX_SIGNING_SECRET */

@@ -1,6 +1,6 @@
 /** Through a router, which finds the sandbox by headers and wakes it. @module */
 import { type ObjectRef, UnsupportedError } from "../errors.ts";
-import type { SandboxTransport } from "./transport.ts";
+import type { SandboxTransport, TransportRequest } from "./transport.ts";
 import { send } from "./send.ts";
 
 /** Where the router is, and who we are there. */
@@ -13,6 +13,8 @@ export interface RouterAccess {
   domain?: string | undefined;
   /** The router's `--path-routing-prefix`, such as `/s`. */
   pathPrefix?: string | undefined;
+  /** Whether a browser's cookies go there, and stay. @default same-origin */
+  credentials?: TransportRequest["credentials"];
 }
 
 /** Makes it for a Sandbox. */
@@ -26,6 +28,7 @@ export function createRouterTransport(access: RouterAccess, namespace: string, n
       const authorization: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
       return await send(new URL(access.url + path), {
         ...request,
+        credentials: access.credentials,
         headers: { ...headers, ...authorization, ...naming },
       }, object);
     },

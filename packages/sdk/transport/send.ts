@@ -5,7 +5,7 @@ import type { TransportRequest } from "./transport.ts";
 /** Sends it. @throws {@link ConnectionError} if no answer comes, or the reason of its signal */
 export async function send(
   url: URL,
-  { method = "GET", headers = {}, body, signal }: TransportRequest,
+  { method = "GET", headers = {}, body, signal, credentials = "same-origin" }: TransportRequest,
   object: ObjectRef,
 ): Promise<Response> {
   try {
@@ -13,6 +13,7 @@ export async function send(
       method,
       headers,
       redirect: "manual",
+      credentials,
       // A sandbox changes without its browser being told.
       cache: "no-store",
       ...bodyOf(method, body),

@@ -7,6 +7,8 @@ export interface TransportRequest {
   headers?: Record<string, string>;
   body?: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | undefined;
   signal?: AbortSignal | undefined;
+  /** Whether a browser's cookies go along, and those of the answer stay. @default same-origin */
+  credentials?: "omit" | "same-origin" | undefined;
 }
 
 /** Headers of requests that only look at what goes on. */

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { signToken } from "../../../packages/api/router/scopedtoken.ts";
 import { openToken } from "../../../packages/router/access/scopedtoken.ts";
+import { SandboxClient } from "../../../packages/sdk/client.ts";
 import { ConnectionError, UnsupportedError } from "../../../packages/sdk/errors.ts";
 import { createPodTransport, type PodPlace } from "../../../packages/sdk/transport/direct.ts";
 import { createRouterTransport } from "../../../packages/sdk/transport/router.ts";
@@ -62,6 +63,17 @@ test("no cache of a browser answers in the sandbox's place", async () => {
   const transport = createRouterTransport({ url, token: () => Promise.resolve("secret") }, "team-a", "demo");
   await transport.fetch(8080, "/v1/files/");
   expect(asked.mock.calls.map(([, init]) => init?.cache)).toEqual(["no-store"]);
+});
+
+test("a browser's cookies go along and stay as for any request to the page's origin, unless they are left out", async () => {
+  const url = (await echo()).origin;
+  const asked = vi.spyOn(globalThis, "fetch");
+  onTestFinished(() => asked.mockRestore());
+  for (const options of [{}, { credentials: "omit" }] as const) {
+    const client = new SandboxClient({ routerUrl: url, namespace: "team-a", kubeconfig: "/nonexistent", ...options });
+    await (await client.connect("demo")).files.list("").catch(() => {});
+  }
+  expect(asked.mock.calls.map(([, init]) => init?.credentials)).toEqual(["same-origin", "omit"]);
 });
 
 test.for([
