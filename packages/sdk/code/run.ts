@@ -21,7 +21,10 @@ export interface RunCodeOptions {
   onStderr?: CodeCallback<string> | undefined;
   onResult?: CodeCallback<Result> | undefined;
   onError?: CodeCallback<ExecutionError> | undefined;
-  /** Breaks the code off after so many milliseconds of running; waiting for its turn does not count. Without: no limit. */
+  /**
+   * Breaks the code off after so many milliseconds of running; waiting for its turn does not count. From its first output
+   * on the call ends seconds later at the latest, whatever the sandbox does. Without: no limit.
+   */
   timeoutMs?: number | undefined;
   /** Breaks the code off; the state of the context stays. */
   signal?: AbortSignal | undefined;

@@ -8,7 +8,10 @@ export interface CommandOptions extends EnvOptions {
   cwd?: string;
   /** Laid over the environment of the sandbox. */
   env?: Record<string, string> | undefined;
-  /** Kills the command and all it has started after so many milliseconds. @default never */
+  /**
+   * Kills the command and all it has started after so many milliseconds. Who waits for it is told seconds later at the
+   * latest, even by a sandbox that does not kill it; one that does not even start it has five minutes more. @default never
+   */
   timeoutMs?: number;
   /** Gives up: kills the command where it was waited for. */
   signal?: AbortSignal;
