@@ -33,6 +33,7 @@ const PLAIN_KEYS = [
   "enum",
   "minLength",
   "maxLength",
+  "maxItems",
   "x-kubernetes-list-type",
   "x-kubernetes-list-map-keys",
   "x-kubernetes-map-type",

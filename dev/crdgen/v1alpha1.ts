@@ -58,12 +58,15 @@ const CHANGES: Record<string, Change> = {
         sandboxTemplateRef: {
           description: "The template to make a sandbox from.",
           type: "object",
-          properties: { name: { description: "Name of a SandboxTemplate in the same namespace.", type: "string" } },
+          properties: {
+            name: { description: "Name of a SandboxTemplate in the same namespace.", type: "string", maxLength: 253 },
+          },
           required: ["name"],
         },
         warmpool: {
           description: "The pool to take a sandbox from, by name; none: a new one; default: any pool of the template.",
           type: "string",
+          maxLength: 253,
           default: "default",
         },
       }, "sandboxTemplateRef"),

@@ -54,6 +54,8 @@ export const volumeClaimTemplatesSchema = z.array(
 ).meta({
   description: "Volumes that outlive the Pod: one PersistentVolumeClaim each, deleted with the Sandbox.",
   "x-kubernetes-list-type": "atomic",
+  // The CRD's alone: what an older one has let through is to be read, and told of.
+  maxItems: MOST_VOLUMES,
 });
 
 /** The fields that a Sandbox and a SandboxTemplate share. */

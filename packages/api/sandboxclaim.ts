@@ -54,6 +54,7 @@ const specSchema = openObject({
   env: z.array(environmentVariableSchema).optional().meta({
     description: "Environment variables, if the template's policy lets a claim set them. They mean a cold start.",
     "x-kubernetes-list-type": "atomic",
+    maxItems: 1000,
   }),
   volumeClaimTemplates: volumeClaimTemplatesSchema.optional().describe(
     "Volumes beside the template's, if its policy lets a claim bring them. They mean a cold start.",

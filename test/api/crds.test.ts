@@ -168,6 +168,16 @@ test("names of other objects are no longer than names can be", () => {
   expect(said("SandboxWarmPool", "maxLength")).toMatchObject({ ".spec.sandboxTemplateRef.name": 253 });
 });
 
+test("lists of claims, Sandboxes and templates have a bound, which no parser has", () => {
+  const own = (kind: string) =>
+    Object.fromEntries(Object.entries(said(kind, "maxItems")).filter(([path]) => path.startsWith(".spec.")));
+  expect(own("Sandbox")).toEqual({ ".spec.volumeClaimTemplates": 64 });
+  expect(own("SandboxTemplate")).toEqual({ ".spec.volumeClaimTemplates": 64 });
+  expect(own("SandboxClaim")).toEqual({ ".spec.volumeClaimTemplates": 64, ".spec.env": 1000 });
+  const volumeClaimTemplates = Array.from({ length: 65 }, () => ({ spec: {} }));
+  expect(aClaim("c", { spec: { volumeClaimTemplates } }).spec.volumeClaimTemplates).toHaveLength(65);
+});
+
 test("a name that an older CRD has let through is read all the same", () => {
   const name = "p".repeat(1000);
   expect(aClaim("c", { spec: { warmPoolRef: { name } } }).spec.warmPoolRef.name).toBe(name);
