@@ -10,7 +10,9 @@ export interface CommandOptions extends EnvOptions {
   env?: Record<string, string> | undefined;
   /**
    * Kills the command and all it has started after so many milliseconds. Who waits for it is told seconds later at the
-   * latest, even by a sandbox that does not kill it; one that does not even start it has five minutes more. @default never
+   * latest, even by a sandbox that does not kill it; one that does not even start it has five minutes more.
+   *
+   * @default never
    */
   timeoutMs?: number;
   /** Gives up: kills the command where it was waited for. */
