@@ -68,7 +68,7 @@ test("the router switches Sandboxes on and off, and does nothing else to them", 
   }
 });
 
-test("the keeper tries out what could be created, labels and annotates, and does nothing else", async () => {
+test("the keeper tries out what could be created, annotates, sets the label for adoption, and does nothing else", async () => {
   const { ns, as } = await aProcess("keeper");
   const pod = JSON.stringify({
     apiVersion: "v1",
@@ -83,8 +83,24 @@ test("the keeper tries out what could be created, labels and annotates, and does
   await ns.apply(aPool("p", 0, "none"));
   const patch = (object: string[], body: object) =>
     attempt(cluster, [...as, "patch", ...object, "--type=merge", "-p", JSON.stringify(body)]);
+  await ns.apply(JSON.parse(pod), {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "s", labels: { app: "web", mine: "1" } },
+    spec: { ports: [{ port: 80 }] },
+  });
+  for (const object of [["pod", "p"], ["service", "s"]]) {
+    const offered = { metadata: { labels: { "controller-uid": "u-1" }, annotations: { a: "b" } } };
+    expect((await patch(object, offered)).code, object[0]).toBe(0);
+    expect((await patch(object, { metadata: { labels: { "controller-uid": null } } })).code, object[0]).toBe(0);
+  }
+  for (const labels of [{ a: "b" }, { app: "sandbox-router" }, { mine: null }]) {
+    const { stderr } = await patch(["service", "s"], { metadata: { labels } });
+    expect(stderr, JSON.stringify(labels)).toContain("The keeper may change the label controller-uid, and no others");
+  }
   for (const object of [["sandbox", "first"], ["sandboxwarmpool", "p"]]) {
-    expect((await patch(object, { metadata: { labels: { a: "b" }, annotations: { a: "b" } } })).code).toBe(0);
+    const change = { metadata: { labels: { "controller-uid": "u-1" }, annotations: { a: "b" } } };
+    expect((await patch(object, change)).code).toBe(0);
     const spec = object[1] === "first" ? { operatingMode: "Suspended" } : { replicas: 100 };
     for (const body of [{ spec }, { metadata: { finalizers: ["example.com/stay"] } }]) {
       const refused = { stderr: expect.stringContaining("The keeper may change labels") };
