@@ -1,11 +1,13 @@
-/** The controllers' YAML and the code agree, and `npm run manifests` says what is in the files. @module */
+/** Files of controllers and of deploy/ agree with the code, and `npm run manifests` says what is in them. @module */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { syncSandbox } from "../hooks/sandbox/sync.ts";
 import { customizeSandboxWarmPool } from "../hooks/sandboxwarmpool/hook.ts";
+import { freePorts } from "../dev/cluster/ports.ts";
 import { renderManifests } from "../packages/manifests/render.ts";
 import { hookNames } from "../hooks/all.ts";
+import { startMain } from "./mainprocess.ts";
 import { syncPool } from "./poolcalls.ts";
 import { aPool } from "./pools.ts";
 import { aRequest, aSandbox, NOW } from "./sandboxes.ts";
@@ -93,4 +95,30 @@ test("renderManifests() gives CRDs first, then controllers that call <URL>/<hook
 test("renderManifests() without a URL keeps the files' own; a URL that is none is refused", () => {
   expect(renderManifests(undefined)).toContain(controller("sandbox").spec.hooks.sync.webhook.url);
   expect(() => renderManifests("localhost:9000")).toThrow('Cannot use hooks URL "localhost:9000"');
+});
+
+test("with --host=:: a hook listens on IPv6 by the leave that Deno has in deploy/", async () => {
+  const leaveOf = (path: string): string[] => {
+    const [deployment] = parseAllDocuments(read(path)).map((document) => document.toJS());
+    const { command } = deployment.spec.template.spec.containers[0];
+    return command.filter((part: string) => part.startsWith("--allow-"));
+  };
+  const leave = leaveOf("deploy/hooks/sandbox.yaml");
+  expect(leaveOf("deploy/v1alpha1/conversion.yaml")).toContain(leave[0]?.replaceAll("8080", "8443"));
+  const [port = 0] = await freePorts(1);
+  const args = ["run", "--no-prompt", "--cached-only", ...leave, "hooks/sandbox/main.ts", "--host=::"];
+  const moved = [...args, "--port=8080"].map((arg) => arg.replaceAll("8080", String(port)));
+  await startMain("deno", moved, "Listening");
+  expect((await fetch(`http://[::1]:${port}/healthz`)).status).toBe(200);
+});
+
+test("scraped metrics keep their labels: a target has a namespace and an endpoint of its own", () => {
+  const { spec } = parse(read("deploy/monitoring/servicemonitor.yaml"));
+  expect(spec.endpoints).toMatchObject([{ port: "http", honorLabels: true }]);
+});
+
+test("alerts look at five minutes: at an interval of 60 s, one has a single sample, of which nothing follows", () => {
+  const ranges = [...read("deploy/monitoring/prometheusrule.yaml").matchAll(/\[(\w+)\]/g)].map(([, range]) => range);
+  expect(ranges.length).toBeGreaterThan(3);
+  expect(new Set(ranges)).toEqual(new Set(["5m"]));
 });
