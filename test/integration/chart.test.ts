@@ -95,12 +95,50 @@ test("in another namespace nothing is left behind in the default one", async () 
   expect(text).toContain("system:serviceaccount:agent-sandbox-system:hookbox-router");
 });
 
-test("the router and the NetworkPolicy of hooks stay away where asked", async () => {
-  const options = { "router.enabled": false, "hooks.networkPolicy.enabled": false };
-  const objects = await template(...Object.entries(options).flatMap(([key, to]) => ["--set", `${key}=${to}`]));
+test("the router stays away where asked", async () => {
+  const objects = await template("--set", "router.enabled=false");
   expect(objects.filter(({ metadata }) => metadata.namespace === "agent-sandbox-system")).toEqual([]);
-  const kinds = objects.map(({ kind }) => kind);
-  expect(kinds).not.toContain("NetworkPolicy");
+});
+
+test("each NetworkPolicy stays away where asked, and no other", async () => {
+  const policies = async (...args: string[]) =>
+    (await template(...args)).filter(({ kind }) => kind === "NetworkPolicy").map(({ metadata }) => metadata.name)
+      .sort();
+  const all = { hooks: "hooks", keeper: "hookbox-keeper", binder: "hookbox-binder" };
+  expect(await policies()).toEqual(Object.values(all).sort());
+  for (const [process, name] of Object.entries(all)) {
+    const left = await policies("--set", `${process}.networkPolicy.enabled=false`);
+    expect(left).toEqual(Object.values(all).filter((each) => each !== name).sort());
+  }
+});
+
+test("Metacontroller may be elsewhere, and have other labels", async () => {
+  const at = "hooks.networkPolicy.metacontroller";
+  const objects = byName(await template("--set", `${at}Namespace=engine`, "--set", `${at}Labels.app=meta`));
+  expect(objects["NetworkPolicy hookbox-system/hooks"]?.["spec"].ingress[0].from[0]).toEqual({
+    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "engine" } },
+    podSelector: { matchLabels: { app: "meta" } },
+  });
+});
+
+test("every process takes volumes, beside those that it has", async () => {
+  const volumes = [{ name: "more", secret: { secretName: "mine" } }];
+  const volumeMounts = [{ name: "more", mountPath: "/etc/more", readOnly: true }];
+  const hooks = ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool"].map((name) => `hooks.${name}`);
+  const processes = [...hooks, "keeper", "binder", "router", "v1alpha1"];
+  const values = processes.flatMap((process) => [
+    ...["--set-json", `${process}.volumes=${JSON.stringify(volumes)}`],
+    ...["--set-json", `${process}.volumeMounts=${JSON.stringify(volumeMounts)}`],
+  ]);
+  const objects = await template("--set", "v1alpha1.enabled=true", ...values);
+  const pods = objects.filter(({ kind }) => kind === "Deployment").map(({ spec }) => spec.template.spec);
+  expect(pods).toHaveLength(processes.length);
+  for (const pod of pods) {
+    expect(pod.volumes.at(-1)).toEqual(volumes[0]);
+    expect(pod.containers[0].volumeMounts.at(-1)).toEqual(volumeMounts[0]);
+  }
+  // What the conversion hook needs of its own stays.
+  expect(pods.map((pod) => pod.volumes.length).sort()).toEqual([...Array(processes.length - 1).fill(1), 2]);
 });
 
 test("ServiceMonitor, PrometheusRule and dashboard come where asked, the same as those of deploy/monitoring", async () => {
@@ -140,6 +178,13 @@ test.for([
   ["image.repositry=x", "repositry"],
   ["hooks.sandbox.replicas=many", "replicas"],
   ["image.pullPolicy=Sometimes", "pullPolicy"],
+  ...["hooks.sandbox", "keeper", "binder"].flatMap((process) => [
+    [`${process}.enabled=false`, "enabled"],
+    [`${process}.createNamespace=false`, "createNamespace"],
+  ]),
+  ["v1alpha1.createNamespace=false", "createNamespace"],
+  ["hooks.sandbox.networkPolicy.enabled=false", "networkPolicy"],
+  ["router.networkPolicy.enabled=false", "networkPolicy"],
 ])("a value that means nothing is refused by its name: %s", async ([value = "", name]) => {
   await expect(template("--set", value)).rejects.toThrow(name);
 });

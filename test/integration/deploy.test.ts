@@ -4,8 +4,9 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { bundleObjects, renderBundle } from "../../packages/cli/install/bundle.ts";
+import { matcherOf } from "../../packages/testing/engine/selector.ts";
 import { run } from "./kubectl.ts";
-import type { Loose } from "./namespace.ts";
+import { type Loose, makeNamespace } from "./namespace.ts";
 import { type BareCluster, shared } from "./shared.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -76,6 +77,21 @@ test("each process is hardened alike, runs twice, is asked whether it is well, a
   }
 });
 
+test("Pod Security takes Pods of each process where it is restricted, though the router's namespace only warns", async () => {
+  const { metadata } = of("Namespace").find(({ metadata }) => metadata.name === "agent-sandbox-system")!;
+  expect(metadata.labels).not.toHaveProperty("pod-security.kubernetes.io/enforce");
+  const ns = await makeNamespace(cluster);
+  await run(cluster, ["label", "namespace", ns.name, "pod-security.kubernetes.io/enforce=restricted"]);
+  const pods = of("Deployment").map(({ metadata: { name }, spec: { template } }) => {
+    // Its account is in another namespace.
+    const { serviceAccountName: _, ...spec } = template.spec;
+    return { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: ns.name }, spec };
+  });
+  const text = JSON.stringify({ apiVersion: "v1", kind: "List", items: pods });
+  const said = await run(cluster, ["create", "--dry-run=server", "-f", "-"], text);
+  expect(said.trim().split("\n")).toHaveLength(pods.length);
+});
+
 test("all processes are of this version, and its changelog's", () => {
   const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
   for (const { spec } of of("Deployment")) expect(spec.template.spec.containers[0].image).toBe(`hookbox:${version}`);
@@ -96,13 +112,21 @@ test("every hook that a controller calls has a Service there, on the port that i
     expect(deployment?.["spec"].template.spec).toMatchObject({
       automountServiceAccountToken: false,
       containers: [{
-        command: ["/opt/hookbox/deno", "run", "--quiet", "--allow-net=0.0.0.0:8080", `hooks/${name}.js`],
+        command: ["/opt/hookbox/deno", "run", "--quiet", "--allow-net=0.0.0.0:8080,[::]:8080", `hooks/${name}.js`],
         args: ["--port=8080"],
         ports: [{ name: "http", containerPort: 8080 }],
         lifecycle: { preStop: { sleep: { seconds: 3 } } },
       }],
     });
   }
+});
+
+test("hooks are open to Metacontroller's Pods, whether its manifests or its own chart have made them", () => {
+  const policy = of("NetworkPolicy").find(({ metadata }) => metadata.name === "hooks");
+  const [{ podSelector, namespaceSelector }] = policy!["spec"].ingress[0].from;
+  expect(namespaceSelector).toEqual({ matchLabels: { "kubernetes.io/metadata.name": "metacontroller" } });
+  const isOpenTo = (name: string) => matcherOf(podSelector)({ "app.kubernetes.io/name": name });
+  expect(["metacontroller", "metacontroller-helm", "stranger"].map(isOpenTo)).toEqual([true, true, false]);
 });
 
 test("the router is where clients of these APIs look for it, and where the NetworkPolicies of templates let it in", () => {

@@ -75,7 +75,7 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
   );
 
   test(
-    "other Pods reach neither a sandbox of a template nor a hook; such a sandbox reaches public addresses alone",
+    "other Pods reach no sandbox of a template, hook, keeper or binder; such a sandbox reaches public addresses alone",
     { timeout: 120_000 },
     async () => {
       const { status } = await json("get", "sandboxclaim", "session");
@@ -88,8 +88,14 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
       const spec = { containers: [container], terminationGracePeriodSeconds: 0 };
       await apply(JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata, spec }));
       await kubectl("wait", "--for=condition=Ready", "pod/stranger", "--timeout=30s");
+      const scraping = { name: "scraping", labels: { metrics: "enabled" } };
+      await apply(JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: scraping }));
+      const scraper = { name: "scraper", namespace: scraping.name };
+      await apply(JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: scraper, spec }));
+      await kubectl("-n", scraper.namespace, "wait", "--for=condition=Ready", "pod/scraper", "--timeout=30s");
       const reaches = async (pod: string, host: string, port: number) => {
-        const connect = ["exec", pod, "--", "nc", "-w", "2", host, String(port), "-e", "true"];
+        const namespace = pod === scraper.name ? scraper.namespace : "default";
+        const connect = ["-n", namespace, "exec", pod, "--", "nc", "-w", "2", host, String(port), "-e", "true"];
         return (await attempt(cluster(), connect)).code === 0;
       };
       const { spec: { clusterIP: api } } = await json("get", "service", "kubernetes");
@@ -99,6 +105,11 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
           "stranger to a sandbox without a policy": await reaches("stranger", open.podIPs[0], 8888),
           "stranger to a sandbox of a template": await reaches("stranger", address, 8888),
           "stranger to a hook": await reaches("stranger", "sandbox.hookbox-system", 8080),
+          "stranger to the keeper": await reaches("stranger", "hookbox-keeper.hookbox-system", 8080),
+          "stranger to the binder": await reaches("stranger", "hookbox-binder.hookbox-system", 8080),
+          "scraper to a hook": await reaches("scraper", "sandbox.hookbox-system", 8080),
+          "scraper to the keeper": await reaches("scraper", "hookbox-keeper.hookbox-system", 8080),
+          "scraper to the binder": await reaches("scraper", "hookbox-binder.hookbox-system", 8080),
           "stranger to the API server": await reaches("stranger", api, 443),
           "sandbox to the API server": await reaches(sandbox, api, 443),
           "sandbox to another sandbox": await reaches(sandbox, open.podIPs[0], 8888),
@@ -109,6 +120,11 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
           "stranger to a sandbox without a policy": true,
           "stranger to a sandbox of a template": false,
           "stranger to a hook": false,
+          "stranger to the keeper": false,
+          "stranger to the binder": false,
+          "scraper to a hook": true,
+          "scraper to the keeper": true,
+          "scraper to the binder": true,
           "stranger to the API server": true,
           "sandbox to the API server": false,
           "sandbox to another sandbox": false,

@@ -15,6 +15,11 @@ Takes: object, process (its folder), values (of the process), root.
 {{- $labels := dict "app.kubernetes.io/managed-by" .root.Release.Service "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version) }}
 {{- $_ := set $metadata "labels" (merge $labels ($metadata.labels | default dict)) }}
 {{- if eq $object.kind "Deployment" }}{{ include "hookbox.values" . }}{{ end }}
+{{- if and (eq .process "hooks") (eq $object.kind "NetworkPolicy") }}
+{{- with .root.Values.hooks.networkPolicy.metacontrollerLabels }}
+{{- $_ := set (first (first $object.spec.ingress).from) "podSelector" (dict "matchLabels" .) }}
+{{- end }}
+{{- end }}
 ---
 {{ toYaml $object }}
 {{- end }}
@@ -35,6 +40,10 @@ Takes: object, process (its folder), values (of the process), root.
 {{- with $values.resources }}{{ $_ := set $container "resources" . }}{{ end }}
 {{- range $key := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
 {{- with get $values $key }}{{ $_ := set $pod $key . }}{{ end }}
+{{- end }}
+{{- with $values.volumes }}{{ $_ := set $pod "volumes" (concat ($pod.volumes | default list) .) }}{{ end }}
+{{- with $values.volumeMounts }}
+{{- $_ := set $container "volumeMounts" (concat ($container.volumeMounts | default list) .) }}
 {{- end }}
 {{- with $values.podLabels }}{{ $_ := set $template.metadata "labels" (merge $template.metadata.labels .) }}{{ end }}
 {{- with $values.podAnnotations }}{{ $_ := set $template.metadata "annotations" . }}{{ end }}
