@@ -11,6 +11,7 @@ import { chooseReading, type Chosen } from "./access/readings.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
 import { type Observer, type RequestRecord, traceOf } from "./observe/observer.ts";
 import { sendRedirect, sendRefusal } from "./proxy/answer.ts";
+import { coalesce, coalesceBody } from "./proxy/coalesce.ts";
 import { type Exchange, forward } from "./proxy/forward.ts";
 import { forwardUpgrade, refuseRaw, type UpgradeExchange } from "./proxy/upgrade.ts";
 import type { ProxySettings } from "./proxy/settings.ts";
@@ -73,6 +74,7 @@ export function createHandler(parts: HandlerParts): Handler {
         if (expectsContinue) response.writeContinue();
         return parts.dashboard.answer(request, response);
       }
+      coalesceBody(request);
       if (request.method === "CONNECT") return sendRefusal(request, response, NO_TUNNEL);
       admit(parts, record, response, (passed, pass) => {
         if (isRefusal(passed)) return sendRefusal(request, response, passed);
@@ -86,6 +88,7 @@ export function createHandler(parts: HandlerParts): Handler {
     },
     upgrade(request, socket, head) {
       socket.on("error", () => {});
+      coalesce(socket);
       const record = observer.begin(request);
       let status = GONE;
       socket.once("close", () => observer.end(record, status));
@@ -183,7 +186,7 @@ function passedOf(
     proto: (request.socket as Partial<TLSSocket>).encrypted === true ? "https" : "http",
     withheld: trace?.isBroken ? new Set([...withheld, "traceparent", "tracestate"]) : withheld,
     added: more,
-    locate: () => locate(reach, target),
+    locate: async (signal) => reach.now(target) ?? (await reach.hold(target, signal)).place,
   };
 }
 
@@ -230,11 +233,6 @@ function serveUpgrade(
     log("error", "Cannot wait for a sandbox", errorFields(error));
     refuse(INTERNAL);
   });
-}
-
-/** Finds the address anew for another try: the sandbox may have moved. */
-async function locate(reach: Reach, target: Target): Promise<string | Refusal> {
-  return reach.now(target) ?? (await reach.hold(target, new AbortController().signal)).place;
 }
 
 /** What a load balancer asks; a sandbox's own `/healthz` is asked for by its name. */

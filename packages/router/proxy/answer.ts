@@ -45,7 +45,6 @@ export function sendRedirect(
 /** Reads the rest of a request to nowhere for a while, then ends its connection, or its stream of one. */
 export function discard(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
-  request.unpipe();
   request.resume();
   const timer = setTimeout(() => endRequest(request), DISCARD_MS);
   request.once("close", () => clearTimeout(timer));

@@ -1,4 +1,5 @@
 /** Connections to sandboxes: kept while they are of use, given up when nobody answers, tried again where none came about. @module */
+import type { EventEmitter } from "node:events";
 import { Agent } from "node:http";
 import { createConnection, type NetConnectOpts, type Socket } from "node:net";
 import type { Target } from "../destination.ts";
@@ -60,7 +61,7 @@ interface Retried {
   tries: number;
   /** Nobody waits for it any more. */
   isOver: boolean;
-  locate(): Promise<string | Refusal>;
+  locate(signal: AbortSignal): Promise<string | Refusal>;
 }
 
 /** Returns the wait before another try, in milliseconds: twice as long each time, up to the longest. */
@@ -68,9 +69,14 @@ export function delayOf({ firstDelayMs, longestDelayMs }: ProxySettings, tries: 
   return Math.min(firstDelayMs * 2 ** tries, longestDelayMs);
 }
 
-/** Finds the address anew after `delayMs` and goes on with it, or with why there is none. */
+/**
+ * Finds the address anew after `delayMs` and goes on with it, or with why there is none.
+ *
+ * @param client closes when it goes: nothing is waited for any more
+ */
 export function retry<State extends Retried>(
   state: State,
+  client: Pick<EventEmitter, "once" | "off">,
   delayMs: number,
   next: { attempt(state: State, address: string): void; refuse(state: State, refusal: Refusal): void },
 ): void {
@@ -78,7 +84,11 @@ export function retry<State extends Retried>(
   state.settings.onRetry(state.target);
   setTimeout(async () => {
     if (state.isOver) return;
-    const place = await state.locate();
+    const gone = new AbortController();
+    const abort = () => gone.abort();
+    client.once("close", abort);
+    const place = await state.locate(gone.signal);
+    client.off("close", abort);
     if (state.isOver) return;
     if (typeof place === "string") next.attempt(state, place);
     else next.refuse(state, place);

@@ -9,6 +9,9 @@ export type FailureReason = "dial" | "timeout" | "eof" | "other";
 /** What a request is ended with whose answer does not begin in time. */
 export const SILENCE = new Error("silence");
 
+/** What a request is ended with whose answer is put off by one informational answer after the other. */
+export const CHATTER = new Error("too many informational answers");
+
 /** Sorts an error. */
 export function reasonOf(error: Error): FailureReason {
   if (isDialFailure(error)) return "dial";
@@ -19,6 +22,7 @@ export function reasonOf(error: Error): FailureReason {
 /** Says what went wrong without naming addresses. */
 export function refusalOf(name: string, error: Error, { answerMs }: { answerMs: number }): Refusal {
   if (error === SILENCE) return timedOut(name, `no answer within ${answerMs / 1000} s`);
+  if (error === CHATTER) return unreachable(name, "it sent informational answers without end");
   const { code } = error as NodeJS.ErrnoException;
   if (isHangUp(error)) return unreachable(name, "it closed the connection before it answered");
   if (code === "ECONNREFUSED") return unreachable(name, "nothing listens on the port");

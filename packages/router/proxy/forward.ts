@@ -1,5 +1,4 @@
 /** Forwards one HTTP request to a sandbox and streams the answer back. Knows no index and no rules. @module */
-import type { Buffer } from "node:buffer";
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
@@ -7,8 +6,11 @@ import { type Refusal, unreachable } from "../refusal.ts";
 import { hostOf as hostOfClient, type Target } from "../destination.ts";
 import { discard, sendRefusal } from "./answer.ts";
 import { delayOf, isDialFailure, retry } from "./dial.ts";
-import { reasonOf, refusalOf, SILENCE, UNASKED, unfit } from "./failure.ts";
+import { coalesce } from "./coalesce.ts";
+import { CHATTER, reasonOf, refusalOf, SILENCE, UNASKED, unfit } from "./failure.ts";
 import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
+import { awaitHead } from "./headwait.ts";
+import { pass } from "./pass.ts";
 import type { ProxySettings } from "./settings.ts";
 import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, isWhole, rawHeadersOf } from "./versions.ts";
 
@@ -29,8 +31,8 @@ export interface Exchange {
   extra: string[];
   /** The client waits for a sign before it sends its body. */
   expectsContinue: boolean;
-  /** Finds the address anew before another try. */
-  locate(): Promise<string | Refusal>;
+  /** Finds the address anew before another try; `signal` fires when the client has gone. */
+  locate(signal: AbortSignal): Promise<string | Refusal>;
 }
 
 interface State extends Exchange {
@@ -45,6 +47,7 @@ interface State extends Exchange {
 
 /** May be sent twice where the first never arrived. Source: RFC 9110 section 9.2.2, without those that have a body. */
 const REPEATABLE = new Set(["GET", "HEAD", "OPTIONS"]);
+const ENDED_BY_US: ReadonlySet<Error> = new Set([SILENCE, CHATTER]);
 const BODYLESS = new Set(["GET", "HEAD", "OPTIONS", "DELETE", "TRACE"]);
 
 /** Forwards the request to `address`; every outcome ends in an answer or in the end of the connection. */
@@ -105,7 +108,7 @@ function attempt(state: State, address: string): void {
     refuse(state, unreachable(target.name, UNASKED));
   });
   outgoing.on("error", (error: Error) => failed(state, outgoing, error));
-  outgoing.once("timeout", () => outgoing.destroy(SILENCE));
+  awaitHead(outgoing, settings.answerMs);
   if (state.hasBody) outgoing.once("socket", (socket) => whenConnected(socket, () => sendBody(state, outgoing)));
   else outgoing.end();
 }
@@ -144,7 +147,7 @@ function sendBody(state: State, outgoing: ClientRequest): void {
       if (bytes > maxBodyBytes && !state.isOver) refuse(state, tooLarge(maxBodyBytes));
     });
   }
-  request.pipe(outgoing, { end: false });
+  pass(request, outgoing);
   request.once("end", () => isWhole(request) ? outgoing.end() : outgoing.destroy());
   setImmediate(() => outgoing.writableEnded || outgoing.destroyed || outgoing.flushHeaders());
 }
@@ -185,13 +188,16 @@ const SMALL_BYTES = 1024;
 function pump(state: State, answer: IncomingMessage): void {
   const { request, response } = state;
   let isFirst = !isHttp2(request);
-  answer.on("data", (chunk: Buffer) => {
-    if (state.isOver || response.destroyed) return;
-    const isSmall = isFirst && chunk.length <= SMALL_BYTES;
-    isFirst = false;
-    if (isSmall ? response.write(chunk.toString("latin1"), "latin1") : response.write(chunk)) return;
-    answer.pause();
-    response.once("drain", () => answer.resume());
+  coalesce(answer);
+  pass(answer, {
+    get destroyed() {
+      return state.isOver || response.destroyed;
+    },
+    write(chunk, taken) {
+      const isSmall = isFirst && chunk.length <= SMALL_BYTES;
+      isFirst = false;
+      return isSmall ? response.write(chunk.toString("latin1"), "latin1", taken) : response.write(chunk, taken);
+    },
   });
 }
 
@@ -200,9 +206,10 @@ function failed(state: State, outgoing: ClientRequest, error: Error): void {
   if (state.isOver || state.answer) return;
   const { target, settings, request } = state;
   const isUnsent = isDialFailure(error);
-  const isStale = outgoing.reusedSocket && error !== SILENCE && !state.hasBody && REPEATABLE.has(request.method ?? "");
+  const isStale = outgoing.reusedSocket && !ENDED_BY_US.has(error) && !state.hasBody &&
+    REPEATABLE.has(request.method ?? "");
   if ((isUnsent || isStale) && state.tries < settings.retries) {
-    return retry(state, isUnsent ? delayOf(settings, state.tries) : 0, { attempt, refuse });
+    return retry(state, state.response, isUnsent ? delayOf(settings, state.tries) : 0, { attempt, refuse });
   }
   settings.onUpstreamError(target, reasonOf(error));
   refuse(state, refusalOf(target.name, error, settings));
@@ -212,7 +219,6 @@ function refuse(state: State, refusal: Refusal): void {
   if (state.isOver) return;
   state.isOver = true;
   state.answer?.destroy();
-  state.request.unpipe();
   sendRefusal(state.request, state.response, refusal);
   state.outgoing?.destroy();
 }

@@ -4,9 +4,12 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest, STATU
 import type { NetConnectOpts, Socket } from "node:net";
 import { type Refusal, unreachable } from "../refusal.ts";
 import { delayOf, isDialFailure, retry } from "./dial.ts";
-import { reasonOf, refusalOf, SILENCE, unfit } from "./failure.ts";
+import { coalesce } from "./coalesce.ts";
+import { reasonOf, refusalOf, unfit } from "./failure.ts";
 import type { Exchange } from "./forward.ts";
 import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
+import { awaitHead } from "./headwait.ts";
+import { pass } from "./pass.ts";
 import type { ProxySettings } from "./settings.ts";
 
 /** A request for another protocol on its way. `head`: what the client has sent after it. */
@@ -66,7 +69,7 @@ function attempt(state: State, address: string): void {
   });
   outgoing.once("response", (answer: IncomingMessage) => declined(state, answer));
   outgoing.on("error", (error: Error) => failed(state, error));
-  outgoing.once("timeout", () => outgoing.destroy(SILENCE));
+  awaitHead(outgoing, settings.answerMs);
   outgoing.end();
 }
 
@@ -99,6 +102,7 @@ function switched(state: State, answer: IncomingMessage, backend: Socket, head: 
   socket.write(headOf(101, answer.statusMessage, [...headers, "Connection", "Upgrade", "Upgrade", protocol]), "latin1");
   if (head.length > 0) socket.write(head);
   if (state.head.length > 0) backend.write(state.head);
+  coalesce(backend);
   splice(socket, backend);
   state.onAnswered(101);
 }
@@ -119,7 +123,9 @@ function declined(state: State, answer: IncomingMessage): void {
   socket.once("close", () => answer.destroy());
   answer.on("error", () => socket.destroy());
   answer.once("close", () => answer.complete || socket.destroy());
-  answer.pipe(socket);
+  coalesce(answer);
+  pass(answer, socket);
+  answer.once("end", () => socket.end());
   socket.resume();
   state.onAnswered(answer.statusCode ?? 502);
 }
@@ -131,7 +137,7 @@ function failed(state: State, error: Error): void {
     settings.onUpstreamError(target, reasonOf(error));
     return refuse(state, refusalOf(target.name, error, settings));
   }
-  retry(state, delayOf(settings, state.tries), { attempt, refuse });
+  retry(state, state.socket, delayOf(settings, state.tries), { attempt, refuse });
 }
 
 function refuse(state: State, refusal: Refusal): void {
@@ -154,7 +160,8 @@ export function splice(one: Socket, other: Socket): void {
     from.on("error", () => breakOff(to));
     // Whoever closes without having ended its own way has broken off.
     from.once("close", () => from.readableEnded || breakOff(to));
-    from.pipe(to);
+    from.once("end", () => to.end());
+    pass(from, to);
   }
 }
 

@@ -1,0 +1,27 @@
+/** How long, and how often, a sandbox may put off the head of its answer. @module */
+import type { ClientRequest } from "node:http";
+import { CHATTER, SILENCE } from "./failure.ts";
+
+/** Informational answers (1xx) before the answer itself. */
+const MOST_INFORMATIONAL = 16;
+
+/** Ends a request that is silent for `answerMs` milliseconds, whose answer has not begun so long after its end, or is put off too often. */
+export function awaitHead(outgoing: ClientRequest, answerMs: number): void {
+  let isAnswered = false;
+  let timer: NodeJS.Timeout | undefined;
+  let informational = 0;
+  const stop = () => {
+    isAnswered = true;
+    clearTimeout(timer);
+  };
+  const late = () => outgoing.destroy(SILENCE);
+  outgoing.once("timeout", late);
+  // Whatever comes makes a connection count as not silent: a part of a head, or 1xx without end.
+  outgoing.once("finish", () => {
+    if (!isAnswered && answerMs > 0) timer = setTimeout(late, answerMs);
+  });
+  outgoing.on("information", () => {
+    if (++informational > MOST_INFORMATIONAL) outgoing.destroy(CHATTER);
+  });
+  outgoing.once("response", stop).once("upgrade", stop).once("close", stop);
+}

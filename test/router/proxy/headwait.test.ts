@@ -1,0 +1,84 @@
+/** A sandbox that puts off its answer, or drips it, is waited for as long as any other; and nobody is waited for whose client has gone. */
+import type { Socket } from "node:net";
+import { request } from "node:http";
+import { expect, test } from "vitest";
+import type { RouterSettings } from "../../../packages/router/assemble.ts";
+import { until } from "../../eventually.ts";
+import { createFakeApi } from "../../kube/fakeapi.ts";
+import { exchange, fetchFrom } from "../client.ts";
+import { headOf, OK, startRaw } from "../rawbackend.ts";
+import { naming, putPod, putReady, startRouter } from "../stage.ts";
+
+async function start(over: Partial<RouterSettings> = {}) {
+  const api = createFakeApi();
+  putReady(api);
+  return { ...await startRouter(api, over), api };
+}
+
+const WAIT = "HTTP/1.1 102 Processing\r\n\r\n";
+const GO_ON = "HTTP/1.1 100 Continue\r\n\r\n";
+const UPGRADE = "Connection: close, Upgrade\r\nUpgrade: websocket\r\n";
+
+/** Writes a text now and then, for ever, behind another. */
+function drip(socket: Socket, [first, ...others]: string[]): void {
+  socket.write(first ?? "");
+  const timer = setInterval(() => socket.write(others.join("")), 20);
+  socket.once("close", () => clearInterval(timer));
+}
+
+test("sixteen informational answers may come before the answer", async () => {
+  const { port } = await start();
+  const raw = await startRaw((socket) => socket.write(WAIT.repeat(15) + GO_ON + OK));
+  expect(await fetchFrom(port, { headers: naming(raw.port) })).toMatchObject({ status: 200, text: "ok" });
+});
+
+test.for([WAIT, GO_ON])("more of %j end the request, which is not sent again", async (informational) => {
+  const { port } = await start();
+  const raw = await startRaw((socket, count) => socket.write(count === 1 ? OK : informational.repeat(17)));
+  expect(await fetchFrom(port, { headers: naming(raw.port) })).toMatchObject({ status: 200 });
+  expect(await fetchFrom(port, { headers: naming(raw.port) }), "on the kept connection").toMatchObject({
+    status: 502,
+    text: expect.stringContaining("it sent informational answers without end"),
+  });
+  expect(raw).toMatchObject({ requests: 2, connections: 1 });
+});
+
+test("more of them end a request for another protocol", async () => {
+  const { port } = await start();
+  const raw = await startRaw((socket) => socket.write(WAIT.repeat(17)));
+  const head = `GET / HTTP/1.1\r\nHost: localhost\r\n${UPGRADE}${headOf(raw.port)}\r\n`;
+  expect(await exchange(port, head)).toMatch(/^HTTP\/1\.1 502 /);
+});
+
+test.for([
+  { name: "informational answers", pieces: [WAIT, WAIT] },
+  { name: "a head without end", pieces: ["HTTP/1.1 200 OK\r\n", "X-A: "] },
+])("$name in between do not begin the time for an answer anew", async ({ pieces }) => {
+  const { port } = await start({ answerMs: 150 });
+  const raw = await startRaw((socket) => drip(socket, pieces));
+  expect(await fetchFrom(port, { headers: naming(raw.port) })).toMatchObject({ status: 504 });
+  const head = `GET / HTTP/1.1\r\nHost: localhost\r\n${UPGRADE}${headOf(raw.port)}\r\n`;
+  expect(await exchange(port, head)).toMatch(/^HTTP\/1\.1 504 /);
+});
+
+test("an answer may last longer than its head may", async () => {
+  const { port } = await start({ answerMs: 150 });
+  const raw = await startRaw((socket) => {
+    socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no");
+    setTimeout(() => socket.write("k"), 400);
+  });
+  expect(await fetchFrom(port, { headers: naming(raw.port) })).toMatchObject({ status: 200, text: "ok" });
+});
+
+test("a try that waits for its sandbox ends with its client", async () => {
+  const { port, router, api } = await start({ retries: 1000, firstDelayMs: 20, longestDelayMs: 20 });
+  const { port: free, server } = await startRaw(() => {});
+  await new Promise((resolve) => server.close(resolve));
+  const asking = request({ host: "127.0.0.1", port, headers: naming(free), agent: false }).on("error", () => {});
+  asking.end();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  putPod(api, "demo", { status: { conditions: [{ type: "PodScheduled", status: "True" }] } });
+  await until(() => router.metrics.now.held === 1);
+  asking.destroy();
+  await until(() => router.metrics.now.held === 0);
+});

@@ -1,0 +1,141 @@
+/** What waits in the router costs what it is long, in however small chunks it comes; and comes through as it was sent. @module */
+import { Buffer } from "node:buffer";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type IncomingMessage, request } from "node:http";
+import { expect, onTestFinished, test } from "vitest";
+import { until } from "../../eventually.ts";
+import { createFakeApi } from "../../kube/fakeapi.ts";
+import { dial, fetchFrom } from "../client.ts";
+import { liveBytes } from "../heap.ts";
+import { headOf } from "../rawbackend.ts";
+import { naming, putReady, putSandbox, startBackend, startRouter } from "../stage.ts";
+
+const STREAMS = 3;
+const MOST_BYTES = 2_000_000;
+const TINY = Buffer.from("1\r\na\r\n".repeat(8000));
+const CHUNKED = "Transfer-Encoding: chunked\r\n\r\n";
+
+/** Writes chunks of one byte for as long as they are taken; returns how many bytes were. */
+function flood(socket: Socket): () => number {
+  const go = () => {
+    while (!socket.destroyed && socket.write(TINY));
+    socket.once("drain", go);
+  };
+  go();
+  return () => socket.bytesWritten - socket.writableLength;
+}
+
+/** A sandbox that never reads; once asked, it does as the test likes. */
+async function startDeaf(onConnection: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {}).pause();
+    onTestFinished(() => void socket.destroy());
+    onConnection(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+async function start() {
+  const api = createFakeApi();
+  putReady(api);
+  putSandbox(api, "starting");
+  return await startRouter(api, {}, true);
+}
+
+/** Waits until nothing has been taken for a while, and returns how much memory each stream has cost since `before`. */
+async function costOf(before: number, counts: (() => number)[]): Promise<number> {
+  let last = -1;
+  for (let still = 0; still < 4; still++) {
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    const now = counts.reduce((sum, count) => sum + count(), 0);
+    if (now !== last) still = 0;
+    last = now;
+  }
+  return (liveBytes() - before) / STREAMS;
+}
+
+test("answers that their clients do not read", async () => {
+  const { port } = await start();
+  const written: (() => number)[] = [];
+  const deaf = await startDeaf((socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}`);
+    written.push(flood(socket));
+  });
+  const before = liveBytes();
+  for (let i = 0; i < STREAMS; i++) {
+    (await dial(port)).write(`GET / HTTP/1.1\r\nHost: localhost\r\n${headOf(deaf)}\r\n`);
+  }
+  await until(() => written.length === STREAMS);
+  expect(await costOf(before, written)).toBeLessThan(MOST_BYTES);
+});
+
+test.for(["demo", "starting"])("uploads that sandbox %s does not read", async (name) => {
+  const { port } = await start();
+  const head = headOf(await startDeaf(() => {})).replace("demo", name);
+  const before = liveBytes();
+  const written: (() => number)[] = [];
+  for (let i = 0; i < STREAMS; i++) {
+    const socket = await dial(port);
+    socket.write(`POST / HTTP/1.1\r\nHost: localhost\r\n${head}${CHUNKED}`);
+    written.push(flood(socket));
+  }
+  expect(await costOf(before, written)).toBeLessThan(MOST_BYTES);
+});
+
+function frameOf(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.set([type, flags], 3);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+test("uploads by HTTP/2 that wait for a sandbox, each byte in a frame of its own", async () => {
+  const { port, router } = await start();
+  const headers = {
+    ":method": "POST",
+    ":scheme": "http",
+    ":path": "/",
+    ":authority": "localhost",
+    ...naming(1, "starting"),
+  };
+  const literals = Object.entries(headers).flatMap(([name, value]) => [
+    Buffer.of(0, name.length),
+    Buffer.from(name.toLowerCase()),
+    Buffer.of(value.length),
+    Buffer.from(value),
+  ]);
+  const opening = [Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frameOf(4, 0, 0, Buffer.alloc(0))];
+  const frames = Array<Uint8Array>(65_000).fill(frameOf(0, 0, 1, Buffer.from("a")));
+  const bytes = Buffer.concat([...opening, frameOf(1, 4, 1, Buffer.concat(literals)), ...frames]);
+  const before = liveBytes();
+  const sockets = await Promise.all(Array.from({ length: STREAMS }, () => dial(port)));
+  sockets.forEach((socket) => socket.write(bytes));
+  await until(() => router.metrics.now.held === STREAMS);
+  const written = sockets.map((socket) => () => socket.bytesWritten - socket.writableLength);
+  expect(await costOf(before, written)).toBeLessThan(MOST_BYTES);
+});
+
+test("one-byte chunks come through both ways as they were sent, trailers behind them", async () => {
+  const { port } = await start();
+  const text = Array.from({ length: 20_000 }, (_, i) => String.fromCharCode(97 + i % 26)).join("");
+  const echo = await startBackend((incoming, answer) => {
+    answer.writeHead(200, { Trailer: "X-Sum" });
+    incoming.on("data", (chunk: Buffer) => chunk.forEach((byte) => answer.write(Uint8Array.of(byte))));
+    incoming.on("end", () => {
+      answer.addTrailers({ "X-Sum": "42" });
+      answer.end();
+    });
+  });
+  const outgoing = request({ host: "127.0.0.1", port, method: "POST", agent: false, headers: naming(echo.port) });
+  for (const letter of text) outgoing.write(letter);
+  outgoing.end();
+  const answer = await new Promise<IncomingMessage>((resolve) => outgoing.once("response", resolve));
+  let got = "";
+  for await (const chunk of answer) got += chunk;
+  expect(got === text, `${got.length} bytes`).toBe(true);
+  expect(answer.trailers).toEqual({ "x-sum": "42" });
+  expect((await fetchFrom(port, { headers: naming(echo.port) })).status, "what follows").toBe(200);
+});
