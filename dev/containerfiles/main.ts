@@ -11,7 +11,7 @@ import { writeSbom } from "./sbom.ts";
 
 const HELP = `Builds an image from its Containerfile by buildah, as an OCI archive.
 
-Usage: npm run image -- hookbox|runtime|agent|browser [options]
+Usage: npm run image -- hookbox|runtime|agent|browser|jupyter [options]
 
   --out FILE   archive that is written (default: .hookbox/images/<name>.tar)
   --tag NAME   name in the archive (default: docker.io/library/<name>:local)
@@ -49,6 +49,7 @@ const IMAGES: Record<string, Image> = {
   runtime: { ...RUNTIME, target: "runtime", image: "hookbox-runtime" },
   agent: { ...RUNTIME, target: "agent", image: "hookbox-agent" },
   browser: { ...RUNTIME, target: "browser", image: "hookbox-browser" },
+  jupyter: { ...RUNTIME, target: "jupyter", image: "hookbox-jupyter" },
 };
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
