@@ -41,6 +41,8 @@ export interface Evidence {
   open: number;
   /** Seconds since anybody was seen to use it, through whatever router; counted from its start if nobody has. */
   quietSeconds: number;
+  /** The same, but that it became Ready counts for nothing: code inside can have it do that. */
+  unaskedSeconds: number;
   /** What its runtime says; undefined: it has none that does. That is no evidence, and no veto. */
   activity: Activity | undefined;
   /** Somebody holds a Lease on it. */
@@ -72,24 +74,28 @@ export type Decision =
  * |---|---|
  * | somebody holds a Lease | stay |
  * | a request or stream is open | stay |
- * | traffic within `idleSeconds` | stay |
- * | nothing goes on inside | suspend, Idle |
- * | no traffic for `maxActiveSeconds` | suspend, MaxActive: what goes on inside goes on for nobody |
+ * | nobody has used it for `idleSeconds`, and nothing goes on inside | suspend, Idle |
+ * | nobody has asked for it for `maxActiveSeconds` | suspend, MaxActive: what goes on inside goes on for nobody |
  * | (none of these) | stay |
  */
 export function idleDecision(policy: IdlePolicy, evidence: Evidence): Decision {
-  const { open, quietSeconds, activity, isHeld } = evidence;
+  const { open, quietSeconds, unaskedSeconds, activity, isHeld } = evidence;
   const stay = (because: string): Decision => ({ suspend: false, because });
-  const quiet = `no traffic for ${Math.floor(quietSeconds)} s`;
+  const quiet = (seconds: number) => `no traffic for ${Math.floor(seconds)} s`;
   if (isHeld) return stay("it is held by a Lease");
   if (open > 0) return stay(`${open} requests are open`);
-  if (quietSeconds < policy.idleSeconds) return stay("there was traffic");
-  const work = workOf(policy, activity);
+  const work = quietSeconds < policy.idleSeconds ? "it was used, or not Ready" : workOf(policy, activity);
   if (work === undefined) {
-    return { suspend: true, reason: "Idle", note: activity ? `${quiet}, and nothing runs` : quiet };
+    return { suspend: true, reason: "Idle", note: quiet(quietSeconds) + (activity ? ", and nothing runs" : "") };
   }
-  if (quietSeconds < policy.maxActiveSeconds) return stay(work);
-  return { suspend: true, reason: "MaxActive", note: `${quiet}, which is as long as it may work without (${work})` };
+  if (!isSpent(policy, unaskedSeconds)) return stay(work);
+  const note = `${quiet(unaskedSeconds)}, which is as long as it may work without (${work})`;
+  return { suspend: true, reason: "MaxActive", note };
+}
+
+/** Tells whether nobody has asked for it for as long as it may work without. */
+export function isSpent({ idleSeconds, maxActiveSeconds }: IdlePolicy, unaskedSeconds: number): boolean {
+  return unaskedSeconds >= Math.max(idleSeconds, maxActiveSeconds);
 }
 
 /**

@@ -5,8 +5,8 @@ import type { SandboxRecord } from "../index/records.ts";
 import type { Entry } from "../index/sandboxindex.ts";
 import { SUSPENDED_ANNOTATION } from "../../api/router/annotations.ts";
 import { activityOf, askActivity, comparedNext, isHeld, type Sample } from "./evidence.ts";
-import { type Decision, idleDecision, type IdlePolicy, policyOf } from "./decision.ts";
-import { createTraffic, lastUse, type Traffic, wordMs, wordOf } from "./lastuse.ts";
+import { type Decision, idleDecision, type IdlePolicy, isSpent, policyOf } from "./decision.ts";
+import { createTraffic, lastAsked, lastUse, type Traffic, wordMs, wordOf } from "./lastuse.ts";
 import { expire, leaveWord, suspend, type SuspendParts, tellOf } from "./suspend.ts";
 
 export interface IdlerParts extends SuspendParts {
@@ -93,14 +93,19 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   if (sandbox.isSuspended) return await lookAtSuspended(parts, entry, policy, now);
   const use = traffic.useOf(namespace, name);
   if ((use?.open ?? 0) > 0 && isWordDue(entry, now)) return await leaveWord(parts, sandbox, new Date(now));
-  const quietAt = (instant: number) =>
-    (instant - lastUse(entry, policy, traffic.useOf(namespace, name), { me: parts.me, now: instant })) / 1000;
+  const secondsSince = (last: typeof lastUse | typeof lastAsked, instant: number) =>
+    (instant - last(entry, policy, traffic.useOf(namespace, name), { me: parts.me, now: instant })) / 1000;
   const open = use?.open ?? 0;
   const pod = entry.pods.find(({ isReady, isDeleting }) => isReady && !isDeleting);
+  const isIdle = pod !== undefined && secondsSince(lastUse, now) >= policy.idleSeconds;
+  // One that is not Ready works all the same, once it runs.
+  const isWorking = entry.pods.some(({ phase, isDeleting }) => phase === "Running" && !isDeleting);
   // Nobody is asked before it matters.
-  if (open > 0 || quietAt(now) < policy.idleSeconds || !pod) return void samples.delete(uid);
+  if (open > 0 || !(isIdle || isWorking && isSpent(policy, secondsSince(lastAsked, now)))) {
+    return void samples.delete(uid);
+  }
   const held = await isHeld(parts.api, namespace, name, now);
-  const sample = pod.address === undefined || pod.usesHostNetwork
+  const sample = pod?.address === undefined || pod.usesHostNetwork
     ? undefined
     : await askActivity(pod.address, parts.runtimePort);
   const before = samples.get(uid);
@@ -109,7 +114,9 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   // Somebody may have come meanwhile.
   const later = traffic.useOf(namespace, name)?.open ?? 0;
   // No await from here to the patch: who comes meanwhile waits for what becomes of it.
-  const evidence = { open: later, quietSeconds: quietAt(Date.now()), activity, isHeld: held };
+  const instant = Date.now();
+  const [quietSeconds, unaskedSeconds] = [secondsSince(lastUse, instant), secondsSince(lastAsked, instant)];
+  const evidence = { open: later, quietSeconds, unaskedSeconds, activity, isHeld: held };
   await act(parts, entry, sandbox, idleDecision(policy, evidence));
 }
 

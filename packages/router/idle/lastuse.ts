@@ -94,21 +94,56 @@ export function lastUse(
   { sandbox, evidenceSeenAt }: Pick<Entry, "sandbox" | "evidenceSeenAt">,
   policy: IdlePolicy,
   use: Use | undefined,
-  { me, now }: { me: string; now: number },
+  clock: Clock,
+): number {
+  const ready = findCondition(sandbox.conditions, "Ready");
+  if (ready?.status !== "True") return Infinity;
+  const { assignedAt, annotations } = sandbox;
+  const said = [ready.lastTransitionTime, annotations[WOKEN_AT_ANNOTATION]].map(instantOf);
+  return latestOf(sandbox, policy, use, clock, evidenceSeenAt, [...said, assignedAt ?? 0]);
+}
+
+/**
+ * Returns the latest instant at which anybody outside may have asked for the sandbox; `Infinity` where there is no telling.
+ * Beside its traffic that is when it was created, woken, resumed or given to a claim, and never when it became Ready: code
+ * inside could have it do that again and again.
+ */
+export function lastAsked(
+  { sandbox, askedSeenAt }: Pick<Entry, "sandbox" | "askedSeenAt">,
+  policy: IdlePolicy,
+  use: Use | undefined,
+  clock: Clock,
+): number {
+  const { createdAt, assignedAt, annotations, conditions } = sandbox;
+  const resumed = findCondition(conditions, "Suspended")?.lastTransitionTime;
+  const said = [resumed, annotations[WOKEN_AT_ANNOTATION]].map(instantOf);
+  return latestOf(sandbox, policy, use, clock, askedSeenAt, [...said, createdAt ?? 0, assignedAt ?? 0]);
+}
+
+/** Who asks, and when, in milliseconds since the epoch. */
+interface Clock {
+  me: string;
+  now: number;
+}
+
+function latestOf(
+  sandbox: SandboxRecord,
+  policy: IdlePolicy,
+  use: Use | undefined,
+  { me, now }: Clock,
+  seenAt: number | undefined,
+  said: number[],
 ): number {
   const word = wordOf(sandbox);
   // Our own word of before a restart is like that of another: what came after it is forgotten.
   const isOurs = word.router === me && use !== undefined;
-  const ready = findCondition(sandbox.conditions, "Ready");
-  if (ready?.status !== "True") return Infinity;
   const keptMs = isOurs ? 0 : wordMs(policy);
-  if (evidenceSeenAt !== undefined) return Math.max(use?.lastAt ?? 0, evidenceSeenAt + (word.at === 0 ? 0 : keptMs));
-  const latest = Math.max(
-    use?.lastAt ?? 0,
-    word.at === 0 ? 0 : Math.min(word.at, now) + keptMs,
-    Math.min(Date.parse(ready.lastTransitionTime) || 0, now),
-    Math.min(sandbox.assignedAt ?? 0, now),
-    Math.min(Date.parse(sandbox.annotations[WOKEN_AT_ANNOTATION] ?? "") || 0, now),
-  );
+  const wordAt = (at: number) => word.at === 0 ? 0 : at + keptMs;
+  if (seenAt !== undefined) return Math.max(use?.lastAt ?? 0, seenAt, wordAt(seenAt));
+  const latest = Math.max(use?.lastAt ?? 0, wordAt(Math.min(word.at, now)), ...said.map((at) => Math.min(at, now)));
   return latest === 0 ? Infinity : latest;
+}
+
+function instantOf(text: string | undefined): number {
+  return Date.parse(text ?? "") || 0;
 }

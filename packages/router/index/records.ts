@@ -25,12 +25,16 @@ export interface SandboxRecord {
   isSuspended: boolean;
   /** `spec.shutdownTime` in milliseconds since the epoch; undefined if there is none, or none that can be read. */
   expiresAt: number | undefined;
+  /** In milliseconds since the epoch; undefined: that cannot be read. */
+  createdAt: number | undefined;
   /** When a claim was given it, in milliseconds since the epoch; undefined: it is no claim's, or that cannot be read. */
   assignedAt: number | undefined;
   /** The conditions that tell why it cannot be reached. */
   conditions: Condition[];
   /** All that others say of when it was used, as one text: another one means that there is news. */
   evidence: string;
+  /** The part of it that code inside cannot bring about: traffic, and that it was woken, resumed or given to a claim. */
+  asked: string;
   /** Annotations of the router alone: the Sandbox's own, else those of its Pod template. */
   annotations: Record<string, string>;
 }
@@ -84,9 +88,11 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
     isDeleting: metadata.deletionTimestamp !== undefined,
     isSuspended: spec.operatingMode === "Suspended",
     expiresAt: instantOf(spec.shutdownTime),
+    createdAt: instantOf(metadata.creationTimestamp),
     assignedAt: instantOf(assigned),
     conditions,
     evidence: JSON.stringify([active, woken, assigned, ready?.status, ready?.lastTransitionTime]),
+    asked: JSON.stringify([active, woken, assigned, spec.operatingMode]),
     annotations,
   };
 }

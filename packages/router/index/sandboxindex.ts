@@ -14,6 +14,8 @@ export interface Entry {
   isBeingSuspended: boolean;
   /** When this process saw that others have used it, in milliseconds; undefined: it has seen no change of what they say. */
   evidenceSeenAt: number | undefined;
+  /** The same of what code inside cannot bring about. */
+  askedSeenAt: number | undefined;
   /** When this process first saw its containers fail, in milliseconds; undefined: they do not. */
   failingSince: number | undefined;
 }
@@ -57,8 +59,8 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
   function entryOf(sandbox: SandboxRecord): Entry {
     const { namespace, uid } = sandbox.metadata;
     const pods = podsOfSandbox.get(`${namespace}/${uid}`) ?? [];
-    const none = { formerIPs: [], suspects: new Set<string>(), evidenceSeenAt: undefined, failingSince: undefined };
-    return { sandbox, pods, isBeingSuspended: false, ...none };
+    const unseen = { evidenceSeenAt: undefined, askedSeenAt: undefined, failingSince: undefined };
+    return { sandbox, pods, isBeingSuspended: false, formerIPs: [], suspects: new Set<string>(), ...unseen };
   }
 
   function observeSandbox(sandbox: SandboxRecord): void {
@@ -67,6 +69,7 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     if (departed.has(uid) || known && isOlder(sandbox, known.sandbox)) return;
     const entry = known ?? entryOf(sandbox);
     if (entry.sandbox.evidence !== sandbox.evidence) entry.evidenceSeenAt = Date.now();
+    if (entry.sandbox.asked !== sandbox.asked) entry.askedSeenAt = Date.now();
     entry.sandbox = sandbox;
     suspect(entry);
     const isFailing = sandbox.conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True");

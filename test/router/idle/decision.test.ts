@@ -6,7 +6,7 @@ import { readSandbox, type SandboxRecord } from "../../../packages/router/index/
 import { aSandbox } from "../../sandboxes.ts";
 
 const POLICY = { idleSeconds: 60, maxActiveSeconds: 600, cpuFloor: 0.05, deleteSeconds: undefined };
-const quiet: Evidence = { open: 0, quietSeconds: 60, activity: undefined, isHeld: false };
+const quiet: Evidence = { open: 0, quietSeconds: 60, unaskedSeconds: 60, activity: undefined, isHeld: false };
 const inside = (over: object) => ({ ...quiet, activity: { hasCPU: false, ...over } });
 
 describe("idleDecision()", () => {
@@ -31,11 +31,16 @@ describe("idleDecision()", () => {
   ])("leaves it where %s", ([, evidence]) => expect(idleDecision(POLICY, evidence)).toMatchObject({ suspend: false }));
 
   test("lets nothing work for nobody for ever, where that is asked for", () => {
-    const busy = { ...inside({ running: 1, hasCPU: true, cores: 1 }), quietSeconds: 600 };
+    const busy = { ...inside({ running: 1, hasCPU: true, cores: 1 }), quietSeconds: 600, unaskedSeconds: 600 };
     expect(idleDecision(POLICY, busy)).toMatchObject({ suspend: true, reason: "MaxActive" });
     expect(idleDecision({ ...POLICY, maxActiveSeconds: Infinity }, busy)).toMatchObject({ suspend: false });
     expect(idleDecision(POLICY, { ...busy, isHeld: true })).toMatchObject({ suspend: false });
     expect(idleDecision(POLICY, { ...busy, open: 1 })).toMatchObject({ suspend: false });
+    for (const quietSeconds of [5, -Infinity]) {
+      const flipped = { ...busy, quietSeconds };
+      expect(idleDecision(POLICY, flipped), "however lately it became Ready").toMatchObject({ reason: "MaxActive" });
+      expect(idleDecision(POLICY, { ...flipped, unaskedSeconds: 599 })).toMatchObject({ suspend: false });
+    }
   });
 });
 

@@ -18,7 +18,8 @@ const ready = {
 /** One idle Sandbox with a Ready Pod, and routers that look only when told. */
 async function start(annotations: object = {}, activity?: () => object) {
   const api = createFakeApi();
-  const metadata = { annotations: { [key("idle-seconds")]: "60", ...annotations } };
+  const creationTimestamp = "2020-01-01T00:00:00Z";
+  const metadata = { creationTimestamp, annotations: { [key("idle-seconds")]: "60", ...annotations } };
   putSandbox(api, "demo", { metadata, status: ready });
   putPod(api);
   const runtime = activity && await startBackend((_, answer) => answer.end(JSON.stringify(activity())));
