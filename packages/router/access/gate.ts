@@ -55,6 +55,9 @@ const COOKIE: ReadonlySet<string> = new Set(["cookie"]);
 /** What `v1` tokens and those of Kubernetes are made of: nothing that would end a cookie. */
 const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
 
+/** Its next navigation would be handed to it whole, with the token in the address. No page can leave out that header. */
+const NO_WORKER: Refusal = { status: 403, detail: "Service workers are off where addresses may carry tokens." };
+
 /** The gate of mode allow-all. */
 export function openGate(_: IncomingMessage, { path }: Route, address: string): Pass {
   return { client: `address:${address}`, isAnonymous: true, path, withheld: NOTHING, added: [] };
@@ -63,6 +66,7 @@ export function openGate(_: IncomingMessage, { path }: Route, address: string): 
 /** Makes the gate of every other mode. */
 export function createGate(authorise: Authorise, browser: BrowserOptions): Gate {
   return (request, route, address) => {
+    if (browser.queryParam !== undefined && request.headers["service-worker"] === "script") return NO_WORKER;
     const credentials = credentialsOf(request, route, browser);
     if (credentials.source === "cookie" && isForeign(request, browser)) {
       return { status: 403, detail: "A page of another origin may not use this cookie." };

@@ -28,14 +28,15 @@ beforeEach(() => {
   seen = [];
 });
 
-async function start() {
+/** @param queryParam empty: no address carries a token */
+async function start(queryParam: string = browser.queryParam) {
   const folder = makeTempFolder();
   const secretFile = join(folder, "secret");
   writeFileSync(secretFile, SECRET);
   const api = createFakeApi();
   putReady(api);
-  const over = { authz: { mode: "scoped-token", secretFile } as const, browser, pathPrefix: "/s", domain: "d.example" };
-  const { port } = await startRouter(api, over);
+  const over = { authz: { mode: "scoped-token", secretFile } as const, pathPrefix: "/s", domain: "d.example" };
+  const { port } = await startRouter(api, { ...over, browser: { ...browser, queryParam: queryParam || undefined } });
   const backend = await startBackend(({ url = "", headers }, answer) => {
     seen.push({ url, headers });
     answer.setHeader("Set-Cookie", [
@@ -93,6 +94,21 @@ describe("a scoped token", () => {
       new RegExp(`^pass=${token}; Path=${path}/; HttpOnly; SameSite=Lax; Max-Age=(599|600); Secure$`),
     );
     expect(seen).toEqual([]);
+  });
+
+  test("in an address is never a service worker's to see, as there is none where addresses may carry tokens", async () => {
+    const ask = async ({ port, backend, token }: Awaited<ReturnType<typeof start>>, worker: string) => {
+      const headers = { Host: `${backend}-demo-team-a.d.example`, Cookie: `pass=${token}`, "Service-Worker": worker };
+      return await fetchFrom(port, { path: "/worker.js", headers });
+    };
+    const router = await start();
+    expect(await ask(router, "script")).toMatchObject({
+      status: 403,
+      text: '{"detail":"Service workers are off where addresses may carry tokens."}',
+    });
+    expect(seen).toEqual([]);
+    expect(await ask(router, ""), "another script").toMatchObject({ status: 200 });
+    expect(await ask(await start(""), "script"), "no address carries a token").toMatchObject({ status: 200 });
   });
 
   test("never sends a browser to another host", async () => {
