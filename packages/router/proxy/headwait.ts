@@ -1,5 +1,6 @@
 /** How long, and how often, a sandbox may put off the head of its answer. @module */
 import type { ClientRequest } from "node:http";
+import process from "node:process";
 import { CHATTER, SILENCE } from "./failure.ts";
 
 /** Informational answers (1xx) before the answer itself. */
@@ -20,8 +21,10 @@ export function awaitHead(outgoing: ClientRequest, answerMs: number): void {
   outgoing.once("finish", () => {
     if (!isAnswered && answerMs > 0) timer = setTimeout(late, answerMs);
   });
+  const giveUp = () => isAnswered || outgoing.destroy(CHATTER);
   outgoing.on("information", () => {
-    if (++informational > MOST_INFORMATIONAL) outgoing.destroy(CHATTER);
+    // Not before the rest is parsed: where a switch of protocols follows, node:http leaves nobody to take the error.
+    if (++informational === MOST_INFORMATIONAL + 1) process.nextTick(giveUp);
   });
   outgoing.once("response", stop).once("upgrade", stop).once("close", stop);
 }

@@ -1,7 +1,8 @@
 /** A sandbox that puts off its answer, or drips it, is waited for as long as any other; and nobody is waited for whose client has gone. */
 import type { Socket } from "node:net";
 import { request } from "node:http";
-import { expect, test } from "vitest";
+import process from "node:process";
+import { expect, onTestFinished, test } from "vitest";
 import type { RouterSettings } from "../../../packages/router/assemble.ts";
 import { until } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
@@ -41,6 +42,20 @@ test.for([WAIT, GO_ON])("more of %j end the request, which is not sent again", a
     text: expect.stringContaining("it sent informational answers without end"),
   });
   expect(raw).toMatchObject({ requests: 2, connections: 1 });
+});
+
+test("more of them right before a switch of protocols, which nobody asked for, end the request alone", async () => {
+  const { port } = await start();
+  const survived: unknown[] = [];
+  const survive = (error: unknown) => survived.push(error);
+  process.on("uncaughtException", survive);
+  onTestFinished(() => void process.off("uncaughtException", survive));
+  const switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n";
+  const raw = await startRaw((socket) => socket.write(WAIT.repeat(17) + switching));
+  expect(await fetchFrom(port, { headers: naming(raw.port) })).toMatchObject({ status: 502 });
+  const head = `GET / HTTP/1.1\r\nHost: localhost\r\n${UPGRADE}${headOf(raw.port)}\r\n`;
+  expect(await exchange(port, head)).toMatch(/^HTTP\/1\.1 502 /);
+  expect(survived).toEqual([]);
 });
 
 test("more of them end a request for another protocol", async () => {
