@@ -21,12 +21,17 @@ const CRDS = [
  *
  * @param hooksURL base URL of the hooks: hook `h` answers at `<hooksURL>/h/sync`; a function gives each hook a base of
  * its own; undefined keeps the files' own URLs
- * @throws {TypeError} if `hooksURL` is not an absolute http or https URL
+ * @param withCRDs false: controllers alone
+ * @throws {RangeError} if `hooksURL` is not an absolute http or https URL
  */
-export function renderManifests(hooksURL: string | ((hook: string) => string) | undefined): string {
+export function renderManifests(
+  hooksURL: string | ((hook: string) => string) | undefined,
+  withCRDs = true,
+): string {
   const base = typeof hooksURL === "string" ? () => hooksURL : hooksURL;
   const controllers = readControllers().map((text) => pointed(text, base));
-  return [...readCRDs(), ...controllers].map((text) => text.startsWith("---") ? text : `---\n${text}`).join("");
+  return [...withCRDs ? readCRDs() : [], ...controllers].map((text) => text.startsWith("---") ? text : `---\n${text}`)
+    .join("");
 }
 
 /** Reads the controllers of hookbox as their files have them, one text each. */
@@ -55,7 +60,7 @@ function pointed(text: string, base: ((hook: string) => string) | undefined): st
 function baseURL(text: string): string {
   const url = URL.parse(text);
   if (!url || !["http:", "https:"].includes(url.protocol)) {
-    throw new TypeError(`Cannot use hooks URL "${text}": it is not an absolute http or https URL`);
+    throw new RangeError(`Cannot use hooks URL "${text}": it is not an absolute http or https URL`);
   }
   return url.href.replace(/\/+$/, "");
 }

@@ -1,13 +1,14 @@
 /** `hookbox install`: brings hookbox to a cluster, or prints what it would bring. @module */
 import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
-import { Ended, UsageError, verdictOf } from "../failure.ts";
+import { Ended, UsageError } from "../failure.ts";
 import type { CommandContext } from "../commandcontext.ts";
 import { durationMs } from "../values.ts";
 import { withManifestOptions } from "./manifests.ts";
 
 interface InstallOptions {
   apply?: boolean;
+  crds: boolean;
   dryRun?: boolean;
   force?: boolean;
   hooksUrl?: string;
@@ -21,6 +22,9 @@ interface InstallOptions {
 const MORE = `
 Without --apply and --dry-run it prints the YAML: the same objects as "kubectl apply -k deploy/". Metacontroller 4.17 or
 later has to be there before. "hookbox doctor" reports what is missing.
+
+Without --image Deployments that are there keep the image they have; what is printed has that of deploy/. With --no-crds
+the CRDs stay as they are: where they serve v1alpha1, too, they come from deploy/v1alpha1, or from the chart.
 
 With --hooks-url hooks are not installed, with --no-processes nothing that runs is: run "hookbox serve",
 "hookbox keeper --no-binder", "hookbox binder" and "hookbox router" where you like.
@@ -38,7 +42,8 @@ export function installCommand(context: CommandContext): Command {
     .option("--dry-run", "ask the API server what --apply would change")
     .option("--force", "take over fields that somebody else has set")
     .option("--system-namespace <name>", "namespace of hooks, keeper and binder", "hookbox-system")
-    .option("--image <name>", "image of all processes (default: as in deploy/)")
+    .option("--image <name>", "image of all processes (default: those that run keep theirs)")
+    .option("--no-crds", "leave the CRDs out")
     .option("--no-processes", "CRDs, controllers, accounts and rights only")
     .addHelpText("after", MORE);
   withManifestOptions(command).action(async () => {
@@ -49,24 +54,16 @@ export function installCommand(context: CommandContext): Command {
     }
     const timeoutMs = durationMs("--timeout", options.timeout);
     const { bundleObjects, renderBundle } = await import("../install/bundle.ts");
-    const { hooksUrl: hooksURL, systemNamespace: namespace, image, processes, dryRun = false, force = false } = options;
-    const text = renderBundle({ hooksURL, namespace, image, processes });
+    const { hooksUrl: hooksURL, systemNamespace: namespace, image, crds, processes } = options;
+    const { dryRun = false, force = false } = options;
+    const text = renderBundle({ hooksURL, namespace, image, crds, processes });
     if (!options.apply && !dryRun) return context.stdout.write(text);
-    const { createApplier, nameOf } = await import("../install/apply.ts");
+    const { applyAll } = await import("../install/applyall.ts");
+    const { keepImages } = await import("../install/images.ts");
     const { api } = await context.reach(options);
-    const apply = createApplier(api, { dryRun, force });
-    let failed = false;
-    const objects = bundleObjects(text);
-    for (const object of objects) {
-      try {
-        context.stdout.write(`${nameOf(object)} ${await apply(object)}${dryRun ? " (dry run)" : ""}\n`);
-      } catch (error) {
-        failed = true;
-        for (const line of verdictOf(error).lines) context.stderr.write(`${line}\n`);
-      }
-      context.signal.throwIfAborted();
-    }
-    if (failed) throw new Ended(1);
+    const rendered = bundleObjects(text);
+    const objects = image === undefined ? await keepImages(api, rendered, dryRun) : rendered;
+    if (!await applyAll(context, api, objects, { dryRun, force })) throw new Ended(1);
     if (!options.wait) return;
     const { untilRolledOut } = await import("../install/wait.ts");
     await untilRolledOut(context, api, objects, timeoutMs);

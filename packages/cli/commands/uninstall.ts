@@ -3,8 +3,9 @@ import { Command } from "commander";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Api } from "../../kube/api.ts";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
-import { Ended, verdictOf } from "../failure.ts";
+import { Ended, Failure, verdictOf } from "../failure.ts";
 import type { CommandContext } from "../commandcontext.ts";
+import type { VersionedCRD } from "../install/crds.ts";
 
 interface UninstallOptions {
   apply?: boolean;
@@ -14,13 +15,18 @@ interface UninstallOptions {
 
 const MORE = `
 Without --apply it says what it would delete. CRDs stay, and with them all Sandboxes, claims, pools and templates, whose
-Pods go on running; so do the namespaces, which may hold more. Metacontroller is not touched.
+Pods go on running; so do the namespaces, which may hold more. Metacontroller is not touched. Where v1alpha1 is served,
+too, switch that off first: API servers would ask a hook that is gone.
 
 Examples:
   hookbox uninstall
   hookbox uninstall --apply`;
 
 const KINDS = ["sandboxes", "sandboxclaims", "sandboxwarmpools", "sandboxtemplates"] as const;
+const CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const CRDS = KINDS.map((kind) =>
+  kind === "sandboxes" ? `${kind}.agents.x-k8s.io` : `${kind}.extensions.agents.x-k8s.io`
+);
 
 export function uninstallCommand(context: CommandContext): Command {
   const command = new Command("uninstall")
@@ -34,12 +40,16 @@ export function uninstallCommand(context: CommandContext): Command {
     const { apply = false, crds = false, systemNamespace } = options;
     const { createDeleter, nameOf } = await import("../install/apply.ts");
     const { api } = await context.reach(options);
+    await checkConversion(api, systemNamespace);
     const remove = createDeleter(api, !apply);
     let failed = false;
     for (const object of await removable(systemNamespace, crds)) {
+      // What was not deleted may go on leading by it.
+      if (failed && object.kind === "Lease") continue;
       try {
         if (await remove(object)) context.stdout.write(`${nameOf(object)} deleted${apply ? "" : " (dry run)"}\n`);
       } catch (error) {
+        if (!(error instanceof Failure)) throw error;
         failed = true;
         for (const line of verdictOf(error).lines) context.stderr.write(`${line}\n`);
       }
@@ -49,6 +59,26 @@ export function uninstallCommand(context: CommandContext): Command {
     for (const line of await leftover(api, systemNamespace, crds)) context.stdout.write(`${line}\n`);
     if (!apply) context.stdout.write("Nothing was deleted: use --apply.\n");
   }));
+}
+
+/** Refuses to take away the account, and the rest, of a hook that API servers ask. @throws {Failure} */
+async function checkConversion(api: Api, namespace: string): Promise<void> {
+  const { isConvertedIn } = await import("../install/crds.ts");
+  const { isOk, messageOf } = await import("../../kube/api.ts");
+  const asking: string[] = [];
+  for (const name of CRDS) {
+    const answer = await api.send({ method: "GET", path: `${CRD_PATH}/${name}` });
+    if (answer.status === 404) continue;
+    if (!isOk(answer)) throw new Failure(`Cannot read CustomResourceDefinition ${name}: ${messageOf(answer)}`);
+    if (isConvertedIn(answer.body as VersionedCRD, namespace)) asking.push(name);
+  }
+  if (asking.length === 0) return;
+  throw new Failure(
+    `Cannot uninstall: API servers ask the hook "conversion" to convert ${asking.join(", ")}`,
+    "Switch v1alpha1 off first: kubectl apply --server-side --force-conflicts -k crds, then kubectl -n " +
+      `${namespace} delete -f deploy/v1alpha1/conversion.yaml -f deploy/v1alpha1/certificate.yaml; or, with Helm, ` +
+      "v1alpha1.enabled=false.",
+  );
 }
 
 /** Controllers first: nobody is to ask for what is being taken away. */

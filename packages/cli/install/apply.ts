@@ -2,6 +2,7 @@
 import { type Answer, type Api, isOk, messageOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { Failure } from "../failure.ts";
+import { checkVersions, type VersionedCRD } from "./crds.ts";
 
 /** What became of an object. */
 export type Outcome = "created" | "configured" | "unchanged";
@@ -23,6 +24,9 @@ export function createApplier(api: Api, { dryRun, force }: ApplyOptions): (objec
     const path = await pathOf(object);
     if (path === undefined) throw unserved(object);
     const before = await api.send({ method: "GET", path });
+    if (object.kind === "CustomResourceDefinition" && isOk(before)) {
+      checkVersions(before.body as VersionedCRD, object as VersionedCRD);
+    }
     const query = {
       fieldManager: FIELD_MANAGER,
       ...dryRun ? { dryRun: "All" } : {},

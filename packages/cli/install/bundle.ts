@@ -13,6 +13,8 @@ export interface BundleOptions {
   namespace: string;
   /** Of all processes; undefined: as in deploy/, from wherever nodes look for it. */
   image?: string | undefined;
+  /** False: without the CRDs. @default true */
+  crds?: boolean;
   /** False: CRDs, controllers, accounts and rights, and nothing that runs. */
   processes: boolean;
 }
@@ -91,9 +93,9 @@ const CLUSTER_WIDE = [
 const ORDER = ["Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "Role"];
 const LAST = ["CompositeController", "DecoratorController"];
 
-/** Renders all of it. @throws {TypeError} if `hooksURL` is not an absolute http or https URL */
-export function renderBundle({ hooksURL, namespace, image, processes }: BundleOptions): string {
-  const manifests = renderManifests(hooksURL ?? ((hook) => `http://${hook}.${namespace}:8080`));
+/** Renders all of it. @throws {RangeError} if `hooksURL` is not an absolute http or https URL */
+export function renderBundle({ hooksURL, namespace, image, crds = true, processes }: BundleOptions): string {
+  const manifests = renderManifests(hooksURL ?? ((hook) => `http://${hook}.${namespace}:8080`), crds);
   const isWanted = { rights: true, hooks: processes && hooksURL === undefined, processes };
   const texts = PARTS.filter(({ of }) => isWanted[of]).flatMap(({ files, namespace: home }) =>
     files.map((file) => placed(file, home).replaceAll(SYSTEM, namespace))

@@ -1,0 +1,48 @@
+/** What stands in the way of CRDs of ours: versions that are served or stored, and webhooks that convert them. Pure. @module */
+import type { KubeObject } from "../../api/objects/objects.ts";
+import { Failure } from "../failure.ts";
+
+/** A CRD as far as its versions go (apiextensions.k8s.io/v1). */
+export interface VersionedCRD extends KubeObject {
+  spec: {
+    conversion?: { strategy?: string; webhook?: { clientConfig?: { service?: { namespace: string } } } };
+    versions: { name: string; served: boolean; storage: boolean }[];
+  };
+  status?: { storedVersions?: string[] };
+}
+
+/** How v1alpha1 goes on being served. */
+export const KEEP_V1ALPHA1 = "apply deploy/v1alpha1, or set v1alpha1.enabled of the chart";
+
+/** Lists the versions of a CRD that `wanted` would withdraw: those that clients may use, or that objects are stored in. */
+export function withdrawnVersions(live: VersionedCRD, wanted: { spec: { versions: { name: string }[] } }): string[] {
+  const used = live.spec.versions.filter(({ served, storage }) => served || storage).map(({ name }) => name);
+  const all = new Set([...used, ...live.status?.storedVersions ?? []]);
+  return [...all].filter((name) => !wanted.spec.versions.some((version) => version.name === name));
+}
+
+/** Refuses to apply a CRD that would withdraw versions. @throws {Failure} */
+export function checkVersions(live: VersionedCRD, wanted: VersionedCRD): void {
+  const withdrawn = withdrawnVersions(live, wanted);
+  if (withdrawn.length === 0) return;
+  const versions = withdrawn.join(", ");
+  const isStored = withdrawn.some((name) => live.status?.storedVersions?.includes(name));
+  const drop = isStored
+    ? `Where nobody needs ${versions}, migrate the stored objects first.`
+    : `Where nobody needs ${versions}: kubectl apply --server-side --force-conflicts -k crds`;
+  throw new Failure(
+    `Cannot apply CustomResourceDefinition ${wanted.metadata.name}: it would withdraw ${versions}, which the cluster ` +
+      `${isStored ? "stores" : "serves"}; --force does not change that`,
+    `To keep ${versions}, ${KEEP_V1ALPHA1}, for the CRDs, then: hookbox install --apply --no-crds. ${drop}`,
+  );
+}
+
+/**
+ * Tells whether API servers ask a hook in this namespace to convert between versions of a CRD. Who else may be asked
+ * goes on answering without hookbox.
+ */
+export function isConvertedIn({ spec: { conversion } }: VersionedCRD, namespace: string): boolean {
+  if (conversion?.strategy !== "Webhook") return false;
+  const { namespace: home = namespace } = conversion.webhook?.clientConfig?.service ?? {};
+  return home === namespace;
+}
