@@ -1,55 +1,10 @@
 /** `hookbox doctor` against API servers of the test's: a sound one, one without anything, one that says nothing. @module */
-import { parse } from "yaml";
 import { expect, test } from "vitest";
 import { covers } from "../../packages/cli/doctor/server.ts";
 import type { Api } from "../../packages/kube/api.ts";
-import { readCRDs } from "../../packages/manifests/render.ts";
-import { fakeApi, listOf, NOW, run } from "./fakecontext.ts";
+import { fakeApi, listOf, run } from "./fakecontext.ts";
+import { aLease, BINDER, engine, examine, fetch, KEEPER, METACONTROLLER, sound } from "./soundcluster.ts";
 
-type Answers = Record<string, unknown>;
-const METACONTROLLER = "/apis/metacontroller.k8s.io/v1alpha1";
-const hook = (url: string) => ({ metadata: { name: "h" }, spec: { hooks: { sync: { webhook: { url } } } } });
-const engine = (...args: string[]) => ({
-  metadata: { name: "metacontroller-0" },
-  spec: { containers: [{ image: "metacontroller:v4.17.2", args }] },
-  status: { phase: "Running" },
-});
-
-const KEEPER = "GET /apis/coordination.k8s.io/v1/leases?metadata.name=hookbox-keeper";
-const BINDER = "GET /apis/coordination.k8s.io/v1/leases?metadata.name=hookbox-binder";
-/** A list of one Lease, renewed so many seconds ago. */
-const aLease = (name: string, spec: object, seconds: number) => {
-  const renewTime = new Date(NOW.getTime() - seconds * 1000).toISOString();
-  return listOf("v1", "Lease", { metadata: { name, namespace: "hookbox-system" }, spec: { ...spec, renewTime } });
-};
-
-function sound(): Answers {
-  const crds = readCRDs().map((text) => parse(text) as { metadata: { name: string } });
-  return {
-    "GET /version": { gitVersion: "v1.36.3", minor: "36" },
-    ...Object.fromEntries(crds.map((crd) => [
-      `GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd.metadata.name}`,
-      { ...crd, status: {} },
-    ])),
-    "GET /api/v1/pods": listOf("v1", "Pod", engine("--client-go-qps=1000", "--workers=20")),
-    [`GET ${METACONTROLLER}/compositecontrollers/sandbox`]: hook("http://hooks.test:8080/sandbox/sync"),
-    [`GET ${METACONTROLLER}/compositecontrollers/sandboxwarmpool`]: hook("http://hooks.test.svc/x/sync"),
-    [`GET ${METACONTROLLER}/decoratorcontrollers/sandboxclaim`]: hook("http://10.0.0.1:8080/x/sync"),
-    [`GET ${METACONTROLLER}/decoratorcontrollers/sandboxtemplate`]: hook("http://hooks.test:8080/x/sync"),
-    "GET /api/v1/namespaces/test/services/hooks:8080/proxy/healthz": { status: 200, body: "ok" },
-    "GET /api/v1/namespaces/test/services/hooks:80/proxy/healthz": { status: 200, body: "ok" },
-    [KEEPER]: aLease("hookbox-keeper", { holderIdentity: "k1", leaseDurationSeconds: 15 }, 2),
-    [BINDER]: aLease("hookbox-binder", { holderIdentity: "b1", leaseDurationSeconds: 5 }, 1),
-    "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews": { status: 201, body: { status: { allowed: true } } },
-    "GET /apis/node.k8s.io/v1/runtimeclasses": listOf("v1", "RuntimeClass", { metadata: { name: "gvisor" } }),
-    "GET /apis/storage.k8s.io/v1/storageclasses": listOf("v1", "StorageClass", {
-      metadata: { name: "fast", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
-    }),
-  };
-}
-
-const fetch = () => Promise.resolve(new Response("ok"));
-const examine = (answers: Answers, line = "doctor --router http://r") => run(line, { api: fakeApi(answers), fetch });
 const marks = (stdout: string) =>
   stdout.split("\n").filter((text) => /^[✓!✗]/.test(text)).map((text) => text[0]).join("");
 
@@ -165,9 +120,9 @@ test("a CRD of another version is said to be stale, one that is missing fails", 
 });
 
 test("nothing else is asked of an API server that is too old", async () => {
-  const { code, stdout } = await examine({ "GET /version": { gitVersion: "v1.27.1", minor: "27+" } });
+  const { code, stdout } = await examine({ "GET /version": { gitVersion: "v1.29.9", minor: "29+" } });
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^✗ API server +v1.27.1 at .*\n +→ Use Kubernetes 1.29 or later.\n$/);
+  expect(stdout).toMatch(/^✗ API server +v1.29.9 at .*\n +→ Use Kubernetes 1.30 or later.\n$/);
 });
 
 test("without an API server the first line says all", async () => {

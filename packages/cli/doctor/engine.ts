@@ -2,6 +2,7 @@
 import { isOk, messageOf, pathOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Check, type Diagnosis, itemsOf, type Patient, read } from "./check.ts";
+import { installCommand } from "./remedy.ts";
 
 const CONTROLLERS = [
   ["compositecontrollers", "sandbox"],
@@ -30,7 +31,7 @@ export const checkControllers: Check = async (patient) => {
       mark: "fail",
       what: "Controllers",
       text: `missing: ${bad.map(({ name }) => name).join(", ")}`,
-      remedy: "Register them: hookbox install --apply",
+      remedy: `Register them: ${await installCommand(patient)}`,
     }
     : { mark: "ok", what: "Controllers", text: found.map(({ name }) => name).join(", ") };
   const good = found.filter(({ answer }) => isOk(answer));

@@ -1,60 +1,120 @@
 /** Checks of what the caller may do, and of what the cluster has for sandboxes. Changes nothing. @module */
-import { isOk, messageOf } from "../../kube/api.ts";
+import { type Answer, isOk, messageOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
-import { type Check, itemsOf, read } from "./check.ts";
+import type { Cluster } from "../commandcontext.ts";
+import { type Check, type Diagnosis, itemsOf, read } from "./check.ts";
 
 interface Right {
   group: string;
   resource: string;
   verbs: string[];
+  /** What it is for, where one may well do without. */
+  use?: string;
 }
 
-const ALL = ["create", "get", "list", "watch", "patch", "delete"];
 const AGENTS = "agents.x-k8s.io";
 const EXTENSIONS = "extensions.agents.x-k8s.io";
 
-/** What SDK and command do in a namespace. */
-const RIGHTS: Right[] = [
-  { group: EXTENSIONS, resource: "sandboxclaims", verbs: ALL },
-  { group: AGENTS, resource: "sandboxes", verbs: ALL },
-  { group: EXTENSIONS, resource: "sandboxwarmpools", verbs: ["get", "list"] },
-  { group: EXTENSIONS, resource: "sandboxtemplates", verbs: ["get", "list"] },
-  { group: "", resource: "pods", verbs: ["get"] },
-  { group: "", resource: "pods/log", verbs: ["get"] },
+/** What a user of claims has: see docs/howto/teams.md. */
+const NEEDED: Right[] = [
+  { group: EXTENSIONS, resource: "sandboxclaims", verbs: ["create", "get", "list", "watch", "delete"] },
+  { group: AGENTS, resource: "sandboxes", verbs: ["get", "list", "watch"] },
 ];
-/** Only for those who have no router. */
-const FORWARD: Right = { group: "", resource: "pods/portforward", verbs: ["create", "get"] };
+
+const OPTIONAL: Right[] = [
+  { group: EXTENSIONS, resource: "sandboxclaims", verbs: ["patch"], use: "other times of expiry" },
+  { group: AGENTS, resource: "sandboxes", verbs: ["patch"], use: "suspend and resume" },
+  { group: AGENTS, resource: "sandboxes", verbs: ["create", "delete"], use: "create --image" },
+  { group: EXTENSIONS, resource: "sandboxwarmpools", verbs: ["get", "list"], use: "get pools, create --template" },
+  {
+    ...{ group: EXTENSIONS, resource: "sandboxwarmpools", verbs: ["create"] },
+    use: "create --template where the template has no pool",
+  },
+  { group: EXTENSIONS, resource: "sandboxtemplates", verbs: ["get", "list"], use: "get templates, why" },
+  { group: "", resource: "pods", verbs: ["get"], use: "why" },
+  { group: "", resource: "pods/log", verbs: ["get"], use: "logs" },
+];
+
+/** The two ways into a sandbox. */
+const FORWARD: Right = {
+  ...{ group: "", resource: "pods/portforward", verbs: ["create", "get"] },
+  use: "exec, cp and url without a router",
+};
+const CONNECT: Right = { group: AGENTS, resource: "sandboxes", verbs: ["connect"] };
+
+interface Reply extends Right {
+  verb: string;
+  answer: Answer;
+}
 
 /** May the caller do what SDK and command do? */
 export const checkRights: Check = async ({ cluster, router }) => {
   const what = "Your rights";
-  const wanted = [...RIGHTS, ...router === undefined ? [FORWARD] : []];
-  const questions = wanted.flatMap(({ verbs, ...right }) => verbs.map((verb) => ({ verb, ...right })));
-  const answers = await Promise.all(questions.map(async ({ verb, group, resource: path }) => {
-    const [resource = "", subresource] = path.split("/");
-    const attributes = { namespace: cluster.namespace, verb, group, resource, ...subresource ? { subresource } : {} };
-    const answer = await cluster.api.send({
-      method: "POST",
-      path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-      body: {
-        apiVersion: "authorization.k8s.io/v1",
-        kind: "SelfSubjectAccessReview",
-        spec: { resourceAttributes: attributes },
-      },
-    });
-    return { verb, resource: path, answer };
-  })).catch((error: Error) => error);
-  if (answers instanceof Error) return [{ mark: "warn", what, text: answers.message }];
-  const unasked = answers.find(({ answer }) => !isOk(answer));
-  if (unasked) return [{ mark: "warn", what, text: `cannot be asked for: ${messageOf(unasked.answer)}` }];
-  const missing = answers.filter(({ answer }) => !(answer.body as { status?: { allowed?: boolean } }).status?.allowed);
-  if (missing.length === 0) {
-    return [{ mark: "ok", what, text: `all that SDK and command need in namespace ${cluster.namespace}` }];
+  const ask = async (rights: Right[]): Promise<Reply[]> => {
+    const questions = rights.flatMap((right) => right.verbs.map((verb) => ({ ...right, verb })));
+    return await Promise.all(questions.map(async (one) => ({ ...one, answer: await review(cluster, one) })));
+  };
+  try {
+    const [needed, optional, forward, connect] = await Promise.all([
+      ask(NEEDED),
+      ask(OPTIONAL),
+      ask(router === undefined ? [FORWARD] : []),
+      ask([CONNECT]),
+    ]);
+    const unasked = [...needed, ...optional, ...forward, ...connect].find(({ answer }) => !isOk(answer));
+    if (unasked) return [{ mark: "warn", what, text: `cannot be asked for: ${messageOf(unasked.answer)}` }];
+    // Who may connect has a router, which was not named.
+    const isWayKnown = connect.every(isAllowed);
+    const lacks = [...needed, ...isWayKnown ? [] : forward].filter((one) => !isAllowed(one));
+    const wants = [...optional, ...isWayKnown ? forward : []].filter((one) => !isAllowed(one));
+    return diagnosesOf(cluster.namespace, lacks, wants);
+  } catch (error) {
+    return [{ mark: "warn", what, text: (error as Error).message }];
   }
-  const text = missing.map(({ verb, resource }) => `${verb} ${resource}`).join(", ");
-  const remedy = "Ask for a Role with these rules, or name another namespace with -n.";
-  return [{ mark: "fail", what, text: `in namespace ${cluster.namespace} you may not ${text}`, remedy }];
 };
+
+function diagnosesOf(namespace: string, lacks: Reply[], wants: Reply[]): Diagnosis[] {
+  const what = "Your rights";
+  if (lacks.length + wants.length === 0) {
+    return [{ mark: "ok", what, text: `all that SDK and command need in namespace ${namespace}` }];
+  }
+  const found: Diagnosis[] = [];
+  if (lacks.length > 0) {
+    const text = `in namespace ${namespace} you may not ${lacks.map(wordsFor).join(", ")}`;
+    const remedy = "Ask for a Role with these rules, or name another namespace with -n.";
+    found.push({ mark: "fail", what, text, remedy });
+  }
+  if (wants.length > 0) {
+    const uses = [...Map.groupBy(wants, ({ use = "" }) => use)];
+    const parts = uses.map(([use, some]) => `${use} (${some.map(wordsFor).join(", ")})`);
+    const enough = lacks.length > 0 ? "" : `enough for claims in namespace ${namespace}, `;
+    const remedy = "Where you want that, ask for a Role with these rules.";
+    found.push({ mark: "warn", what, text: `${enough}not enough for ${parts.join("; ")}`, remedy });
+  }
+  return found;
+}
+
+async function review({ api, namespace }: Cluster, { verb, group, resource: path }: Right & { verb: string }) {
+  const [resource = "", subresource] = path.split("/");
+  const attributes = { namespace, verb, group, resource, ...subresource ? { subresource } : {} };
+  return await api.send({
+    method: "POST",
+    path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+    body: {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectAccessReview",
+      spec: { resourceAttributes: attributes },
+    },
+  });
+}
+
+function isAllowed({ answer }: Reply): boolean {
+  return (answer.body as { status?: { allowed?: boolean } }).status?.allowed === true;
+}
+
+function wordsFor({ verb, resource }: Reply): string {
+  return `${verb} ${resource}`;
+}
 
 /** Is there something that keeps code away from the node's kernel? */
 export const checkRuntimeClasses: Check = async (patient) => {

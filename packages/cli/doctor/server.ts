@@ -3,11 +3,12 @@ import { parse } from "yaml";
 import { isOk, messageOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { readCRDs } from "../../manifests/render.ts";
-import { type Check, type Diagnosis, read } from "./check.ts";
+import { KEEP_V1ALPHA1, type VersionedCRD, withdrawnVersions } from "../install/crds.ts";
+import { type Check, type Diagnosis, type Patient, read } from "./check.ts";
+import { installCommand } from "./remedy.ts";
 
-/** CEL rules in CRDs are there for good since then. */
-const OLDEST_MINOR = 29;
-const INSTALL = "Install them: hookbox install --apply";
+/** ValidatingAdmissionPolicies of v1, which narrow the rights of keeper and router, are there since then. */
+const OLDEST_MINOR = 30;
 
 /** Does the API server answer, and is it new enough? */
 export const checkServer: Check = async (patient) => {
@@ -31,19 +32,18 @@ export const checkCRDs: Check = async (patient) => {
     const what = `CRD ${crd.spec.names.plural}`;
     const answer = await read(patient, `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd.metadata.name}`);
     if (answer.status === 403) return await servedOnly(patient, crd, what);
-    if (!isOk(answer)) return { mark: "fail", what, text: messageOf(answer), remedy: INSTALL };
-    const found = answer.body as CRD;
+    if (!isOk(answer)) return { mark: "fail", what, text: messageOf(answer), remedy: await installRemedy(patient) };
+    const found = answer.body as CRD & VersionedCRD;
     const isFresh = crd.spec.versions.every((version) =>
       found.spec.versions.some((other) => other.name === version.name && covers(other, version))
     );
     const versions = found.spec.versions.filter(({ served }) => served).map(({ name }) => name).join(", ");
     if (isFresh) return { mark: "ok", what, text: versions };
-    return {
-      mark: "warn",
-      what,
-      text: `${versions}, but not as this version of hookbox has it`,
-      remedy: "Bring it up to date: hookbox install --apply",
-    };
+    const how = withdrawnVersions(found, crd).length > 0
+      ? `${KEEP_V1ALPHA1}, of this version`
+      : await installCommand(patient);
+    const text = `${versions}, but not as this version of hookbox has it`;
+    return { mark: "warn", what, text, remedy: `Bring it up to date: ${how}` };
   }));
 };
 
@@ -51,13 +51,17 @@ interface CRD extends KubeObject {
   spec: { group: string; names: { plural: string }; versions: { name: string; served: boolean }[] };
 }
 
+async function installRemedy(patient: Patient): Promise<string> {
+  return `Install them: ${await installCommand(patient)}`;
+}
+
 /** Who may not read CRDs can still see what is served. */
-async function servedOnly(patient: Parameters<Check>[0], crd: CRD, what: string): Promise<Diagnosis> {
+async function servedOnly(patient: Patient, crd: CRD, what: string): Promise<Diagnosis> {
   const { group, names, versions: [newest] } = crd.spec;
   const answer = await read(patient, `/apis/${group}/${newest?.name}`);
   const served = isOk(answer) ? (answer.body as { resources: { name: string }[] }).resources : [];
   if (!served.some(({ name }) => name === names.plural)) {
-    return { mark: "fail", what, text: "not served", remedy: INSTALL };
+    return { mark: "fail", what, text: "not served", remedy: await installRemedy(patient) };
   }
   return { mark: "ok", what, text: `${newest?.name} is served (you may not read the CRD itself)` };
 }
