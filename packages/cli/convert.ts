@@ -1,11 +1,11 @@
 /** Reads files of Kubernetes objects, and prints those of v1alpha1 as v1beta1. @module */
-import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { parseAllDocuments } from "yaml";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { convertObject, SHADOW_POOL, stateAnnotation } from "../api/v1alpha1.ts";
 import type { CommandContext } from "./commandcontext.ts";
 import { Failure } from "./failure.ts";
+import { contentOf } from "./files.ts";
 import { serialize } from "./output/print.ts";
 
 const CORE = "agents.x-k8s.io";
@@ -32,14 +32,6 @@ export async function runConvert(context: CommandContext, files: string[], forma
   }
   const documents = await Promise.all(objects.map((object) => serialize(object, "yaml")));
   context.stdout.write(documents.join("---\n"));
-}
-
-async function contentOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw new Failure(`Cannot read ${file}: ${(error as Error).message}`);
-  }
 }
 
 /** Reads the documents of a file, and what is in lists. */

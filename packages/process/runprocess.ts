@@ -3,7 +3,8 @@ import process from "node:process";
 import { commandLine, exit, stopOnSignal } from "./serve.ts";
 
 /**
- * Reads the command line and does the work until SIGINT or SIGTERM; what goes wrong ends the process with one sentence.
+ * Reads the command line and does the work until SIGINT or SIGTERM; what goes wrong ends the process with one sentence,
+ * and with code 1, or 2 if it is the command line.
  *
  * @param read reads the arguments; undefined, or options with `help` set: only the help is asked for
  * @param run returns when `signal` has fired and everything is settled
@@ -14,8 +15,10 @@ export async function runProcess<Options extends object>(
   run: (options: Options, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const stop = new AbortController();
+  let code = 2;
   try {
     const options = read(commandLine());
+    code = 1;
     if (!options || "help" in options && options.help === true) return void process.stdout.write(help);
     const running = run(options, stop.signal);
     stopOnSignal(() => {
@@ -25,6 +28,6 @@ export async function runProcess<Options extends object>(
     await running;
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    exit(1);
+    exit(code);
   }
 }

@@ -126,20 +126,35 @@ interface Program<Settings> {
   start(read: CommandLine<Settings>): Promise<Server>;
 }
 
-/** Reads the command line, starts, and stops on a signal; a bad command line or a taken port ends with one sentence. */
+/**
+ * Reads the command line, starts, and stops on a signal; a bad command line (code 2) or a taken port (code 1) ends with
+ * one sentence.
+ */
 export async function runServer<Settings>({ usage, help, read, start }: Program<Settings>): Promise<void> {
+  let isRead = false;
   try {
     const line = read(commandLine());
+    isRead = true;
     if (line.help) return print(`Usage: ${usage}\n\n${help}`);
     const server = await start(line);
     stopOnSignal(() => server.stop());
   } catch (error) {
-    print(error instanceof Error ? error.message : String(error));
-    exit(1);
+    complain(error instanceof Error ? error.message : String(error));
+    exit(isRead && !isUsage(error) ? 1 : 2);
   }
+}
+
+/** Names of hooks are looked up at the start only; RangeErrors of the language do not begin so. */
+function isUsage(error: unknown): boolean {
+  return error instanceof RangeError && error.message.startsWith("Cannot ");
 }
 
 function print(text: string): void {
   // deno-lint-ignore no-console -- the one way to the terminal that both runtimes have without a permission
   console.log(text);
+}
+
+function complain(text: string): void {
+  // deno-lint-ignore no-console -- the same, to the other stream
+  console.error(text);
 }

@@ -40,10 +40,28 @@ test.for(["serve", "keeper", "binder", "router", "runtime"])(
   },
 );
 
-test.for(["serve", "keeper", "binder", "router", "runtime"])("%s hands its arguments on", (name) => {
-  const { code, stdout, stderr } = hookbox([name, "--log-level", "loud"]);
-  expect(code).toBe(1);
-  expect(stdout + stderr).toMatch(/Cannot .*level.* "loud"/);
+test.for(
+  [
+    ["serve --log-level loud", /^Cannot .*level.* "loud"/],
+    ["serve foo", /^Cannot serve hook "foo": /],
+    ["serve --port 70000", /^Cannot listen on port "70000": /],
+    ["keeper --log-level loud", /^Cannot .*level.* "loud"/],
+    ["keeper --foo", /^Unknown option '--foo'/],
+    ["binder --log-level loud", /^Cannot .*level.* "loud"/],
+    ["router --log-level loud", /^Cannot .*level.* "loud"/],
+    ["router --port 99999999", /^Cannot use .* "99999999": /],
+    ["runtime --log-level loud", /^Cannot .*level.* "loud"/],
+  ] as const,
+)("%s makes no sense: code 2, and standard error says why", ([line, why]) => {
+  const { code, stdout, stderr } = hookbox(line.split(" "));
+  expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: "", stderr: expect.stringMatching(why) });
+});
+
+test("what goes wrong behind a command line that makes sense is code 1", () => {
+  for (const args of [["keeper", "--kubeconfig", "/nowhere"], ["serve", "--host", "192.0.2.1"]]) {
+    const { code, stdout, stderr } = hookbox(args);
+    expect({ code, stdout, says: stderr !== "" }).toEqual({ code: 1, stdout: "", says: true });
+  }
 });
 
 test("called as kubectl-hookbox it is kubectl's, by whatever link", () => {

@@ -82,5 +82,5 @@ test("it ends where its certificate has changed, to be started with the new one"
 test("without a certificate it says what it lacks", async () => {
   const main = await startMain("node", ["hooks/conversion/main.ts", "--tls-cert-file", "/nowhere/tls.crt"], undefined);
   expect(await main.ended).toBe(1);
-  expect(main.output()).toContain("Cannot read /nowhere/tls.crt: ENOENT");
+  expect(main.log()).toContain("Cannot read /nowhere/tls.crt: ENOENT");
 });

@@ -191,8 +191,8 @@ describe("several hooks in one process", () => {
     expect(await stop()).toBe(0);
     expect(readdirSync(folder)).not.toEqual([]);
     const wrong = await startMain("node", ["hooks/serve.ts", "other"], undefined);
-    expect(await wrong.ended).toBe(1);
-    expect(wrong.output()).toMatch(/^Cannot serve hook "other": there are sandbox, /);
+    expect(await wrong.ended).toBe(2);
+    expect(wrong.log()).toMatch(/^Cannot serve hook "other": there are sandbox, /);
   });
 });
 

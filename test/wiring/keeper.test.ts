@@ -215,7 +215,7 @@ test("what makes no sense, and a namespace that is not there, end it with one se
     await startMain("node", flags, undefined),
     await startMain("node", [...flags, "--port", "x"], undefined),
   ];
-  expect([await nowhere.ended, await wrong.ended]).toEqual([1, 1]);
+  expect([await nowhere.ended, await wrong.ended]).toEqual([1, 2]);
   expect(nowhere.log()).toMatch(/\nCannot make Lease system\/hookbox-keeper: namespaces "system" not found\n$/);
   expect(wrong.log()).toMatch(/^Cannot listen on port "x": .*\n$/);
 });

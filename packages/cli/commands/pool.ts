@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import { optionsOf, withAllNamespaces, withCluster } from "../clusteroptions.ts";
 import { UsageError } from "../failure.ts";
+import { contentOf } from "../files.ts";
 import { formatOf, serialize } from "../output/print.ts";
 import { aboveZero, durationMs } from "../values.ts";
 import type { CommandContext } from "../commandcontext.ts";
@@ -76,7 +77,6 @@ function simulateCommand(context: CommandContext): Command {
       const format = formatOf(options.output, ["json", "yaml"]);
       const { parseTrace, poolSimulation } = await import("../pool/study.ts");
       const { renderSimulation } = await import("../pool/render.ts");
-      const { readFile } = await import("node:fs/promises");
       const number = (option: string, text?: string) => text === undefined ? undefined : aboveZero(option, text);
       const seconds = (option: string, text?: string) =>
         text === undefined ? undefined : durationMs(option, text) / 1000;
@@ -87,7 +87,7 @@ function simulateCommand(context: CommandContext): Command {
         spanSeconds: seconds("--for", options.for),
         refillSeconds: seconds("--refill", options.refill),
         startSeconds: seconds("--start", options.start),
-        trace: options.trace === undefined ? undefined : parseTrace(await readFile(options.trace, "utf8")),
+        trace: options.trace === undefined ? undefined : parseTrace(await contentOf(options.trace)),
       };
       const { api, namespace } = name === undefined ? NO_CLUSTER : await context.reach(options);
       const found = await poolSimulation(api, { ...study, namespace });

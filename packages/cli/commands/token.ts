@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import { optionsOf } from "../clusteroptions.ts";
 import type { CommandContext } from "../commandcontext.ts";
+import { readingFile } from "../files.ts";
 import { durationMs, wholeNumber } from "../values.ts";
 
 const MORE = `
@@ -31,7 +32,7 @@ export function tokenCommand({ stdout }: CommandContext): Command {
       const limit = port === undefined ? {} : { port: wholeNumber("--port", port, 1, 65535) };
       const { readSecrets } = await import("../../router/access/scopedtoken.ts");
       const { signToken } = await import("../../api/router/scopedtoken.ts");
-      const [secret] = readSecrets(secretFile);
+      const [secret] = await readingFile(secretFile, () => readSecrets(secretFile));
       stdout.write(`${await signToken(secret as Uint8Array<ArrayBuffer>, { ns, name, exp, ...limit })}\n`);
     });
   return command;

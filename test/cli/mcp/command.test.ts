@@ -49,5 +49,5 @@ test.for<[string, RegExp]>([
 
 test("a token file that is not there is refused", async () => {
   const { code, stderr } = await run(["mcp", "--http", "127.0.0.1:0", "--token-file", "/nowhere/tokens"]);
-  expect([code, stderr]).toEqual([1, expect.stringMatching(/^Cannot read the tokens in \/nowhere\/tokens: ENOENT/)]);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^Cannot read \/nowhere\/tokens: there is no such file\n/)]);
 });

@@ -1,6 +1,7 @@
 /** Who may talk to the server: bearer tokens from a file, which is read anew for every request. @module */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { readingFile } from "../../files.ts";
 
 /** What a request's credentials come to. */
 export type Verdict =
@@ -22,12 +23,10 @@ export const anybody: Authenticate = () => Promise.resolve({ owner: "anybody" })
 /**
  * Makes the check against the tokens in a file, one in each line, so that one can take over from another.
  *
- * @throws {Error} if it cannot be read, {RangeError} if it has no token or one that could be guessed
+ * @throws {Failure} if it cannot be read, {RangeError} if it has no token or one that could be guessed
  */
 export async function tokensIn(file: string): Promise<Authenticate> {
-  const first = await readTokens(file).catch((error: Error) => {
-    throw new Error(`Cannot read the tokens in ${file}: ${error.message}`);
-  });
+  const first = await readingFile(file, () => readTokens(file));
   if (first.length === 0) throw new RangeError(`Cannot use the tokens in ${file}: there are none`);
   if (first.some(isWeak)) {
     throw new RangeError(`Cannot use the tokens in ${file}: one is shorter than ${LEAST_CHARACTERS} characters`);
