@@ -90,11 +90,13 @@ describe("without --image", () => {
 });
 
 describe("a CRD that has more versions", () => {
-  const more = async (versions: object[], status = {}) => {
+  const more = async (versions: object[], status = {}, converter = "conversion") => {
     const api = server();
     await run(`install --apply ${IMAGE}`, { api });
     const { spec, ...crd } = api.stored.get(SANDBOXES_CRD) as KubeObject & { spec: { versions: object[] } };
-    const live = { ...crd, status, spec: { ...spec, versions: [...spec.versions, ...versions] } };
+    const service = { namespace: "hookbox-system", name: converter };
+    const conversion = { strategy: "Webhook", webhook: { clientConfig: { service } } };
+    const live = { ...crd, status, spec: { ...spec, conversion, versions: [...spec.versions, ...versions] } };
     api.stored.set(SANDBOXES_CRD, live);
     return { api, live };
   };
@@ -113,6 +115,18 @@ describe("a CRD that has more versions", () => {
       );
       expect(stderr).toMatch(/then: hookbox install --apply --no-crds\. .*v1alpha1.*\nNothing else was applied/);
     }
+  });
+
+  test("of another controller is taken over with --force, as long as nothing is stored in what goes, and not without", async () => {
+    const served = [{ name: "v1alpha1", served: true, storage: false }];
+    const { api } = await more(served, { storedVersions: ["v1beta1"] }, "agent-sandbox-webhook");
+    const { code, stderr } = await run(`install --apply ${IMAGE}`, { api });
+    expect(code).toBe(1);
+    expect(stderr).toContain("which the cluster serves\n");
+    expect(stderr).toContain("--force takes over the CRD of the other controller.");
+    expect(await run(`install --apply --force ${IMAGE}`, { api })).toMatchObject({ code: 0, stderr: "" });
+    const stored = await more(served, { storedVersions: ["v1alpha1", "v1beta1"] }, "agent-sandbox-webhook");
+    expect((await run(`install --apply --force ${IMAGE}`, stored)).code).toBe(1);
   });
 
   test("stays as it is with --no-crds, and all else is applied", async () => {

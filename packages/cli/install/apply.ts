@@ -25,7 +25,7 @@ export function createApplier(api: Api, { dryRun, force }: ApplyOptions): (objec
     if (path === undefined) throw unserved(object);
     const before = await api.send({ method: "GET", path });
     if (object.kind === "CustomResourceDefinition" && isOk(before)) {
-      checkVersions(before.body as VersionedCRD, object as VersionedCRD);
+      checkVersions(before.body as VersionedCRD, object as VersionedCRD, force);
     }
     const query = {
       fieldManager: FIELD_MANAGER,

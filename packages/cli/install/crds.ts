@@ -5,7 +5,7 @@ import { Failure } from "../failure.ts";
 /** A CRD as far as its versions go (apiextensions.k8s.io/v1). */
 export interface VersionedCRD extends KubeObject {
   spec: {
-    conversion?: { strategy?: string; webhook?: { clientConfig?: { service?: { namespace: string } } } };
+    conversion?: { strategy?: string; webhook?: { clientConfig?: { service?: { namespace: string; name?: string } } } };
     versions: { name: string; served: boolean; storage: boolean }[];
   };
   status?: { storedVersions?: string[] };
@@ -21,18 +21,30 @@ export function withdrawnVersions(live: VersionedCRD, wanted: { spec: { versions
   return [...all].filter((name) => !wanted.spec.versions.some((version) => version.name === name));
 }
 
-/** Refuses to apply a CRD that would withdraw versions. @throws {Failure} */
-export function checkVersions(live: VersionedCRD, wanted: VersionedCRD): void {
+/** Name of the Service of the hook that converts between versions (deploy/v1alpha1/). */
+const CONVERSION = "conversion";
+
+/**
+ * Refuses to apply a CRD that would withdraw versions. With `force` those of another controller may go, as long as nothing
+ * is stored in them: that takes its CRDs over.
+ *
+ * @throws {Failure}
+ */
+export function checkVersions(live: VersionedCRD, wanted: VersionedCRD, force: boolean): void {
   const withdrawn = withdrawnVersions(live, wanted);
   if (withdrawn.length === 0) return;
   const versions = withdrawn.join(", ");
   const isStored = withdrawn.some((name) => live.status?.storedVersions?.includes(name));
+  const isOurs = live.spec.conversion?.webhook?.clientConfig?.service?.name === CONVERSION;
+  if (force && !isStored && !isOurs) return;
   const drop = isStored
     ? `Where nobody needs ${versions}, migrate the stored objects first.`
-    : `Where nobody needs ${versions}: kubectl apply --server-side --force-conflicts -k crds`;
+    : isOurs
+    ? `Where nobody needs ${versions}: kubectl apply --server-side --force-conflicts -k crds`
+    : `Where nobody needs ${versions}, --force takes over the CRD of the other controller.`;
   throw new Failure(
     `Cannot apply CustomResourceDefinition ${wanted.metadata.name}: it would withdraw ${versions}, which the cluster ` +
-      `${isStored ? "stores" : "serves"}; --force does not change that`,
+      `${isStored ? "stores" : "serves"}${isStored || isOurs ? "; --force does not change that" : ""}`,
     `To keep ${versions}, ${KEEP_V1ALPHA1}, for the CRDs, then: hookbox install --apply --no-crds. ${drop}`,
   );
 }
