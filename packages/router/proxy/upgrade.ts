@@ -160,7 +160,9 @@ export function splice(one: Socket, other: Socket): void {
     from.on("error", () => breakOff(to));
     // Whoever closes without having ended its own way has broken off.
     from.once("close", () => from.readableEnded || breakOff(to));
-    from.once("end", () => to.end());
+    // A client may have ended its way before there was another.
+    if (from.readableEnded) to.end();
+    else from.once("end", () => to.end());
     pass(from, to);
   }
 }

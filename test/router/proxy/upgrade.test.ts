@@ -98,6 +98,15 @@ describe("forwardUpgrade()", () => {
     await until(() => ended);
   });
 
+  test("an end that comes with the request, before there is another side, reaches it", async () => {
+    const { port } = await start();
+    let ended = false;
+    const { port: target } = await startSwitch((socket) => socket.resume().once("end", () => ended = true));
+    const socket = await dial(port, true);
+    socket.end(asking(target));
+    await until(() => ended);
+  });
+
   test("ends the other side where one breaks off", async () => {
     const { port } = await start();
     const backends: Socket[] = [];
