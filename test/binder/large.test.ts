@@ -5,7 +5,7 @@ import type { Api } from "../../packages/kube/api.ts";
 import { createBinding } from "../../packages/binder/bind.ts";
 import { handedOver } from "../../packages/binder/handover.ts";
 import { aClaim, aMember, aPool, COUNTED, STATUS } from "../pools.ts";
-import { liveBytes } from "../runtime/heap.ts";
+import { liveBytes } from "../heap.ts";
 import { aTemplate } from "../templates.ts";
 import { aWorld } from "./world.ts";
 

@@ -5,10 +5,10 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { readLines } from "../../packages/runtime/contexts/lines.ts";
-import { createGathered } from "../../packages/runtime/gathered.ts";
+import { createGathered } from "../../packages/process/gathered.ts";
 import { readBody } from "../../packages/runtime/http/body.ts";
 import type { HTTPEnv } from "../../packages/runtime/http/httppath.ts";
-import { liveBytes } from "./heap.ts";
+import { liveBytes } from "../heap.ts";
 
 const PARTS = 200_000;
 const WANT = Buffer.alloc(PARTS, "x");
@@ -23,9 +23,13 @@ async function* singly(grown: (bytes: number) => void): AsyncGenerator<Uint8Arra
 
 test("parts come out as one, whatever their lengths", () => {
   const gathered = createGathered();
-  expect(gathered.bytes().length).toBe(0);
+  expect(gathered.take().length).toBe(0);
   for (const length of [0, 1, 5000, 1, 100_000]) gathered.add(Buffer.alloc(length, "x"));
-  expect([gathered.size(), gathered.bytes().equals(WANT.subarray(0, 105_002))]).toEqual([105_002, true]);
+  expect([gathered.size(), gathered.take().equals(WANT.subarray(0, 105_002)), gathered.size()]).toEqual([
+    105_002,
+    true,
+    0,
+  ]);
 });
 
 test("a body that comes byte by byte", async () => {

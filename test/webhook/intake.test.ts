@@ -1,7 +1,7 @@
 /** Bodies of hooks' requests come in whole, and cost what they are long, in however small chunks they come. @module */
 import { expect, test } from "vitest";
 import { createIntake } from "../../packages/webhook/intake.ts";
-import { liveBytes } from "../router/heap.ts";
+import { liveBytes } from "../heap.ts";
 
 const LIMITS = { maxBodyBytes: 10_000_000, maxHeldBytes: 20_000_000, maxBodyMs: 60_000 };
 

@@ -10,7 +10,7 @@ import { hostOf, targetsFromHost } from "../destination.ts";
 import type { AddressOf } from "../access/limits.ts";
 import { REVIEWS_AT_ONCE, REVIEWS_PER_SECOND } from "../access/tokenreview.ts";
 import { createBudget } from "../budget.ts";
-import { createGathered } from "../gathered.ts";
+import { createGathered } from "../../process/gathered.ts";
 import { sendRefusal } from "../proxy/answer.ts";
 import { endRequest, isWhole } from "../proxy/versions.ts";
 import type { Refusal } from "../refusal.ts";

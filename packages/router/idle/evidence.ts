@@ -3,7 +3,7 @@ import { request } from "node:http";
 import * as z from "zod";
 import { answerError, type Api, pathOf } from "../../kube/api.ts";
 import { HOLD_LABEL } from "../../api/router/annotations.ts";
-import { createGathered } from "../gathered.ts";
+import { createGathered } from "../../process/gathered.ts";
 import type { Activity } from "./decision.ts";
 
 const count = z.number().nonnegative().optional().catch(undefined);

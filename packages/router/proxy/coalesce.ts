@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { Readable } from "node:stream";
 import { setImmediate } from "node:timers";
-import { createGathered } from "../gathered.ts";
+import { createGathered } from "../../process/gathered.ts";
 import { hasBody, isHttp2 } from "./versions.ts";
 
 /** A part that is smaller costs more to keep than to copy. */

@@ -1,12 +1,12 @@
 /** Splits a stream into lines as they come; it must not keep a line that grows without end. @module */
 import type { Readable } from "node:stream";
-import { createGathered } from "../gathered.ts";
+import { createGathered } from "../../process/gathered.ts";
 
 const NEWLINE = 10;
 
 /** Calls `onLine` for each whole line; a line of more than `longest` bytes comes cut off there, and the rest is lost. */
 export function readLines(stream: Readable, longest: number, onLine: (line: string) => void): void {
-  let line = createGathered();
+  const line = createGathered();
   const add = (part: Uint8Array) => {
     const room = longest - line.size();
     if (room > 0) line.add(part.subarray(0, room));
@@ -16,8 +16,7 @@ export function readLines(stream: Readable, longest: number, onLine: (line: stri
     let from = 0;
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, from)) {
       add(bytes.subarray(from, end));
-      onLine(line.bytes().toString("utf8"));
-      line = createGathered();
+      onLine(line.take().toString("utf8"));
       from = end + 1;
     }
     if (from < bytes.length) add(bytes.subarray(from));

@@ -5,7 +5,7 @@ import type { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Refused } from "../files/refused.ts";
-import { createGathered } from "../gathered.ts";
+import { createGathered } from "../../process/gathered.ts";
 import type { HTTPEnv } from "./httppath.ts";
 
 /** Returns the body as a stream that is read only as fast as it is taken. It fails if the client goes away. */
@@ -24,7 +24,7 @@ export async function readBody(c: Context<HTTPEnv>, maxBytes: number): Promise<B
     }
     gathered.add(part);
   }
-  return gathered.bytes();
+  return gathered.take();
 }
 
 /** Reads a body as JSON. @throws {Refused} INVALID_ARGUMENT if it is none; the message never quotes it */

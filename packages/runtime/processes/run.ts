@@ -1,6 +1,6 @@
 /** Runs a command to its end and gives back what it wrote; it must not know who asked. @module */
 import type { Readable } from "node:stream";
-import { createGathered, type Gathered } from "../gathered.ts";
+import { createGathered, type Gathered } from "../../process/gathered.ts";
 import type { Command } from "./command.ts";
 import { drained } from "./drain.ts";
 import { watchLimits } from "./limits.ts";
@@ -69,7 +69,7 @@ export async function run(command: Command, limits: RunLimits): Promise<Finished
   unwatch();
   await drained([process.stdout, process.stderr]);
   process.release();
-  return { stdout: stdout.bytes(), stderr: stderr.bytes(), exitCode, timedOut, truncated };
+  return { stdout: stdout.take(), stderr: stderr.take(), exitCode, timedOut, truncated };
 }
 
 /** Collects the first `limit` bytes. */

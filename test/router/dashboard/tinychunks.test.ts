@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createDashboard } from "../../../packages/router/dashboard/dashboard.ts";
-import { liveBytes } from "../heap.ts";
+import { liveBytes } from "../../heap.ts";
 import { startBackend } from "../stage.ts";
 
 const PATH = "/.hookbox/api/apis/agents.x-k8s.io/v1beta1/namespaces/a/sandboxes";

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { until } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom } from "../client.ts";
-import { liveBytes } from "../heap.ts";
+import { liveBytes } from "../../heap.ts";
 import { headOf } from "../rawbackend.ts";
 import { naming, putReady, putSandbox, startBackend, startRouter } from "../stage.ts";
 

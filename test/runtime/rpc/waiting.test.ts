@@ -7,7 +7,7 @@ import { createLog } from "../../../packages/runtime/processes/log.ts";
 import { createProcesses } from "../../../packages/runtime/processes/processes.ts";
 import { createProcessService } from "../../../packages/runtime/rpc/process.ts";
 import { createProcessesService } from "../../../packages/runtime/rpc/processes.ts";
-import { liveBytes } from "../heap.ts";
+import { liveBytes } from "../../heap.ts";
 import { shell } from "./serving.ts";
 
 const TURNS = 20_000;
