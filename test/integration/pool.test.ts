@@ -29,7 +29,7 @@ test("members have the template's Pod with secure defaults, and carry pod-name f
   await untilFull(ns, "p");
   const [sandbox] = await ns.list("sandbox");
   const { name } = sandbox.metadata;
-  expect(name).toMatch(/^p-[0-9a-z]{8}$/);
+  expect(name).toMatch(/^p-[0-9a-z]{13}$/);
   expect(sandbox.metadata.annotations["agents.x-k8s.io/pod-name"]).toBe(name);
   const pod = await ns.get("pod", name);
   expect(pod.spec).toMatchObject({ automountServiceAccountToken: false, dnsPolicy: "None" });
