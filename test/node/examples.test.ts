@@ -25,6 +25,9 @@ test("every example is one of those that are tried here", () => {
     "browser.yaml",
     "claim.yaml",
     "code-interpreter.ts",
+    // And these in jupyterimage.test.ts.
+    "jupyter.ts",
+    "jupyter.yaml",
     "mcp-agent.ts",
     "pool.yaml",
     "python.yaml",
