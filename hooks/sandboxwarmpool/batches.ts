@@ -52,10 +52,13 @@ export function inFlight(pool: SandboxWarmPool, members: readonly Sandbox[], now
   return missing.size;
 }
 
-/** How many members may be made, and not before when, in milliseconds since the epoch. */
+/** How careful to be with new members. */
 export interface Caution {
+  /** How many may be made, and not before when, in milliseconds since the epoch. */
   most: number;
   notBefore: number;
+  /** None of those asked for last has come. */
+  isRefused: boolean;
 }
 
 /**
@@ -75,18 +78,18 @@ export function cautionOf(pool: SandboxWarmPool, members: readonly Sandbox[], no
   const hasCome = ({ arrived, first, last }: Batch) => arrived > last - first;
   const index = batches.findLastIndex((batch) => hasCome(batch) || !isRecent(batch.at, now));
   const judged = batches[index];
-  if (!judged || (hasCome(judged) && !judged.trial)) return { most: Infinity, notBefore: 0 };
+  if (!judged || (hasCome(judged) && !judged.trial)) return { most: Infinity, notBefore: 0, isRefused: false };
   const at = Date.parse(judged.at);
   const isNew = pool.status?.observedGeneration !== pool.metadata.generation;
   const hasNews = isNew || isTold(pool, new Date(at - SKEW_MS).toISOString(), now);
   const come = Math.max(judged.arrived, hasNews ? NEWS : 0);
-  if (come > 0) return { most: GROWTH * come, notBefore: 0 };
+  if (come > 0) return { most: GROWTH * come, notBefore: 0, isRefused: false };
   const before = batches[index - 1];
   const apart = before?.arrived === 0 ? at - Date.parse(before.at) : 0;
   const landed = Date.parse(batches.at(-1)?.at ?? "") + IN_FLIGHT_MS + 1;
   const notBefore = Math.max(landed, at + Math.min(2 * apart, LONGEST_MS));
   // No clock that is right comes so late.
-  return { most: 1, notBefore: notBefore > now.getTime() + LONGEST_MS ? 0 : notBefore };
+  return { most: 1, notBefore: notBefore > now.getTime() + LONGEST_MS ? 0 : notBefore, isRefused: true };
 }
 
 /**

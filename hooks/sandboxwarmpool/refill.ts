@@ -2,7 +2,7 @@
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
 import type { WarmPoolConfig } from "./options.ts";
 import { cautionOf, IN_FLIGHT_MS, inFlight, isTold } from "./batches.ts";
-import type { View } from "./view.ts";
+import { ownedBy, type View } from "./view.ts";
 
 /** What to make, and how many seconds later the rest; undefined: there is no rest. */
 export interface Refill {
@@ -23,7 +23,7 @@ const REPLACED_SECONDS = 1;
  */
 export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill {
   const { pool, members, draining, terminating, returned } = view;
-  const owned = [...members, ...draining, ...terminating];
+  const owned = ownedBy(view);
   const flying = inFlight(pool, owned, now);
   const missing = pool.spec.replicas - members.length - draining.length - terminating.length - returned.length - flying;
   const deficit = Math.min(missing, missedBefore(pool, config, now));

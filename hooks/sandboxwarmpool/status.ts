@@ -14,7 +14,7 @@ import { isOverdue } from "./drain.ts";
 import { lostAt } from "./refill.ts";
 import { numbersOf, type Place } from "./sequence.ts";
 import type { WarmPoolConfig } from "./options.ts";
-import { isReady, type View } from "./view.ts";
+import { isReady, ownedBy, type View } from "./view.ts";
 
 /**
  * Computes the status; a count of 0 is absent. Source: Agent Sandbox API, sections 1.4 and 3.3.5.
@@ -30,7 +30,7 @@ export function computeStatus(
   const { pool, members } = view;
   const { generation, name } = pool.metadata;
   const ready = members.filter(isReady).length;
-  const owned = [...members, ...view.draining, ...view.terminating];
+  const owned = ownedBy(view);
   const lost = lostAt(view, config, now);
   const verdicts = [progressVerdict(view, config, now), readyVerdict(ready, pool.spec.replicas)];
   return {
@@ -79,7 +79,9 @@ function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progres
   const causes = members.filter((member) => !isReady(member)).flatMap((member) => causeOf(member, config, now) ?? []);
   const reason = CAUSES.find((candidate) => causes.some((cause) => cause.reason === candidate));
   const same = causes.filter((cause) => cause.reason === reason);
-  if (!reason && isRefused(view, now)) return verdict("False", "ChildrenRefused", `${ready} of ${wanted} ${REFUSED}`);
+  if (!reason && cautionOf(pool, ownedBy(view), now).isRefused) {
+    return verdict("False", "ChildrenRefused", `${ready} of ${wanted} ${REFUSED}`);
+  }
   if (!reason) return verdict("True", "Filling", `${ready} of ${wanted} sandboxes are Ready`);
   const message = `${ready} of ${wanted} sandboxes are Ready, ${same.length} failing: ${same[0]?.detail}`;
   if (reason !== "Unschedulable" && reason !== "SchedulingGated") return verdict("False", reason, message);
@@ -88,10 +90,6 @@ function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progres
 
 const REFUSED = "sandboxes are Ready. None of those asked for last has been created: a ResourceQuota or an admission " +
   "policy of the namespace may refuse Sandboxes; one is tried at least every 30 s";
-
-function isRefused({ pool, members, draining, terminating }: View, now: Date): boolean {
-  return cautionOf(pool, [...members, ...draining, ...terminating], now).most === 1;
-}
 
 function waitVerdict(view: View, config: WarmPoolConfig, reason: PoolProgressingReason, message: string, now: Date) {
   const overdue = view.members.filter((member) => unscheduled(member) === reason && isOverdue(member, config, now));

@@ -10,7 +10,7 @@ import { isLimited, refillOf } from "./refill.ts";
 import { buildMember, type PoolSandbox } from "./sandbox.ts";
 import { countedUpTo, memberName, nextPlaces, type Place, placeOf } from "./sequence.ts";
 import { computeStatus } from "./status.ts";
-import { isReady, type View, viewOf } from "./view.ts";
+import { isReady, ownedBy, type View, viewOf } from "./view.ts";
 import type { WarmPoolConfig } from "./options.ts";
 
 /** Nothing depends on an event that was lost for longer than this. */
@@ -71,9 +71,10 @@ function kept({ pool, members, returned }: View, drains: Drain[]): PoolSandbox[]
   });
 }
 
-function placesOf({ pool, members, returned, draining, terminating }: View, count: number, now: Date): Place[] {
-  const taken = new Set([members, returned, draining, terminating].flat().map(({ metadata }) => metadata.name));
-  return nextPlaces(pool, [...members, ...draining, ...terminating], count, taken, now);
+function placesOf(view: View, count: number, now: Date): Place[] {
+  const owned = ownedBy(view);
+  const taken = new Set([...owned, ...view.returned].map(({ metadata }) => metadata.name));
+  return nextPlaces(view.pool, owned, count, taken, now);
 }
 
 function created({ pool, template }: View, places: Place[], config: WarmPoolConfig): PoolSandbox[] {

@@ -23,6 +23,11 @@ export interface View {
   terminating: Sandbox[];
 }
 
+/** Returns all that have a number of the pool and are not gone: what is marked or being deleted, too. */
+export function ownedBy({ members, draining, terminating }: View): Sandbox[] {
+  return [...members, ...draining, ...terminating];
+}
+
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
 const TEMPLATES = "SandboxTemplate.extensions.agents.x-k8s.io/v1beta1";
 
