@@ -1,6 +1,7 @@
 /** How bodies of requests come in: whole, none too large or too slow, and together no more than there is room for. @module */
 import { HTTPException } from "hono/http-exception";
 import { createDeadlines } from "../process/deadlines.ts";
+import { createGathered } from "../process/gathered.ts";
 
 /** Limits of bodies. */
 export interface IntakeOptions {
@@ -89,50 +90,12 @@ async function readAll(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
   take: (bytes: number) => void,
 ): Promise<Uint8Array> {
-  const chunks = createChunks();
+  const body = createGathered();
   for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
     take(read.value.byteLength);
-    chunks.add(read.value);
+    body.add(read.value);
   }
-  return chunks.whole();
-}
-
-/** A chunk that is smaller costs more to keep than to copy. */
-const LEAST_CHUNK = 4096;
-const BLOCK_BYTES = 64 * 1024;
-
-/** Makes what keeps large chunks as they come, which copies them but once at the end, and small ones in blocks. */
-function createChunks() {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  let block = new Uint8Array(0);
-  let used = 0;
-  const closeBlock = () => {
-    if (used > 0) chunks.push(block.subarray(0, used));
-    block = block.subarray(used);
-    used = 0;
-  };
-  return {
-    add(chunk: Uint8Array): void {
-      length += chunk.byteLength;
-      const isSmall = chunk.byteLength < LEAST_CHUNK;
-      if (!isSmall || used + chunk.byteLength > block.byteLength) closeBlock();
-      if (!isSmall) return void chunks.push(chunk);
-      if (chunk.byteLength > block.byteLength) block = new Uint8Array(BLOCK_BYTES);
-      block.set(chunk, used);
-      used += chunk.byteLength;
-    },
-    whole(): Uint8Array {
-      closeBlock();
-      const body = new Uint8Array(length);
-      let at = 0;
-      for (const chunk of chunks) {
-        body.set(chunk, at);
-        at += chunk.byteLength;
-      }
-      return body;
-    },
-  };
+  return body.take();
 }
 
 function tooLarge(): HTTPException {
