@@ -13,7 +13,6 @@ import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
 import type { Log } from "../process/log.ts";
 import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
 import { diagnose, dryRunVerdict } from "./diagnose.ts";
-import { fewAtATime } from "./fewatatime.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject, publishProblems } from "./unresolved.ts";
@@ -166,4 +165,24 @@ async function tryToCreate(api: Api, { metadata }: Sandbox, { kind, desired }: C
   const query = { dryRun: "All", fieldManager: "hookbox-keeper" };
   const body = applyCreate({ ...desired, metadata: { ...desired.metadata, labels } });
   return await api.send({ method: "POST", path, query, body });
+}
+
+/**
+ * Does `work` on each item, on no more than `most` at once, and returns the results in order.
+ *
+ * @throws what the first failure throws; what has begun goes on, and nothing else begins
+ */
+export async function fewAtATime<T, R>(items: T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const open = entriesOf(items);
+  const worker = async () => {
+    for (const [index, item] of open) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: most }, worker));
+  return results;
+}
+
+/** A generator, not the array's own iterator: whoever leaves a loop over it by an exception ends it for all. */
+function* entriesOf<T>(items: T[]): Generator<[number, T]> {
+  yield* items.entries();
 }

@@ -1,7 +1,7 @@
 /** A few at a time: how many, in which order, and what a failure ends. */
 import { setImmediate } from "node:timers";
 import { expect, test } from "vitest";
-import { fewAtATime } from "../../packages/keeper/fewatatime.ts";
+import { fewAtATime } from "../../packages/keeper/children.ts";
 
 const NUMBERS = Array.from({ length: 20 }, (_, i) => i);
 const turn = () => new Promise<void>((done) => setImmediate(done));

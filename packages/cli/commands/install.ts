@@ -1,8 +1,11 @@
 /** `hookbox install`: brings hookbox to a cluster, or prints what it would bring. @module */
 import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
-import { Ended, UsageError } from "../failure.ts";
+import type { KubeObject } from "../../api/objects/objects.ts";
+import type { Api } from "../../kube/api.ts";
+import { Ended, Failure, UsageError, verdictOf } from "../failure.ts";
 import type { CommandContext } from "../commandcontext.ts";
+import type { ApplyOptions } from "../install/apply.ts";
 import { durationMs } from "../values.ts";
 import { withManifestOptions } from "./manifests.ts";
 
@@ -58,7 +61,6 @@ export function installCommand(context: CommandContext): Command {
     const { dryRun = false, force = false } = options;
     const text = renderBundle({ hooksURL, namespace, image, crds, processes });
     if (!options.apply && !dryRun) return context.stdout.write(text);
-    const { applyAll } = await import("../install/applyall.ts");
     const { keepImages } = await import("../install/images.ts");
     const { api } = await context.reach(options);
     const rendered = bundleObjects(text);
@@ -70,4 +72,41 @@ export function installCommand(context: CommandContext): Command {
     context.stderr.write(`All processes are ready. "${context.program} doctor" checks the rest.\n`);
   });
   return withCluster(command);
+}
+
+/** What all others need. */
+const FIRST = ["Namespace", "CustomResourceDefinition"];
+
+/**
+ * Applies Namespaces and CRDs, and then the rest if all of them were taken; what is refused is said.
+ *
+ * @returns whether all were applied
+ * @throws {Error} if the API server does not answer
+ */
+async function applyAll(
+  { stdout, stderr, signal }: CommandContext,
+  api: Api,
+  objects: readonly KubeObject[],
+  options: ApplyOptions,
+): Promise<boolean> {
+  const { createApplier, nameOf } = await import("../install/apply.ts");
+  const apply = createApplier(api, options);
+  const applyEach = async (some: readonly KubeObject[]) => {
+    let isDone = true;
+    for (const object of some) {
+      try {
+        stdout.write(`${nameOf(object)} ${await apply(object)}${options.dryRun ? " (dry run)" : ""}\n`);
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        isDone = false;
+        for (const line of verdictOf(error).lines) stderr.write(`${line}\n`);
+      }
+      signal.throwIfAborted();
+    }
+    return isDone;
+  };
+  const isFirst = ({ kind }: KubeObject) => FIRST.includes(kind);
+  if (await applyEach(objects.filter(isFirst))) return await applyEach(objects.filter((one) => !isFirst(one)));
+  stderr.write("Nothing else was applied: it needs these namespaces and CRDs.\n");
+  return false;
 }

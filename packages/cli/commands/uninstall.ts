@@ -24,9 +24,6 @@ Examples:
 
 const KINDS = ["sandboxes", "sandboxclaims", "sandboxwarmpools", "sandboxtemplates"] as const;
 const CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const CRDS = KINDS.map((kind) =>
-  kind === "sandboxes" ? `${kind}.agents.x-k8s.io` : `${kind}.extensions.agents.x-k8s.io`
-);
 
 export function uninstallCommand(context: CommandContext): Command {
   const command = new Command("uninstall")
@@ -40,10 +37,12 @@ export function uninstallCommand(context: CommandContext): Command {
     const { apply = false, crds = false, systemNamespace } = options;
     const { createDeleter, nameOf } = await import("../install/apply.ts");
     const { api } = await context.reach(options);
-    await checkConversion(api, systemNamespace);
+    const objects = await bundled(systemNamespace);
+    const isCRD = ({ kind }: KubeObject) => kind === "CustomResourceDefinition";
+    await checkConversion(api, objects.filter(isCRD), systemNamespace);
     const remove = createDeleter(api, !apply);
     let failed = false;
-    for (const object of await removable(systemNamespace, crds)) {
+    for (const object of objects.filter((one) => crds || !isCRD(one))) {
       // What was not deleted may go on leading by it.
       if (failed && object.kind === "Lease") continue;
       try {
@@ -62,11 +61,11 @@ export function uninstallCommand(context: CommandContext): Command {
 }
 
 /** Refuses to take away the account, and the rest, of a hook that API servers ask. @throws {Failure} */
-async function checkConversion(api: Api, namespace: string): Promise<void> {
+async function checkConversion(api: Api, crds: readonly KubeObject[], namespace: string): Promise<void> {
   const { isConvertedIn } = await import("../install/crds.ts");
   const { isOk, messageOf } = await import("../../kube/api.ts");
   const asking: string[] = [];
-  for (const name of CRDS) {
+  for (const { metadata: { name } } of crds) {
     const answer = await api.send({ method: "GET", path: `${CRD_PATH}/${name}` });
     if (answer.status === 404) continue;
     if (!isOk(answer)) throw new Failure(`Cannot read CustomResourceDefinition ${name}: ${messageOf(answer)}`);
@@ -82,7 +81,7 @@ async function checkConversion(api: Api, namespace: string): Promise<void> {
 }
 
 /** Controllers first: nobody is to ask for what is being taken away. */
-async function removable(namespace: string, crds: boolean): Promise<KubeObject[]> {
+async function bundled(namespace: string): Promise<KubeObject[]> {
   const { bundleObjects, renderBundle } = await import("../install/bundle.ts");
   const { BINDER_LEASE, KEEPER_LEASE } = await import("../../api/installation.ts");
   // What processes make for themselves.
@@ -91,9 +90,8 @@ async function removable(namespace: string, crds: boolean): Promise<KubeObject[]
     kind: "Lease",
     metadata: { name, namespace },
   }));
-  return [...bundleObjects(renderBundle({ namespace, processes: true })).reverse(), ...leases].filter(({ kind }) =>
-    kind !== "Namespace" && (crds || kind !== "CustomResourceDefinition")
-  );
+  const objects = bundleObjects(renderBundle({ namespace, processes: true })).reverse();
+  return [...objects.filter(({ kind }) => kind !== "Namespace"), ...leases];
 }
 
 /** Says what is left: what users have made, and where it was installed. */
