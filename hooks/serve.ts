@@ -7,6 +7,9 @@ await runServer({
 
 Serves hooks in one process, each at /<hook>/sync; all of them (${hookNames.join(", ")}) if none is named.`,
   help: HOOK_OPTIONS,
-  read: readSettings,
-  start: ({ settings, positionals }) => serveHooks(makeHooks(positionals, settings), settings, false),
+  read(args) {
+    const { settings, positionals, help } = readSettings(args);
+    return { settings, help, hooks: help ? [] : makeHooks(positionals, settings) };
+  },
+  start: ({ settings, hooks }) => serveHooks(hooks, settings, false),
 });

@@ -118,35 +118,33 @@ export function helpOf(hooks: readonly { name: string; options: Options<object> 
   );
 }
 
-interface Program<Settings> {
+interface Program<Line> {
   /** Without its first word. */
   usage: string;
   help: string;
-  read(args: string[]): CommandLine<Settings>;
-  start(read: CommandLine<Settings>): Promise<Server>;
+  /** Makes of the arguments what it starts with. @throws {Error} if they make no sense */
+  read(args: string[]): Line;
+  start(line: Line): Promise<Server>;
 }
 
 /**
  * Reads the command line, starts, and stops on a signal; a bad command line (code 2) or a taken port (code 1) ends with
  * one sentence.
  */
-export async function runServer<Settings>({ usage, help, read, start }: Program<Settings>): Promise<void> {
-  let isRead = false;
+export async function runServer<Line extends Pick<CommandLine<unknown>, "help">>(
+  { usage, help, read, start }: Program<Line>,
+): Promise<void> {
+  let code = 2;
   try {
     const line = read(commandLine());
-    isRead = true;
+    code = 1;
     if (line.help) return print(`Usage: ${usage}\n\n${help}`);
     const server = await start(line);
     stopOnSignal(() => server.stop());
   } catch (error) {
     complain(error instanceof Error ? error.message : String(error));
-    exit(isRead && !isUsage(error) ? 1 : 2);
+    exit(code);
   }
-}
-
-/** Names of hooks are looked up at the start only; RangeErrors of the language do not begin so. */
-function isUsage(error: unknown): boolean {
-  return error instanceof RangeError && error.message.startsWith("Cannot ");
 }
 
 function print(text: string): void {
