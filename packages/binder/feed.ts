@@ -4,7 +4,7 @@ import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { type Binder, consider, createEntry, isServing, noteLoss, takeNote, withdraw } from "./state.ts";
 import { pump, wake } from "./serve.ts";
-import { settle } from "./notes.ts";
+import { hasten, settle } from "./notes.ts";
 import { dropRetry, finish, tellIfReady } from "./tell.ts";
 import { keepLess, sharing } from "./whole.ts";
 
@@ -48,7 +48,10 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
       const pool = claim.spec.warmPoolRef.name;
       if (before && before.pool !== pool) withdraw(binder, before);
       const entry = before ?? createEntry(claim, raw, binder.clock.now());
-      if (entry.claim.metadata.generation !== generation) entry.refused = [];
+      if (entry.claim.metadata.generation !== generation) {
+        entry.refused = [];
+        hasten(binder, entry);
+      }
       Object.assign(entry, { claim, raw, pool });
       keepLess(binder, entry);
       binder.claims.set(uid, entry);

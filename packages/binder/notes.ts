@@ -10,7 +10,7 @@ const MOST_NOTING = 4;
 /** How long annotations may wait for a moment in which no claim does. */
 const NOTES_MS = 2000;
 /** How long they may wait for the Sandbox to settle: its status is the last that the claim's hook would be asked for. */
-const SETTLE_MS = 1000;
+const SETTLE_MS = 5000;
 
 /** Takes note of what the claim's Sandbox says by now; annotations that wait for it to settle are written when it has. */
 export function settle(binder: Binder, entry: Entry, sandbox: Sandbox): void {
@@ -18,8 +18,13 @@ export function settle(binder: Binder, entry: Entry, sandbox: Sandbox): void {
   const ready = findCondition(status?.conditions, "Ready");
   // What is shown may be older than what was shown before.
   if (ready?.observedGeneration === generation) entry.settled = Math.max(entry.settled, generation);
-  const notes = binder.notes.get(entry.uid);
-  if (!notes || !isSettled(entry, sandbox)) return;
+  if (isSettled(entry, sandbox)) hasten(binder, entry);
+}
+
+/** Has annotations that wait for a Sandbox to settle written now: there is something to ask the claim's hook. */
+export function hasten(binder: Binder, { uid }: Entry): void {
+  const notes = binder.notes.get(uid);
+  if (!notes) return;
   notes.notBefore = notes.at;
   writeNotes(binder);
 }

@@ -15,8 +15,12 @@ import { controllerOf } from "../api/objects/objects.ts";
  */
 export type Given = Sandbox | "lost" | "taken";
 
+/** A list that has the API server keep no `managedFields` of an object from now on. */
+const FORGOTTEN = [{}];
+
 /**
- * Replaces a member by the claim's Sandbox.
+ * Replaces a member by the claim's Sandbox, whose `managedFields` go for good: they are half of what every later event, read
+ * and call of a hook carries (docs/decisions/0020), and who owns which field is in Metacontroller's own annotation.
  *
  * @throws {RefusalError} if the API server does not want it so
  * @throws {Error} if it has not come through, or if nobody knows
@@ -24,7 +28,8 @@ export type Given = Sandbox | "lost" | "taken";
 export async function putSandbox(api: Api, sandbox: Sandbox, claim: SandboxClaim): Promise<Given> {
   const { namespace, name, resourceVersion } = sandbox.metadata;
   const path = pathOf({ resource: "sandboxes", namespace, name });
-  const { answer, error } = await certain(api, path, () => api.send({ method: "PUT", path, body: sandbox }));
+  const body = { ...sandbox, metadata: { ...sandbox.metadata, managedFields: FORGOTTEN } };
+  const { answer, error } = await certain(api, path, () => api.send({ method: "PUT", path, body }));
   const own = ownSandbox(answer, claim);
   if (own) return own;
   // As it was: nobody has taken it.

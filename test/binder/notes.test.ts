@@ -32,7 +32,9 @@ const notesOf = (index = 0) => world.claims()[index]?.metadata.annotations ?? {}
 test("a claim that is served is annotated once, with all there is to say", async () => {
   await begin([1, 2]);
   await world.claim("c");
-  await world.clock.advance(1000);
+  await world.clock.advance(4999);
+  expect(annotated()).toBe(0);
+  await world.clock.advance(1);
   expect(annotated()).toBe(1);
   expect(Object.keys(notesOf()).toSorted()).toEqual([
     "agents.x-k8s.io/claim-first-ready-at",
@@ -51,6 +53,16 @@ test("its hook is asked once the Sandbox has settled: of that event it would be 
   expect(annotated()).toBe(1);
   await world.clock.advance(60_000);
   expect(annotated()).toBe(1);
+});
+
+test("a claim that has changed is annotated at once: its hook has something to say", async () => {
+  await begin([1, 2]);
+  await world.claim("c");
+  await world.clock.advance(100);
+  const [claim] = world.claims();
+  await world.store.put({ ...claim, spec: { ...claim?.spec, lifecycle: { shutdownPolicy: "Delete" } } } as never);
+  await world.clock.advance(0);
+  expect([world.shown(), annotated()]).toEqual([{ c: "warm-1" }, 1]);
 });
 
 test("a Sandbox that has settled before its claim is told does not delay anything", async () => {

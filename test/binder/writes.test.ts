@@ -53,6 +53,15 @@ test("a member is handed over with one request, and the answer is what is stored
   expect([asked, world.shares()]).toEqual([["PUT"], { c: ["warm-1"] }]);
 });
 
+test("a Sandbox that is handed over has no managedFields any more", async () => {
+  const managedFields = [{ manager: "metacontroller", operation: "Update", fieldsV1: { "f:spec": {} } }];
+  member = await world.store.put({ ...member, metadata: { ...member.metadata, managedFields } } as never) as never;
+  expect(member.metadata).toHaveProperty("managedFields");
+  const sandbox = await putSandbox(api, given(), claim);
+  expect(sandbox).toMatchObject({ metadata: { name: "warm-1" } });
+  expect(world.sandboxes()[0]?.metadata).not.toHaveProperty("managedFields");
+});
+
 test("a member that has changed, or is gone, is lost", async () => {
   const stale = given();
   await world.store.put({ ...member, metadata: { ...member.metadata, labels: { x: "1" } } });

@@ -39,6 +39,9 @@ test("a claim on a full pool gets a member: same Pod, new owner, everything in o
   );
   expect([seen, ready]).toEqual([expect.stringMatching(/\.\d{3}Z$/), expect.stringMatching(/\.\d{3}Z$/)]);
   expect(Date.parse(seen)).toBeLessThanOrEqual(Date.parse(ready));
+  const fields = ["get", "-o", "jsonpath={.metadata.managedFields}", "--show-managed-fields"];
+  expect(await ns.kubectl(...fields, "sandboxclaim", "c")).toContain("manager");
+  expect(await ns.kubectl(...fields, "sandbox", name), "given up by the hand-over, and never again kept").toBe("");
   await untilFull(ns, "p");
   const shown = history.versions.get("c")?.filter(({ status }) => status !== undefined) ?? [];
   expect(shown.map(({ status }) => [status.sandbox.name, condition({ status }, "Ready").status])).toEqual(

@@ -1,6 +1,7 @@
 /** Where a rule stands: one Sandbox with what was read around it, and how evidence is written down. Pure. @module */
 import type { Sandbox } from "../sandbox.ts";
 import { type Condition, findCondition } from "../objects/conditions.ts";
+import { ASSIGNED_AT_ANNOTATION } from "../objects/keys.ts";
 import type { ObjectMeta } from "../objects/objects.ts";
 import type { EventFact, Facts } from "./facts.ts";
 import type { Evidence, ObjectRef } from "./finding.ts";
@@ -61,11 +62,14 @@ export function timeOf(text: string | undefined): number {
   return Number.isNaN(time) ? 0 : time;
 }
 
-/** Tells when somebody who has a say in an object's spec last wrote to it; undefined where `managedFields` are not shown. */
+/**
+ * Tells when somebody who has a say in an object's spec last wrote to it: where `managedFields` are gone, as they are of a
+ * Sandbox that was given to a claim, since then at the earliest; undefined: nobody knows.
+ */
 export function specChanged(metadata: ObjectMeta): string | undefined {
   const entries = (metadata["managedFields"] ?? []) as { subresource?: string; time?: string; fieldsV1?: object }[];
   const ofSpec = entries.filter(({ subresource, fieldsV1 = {} }) => !subresource && "f:spec" in fieldsV1);
-  return ofSpec.map(({ time }) => time ?? "").sort().at(-1) || undefined;
+  return ofSpec.map(({ time }) => time ?? "").sort().at(-1) || metadata.annotations?.[ASSIGNED_AT_ANNOTATION];
 }
 
 /** Tells for how many seconds something has lasted; 0 if nobody knows. */

@@ -149,13 +149,14 @@ function invalid(resource: ServedResource, name: string, why: string): StoreErro
   return new StoreError(422, "Invalid", `${kindTitleOf(resource)} "${name}" is invalid: ${why}`);
 }
 
-/** The server drops empty maps and lists of metadata, and null. */
+/** The server drops empty maps and lists of metadata, and null; one empty entry of `managedFields` is how they are given up. */
 function withoutEmpty<T extends object>(object: T): T {
-  const isEmpty = (value: unknown) =>
-    value === null || (typeof value === "object" && Object.keys(value as object).length === 0);
+  const isEmpty = (key: string, value: unknown) =>
+    value === null || (typeof value === "object" && Object.keys(value as object).length === 0) ||
+    (key === "managedFields" && sameJson(value, [{}]));
   const maps = ["labels", "annotations", "ownerReferences", "finalizers", "managedFields", "status"];
   return Object.fromEntries(
-    Object.entries(object).filter(([key, value]) => !maps.includes(key) || !isEmpty(value)),
+    Object.entries(object).filter(([key, value]) => !maps.includes(key) || !isEmpty(key, value)),
   ) as T;
 }
 

@@ -128,6 +128,15 @@ const cases: Case[] = [
     says: "since its spec changed",
   },
   {
+    name: "nobody has looked at its new spec, and of what a claim was given it is not said when that changed",
+    facts: sandboxFacts({
+      metadata: { generation: 2, annotations: { "agents.x-k8s.io/assigned-at": ago(35) } },
+      status: { observedGeneration: 1 },
+    }),
+    want: ["ControllerSilent", "Sandbox/demo", false],
+    says: "since its spec changed",
+  },
+  {
     name: "a hook that does not answer",
     facts: sandboxFacts({ status: { conditions: [] } }, {
       events: [syncError("sync hook failed: http error: no such host")],
