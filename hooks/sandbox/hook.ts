@@ -1,4 +1,4 @@
-/** The Sandbox hook as a value: what a server mounts, and how often members of one pool are answered for the first time. @module */
+/** The Sandbox hook as a value, what a server mounts: its function, and how soon it answers. @module */
 import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
 import { controllerOf } from "../../packages/api/objects/objects.ts";
@@ -15,6 +15,7 @@ export function sandboxHook(config: SandboxConfig): HookCalls {
     parentSchema: sandboxSchema,
     deletionReasons,
     spacing: startSpacing,
+    delayMs: bindingDelay,
     sync: (observed, now) => syncSandbox(observed, now, config),
   });
 }
@@ -27,4 +28,16 @@ export function startSpacing({ parent, children = {} }: SentRequest): Spacing | 
   const owner = controllerOf({ name: "", ...parent?.metadata });
   const isStarting = Object.values(children).every((objects) => Object.keys(objects).length === 0);
   return owner?.kind === "SandboxWarmPool" && isStarting ? { key: owner.uid, intervalMs: START_MS } : undefined;
+}
+
+/** How long schedulers take to bind a Pod, most often, in milliseconds. */
+const BINDING_MS = 5;
+
+/**
+ * Returns how long the answer waits while the Pod has no node: its creation and its binding are then one call, and one
+ * look of Metacontroller at the Sandbox, before the Pod is Ready.
+ */
+export function bindingDelay({ children = {} }: SentRequest): number {
+  const [pod, ...more] = Object.values(children["Pod.v1"] ?? {}) as { spec?: { nodeName?: string } }[];
+  return pod !== undefined && more.length === 0 && !pod.spec?.nodeName ? BINDING_MS : 0;
 }

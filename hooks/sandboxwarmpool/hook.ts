@@ -29,11 +29,11 @@ export function customizeSandboxWarmPool({ metadata: { namespace = "" }, spec }:
 /** From so many members on, each sync carries so much that it is made more seldom. */
 const LARGE = 25;
 /** Longest interval, in shortest ones; an answer must not come too late for Metacontroller. */
-const LONGEST = 3;
+const LONGEST = 5;
 
 /**
  * Returns how far apart the answers for one pool are: `poolIntervalMs` for up to 25 members, for more in
- * proportion, three times as long at most. Metacontroller sends, merges and compares all members in each sync.
+ * proportion, five times as long at most. Metacontroller sends, merges and compares all members in each sync.
  */
 function answerSpacing(
   { parent, children = {} }: SentRequest,

@@ -3,13 +3,14 @@ import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { Exchange } from "./exchange.ts";
 import type { HookCalls, SentRequest } from "./hook.ts";
+import { systemClock } from "../process/clock.ts";
 import { createHealthApp } from "../process/health.ts";
 import { createIntake } from "./intake.ts";
 import { createLog, errorFields, type Log } from "../process/log.ts";
 import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
 import { childKey } from "./metacontroller.ts";
 import { createHookMetrics, type HookMetrics } from "../process/metrics.ts";
-import { createThrottle, type Spacing } from "./throttle.ts";
+import { createThrottle } from "./throttle.ts";
 import { type Body, type Endpoint, readBody, replyOf } from "./reply.ts";
 
 /** Limits and outlets of a hook app; every field has a default. */
@@ -92,13 +93,15 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono {
     stop();
   });
   const intake = createIntake(settings);
-  const spacing = name === "sync" ? hook.spacing : undefined;
+  const { spacing, delayMs } = name === "sync" ? hook : {};
   const throttle = createThrottle({ mostHeld: MOST_HELD });
   app.post(`/${name}`, (c) =>
     intake(c.req.raw, async (bytes) => {
       const body = readBody(new TextDecoder().decode(bytes));
-      const distance = spacing && spacingOf(spacing, body.request);
+      const distance = spacing && told(spacing, body.request);
       if (distance) await throttle.wait(distance);
+      const delay = delayMs && told(delayMs, body.request);
+      if (delay) await new Promise<void>((fulfil) => systemClock.setTimeout(fulfil, delay));
       return answer(hook, name, bytes, body, settings);
     }));
   app.all(`/${name}`, () => refuse(405, "use POST"));
@@ -110,10 +113,10 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono {
   return app;
 }
 
-/** What is wrong with a request is said when it is read. */
-function spacingOf(spacing: NonNullable<HookCalls["spacing"]>, request: unknown): Spacing | undefined {
+/** Asks what a request tells of its pace. What is wrong with it is said when it is read. */
+function told<T>(ask: (request: SentRequest) => T, request: unknown): T | undefined {
   try {
-    return spacing(request as SentRequest);
+    return ask(request as SentRequest);
   } catch {
     return undefined;
   }

@@ -28,6 +28,8 @@ interface HookBasics<Parent> {
   customize?(parent: Parent): RelatedRule[];
   /** See {@link HookCalls.spacing}. */
   spacing?(request: SentRequest): Spacing | undefined;
+  /** See {@link HookCalls.delayMs}. */
+  delayMs?(request: SentRequest): number;
 }
 
 /** The function behind a CompositeController. */
@@ -61,6 +63,8 @@ export interface HookCalls {
   customize?(body: unknown): object;
   /** Which calls this one keeps its distance from before it is answered; absent, undefined: none. */
   spacing?(request: SentRequest): Spacing | undefined;
+  /** How long the answer waits, so that what is about to happen is answered together; absent: not at all. */
+  delayMs?(request: SentRequest): number;
 }
 
 /**
@@ -125,12 +129,13 @@ export class AnswerError extends Error {
 }
 
 function basics<Parent>(hook: HookBasics<Parent>): Omit<HookCalls, "sync"> {
-  const { name: own, customize, spacing } = hook;
-  const name = { name: own, ...(spacing ? { spacing } : {}) };
-  if (!customize) return name;
+  const { name, customize, spacing, delayMs } = hook;
+  const pace = { ...(spacing ? { spacing } : {}), ...(delayMs ? { delayMs } : {}) };
+  if (!customize) return { name, ...pace };
   const requestSchema = customizeRequestSchema(hook.parentSchema);
   return {
-    ...name,
+    name,
+    ...pace,
     customize: (body) => {
       const relatedResources = customize(requestSchema.parse(body).parent);
       return checked(customizeAnswerSchema, { relatedResources });

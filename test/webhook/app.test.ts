@@ -51,6 +51,27 @@ test("three syncs at most are held back: they occupy workers that others need", 
   expect(await Promise.all(answers)).toHaveLength(8);
 });
 
+test("a sync whose answer waits is answered by what the clock says then, and holds up no other", async () => {
+  const asked: string[] = [];
+  const hook: HookCalls = {
+    name: "x",
+    delayMs: ({ parent }) => parent!.metadata!.uid === "a" ? 5 : 0,
+    sync(body) {
+      const { parent } = body as { parent: { metadata: { uid: string } } | null };
+      asked.push(`${parent?.metadata.uid} ${Date.now()}`);
+      return { answer: {}, losses: [], held: [] };
+    },
+  };
+  const app = createHookApp(hook, { log: () => {} });
+  const post = async (body: string) => (await app.request("/sync", { method: "POST", body })).status;
+  const answers = [...["a", "b"].map((uid) => JSON.stringify({ parent: { metadata: { uid } } })), "null"].map(post);
+  await vi.advanceTimersByTimeAsync(4);
+  expect(asked).toEqual(["b 0"]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(asked).toEqual(["b 0", "a 5"]);
+  expect((await Promise.all(answers)).slice(0, 2)).toEqual([200, 200]);
+});
+
 test("customize is never held back, nor is a hook that asks for no distance", async () => {
   const paced = anApp(1000);
   const free = anApp();

@@ -1,6 +1,6 @@
-/** Which Sandboxes' first Pods are asked for one after the other: those that a pool makes. @module */
+/** How soon a Sandbox is answered: members of one pool start one after the other, and a Pod is given time to be bound. @module */
 import { expect, test } from "vitest";
-import { startSpacing } from "../../../hooks/sandbox/hook.ts";
+import { bindingDelay, sandboxHook, startSpacing } from "../../../hooks/sandbox/hook.ts";
 import type { SentRequest } from "../../../packages/webhook/hook.ts";
 
 const NONE = { "Pod.v1": {}, "Service.v1": {}, "PersistentVolumeClaim.v1": {} };
@@ -20,4 +20,22 @@ test.for<[string, SentRequest]>([
   ["what has no metadata", {}],
 ])("%s waits for nothing", ([, request]) => {
   expect(startSpacing(request)).toBeUndefined();
+});
+
+const withPods = (...pods: object[]): SentRequest => ({
+  children: { ...NONE, "Pod.v1": Object.fromEntries(pods.map((pod, index) => [`p-${index}`, pod])) },
+});
+
+test("the answer waits while the Pod has no node", () => {
+  expect(bindingDelay(withPods({ spec: { containers: [] } }))).toBe(5);
+  expect(sandboxHook({ clusterDomain: "cluster.local" }).delayMs?.(withPods({}))).toBe(5);
+});
+
+test.for<[string, SentRequest]>([
+  ["none", withPods()],
+  ["one that has a node", withPods({ spec: { nodeName: "n" } })],
+  ["two", withPods({}, {})],
+  ["nothing that is known", {}],
+])("with %s it does not", ([, request]) => {
+  expect(bindingDelay(request)).toBe(0);
 });

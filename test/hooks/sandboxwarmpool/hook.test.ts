@@ -37,7 +37,7 @@ test("a hook that has been asked before answers as a new one does, byte for byte
 });
 
 test.for(
-  [[0, 700], [25, 700], [50, 1400], [75, 2100], [1000, 2100]] as const,
+  [[0, 700], [25, 700], [50, 1400], [125, 3500], [1000, 3500]] as const,
 )("syncs of a pool of %i members are %i ms apart where the flag says 700", ([count, intervalMs]) => {
   const members = Object.fromEntries(Array.from({ length: count }, (_, index) => [`m-${index}`, {}]));
   const request = { parent: { metadata: { uid: "p" } }, children: { "Sandbox.agents.x-k8s.io/v1beta1": members } };
