@@ -1,5 +1,5 @@
 /** What the router answers in place of a sandbox, and why. Sends nothing. @module */
-import { REASON_HEADER, SANDBOX_NOT_FOUND } from "../api/router/headers.ts";
+import { NOT_SENT, REASON_HEADER, SANDBOX_NOT_FOUND } from "../api/router/headers.ts";
 
 /** An answer of the router's own; `detail` goes to the client and says the true cause. */
 export interface Refusal {
@@ -13,9 +13,17 @@ export function isRefusal(value: object): value is Refusal {
   return "detail" in value;
 }
 
-/** Refuses what cannot be reached, in the contract's words and with the cause. Source: Agent Sandbox API, section 7.1. */
-export function unreachable(name: string, cause: string): Refusal {
+/**
+ * Refuses what went to a sandbox and was not answered, in the contract's words and with the cause. What became of it
+ * nobody knows. Source: Agent Sandbox API, section 7.1.
+ */
+export function unanswered(name: string, cause: string): Refusal {
   return { status: 502, detail: `Could not connect to the backend sandbox: ${name}: ${cause}` };
+}
+
+/** Refuses what did not go to a sandbox, in the same words. */
+export function unreachable(name: string, cause: string): Refusal {
+  return { ...unanswered(name, cause), headers: { [REASON_HEADER]: NOT_SENT } };
 }
 
 /** Gives up waiting, in the contract's words and with the cause. Source: Agent Sandbox API, section 7.2. */

@@ -2,7 +2,9 @@
 
 /** Header of requests: `false` if they only look at what goes on. They wake no sandbox, and are no use of it. */
 export const WAKE_HEADER = "X-Sandbox-Wake";
-/** Header of the router's refusals that programs tell apart, also from what a sandbox answers. */
+/** Header of the router's refusals that programs tell apart, also from what a sandbox answers: it comes from the router alone. */
 export const REASON_HEADER = "X-Sandbox-Reason";
 /** Its value with a 404: there is no such sandbox, or it is nobody's to reach by name. */
 export const SANDBOX_NOT_FOUND = "SandboxNotFound";
+/** Its value with a 502: nothing of the request has reached the sandbox. */
+export const NOT_SENT = "NotSent";

@@ -1,6 +1,6 @@
 /** What an error on the way to a sandbox means, for the client and for the metrics, and which answers are none. Pure. @module */
 import type { IncomingMessage } from "node:http";
-import { type Refusal, timedOut, unreachable } from "../refusal.ts";
+import { type Refusal, timedOut, unanswered, unreachable } from "../refusal.ts";
 import { isDialFailure } from "./dial.ts";
 
 /** Why no answer came. Source: Agent Sandbox API, section 5.5 (`sandbox_router_upstream_errors_total`). */
@@ -22,13 +22,17 @@ export function reasonOf(error: Error): FailureReason {
 /** Says what went wrong without naming addresses. */
 export function refusalOf(name: string, error: Error, { answerMs }: { answerMs: number }): Refusal {
   if (error === SILENCE) return timedOut(name, `no answer within ${answerMs / 1000} s`);
-  if (error === CHATTER) return unreachable(name, "it sent informational answers without end");
+  if (error === CHATTER) return unanswered(name, "it sent informational answers without end");
+  return isDialFailure(error) ? unreachable(name, causeOf(error)) : unanswered(name, causeOf(error));
+}
+
+function causeOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException;
-  if (isHangUp(error)) return unreachable(name, "it closed the connection before it answered");
-  if (code === "ECONNREFUSED") return unreachable(name, "nothing listens on the port");
-  if (code === "EDIALTIMEOUT") return unreachable(name, error.message);
-  if (code?.startsWith("HPE_")) return unreachable(name, "its answer is not HTTP");
-  return unreachable(name, code ?? error.message);
+  if (code === "ECONNREFUSED") return "nothing listens on the port";
+  if (code === "EDIALTIMEOUT") return error.message;
+  if (isHangUp(error)) return "it closed the connection before it answered";
+  if (code?.startsWith("HPE_")) return "its answer is not HTTP";
+  return code ?? error.message;
 }
 
 export const UNASKED = "it sent an unrequested protocol upgrade";

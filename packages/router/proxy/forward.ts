@@ -2,7 +2,7 @@
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
-import { type Refusal, unreachable } from "../refusal.ts";
+import { type Refusal, unanswered } from "../refusal.ts";
 import { hostOf as hostOfClient, type Target } from "../destination.ts";
 import { discard, sendRefusal } from "./answer.ts";
 import { delayOf, isDialFailure, retry } from "./dial.ts";
@@ -105,7 +105,7 @@ function attempt(state: State, address: string): void {
   outgoing.once("response", (answer: IncomingMessage) => answered(state, answer));
   outgoing.once("upgrade", (_: IncomingMessage, socket: Socket) => {
     socket.destroy();
-    refuse(state, unreachable(target.name, UNASKED));
+    refuse(state, unanswered(target.name, UNASKED));
   });
   outgoing.on("error", (error: Error) => failed(state, outgoing, error));
   awaitHead(outgoing, settings.answerMs);
@@ -156,13 +156,13 @@ function answered(state: State, answer: IncomingMessage): void {
   const { request, response, settings } = state;
   state.answer = answer;
   const why = unfit(answer);
-  if (why !== undefined) return refuse(state, unreachable(state.target.name, why));
+  if (why !== undefined) return refuse(state, unanswered(state.target.name, why));
   try {
     const headers = headersForClient(answer.rawHeaders, answer.headers.connection, settings.cookieName);
     headers.push(...state.extra);
     beginAnswer(request, response, { status: answer.statusCode ?? 502, message: answer.statusMessage ?? "", headers });
   } catch {
-    return refuse(state, unreachable(state.target.name, "it sent an invalid HTTP response"));
+    return refuse(state, unanswered(state.target.name, "it sent an invalid HTTP response"));
   }
   const isEventStream = answer.headers["content-type"]?.startsWith("text/event-stream") === true;
   const silenceMs = isEventStream ? 0 : settings.silenceMs;

@@ -1,4 +1,5 @@
 /** Which headers pass the router, in both directions. Lists are flat: name, value, name, value. Pure. @module */
+import { REASON_HEADER } from "../../api/router/headers.ts";
 
 /** What the router says of a request to the sandbox. */
 export interface Forwarding {
@@ -36,7 +37,8 @@ const NOT_TO_SANDBOX = new Set([
   "x-forwarded-proto",
   "x-forwarded-prefix",
 ]);
-const NOT_TO_CLIENT = new Set(HOP_BY_HOP);
+/** Besides: what only the router says. */
+const NOT_TO_CLIENT = new Set([...HOP_BY_HOP, REASON_HEADER.toLowerCase()]);
 const PLAIN_CONNECTION = new Set(["", "keep-alive", "close", "upgrade", "keep-alive, upgrade"]);
 
 /**

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { type ClientRequest, type IncomingMessage, request as httpRequest, STATUS_CODES } from "node:http";
 import type { NetConnectOpts, Socket } from "node:net";
-import { type Refusal, unreachable } from "../refusal.ts";
+import { type Refusal, unanswered } from "../refusal.ts";
 import { delayOf, isDialFailure, retry } from "./dial.ts";
 import { coalesce } from "./coalesce.ts";
 import { reasonOf, refusalOf, unfit } from "./failure.ts";
@@ -95,7 +95,7 @@ function switched(state: State, answer: IncomingMessage, backend: Socket, head: 
   const protocol = answer.headers.upgrade ?? "";
   if (!offered(state.request).has(protocol.toLowerCase())) {
     backend.destroy();
-    return refuse(state, unreachable(target.name, "it switches to a protocol that was not asked for"));
+    return refuse(state, unanswered(target.name, "it switches to a protocol that was not asked for"));
   }
   state.isOver = true;
   const headers = headersForClient(answer.rawHeaders, answer.headers.connection, state.settings.cookieName);
@@ -116,7 +116,7 @@ function declined(state: State, answer: IncomingMessage): void {
   const { socket } = state;
   if (state.isOver) return void answer.destroy();
   const why = unfit(answer);
-  if (why !== undefined) return refuse(state, unreachable(state.target.name, why));
+  if (why !== undefined) return refuse(state, unanswered(state.target.name, why));
   state.isOver = true;
   const headers = headersForClient(answer.rawHeaders, answer.headers.connection, state.settings.cookieName);
   socket.write(headOf(answer.statusCode ?? 502, answer.statusMessage, [...headers, "Connection", "close"]), "latin1");

@@ -1,6 +1,6 @@
 /** Turns answers that are no success into errors: of plain requests, of calls over Connect, and of the router before them. @module */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { REASON_HEADER, SANDBOX_NOT_FOUND } from "../../api/router/headers.ts";
+import { NOT_SENT, REASON_HEADER, SANDBOX_NOT_FOUND } from "../../api/router/headers.ts";
 import {
   AuthenticationError,
   AuthorizationError,
@@ -20,27 +20,13 @@ import {
 } from "../errors.ts";
 import { textUpTo, WORDS_BYTES } from "./bounded.ts";
 
-/** What the router says of a request that it has not passed on; its other words tell nothing of that. */
-const NOTHING_SENT = new RegExp(
-  "^Could not connect to the backend sandbox: [^:]*: (" + [
-    "nothing listens on the port",
-    "no connection within [0-9.]+ s",
-    "E(HOSTUNREACH|NETUNREACH|HOSTDOWN|ADDRNOTAVAIL)",
-    "the sandbox has expired",
-    "the sandbox is suspended and cannot be woken: .*",
-    "[0-9]+ Pods of it are Ready",
-    "its Pod uses the network of its node",
-    "the address of its Pod is not one that a Pod can have",
-  ].join("|") + ")$",
-  "s",
-);
-
 /** Makes the error for an answer: `Cannot <action>: <their words>`. Reads the body, up to {@link WORDS_BYTES}. */
 export async function errorOfAnswer(answer: Response, action: string, object: ObjectRef): Promise<SandboxError> {
   const { text } = await textUpTo(answer, WORDS_BYTES).catch(() => ({ text: "" }));
   const { code, words } = wordsOf(text, answer);
   const message = `Cannot ${action}: ${words}`;
-  const reason = code ?? answer.headers.get(REASON_HEADER) ?? undefined;
+  const routers = answer.headers.get(REASON_HEADER);
+  const reason = routers ?? code;
   const details: ErrorDetails = { object, ...reason === undefined ? {} : { reason } };
   switch (answer.status) {
     case 400:
@@ -51,7 +37,7 @@ export async function errorOfAnswer(answer: Response, action: string, object: Ob
     case 403:
       return new AuthorizationError(message, details);
     case 404:
-      if (reason === SANDBOX_NOT_FOUND) {
+      if (routers === SANDBOX_NOT_FOUND) {
         return new SandboxNotFoundError(`Cannot find sandbox ${object.namespace}/${object.name}: ${words}`, details);
       }
       return code === "NOT_FOUND" ? new FileNotFoundError(message, details) : noRuntime(message, details);
@@ -67,7 +53,7 @@ export async function errorOfAnswer(answer: Response, action: string, object: Ob
     case 429:
       return new RateLimitError(message, { ...details, retryAfterMs: retryAfterOf(answer) });
     case 502:
-      return new ConnectionError(message, { ...details, mayHaveArrived: !NOTHING_SENT.test(words) });
+      return new ConnectionError(message, { ...details, mayHaveArrived: routers !== NOT_SENT });
     case 503:
       return new ConnectionError(message, { ...details, mayHaveArrived: false });
     case 504:

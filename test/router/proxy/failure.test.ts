@@ -21,6 +21,7 @@ describe("dialling", () => {
     expect(await fetchFrom(port, { headers: naming(free), method: "POST" }, "x")).toMatchObject({
       status: 502,
       text: '{"detail":"Could not connect to the backend sandbox: demo: nothing listens on the port"}',
+      headers: { "x-sandbox-reason": "NotSent" },
     });
   });
 
@@ -40,10 +41,12 @@ describe("dialling", () => {
   test("never sends a POST twice", async () => {
     const { port } = await start();
     const raw = await startRaw((socket) => socket.destroy());
-    expect(await fetchFrom(port, { headers: naming(raw.port), method: "POST" }, "x")).toMatchObject({
+    const reply = await fetchFrom(port, { headers: naming(raw.port), method: "POST" }, "x");
+    expect(reply).toMatchObject({
       status: 502,
       text: expect.stringContaining("closed the connection before it answered"),
     });
+    expect(reply.headers, "it was sent").not.toHaveProperty("x-sandbox-reason");
     expect(raw.requests).toBe(1);
   });
 

@@ -89,6 +89,7 @@ describe("forward()", () => {
         ["Connection", "X-Hop"],
         ["X-Hop", "1"],
         ["Proxy-Authenticate", "Basic"],
+        ["X-Sandbox-Reason", "NotSent"],
         ["Trailer", "X-Sum"],
       ]);
       answer.write("x");
@@ -100,6 +101,7 @@ describe("forward()", () => {
     expect(reply.headers["set-cookie"]).toEqual(["a=1", "b=2"]);
     expect(reply.headers).not.toHaveProperty("x-hop");
     expect(reply.headers).not.toHaveProperty("proxy-authenticate");
+    expect(reply.headers, "only the router says it").not.toHaveProperty("x-sandbox-reason");
   });
 
   test("frames requests without a body as such", async () => {

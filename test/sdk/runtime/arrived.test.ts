@@ -1,7 +1,7 @@
 /** What an answer of 502 says of the request: that it was not passed on, or that it may have been carried out. @module */
 import { expect, test } from "vitest";
 import { refusalOf } from "../../../packages/router/proxy/failure.ts";
-import { unreachable } from "../../../packages/router/refusal.ts";
+import { type Refusal, unanswered, unreachable } from "../../../packages/router/refusal.ts";
 import { ConnectionError } from "../../../packages/sdk/errors.ts";
 import { errorOfAnswer } from "../../../packages/sdk/runtime/answers.ts";
 import { OBJECT } from "../localtransport.ts";
@@ -9,8 +9,10 @@ import { OBJECT } from "../localtransport.ts";
 const failed = (code: string, message = code) =>
   refusalOf("demo", Object.assign(new Error(message), { code }), { answerMs: 1000 });
 
-async function arrival(status: number, body: object | string): Promise<boolean> {
-  const answer = new Response(typeof body === "string" ? body : JSON.stringify(body), { status });
+async function arrival(
+  { status, headers = {}, ...body }: Omit<Refusal, "detail"> & { detail?: string; text?: string },
+) {
+  const answer = new Response(body.text ?? JSON.stringify(body), { status, headers });
   const error = await errorOfAnswer(answer, "do it", OBJECT);
   expect(error).toBeInstanceOf(ConnectionError);
   return (error as ConnectionError).mayHaveArrived;
@@ -23,21 +25,23 @@ test.for([
   unreachable("demo", "the sandbox has expired"),
   unreachable("demo", "2 Pods of it are Ready"),
   unreachable("demo", "the sandbox is suspended and cannot be woken: the API server does not answer"),
-])("nothing was sent: $detail", async ({ status, detail }) => {
-  expect(await arrival(status, { detail })).toBe(false);
+])("nothing was sent: $detail", async (refusal) => {
+  expect(await arrival(refusal)).toBe(false);
 });
 
 test.for([
   failed("ECONNRESET"),
   failed("EPIPE"),
   failed("HPE_INVALID_CONSTANT"),
-  unreachable("demo", "it sent an invalid HTTP response"),
-  unreachable("demo", "a reason of somebody's: nothing listens on the port"),
-])("it may have arrived: $detail", async ({ status, detail }) => {
-  expect(await arrival(status, { detail })).toBe(true);
+  unanswered("demo", "it sent an invalid HTTP response"),
+  unanswered("demo", "nothing listens on the port"),
+])("it may have arrived: $detail", async (refusal) => {
+  expect(await arrival(refusal)).toBe(true);
 });
 
 test("of what stands before a router nobody knows; one that refuses for now has sent nothing", async () => {
-  expect(await arrival(502, "<html>Bad Gateway</html>")).toBe(true);
-  expect(await arrival(503, { detail: "Sandbox team-a/demo is suspended, and requests do not wake it." })).toBe(false);
+  expect(await arrival({ status: 502, text: "<html>Bad Gateway</html>" })).toBe(true);
+  expect(await arrival({ status: 503, detail: "Sandbox team-a/demo is suspended, and requests do not wake it." })).toBe(
+    false,
+  );
 });
