@@ -1,4 +1,5 @@
 /** The verbs of the SDK, bound to one cluster. @module */
+import { type Attributes, trace } from "@opentelemetry/api";
 import type { Finding } from "../api/diagnosis/finding.ts";
 import { annotate, extendTimeoutOf, remove, setTimeoutOf } from "./control/change.ts";
 import { IDLE_ANNOTATION } from "../api/router/annotations.ts";
@@ -12,6 +13,13 @@ import type { CreateOptions, ListOptions, SandboxInfo, WaitOptions } from "./opt
 import { openHandle, SandboxHandle, wake } from "./sandbox.ts";
 import type { ClientOptions } from "./setup/options.ts";
 import { type ClientContext, createClientContext } from "./setup/clientcontext.ts";
+import { spanAttributes, traced } from "./tracing.ts";
+
+/** What a span says of where a sandbox comes from. */
+function sourceOf(namespace: string, { pool, template, image }: CreateOptions): Attributes {
+  const source = { "sandbox.pool": pool, "sandbox.template": template, "container.image.name": image };
+  return { "k8s.namespace.name": namespace, ...source };
+}
 
 /** Where a sandbox is looked for, and who may give up. */
 export interface NameOptions {
@@ -54,15 +62,18 @@ export class SandboxClient {
     const context = this.#context;
     const api = await context.api();
     const namespace = options.namespace ?? await context.namespace();
-    const created = await create(api, namespace, options, new Date());
-    try {
-      return await this.#opened(created, options);
-    } catch (error) {
-      const { metadata: { uid } } = created.claimOrSandbox;
-      // The failure that is told is the first one.
-      if (!options.keepFailed) await remove(api, created.target, uid).catch(() => {});
-      throw error;
-    }
+    return await traced("hookbox.create", sourceOf(namespace, options), async () => {
+      const created = await traced("hookbox.create_object", {}, () => create(api, namespace, options, new Date()));
+      trace.getActiveSpan()?.setAttributes(spanAttributes(created.target));
+      try {
+        return await traced("hookbox.wait_until_ready", {}, () => this.#opened(created, options));
+      } catch (error) {
+        const { metadata: { uid } } = created.claimOrSandbox;
+        // The failure that is told is the first one.
+        if (!options.keepFailed) await remove(api, created.target, uid).catch(() => {});
+        throw error;
+      }
+    });
   }
 
   /** Opens the sandbox of a name; wakes it where it is suspended. @throws {@link SandboxNotFoundError} if there is none */

@@ -17,6 +17,7 @@ import type { CallOptions } from "./runtime/call.ts";
 import { createRuntimeClient } from "./runtime/runtimeclient.ts";
 import type { SandboxInfo, WaitOptions } from "./options.ts";
 import { createPTY, type PTY } from "./pty/pty.ts";
+import { traceTransport } from "./tracing.ts";
 import type { SandboxTransport } from "./transport/transport.ts";
 import type { ClientContext } from "./setup/clientcontext.ts";
 
@@ -74,7 +75,7 @@ export class SandboxHandle implements AsyncDisposable {
     this.namespace = target.namespace;
     this.sandboxName = sandboxName;
     const object = { kind: "Sandbox", namespace: target.namespace, name: sandboxName };
-    const runtimeClient = createRuntimeClient(transport, object, context.options.runtimeToken);
+    const runtimeClient = createRuntimeClient(traceTransport(transport, object), object, context.options.runtimeToken);
     this.commands = createCommands(runtimeClient);
     this.files = createFiles(runtimeClient);
     this.fs = createFS(this.files, object);

@@ -13,6 +13,7 @@ import { collect } from "./collect.ts";
 import { type Control, controlOf, handleOf } from "./handle.ts";
 import { eventsInTime, type ProcessEvent } from "./events.ts";
 import { eventsOfExec, eventsOfLegacy, startByExec } from "./withoutruntime.ts";
+import { spanAttributes, traced } from "../tracing.ts";
 import type { CommandHandle, CommandInfo, CommandResult, Commands, RunOptions } from "./types.ts";
 
 /** Makes them. */
@@ -23,9 +24,12 @@ export function createCommands(runtimeClient: RuntimeClient): Commands {
     command: string | string[],
     { background, ...options }: RunOptions & { background?: boolean } = {},
   ) {
-    return background
-      ? await runBehind(runtimeClient, command, options)
-      : await runThrough(runtimeClient, command, options);
+    const attributes = { ...spanAttributes(runtimeClient.object), "process.executable.name": executableOf(command) };
+    return await traced<CommandHandle | CommandResult>(
+      "hookbox.commands.run",
+      attributes,
+      () => background ? runBehind(runtimeClient, command, options) : runThrough(runtimeClient, command, options),
+    ) as CommandHandle & CommandResult;
   }
   const list: Commands["list"] = async (options = {}) => {
     const ask = () => call(runtimeClient, "list commands", options, (sent) => clientOf(runtimeClient).list({}, sent));
@@ -43,6 +47,11 @@ export function createCommands(runtimeClient: RuntimeClient): Commands {
       });
     },
   };
+}
+
+/** The first word: what follows may have secrets. */
+function executableOf(command: string | string[]): string {
+  return (typeof command === "string" ? command.trim().split(/\s/, 1) : command)[0] ?? "";
 }
 
 const clientOf = ({ connectTransport }: RuntimeClient) => createClient(ProcessesService, connectTransport);

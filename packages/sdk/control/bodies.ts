@@ -1,10 +1,11 @@
-/** The objects that the SDK creates. Pure. @module */
+/** The objects that the SDK creates. Pure, but for the trace under way. @module */
 import type { ClaimEnvironmentVariable } from "../../api/sandboxclaim.ts";
-import { CLIENT_REQUESTED_ANNOTATION, CREATED_BY_LABEL } from "../../api/objects/keys.ts";
+import { CLIENT_REQUESTED_ANNOTATION, CREATED_BY_LABEL, TRACE_CONTEXT_ANNOTATION } from "../../api/objects/keys.ts";
 import { IDLE_ANNOTATION } from "../../api/router/annotations.ts";
 import { envOf } from "../env.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { CreateOptions, VolumeOptions } from "../options.ts";
+import { traceCarrier } from "../tracing.ts";
 
 /** Value of the contract's label `created-by`. */
 const CREATED_BY = "typescript-client";
@@ -119,10 +120,12 @@ export function secondsOf(ms: number): string {
 }
 
 function metadataOf({ labels = {}, metadata = {} }: CreateOptions, name: string, now: Date) {
+  const carrier = traceCarrier();
+  const traceContext = Object.keys(carrier).length > 0 ? { [TRACE_CONTEXT_ANNOTATION]: JSON.stringify(carrier) } : {};
   return {
     name,
     labels: { ...labels, [CREATED_BY_LABEL]: CREATED_BY },
-    annotations: { ...metadata, [CLIENT_REQUESTED_ANNOTATION]: now.toISOString() },
+    annotations: { ...traceContext, ...metadata, [CLIENT_REQUESTED_ANNOTATION]: now.toISOString() },
   };
 }
 
