@@ -31,6 +31,11 @@ const REASONS: readonly {
     reason: "needs a real node",
     holds: ({ nodes }, wantedNodes) => nodes === "simulated" && wantedNodes !== "real",
   },
+  {
+    files: /^test\/node\/takeover\.test\.ts$/,
+    reason: "needs a binary of the Go controller",
+    holds: () => true,
+  },
 ];
 
 /**

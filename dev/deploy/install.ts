@@ -1,4 +1,4 @@
-/** Installs hookbox on a local cluster as users do it, by kubectl or by Helm, with images made on the spot. @module */
+/** Installs hookbox on a local cluster as users do it, by kubectl, Helm or its own command, with images made on the spot. @module */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,6 +15,7 @@ import { engineImage, hookboxImage } from "./images.ts";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
 const TIMEOUT = "--timeout=180s";
+const COMMAND = fileURLToPath(new URL("../../packages/cli/main.ts", import.meta.url));
 const CHART = ["hookbox", join(DEPLOY, "chart"), "-n", "hookbox-system"];
 
 interface Options {
@@ -23,8 +24,8 @@ interface Options {
 }
 
 interface InstallOptions extends Options {
-  /** @default "kubectl" */
-  by?: "kubectl" | "helm";
+  /** `hookbox`: as one takes over from another controller. @default "kubectl" */
+  by?: "kubectl" | "helm" | "hookbox";
   /** Path of a Metacontroller. Default: environment variable METACONTROLLER; empty means the stand-in. */
   metacontroller?: string;
 }
@@ -32,24 +33,23 @@ interface InstallOptions extends Options {
 /**
  * Installs the engine and hookbox, and resolves when all of it is Ready.
  *
- * @throws {Error} in the words of kubectl or Helm if something is refused, or not Ready in three minutes
+ * @throws {Error} in the words of kubectl, Helm or hookbox if something is refused, or not Ready in three minutes
  */
 export async function install(cluster: Cluster, options: InstallOptions): Promise<void> {
   const { progress, signal, metacontroller = process.env["METACONTROLLER"] ?? "" } = options;
   const { run, kubectl } = commands(cluster, signal);
   const folder = mkdtempSync(join(tmpdir(), "hookbox-deploy-"));
   try {
-    const images = [
-      await engineImage(join(folder, "engine"), metacontroller),
-      await hookboxImage(join(folder, "hookbox")),
-    ];
-    await importImages(cluster.stateDir, images, options);
+    const image = await hookboxImage(join(folder, "hookbox"));
+    await importImages(cluster.stateDir, [await engineImage(join(folder, "engine"), metacontroller), image], options);
     progress(`installing ${metacontroller === "" ? "the stand-in for Metacontroller" : "Metacontroller"} …`);
     await kubectl(["apply", "--server-side", "-f", "-"], engineManifests());
     await kubectl(["wait", "--for=condition=Established", "crd", "--all", TIMEOUT]);
     progress("installing hookbox …");
     if (options.by === "helm") {
       await run(await helm(options), ["install", ...CHART, "--create-namespace"]);
+    } else if (options.by === "hookbox") {
+      await run(process.execPath, [COMMAND, "install", "--apply", "--wait", "--force", "--image", image.name]);
     } else {
       await kubectl(["apply", "-k", DEPLOY]);
     }
@@ -99,7 +99,8 @@ async function helm(options: Options): Promise<string> {
 
 function commands(cluster: Cluster, signal: AbortSignal | undefined) {
   const run = async (command: string, args: string[], input?: string) => {
-    const running = promisify(execFile)(command, ["--kubeconfig", cluster.kubeconfig, ...args], { signal });
+    const env = { ...process.env, KUBECONFIG: cluster.kubeconfig };
+    const running = promisify(execFile)(command, args, { signal, env });
     if (input !== undefined) running.child.stdin?.end(input);
     await running;
   };

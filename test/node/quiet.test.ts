@@ -12,9 +12,11 @@ import {
   ON_SIMULATED_NODES,
   sleeper,
 } from "../integration/namespace.ts";
+import { aClaim, aPool, aSimulatedTemplate, untilFull, untilReady } from "../integration/pools.ts";
 import { suite } from "../integration/suite.ts";
 
-const KINDS = ["sandboxes", "pods", "services", "persistentvolumeclaims"];
+const KINDS = ["sandboxes", "sandboxclaims", "sandboxwarmpools", "pods", "services", "persistentvolumeclaims"];
+const CLAIMS = inject("isSoak") ? 300 : 20;
 const VOLUME = {
   volumeClaimTemplates: [{
     metadata: { name: "data" },
@@ -44,7 +46,7 @@ const versions = async (ns: Namespace) =>
     ]),
   );
 
-test("30 seconds without one write once everything is Ready", async () => {
+test(`30 seconds without one write once everything is Ready, ${CLAIMS} claims on a pool among it`, async () => {
   const ns = await makeNamespace();
   const far = new Date(Date.now() + 3600_000).toISOString();
   await ns.apply(
@@ -55,6 +57,11 @@ test("30 seconds without one write once everything is Ready", async () => {
   );
   for (const name of ["plain", "full", "tolerant"]) await ns.untilReason(name, "DependenciesReady");
   await ns.until("sandbox", "off", (s) => condition(s, "Suspended")?.status === "True");
+  const claims = Array.from({ length: CLAIMS }, (_, index) => `c-${index}`);
+  await ns.apply(aSimulatedTemplate("pool"), aPool("pool", 10));
+  await createAll(ns, claims.map((name) => aClaim(name, "pool")));
+  for (const name of claims) await untilReady(ns, name);
+  await untilFull(ns, "pool");
   // The last writes that belong to getting there: a Pod's metadata after admission changed its spec, a volume's binding.
   await until(async () => {
     const before = writes(ns);
@@ -63,11 +70,11 @@ test("30 seconds without one write once everything is Ready", async () => {
   }, ([before, after]) => JSON.stringify(before) === JSON.stringify(after));
 
   const [objects, count] = [await versions(ns), writes(ns)];
-  expect(count, "writes are counted").toMatchObject({ "create pods/": 3 });
+  expect(count, "writes are counted").toMatchObject({ "create pods/": 3 + CLAIMS + 10 });
   await sleep(30_000);
   expect(await versions(ns)).toEqual(objects);
   expect(writes(ns)).toEqual(count);
-});
+}, 300_000);
 
 const [COUNT, ROUNDS] = inject("isSoak") ? [200, 3] : [50, 1];
 
