@@ -176,7 +176,7 @@ test("no file of ours is over 250 lines", () => {
 });
 
 /** Packages that a browser can load, too. */
-const ANYWHERE = /^(zod|@bufbuild\/protobuf(\/\w+)?|@connectrpc\/connect(-web)?)$/;
+const ANYWHERE = /^(zod|@bufbuild\/protobuf(\/\w+)?|@connectrpc\/connect(-web)?|@opentelemetry\/api)$/;
 
 /** What is loaded with a file: packages and built-in modules, each with the files that lead to it. */
 function loadedWith(file: string, way: string[] = [], seen = new Set<string>()): string[] {

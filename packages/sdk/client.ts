@@ -1,5 +1,4 @@
 /** The verbs of the SDK, bound to one cluster. @module */
-import { type Attributes, trace } from "@opentelemetry/api";
 import type { Finding } from "../api/diagnosis/finding.ts";
 import { annotate, extendTimeoutOf, remove, setTimeoutOf } from "./control/change.ts";
 import { IDLE_ANNOTATION } from "../api/router/annotations.ts";
@@ -13,7 +12,7 @@ import type { CreateOptions, ListOptions, SandboxInfo, WaitOptions } from "./opt
 import { openHandle, SandboxHandle, wake } from "./sandbox.ts";
 import type { ClientOptions } from "./setup/options.ts";
 import { type ClientContext, createClientContext } from "./setup/clientcontext.ts";
-import { spanAttributes, traced } from "./tracing.ts";
+import { addAttributes, type Attributes, spanAttributes, traced } from "./tracing.ts";
 
 /** What a span says of where a sandbox comes from. */
 function sourceOf(namespace: string, { pool, template, image }: CreateOptions): Attributes {
@@ -64,7 +63,7 @@ export class SandboxClient {
     const namespace = options.namespace ?? await context.namespace();
     return await traced("hookbox.create", sourceOf(namespace, options), async () => {
       const created = await traced("hookbox.create_object", {}, () => create(api, namespace, options, new Date()));
-      trace.getActiveSpan()?.setAttributes(spanAttributes(created.target));
+      addAttributes(spanAttributes(created.target));
       try {
         return await traced("hookbox.wait_until_ready", {}, () => this.#opened(created, options));
       } catch (error) {

@@ -3,6 +3,8 @@ import { type Attributes, context, propagation, SpanKind, SpanStatusCode, trace 
 import type { ObjectRef } from "./errors.ts";
 import type { SandboxTransport } from "./transport/transport.ts";
 
+export type { Attributes };
+
 const TRACER = "hookbox";
 
 /** Runs an action in a span; what it throws is recorded, and thrown. */
@@ -24,6 +26,11 @@ export async function traced<T>(
       span.end();
     }
   });
+}
+
+/** Says more of the span under way. */
+export function addAttributes(attributes: Attributes): void {
+  trace.getActiveSpan()?.setAttributes(attributes);
 }
 
 /** Returns what carries the trace under way to somebody else, by name; empty: there is none. */
@@ -53,7 +60,7 @@ export function traceTransport(transport: SandboxTransport, object: ObjectRef): 
       };
       return traced(`hookbox.request ${method}`, attributes, async () => {
         const answer = await transport.fetch(port, path, { ...request, headers: { ...traceCarrier(), ...headers } });
-        trace.getActiveSpan()?.setAttribute("http.response.status_code", answer.status);
+        addAttributes({ "http.response.status_code": answer.status });
         return answer;
       }, SpanKind.CLIENT);
     },
