@@ -11,12 +11,15 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const CORE = ["hooks", "webhook", "process", "api"].map((folder) => `test/${folder}/**/*.test.ts`);
 const CLUSTER = ["test/{integration,clients}/**/*.test.ts"];
-/** Few claims meet few faults, an image takes minutes to build, and nobody has the Go controller: there is no short form. */
-const ONLY_SOAK = ["test/faults/faults.test.ts", "test/node/{agentimage,browserimage,jupyterimage,takeover}.test.ts"];
+/** Few claims meet few faults, images and the Go client take minutes to build, and nobody has the Go controller: there is no short form. */
+const ONLY_SOAK = [
+  "test/faults/faults.test.ts",
+  "test/node/{agentimage,browserimage,jupyterimage,takeover,goclient}.test.ts",
+];
 const NODE = ["test/{node,browser}/**/*.test.ts"];
 /** What has a long form, see `isSoak`. */
 const SOAK = [
-  "test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,faults,quiet,router-wake,baddeploys,agentimage,browserimage,jupyterimage,takeover}.test.ts",
+  "test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,faults,quiet,router-wake,baddeploys,agentimage,browserimage,jupyterimage,takeover,goclient}.test.ts",
   "test/{fuzz,mutants}/*.test.ts",
 ];
 

@@ -95,11 +95,12 @@ test.runIf(hasPeer)("over from the Go controller, and back: no Pod in use and no
     sleeper("asleep", VOLUME),
     aTemplate("template"),
     aPool("pool", 3, "template"),
+    aPool("empty", 0, "template"),
   );
   await untilReady("sandbox", "bare", "asleep");
   await untilFull();
-  await apply(aClaim("warm", "pool"));
-  await untilReady("sandboxclaim", "warm");
+  await apply(aClaim("warm", "pool"), aClaim("cold", "empty"));
+  await untilReady("sandboxclaim", "warm", "cold");
   await kubectl("patch", "sandbox", "asleep", "--type=merge", "-p", '{"spec":{"operatingMode":"Suspended"}}');
   await until(() => get("sandbox", "asleep"), (sandbox) => condition(sandbox, "Suspended")?.status === "True");
   await untilFull();
@@ -108,9 +109,11 @@ test.runIf(hasPeer)("over from the Go controller, and back: no Pod in use and no
   expect(Object.keys(before)).toEqual(expect.arrayContaining([
     "Pod/bare",
     `Pod/${warm.sandbox.name}`,
+    "Pod/cold",
     "PersistentVolumeClaim/data-bare",
     "PersistentVolumeClaim/data-asleep",
     "Service/bare",
+    expect.stringMatching(/^NetworkPolicy\//),
   ]));
 
   await endPeer();
@@ -126,7 +129,7 @@ test.runIf(hasPeer)("over from the Go controller, and back: no Pod in use and no
   await until(isOurs, (count) => count >= 3, 120);
   await untilFull();
   await apply(aClaim("next", "pool"));
-  await untilReady("sandboxclaim", "warm", "next");
+  await untilReady("sandboxclaim", "warm", "cold", "next");
   const own = await uids();
   expect(own).toMatchObject(before);
   expect((await get("sandboxclaim", "warm")).status.sandbox.name).toBe(warm.sandbox.name);
@@ -141,7 +144,7 @@ test.runIf(hasPeer)("over from the Go controller, and back: no Pod in use and no
   await startPeer();
   await untilFull();
   await apply(aClaim("after", "pool"));
-  await untilReady("sandboxclaim", "warm", "next", "after");
+  await untilReady("sandboxclaim", "warm", "cold", "next", "after");
   await untilReady("sandbox", "bare", "asleep");
   expect(await uids()).toMatchObject(during);
   await kubectl("delete", "sandboxclaim", "warm", "--timeout=60s");
