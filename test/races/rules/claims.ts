@@ -66,17 +66,21 @@ export function shownRule(store: MemoryStore, say: Say, hasTwoBinders: boolean):
  */
 export function finalRule(store: MemoryStore, say: Say): Notice {
   const ended = new Map<string, string>();
-  const firstPool = new Map<string, string | undefined>();
+  /** All that there ever were: the one that a claim lacked may be gone again before the claim says that it is Ready. */
+  const pools = new Set<string | undefined>();
+  /** How many there had been when a claim came. */
+  const poolsBefore = new Map<string, number>();
   const restarted = new Set<string>();
   return (_, after, verb) => {
     if (verb === "look") suspendedClaims(store).forEach((uid) => restarted.add(uid));
+    for (const { metadata } of objectsOf(store, "SandboxWarmPool")) pools.add(metadata.uid);
     if (after?.kind !== "SandboxClaim") return;
     const { uid = "", name } = after.metadata;
     const ready = readyOf(after);
     const reason = ended.get(uid);
-    const pool = objectsOf(store, "SandboxWarmPool")[0]?.metadata.uid;
-    if (!firstPool.has(uid)) firstPool.set(uid, pool);
-    if (reason === "WarmPoolNotFound" && pool !== firstPool.get(uid)) ended.delete(uid);
+    const before = poolsBefore.get(uid) ?? pools.size;
+    poolsBefore.set(uid, before);
+    if (reason === "WarmPoolNotFound" && pools.size > before) ended.delete(uid);
     else if (reason === "ClaimExpired" && !isOver(after, store.clock.now())) ended.delete(uid);
     else if (ready?.status === "True" && reason && !restarted.has(uid)) say(`claim ${name} is Ready after ${reason}`);
     // Who says so of a claim that its user has put off has not seen that yet.
