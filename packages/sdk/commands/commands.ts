@@ -25,11 +25,10 @@ export function createCommands(runtimeClient: RuntimeClient): Commands {
     { background, ...options }: RunOptions & { background?: boolean } = {},
   ) {
     const attributes = { ...spanAttributes(runtimeClient.object), "process.executable.name": executableOf(command) };
-    return await traced<CommandHandle | CommandResult>(
-      "hookbox.commands.run",
-      attributes,
-      () => background ? runBehind(runtimeClient, command, options) : runThrough(runtimeClient, command, options),
-    ) as CommandHandle & CommandResult;
+    const inSpan = <T>(action: () => Promise<T>) => traced("hookbox.commands.run", attributes, action);
+    return background
+      ? await inSpan(() => runBehind(runtimeClient, command, options))
+      : await inSpan(() => runThrough(runtimeClient, command, options));
   }
   const list: Commands["list"] = async (options = {}) => {
     const ask = () => call(runtimeClient, "list commands", options, (sent) => clientOf(runtimeClient).list({}, sent));

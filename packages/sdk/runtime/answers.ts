@@ -25,8 +25,8 @@ export async function errorOfAnswer(answer: Response, action: string, object: Ob
   const { text } = await textUpTo(answer, WORDS_BYTES).catch(() => ({ text: "" }));
   const { code, words } = wordsOf(text, answer);
   const message = `Cannot ${action}: ${words}`;
-  const routers = answer.headers.get(REASON_HEADER);
-  const reason = routers ?? code;
+  const fromRouter = answer.headers.get(REASON_HEADER);
+  const reason = fromRouter ?? code;
   const details: ErrorDetails = { object, ...reason === undefined ? {} : { reason } };
   switch (answer.status) {
     case 400:
@@ -37,7 +37,7 @@ export async function errorOfAnswer(answer: Response, action: string, object: Ob
     case 403:
       return new AuthorizationError(message, details);
     case 404:
-      if (routers === SANDBOX_NOT_FOUND) {
+      if (fromRouter === SANDBOX_NOT_FOUND) {
         return new SandboxNotFoundError(`Cannot find sandbox ${object.namespace}/${object.name}: ${words}`, details);
       }
       return code === "NOT_FOUND" ? new FileNotFoundError(message, details) : noRuntime(message, details);
@@ -53,7 +53,7 @@ export async function errorOfAnswer(answer: Response, action: string, object: Ob
     case 429:
       return new RateLimitError(message, { ...details, retryAfterMs: retryAfterOf(answer) });
     case 502:
-      return new ConnectionError(message, { ...details, mayHaveArrived: routers !== NOT_SENT });
+      return new ConnectionError(message, { ...details, mayHaveArrived: fromRouter !== NOT_SENT });
     case 503:
       return new ConnectionError(message, { ...details, mayHaveArrived: false });
     case 504:
