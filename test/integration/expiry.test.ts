@@ -1,14 +1,8 @@
 /** Expiry on a real API server: the hook publishes, the keeper deletes. @module */
 import { expect, test } from "vitest";
-import { condition, makeNamespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
+import { condition, makeNamespace, ON_SIMULATED_NODES, sleeper, VOLUME } from "./namespace.ts";
 import "./suite.ts";
 
-const VOLUME = {
-  volumeClaimTemplates: [{
-    metadata: { name: "data" },
-    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "10Mi" } } },
-  }],
-};
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString().replace(/\.\d+Z/, "Z");
 
 test("Retain: Pod and Service go, object and volume stay, and a later shutdownTime brings the Pod back", async () => {

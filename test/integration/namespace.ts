@@ -107,6 +107,14 @@ export function sleeper(name: string, spec: Loose = {}, podSpec: Loose = {}): Lo
   };
 }
 
+/** Spec fields of a Sandbox with a volume: `data-<name>`. */
+export const VOLUME = {
+  volumeClaimTemplates: [{
+    metadata: { name: "data" },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "10Mi" } } },
+  }],
+};
+
 /** Pod spec fields that put a Pod on a simulated node, beside a real one too. */
 export const ON_SIMULATED_NODES = {
   nodeSelector: { type: "kwok" },

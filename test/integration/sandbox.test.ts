@@ -2,15 +2,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { condition, type Loose, makeNamespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
+import { condition, type Loose, makeNamespace, ON_SIMULATED_NODES, sleeper, VOLUME } from "./namespace.ts";
 import "./suite.ts";
 
-const VOLUME = {
-  volumeClaimTemplates: [{
-    metadata: { name: "data" },
-    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "10Mi" } } },
-  }],
-};
 const uid = (object: Loose) => object?.metadata.uid;
 const example = () => parse(readFileSync(new URL("../../examples/sandbox.yaml", import.meta.url), "utf8"));
 

@@ -11,18 +11,13 @@ import {
   type Namespace,
   ON_SIMULATED_NODES,
   sleeper,
+  VOLUME,
 } from "../integration/namespace.ts";
 import { aClaim, aPool, aSimulatedTemplate, untilFull, untilReady } from "../integration/pools.ts";
 import { suite } from "../integration/suite.ts";
 
 const KINDS = ["sandboxes", "sandboxclaims", "sandboxwarmpools", "pods", "services", "persistentvolumeclaims"];
 const CLAIMS = inject("isSoak") ? 300 : 20;
-const VOLUME = {
-  volumeClaimTemplates: [{
-    metadata: { name: "data" },
-    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "10Mi" } } },
-  }],
-};
 
 /** Counts the writes in a namespace that the API server has answered, those that change nothing too, by verb and kind. */
 function writes(ns: Namespace): Record<string, number> {

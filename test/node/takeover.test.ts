@@ -8,13 +8,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { peerControllers, readPeerCRDs } from "../../dev/bench/stage/peer.ts";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
 import { endGently, type ProcessRecord } from "../../dev/cluster/processes.ts";
 import { install } from "../../dev/deploy/install.ts";
 import { run, until } from "../integration/kubectl.ts";
-import { condition, type Loose, sleeper } from "../integration/namespace.ts";
+import { condition, type Loose, sleeper, VOLUME } from "../integration/namespace.ts";
 import { aClaim, aPool, aTemplate } from "../integration/pools.ts";
 import { progress } from "./installed.ts";
 import { MAIN } from "./transcript/hookbox.ts";
@@ -22,30 +22,10 @@ import { MAIN } from "./transcript/hookbox.ts";
 const { HOOKBOX_TEST_PEER: PEER = "", HOOKBOX_TEST_PEER_CRDS: CRDS = "" } = process.env;
 const hasPeer = PEER !== "" && CRDS !== "";
 
-const folder = mkdtempSync(join(tmpdir(), "hookbox-takeover-"));
 const ending = new AbortController();
+let folder: string;
 let cluster: Cluster;
 let peer: ProcessRecord[] = [];
-
-beforeAll(async () => {
-  if (!hasPeer) return;
-  mkdirSync(join(folder, "logs"));
-  cluster = await startCluster({
-    stateDir: join(folder, "cluster"),
-    nodes: "real",
-    simulatedNodes: 0,
-    crds: readPeerCRDs(CRDS),
-    progress,
-  });
-  await startPeer();
-}, 600_000);
-
-afterAll(async () => {
-  ending.abort();
-  await endPeer();
-  await cluster?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 async function startPeer(): Promise<void> {
   peer = [];
@@ -82,71 +62,82 @@ async function uids(): Promise<Record<string, string>> {
   );
 }
 
-const VOLUME = {
-  volumeClaimTemplates: [{
-    metadata: { name: "data" },
-    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "10Mi" } } },
-  }],
-};
+describe.runIf(hasPeer)("over from the Go controller, and back", () => {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "hookbox-takeover-"));
+    mkdirSync(join(folder, "logs"));
+    const crds = readPeerCRDs(CRDS);
+    const stateDir = join(folder, "cluster");
+    cluster = await startCluster({ stateDir, nodes: "real", simulatedNodes: 0, crds, progress });
+    await startPeer();
+  }, 600_000);
 
-test.runIf(hasPeer)("over from the Go controller, and back: no Pod in use and no volume is another", async () => {
-  await apply(
-    sleeper("bare", { ...VOLUME, service: true }),
-    sleeper("asleep", VOLUME),
-    aTemplate("template"),
-    aPool("pool", 3, "template"),
-    aPool("empty", 0, "template"),
-  );
-  await untilReady("sandbox", "bare", "asleep");
-  await untilFull();
-  await apply(aClaim("warm", "pool"), aClaim("cold", "empty"));
-  await untilReady("sandboxclaim", "warm", "cold");
-  await kubectl("patch", "sandbox", "asleep", "--type=merge", "-p", '{"spec":{"operatingMode":"Suspended"}}');
-  await until(() => get("sandbox", "asleep"), (sandbox) => condition(sandbox, "Suspended")?.status === "True");
-  await untilFull();
-  const before = await uids();
-  const { status: warm } = await get("sandboxclaim", "warm");
-  expect(Object.keys(before)).toEqual(expect.arrayContaining([
-    "Pod/bare",
-    `Pod/${warm.sandbox.name}`,
-    "Pod/cold",
-    "PersistentVolumeClaim/data-bare",
-    "PersistentVolumeClaim/data-asleep",
-    "Service/bare",
-    expect.stringMatching(/^NetworkPolicy\//),
-  ]));
+  afterAll(async () => {
+    ending.abort();
+    await endPeer();
+    await cluster?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
 
-  await endPeer();
-  await install(cluster, { by: "hookbox", progress });
-  // Members of the other's making are made anew.
-  const isOurs = async () => {
-    const { items } = JSON.parse(await kubectl("get", "sandboxes", "-o", "json"));
-    return items.filter(({ metadata }: Loose) => {
-      const label = metadata.labels?.["controller-uid"];
-      return metadata.ownerReferences?.[0]?.kind === "SandboxWarmPool" && label !== undefined;
-    }).length;
-  };
-  await until(isOurs, (count) => count >= 3, 120);
-  await untilFull();
-  await apply(aClaim("next", "pool"));
-  await untilReady("sandboxclaim", "warm", "cold", "next");
-  const own = await uids();
-  expect(own).toMatchObject(before);
-  expect((await get("sandboxclaim", "warm")).status.sandbox.name).toBe(warm.sandbox.name);
-  await kubectl("patch", "sandbox", "asleep", "--type=merge", "-p", '{"spec":{"operatingMode":"Running"}}');
-  await untilReady("sandbox", "asleep");
-  const during = await uids();
-  expect(during).toMatchObject(own);
+  test("no Pod in use and no volume is another", { timeout: 600_000 }, async () => {
+    await apply(
+      sleeper("bare", { ...VOLUME, service: true }),
+      sleeper("asleep", VOLUME),
+      aTemplate("template"),
+      aPool("pool", 3, "template"),
+      aPool("empty", 0, "template"),
+    );
+    await untilReady("sandbox", "bare", "asleep");
+    await untilFull();
+    await apply(aClaim("warm", "pool"), aClaim("cold", "empty"));
+    await untilReady("sandboxclaim", "warm", "cold");
+    await kubectl("patch", "sandbox", "asleep", "--type=merge", "-p", '{"spec":{"operatingMode":"Suspended"}}');
+    await until(() => get("sandbox", "asleep"), (sandbox) => condition(sandbox, "Suspended")?.status === "True");
+    await untilFull();
+    const before = await uids();
+    const { status: warm } = await get("sandboxclaim", "warm");
+    expect(Object.keys(before)).toEqual(expect.arrayContaining([
+      "Pod/bare",
+      `Pod/${warm.sandbox.name}`,
+      "Pod/cold",
+      "PersistentVolumeClaim/data-bare",
+      "PersistentVolumeClaim/data-asleep",
+      "Service/bare",
+      expect.stringMatching(/^NetworkPolicy\//),
+    ]));
 
-  const args = [MAIN, "uninstall", "--apply", "--kubeconfig", cluster.kubeconfig];
-  expect((await promisify(execFile)(process.execPath, args)).stdout).toContain("Left: the CRDs");
-  await run(cluster, ["apply", "--server-side", "--force-conflicts", "-f", "-"], readPeerCRDs(CRDS).join("\n---\n"));
-  await startPeer();
-  await untilFull();
-  await apply(aClaim("after", "pool"));
-  await untilReady("sandboxclaim", "warm", "cold", "next", "after");
-  await untilReady("sandbox", "bare", "asleep");
-  expect(await uids()).toMatchObject(during);
-  await kubectl("delete", "sandboxclaim", "warm", "--timeout=60s");
-  await kubectl("wait", "--for=delete", `pod/${warm.sandbox.name}`, "--timeout=90s");
-}, 600_000);
+    await endPeer();
+    await install(cluster, { by: "hookbox", progress });
+    // Members of the other's making are made anew.
+    const isOurs = async () => {
+      const { items } = JSON.parse(await kubectl("get", "sandboxes", "-o", "json"));
+      return items.filter(({ metadata }: Loose) => {
+        const label = metadata.labels?.["controller-uid"];
+        return metadata.ownerReferences?.[0]?.kind === "SandboxWarmPool" && label !== undefined;
+      }).length;
+    };
+    await until(isOurs, (count) => count >= 3, 120);
+    await untilFull();
+    await apply(aClaim("next", "pool"));
+    await untilReady("sandboxclaim", "warm", "cold", "next");
+    const own = await uids();
+    expect(own).toMatchObject(before);
+    expect((await get("sandboxclaim", "warm")).status.sandbox.name).toBe(warm.sandbox.name);
+    await kubectl("patch", "sandbox", "asleep", "--type=merge", "-p", '{"spec":{"operatingMode":"Running"}}');
+    await untilReady("sandbox", "asleep");
+    const during = await uids();
+    expect(during).toMatchObject(own);
+
+    const args = [MAIN, "uninstall", "--apply", "--kubeconfig", cluster.kubeconfig];
+    expect((await promisify(execFile)(process.execPath, args)).stdout).toContain("Left: the CRDs");
+    await run(cluster, ["apply", "--server-side", "--force-conflicts", "-f", "-"], readPeerCRDs(CRDS).join("\n---\n"));
+    await startPeer();
+    await untilFull();
+    await apply(aClaim("after", "pool"));
+    await untilReady("sandboxclaim", "warm", "cold", "next", "after");
+    await untilReady("sandbox", "bare", "asleep");
+    expect(await uids()).toMatchObject(during);
+    await kubectl("delete", "sandboxclaim", "warm", "--timeout=60s");
+    await kubectl("wait", "--for=delete", `pod/${warm.sandbox.name}`, "--timeout=90s");
+  });
+});
