@@ -5,7 +5,7 @@ import { createServer as createHTTP2, type Http2ServerRequest, type ServerHttp2S
 import { createServer, type Socket } from "node:net";
 import { KEEP_ALIVE_MS, listenOn, sortByVersion } from "../process/ports.ts";
 import { countRunning } from "../process/running.ts";
-import type { Listening } from "./listen.ts";
+import { type Listening, MOST_CONNECTIONS } from "./listen.ts";
 import { keptOut } from "./http/guard.ts";
 import type { Routes } from "./rpc/routes.ts";
 import type { TokenCheck } from "./token.ts";
@@ -16,6 +16,8 @@ const FIRST_BYTES_MS = 10_000;
 const REST_MS = 10_000;
 /** How long a close waits for the last bytes, in milliseconds. */
 const LAST_BYTES_MS = 200;
+/** Calls at a time on one connection of HTTP/2; who has more waits, or opens another. */
+const MOST_STREAMS = 1000;
 
 /** Who is let in; each call asks for the token itself. */
 export interface Door {
@@ -64,13 +66,14 @@ export async function listenGRPC(
   http1.requestTimeout = 0;
   http1.keepAliveTimeout = KEEP_ALIVE_MS;
   const sessions = new Set<ServerHttp2Session>();
-  const http2 = createHTTP2(take);
+  const http2 = createHTTP2({ settings: { maxConcurrentStreams: MOST_STREAMS } }, take);
   http2.on("session", (session) => sessions.add(session.once("close", () => sessions.delete(session))));
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket.once("close", () => sockets.delete(socket)));
     sortByVersion(socket, FIRST_BYTES_MS, (version) => (version === 2 ? http2 : http1).emit("connection", socket));
   });
+  server.maxConnections = MOST_CONNECTIONS;
   const taken = await listenOn(server, host, port);
   return {
     port: taken,

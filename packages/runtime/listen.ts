@@ -5,6 +5,12 @@ import type { Duplex } from "node:stream";
 import { KEEP_ALIVE_MS, listenOn } from "../process/ports.ts";
 import { countRunning } from "../process/running.ts";
 
+/**
+ * Connections at a time on one port. Each costs some 10 kB of the sandbox's memory before it has said a word, and whoever
+ * has no token can open them.
+ */
+export const MOST_CONNECTIONS = 1024;
+
 /** A port that is listened on. */
 export interface Listening {
   port: number;
@@ -47,6 +53,7 @@ export async function listen(
   // An upload may take as long as it takes; only the headers have to come soon.
   server.requestTimeout = 0;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.maxConnections = MOST_CONNECTIONS;
   const taken = await listenOn(server, host, port);
   return {
     port: taken,

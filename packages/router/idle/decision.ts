@@ -43,8 +43,8 @@ export interface Evidence {
   quietSeconds: number;
   /** The same, but that it became Ready counts for nothing: code inside can have it do that. */
   unaskedSeconds: number;
-  /** What its runtime says; undefined: it has none that does. That is no evidence, and no veto. */
-  activity: Activity | undefined;
+  /** What its runtime says; undefined: it has none that does. That is no evidence, and no veto. Silence is a veto. */
+  activity: Activity | "silent" | undefined;
   /** Somebody holds a Lease on it. */
   isHeld: boolean;
 }
@@ -103,14 +103,16 @@ export function isSpent({ idleSeconds, maxActiveSeconds }: IdlePolicy, unaskedSe
  *
  * | what the runtime says | work |
  * |---|---|
- * | nothing, or there is none | none |
+ * | there is none | none |
+ * | nothing, though it listens | not known: it may get no CPU |
  * | commands, terminals or streams | they |
  * | it was used within `idleSeconds` | its use |
  * | its use of the CPU, for the first time | not known yet |
  * | more use of the CPU than the floor | that |
  */
-function workOf({ idleSeconds, cpuFloor }: IdlePolicy, activity: Activity | undefined): string | undefined {
+function workOf({ idleSeconds, cpuFloor }: IdlePolicy, activity: Evidence["activity"]): string | undefined {
   if (!activity) return undefined;
+  if (activity === "silent") return "its runtime does not answer in time";
   const { running = 0, terminals = 0, streams = 0, cores, hasCPU } = activity;
   const count = running + terminals + streams;
   if (count > 0) return `${count} commands, terminals or streams`;

@@ -26,10 +26,19 @@ const MOST_BYTES = 16_384;
 /** Use of the CPU is told from two looks that are so far apart at least. */
 const LEAST_SPAN_MS = 1000;
 
-/** Asks `GET /v1/activity`; undefined if nobody answers, or makes sense. */
-export async function askActivity(address: string, port: number): Promise<Sample | undefined> {
+/**
+ * Asks `GET /v1/activity`. Undefined: there is no runtime, for nobody listens or what answers is something else. "silent":
+ * somebody listens and gives no whole answer in time, as a runtime does that gets no CPU because what it runs takes all.
+ */
+export async function askActivity(
+  address: string,
+  port: number,
+  patienceMs = PATIENCE_MS,
+): Promise<Sample | "silent" | undefined> {
   try {
-    const { data } = activitySchema.safeParse(JSON.parse(await getText(address, port)));
+    const text = await getText(address, port, patienceMs);
+    if (text === "silent") return text;
+    const { data } = activitySchema.safeParse(JSON.parse(text));
     return data && { at: performance.now(), said: data };
   } catch {
     return undefined;
@@ -56,10 +65,10 @@ export function activityOf(before: Sample | undefined, { at, said }: Sample): Ac
   return { ...rest, cores, hasCPU: cpuSeconds !== undefined };
 }
 
-function getText(host: string, port: number): Promise<string> {
+/** Returns the answer's body, or "silent" after `patienceMs` on a connection that was made. @throws {Error} for all else */
+function getText(host: string, port: number, patienceMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(PATIENCE_MS);
-    const asked = request({ host, port, path: "/v1/activity", agent: false, signal }, (answer) => {
+    const asked = request({ host, port, path: "/v1/activity", agent: false }, (answer) => {
       const body = createGathered();
       asked.off("close", unanswered);
       answer.once("close", unanswered);
@@ -82,8 +91,15 @@ function getText(host: string, port: number): Promise<string> {
       socket.destroy();
       refuse("an upgrade");
     });
+    // The kernel makes a connection to whoever listens, whether that gets any CPU or not.
+    let isConnected = false;
+    asked.once("socket", (socket) => socket.once("connect", () => isConnected = true));
+    const late = setTimeout(() => {
+      if (isConnected) resolve("silent");
+      refuse("no answer in time");
+    }, patienceMs);
     const unanswered = () => refuse("no whole answer");
-    asked.once("close", unanswered);
+    asked.once("close", unanswered).once("close", () => clearTimeout(late));
     asked.on("error", reject).end();
   });
 }

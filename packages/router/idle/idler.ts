@@ -105,12 +105,12 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
     return void samples.delete(uid);
   }
   const held = await isHeld(parts.api, namespace, name, now);
-  const sample = pod?.address === undefined || pod.usesHostNetwork
+  const answer = pod?.address === undefined || pod.usesHostNetwork
     ? undefined
     : await askActivity(pod.address, parts.runtimePort);
   const before = samples.get(uid);
-  const activity = sample && activityOf(before, sample);
-  if (sample) samples.set(uid, comparedNext(before, sample));
+  const activity = typeof answer === "object" ? activityOf(before, answer) : answer;
+  if (typeof answer === "object") samples.set(uid, comparedNext(before, answer));
   // Somebody may have come meanwhile.
   const later = traffic.useOf(namespace, name)?.open ?? 0;
   // No await from here to the patch: who comes meanwhile waits for what becomes of it.

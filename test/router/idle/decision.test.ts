@@ -28,6 +28,7 @@ describe("idleDecision()", () => {
     ["the runtime was used", inside({ idleSeconds: 59 })],
     ["it computes", inside({ hasCPU: true, cores: 0.9 })],
     ["it may compute", inside({ hasCPU: true })],
+    ["its runtime gives no answer, as one that gets no CPU", { ...quiet, activity: "silent" }],
   ])("leaves it where %s", ([, evidence]) => expect(idleDecision(POLICY, evidence)).toMatchObject({ suspend: false }));
 
   test("lets nothing work for nobody for ever, where that is asked for", () => {

@@ -23,3 +23,13 @@ test.for<[name: string, bytes: string]>([
   const { port } = await startRaw((socket) => bytes.includes("101") ? socket.write(bytes) : socket.end(bytes));
   expect(await askActivity("127.0.0.1", port)).toBeUndefined();
 });
+
+test.for<[name: string, bytes: string]>([
+  ["nothing", ""],
+  ["half an answer", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"],
+])("tells who listens and says %s from who is not there", async ([, bytes]) => {
+  const { port, server } = await startRaw((socket) => void (bytes && socket.write(bytes)));
+  expect(await askActivity("127.0.0.1", port, 50)).toBe("silent");
+  await new Promise((resolve) => server.close(resolve));
+  expect(await askActivity("127.0.0.1", port, 50)).toBeUndefined();
+});
