@@ -2,8 +2,9 @@
  * Has what exists decided anew once a hook was rolled: Metacontroller asks a hook when something changes, and a rollout
  * changes nothing that it watches. Every parent of that hook is woken once, a few in a second. @module
  */
-import { answerError, type Api, isOk, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
+import { type Api, isOk, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
 import { sleep } from "../kube/backoff.ts";
+import { pagesOf } from "../kube/pages.ts";
 import type { Collection } from "../kube/watch.ts";
 import type { Log } from "../process/log.ts";
 import { WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
@@ -21,7 +22,6 @@ const PARENTS: Record<string, ObjectPath["resource"]> = {
 const SETTLE_MS = 5000;
 /** Parents that are woken in a second. */
 const PER_SECOND = 20;
-const PAGE = 500;
 
 /** A Deployment, as far as a rollout shows in it. */
 export interface Deployment {
@@ -89,11 +89,7 @@ function resourceOf({ metadata: { labels = {} } }: Deployment): ObjectPath["reso
 /** Lists what the hook has not been asked about since, for all that is known: what is older, and was not woken after it. */
 async function parentsSince(api: Api, resource: ObjectPath["resource"], at: number): Promise<ObjectMeta[]> {
   const found: ObjectMeta[] = [];
-  const query: Record<string, string> = { limit: String(PAGE) };
-  for (;;) {
-    const answer = await api.send({ method: "GET", path: pathOf({ resource }), query: { ...query } });
-    if (!isOk(answer)) throw answerError(`list ${resource}`, answer);
-    const { items, metadata } = answer.body as { items: { metadata: ObjectMeta }[]; metadata: { continue?: string } };
+  for await (const { items } of pagesOf<{ metadata: ObjectMeta }>(api, pathOf({ resource }))) {
     for (
       const { metadata: { namespace, name, uid, creationTimestamp = "", deletionTimestamp, annotations } } of items
     ) {
@@ -101,9 +97,8 @@ async function parentsSince(api: Api, resource: ObjectPath["resource"], at: numb
       const isWoken = Date.parse(annotations?.[WOKEN_AT_ANNOTATION] ?? "") >= at;
       if (isOlder && !isWoken && deletionTimestamp === undefined) found.push({ namespace, name, uid });
     }
-    if (!metadata.continue) return found;
-    query["continue"] = metadata.continue;
   }
+  return found;
 }
 
 /** Wakes an object whatever has become of it meanwhile, unless it is another of the name. Returns why it could not be. */

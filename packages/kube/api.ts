@@ -9,6 +9,8 @@ export interface ApiRequest {
   body?: unknown;
   /** What a PATCH is: a JSON merge patch, or a whole object to be applied by the server. @default "merge" */
   patch?: "merge" | "apply";
+  /** A longer answer is given up: {@link AnswerTooLong}. @default any length */
+  mostBytes?: number;
   /** Gives the request up. */
   signal?: AbortSignal | undefined;
 }
@@ -25,7 +27,16 @@ export interface WatchEvent {
   object: unknown;
 }
 
-/** An API server. Both functions throw only if no answer comes; an answer of any status is returned. */
+/** The answer has more bytes than whoever asked would read. */
+export class AnswerTooLong extends Error {
+  override readonly name = "AnswerTooLong";
+
+  constructor(mostBytes: number) {
+    super(`Cannot read the API server's answer: it is longer than ${mostBytes} bytes`);
+  }
+}
+
+/** An API server. Both functions throw only if no whole answer comes; an answer of any status is returned. */
 export interface Api {
   /** Sends a request and reads its answer whole. */
   send(request: ApiRequest): Promise<Answer>;

@@ -1,6 +1,7 @@
 /** Talks JSON to an API server over connections that are kept. Decides nothing and tries nothing twice. @module */
-import type { Answer, Api, ApiRequest, WatchEvent } from "./api.ts";
+import { type Answer, AnswerTooLong, type Api, type ApiRequest, type WatchEvent } from "./api.ts";
 import { createDeadlines } from "../process/deadlines.ts";
+import { createGathered } from "../process/gathered.ts";
 import type { Credentials } from "./credentials.ts";
 import { createSend, type Incoming, nothing } from "./transport.ts";
 
@@ -30,7 +31,7 @@ export function connect(credentials: Credentials, options: ConnectionOptions): A
     async send(request) {
       const { signal, end } = limit(request.signal);
       try {
-        const answer = await answerOf(await open(request, signal));
+        const answer = await answerOf(await open(request, signal), request.mostBytes);
         onAnswer(request.method, answer.status);
         return answer;
       } finally {
@@ -100,8 +101,8 @@ function unreachable(server: string, error: unknown, signal: AbortSignal): Error
   return new Error(`Cannot reach ${server}: ${cause?.message ?? message}`, { cause: error });
 }
 
-async function answerOf({ status, ...response }: Incoming): Promise<Answer> {
-  const text = await response.text();
+async function answerOf({ status, ...response }: Incoming, mostBytes?: number): Promise<Answer> {
+  const text = mostBytes === undefined ? await response.text() : await textUpTo(response.chunks, mostBytes);
   let read: { body: unknown } | undefined;
   // Nobody reads what most writes are answered.
   return {
@@ -110,6 +111,15 @@ async function answerOf({ status, ...response }: Incoming): Promise<Answer> {
       return (read ??= { body: bodyOf(status, text) }).body;
     },
   };
+}
+
+async function textUpTo(chunks: AsyncIterable<Uint8Array>, mostBytes: number): Promise<string> {
+  const gathered = createGathered();
+  for await (const chunk of chunks) {
+    gathered.add(chunk);
+    if (gathered.size() > mostBytes) throw new AnswerTooLong(mostBytes);
+  }
+  return gathered.take().toString();
 }
 
 function bodyOf(status: number, text: string): unknown {

@@ -1,8 +1,9 @@
 /** Shows an event handler every object of a collection, first by list, then by watch, for ever. Decides nothing. @module */
 import { errorFields, type Log } from "../process/log.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
-import { type Answer, answerError, type Api, messageOf, type WatchEvent } from "./api.ts";
+import { type Answer, type Api, messageOf, type WatchEvent } from "./api.ts";
 import { backoffMs, sleep } from "./backoff.ts";
+import { pagesOf } from "./pages.ts";
 
 /** What a watch feeds. */
 export interface EventHandler<T> {
@@ -25,8 +26,6 @@ export interface Collection<T> {
   parse(object: unknown): T | undefined;
 }
 
-/** Objects in one answer to a list: 400 of the largest that there may be are longer than the longest text. */
-const PAGE = 100;
 /** The API server ends a watch after this; the spread keeps many watches from ending together. */
 const WATCH_SECONDS = { least: 300, spread: 300 };
 /** What ends sooner than this counts as a failure, so that nothing goes round hot. */
@@ -74,26 +73,20 @@ async function list<T extends Observed>(
   collection: Collection<T>,
   handler: EventHandler<T>,
 ): Promise<string> {
-  const { path, parse } = collection;
+  const { path, query, parse } = collection;
   const uids = new Set<string>();
-  const query: Record<string, string> = { ...collection.query, limit: String(PAGE) };
   handler.listing?.();
-  for (;;) {
-    const answer = await api.send({ method: "GET", path, query: { ...query } });
-    if (answer.status !== 200) throw answerError(`list ${path}`, answer);
-    const { items, metadata } = answer.body as { items: unknown[]; metadata: Record<string, string | undefined> };
+  let shown = "";
+  for await (const { items, version } of pagesOf(api, path, query)) {
     for (const item of items) {
       uids.add(uidOf(item));
       const object = parse(item);
       if (object) handler.observe(object);
     }
-    const { continue: next, resourceVersion: version } = metadata;
-    if (!next) {
-      handler.listed(uids);
-      return version ?? "";
-    }
-    query["continue"] = next;
+    shown = version;
   }
+  handler.listed(uids);
+  return shown;
 }
 
 /** Watches until the server ends it. Moves the cursor as events come. */

@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { AnswerTooLong } from "../../packages/kube/api.ts";
 import { connect, openText } from "../../packages/kube/connection.ts";
 
 const open: Server[] = [];
@@ -58,6 +59,24 @@ test("openText() hands text on as it comes, whatever its type; a refusal is an a
 });
 
 describe("send()", () => {
+  test("reads no more of an answer than it is told to, and goes on with the next", async () => {
+    const { api } = await connected((request, response) => {
+      if (request.url === "/short") return void json(response, 200, { short: true });
+      response.writeHead(200, { "Content-Type": "application/json" });
+      const more = setInterval(() => response.write("x".repeat(1000)), 1);
+      response.once("close", () => clearInterval(more));
+    });
+    const endless = api.send({ method: "GET", path: "/endless", mostBytes: 20_000 });
+    await expect(endless).rejects.toThrow(AnswerTooLong);
+    const short = await api.send({ method: "GET", path: "/short", mostBytes: 20_000 });
+    expect(short).toMatchObject({ status: 200, body: { short: true } });
+    const exact = JSON.stringify({ short: true }).length;
+    expect((await api.send({ method: "GET", path: "/short", mostBytes: exact })).status).toBe(200);
+    await expect(api.send({ method: "GET", path: "/short", mostBytes: exact - 1 })).rejects.toThrow(
+      "longer than 13 bytes",
+    );
+  });
+
   test("sends JSON with credentials, and returns any answer", async () => {
     const asked: unknown[] = [];
     const { api, answers } = await connected(async (request, response) => {

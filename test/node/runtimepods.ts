@@ -10,13 +10,13 @@ import { shared } from "../integration/shared.ts";
 export const COMMANDS = 8888;
 export const FILES = 8080;
 
-/** Pod spec fields of a runtime that is Ready once it listens. */
+/** Pod spec fields of a runtime that is Ready once it listens, and stays so however busy the machine is. */
 export const SERVING = {
   containers: [{
     name: "main",
     image: RUNTIME_IMAGE,
     imagePullPolicy: "IfNotPresent",
-    readinessProbe: { httpGet: { path: "/v1/health", port: FILES }, periodSeconds: 1 },
+    readinessProbe: { httpGet: { path: "/v1/health", port: FILES }, periodSeconds: 1, timeoutSeconds: 10 },
   }],
 };
 

@@ -3,39 +3,27 @@
  * HOOKBOX_TEST_PEER names its binary, HOOKBOX_TEST_PEER_CRDS the folder of its CRDs. @module
  */
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { peerControllers, readPeerCRDs } from "../../dev/bench/stage/peer.ts";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
-import { endGently, type ProcessRecord } from "../../dev/cluster/processes.ts";
 import { install } from "../../dev/deploy/install.ts";
 import { run, until } from "../integration/kubectl.ts";
 import { condition, type Loose, sleeper, VOLUME } from "../integration/namespace.ts";
 import { aClaim, aPool, aTemplate } from "../integration/pools.ts";
 import { progress } from "./installed.ts";
+import { type Peer, preparePeer } from "./peer.ts";
 import { MAIN } from "./transcript/hookbox.ts";
 
 const { HOOKBOX_TEST_PEER: PEER = "", HOOKBOX_TEST_PEER_CRDS: CRDS = "" } = process.env;
 const hasPeer = PEER !== "" && CRDS !== "";
 
-const ending = new AbortController();
 let folder: string;
 let cluster: Cluster;
-let peer: ProcessRecord[] = [];
-
-async function startPeer(): Promise<void> {
-  peer = [];
-  const { signal } = ending;
-  await peerControllers(PEER, CRDS).start({ cluster, folder, started: peer, stops: [], signal, profiler: undefined });
-}
-
-async function endPeer(): Promise<void> {
-  for (const record of peer.splice(0)) await endGently(record);
-}
+let peer: Peer;
 
 const kubectl = (...args: string[]) => run(cluster, args);
 const apply = (...items: Loose[]) =>
@@ -45,6 +33,42 @@ const get = async (kind: string, name: string): Promise<Loose> =>
 const untilReady = (kind: string, ...names: string[]) =>
   kubectl("wait", "--for=condition=Ready", "--timeout=90s", ...names.map((name) => `${kind}/${name}`));
 const untilFull = () => until(() => get("sandboxwarmpool", "pool"), ({ status }) => status?.readyReplicas === 3, 90);
+
+/** A Pod that was there before its Sandbox, which names it: one that a pool of plain Pods has given away. */
+function aPodOfAnotherName(): [pod: Loose, sandbox: Loose] {
+  const { spec, ...rest } = sleeper("moved");
+  const metadata = { name: "moved", annotations: { "agents.x-k8s.io/pod-name": "elsewhere" } };
+  const labels = { "agents.x-k8s.io/adoptable": "true" };
+  const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "elsewhere", labels }, spec: spec.podTemplate.spec };
+  return [pod, { ...rest, metadata, spec }];
+}
+
+/** What was written in `v1alpha1`, with a claim that names its pool. */
+function inAlpha(): Loose[] {
+  const { spec: { podTemplate } } = sleeper("old");
+  const api = (group: string) => `${group}agents.x-k8s.io/v1alpha1`;
+  return [
+    { apiVersion: api(""), kind: "Sandbox", metadata: { name: "old" }, spec: { podTemplate, replicas: 1 } },
+    {
+      apiVersion: api("extensions."),
+      kind: "SandboxClaim",
+      metadata: { name: "old-claim" },
+      spec: { sandboxTemplateRef: { name: "template" }, warmpool: "empty" },
+    },
+  ];
+}
+
+/** What versions before 0.5 made for each claim. */
+function aPolicyOfClaim({ metadata: { name, uid } }: Loose): Loose {
+  const [apiVersion, kind] = ["extensions.agents.x-k8s.io/v1beta1", "SandboxClaim"];
+  const ownerReferences = [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }];
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: { name: `${name}-network-policy`, ownerReferences },
+    spec: { podSelector: { matchLabels: { "agents.x-k8s.io/claim-uid": uid } }, policyTypes: ["Ingress"] },
+  };
+}
 
 const KINDS = ["pods", "persistentvolumeclaims", "services", "networkpolicies"];
 /** UIDs by kind and name, of what belongs to a Sandbox that is in use; members that nobody has are left out. */
@@ -65,16 +89,14 @@ async function uids(): Promise<Record<string, string>> {
 describe.runIf(hasPeer)("over from the Go controller, and back", () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "hookbox-takeover-"));
-    mkdirSync(join(folder, "logs"));
-    const crds = readPeerCRDs(CRDS);
+    peer = await preparePeer(PEER, CRDS, folder);
     const stateDir = join(folder, "cluster");
-    cluster = await startCluster({ stateDir, nodes: "real", simulatedNodes: 0, crds, progress });
-    await startPeer();
+    cluster = await startCluster({ stateDir, nodes: "real", simulatedNodes: 0, crds: peer.crds, progress });
+    await peer.start(cluster);
   }, 600_000);
 
   afterAll(async () => {
-    ending.abort();
-    await endPeer();
+    await peer?.end();
     await cluster?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
@@ -86,11 +108,13 @@ describe.runIf(hasPeer)("over from the Go controller, and back", () => {
       aTemplate("template"),
       aPool("pool", 3, "template"),
       aPool("empty", 0, "template"),
+      ...aPodOfAnotherName(),
+      ...inAlpha(),
     );
-    await untilReady("sandbox", "bare", "asleep");
+    await untilReady("sandbox", "bare", "asleep", "moved", "old");
     await untilFull();
     await apply(aClaim("warm", "pool"), aClaim("cold", "empty"));
-    await untilReady("sandboxclaim", "warm", "cold");
+    await untilReady("sandboxclaim", "warm", "cold", "old-claim");
     await kubectl("patch", "sandbox", "asleep", "--type=merge", "-p", '{"spec":{"operatingMode":"Suspended"}}');
     await until(() => get("sandbox", "asleep"), (sandbox) => condition(sandbox, "Suspended")?.status === "True");
     await untilFull();
@@ -100,13 +124,17 @@ describe.runIf(hasPeer)("over from the Go controller, and back", () => {
       "Pod/bare",
       `Pod/${warm.sandbox.name}`,
       "Pod/cold",
+      "Pod/elsewhere",
+      "Pod/old",
+      "Pod/old-claim",
       "PersistentVolumeClaim/data-bare",
       "PersistentVolumeClaim/data-asleep",
       "Service/bare",
       expect.stringMatching(/^NetworkPolicy\//),
     ]));
 
-    await endPeer();
+    await peer.end();
+    await apply(aPolicyOfClaim(await get("sandboxclaim", "cold")));
     await install(cluster, { by: "hookbox", progress });
     // Members of the other's making are made anew.
     const isOurs = async () => {
@@ -119,9 +147,12 @@ describe.runIf(hasPeer)("over from the Go controller, and back", () => {
     await until(isOurs, (count) => count >= 3, 120);
     await untilFull();
     await apply(aClaim("next", "pool"));
-    await untilReady("sandboxclaim", "warm", "cold", "next");
+    await untilReady("sandboxclaim", "warm", "cold", "old-claim", "next");
+    await untilReady("sandbox", "bare", "moved", "old");
     const own = await uids();
     expect(own).toMatchObject(before);
+    expect(Object.keys(own)).not.toContain("Pod/moved");
+    expect(Object.keys(own)).toContain("NetworkPolicy/cold-network-policy");
     expect((await get("sandboxclaim", "warm")).status.sandbox.name).toBe(warm.sandbox.name);
     await kubectl("patch", "sandbox", "asleep", "--type=merge", "-p", '{"spec":{"operatingMode":"Running"}}');
     await untilReady("sandbox", "asleep");
@@ -130,13 +161,17 @@ describe.runIf(hasPeer)("over from the Go controller, and back", () => {
 
     const args = [MAIN, "uninstall", "--apply", "--kubeconfig", cluster.kubeconfig];
     expect((await promisify(execFile)(process.execPath, args)).stdout).toContain("Left: the CRDs");
-    await run(cluster, ["apply", "--server-side", "--force-conflicts", "-f", "-"], readPeerCRDs(CRDS).join("\n---\n"));
-    await startPeer();
+    await run(cluster, ["apply", "--server-side", "--force-conflicts", "-f", "-"], peer.crds.join("\n---\n"));
+    await peer.start(cluster);
     await untilFull();
     await apply(aClaim("after", "pool"));
-    await untilReady("sandboxclaim", "warm", "cold", "next", "after");
-    await untilReady("sandbox", "bare", "asleep");
-    expect(await uids()).toMatchObject(during);
+    await untilReady("sandboxclaim", "warm", "cold", "old-claim", "next", "after");
+    await untilReady("sandbox", "bare", "asleep", "moved", "old");
+    const { "NetworkPolicy/cold-network-policy": _, ...left } = during;
+    expect(await uids()).toMatchObject(left);
+    expect((await get("sandbox.v1alpha1.agents.x-k8s.io", "old")).spec).toMatchObject({ replicas: 1 });
+    const { spec: claim } = await get("sandboxclaim.v1alpha1.extensions.agents.x-k8s.io", "old-claim");
+    expect(claim).toMatchObject({ sandboxTemplateRef: { name: "template" }, warmpool: "empty" });
     await kubectl("delete", "sandboxclaim", "warm", "--timeout=60s");
     await kubectl("wait", "--for=delete", `pod/${warm.sandbox.name}`, "--timeout=90s");
   });

@@ -23,6 +23,8 @@ export interface Sample {
 
 const PATIENCE_MS = 2000;
 const MOST_BYTES = 16_384;
+/** Who has more Leases than that on a Sandbox is told in the log that it stays up. */
+const MOST_LEASE_BYTES = 1 << 20;
 /** Use of the CPU is told from two looks that are so far apart at least. */
 const LEAST_SPAN_MS = 1000;
 
@@ -123,7 +125,8 @@ const leasesSchema = z.object({
  */
 export async function isHeld(api: Api, namespace: string, name: string, now: number): Promise<boolean> {
   const path = pathOf({ resource: "leases", namespace });
-  const answer = await api.send({ method: "GET", path, query: { labelSelector: `${HOLD_LABEL}=${name}` } });
+  const query = { labelSelector: `${HOLD_LABEL}=${name}` };
+  const answer = await api.send({ method: "GET", path, query, mostBytes: MOST_LEASE_BYTES });
   const leases = answer.status === 200 ? leasesSchema.safeParse(answer.body).data : undefined;
   if (!leases) throw answerError(`list Leases that hold ${namespace}/${name}`, answer);
   return leases.items.some(({ metadata, spec }) => {

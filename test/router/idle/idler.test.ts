@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { AnswerTooLong } from "../../../packages/kube/api.ts";
 import { createIdler } from "../../../packages/router/idle/idler.ts";
 import { readPod, readSandbox } from "../../../packages/router/index/records.ts";
 import { createSandboxIndex } from "../../../packages/router/index/sandboxindex.ts";
@@ -166,6 +167,12 @@ describe("the idler", () => {
     api.intercept = ({ path }) => path === LEASES ? refusal(403, "forbidden") : undefined;
     await make("a").look();
     expect(mode()).toBe("Running");
+    api.intercept = ({ path, mostBytes = Infinity }) => {
+      if (path === LEASES && mostBytes < 10_000_000) throw new AnswerTooLong(mostBytes);
+      return undefined;
+    };
+    await make("a").look();
+    expect(mode(), "nor of so many Leases that they fill a router").toBe("Running");
   });
 
   test("leaves a compiler at work without any traffic, until it may not any more", async () => {
