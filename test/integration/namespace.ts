@@ -53,10 +53,11 @@ export async function makeNamespace(
   // Pods need it, and the controller that makes it may lag behind.
   await until(() => readsOf(cluster, name).get("serviceaccount", "default"), (account) => account !== undefined);
   atEnd(() => run(cluster, ["delete", "namespace", name, "--wait=false"]).then(() => {}));
-  return verbs(name, cluster);
+  return namespaceOf(cluster, name);
 }
 
-function verbs(name: string, cluster: Kubectl): Namespace {
+/** Returns the verbs of a namespace that is there. */
+export function namespaceOf(cluster: Kubectl, name: string): Namespace {
   const kubectl = (...args: string[]) => run(cluster, ["-n", name, ...args]);
   const { get, list } = readsOf(cluster, name);
   const untilObject: Namespace["until"] = (kind, object, holds, seconds) =>

@@ -1,5 +1,5 @@
 // Uses the published Go client against the cluster of KUBECONFIG, and prints what it was told, as JSON.
-// Arguments: namespace, pool, address of a router.
+// Arguments: namespace, pool, address of a router; where that is empty it looks for one as it does by itself.
 package main
 
 import (
