@@ -18,7 +18,7 @@ import { mcpCommand } from "./commands/mcp.ts";
 import { openCommand } from "./commands/open.ts";
 import { poolCommand } from "./commands/pool.ts";
 import { replayCommand } from "./commands/replay.ts";
-import { resumeCommand, suspendCommand } from "./commands/suspend.ts";
+import { restartCommand, resumeCommand, suspendCommand } from "./commands/suspend.ts";
 import { rmCommand } from "./commands/rm.ts";
 import { runCommand } from "./commands/run.ts";
 import { tokenCommand } from "./commands/token.ts";
@@ -33,7 +33,7 @@ import type { CommandContext } from "./commandcontext.ts";
 export type MakeCommand = (context: CommandContext) => Command;
 
 const GROUPS: [heading: string, commands: MakeCommand[]][] = [
-  ["Make:", [createCommand, runCommand, suspendCommand, resumeCommand, rmCommand]],
+  ["Make:", [createCommand, runCommand, suspendCommand, resumeCommand, restartCommand, rmCommand]],
   ["Work inside:", [execCommand, cpCommand, lsCommand, urlCommand, openCommand, tokenCommand, mcpCommand]],
   ["Look:", [getCommand, whyCommand, logsCommand, topCommand, poolCommand]],
   ["Run hookbox:", [

@@ -9,7 +9,7 @@ export interface ApiRequest {
   body?: unknown;
   /** What a PATCH is: a JSON merge patch, or a whole object to be applied by the server. @default "merge" */
   patch?: "merge" | "apply";
-  /** A longer answer is given up: {@link AnswerTooLong}. @default any length */
+  /** A longer answer is given up, with an error of the name `AnswerTooLong`. @default any length */
   mostBytes?: number;
   /** Gives the request up. */
   signal?: AbortSignal | undefined;

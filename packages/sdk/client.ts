@@ -144,6 +144,11 @@ export class SandboxClient {
     await (await this.#handle(name, options)).resume(options);
   }
 
+  /** Gives a sandbox another Pod, made from its spec as that is now; resolves when it is Ready. */
+  async restart(name: string, options: NameOptions & WaitOptions = {}): Promise<void> {
+    await (await this.#handle(name, options)).restart(options);
+  }
+
   /** Lets a sandbox live so many milliseconds from now; null: for ever. Returns when it will end. */
   async setTimeout(name: string, ms: number | null, options: NameOptions = {}): Promise<Date | undefined> {
     const { target } = await this.#find(name, options);

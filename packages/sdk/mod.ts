@@ -70,6 +70,11 @@ export class Sandbox extends SandboxHandle {
     await client().resume(name, options);
   }
 
+  /** Gives a sandbox another Pod, made from its spec as that is now. */
+  static async restart(name: string, options?: NameOptions & WaitOptions): Promise<void> {
+    await client().restart(name, options);
+  }
+
   /** Lets a sandbox live so many milliseconds from now; null: for ever. */
   static async setTimeout(name: string, ms: number | null, options?: NameOptions): Promise<Date | undefined> {
     return await client().setTimeout(name, ms, options);

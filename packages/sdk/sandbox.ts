@@ -124,6 +124,20 @@ export class SandboxHandle implements AsyncDisposable {
     await untilAwake(context, target, await setMode(api, this.#own, "Running", options.signal), options);
   }
 
+  /**
+   * Ends its Pod and gives it another, made from its spec as that is now; name, volumes and addresses of its Service
+   * stay. Resolves when it is Ready. Given up half way, it is resumed all the same.
+   */
+  async restart(options: WaitOptions = {}): Promise<void> {
+    try {
+      await this.suspend(options);
+    } catch (error) {
+      await setMode(await this.#parts.context.api(), this.#own, "Running").catch(() => {});
+      throw error;
+    }
+    await this.resume(options);
+  }
+
   /** Lets it live so many milliseconds from now, and be deleted then; null: for ever. Returns when it will end. */
   async setTimeout(ms: number | null, { signal }: CallOptions = {}): Promise<Date | undefined> {
     const { context, target } = this.#parts;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Api } from "../../packages/kube/api.ts";
 import { SandboxClient } from "../../packages/sdk/client.ts";
-import { InvalidArgumentError, SandboxNotFoundError } from "../../packages/sdk/errors.ts";
+import { ConflictError, InvalidArgumentError, SandboxNotFoundError } from "../../packages/sdk/errors.ts";
 import { POOL } from "./pool.ts";
 import { aClient } from "./testclient.ts";
 import { eventually } from "../eventually.ts";
@@ -20,6 +20,48 @@ test("suspend, resume, connect", async () => {
   const again = await client.connect("mine");
   expect([again.sandboxName, (await again.getInfo()).state]).toEqual([sandbox.sandboxName, "Ready"]);
   await expect(client.connect("other")).rejects.toBeInstanceOf(SandboxNotFoundError);
+});
+
+test("restart gives another Pod, made from the spec as it is now, and keeps the rest", async () => {
+  const { client, cluster } = await aClient();
+  await cluster.apply(POOL);
+  const sandbox = await client.create({ pool: "python", name: "mine" });
+  const { sandboxName } = sandbox;
+  const pod = async () => (await cluster.objects("Pod")).find(({ metadata }) => metadata.name === sandboxName);
+  const before = await pod();
+  const [container] = (before as { spec: { containers: [{ name: string }] } }).spec.containers;
+  const spec = { podTemplate: { spec: { containers: [{ ...container, image: "python:next" }] } } };
+  const path = `/apis/agents.x-k8s.io/v1beta1/namespaces/default/sandboxes/${sandboxName}`;
+  await cluster.api.send({ method: "PATCH", path, body: { spec } });
+  await client.restart("mine");
+  expect((await sandbox.getInfo()).state).toBe("Ready");
+  const after = await pod();
+  expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
+  expect(after).toMatchObject({ spec: { containers: [{ image: "python:next" }] } });
+});
+
+test("who resumes a sandbox that is being suspended ends the wait for it; a restart given up leaves it running", async () => {
+  const { client, cluster } = await aClient();
+  await cluster.apply(POOL);
+  const sandbox = await client.create({ pool: "python", name: "mine" });
+  const path = `/apis/agents.x-k8s.io/v1beta1/namespaces/default/sandboxes/${sandbox.sandboxName}`;
+  const wake: Api = {
+    watch: (...asked) => cluster.api.watch(...asked),
+    async send(request) {
+      const answer = await cluster.api.send(request);
+      if (request.method === "PATCH" && request.path === path) {
+        await cluster.api.send({ ...request, body: { spec: { operatingMode: "Running" } } });
+      }
+      return answer;
+    },
+  };
+  const disturbed = await new SandboxClient({ api: wake, namespace: "default" }).connect("mine");
+  await expect(disturbed.suspend()).rejects.toThrow("it was resumed meanwhile");
+  await expect(disturbed.restart()).rejects.toBeInstanceOf(ConflictError);
+  const given = AbortSignal.abort(new Error("given up"));
+  await expect(sandbox.restart({ signal: given })).rejects.toThrow("given up");
+  const { body } = await cluster.api.send({ method: "GET", path });
+  expect(body).toMatchObject({ spec: { operatingMode: "Running" } });
 });
 
 test("suspend resolves when the claim says so as well, which learns of it later", async () => {

@@ -21,11 +21,21 @@ export async function setMode(
   return await patch<Sandbox>(api, target, { spec: { operatingMode } }, action, signal);
 }
 
-/** Waits until a Sandbox that is to be suspended has no Pod any more. */
+/**
+ * Waits until a Sandbox that is to be suspended has no Pod any more.
+ *
+ * @throws {@link ConflictError} if it is resumed before, as a request to it does by a router
+ */
 export async function untilSuspended(api: Api, target: Target, known: Sandbox, signal: AbortSignal): Promise<void> {
   await untilHolds<Sandbox>(api, target, { known, signal }, (sandbox) => {
     if (!sandbox) {
       throw new SandboxNotFoundError(`Cannot suspend ${wordsFor(target)}: it was deleted`, { object: refOf(target) });
+    }
+    if (sandbox.spec.operatingMode !== "Suspended") {
+      throw new ConflictError(`Cannot suspend ${wordsFor(target)}: it was resumed meanwhile`, {
+        object: refOf(target),
+        remedy: "A request to it wakes it; suspend it again when there are none.",
+      });
     }
     const { generation = 0 } = sandbox.metadata;
     const suspended = findCondition(sandbox.status?.conditions, "Suspended");
