@@ -74,6 +74,10 @@ export const STORY: Step[] = [
   { line: "hookbox get claims" },
   { prose: "Whatever needs it wakes it:", line: "hookbox cp session:project/result.txt -" },
   {
+    prose: "A Pod's spec is never changed while it lives. After `kubectl edit sandbox` this makes another of it:",
+    line: "hookbox restart session",
+  },
+  {
     prose: "## One-off\n\n`run` makes a sandbox, runs one command, and deletes it, also after Ctrl-C:",
     line: `hookbox run --pool python -- sh -c 'echo hello from $(hostname | cut -d- -f1); exit 4'; echo "exit code $?"`,
   },
