@@ -13,7 +13,7 @@ export function resumeCommand(context: CommandContext): Command {
 }
 
 export function restartCommand(context: CommandContext): Command {
-  const description = "Restart sandboxes: new Pods from their specs as they are now; names and volumes stay";
+  const description = "Restart sandboxes: new Pods, from their specs as they are now";
   return modeCommand(context, "restart", description, "restarted");
 }
 
