@@ -13,6 +13,8 @@ import { requestProblem } from "../packages/api/claims/request.ts";
 import { joinedVolumes } from "../packages/api/claims/volumes.ts";
 import { mergeTrapPatch } from "../packages/keeper/mergetrap.ts";
 import { LAST_APPLIED_ANNOTATION, mergeApply } from "../packages/api/objects/apply.ts";
+import { readPod, readSandbox } from "../packages/router/index/records.ts";
+import { createSandboxIndex } from "../packages/router/index/sandboxindex.ts";
 import { headersForClient } from "../packages/router/proxy/headers.ts";
 import { createRoot } from "../packages/runtime/confine.ts";
 import { createProcesses } from "../packages/runtime/processes/processes.ts";
@@ -127,6 +129,18 @@ const WORK: Record<string, (count: number) => unknown> = {
     mergeTrapPatch(
       applied(aSandbox({ spec: podTemplate({ env: many(count, (i) => ({ name: `V${i}`, value: `${i}` })) }) })),
     ),
+  "the Pods of a suspended Sandbox, as they come and go": (count) => {
+    const index = createSandboxIndex();
+    const { pods, sandboxes } = index;
+    const metadata = { name: "a", namespace: "n", uid: "u", resourceVersion: "1" };
+    sandboxes.observe(readSandbox({ metadata, spec: { operatingMode: "Suspended" } })!);
+    const owner = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", name: "a", uid: "u", controller: true };
+    const podOf = (i: number) => ({ metadata: { ...metadata, name: `p${i}`, uid: `p${i}`, ownerReferences: [owner] } });
+    const names = many(count, (i) => `p${i}`);
+    names.forEach((_, i) => pods.observe(readPod(podOf(i), false)!));
+    if (index.find("n", "a")?.suspects.size !== count) throw new Error("it does not know them");
+    names.forEach((name) => pods.gone(name));
+  },
 };
 
 describe("twice as much is no more than twice the work", () => {

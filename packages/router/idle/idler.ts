@@ -96,10 +96,11 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   const secondsSince = (last: typeof lastUse | typeof lastAsked, instant: number) =>
     (instant - last(entry, policy, traffic.useOf(namespace, name), { me: parts.me, now: instant })) / 1000;
   const open = use?.open ?? 0;
-  const pod = entry.pods.find(({ isReady, isDeleting }) => isReady && !isDeleting);
+  const pods = [...entry.pods.values()];
+  const pod = pods.find(({ isReady, isDeleting }) => isReady && !isDeleting);
   const isIdle = pod !== undefined && secondsSince(lastUse, now) >= policy.idleSeconds;
   // One that is not Ready works all the same, once it runs.
-  const isWorking = entry.pods.some(({ phase, isDeleting }) => phase === "Running" && !isDeleting);
+  const isWorking = pods.some(({ phase, isDeleting }) => phase === "Running" && !isDeleting);
   // Nobody is asked before it matters.
   if (open > 0 || !(isIdle || isWorking && isSpent(policy, secondsSince(lastAsked, now)))) {
     return void samples.delete(uid);

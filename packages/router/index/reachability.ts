@@ -69,7 +69,9 @@ export function reachabilityOf(target: Target, entry: Entry | undefined, now: nu
   const final = finalCause(sandbox);
   if (sandbox.isSuspended) return final ? broken(final) : { state: "suspended" };
   if (entry.isBeingSuspended) return { state: "starting", phase: "resuming", cause: "it is just being suspended" };
-  const pods = entry.pods.filter(({ isDeleting, isReady, ips }) => !isDeleting && isReady && ips.length > 0);
+  const pods = [...entry.pods.values()].filter(({ isDeleting, isReady, ips }) =>
+    !isDeleting && isReady && ips.length > 0
+  );
   const [pod, second] = pods;
   if (second) return broken(`${pods.length} Pods of it are Ready`);
   if (pod?.usesHostNetwork) return broken("its Pod uses the network of its node");
@@ -94,11 +96,11 @@ export function reachabilityOf(target: Target, entry: Entry | undefined, now: nu
 }
 
 function startingOf({ sandbox, pods }: Entry): Reachability {
-  const pod = pods.find(({ isDeleting }) => !isDeleting);
+  const pod = [...pods.values()].find(({ isDeleting }) => !isDeleting);
   const phase: Phase = !pod ? "resuming" : pod.isScheduled ? "starting" : "scheduling";
   const told = [findCondition(sandbox.conditions, "ContainersFailing"), unscheduled(sandbox), ready(sandbox)];
   const cause = told.find((condition) => condition?.message)?.message ?? "its Pod is not Ready";
-  return { state: "starting", phase, cause: pods.length > 0 && !pod ? "its former Pod is still terminating" : cause };
+  return { state: "starting", phase, cause: pods.size > 0 && !pod ? "its former Pod is still terminating" : cause };
 }
 
 function ready(sandbox: SandboxRecord): Condition | undefined {

@@ -1,11 +1,21 @@
 /** What the router keeps of Sandboxes and Pods: little, as there may be many thousands. Pure. @module */
+import { Buffer } from "node:buffer";
 import * as z from "zod";
 import { type Condition, conditionSchema, findCondition } from "../../api/objects/conditions.ts";
 import { ASSIGNED_AT_ANNOTATION, WARM_POOL_LABEL } from "../../api/objects/keys.ts";
 import { controllerOf, groupOf, objectMetaSchema } from "../../api/objects/objects.ts";
 import { podSchema } from "../../api/objects/pods.ts";
 import { sandboxCRD } from "../../api/sandbox.ts";
-import { ACTIVE_ANNOTATION, ANNOTATION_PREFIX, WOKEN_AT_ANNOTATION } from "../../api/router/annotations.ts";
+import {
+  ACTIVE_ANNOTATION,
+  CPU_ANNOTATION,
+  DELETE_ANNOTATION,
+  IDLE_ANNOTATION,
+  MAX_ACTIVE_ANNOTATION,
+  SUSPENDED_ANNOTATION,
+  WAKE_ANNOTATION,
+  WOKEN_AT_ANNOTATION,
+} from "../../api/router/annotations.ts";
 import { canonicalIP, isPodAddress } from "../podip.ts";
 
 type RecordMeta = {
@@ -56,7 +66,20 @@ export interface PodRecord {
   address: string | undefined;
 }
 
-const KEPT_CONDITIONS = new Set(["Ready", "Finished", "ContainersFailing", "PodScheduled", "Suspended"]);
+/** The annotations that a router reads. */
+const KEPT_ANNOTATIONS = [
+  ACTIVE_ANNOTATION,
+  CPU_ANNOTATION,
+  DELETE_ANNOTATION,
+  IDLE_ANNOTATION,
+  MAX_ACTIVE_ANNOTATION,
+  SUSPENDED_ANNOTATION,
+  WAKE_ANNOTATION,
+  WOKEN_AT_ANNOTATION,
+];
+/** Of texts that a team writes: each may have a megabyte where it stands in a Pod template, and all routers keep it. */
+const MOST_CHARACTERS = 1024;
+const KEPT_CONDITIONS = ["Ready", "Finished", "ContainersFailing", "PodScheduled", "Suspended"];
 
 const annotationsSchema = z.record(z.string(), z.string()).optional();
 const sandboxSchema = z.object({
@@ -75,12 +98,13 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
   if (!data) return undefined;
   const { metadata, spec, status } = data;
   const template = spec.podTemplate?.metadata?.annotations;
-  const annotations = Object.fromEntries(
-    Object.entries({ ...template, ...metadata.annotations }).filter(([key]) => key.startsWith(ANNOTATION_PREFIX)),
-  );
-  const conditions = (status?.conditions ?? []).filter(({ type }) => KEPT_CONDITIONS.has(type));
+  const annotations = Object.fromEntries(KEPT_ANNOTATIONS.flatMap((key) => {
+    const value = kept(metadata.annotations?.[key] ?? template?.[key]);
+    return value === undefined ? [] : [[key, value]];
+  }));
+  const conditions = KEPT_CONDITIONS.flatMap((type) => findCondition(status?.conditions, type) ?? []).map(cut);
   const ready = findCondition(conditions, "Ready");
-  const assigned = metadata.annotations?.[ASSIGNED_AT_ANNOTATION];
+  const assigned = kept(metadata.annotations?.[ASSIGNED_AT_ANNOTATION]);
   const { [ACTIVE_ANNOTATION]: active, [WOKEN_AT_ANNOTATION]: woken } = annotations;
   return {
     metadata: keptMeta(metadata),
@@ -95,6 +119,18 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
     asked: JSON.stringify([active, woken, assigned, spec.operatingMode]),
     annotations,
   };
+}
+
+/** What is too long to have been written by us counts as absent. */
+function kept(text: string | undefined): string | undefined {
+  return text !== undefined && text.length <= MOST_CHARACTERS ? text : undefined;
+}
+
+function cut(condition: Condition): Condition {
+  const { message } = condition;
+  if (message.length <= MOST_CHARACTERS) return condition;
+  // A slice alone would keep the whole text in memory.
+  return { ...condition, message: Buffer.from(message.slice(0, MOST_CHARACTERS)).toString() };
 }
 
 /** What the API server lists of its own kinds has neither of these: the list says them, once for all. */

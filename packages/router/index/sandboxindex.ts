@@ -5,7 +5,8 @@ import type { PodRecord, SandboxRecord } from "./records.ts";
 /** A Sandbox with its Pods. */
 export interface Entry {
   sandbox: SandboxRecord;
-  pods: PodRecord[];
+  /** By UID. */
+  pods: ReadonlyMap<string, PodRecord>;
   /** Addresses that its Pods have had; a client may still know one of them. */
   formerIPs: string[];
   /** UIDs of Pods that were there while the Sandbox was suspended: they may be on their way out, seen or unseen. */
@@ -31,6 +32,7 @@ export interface SandboxIndex {
   entries(): Iterable<Entry>;
 }
 
+const NO_PODS: ReadonlyMap<string, PodRecord> = new Map();
 const FORMER_IPS = 4;
 const DEPARTED = 10_000;
 
@@ -40,7 +42,7 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
   const byName = new Map<string, Entry>();
   const podsByUID = new Map<string, PodRecord>();
   /** By Sandbox: a Pod that names the UID of one in another namespace is not its own. */
-  const podsOfSandbox = new Map<string, PodRecord[]>();
+  const podsOfSandbox = new Map<string, Map<string, PodRecord>>();
   /** An answer that was on its way as its Sandbox went must not bring it back. */
   const departed = new Set<string>();
   const listeners = new Map<string, Set<() => void>>();
@@ -58,7 +60,7 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
 
   function entryOf(sandbox: SandboxRecord): Entry {
     const { namespace, uid } = sandbox.metadata;
-    const pods = podsOfSandbox.get(`${namespace}/${uid}`) ?? [];
+    const pods = podsOfSandbox.get(`${namespace}/${uid}`) ?? NO_PODS;
     const unseen = { evidenceSeenAt: undefined, askedSeenAt: undefined, failingSince: undefined };
     return { sandbox, pods, isBeingSuspended: false, formerIPs: [], suspects: new Set<string>(), ...unseen };
   }
@@ -71,7 +73,7 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     if (entry.sandbox.evidence !== sandbox.evidence) entry.evidenceSeenAt = Date.now();
     if (entry.sandbox.asked !== sandbox.asked) entry.askedSeenAt = Date.now();
     entry.sandbox = sandbox;
-    suspect(entry);
+    if (sandbox.isSuspended) { for (const pod of entry.pods.keys()) entry.suspects.add(pod); }
     const isFailing = sandbox.conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True");
     entry.failingSince = isFailing ? entry.failingSince ?? Date.now() : undefined;
     byUID.set(uid, entry);
@@ -90,21 +92,10 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     tell(entry.sandbox);
   }
 
-  function setPods(
-    { metadata: { namespace }, sandboxUID = "" }: PodRecord,
-    change: (pods: PodRecord[]) => PodRecord[],
-    gone?: PodRecord,
-  ): void {
-    const key = `${namespace}/${sandboxUID}`;
-    const pods = change(podsOfSandbox.get(key) ?? []);
-    if (pods.length === 0) podsOfSandbox.delete(key);
-    else podsOfSandbox.set(key, pods);
+  /** Returns the entry of the Sandbox that controls a Pod; undefined: none that is known, or of another namespace. */
+  function controllerOf({ metadata: { namespace }, sandboxUID = "" }: PodRecord): Entry | undefined {
     const entry = byUID.get(sandboxUID);
-    if (entry?.sandbox.metadata.namespace !== namespace) return;
-    entry.pods = pods;
-    suspect(entry);
-    if (gone) entry.formerIPs = [...gone.ips, ...entry.formerIPs].slice(0, FORMER_IPS);
-    tell(entry.sandbox);
+    return entry?.sandbox.metadata.namespace === namespace ? entry : undefined;
   }
 
   function forgetPod(uid: string): void {
@@ -112,16 +103,32 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     if (!pod) return;
     podsByUID.delete(uid);
     onPodGone(pod.ips);
-    if (pod.sandboxUID === undefined) return;
-    setPods(pod, (pods) => pods.filter((other) => other !== pod), pod);
+    const key = `${pod.metadata.namespace}/${pod.sandboxUID}`;
+    const pods = podsOfSandbox.get(key);
+    pods?.delete(uid);
+    if (pods?.size === 0) podsOfSandbox.delete(key);
+    const entry = controllerOf(pod);
+    if (!entry) return;
+    entry.suspects.delete(uid);
+    entry.formerIPs = [...pod.ips, ...entry.formerIPs].slice(0, FORMER_IPS);
+    tell(entry.sandbox);
   }
 
   function observePod(pod: PodRecord): void {
-    const known = podsByUID.get(pod.metadata.uid);
-    if (known && known.sandboxUID !== pod.sandboxUID) forgetPod(pod.metadata.uid);
-    podsByUID.set(pod.metadata.uid, pod);
-    if (pod.sandboxUID === undefined) return;
-    setPods(pod, (pods) => [...pods.filter((other) => other.metadata.uid !== pod.metadata.uid), pod]);
+    const { metadata: { namespace, uid }, sandboxUID } = pod;
+    const known = podsByUID.get(uid);
+    if (known && known.sandboxUID !== sandboxUID) forgetPod(uid);
+    podsByUID.set(uid, pod);
+    if (sandboxUID === undefined) return;
+    const key = `${namespace}/${sandboxUID}`;
+    // Not made anew: whoever makes thousands of Pods for one Sandbox would have each of them copied at each event.
+    const pods = podsOfSandbox.get(key) ?? new Map<string, PodRecord>();
+    podsOfSandbox.set(key, pods.set(uid, pod));
+    const entry = controllerOf(pod);
+    if (!entry) return;
+    entry.pods = pods;
+    if (entry.sandbox.isSuspended) entry.suspects.add(uid);
+    tell(entry.sandbox);
   }
 
   return {
@@ -147,12 +154,6 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
       };
     },
   };
-}
-
-function suspect({ sandbox, pods, suspects }: Entry): void {
-  if (sandbox.isSuspended) pods.forEach(({ metadata }) => suspects.add(metadata.uid));
-  if (suspects.size === 0) return;
-  for (const uid of suspects) if (!pods.some(({ metadata }) => metadata.uid === uid)) suspects.delete(uid);
 }
 
 /** Versions are numbers that grow: a direct look may have shown a newer one than the watch has come to. */

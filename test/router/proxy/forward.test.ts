@@ -17,7 +17,7 @@ async function startMirror() {
   });
   const stage = await startRouter();
   putReady(stage.api);
-  await until(() => stage.router.index.find("team-a", "demo")?.pods.length === 1);
+  await until(() => stage.router.index.find("team-a", "demo")?.pods.size === 1);
   return { ...stage, backend, seen };
 }
 

@@ -1,0 +1,32 @@
+/** readSandbox(): of what a team writes, a router keeps little, however much there is. @module */
+import { expect, test } from "vitest";
+import { readSandbox } from "../../../packages/router/index/records.ts";
+
+const KEY = "router.agents.x-k8s.io/";
+const read = (metadata: object, status: object = {}, template: object = {}) =>
+  readSandbox({
+    metadata: { name: "a", namespace: "n", uid: "u", resourceVersion: "1", ...metadata },
+    spec: { podTemplate: { metadata: template } },
+    status,
+  })!;
+
+test("annotations that a router reads are kept: the Sandbox's own, else those of its Pod template", () => {
+  const template = { annotations: { [`${KEY}idle-seconds`]: "60", [`${KEY}wake`]: "false" } };
+  const own = { annotations: { [`${KEY}idle-seconds`]: "5", other: "x", [`${KEY}of-nobody`]: "x" } };
+  expect(read(own, {}, template).annotations).toEqual({ [`${KEY}idle-seconds`]: "5", [`${KEY}wake`]: "false" });
+});
+
+test.for(["active-at", "woken-at", "suspended", "wake", "idle-seconds", "of-nobody"])(
+  "a megabyte of %s is not kept, wherever it stands",
+  (name) => {
+    const annotations = { [`${KEY}${name}`]: "€".repeat(400_000), "agents.x-k8s.io/assigned-at": "€".repeat(400_000) };
+    expect(JSON.stringify(read({ annotations }, {}, { annotations })).length).toBeLessThan(1000);
+  },
+);
+
+test("of conditions one of each type is kept, with the beginning of its message", () => {
+  const condition = { type: "Ready", status: "False", reason: "r", lastTransitionTime: "2026-01-01T00:00:00Z" };
+  const conditions = Array.from({ length: 1000 }, (_, i) => ({ ...condition, message: `${i}${"x".repeat(30_000)}` }));
+  const record = read({}, { conditions });
+  expect(record.conditions).toEqual([{ ...condition, message: `0${"x".repeat(1023)}` }]);
+});
