@@ -19,6 +19,7 @@ import { createDialler } from "./proxy/dial.ts";
 import type { ProxySettings } from "./proxy/settings.ts";
 import { createReach } from "./reach.ts";
 import type { Target } from "./destination.ts";
+import { createRoom } from "./room.ts";
 import { createTerminalPage } from "./terminal/terminalpage.ts";
 import { createBudget } from "./budget.ts";
 import { createHold } from "./wake/waitingrequest.ts";
@@ -107,6 +108,7 @@ export function assembleRouter(
       dashboard,
       terminalPage: options.terminalPage ? createTerminalPage(log, options.runtimePort) : undefined,
       limits: createLimits(options.limits),
+      room: createRoom(options.maxOpen || Infinity, "are under way to sandboxes"),
       reach,
       settings,
       observer: createObserver({

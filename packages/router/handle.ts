@@ -18,6 +18,7 @@ import type { ProxySettings } from "./proxy/settings.ts";
 import { hasBody, isGone, isHttp2 } from "./proxy/versions.ts";
 import type { Reach } from "./reach.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
+import type { Room } from "./room.ts";
 import { hostOf, type Route, routeOf, type RouteOptions, type Target, targetsFromHost } from "./destination.ts";
 import { NO_UPGRADE, type TerminalPage } from "./terminal/terminalpage.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
@@ -36,6 +37,8 @@ export interface HandlerParts {
   /** Undefined: sandboxes have the whole path. */
   terminalPage: TerminalPage | undefined;
   limits: Limits | undefined;
+  /** For requests that are under way, and connections of other protocols. */
+  room: Room;
   reach: Reach;
   settings: ProxySettings;
   observer: Observer;
@@ -127,7 +130,7 @@ function admit(
     const isKnown = exists(route.target);
     if (gate !== openGate) observer.decided(isKnown ? route.target.namespace : "", pass);
     if (isRefusal(pass)) return then(pass);
-    const refusal = reboundRefusal(parts, request, route, pass) ?? limit(parts, client, pass);
+    const refusal = reboundRefusal(parts, request, route, pass) ?? limit(parts, client, route.target.namespace, pass);
     if (refusal) return then(refusal);
     observer.passed(record, route.target, pass.client, isKnown);
     const origin = isSocket(client) ? foreignOrigin(request, route, parts.browser, gate === openGate) : undefined;
@@ -157,10 +160,16 @@ function reboundRefusal(
 }
 
 /** Counts the request until its client is done with; returns why it may not begin. */
-function limit({ limits }: HandlerParts, client: ServerResponse | Socket, pass: Pass): Refusal | undefined {
-  const release = limits?.(pass.client, performance.now());
-  if (typeof release === "object") return release;
-  if (release) client.once("close", release);
+function limit(
+  { limits, room }: HandlerParts,
+  client: ServerResponse | Socket,
+  namespace: string,
+  pass: Pass,
+): Refusal | undefined {
+  for (const release of [limits?.(pass.client, performance.now()), room(namespace)]) {
+    if (typeof release === "object") return release;
+    if (release) client.once("close", release);
+  }
   return undefined;
 }
 

@@ -10,8 +10,9 @@ import {
 } from "node:http2";
 import { createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { KEEP_ALIVE_MS, listenOn, sortByVersion } from "../process/ports.ts";
+import { createWaiting, type Waiting } from "../process/waiting.ts";
 import type { Handler } from "./handle.ts";
-import { cutOff } from "./proxy/versions.ts";
+import { cutOff, isHttp2 } from "./proxy/versions.ts";
 import { workFor } from "./survive.ts";
 
 /** In PEM. */
@@ -30,6 +31,8 @@ export interface ServerOptions {
   h2c: boolean;
   /** How long an HTTP/2 connection may be silent that has no stream open, in milliseconds. @default {KEEP_ALIVE_MS} */
   idleMs?: number;
+  /** Connections that wait for a request at a time. @default {MOST_WAITING} */
+  mostWaiting?: number;
   /** Certificate and key in PEM; absent: no TLS. With TLS there is HTTP/2 anyway. */
   tls?: Certificate;
 }
@@ -54,15 +57,24 @@ const HTTP1 = {
 /** Of one connection at a time: each costs its headers and its record, and only limits of ours end them. */
 const HTTP2 = { settings: { maxConcurrentStreams: 250 } };
 const SWEEP_MS = 50;
+/** Connections that wait for a request at a time: with the beginning of a head each has up to 100 kB. */
+const MOST_WAITING = 2000;
+/** Requests of HTTP/1.1 on one connection whose answers have not ended: they come one after the other, whoever waits or not. */
+const MOST_PIPELINED = 32;
+/** How long a handshake of TLS may take, in milliseconds. */
+const HANDSHAKE_MS = 10_000;
 
 /** Listens. @throws if the port is taken, or certificate and key do not fit */
 export async function listen(handler: Handler, options: ServerOptions): Promise<Listening> {
   const { host, port, graceMs, tls } = options;
-  const open: Open = { sockets: new Set(), sessions: new Set(), idleMs: options.idleMs ?? KEEP_ALIVE_MS };
+  const waiting = createWaiting(options.mostWaiting ?? MOST_WAITING);
+  const open: Open = { sockets: new Set(), sessions: new Set(), waiting, idleMs: options.idleMs ?? KEEP_ALIVE_MS };
   const { front, http1 } = tls ? createTlsServer(handler, tls, open) : createPlainServer(handler, options.h2c, open);
   front.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
     open.sockets.add(socket);
     socket.once("close", () => open.sockets.delete(socket));
+    // A session stands for its socket.
+    if (!("alpnProtocol" in socket) || socket.alpnProtocol !== "h2") waiting.open(socket);
   });
   const taken = await listenOn(front, host, port);
   // A connection that could not be taken (too many files) is no reason to end all others.
@@ -78,7 +90,8 @@ export async function listen(handler: Handler, options: ServerOptions): Promise<
 interface Open {
   sockets: Set<Socket>;
   sessions: Set<ServerHttp2Session>;
-  /** How long one of the latter may be silent that has no stream open, in milliseconds. */
+  waiting: Waiting;
+  /** How long one of the sessions may be silent that has no stream open, in milliseconds. */
   idleMs: number;
 }
 
@@ -89,7 +102,7 @@ interface Ports {
 }
 
 function createTlsServer(handler: Handler, tls: NonNullable<ServerOptions["tls"]>, open: Open): Ports {
-  const server = createSecureServer({ ...tls, ...HTTP1, ...HTTP2, allowHTTP1: true });
+  const server = createSecureServer({ ...tls, ...HTTP1, ...HTTP2, allowHTTP1: true, handshakeTimeout: HANDSHAKE_MS });
   serveWith(server, handler, open);
   return { front: server, http1: undefined };
 }
@@ -106,6 +119,7 @@ function createPlainServer(handler: Handler, h2c: boolean, open: Open): Ports {
     sortByVersion(socket, HTTP1.headersTimeout, (version) => {
       // HTTP/2 knows no half of a connection; handed over like this, its session does not notice by itself.
       if (version === 2) socket.once("end", () => socket.destroy());
+      if (version === 2) open.waiting.begin(socket);
       (version === 2 ? http2 : http1).emit("connection", socket);
     });
   });
@@ -115,20 +129,31 @@ function createPlainServer(handler: Handler, h2c: boolean, open: Open): Ports {
 
 type Events = Pick<EventEmitter, "on">;
 
-function serveWith(server: Events, handler: Handler, { sessions, idleMs }: Open): void {
-  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    workFor(() => cutOff(response), () => handler.request(request, response, false));
-  });
-  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
-    workFor(() => cutOff(response), () => handler.request(request, response, true));
-  });
+function serveWith(server: Events, handler: Handler, { sessions, waiting, idleMs }: Open): void {
+  const take = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => {
+    const { socket } = request;
+    // Of a session its streams are counted.
+    if (!isHttp2(request)) {
+      if (waiting.begin(socket) > MOST_PIPELINED) return void socket.destroy();
+      response.once("close", () => waiting.end(socket));
+    }
+    workFor(() => cutOff(response), () => handler.request(request, response, expectsContinue));
+  };
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => take(request, response, false));
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => take(request, response, true));
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Uint8Array) => {
+    waiting.begin(socket);
     workFor(() => socket.destroy(), () => handler.upgrade(request, socket, head));
   });
   server.on("session", (session: ServerHttp2Session) => {
     sessions.add(session);
     session.on("error", () => {});
     session.once("close", () => sessions.delete(session));
+    waiting.open(session);
+    session.on("stream", (stream) => {
+      waiting.begin(session);
+      stream.once("close", () => waiting.end(session));
+    });
     endIdle(session, idleMs);
   });
 }

@@ -5,7 +5,8 @@ import { createServer as createHTTP2, type Http2ServerRequest, type ServerHttp2S
 import { createServer, type Socket } from "node:net";
 import { KEEP_ALIVE_MS, listenOn, sortByVersion } from "../process/ports.ts";
 import { countRunning } from "../process/running.ts";
-import { type Listening, MOST_CONNECTIONS } from "./listen.ts";
+import { createWaiting } from "../process/waiting.ts";
+import { type Listening, MOST_WAITING } from "./listen.ts";
 import { keptOut } from "./http/guard.ts";
 import type { Routes } from "./rpc/routes.ts";
 import type { TokenCheck } from "./token.ts";
@@ -45,9 +46,15 @@ export async function listenGRPC(
       response.end();
     }
   };
+  const waiting = createWaiting(MOST_WAITING);
   const take = (...[request, response]: Parameters<typeof handler>) => {
+    const connection = "stream" in request ? request.stream.session : request.socket;
     running.begin();
-    response.once("close", running.end).once("finish", () => giveUp(request));
+    if (connection) waiting.begin(connection);
+    response.once("close", () => {
+      running.end();
+      if (connection) waiting.end(connection);
+    }).once("finish", () => giveUp(request));
     // The adapter stops listening when the answer has ended; a body that is still coming can break after that.
     request.on("error", () => {});
     const why = strangeness(request, allowedHosts);
@@ -67,13 +74,20 @@ export async function listenGRPC(
   http1.keepAliveTimeout = KEEP_ALIVE_MS;
   const sessions = new Set<ServerHttp2Session>();
   const http2 = createHTTP2({ settings: { maxConcurrentStreams: MOST_STREAMS } }, take);
-  http2.on("session", (session) => sessions.add(session.once("close", () => sessions.delete(session))));
+  http2.on("session", (session) => {
+    waiting.open(session);
+    sessions.add(session.once("close", () => sessions.delete(session)));
+  });
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket.once("close", () => sockets.delete(socket)));
-    sortByVersion(socket, FIRST_BYTES_MS, (version) => (version === 2 ? http2 : http1).emit("connection", socket));
+    waiting.open(socket);
+    sortByVersion(socket, FIRST_BYTES_MS, (version) => {
+      // From here on its session stands for it.
+      if (version === 2) waiting.begin(socket);
+      (version === 2 ? http2 : http1).emit("connection", socket);
+    });
   });
-  server.maxConnections = MOST_CONNECTIONS;
   const taken = await listenOn(server, host, port);
   return {
     port: taken,

@@ -4,12 +4,10 @@ import { createServer, type IncomingMessage, type RequestListener } from "node:h
 import type { Duplex } from "node:stream";
 import { KEEP_ALIVE_MS, listenOn } from "../process/ports.ts";
 import { countRunning } from "../process/running.ts";
+import { createWaiting } from "../process/waiting.ts";
 
-/**
- * Connections at a time on one port. Each costs some 10 kB of the sandbox's memory before it has said a word, and whoever
- * has no token can open them.
- */
-export const MOST_CONNECTIONS = 1024;
+/** Connections on one port that wait for a request, at a time. */
+export const MOST_WAITING = 1024;
 
 /** A port that is listened on. */
 export interface Listening {
@@ -35,15 +33,19 @@ export async function listen(
   upgrades: Upgrades = { wants: () => false, upgrade: () => {} },
 ): Promise<Listening> {
   const running = countRunning();
+  const waiting = createWaiting(MOST_WAITING);
   const server = createServer({ shouldUpgradeCallback: upgrades.wants }, (request, response) => {
+    const { socket } = request;
     running.begin();
+    waiting.begin(socket);
     // With the last byte of the answer, or when the client is gone.
-    response.once("close", running.end);
+    response.once("close", running.end).once("close", () => waiting.end(socket));
     listener(request, response);
   });
   const upgraded = new Set<Duplex>();
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     running.begin();
+    waiting.begin(socket);
     upgraded.add(socket.once("close", () => {
       upgraded.delete(socket);
       running.end();
@@ -53,7 +55,7 @@ export async function listen(
   // An upload may take as long as it takes; only the headers have to come soon.
   server.requestTimeout = 0;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.maxConnections = MOST_CONNECTIONS;
+  server.on("connection", waiting.open);
   const taken = await listenOn(server, host, port);
   return {
     port: taken,

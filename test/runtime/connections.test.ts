@@ -1,27 +1,47 @@
-/** Connections to a runtime are limited: each costs memory of the sandbox, and nobody is asked for a token before. @module */
+/** Connections to a runtime that ask for nothing: nobody is asked for a token before, and they keep nobody else out. @module */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { MOST_CONNECTIONS } from "../../packages/runtime/listen.ts";
+import { askActivity } from "../../packages/router/idle/evidence.ts";
+import { MOST_WAITING } from "../../packages/runtime/listen.ts";
 import { makeRoot } from "./folders.ts";
 import { send, startTestRuntime } from "./servers.ts";
 
-test("each port takes so many connections, drops more, and takes others when they are gone", async () => {
+/** Opens so many connections, one after the other. */
+async function openMany(port: number, count: number): Promise<Socket[]> {
+  const open: Socket[] = [];
+  for (let i = 0; i < count; i++) {
+    const socket = connect(port, "127.0.0.1").on("error", () => {});
+    open.push(socket);
+    await once(socket, "connect");
+  }
+  onTestFinished(() => open.forEach((socket) => void socket.destroy()));
+  return open;
+}
+
+test("each port keeps so many, and ends the oldest for a new one", async () => {
   const runtime = await startTestRuntime((await makeRoot()).root.path);
   onTestFinished(runtime.stop);
   for (const port of [runtime.port, runtime.restPort, runtime.grpcPort]) {
-    const open: Socket[] = [];
-    for (let count = 0; count < MOST_CONNECTIONS; count++) {
-      const socket = connect(port, "127.0.0.1").on("error", () => {});
-      open.push(socket);
-      await once(socket, "connect");
-    }
-    const tooMany = connect(port, "127.0.0.1").on("error", () => {});
-    await once(tooMany, "close");
-    expect(open.filter(({ closed }) => closed)).toEqual([]);
-    const gone = open.map((socket) => once(socket, "close"));
-    for (const socket of open) socket.destroy();
-    await Promise.all(gone);
+    const [oldest, ...others] = await openMany(port, MOST_WAITING);
+    const ended = new Promise((resolve) => oldest!.once("close", resolve));
+    await openMany(port, 1);
+    await ended;
+    expect(others.filter(({ closed }) => closed)).toEqual([]);
   }
-  await expect.poll(() => send(runtime.restPort, "GET", "/v1/health").then(({ status }) => status, () => 0)).toBe(200);
+});
+
+test("a command goes on, and a router is told what the sandbox does, whoever holds all places", async () => {
+  const { root } = await makeRoot();
+  const runtime = await startTestRuntime(root.path);
+  onTestFinished(runtime.stop);
+  const body = JSON.stringify({ command: "sh -c 'until [ -e go ]; do sleep 0.02; done; echo done'" });
+  const running = send(runtime.port, "POST", "/execute", { body });
+  const said = () => askActivity("127.0.0.1", runtime.restPort);
+  await expect.poll(said).toMatchObject({ said: { running: 1 } });
+  await openMany(runtime.port, MOST_WAITING + 10);
+  await openMany(runtime.restPort, MOST_WAITING + 10);
+  expect(await said()).toMatchObject({ said: { running: 1 } });
+  await send(runtime.restPort, "PUT", "/v1/files/go", { body: "" });
+  expect(JSON.parse((await running).text)).toMatchObject({ stdout: "done\n", exit_code: 0 });
 });

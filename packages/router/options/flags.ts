@@ -39,6 +39,7 @@ export const FLAGS = {
   "upstream-max-retries": { type: "string", default: "3" },
   "upstream-retry-initial-delay": { type: "string", default: "200ms" },
   "upstream-retry-max-delay": { type: "string", default: "800ms" },
+  "max-open-requests": { type: "string", default: "10000" },
   "max-request-body-bytes": { type: "string", default: "0" },
   wake: { type: "boolean", default: true },
   "wake-timeout": { type: "string", default: "120s" },

@@ -61,6 +61,8 @@ Timeouts and limits:
   --upstream-max-retries N          further tries where no connection came about (default 3)
   --upstream-retry-initial-delay D  before the first of them, then twice as long (default 200ms)
   --upstream-retry-max-delay D      at most (default 800ms)
+  --max-open-requests N             requests and open streams at a time (default 10000; 0: any number); those of one
+                                    namespace are no more than there is room left for others
   --max-request-body-bytes N        longest body of a request (default 0: any)
   --shutdown-delay D                how long connections are still taken after SIGTERM (default 5s; with --kubeconfig 0)
   --shutdown-timeout D              how long running requests may go on after SIGTERM (default 30s)

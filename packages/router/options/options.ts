@@ -42,6 +42,8 @@ export interface RouterOptions {
   retries: number;
   firstDelayMs: number;
   longestDelayMs: number;
+  /** Requests and connections of other protocols that are under way at a time. */
+  maxOpen: number;
   maxBodyBytes: number;
   /** False: requests wake nothing. */
   mayWake: boolean;
@@ -90,6 +92,7 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     limits: limitsOf(values),
     trustedProxies: proxiesOf(values),
     allowLoopback: values["allow-loopback-pod-ip"],
+    maxOpen: countOf(values, "max-open-requests"),
     maxBodyBytes: countOf(values, "max-request-body-bytes"),
     mayWake: values.wake,
     holdMs: durationOf("wake-timeout", values["wake-timeout"]),

@@ -10,6 +10,7 @@ import { WAKE_ANNOTATION } from "../../api/router/annotations.ts";
 import { isGone } from "../proxy/versions.ts";
 import type { Reach } from "../reach.ts";
 import { type Refusal, timedOut } from "../refusal.ts";
+import { createRoom } from "../room.ts";
 import { isNavigation, sendPage } from "./page.ts";
 import type { Wake } from "./waker.ts";
 
@@ -37,7 +38,7 @@ interface HoldParts {
   /** False: requests wake nothing. */
   mayWake: boolean;
   holdMs: number;
-  /** Requests held at a time; those of one namespace are no more than there is room left for others. */
+  /** Requests held at a time. */
   maxHeld: number;
   onHeld(change: 1 | -1): void;
 }
@@ -46,34 +47,33 @@ const GONE: Refusal = { status: 499, detail: "The client has gone." };
 /** Time itself changes things: a Sandbox expires, or has been failing for too long. */
 const TICK_MS = 1000;
 
+/** Requests that wait for one sandbox: all of them look again whenever something happens to it. */
+const MOST_FOR_ONE = 500;
+
 /** Makes it. */
 export function createHold(parts: HoldParts): Hold {
-  let held = 0;
-  const heldOf = new Map<string, number>();
+  const room = createRoom(parts.maxHeld, "wait for sandboxes");
+  const waiting = new Map<string, number>();
   return async (target, signal, comesBack = false) => {
-    const { namespace } = target;
-    const own = heldOf.get(namespace) ?? 0;
-    if (own >= parts.maxHeld - held) {
-      const detail = `${own} requests wait for sandboxes of namespace ${namespace} already, ${held} in all.`;
-      return { place: { status: 503, detail, headers: RETRY_SOON }, timing: "", ms: 0 };
-    }
-    const count = (change: 1 | -1) => {
-      held += change;
-      const now = (heldOf.get(namespace) ?? 0) + change;
-      if (now === 0) heldOf.delete(namespace);
-      else heldOf.set(namespace, now);
-      parts.onHeld(change);
-    };
-    count(1);
+    const { namespace, name } = target;
+    const key = `${namespace}/${name}`;
+    const own = waiting.get(key) ?? 0;
+    const detail = `${own} requests wait for sandbox ${key} already.`;
+    const leave = own >= MOST_FOR_ONE ? { status: 503, detail, headers: { "Retry-After": "1" } } : room(namespace);
+    if (typeof leave === "object") return { place: leave, timing: "", ms: 0 };
+    waiting.set(key, own + 1);
+    parts.onHeld(1);
     try {
       return await wait(parts, target, signal, comesBack);
     } finally {
-      count(-1);
+      const left = (waiting.get(key) ?? 0) - 1;
+      if (left > 0) waiting.set(key, left);
+      else waiting.delete(key);
+      parts.onHeld(-1);
+      leave();
     }
   };
 }
-
-const RETRY_SOON = { "Retry-After": "1" };
 
 async function wait(parts: HoldParts, target: Target, signal: AbortSignal, comesBack: boolean): Promise<Held> {
   const { index, look, holdMs } = parts;
