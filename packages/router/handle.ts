@@ -18,7 +18,7 @@ import type { ProxySettings } from "./proxy/settings.ts";
 import { hasBody, isGone, isHttp2 } from "./proxy/versions.ts";
 import type { Reach } from "./reach.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
-import type { Room } from "./room.ts";
+import { type Room, takePlaces } from "./room.ts";
 import { hostOf, type Route, routeOf, type RouteOptions, type Target, targetsFromHost } from "./destination.ts";
 import { NO_UPGRADE, type TerminalPage } from "./terminal/terminalpage.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
@@ -122,7 +122,7 @@ function admit(
   client: ServerResponse | Socket,
   then: (passed: Passed | Refusal, pass?: Pass) => void,
 ): void {
-  const { routing, gate, exists, observer, log } = parts;
+  const { routing, gate, exists, limits, room, observer, log } = parts;
   const { request, address } = record;
   const asked = routeOf(request, routing);
   if (isRefusal(asked)) return then(asked);
@@ -130,7 +130,8 @@ function admit(
     const isKnown = exists(route.target);
     if (gate !== openGate) observer.decided(isKnown ? route.target.namespace : "", pass);
     if (isRefusal(pass)) return then(pass);
-    const refusal = reboundRefusal(parts, request, route, pass) ?? limit(parts, client, route.target.namespace, pass);
+    const places = [() => limits?.(pass.client, performance.now()), () => room(route.target.namespace)];
+    const refusal = reboundRefusal(parts, request, route, pass) ?? takePlaces(client, places);
     if (refusal) return then(refusal);
     observer.passed(record, route.target, pass.client, isKnown);
     const origin = isSocket(client) ? foreignOrigin(request, route, parts.browser, gate === openGate) : undefined;
@@ -157,20 +158,6 @@ function reboundRefusal(
   const asked = { host: hostOf(request), localAddress: request.socket.localAddress };
   const isKept = isAnonymous && route.via !== "host" && isRebound(asked, allowedHosts);
   return isKept ? { status: 403, detail: reboundText(asked) } : undefined;
-}
-
-/** Counts the request until its client is done with; returns why it may not begin. */
-function limit(
-  { limits, room }: HandlerParts,
-  client: ServerResponse | Socket,
-  namespace: string,
-  pass: Pass,
-): Refusal | undefined {
-  for (const release of [limits?.(pass.client, performance.now()), room(namespace)]) {
-    if (typeof release === "object") return release;
-    if (release) client.once("close", release);
-  }
-  return undefined;
 }
 
 function isSocket(client: ServerResponse | Socket): client is Socket {

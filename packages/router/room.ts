@@ -1,8 +1,28 @@
 /** Places for requests: those of one namespace are never more than are left for all others. @module */
 import type { Refusal } from "./refusal.ts";
 
-/** Takes a place; returns what gives it back, or why there is none. */
-export type Room = (namespace: string) => (() => void) | Refusal;
+/** What gives a place back, or why there is none. */
+type Place = (() => void) | Refusal;
+
+/** Takes a place for a request to a sandbox of that namespace. */
+export type Room = (namespace: string) => Place;
+
+/**
+ * Takes one place after the other, and gives them back when the client is done with. Returns why there is none.
+ *
+ * @param takers undefined: none is needed
+ */
+export function takePlaces(
+  client: { once(event: "close", listener: () => void): unknown },
+  takers: (() => Place | undefined)[],
+): Refusal | undefined {
+  for (const take of takers) {
+    const place = take();
+    if (typeof place === "object") return place;
+    if (place) client.once("close", place);
+  }
+  return undefined;
+}
 
 /** Makes so many places. @param whatFor what those do that have one, for the refusal */
 export function createRoom(most: number, whatFor: string): Room {

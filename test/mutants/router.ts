@@ -138,8 +138,8 @@ export const ROUTER: readonly Mutant[] = [
   {
     name: "a Pod of another namespace that names the UID is the Sandbox's",
     file: "packages/router/index/sandboxindex.ts",
-    from: "if (entry?.sandbox.metadata.namespace !== namespace) return;",
-    to: "if (!entry) return;",
+    from: "entry?.sandbox.metadata.namespace === namespace ? entry : undefined",
+    to: "entry",
     tests: INDEX_TEST,
   },
   {
@@ -179,9 +179,9 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "requests that wait for one namespace leave no room for others",
-    file: "packages/router/wake/waitingrequest.ts",
-    from: "own >= parts.maxHeld - held",
-    to: "held >= parts.maxHeld",
+    file: "packages/router/room.ts",
+    from: "own >= most - taken",
+    to: "taken >= most",
     tests: ["test/router/wake/room.test.ts"],
   },
   {

@@ -6,6 +6,8 @@ import { errorFields, type Log } from "../../process/log.ts";
 import { createBudget } from "../budget.ts";
 import type { Refusal } from "../refusal.ts";
 import { type Ask, type Authorise, type Grant, unauthorized } from "./gate.ts";
+import { createQuestions, tooMany } from "./questions.ts";
+import { createShelf } from "./shelf.ts";
 
 interface TokenReviewOptions {
   api: Api;
@@ -27,47 +29,51 @@ const LONGEST_DENIAL_MS = 5000;
  */
 export const REVIEWS_PER_SECOND = 20;
 export const REVIEWS_AT_ONCE = 100;
+/** Names, good or not, that are not remembered: who may connect to all of a namespace can make up any number of good ones. */
+const NAMES_PER_SECOND = 200;
+const NAMES_AT_ONCE = 2000;
 
 type Verdict = { user: User | undefined } | Refusal;
+type Right = { isAllowed: boolean; asker: string } | Refusal;
 
 /** Makes the decision of mode tokenreview. Tokens are kept as hashes only. */
 export function createTokenReviewAccess(options: TokenReviewOptions): Authorise {
   const { api, log, ttlMs, cacheSize, audiences, requiresToken } = options;
-  const worthOf = (isGood: boolean): Worth => ({ isGood, ttlMs: isGood ? ttlMs : Math.min(ttlMs, LONGEST_DENIAL_MS) });
-  const users = createMemory<Verdict>(
+  const worthOf = (isGood: boolean, owner: string): Worth => {
+    return { isGood, ttlMs: isGood ? ttlMs : Math.min(ttlMs, LONGEST_DENIAL_MS), owner };
+  };
+  const users = createMemory<Verdict>(cacheSize, (verdict) => {
+    if ("detail" in verdict) return undefined;
+    return worthOf(verdict.user !== undefined, verdict.user ? askerOf(verdict.user) : "");
+  });
+  const rights = createMemory<Right>(
     cacheSize,
-    (verdict) => "detail" in verdict ? { isGood: false, ttlMs: 0 } : worthOf(verdict.user !== undefined),
+    (right) => "detail" in right ? undefined : worthOf(right.isAllowed, right.asker),
   );
-  const rights = createMemory<boolean | Refusal>(
-    cacheSize,
-    (right) => typeof right === "object" ? { isGood: false, ttlMs: 0 } : worthOf(right),
-  );
-  const budget = createBudget(REVIEWS_PER_SECOND, REVIEWS_AT_ONCE);
-  const names = createBudget(REVIEWS_PER_SECOND, REVIEWS_AT_ONCE);
+  const rate = { perSecond: REVIEWS_PER_SECOND, burst: REVIEWS_AT_ONCE };
+  const tokens = createQuestions({ ...rate, detail: "Too many unknown tokens." });
+  const names = createQuestions({ ...rate, detail: "Too many sandboxes that this user may not connect to." });
+  const newNames = createBudget(NAMES_PER_SECOND, NAMES_AT_ONCE);
 
-  const review = (key: string, token: string, address: string) => async (): Promise<Verdict> => {
+  const review = (key: string, token: string, address: string) => (): Promise<Verdict> => {
+    const ask = async () => ({ user: await reviewToken(api, token, audiences) });
     // Who was let in before does not wait behind those who guess.
-    const wasGood = users.wasGood(key);
-    const seconds = wasGood ? 0 : budget(address, performance.now());
-    if (seconds > 0) return tooMany("Too many unknown tokens.", seconds);
-    const user = await reviewToken(api, token, audiences);
-    if (user && !wasGood) budget(address, performance.now(), -1);
-    return { user };
+    return users.wasGood(key) ? ask() : tokens(address, ask, ({ user }) => user !== undefined);
   };
 
-  const reviewRight = (key: string, user: User, namespace: string, name: string) => async () => {
-    const wasGood = rights.wasGood(key);
-    const seconds = wasGood ? 0 : names(askerOf(user), performance.now());
-    if (seconds > 0) return tooMany("Too many sandboxes that this user may not connect to.", seconds);
-    const isAllowed = await reviewAccess(api, user, namespace, name);
-    if (isAllowed && !wasGood) names(askerOf(user), performance.now(), -1);
-    return isAllowed;
+  const reviewRight = (key: string, user: User, namespace: string, name: string) => async (): Promise<Right> => {
+    const asker = askerOf(user);
+    const ask = async () => ({ isAllowed: await reviewAccess(api, user, namespace, name), asker });
+    if (rights.wasGood(key)) return await ask();
+    const seconds = newNames(asker, performance.now());
+    if (seconds > 0) return tooMany("Too many sandboxes that this user has not asked for lately.", seconds);
+    return await names(asker, ask, ({ isAllowed }) => isAllowed);
   };
 
   function decide({ target: { namespace, name } }: Ask, user: User): Promise<Grant | Refusal> | Grant | Refusal {
-    const verdict = (right: boolean | Refusal) => {
-      if (typeof right === "object") return right;
-      if (right) return { client: `user:${user.username}` };
+    const verdict = (right: Right) => {
+      if ("detail" in right) return right;
+      if (right.isAllowed) return { client: `user:${user.username}` };
       return { status: 403, detail: `User ${user.username} may not connect to sandbox ${namespace}/${name}.` };
     };
     const key = JSON.stringify([user.username, user.uid, user.groups, user.extra, namespace, name]);
@@ -98,13 +104,9 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
   };
 }
 
-/** Whose budget a user's questions cost: whoever may make ServiceAccounts in a namespace could have any number of them. */
+/** Whose budget a user's questions cost, and whose share of the memory: whoever may make ServiceAccounts in a namespace could have any number of them. */
 function askerOf({ username }: User): string {
   return /^system:serviceaccount:[^:]+(?=:)/.exec(username)?.[0] ?? username;
-}
-
-function tooMany(detail: string, seconds: number): Refusal {
-  return { status: 429, detail, headers: { "Retry-After": String(seconds) } };
 }
 
 const userSchema = z.object({
@@ -186,6 +188,8 @@ interface Worth {
   isGood: boolean;
   /** How long it is good for, in milliseconds. */
   ttlMs: number;
+  /** Whose share of the memory it takes. */
+  owner: string;
 }
 
 interface Entry<T> {
@@ -194,22 +198,23 @@ interface Entry<T> {
 }
 
 /**
- * Makes a memory of so many good answers, and as many bad ones; of each the oldest goes first. What is asked for with an
- * error is not remembered.
+ * Makes a memory of so many good answers, and as many bad ones; of each the oldest goes first of the owner who has the most.
+ * What is asked for with an error is not remembered.
+ *
+ * @param worthOf undefined: not to be remembered
  */
-export function createMemory<T>(size: number, worthOf: (value: T) => Worth): Remembered<T> {
-  const good = new Map<string, Entry<T>>();
-  const bad = new Map<string, Entry<T>>();
+export function createMemory<T>(size: number, worthOf: (value: T) => Worth | undefined): Remembered<T> {
+  const good = createShelf<Entry<T>>(size);
+  const bad = createShelf<Entry<T>>(size);
   const running = new Map<string, Promise<T>>();
 
   function remember(key: string, value: T, now: number): void {
-    const { isGood, ttlMs } = worthOf(value);
-    good.delete(key);
-    bad.delete(key);
-    const entries = isGood ? good : bad;
-    entries.set(key, { value, until: now + ttlMs });
-    const [oldest] = entries.keys();
-    if (entries.size > size && oldest !== undefined) entries.delete(oldest);
+    const worth = worthOf(value);
+    if (!worth) return;
+    good.remove(key);
+    bad.remove(key);
+    const { isGood, ttlMs, owner } = worth;
+    (isGood ? good : bad).add(key, { value, until: now + ttlMs }, owner);
   }
 
   return {
@@ -225,6 +230,6 @@ export function createMemory<T>(size: number, worthOf: (value: T) => Worth): Rem
       running.set(key, asked);
       return asked;
     },
-    wasGood: (key) => good.has(key),
+    wasGood: (key) => good.get(key) !== undefined,
   };
 }

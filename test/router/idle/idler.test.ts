@@ -166,13 +166,10 @@ describe("the idler", () => {
     const { api, make, mode } = await start();
     api.intercept = ({ path }) => path === LEASES ? refusal(403, "forbidden") : undefined;
     await make("a").look();
-    expect(mode()).toBe("Running");
-    api.intercept = ({ path, mostBytes = Infinity }) => {
-      if (path === LEASES && mostBytes < 10_000_000) throw new AnswerTooLong(mostBytes);
-      return undefined;
-    };
+    expect(mode(), "nor where so many Leases hold it that they would fill a router").toBe("Running");
+    api.intercept = ({ path }) => path === LEASES ? Promise.reject(new AnswerTooLong(1)) : undefined;
     await make("a").look();
-    expect(mode(), "nor of so many Leases that they fill a router").toBe("Running");
+    expect([mode(), api.requests.at(-1)?.mostBytes]).toEqual(["Running", 1 << 20]);
   });
 
   test("leaves a compiler at work without any traffic, until it may not any more", async () => {

@@ -1,0 +1,43 @@
+/** Room for so many entries that owners share: one owner's many take no place from another's few. @module */
+
+/** Entries by key. */
+export interface Shelf<T> {
+  get(key: string): T | undefined;
+  remove(key: string): void;
+  /** Adds an entry of a key that has none. Where there is no room, the oldest goes of the owner who has the most. */
+  add(key: string, entry: T, owner: string): void;
+}
+
+/** Makes it, empty. */
+export function createShelf<T>(size: number): Shelf<T> {
+  const entries = new Map<string, { entry: T; owner: string }>();
+  /** The oldest first. */
+  const keysOf = new Map<string, Set<string>>();
+
+  function remove(key: string): void {
+    const owner = entries.get(key)?.owner;
+    if (owner === undefined) return;
+    entries.delete(key);
+    const keys = keysOf.get(owner);
+    keys?.delete(key);
+    if (keys?.size === 0) keysOf.delete(owner);
+  }
+
+  return {
+    get: (key) => entries.get(key)?.entry,
+    remove,
+    add(key, entry, owner) {
+      entries.set(key, { entry, owner });
+      keysOf.set(owner, (keysOf.get(owner) ?? new Set()).add(key));
+      if (entries.size <= size) return;
+      const [oldest] = largestOf(keysOf.values());
+      if (oldest !== undefined) remove(oldest);
+    },
+  };
+}
+
+function largestOf(sets: Iterable<ReadonlySet<string>>): ReadonlySet<string> {
+  let largest: ReadonlySet<string> = new Set();
+  for (const set of sets) if (set.size > largest.size) largest = set;
+  return largest;
+}
