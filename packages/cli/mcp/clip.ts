@@ -23,8 +23,8 @@ export function createClip(limit: number): Clip {
     add(piece) {
       length += piece.length;
       const room = half - head.length;
-      head += piece.slice(0, room);
-      tail += piece.slice(Math.max(0, room));
+      head += copied(piece.slice(0, room));
+      tail += copied(piece.slice(Math.max(0, room)).slice(-limit));
       // Cut now and then, not for each piece.
       if (tail.length > 4 * limit) tail = tail.slice(-limit);
     },
@@ -35,6 +35,11 @@ export function createClip(limit: number): Clip {
       return `${head}\n[… ${left} characters left out …]\n${end}`.toWellFormed();
     },
   };
+}
+
+/** What engines make of a slice keeps the whole text in memory, which may be 64 MiB. */
+function copied(slice: string): string {
+  return ` ${slice}`.slice(1);
 }
 
 /** Clips a whole text. */

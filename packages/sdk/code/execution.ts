@@ -1,7 +1,6 @@
 /** What comes of code: results in every form that they have, output, the exception. Pure. @module */
 import { type JsonValue, toJson } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
-import { base64Encode } from "@bufbuild/protobuf/wire";
 import type { Result as WireResult } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 
 /** Forms of a result that have a field of their own. */
@@ -56,16 +55,18 @@ export interface ExecutionError {
 
 /** What came of a piece of code. */
 export interface Execution {
-  /** In the order in which they were shown. */
+  /** In the order in which they were shown; with `truncated` the first ones. */
   results: Result[];
-  /** Pieces as they came: join them with "". */
+  /** Pieces as they came, many small ones as one: join them with "". With `truncated` the beginning of each stream. */
   logs: { stdout: string[]; stderr: string[] };
   /** The exception that ended the code; undefined if it ran to its end. */
   error?: ExecutionError;
-  /** Text of the main result; undefined if there is none. */
+  /** Text of the main result; undefined if there is none, or it is not among `results`. */
   text?: string;
   /** How many times code ran in this context since its start, this time included. */
   executionCount: number;
+  /** Output or results are missing: they were more than `maxOutputLength` or `maxResultsLength`. Absent where none are. */
+  truncated?: boolean;
 }
 
 const BINARY = ["png", "jpeg", "pdf"] as const;
@@ -76,7 +77,7 @@ const VALUES = ["json", "data"] as const;
 export function resultOf(wire: WireResult): Result {
   const forms: Omit<Result, "extra" | "isMainResult" | "formats"> = {};
   for (const form of PLAIN) if (wire[form] !== undefined) forms[form] = wire[form];
-  for (const form of BINARY) if (wire[form] !== undefined) forms[form] = base64Encode(wire[form]);
+  for (const form of BINARY) if (wire[form] !== undefined) forms[form] = base64Of(wire[form]);
   for (const form of VALUES) if (wire[form] !== undefined) forms[form] = jsonOf(wire[form]);
   const { extra, isMainResult } = wire;
   const names = [...Object.keys(forms), ...Object.keys(extra)];
@@ -87,7 +88,14 @@ function jsonOf(value: Value): JsonValue {
   return toJson(ValueSchema, value);
 }
 
-/** An execution that has not begun. */
-export function emptyExecution(): Execution {
-  return { results: [], logs: { stdout: [], stderr: [] }, executionCount: 0 };
+/** A call takes only so many arguments. A multiple of three: the pieces together are what all at once would be. */
+const ENCODED_BYTES = 3 << 10;
+
+/** Protobuf's own makes of each character an object of 32 bytes, and all of them stay as long as the text does. */
+function base64Of(bytes: Uint8Array): string {
+  const pieces: string[] = [];
+  for (let at = 0; at < bytes.length; at += ENCODED_BYTES) {
+    pieces.push(btoa(String.fromCharCode(...bytes.subarray(at, at + ENCODED_BYTES))));
+  }
+  return pieces.join("");
 }

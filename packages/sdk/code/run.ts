@@ -6,7 +6,8 @@ import { errorOfConnect } from "../runtime/answers.ts";
 import { inTime } from "../runtime/deadline.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { CodeContext, CodeLanguage } from "./contexts.ts";
-import { emptyExecution, type Execution, type ExecutionError, type Result, resultOf } from "./execution.ts";
+import { type Execution, type ExecutionError, type Result, resultOf } from "./execution.ts";
+import { createGatherer, type Gatherer } from "./gather.ts";
 
 /** Called with what comes; where it returns a promise, that is waited for before the next call. */
 export type CodeCallback<T> = (value: T) => unknown;
@@ -21,6 +22,15 @@ export interface RunCodeOptions {
   onStderr?: CodeCallback<string> | undefined;
   onResult?: CodeCallback<Result> | undefined;
   onError?: CodeCallback<ExecutionError> | undefined;
+  /** Characters of each stream that `logs` hold; callbacks get all. @default 16777216 */
+  maxOutputLength?: number | undefined;
+  /**
+   * Where what is kept of `results` has about so many characters, counted in every form, no more are kept; callbacks get
+   * all. More than 10,000 are never kept.
+   *
+   * @default 67108864
+   */
+  maxResultsLength?: number | undefined;
   /**
    * Breaks the code off after so many milliseconds of running; waiting for its turn does not count. From its first output
    * on the call ends seconds later at the latest, whatever the sandbox does. Without: no limit.
@@ -38,7 +48,8 @@ export async function runCode(runtimeClient: RuntimeClient, code: string, option
   signal?.throwIfAborted();
   const request = requestOf(code, options);
   const client = createClient(ContextsService, runtimeClient.connectTransport);
-  const execution = emptyExecution();
+  const gatherer = createGatherer(options);
+  const { execution } = gatherer;
   let ended: { timedOut: boolean } | undefined;
   const open = (signal: AbortSignal) => failing(client.runCode(request, { signal }), runtimeClient, signal);
   const events = inTime(open, {
@@ -51,7 +62,7 @@ export async function runCode(runtimeClient: RuntimeClient, code: string, option
   });
   for await (const { event } of events) {
     if (event.case === "ended") ended = { timedOut: event.value.timedOut };
-    await take(execution, event, options);
+    await take(gatherer, event, options);
   }
   if (!ended) {
     throw new ConnectionError(`Cannot ${ACTION} to its end: the answer breaks off`, { object: runtimeClient.object });
@@ -93,20 +104,19 @@ async function* failing(
 }
 
 async function take(
-  execution: Execution,
+  { execution, addOutput, addResult }: Gatherer,
   event: RunCodeResponse["event"],
   { onStdout, onStderr, onResult, onError }: RunCodeOptions,
 ): Promise<void> {
   switch (event.case) {
     case "stdout":
     case "stderr":
-      execution.logs[event.case].push(event.value);
+      addOutput(event.case, event.value);
       await (event.case === "stdout" ? onStdout : onStderr)?.(event.value);
       break;
     case "result": {
       const result = resultOf(event.value);
-      execution.results.push(result);
-      if (result.isMainResult && result.text !== undefined) execution.text = result.text;
+      addResult(result);
       await onResult?.(result);
       break;
     }

@@ -72,6 +72,7 @@ export interface Files {
    *
    * @throws {@link FileNotFoundError}
    * @throws {@link InvalidArgumentError} if it is not a folder
+   * @throws {@link SandboxError} with reason `TOO_LONG` if that is more than 1,000,000 entries or 100,000 folders
    */
   list(path: string, options?: CallOptions & { depth?: number | undefined }): Promise<Entry[]>;
 

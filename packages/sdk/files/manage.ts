@@ -1,5 +1,5 @@
 /** Looks at, makes, moves and removes files and folders of a sandbox; opens none. @module */
-import { FileNotFoundError, InvalidArgumentError } from "../errors.ts";
+import { FileNotFoundError, InvalidArgumentError, SandboxError } from "../errors.ts";
 import { type CallOptions, parsed } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { type Disk, diskOf, diskSchema, entriesOf, type Entry, entryOf, listingSchema, statSchema } from "./entry.ts";
@@ -9,25 +9,71 @@ import { modeText } from "./write.ts";
 /** Folders that are listed at once. */
 const AT_ONCE = 8;
 
+/** What a list with a depth may come to. */
+export interface ListLimits {
+  /** Folders that are listed. */
+  folders: number;
+  entries: number;
+  /** Of paths, names and targets. */
+  characters: number;
+}
+
+/** As errors name them. */
+const WORDS = { folders: "folders", entries: "entries", characters: "characters of names" } as const;
+
+const MOST: ListLimits = { folders: 100_000, entries: 1_000_000, characters: 256 << 20 };
+
 /** Lists a folder. Repeated as needed: it changes nothing. @throws as `Files.list` */
 export async function listFolder(
   runtimeClient: RuntimeClient,
   path: string,
   { depth = 1, signal }: CallOptions & { depth?: number | undefined },
+  most: ListLimits = MOST,
 ): Promise<Entry[]> {
   if (!(depth >= 1)) throw new InvalidArgumentError(`Cannot list ${quoted(path)}: depth ${depth} is below 1`);
   const all = await listOne(runtimeClient, path, signal);
-  let level = all;
-  for (let left = depth - 1; left > 0 && level.length > 0; left--) {
-    const folders = level.filter(({ type }) => type === "directory");
-    level = [];
+  if (depth === 1) return all;
+  const found: ListLimits = { folders: 1, entries: all.length, characters: charactersOf(all) };
+  let folders = foldersOf(all);
+  for (let left = depth - 1; left > 0 && folders.length > 0; left--) {
+    const below: string[] = [];
     for (let at = 0; at < folders.length; at += AT_ONCE) {
-      const some = folders.slice(at, at + AT_ONCE).map(({ path }) => listIfThere(runtimeClient, path, signal));
-      for (const entries of await Promise.all(some)) level.push(...entries);
+      const some = folders.slice(at, at + AT_ONCE);
+      found.folders += some.length;
+      checkLimits(found, most, path, runtimeClient);
+      for (const entries of await Promise.all(some.map((path) => listIfThere(runtimeClient, path, signal)))) {
+        found.entries += entries.length;
+        found.characters += charactersOf(entries);
+        checkLimits(found, most, path, runtimeClient);
+        // One by one: a call takes only so many arguments.
+        for (const entry of entries) all.push(entry);
+        for (const folder of foldersOf(entries)) below.push(folder);
+      }
     }
-    all.push(...level);
+    folders = below;
   }
-  return depth === 1 ? all : all.sort((a, b) => inOrder(a.path, b.path));
+  return inOrder(all);
+}
+
+function foldersOf(entries: Entry[]): string[] {
+  return entries.filter(({ type }) => type === "directory").map(({ path }) => path);
+}
+
+function charactersOf(entries: Entry[]): number {
+  return entries.reduce((sum, { path, name, target = "" }) => sum + path.length + name.length + target.length, 0);
+}
+
+/** @throws {@link SandboxError} where more was found: the folders of a sandbox need have no end */
+function checkLimits(found: ListLimits, most: ListLimits, path: string, { object }: RuntimeClient): void {
+  for (const what of Object.keys(WORDS) as (keyof ListLimits)[]) {
+    if (found[what] <= most[what]) continue;
+    const limit = `${most[what].toLocaleString("en-US")} ${WORDS[what]}`;
+    throw new SandboxError(`Cannot list ${quoted(path)}: there are more than ${limit} in it`, {
+      object,
+      reason: "TOO_LONG",
+      remedy: "List folders further down, or with a smaller `depth`.",
+    });
+  }
 }
 
 async function listOne(runtimeClient: RuntimeClient, path: string, signal: AbortSignal | undefined): Promise<Entry[]> {
@@ -57,9 +103,9 @@ async function listIfThere(
 }
 
 /** A folder comes right before what is in it. */
-function inOrder(a: string, b: string): number {
-  const [left, right] = [a.replaceAll("/", "\0"), b.replaceAll("/", "\0")];
-  return left < right ? -1 : 1;
+function inOrder(entries: Entry[]): Entry[] {
+  const keyed = entries.map((entry) => ({ entry, key: entry.path.replaceAll("/", "\0") }));
+  return keyed.sort((a, b) => a.key < b.key ? -1 : 1).map(({ entry }) => entry);
 }
 
 /** Describes what is at a path. Repeated as needed: it changes nothing. @throws as `Files.stat` */

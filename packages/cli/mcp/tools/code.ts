@@ -2,12 +2,19 @@
 import type { ContentBlock } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import { TimeoutError } from "../../../sdk/errors.ts";
-import type { Execution, Result } from "../../../sdk/code/execution.ts";
-import { clipped } from "../clip.ts";
+import type { Execution, ExecutionError, Result } from "../../../sdk/code/execution.ts";
+import { type Clip, clipped, createClip } from "../clip.ts";
 import { defineTool, RUNS, SANDBOX, text, type Tool } from "../tool.ts";
 
 /** Characters of base64: larger images are left out, clients choke on them. */
 const MOST_IMAGE = 4 << 20;
+/** The same of all images together. */
+const MOST_IMAGES = 16 << 20;
+/** Results that are returned beside the main one. */
+const MOST_RESULTS = 100;
+/** Names of forms that are returned of a result, and how long each may be. */
+const MOST_FORMATS = 20;
+const MOST_FORMAT = 100;
 const IMAGES = { png: "image/png", jpeg: "image/jpeg" } as const;
 /** Forms that a model reads, the best first. */
 const READABLE = ["markdown", "text", "latex", "html", "svg", "javascript"] as const;
@@ -35,36 +42,51 @@ export const runCode: Tool = defineTool({
       .describe("The exception that ended it"),
     results: z.array(z.object({ formats: z.array(z.string()), text: z.string().optional() }))
       .describe("What was displayed; images are in the content"),
+    truncated: z.boolean().describe(
+      `Output was left out in the middle, or there were more than ${MOST_RESULTS} results`,
+    ),
     timedOut: z.boolean(),
   },
   hints: RUNS,
   async run({ sandbox, code, language, timeoutMs, maxOutput }, { session, signal, progress }) {
     const handle = await session.open(sandbox, signal);
+    // Only what is returned is kept: all sessions share the server's memory.
+    const kept = { stdout: createClip(maxOutput), stderr: createClip(maxOutput) };
+    const shown = createShown(maxOutput);
+    const keep = (clip: Clip) => (piece: string) => {
+      clip.add(piece);
+      progress(piece);
+    };
+    const handlers = { onStdout: keep(kept.stdout), onStderr: keep(kept.stderr), onResult: shown.add };
     const { execution, timedOut } = await handle
-      .runCode(code, { language, timeoutMs, signal, onStdout: progress, onStderr: progress })
+      .runCode(code, { language, timeoutMs, signal, ...handlers, maxOutputLength: 0, maxResultsLength: 0 })
       .then((execution) => ({ execution, timedOut: false }), (error) => {
         if (!(error instanceof TimeoutError && error.cause)) throw error;
         return { execution: error.cause as Execution, timedOut: true };
       });
-    const clip = (whole: string) => clipped(whole, maxOutput);
-    const { error, results, logs } = execution;
-    const stdout = clip(logs.stdout.join(""));
-    const stderr = clip(logs.stderr.join(""));
+    const error = execution.error && clippedError(execution.error, maxOutput);
+    const stdout = kept.stdout.text();
+    const stderr = kept.stderr.text();
+    const { main, others, left } = shown.take();
+    const results = main ? [...others, main] : others;
     return {
       data: {
-        ...execution.text === undefined ? {} : { text: clip(execution.text) },
+        ...main?.mainText === undefined ? {} : { text: main.mainText },
         stdout,
         stderr,
-        ...error ? { error: { ...error, traceback: clip(error.traceback) } } : {},
-        results: results.map((result) => ({ formats: result.formats(), ...readable(result, clip) })),
+        ...error ? { error } : {},
+        results: results.map(({ data }) => data),
+        truncated: kept.stdout.isClipped() || kept.stderr.isClipped() || left > 0,
         timedOut,
       },
       content: [
         ...timedOut ? [text(`Broken off after ${timeoutMs} ms: raise timeoutMs.`)] : [],
         ...labelled("stdout", stdout),
         ...labelled("stderr", stderr),
-        ...results.flatMap((result) => contentOf(result, clip)),
-        ...error ? [text(clip(error.traceback || `${error.name}: ${error.value}`))] : [],
+        ...others.map(({ content }) => content),
+        ...left > 0 ? [text(`[${left} results left out]`)] : [],
+        ...main ? [main.content] : [],
+        ...error ? [text(error.traceback || clipped(`${error.name}: ${error.value}`, maxOutput))] : [],
         ...stdout || stderr || results.length > 0 || error || timedOut ? [] : [text("It ran; nothing was shown.")],
       ],
       isError: timedOut,
@@ -72,20 +94,58 @@ export const runCode: Tool = defineTool({
   },
 });
 
+/** A result as it is returned. */
+interface Shown {
+  data: { formats: string[]; text?: string };
+  content: ContentBlock;
+  /** Text of the main result. */
+  mainText?: string;
+}
+
+/** Makes what keeps results as they are returned: the main one and the first of the others; `left` counts the rest. */
+function createShown(maxOutput: number) {
+  const clip = (whole: string) => clipped(whole, maxOutput);
+  const others: Shown[] = [];
+  let main: Shown | undefined;
+  let left = 0;
+  let room = MOST_IMAGES;
+  const shownOf = (result: Result): Shown => {
+    const formats = result.formats().slice(0, MOST_FORMATS).map((format) => clipped(format, MOST_FORMAT));
+    const data = { formats, ...readable(result, clip) };
+    const content = imageOf(result, Math.min(room, MOST_IMAGE)) ??
+      text(data.text ?? `[a result as ${formats.join(", ")}]`);
+    if (content.type === "image") room -= content.data.length;
+    const { text: mainText, isMainResult } = result;
+    return { data, content, ...isMainResult && mainText !== undefined ? { mainText: clip(mainText) } : {} };
+  };
+  return {
+    add(result: Result): void {
+      if (result.isMainResult) main = shownOf(result);
+      else if (others.length < MOST_RESULTS) others.push(shownOf(result));
+      else left++;
+    },
+    take: () => ({ main, others, left }),
+  };
+}
+
+function clippedError({ name, value, traceback }: ExecutionError, maxOutput: number): ExecutionError {
+  const clip = (whole: string) => clipped(whole, maxOutput);
+  return { name: clip(name), value: clip(value), traceback: clip(traceback) };
+}
+
 function labelled(name: string, output: string): ContentBlock[] {
   return output === "" ? [] : [text(`--- ${name}\n${output.replace(/\n$/, "")}`)];
 }
 
-/** An image where there is one, and else the form that reads best. */
-function contentOf(result: Result, clip: (whole: string) => string): ContentBlock[] {
+/** The image that a result has, or how large it is where it is larger than that; undefined if it has none. */
+function imageOf(result: Result, most: number): ContentBlock | undefined {
   for (const [form, mimeType] of Object.entries(IMAGES)) {
     const data = result[form as keyof typeof IMAGES];
     if (data === undefined) continue;
-    if (data.length <= MOST_IMAGE) return [{ type: "image", data, mimeType }];
-    return [text(`[image of ${Math.round(data.length * 3 / 4)} bytes left out: save it to a file instead]`)];
+    if (data.length <= most) return { type: "image", data, mimeType };
+    return text(`[image of ${Math.round(data.length * 3 / 4)} bytes left out: save it to a file instead]`);
   }
-  const { text: found } = readable(result, clip);
-  return found === undefined ? [text(`[a result as ${result.formats().join(", ")}]`)] : [text(found)];
+  return undefined;
 }
 
 function readable(result: Result, clip: (whole: string) => string): { text?: string } {
