@@ -46,7 +46,8 @@ beforeAll(async () => {
   const credentials = await kubeconfigCredentials(cluster.kubeconfig);
   api = connect(credentials, { signal: new AbortController().signal, userAgent: "hookbox-test" });
   await run(cluster, ["apply", "-f", "-"], othersCRDs());
-}, 600_000);
+  // Helm is built on a new machine, beside other files' work.
+}, 1_800_000);
 afterAll(async () => {
   await cluster?.stop();
   rmSync(root, { recursive: true, force: true, maxRetries: 5 });

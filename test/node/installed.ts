@@ -37,7 +37,7 @@ export function installedBy(by: "kubectl" | "helm", crds: string[], simulatedNod
     const stateDir = mkdtempSync(join(tmpdir(), "hookbox-deploy-"));
     cluster = await startCluster({ stateDir, nodes: "real", simulatedNodes, networkPolicies: true, crds, progress });
     await install(cluster, { by, progress });
-  }, 600_000);
+  }, 1_800_000);
   afterAll(() => cluster?.stop());
   const kubectl = (...args: string[]) => run(cluster, args);
   return {
