@@ -124,7 +124,11 @@ describe("a CRD that has more versions", () => {
     expect(code).toBe(1);
     expect(stderr).toContain("which the cluster serves\n");
     expect(stderr).toContain("--force takes over the CRD of the other controller.");
+    const live = api.stored.get(SANDBOXES_CRD);
+    expect(await run("install --dry-run --force", { api })).toMatchObject({ code: 0, stderr: "" });
+    expect(api.stored.get(SANDBOXES_CRD), "a dry run changes nothing").toBe(live);
     expect(await run(`install --apply --force ${IMAGE}`, { api })).toMatchObject({ code: 0, stderr: "" });
+    expect(api.stored.get(SANDBOXES_CRD)).toMatchObject({ spec: { conversion: { strategy: "None" } } });
     const stored = await more(served, { storedVersions: ["v1alpha1", "v1beta1"] }, "agent-sandbox-webhook");
     expect((await run(`install --apply --force ${IMAGE}`, stored)).code).toBe(1);
   });

@@ -61,7 +61,19 @@ export function server(without: string[] = []): Server {
       if ((body as { dryRun?: string[] }).dryRun === undefined) stored.delete(path);
       return { status: 200, body: {} };
     }
-    if (request.patch !== "apply") return { status: 415, body: { message: "no merge patch here" } };
+    if (request.patch !== "apply" && !isEndOfConversion(body)) {
+      return { status: 415, body: { message: "no merge patch here" } };
+    }
+    const live = stored.get(path) as CRD | undefined;
+    if (request.patch !== "apply") {
+      const changed = { ...live, spec: { ...live?.spec, conversion: { strategy: "None" } } };
+      stored.set(path, changed);
+      return { status: 200, body: changed };
+    }
+    // What others have set stays, and an API server looks at the whole.
+    if (live?.spec?.conversion?.webhook && (body as CRD).spec?.conversion?.strategy === "None") {
+      return { status: 422, body: { message: "spec.conversion.webhookClientConfig: Forbidden" } };
+    }
     if (query["dryRun"] === undefined) stored.set(path, body as object);
     return { status: 200, body };
   };
@@ -73,6 +85,14 @@ export function server(without: string[] = []): Server {
     watch: () => Promise.reject(new Error("nothing to watch")),
   };
   return api;
+}
+
+interface CRD {
+  spec?: { conversion?: { strategy?: string; webhook?: unknown } };
+}
+
+function isEndOfConversion(body: unknown): boolean {
+  return JSON.stringify(body) === '{"spec":{"conversion":{"strategy":"None","webhook":null}}}';
 }
 
 /** Where the CRD of a kind of ours is. */

@@ -2,7 +2,7 @@
 import { type Answer, type Api, isOk, messageOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { Failure } from "../failure.ts";
-import { checkVersions, type VersionedCRD } from "./crds.ts";
+import { checkVersions, leavesWebhook, type VersionedCRD } from "./crds.ts";
 
 /** What became of an object. */
 export type Outcome = "created" | "configured" | "unchanged";
@@ -24,21 +24,31 @@ export function createApplier(api: Api, { dryRun, force }: ApplyOptions): (objec
     const path = await pathOf(object);
     if (path === undefined) throw unserved(object);
     const before = await api.send({ method: "GET", path });
+    const query = { fieldManager: FIELD_MANAGER, ...dryRun ? { dryRun: "All" } : {} };
+    let body = object;
     if (object.kind === "CustomResourceDefinition" && isOk(before)) {
-      checkVersions(before.body as VersionedCRD, object as VersionedCRD, force);
+      const [live, wanted] = [before.body as VersionedCRD, object as VersionedCRD];
+      checkVersions(live, wanted, force);
+      if (force && leavesWebhook(live, wanted)) {
+        // An apply takes nothing away that others have set, and a dry run cannot have it taken away before.
+        if (dryRun) body = { ...wanted, spec: { ...wanted.spec, conversion: live.spec.conversion } } as VersionedCRD;
+        else await endConversion(api, path, query, wanted);
+      }
     }
-    const query = {
-      fieldManager: FIELD_MANAGER,
-      ...dryRun ? { dryRun: "All" } : {},
-      ...force ? { force: "true" } : {},
-    };
-    const after = await api.send({ method: "PATCH", patch: "apply", path, query, body: object });
+    const forced = force ? { force: "true" } : {};
+    const after = await api.send({ method: "PATCH", patch: "apply", path, query: { ...query, ...forced }, body });
     // Its namespace would be there by now.
     if (dryRun && after.status === 404) return "created";
     if (!isOk(after)) throw refused(object, after);
     if (before.status === 404) return "created";
     return essence(before.body) === essence(after.body) ? "unchanged" : "configured";
   };
+}
+
+async function endConversion(api: Api, path: string, query: Record<string, string>, crd: VersionedCRD): Promise<void> {
+  const body = { spec: { conversion: { strategy: "None", webhook: null } } };
+  const answer = await api.send({ method: "PATCH", path, query, body });
+  if (!isOk(answer)) throw refused(crd, answer);
 }
 
 /**

@@ -49,6 +49,11 @@ export function checkVersions(live: VersionedCRD, wanted: VersionedCRD, force: b
   );
 }
 
+/** Tells whether `wanted` needs no webhook to convert, where `live` names one. */
+export function leavesWebhook(live: VersionedCRD, wanted: VersionedCRD): boolean {
+  return live.spec.conversion?.webhook !== undefined && wanted.spec.conversion?.strategy !== "Webhook";
+}
+
 /**
  * Tells whether API servers ask a hook in this namespace to convert between versions of a CRD. Who else may be asked
  * goes on answering without hookbox.
