@@ -58,6 +58,8 @@ export interface Activity {
   idleSeconds?: number | undefined;
   /** Cores in use since the last look; undefined: this is the first. */
   cores?: number | undefined;
+  /** Processes that ran or waited for a processor, now as at the last look. */
+  wanting?: number | undefined;
   /** It does tell of its use of the CPU. */
   hasCPU: boolean;
 }
@@ -109,14 +111,16 @@ export function isSpent({ idleSeconds, maxActiveSeconds }: IdlePolicy, unaskedSe
  * | it was used within `idleSeconds` | its use |
  * | its use of the CPU, for the first time | not known yet |
  * | more use of the CPU than the floor | that |
+ * | more processes that want the CPU than the floor has cores | they: a node that is too full gives them next to none |
  */
 function workOf({ idleSeconds, cpuFloor }: IdlePolicy, activity: Evidence["activity"]): string | undefined {
   if (!activity) return undefined;
   if (activity === "silent") return "its runtime does not answer in time";
-  const { running = 0, terminals = 0, streams = 0, cores, hasCPU } = activity;
+  const { running = 0, terminals = 0, streams = 0, cores, wanting = 0, hasCPU } = activity;
   const count = running + terminals + streams;
   if (count > 0) return `${count} commands, terminals or streams`;
   if ((activity.idleSeconds ?? Infinity) < idleSeconds) return "its runtime was used";
   if (hasCPU && cores === undefined) return "its use of the CPU is not known yet";
-  return cores !== undefined && cores > cpuFloor ? `it uses ${cores.toFixed(2)} cores` : undefined;
+  if (cores !== undefined && cores > cpuFloor) return `it uses ${cores.toFixed(2)} cores`;
+  return wanting > cpuFloor ? `${wanting} processes of it want the CPU` : undefined;
 }

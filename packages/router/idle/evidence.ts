@@ -12,6 +12,7 @@ const activitySchema = z.object({
   terminals: count,
   streams: count,
   cpuSeconds: count,
+  runnable: count,
   idleSeconds: count,
 });
 
@@ -59,12 +60,13 @@ export function comparedNext(before: Sample | undefined, sample: Sample): Sample
 
 /** Makes of two samples what they say of the time between; `before` undefined: there is none. */
 export function activityOf(before: Sample | undefined, { at, said }: Sample): Activity {
-  const { cpuSeconds, ...rest } = said;
+  const { cpuSeconds, runnable = 0, ...rest } = said;
   const then = before?.said.cpuSeconds;
   const isComparable = cpuSeconds !== undefined && then !== undefined && before !== undefined && cpuSeconds >= then &&
     at - before.at >= LEAST_SPAN_MS;
   const cores = isComparable ? (cpuSeconds - then) / ((at - before.at) / 1000) : undefined;
-  return { ...rest, cores, hasCPU: cpuSeconds !== undefined };
+  const wanting = Math.min(before?.said.runnable ?? 0, runnable);
+  return { ...rest, cores, wanting, hasCPU: cpuSeconds !== undefined };
 }
 
 /** Returns the answer's body, or "silent" after `patienceMs` on a connection that was made. @throws {Error} for all else */

@@ -14,6 +14,8 @@ export interface SandboxUsage {
   /** Processors' worth that may be used. */
   cpuLimit: number;
   processCount: number;
+  /** Processes that run, or would if there were a processor for them; the runtime apart. */
+  runnableCount: number;
   /** `none` where neither cgroup nor /proc can be read: all numbers are the runtime's own then. */
   source: "cgroup2" | "cgroup1" | "proc" | "none";
 }
@@ -92,9 +94,12 @@ function countsOf(processes: Processes) {
 }
 
 function usageOf(cgroup: CgroupUsage | undefined, entries: ProcessEntry[]): SandboxUsage {
-  const processCount = entries.length || 1;
-  if (cgroup) return { ...cgroup, cpuLimit: cgroup.cpuLimit ?? availableParallelism(), processCount };
-  const machine = { memoryLimitBytes: totalmem(), cpuLimit: availableParallelism(), processCount };
+  const counts = {
+    processCount: entries.length || 1,
+    runnableCount: entries.filter(({ pid, state }) => state === "R" && pid !== process.pid).length,
+  };
+  if (cgroup) return { ...cgroup, cpuLimit: cgroup.cpuLimit ?? availableParallelism(), ...counts };
+  const machine = { memoryLimitBytes: totalmem(), cpuLimit: availableParallelism(), ...counts };
   if (entries.length > 0) {
     const { cpuSeconds, rssBytes } = sum(entries);
     return { cpuSeconds, memoryBytes: rssBytes, ...machine, source: "proc" };

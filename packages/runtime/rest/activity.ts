@@ -10,6 +10,8 @@ export interface ActivityAnswer {
   streams: number;
   /** Of the whole sandbox, since it began. */
   cpuSeconds: number;
+  /** Processes that run, or wait for a processor. */
+  runnable: number;
   /** Since the last request, command or terminal; 0 while one of them goes on. */
   idleSeconds: number;
 }
@@ -20,5 +22,6 @@ export function activityOf({ sandbox, activity }: ReturnType<Metrics["read"]>, n
   const running = runningCommands + busyContexts;
   const idle = Math.max(0, now.getTime() - activity.lastActiveAt.getTime()) / 1000;
   const isBusy = running + terminals + streams > 0;
-  return { running, terminals, streams, cpuSeconds: sandbox.cpuSeconds, idleSeconds: isBusy ? 0 : idle };
+  const { cpuSeconds, runnableCount: runnable } = sandbox;
+  return { running, terminals, streams, cpuSeconds, runnable, idleSeconds: isBusy ? 0 : idle };
 }

@@ -14,6 +14,7 @@ describe("idleDecision()", () => {
     ["nobody has come, and no runtime says anything", quiet],
     ["the runtime says nothing that it would understand", inside({})],
     ["nothing runs", inside({ running: 0, terminals: 0, streams: 0, idleSeconds: 60, hasCPU: true, cores: 0.05 })],
+    ["nothing wants the CPU", inside({ hasCPU: true, cores: 0, wanting: 0 })],
   ])("suspends where %s", ([, evidence]) => {
     expect(idleDecision(POLICY, evidence)).toMatchObject({ suspend: true, reason: "Idle" });
   });
@@ -28,6 +29,7 @@ describe("idleDecision()", () => {
     ["the runtime was used", inside({ idleSeconds: 59 })],
     ["it computes", inside({ hasCPU: true, cores: 0.9 })],
     ["it may compute", inside({ hasCPU: true })],
+    ["it would compute, were its node not too full", inside({ hasCPU: true, cores: 0.01, wanting: 1 })],
     ["its runtime gives no answer, as one that gets no CPU", { ...quiet, activity: "silent" }],
   ])("leaves it where %s", ([, evidence]) => expect(idleDecision(POLICY, evidence)).toMatchObject({ suspend: false }));
 
@@ -52,6 +54,19 @@ test("activityOf() tells use of the CPU from two samples, unless the counter beg
   expect(activityOf(at(0, 5), at(10_000, 4)).cores).toBeUndefined();
   expect(activityOf(at(0, 5), at(10, 5)).cores).toBeUndefined();
   expect(activityOf(at(0), at(10_000))).toMatchObject({ hasCPU: false, cores: undefined });
+});
+
+test("activityOf() tells who wants the CPU, if somebody did before", () => {
+  const at = (ms: number, runnable?: number) => ({ at: ms, said: { cpuSeconds: 1, runnable } });
+  expect(activityOf(undefined, at(0, 2))).toMatchObject({ wanting: 0 });
+  expect(activityOf(at(0, 1), at(1000, 3))).toMatchObject({ wanting: 1 });
+  expect(activityOf(at(0, 1), at(1000))).toMatchObject({ wanting: 0 });
+});
+
+test("an idle-cpu of two cores lets one process compute, and wait, for nobody", () => {
+  const lenient = { ...POLICY, cpuFloor: 2 };
+  const spinning = inside({ hasCPU: true, cores: 0.9, wanting: 1 });
+  expect(idleDecision(lenient, spinning)).toMatchObject({ suspend: true });
 });
 
 test("comparedNext() keeps a sample until another is far enough from it to tell something", () => {

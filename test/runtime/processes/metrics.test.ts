@@ -1,6 +1,7 @@
 /** createMetrics() and readCgroup() on numbers that are known. @module */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import { expect, test } from "vitest";
 import { readCgroup } from "../../../packages/runtime/processes/cgroup.ts";
 import { createMetrics } from "../../../packages/runtime/processes/metrics.ts";
@@ -48,6 +49,17 @@ test("readCgroup() of version 1, and of none", () => {
 const anEntry = (pid: number, more: Partial<ProcessEntry>): ProcessEntry => ({
   ...{ pid, name: "x", state: "S", ppid: 1, pgid: pid, sid: pid, cpuSeconds: 1, rssBytes: 1000, startTicks: 1 },
   ...more,
+});
+
+test("createMetrics() counts who runs or waits for a processor, the runtime apart", () => {
+  const table =
+    () => [anEntry(process.pid, { state: "R" }), anEntry(1, {}), ...[2, 3].map((pid) => anEntry(pid, { state: "R" }))];
+  const cgroup = () =>
+    ({ source: "cgroup2", cpuSeconds: 1, memoryBytes: 1, memoryLimitBytes: 1, cpuLimit: 1 }) as const;
+  for (const from of [cgroup, () => undefined]) {
+    const { sandbox } = createMetrics({ processes: createProcesses(), cgroup: from, table }).read();
+    expect(sandbox).toMatchObject({ runnableCount: 2, processCount: 4 });
+  }
 });
 
 test("createMetrics() sums over /proc without a cgroup, and a session over its groups", async () => {

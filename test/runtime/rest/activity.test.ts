@@ -21,13 +21,14 @@ const SANDBOX = {
   memoryLimitBytes: undefined,
   cpuLimit: 1,
   processCount: 1,
+  runnableCount: 2,
   source: "proc",
 } as const;
 const answer = (activity: Partial<typeof QUIET>) =>
   activityOf({ sandbox: SANDBOX, activity: { ...QUIET, ...activity }, processes: [] }, NOW);
 
 test("activityOf() counts what goes on, and since when nothing does", () => {
-  expect(answer({})).toEqual({ running: 0, terminals: 0, streams: 0, cpuSeconds: 1.5, idleSeconds: 30 });
+  expect(answer({})).toEqual({ running: 0, terminals: 0, streams: 0, cpuSeconds: 1.5, runnable: 2, idleSeconds: 30 });
   expect(answer({ runningCommands: 2, busyContexts: 1 })).toMatchObject({ running: 3, idleSeconds: 0 });
   expect(answer({ runningTerminals: 1 })).toMatchObject({ terminals: 1, idleSeconds: 0 });
   expect(answer({ attachedStreams: 1 })).toMatchObject({ streams: 1, idleSeconds: 0 });
