@@ -81,11 +81,12 @@ function createBinder(api: Api, options: BindOptions): Binder {
       const { all, ready } = index.members(pool).counts();
       const waiting = lines.find(namespace, name)?.waiters.length ?? 0;
       const { replicas = 0, readyReplicas = 0 } = pool.status ?? {};
+      const expected = all + (binder.replacing.get(pool.metadata.uid ?? "") ?? 0);
       const isBehind = replicas !== all || readyReplicas < ready;
       const hasTemplate = index.template(pool) !== undefined;
       const hasLost = binder.untold.has(`${namespace}/${name}`);
       return {
-        ...{ pool, hasTemplate, hasLost, members: all, ready, waiting, isBehind },
+        ...{ pool, hasTemplate, hasLost, members: expected, ready, waiting, isBehind },
         isBusy: lines.pending() > workers,
       };
     },

@@ -10,7 +10,7 @@ export interface Shortage {
   hasTemplate: boolean;
   /** Whether it was not told yet of members that it has lost to claims. */
   hasLost: boolean;
-  /** Members that it has. */
+  /** Members that it has, and those that the binder is making. */
   members: number;
   /** Those of them that claims can have at once. */
   ready: number;

@@ -8,7 +8,7 @@ import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { buildMember, type PoolSandbox } from "../../hooks/sandboxwarmpool/sandbox.ts";
 import { placeOf, replacementName } from "../../hooks/sandboxwarmpool/sequence.ts";
-import { pathOf } from "../kube/api.ts";
+import { isOk, pathOf } from "../kube/api.ts";
 import { applyCreate, lastApplied, sameJson } from "../api/objects/apply.ts";
 import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
@@ -44,35 +44,59 @@ export function replacementOf(
 }
 
 /**
+ * Counts the replacement of a member that is being handed over among the pool's members from now on, so that the pool is
+ * not told to make one, too.
+ *
+ * @returns what makes it, see {@link replace}; undefined: claims wait, which go first, so that it is left to the pool
+ */
+export function expectReplacement(
+  binder: Binder,
+  choice: Extract<Choice, { kind: "member" }>,
+): ((entry: Entry) => Promise<void>) | undefined {
+  const { namespace = "", name, uid = "" } = choice.pool.metadata;
+  if (isCrowded(binder, choice.pool)) return undefined;
+  const { replacing, refills } = binder;
+  replacing.set(uid, (replacing.get(uid) ?? 0) + 1);
+  return async (entry) => {
+    await replace(binder, entry, choice);
+    const left = (replacing.get(uid) ?? 1) - 1;
+    if (left > 0) replacing.set(uid, left);
+    else replacing.delete(uid);
+    refills.look(namespace, name);
+  };
+}
+
+/**
  * Makes the replacement of a member that a claim was given, once the claim is told, if nobody waits and the pool has too
  * few without it; what is not made here the pool makes, as soon as it is told. Never throws.
  */
-export async function replace(
+async function replace(
   binder: Binder,
   { telling }: Entry,
   { sandbox, pool: { metadata } }: Extract<Choice, { kind: "member" }>,
 ): Promise<void> {
   await telling;
-  const { api, clock, index, lines, log, replacing } = binder;
+  const { api, index, log, replacing } = binder;
   const { namespace = "", uid = "" } = metadata;
   const pool = index.pool(namespace, metadata.name);
   const template = pool && index.template(pool);
   if (!isServing(binder) || !template || pool.metadata.deletionTimestamp !== undefined) return;
-  const now = clock.now();
-  const isWaitedFor = lines.find(namespace, metadata.name)?.waiters.some(({ notBefore }) => notBefore <= now) === true;
-  if (isWaitedFor || lines.pending() > 0) return;
-  const coming = replacing.get(uid) ?? 0;
-  if (index.members(pool).counts().all + coming >= pool.spec.replicas) return;
-  replacing.set(uid, coming + 1);
+  if (isCrowded(binder, pool)) return;
+  if (index.members(pool).counts().all + (replacing.get(uid) ?? 0) > pool.spec.replicas) return;
   try {
     const body = replacementOf(sandbox, pool, template);
+    const answer = body && await api.send({ method: "POST", path: pathOf({ resource: "sandboxes", namespace }), body });
     // What is refused is made, or told of, by the pool.
-    if (body) await api.send({ method: "POST", path: pathOf({ resource: "sandboxes", namespace }), body });
+    if (answer && isOk(answer)) index.written(answer.body as Sandbox);
   } catch (error) {
     const { name } = sandbox.metadata;
     log("warn", "Cannot replace a member: its pool will", { namespace, name, ...errorFields(error) });
   }
-  const left = (replacing.get(uid) ?? 1) - 1;
-  if (left > 0) replacing.set(uid, left);
-  else replacing.delete(uid);
+}
+
+/** Tells whether claims wait, of this pool or, to be served now, of any: each costs what a replacement does. */
+function isCrowded({ lines, clock }: Binder, { metadata: { namespace = "", name } }: SandboxWarmPool): boolean {
+  const now = clock.now();
+  const isWaitedFor = lines.find(namespace, name)?.waiters.some(({ notBefore }) => notBefore <= now) === true;
+  return isWaitedFor || lines.pending() > 0;
 }

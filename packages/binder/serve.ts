@@ -7,7 +7,7 @@ import { give, type Job, ownBefore, type Refused } from "./give.ts";
 import type { Line } from "./lines.ts";
 import { type Offer, offerOf, refuse } from "./offer.ts";
 import { type Binder, consider, type Entry, isServing, noteLoss, park, takeNote } from "./state.ts";
-import { replace } from "./replacements.ts";
+import { expectReplacement } from "./replacements.ts";
 import { writeNotes } from "./notes.ts";
 import { sayProblem } from "./tell.ts";
 import { keepLess } from "./whole.ts";
@@ -133,8 +133,9 @@ async function serve(binder: Binder, job: Job): Promise<void> {
     if (typeof given === "object") {
       // Before it is known: then the pool may be told at once.
       if (isMember) noteLoss(binder, choice.pool);
+      const replace = isMember && !own ? expectReplacement(binder, choice) : undefined;
       index.written(given);
-      if (isMember && !own) void replace(binder, entry, choice);
+      void replace?.(entry);
       binder.onServed(isMember ? "warm" : "cold", (clock.now() - entry.seenAt) / 1000);
       Object.assign(entry, { failures: 0, refused: [] });
     } else if (given === "taken") {

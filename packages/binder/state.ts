@@ -88,7 +88,7 @@ export interface Binder extends Required<BindOptions> {
   large: Turns;
   /** Pools, by namespace and name, that were not told yet of members that they have lost to claims. */
   untold: Set<string>;
-  /** How many replacements of members are being made, by UID of the pool. */
+  /** How many replacements of members are about to be made, by UID of the pool. */
   replacing: Map<string, number>;
   isPumping: boolean;
   /** Annotations that are still to be written, and since when, by UID of the claim. */

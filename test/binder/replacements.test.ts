@@ -6,7 +6,7 @@ import { applyUpdate } from "../../packages/api/objects/apply.ts";
 import { aMember, aPool, COUNTED, type Seen } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
-import { aWorld, losing } from "./world.ts";
+import { type Around, aWorld, losing } from "./world.ts";
 
 /** By UID alone: whoever makes the replacement of that member, now or after a restart, asks for this name. */
 const NAME = "warm-82108be652c53c81";
@@ -73,6 +73,13 @@ const names = () => world.sandboxes().map(({ metadata }) => metadata.name).toSor
 const told = () => world.asked.filter((line) => line === "PATCH sandboxwarmpools/warm").length;
 const FULL = { status: { ...COUNTED, replicas: 3, readyReplicas: 3 } };
 
+/** The status of a claim is written that much later. */
+const SLOW_MS = 1500;
+const slow: Around = async ({ path }, send) => {
+  if (path.endsWith("/status")) await new Promise<void>((fulfil) => world.clock.setTimeout(fulfil, SLOW_MS));
+  return await send();
+};
+
 async function begin(members: number[], pool = aPool(FULL), ...binder: Parameters<typeof world.binder>) {
   world = await aWorld({ pool });
   await world.members(members);
@@ -88,6 +95,33 @@ describe("a member that is handed over", () => {
     await world.clock.advance(3000);
     expect([posts(), names().length, told()]).toEqual([2, 5, 0]);
     expect(world.faults()).toEqual([]);
+  });
+
+  test("the pool is not told to make another while the claim is still being told", async () => {
+    await begin(
+      [1],
+      aPool({ spec: { replicas: 1 }, status: { ...COUNTED, replicas: 1, readyReplicas: 1 } }),
+      undefined,
+      slow,
+    );
+    await world.claim("a");
+    await world.clock.advance(SLOW_MS - 100);
+    expect([posts(), told()]).toEqual([0, 0]);
+    await world.clock.advance(1000);
+    expect([posts(), names().length, told()]).toEqual([1, 2, 0]);
+  });
+
+  test("the pool is told as soon as a replacement that it counted on was refused", async () => {
+    const isPost = ({ method }: { method: string }) => method === "POST";
+    await begin(
+      [1],
+      aPool({ spec: { replicas: 1 }, status: { ...COUNTED, replicas: 1, readyReplicas: 1 } }),
+      (request) => isPost(request) ? { status: 403, body: {} } : undefined,
+      slow,
+    );
+    await world.claim("a");
+    await world.clock.advance(SLOW_MS + 50);
+    expect([posts(), told()]).toEqual([1, 1]);
   });
 
   test("a claim that waits for its next try, somewhere else, keeps nobody from making replacements", async () => {

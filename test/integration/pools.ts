@@ -31,19 +31,20 @@ export function aClaim(name: string, pool: string, spec: Loose = {}, metadata: L
 }
 
 /**
- * Waits until as many of the pool's Sandboxes are Ready as it should have, by its status and by themselves: what was
- * handed over a moment ago the status may still count.
+ * Waits until the pool has just as many Sandboxes as it should, all Ready, by its status and by themselves: what was
+ * handed over a moment ago the status may still count, and a member that binder and pool made both is on its way out.
  */
 export async function untilFull(ns: Namespace, pool: string, seconds?: number): Promise<Loose> {
   for (;;) {
     const full = await ns.until("sandboxwarmpool", pool, ({ spec, status }) => {
       return (status?.readyReplicas ?? 0) === spec.replicas && (status?.replicas ?? 0) === spec.replicas;
     }, seconds);
-    const ready = (await ns.list("sandbox")).filter((sandbox) => {
+    const members = (await ns.list("sandbox")).filter((sandbox) => {
       const owner = controllerOf(sandbox);
-      return owner?.kind === "SandboxWarmPool" && owner.name === pool && condition(sandbox, "Ready")?.status === "True";
+      return owner?.kind === "SandboxWarmPool" && owner.name === pool;
     });
-    if (ready.length >= full.spec.replicas) return full;
+    const isReady = members.every((sandbox) => condition(sandbox, "Ready")?.status === "True");
+    if (members.length === full.spec.replicas && isReady) return full;
     await sleep(200);
   }
 }
