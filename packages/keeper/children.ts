@@ -1,5 +1,5 @@
 /** Finds out why children of a Sandbox do not come into being: has them adopted, or says why not in an annotation. @module */
-import { buildPod } from "../../hooks/sandbox/pod.ts";
+import { buildPod, podNameOf } from "../../hooks/sandbox/pod.ts";
 import { buildPVCs } from "../../hooks/sandbox/pvcs.ts";
 import { buildService } from "../../hooks/sandbox/service.ts";
 import { MOST_VOLUMES } from "../api/blueprint.ts";
@@ -9,9 +9,9 @@ import { type Answer, type Api, messageOf, type ObjectPath, pathOf } from "../ku
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import { applyCreate } from "../api/objects/apply.ts";
 import type { Clock } from "../process/clock.ts";
-import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
+import { CONTROLLER_UID_LABEL, POD_NAME_ANNOTATION } from "../api/objects/keys.ts";
 import type { Log } from "../process/log.ts";
-import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
+import { controllerOf, type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
 import { diagnose, dryRunVerdict } from "./diagnose.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
@@ -47,7 +47,11 @@ export function wantedChildren(sandbox: Sandbox): Omit<Child, "found">[] {
     pod,
     ...(sandbox.spec.service === true ? [buildService(sandbox)] : []),
   ];
-  return desired.map((child) => ({ kind: child.kind as ChildKind, name: child.metadata.name, desired: child }));
+  return desired.map((child) => ({
+    kind: child.kind as ChildKind,
+    name: child === pod ? podNameOf(sandbox) : child.metadata.name,
+    desired: child,
+  }));
 }
 
 /** What the reconciler works with. */
@@ -102,6 +106,10 @@ async function findingsOf(sandbox: Sandbox, options: ChildrenReconcilerOptions):
 
 async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenReconcilerOptions): Promise<Finding> {
   const verdict = diagnose(sandbox, child);
+  if (isForgettable(sandbox, child)) {
+    await forgetPod(sandbox, options);
+    return { isOurs: false };
+  }
   switch (verdict.verdict) {
     case "ours":
       return { isOurs: true };
@@ -118,6 +126,20 @@ async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenReconc
       return { isOurs: false };
     }
   }
+}
+
+/** A noted Pod that is gone, or somebody else's: the Sandbox gets one of its own name. */
+function isForgettable({ metadata }: Sandbox, { kind, name, found }: Child): boolean {
+  if (kind !== "Pod" || name === metadata.name) return false;
+  const owner = found && controllerOf(found.metadata);
+  return !found || (owner !== undefined && owner.uid !== metadata.uid);
+}
+
+async function forgetPod({ metadata }: Sandbox, { api, report }: ChildrenReconcilerOptions): Promise<void> {
+  const target = { kind: "Sandbox", resource: "sandboxes", metadata } as const;
+  const change = { annotations: { [POD_NAME_ANNOTATION]: null } };
+  const isGone = await sendPatch(api, target, patchOf(metadata, change));
+  if (isGone) report("annotation removed", metadata, { annotation: POD_NAME_ANNOTATION });
 }
 
 /** A child that does not exist: undefined if nothing stands in its way. */

@@ -27,7 +27,8 @@ const NOUNS = { PersistentVolumeClaim: "PVC", Pod: "pod", Service: "service" } a
  * | controlled by | mode | labels | | verdict |
  * |---|---|---|---|---|
  * | (does not exist) | | | | missing |
- * | this Sandbox | | | | ours |
+ * | this Sandbox | | with its UID | | ours |
+ * | this Sandbox | | without: Metacontroller is about to release it | | pending |
  * | another | | | | problem: is owned by |
  * | nobody | Suspended | | | problem: not ours |
  * | nobody | Running | neither adoptable nor the name hash | | problem: cannot adopt |
@@ -43,7 +44,9 @@ export function diagnose(sandbox: Sandbox, { kind, name, found }: Child): Verdic
     problem: { kind, name, state: "taken", message },
   });
   const owner = controllerOf(found.metadata);
-  if (owner?.uid === uid) return { verdict: "ours" };
+  const { deletionTimestamp, labels } = found.metadata;
+  const isLabelled = labels?.[CONTROLLER_UID_LABEL] === uid;
+  if (owner?.uid === uid) return { verdict: isLabelled ? "ours" : "pending" };
   const subject = `${NOUNS[kind]} "${name}"`;
   if (owner) {
     const who = `${owner.kind}/${owner.name} (UID: ${owner.uid})`;
@@ -54,9 +57,7 @@ export function diagnose(sandbox: Sandbox, { kind, name, found }: Child): Verdic
   }
   const refusal = adoptionRefusal(sandbox, found, subject);
   if (refusal !== undefined) return taken(refusal);
-  const { deletionTimestamp, labels } = found.metadata;
-  const isPending = deletionTimestamp !== undefined || labels?.[CONTROLLER_UID_LABEL] === uid;
-  return isPending ? { verdict: "pending" } : { verdict: "adopt", object: found };
+  return deletionTimestamp !== undefined || isLabelled ? { verdict: "pending" } : { verdict: "adopt", object: found };
 }
 
 function adoptionRefusal(sandbox: Sandbox, found: KubeObject, subject: string): string | undefined {

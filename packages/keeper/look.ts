@@ -1,4 +1,5 @@
 /** Looks at an object again and again for as long as something in its status calls for that, and how often. @module */
+import { podNameOf } from "../../hooks/sandbox/pod.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import { findCondition } from "../api/objects/conditions.ts";
@@ -56,6 +57,7 @@ export interface Situation {
  * | any | any | any | there | look |
  * | Running | False: something does not exist | any | none | look |
  * | Running | not True, with volume claim templates | any | none | look |
+ * | Running | not True, and another Pod than one of its name is noted | any | none | look |
  * | Suspended | any | True | none | look |
  * | else | | | none | none |
  */
@@ -70,7 +72,7 @@ export function situationOf(sandbox: Sandbox, now: number): Situation | undefine
   const suspended = findCondition(status?.conditions, "Suspended");
   const isCalling = spec.operatingMode === "Suspended"
     ? suspended?.status === "True"
-    : ready !== undefined && ready.status !== "True" && (hasVolumes(sandbox) || isMissing(ready.message));
+    : ready?.status !== "True" && (isNoted(sandbox) || ready !== undefined && mayLack(sandbox, ready.message));
   if (!isAnnotated && !isCalling) return undefined;
   const key = `${metadata.generation} ${spec.operatingMode} ${ready?.status} ${suspended?.status}`;
   return { key, kind: "look" };
@@ -96,12 +98,13 @@ export function requeue(before: Look, outcome: Outcome, now: number, intervals: 
   return { ...before, at: now + wait, wait: wait * 2 };
 }
 
-function hasVolumes({ spec }: Sandbox): boolean {
-  return (spec.volumeClaimTemplates ?? []).length > 0;
+function mayLack({ spec }: Sandbox, message: string): boolean {
+  return (spec.volumeClaimTemplates ?? []).length > 0 || message.includes("does not exist");
 }
 
-function isMissing(message: string): boolean {
-  return message.includes("does not exist");
+/** The hook makes no Pod before it is known what became of that one. */
+function isNoted(sandbox: Sandbox): boolean {
+  return podNameOf(sandbox) !== sandbox.metadata.name;
 }
 
 function isExpired({ spec, status }: Sandbox, now: number): boolean {

@@ -28,12 +28,17 @@ interface Case {
 }
 
 const cases: Case[] = [
-  { name: "ours", reason: "controlled by this Sandbox", metadata: OURS, want: "OURS" },
+  {
+    name: "ours",
+    reason: "controlled by this Sandbox",
+    metadata: { ...OURS, labels: { "controller-uid": "uid-demo" } },
+    want: "OURS",
+  },
   {
     name: "ours without the label",
     reason: "Metacontroller will release it, and then it is unowned",
-    metadata: { ...OURS, labels: {} },
-    want: "OURS",
+    metadata: { ...OURS, labels: TRACKED },
+    want: "PENDING",
   },
   {
     name: "another's Pod",
@@ -147,7 +152,7 @@ const cases: Case[] = [
     name: "suspended, ours",
     reason: "the hook deletes it",
     mode: "Suspended",
-    metadata: OURS,
+    metadata: { ...OURS, labels: { "controller-uid": "uid-demo" } },
     want: "OURS",
   },
   {

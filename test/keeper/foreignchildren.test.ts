@@ -116,7 +116,7 @@ describe("adoption", () => {
       return undefined;
     };
     await keep(10);
-    expect(server.get(POD)?.metadata.labels).not.toHaveProperty("controller-uid");
+    expect(server.get(POD)?.metadata.labels).toEqual(OURS.labels);
     expect(asked()).toEqual(["GET pods/demo", "PATCH pods/demo", "GET pods/demo"]);
     expect(unresolvedOf(server)).toBeUndefined();
   });

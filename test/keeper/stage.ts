@@ -10,6 +10,7 @@ export const NO_POD: [string, string, string] = ["False", "DependenciesNotReady"
 export const READY: [string, string, string] = ["True", "DependenciesReady", "Pod is Ready"];
 /** Metadata of a child that the Sandbox `demo` controls. */
 export const OURS = {
+  labels: { "controller-uid": "uid-demo" },
   ownerReferences: [{ apiVersion: "v1", kind: "Sandbox", name: "demo", uid: "uid-demo", controller: true }],
 };
 /** A spec with one volume, `home-demo`. */

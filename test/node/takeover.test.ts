@@ -49,6 +49,20 @@ function inAlpha(): Loose[] {
   ];
 }
 
+/** A Pod for a Sandbox of another name to adopt, as versions did whose pools were of Pods; and that Sandbox. */
+function underAnotherName(): Loose[] {
+  const { spec: { podTemplate } } = sleeper("renamed");
+  const pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "pool-x7k2p", labels: { "agents.x-k8s.io/adoptable": "true" } },
+    spec: podTemplate.spec,
+  };
+  const sandbox = sleeper("renamed");
+  const annotations = { "agents.x-k8s.io/pod-name": "pool-x7k2p" };
+  return [pod, { ...sandbox, metadata: { ...sandbox.metadata, annotations } }];
+}
+
 /** What versions before 0.5 made for each claim. */
 function aPolicyOfClaim({ metadata: { name, uid } }: Loose): Loose {
   const [apiVersion, kind] = ["extensions.agents.x-k8s.io/v1beta1", "SandboxClaim"];
@@ -100,8 +114,9 @@ describe.runIf(hasPeer)("over from the Go controller, and back", () => {
       aPool("pool", 3, "template"),
       aPool("empty", 0, "template"),
       ...inAlpha(),
+      ...underAnotherName(),
     );
-    await untilReady("sandbox", "bare", "asleep", "old");
+    await untilReady("sandbox", "bare", "asleep", "old", "renamed");
     await untilFull();
     await apply(aClaim("warm", "pool"), aClaim("cold", "empty"));
     await untilReady("sandboxclaim", "warm", "cold", "old-claim");
@@ -116,6 +131,7 @@ describe.runIf(hasPeer)("over from the Go controller, and back", () => {
       "Pod/cold",
       "Pod/old",
       "Pod/old-claim",
+      "Pod/pool-x7k2p",
       "PersistentVolumeClaim/data-bare",
       "PersistentVolumeClaim/data-asleep",
       "Service/bare",
@@ -137,9 +153,10 @@ describe.runIf(hasPeer)("over from the Go controller, and back", () => {
     await untilFull();
     await apply(aClaim("next", "pool"));
     await untilReady("sandboxclaim", "warm", "cold", "old-claim", "next");
-    await untilReady("sandbox", "bare", "old");
+    await untilReady("sandbox", "bare", "old", "renamed");
     const own = await uids();
     expect(own).toMatchObject(before);
+    expect(Object.keys(own)).not.toContain("Pod/renamed");
     expect(Object.keys(own)).toContain("NetworkPolicy/cold-network-policy");
     expect((await get("sandboxclaim", "warm")).status.sandbox.name).toBe(warm.sandbox.name);
     await kubectl("patch", "sandbox", "asleep", "--type=merge", "-p", '{"spec":{"operatingMode":"Running"}}');
@@ -154,7 +171,7 @@ describe.runIf(hasPeer)("over from the Go controller, and back", () => {
     await untilFull();
     await apply(aClaim("after", "pool"));
     await untilReady("sandboxclaim", "warm", "cold", "old-claim", "next", "after");
-    await untilReady("sandbox", "bare", "asleep", "old");
+    await untilReady("sandbox", "bare", "asleep", "old", "renamed");
     const { "NetworkPolicy/cold-network-policy": _, ...left } = during;
     expect(await uids()).toMatchObject(left);
     expect((await get("sandbox.v1alpha1.agents.x-k8s.io", "old")).spec).toMatchObject({ replicas: 1 });

@@ -30,7 +30,7 @@ export const SHARD_LABEL = `${PREFIX}shard`;
 export const DRAINING_LABEL = `${PREFIX}draining`;
 /** Annotation on Sandboxes that a pool has made: name of their template. */
 export const TEMPLATE_REF_ANNOTATION = `${PREFIX}sandbox-template-ref`;
-/** Annotation on Sandboxes that a pool has made: name of their Pod, for clients before 1.0. */
+/** Annotation on Sandboxes: name of their Pod. Ours have it from pools, for clients before 1.0; of the Go controller all do. */
 export const POD_NAME_ANNOTATION = `${PREFIX}pod-name`;
 /** Annotation on pool members: `<own number>/<number of the first that was made along with it>`. */
 export const POOL_SEQUENCE_ANNOTATION = `${PREFIX}pool-sequence`;

@@ -1,9 +1,10 @@
 /** A Pod of another controller: two updates, and what that controller managed and nobody wants is gone. @module */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { keepPod } from "../../../hooks/sandbox/pod.ts";
 import { applyUpdate, sameJson } from "../../../packages/api/objects/apply.ts";
 import { podSchema } from "../../../packages/api/objects/pods.ts";
-import { aReadyPod, aSandbox } from "../../sandboxes.ts";
+import { aReadyPod, aRequest, aSandbox, NOW } from "../../sandboxes.ts";
 
 const sandbox = aSandbox({ spec: { podTemplate: { metadata: { labels: { app: "new" } }, spec: { containers: [] } } } });
 const inherited = podSchema.parse(aReadyPod({
@@ -43,4 +44,23 @@ test("what the former controller had propagated goes, what others have put there
 
   const third = applyUpdate(second, keepPod(sandbox, podSchema.parse(second)));
   expect(sameJson(third, second)).toBe(true);
+});
+
+describe("a Sandbox of which another controller has noted its Pod's name", () => {
+  const noting = (name: string) => aSandbox({ metadata: { annotations: { "agents.x-k8s.io/pod-name": name } } });
+  const podsOf = (name: string, ...pods: ReturnType<typeof aReadyPod>[]) =>
+    syncSandbox(aRequest(noting(name), pods), NOW, { clusterDomain: "cluster.local" })
+      .children.filter(({ kind }) => kind === "Pod").map(({ metadata }) => metadata.name);
+
+  test("gets none of its own while that one is not seen: it may run, not labelled yet", () => {
+    expect(podsOf("pool-x7k2p")).toEqual([]);
+  });
+
+  test("keeps that one", () => {
+    expect(podsOf("pool-x7k2p", aReadyPod({ metadata: { name: "pool-x7k2p" } }))).toEqual(["pool-x7k2p"]);
+  });
+
+  test.for(["demo", "No Name", "../pods/other", ""])("gets one of its own where the name is %j", (name) => {
+    expect(podsOf(name)).toEqual(["demo"]);
+  });
 });
