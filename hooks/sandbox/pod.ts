@@ -1,6 +1,7 @@
 /** The Pod of a Sandbox: made once from the template, and kept as it is but for labels and annotations. @module */
 import type { V1PodSpec } from "@kubernetes/client-node";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
+import { canonicalJson } from "../../packages/api/objects/apply.ts";
 import {
   CLAIM_UID_LABEL,
   CREATED_BY_LABEL,
@@ -8,6 +9,7 @@ import {
   isReservedKey,
   NAME_HASH_LABEL,
   POD_NAME_ANNOTATION,
+  POD_SPEC_HASH_ANNOTATION,
   PROPAGATED_ANNOTATIONS_ANNOTATION,
   PROPAGATED_LABELS_ANNOTATION,
   TEMPLATE_REF_HASH_LABEL,
@@ -26,7 +28,8 @@ import { withInheritance } from "./takeover.ts";
  * claim template in place of a template volume of that name. Source: Agent Sandbox API, section 2.3.
  */
 export function buildPod(sandbox: Sandbox): DesiredObject<"Pod", V1PodSpec> {
-  return { ...podIdentity(sandbox, sandbox.metadata.name), spec: podSpec(sandbox) };
+  const spec = podSpec(sandbox);
+  return { ...podIdentity(sandbox, sandbox.metadata.name, hashOf(spec)), spec };
 }
 
 /**
@@ -43,12 +46,25 @@ export function podNameOf({ metadata }: Sandbox): string {
  * untouched: a live Pod's spec is never changed, whatever the template says now.
  */
 export function keepPod(sandbox: Sandbox, pod: Pod): DesiredObject<"Pod"> {
-  const wanted = podIdentity(sandbox, pod.metadata.name);
+  const wanted = podIdentity(sandbox, pod.metadata.name, pod.metadata.annotations?.[POD_SPEC_HASH_ANNOTATION]);
   return { ...wanted, metadata: withInheritance(wanted.metadata, pod), ...unchangedSpec(pod) };
 }
 
-function podIdentity(sandbox: Sandbox, name: string): Omit<DesiredObject<"Pod">, "spec"> {
-  const annotations = podAnnotations(sandbox);
+/** Tells whether a Pod was made from another spec than the Sandbox has now; one that does not say from which was not. */
+export function isOutdated(sandbox: Sandbox, { metadata }: Pod): boolean {
+  const hash = metadata.annotations?.[POD_SPEC_HASH_ANNOTATION];
+  return hash !== undefined && hash !== hashOf(podSpec(sandbox));
+}
+
+function hashOf(spec: V1PodSpec): string {
+  return nameHash(canonicalJson(spec));
+}
+
+function podIdentity(sandbox: Sandbox, name: string, hash: string | undefined): Omit<DesiredObject<"Pod">, "spec"> {
+  const annotations = {
+    ...podAnnotations(sandbox),
+    ...(hash === undefined ? {} : { [POD_SPEC_HASH_ANNOTATION]: hash }),
+  };
   return {
     apiVersion: "v1",
     kind: "Pod",

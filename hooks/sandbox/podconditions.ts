@@ -1,7 +1,8 @@
-/** The conditions of a Sandbox that its Pod decides: Suspended, PodScheduled, Finished, and ContainersFailing, which says what the Pod waits for in vain. @module */
+/** The conditions of a Sandbox that its Pod decides: Suspended, PodScheduled, Finished, PodOutdated, and ContainersFailing, which says what the Pod waits for in vain. @module */
 import type {
   ContainersFailingReason,
   FinishedReason,
+  PodOutdatedReason,
   PodScheduledReason,
   SuspendedReason,
 } from "../../packages/api/sandbox.ts";
@@ -13,6 +14,7 @@ import {
   type Verdict,
 } from "../../packages/api/objects/conditions.ts";
 import { type ContainerStatus, podCondition, podEnd } from "../../packages/api/objects/pods.ts";
+import { isOutdated } from "./pod.ts";
 import { isPodTaken, type View } from "./view.ts";
 
 /**
@@ -73,6 +75,17 @@ function isPodLookupFailed(view: View): boolean {
 
 function verdictOf(status: ConditionStatus, reason: string, message: string): Verdict<"PodScheduled"> {
   return { type: "PodScheduled", status, reason, message };
+}
+
+/**
+ * Decides PodOutdated: True while the Pod was made from another spec than the Sandbox has now, which no live Pod is changed
+ * to; undefined (no such condition) otherwise.
+ */
+export function podOutdatedVerdict({ sandbox, pod }: View): Verdict<"PodOutdated", PodOutdatedReason> | undefined {
+  if (!pod || sandbox.spec.operatingMode === "Suspended" || !isOutdated(sandbox, pod)) return undefined;
+  const message = "The Pod was made from an earlier spec.podTemplate: it gets the current one when it is made anew " +
+    "(hookbox restart)";
+  return { type: "PodOutdated", status: "True", reason: "SpecChanged", message };
 }
 
 /** What the kubelet says of a waiting container, for each of our reasons. */

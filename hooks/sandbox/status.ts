@@ -6,11 +6,17 @@ import { NAME_HASH_LABEL } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { podIPs } from "../../packages/api/objects/pods.ts";
 import type { ExpiryPhase } from "./expiry.ts";
-import { containersFailingVerdict, finishedVerdict, podScheduledVerdict, suspendedVerdict } from "./podconditions.ts";
+import {
+  containersFailingVerdict,
+  finishedVerdict,
+  podOutdatedVerdict,
+  podScheduledVerdict,
+  suspendedVerdict,
+} from "./podconditions.ts";
 import { readyVerdict } from "./readiness.ts";
 import { isPodTaken, type View } from "./view.ts";
 
-const OUR_TYPES = new Set(["ContainersFailing", "Finished", "PodScheduled", "Ready", "Suspended"]);
+const OUR_TYPES = new Set(["ContainersFailing", "Finished", "PodOutdated", "PodScheduled", "Ready", "Suspended"]);
 const EXPIRED: Verdict = { type: "Ready", status: "False", reason: "SandboxExpired", message: "Sandbox has expired" };
 
 /**
@@ -31,6 +37,7 @@ export function computeStatus(view: View, expiry: ExpiryPhase, clusterDomain: st
   const verdicts = [
     containersFailingVerdict(view),
     finishedVerdict(view),
+    expiry === "none" ? podOutdatedVerdict(view) : undefined,
     expiry === "none" ? podScheduledVerdict(view) : undefined,
     expiry === "none" ? readyVerdict(view) : EXPIRED,
     suspendedVerdict(view),

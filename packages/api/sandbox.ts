@@ -32,6 +32,9 @@ export type PodScheduledReason = "PodScheduled" | "PodSchedulingUnknown";
 /** Reasons of `ContainersFailing`, which is True or absent. Not of the contract: it says what a Pod waits for in vain. */
 export type ContainersFailingReason = "ImagePullFailed" | "ContainerCreationFailed" | "ContainerCrashing";
 
+/** Reasons of `PodOutdated`, which is True or absent. Not of the contract, where nobody is told. */
+export type PodOutdatedReason = "SpecChanged";
+
 const specSchema = openObject({
   ...blueprintShape,
   operatingMode: z.enum(["Running", "Suspended"]).default("Running").describe(
@@ -51,7 +54,7 @@ const statusSchema = openObject({
     "The metadata.generation that this status was computed from.",
   ),
   conditions: conditionsSchema(
-    "Ready and Suspended always, PodScheduled, ContainersFailing and Finished where they apply",
+    "Ready and Suspended always, PodScheduled, PodOutdated, ContainersFailing and Finished where they apply",
   ).optional(),
   service: z.string().optional().describe("Name of the sandbox's Service; empty or absent if there is none."),
   serviceFQDN: z.string().optional().describe("DNS name of that Service; empty or absent if there is none."),

@@ -33,7 +33,7 @@ const COLUMNS: Record<Kind["kind"], Column[]> = {
   Sandbox: [
     NAME,
     column<Sandbox>("READY", ({ status }) => ready(status)?.status),
-    column<Sandbox>("REASON", ({ status }) => ready(status)?.reason),
+    column<Sandbox>("REASON", ({ status }) => sandboxReason(status)),
     column<Sandbox>("CLAIM", (sandbox) => ownerOf(sandbox, "SandboxClaim")),
     AGE,
     wide<Sandbox>("POD IP", ({ status }) => status?.podIPs?.join(",")),
@@ -82,6 +82,13 @@ type Status = { conditions?: Condition[] | undefined } | undefined;
 
 function ready(status: Status): Condition | undefined {
   return find(status?.conditions, "Ready");
+}
+
+/** Of a Sandbox that is Ready nothing is worth knowing but that its Pod is older than its spec. */
+function sandboxReason(status: Status): string | undefined {
+  const condition = ready(status);
+  const outdated = find(status?.conditions, "PodOutdated");
+  return condition?.status === "True" && outdated?.status === "True" ? outdated.type : condition?.reason;
 }
 
 function find(conditions: Condition[] | undefined, type: string): Condition | undefined {

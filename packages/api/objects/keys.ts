@@ -32,6 +32,8 @@ export const DRAINING_LABEL = `${PREFIX}draining`;
 export const TEMPLATE_REF_ANNOTATION = `${PREFIX}sandbox-template-ref`;
 /** Annotation on Sandboxes: name of their Pod. Ours have it from pools, for clients before 1.0; of the Go controller all do. */
 export const POD_NAME_ANNOTATION = `${PREFIX}pod-name`;
+/** Annotation on Pods that a Sandbox's hook has made: hash of the spec that they were made from. */
+export const POD_SPEC_HASH_ANNOTATION = `${PREFIX}pod-spec-hash`;
 /** Annotation on pool members: `<own number>/<number of the first that was made along with it>`. */
 export const POOL_SEQUENCE_ANNOTATION = `${PREFIX}pool-sequence`;
 /** Annotation on members of a pool that is limited in how fast it makes them, `limited`: then nobody else makes any. */
