@@ -101,9 +101,14 @@ test("template labels and annotations reach the live Pod; its spec and uid stay"
   expect(after.metadata.annotations["agents.x-k8s.io/propagated-labels"]).toBe("a");
   expect(uid(after)).toBe(uid(before));
   expect(after.spec).toEqual(before.spec);
+  const isOutdated = (sandbox: Loose) => condition(sandbox, "PodOutdated")?.status === "True";
+  await ns.until("sandbox", "s", isOutdated);
 
   await ns.kubectl("label", "pod", "s", "a=drifted", "--overwrite");
   await ns.until("pod", "s", (pod) => pod.metadata.labels.a === "2");
+  await ns.kubectl("delete", "pod", "s", "--wait=false");
+  await ns.until("sandbox", "s", (sandbox) => !isOutdated(sandbox));
+  await ns.until("pod", "s", (pod) => pod.spec.containers[0].image === "busybox:other");
 });
 
 test("spec.service: true makes and repairs, absent keeps, false removes", async () => {
