@@ -16,7 +16,7 @@ import type { Offer } from "./offer.ts";
  * has changed.
  */
 export type Choice =
-  | { kind: "member"; pool: SandboxWarmPool; sandbox: Sandbox }
+  | { kind: "member"; pool: SandboxWarmPool; sandbox: Sandbox; template: SandboxTemplate | undefined }
   | { kind: "cold"; pool: SandboxWarmPool; template: SandboxTemplate }
   | { kind: "wait"; ms: number }
   | { kind: "refused"; awaitsMember?: boolean };
@@ -66,7 +66,7 @@ export function choose(
   if (!needsColdStart(claim) && refused.length < MOST_REFUSED) {
     const { first, second, isUncounted, coming } = offer.find();
     const sandbox = refused.includes(first?.metadata.uid ?? "") ? second() : first;
-    if (sandbox) return { kind: "member", pool, sandbox };
+    if (sandbox) return { kind: "member", pool, sandbox, template };
     // Clocks differ: a claim from the far future would never lose its patience.
     const age = Math.abs(now - Date.parse(claim.metadata.creationTimestamp ?? ""));
     const isComing = coming > offer.waiting || isUncounted;

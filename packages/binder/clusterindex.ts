@@ -8,6 +8,7 @@ import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../api/objects/keys.ts";
 import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
 import { type Assumptions, createAssumptions } from "./assumptions.ts";
 import { createMembers, type Members } from "./members.ts";
+import { memberToKeep, poolToKeep, templateToKeep } from "./whole.ts";
 
 /** Who is told of what has changed. */
 export interface IndexListener {
@@ -99,13 +100,13 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
         for (const sandbox of assumed.listed(uids)) place(state, sandbox);
       },
     },
-    pools: namedHandler(pools, poolKeys, (pool, change) => {
+    pools: namedHandler(pools, poolKeys, poolToKeep, (pool, change) => {
       const { namespace = "", name, uid = "" } = pool.metadata;
       if (change === "gone") state.members.delete(`${namespace}/${uid}`);
       if (change === "counts") listener.onMembers(namespace, name);
       else listener.onPool(namespace, name);
     }),
-    templates: namedHandler(templates, templateKeys, ({ metadata: { namespace = "", name } }) => {
+    templates: namedHandler(templates, templateKeys, templateToKeep, ({ metadata: { namespace = "", name } }) => {
       for (const pool of pools.values()) {
         const isOf = pool.metadata.namespace === namespace && pool.spec.sandboxTemplateRef.name === name;
         if (isOf) listener.onPool(namespace, pool.metadata.name);
@@ -137,6 +138,7 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
 function namedHandler<T extends Named>(
   byName: Map<string, T>,
   keys: Map<string, string>,
+  toKeep: (object: T) => T,
   changed: (object: T, change: "gone" | "spec" | "counts") => void,
 ): EventHandler<T> {
   const gone = (uid: string) => {
@@ -148,7 +150,8 @@ function namedHandler<T extends Named>(
     changed(object, "gone");
   };
   return {
-    observe(object) {
+    observe(observed) {
+      const object = toKeep(observed);
       const { namespace, name, uid = "" } = object.metadata;
       const key = `${namespace}/${name}`;
       const before = byName.get(key);
@@ -189,7 +192,7 @@ function place(state: State, sandbox: Sandbox): void {
   if (after?.with === "pool") {
     const members = state.members.get(after.key) ?? createMembers();
     state.members.set(after.key, members);
-    members.put(sandbox);
+    members.put(memberToKeep(sandbox));
   } else if (after) {
     state.bound.set(after.key, (state.bound.get(after.key) ?? new Map<string, string>()).set(uid, name));
     state.listener.onBound(namespace, after.uid, sandbox);

@@ -1,13 +1,15 @@
-/** Gives a claim what was chosen for it, or finds what it has; of a claim that is not kept whole, chooses by all of it. @module */
+/** Gives a claim what was chosen for it, or finds what it has; of what is not kept whole, chooses by all of it. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
+import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
+import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { type Choice, choose, wantsSandbox } from "./choose.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
 import { offerOf } from "./offer.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
-import { askForClaim } from "./whole.ts";
-import { findOwn, type Given, postSandbox, putSandbox } from "./writes.ts";
+import { askForClaim, askForMember, askForTemplate, isOutline } from "./whole.ts";
+import { findOwn, type Given, postSandbox, putSandbox, RefusalError } from "./writes.ts";
 
 export type Refused = Extract<Choice, { kind: "refused" }>;
 
@@ -16,8 +18,10 @@ export interface Job {
   entry: Entry;
   /** The entry as it was in line: it may turn to another pool meanwhile. */
   turn: Readonly<Entry>;
-  /** Undefined: the claim is not kept whole, so nothing can be chosen yet. */
+  /** Undefined: claim or template are not kept whole, so nothing can be chosen yet. */
   choice: Extract<Choice, { kind: "member" | "cold" }> | undefined;
+  /** The member that was given, whole. */
+  member?: Sandbox;
   /** Seen whole, it could be given nothing as things are. */
   refused?: Refused;
 }
@@ -33,7 +37,7 @@ export async function ownBefore({ api }: Binder, { claim, unsure }: Entry): Prom
 
 /** Gives it. @returns undefined: it can be given nothing now */
 export async function give(binder: Binder, job: Job): Promise<Given | undefined> {
-  const { api, clock, index } = binder;
+  const { api, clock } = binder;
   const { entry } = job;
   const claim = job.choice ? entry.claim : await chooseByAll(binder, job);
   const { choice } = job;
@@ -42,23 +46,37 @@ export async function give(binder: Binder, job: Job): Promise<Given | undefined>
   if (choice.kind === "cold") {
     return await postSandbox(api, coldSandbox(claim, choice.pool, choice.template, now), claim);
   }
-  entry.unsure = choice.sandbox.metadata.name;
-  const given = await putSandbox(api, handedOver(choice.sandbox, claim, index.template(choice.pool), now), claim);
+  const member = isOutline(choice.sandbox) ? await askForMember(api, choice.sandbox) : choice.sandbox;
+  if (!member) return "lost";
+  if (member !== choice.sandbox && !isHandable(member)) throw new RefusalError("its Pod would not stay as it is");
+  job.member = member;
+  entry.unsure = member.metadata.name;
+  const given = await putSandbox(api, handedOver(member, claim, choice.template, now), claim);
   // Another binder may have given it to the same claim.
-  entry.unsure = given === "lost" ? choice.sandbox.metadata.name : undefined;
+  entry.unsure = given === "lost" ? member.metadata.name : undefined;
   return given;
 }
 
-/** Asks for all of a claim, chooses by that, and returns it; undefined: it is gone, or can be given nothing now. */
+function templateOf({ index }: Binder, claim: SandboxClaim | undefined): SandboxTemplate | undefined {
+  const { namespace = "" } = claim?.metadata ?? {};
+  const pool = claim && index.pool(namespace, claim.spec.warmPoolRef.name);
+  return pool && index.template(pool);
+}
+
+/** Asks for all of claim and template, chooses by that, and returns it; undefined: it is gone, or can be given nothing now. */
 async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | undefined> {
   const { api, clock, index, labelDomains } = binder;
   const { entry } = job;
   // Its turn may come late.
   if (!isServing(binder)) return undefined;
-  const claim = sandboxClaimSchema.safeParse(await askForClaim(api, entry.claim)).data;
+  const claim = entry.raw ? entry.claim : sandboxClaimSchema.safeParse(await askForClaim(api, entry.claim)).data;
+  const kept = templateOf(binder, claim);
+  const template = kept && isOutline(kept) ? await askForTemplate(api, kept) : kept;
   const now = clock.now();
   const pool = claim && index.pool(entry.namespace, claim.spec.warmPoolRef.name);
-  const offer = offerOf(pool, pool && index.template(pool), index.members(pool), now);
+  // Another one has come meanwhile.
+  if (kept !== templateOf(binder, claim)) return undefined;
+  const offer = offerOf(pool, template, index.members(pool), now);
   const choice: Choice = claim && wantsSandbox(claim, now)
     ? choose(claim, { ...offer, refused: entry.refused }, labelDomains, now)
     : { kind: "refused" };

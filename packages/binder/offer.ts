@@ -6,6 +6,7 @@ import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { blueprintHash, isStale } from "../../hooks/sandboxwarmpool/blueprint.ts";
 import { countedUpTo } from "../../hooks/sandboxwarmpool/sequence.ts";
 import type { Members } from "./members.ts";
+import { isOutline } from "./whole.ts";
 
 /** What there is for the claims of a pool, for as long as nothing of it changes. */
 export interface Offer {
@@ -92,7 +93,8 @@ function isStaleOnce(sandbox: Sandbox, template: SandboxTemplate): boolean {
 const handable = new WeakMap<Sandbox, boolean>();
 
 function isHandableOnce(sandbox: Sandbox): boolean {
-  const found = handable.get(sandbox) ?? isHandable(sandbox);
+  // Of an outline that is seen once all of it is there.
+  const found = handable.get(sandbox) ?? (isOutline(sandbox) || isHandable(sandbox));
   handable.set(sandbox, found);
   return found;
 }

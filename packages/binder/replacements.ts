@@ -14,6 +14,7 @@ import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import type { Choice } from "./choose.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
+import { isOutline } from "./whole.ts";
 
 /**
  * Returns the member that takes another one's place, for a POST, as Metacontroller would make it.
@@ -80,7 +81,7 @@ async function replace(
   const { namespace = "", uid = "" } = metadata;
   const pool = index.pool(namespace, metadata.name);
   const template = pool && index.template(pool);
-  if (!isServing(binder) || !template || pool.metadata.deletionTimestamp !== undefined) return;
+  if (!isServing(binder) || !template || isOutline(template) || pool.metadata.deletionTimestamp !== undefined) return;
   if (isCrowded(binder, pool)) return;
   if (index.members(pool).counts().all + (replacing.get(uid) ?? 0) > pool.spec.replicas) return;
   try {

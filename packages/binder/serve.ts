@@ -10,7 +10,7 @@ import { type Binder, consider, type Entry, isServing, noteLoss, park, takeNote 
 import { expectReplacement } from "./replacements.ts";
 import { writeNotes } from "./notes.ts";
 import { sayProblem } from "./tell.ts";
-import { keepLess } from "./whole.ts";
+import { isOutline, keepLess } from "./whole.ts";
 import { RefusalError } from "./writes.ts";
 
 /** Looks again at a claim whose Sandbox could not be made because the name is somebody else's. */
@@ -71,7 +71,7 @@ function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
     }
     const turn = { ...entry };
     entry.place = "serving";
-    if (!entry.raw) return { entry, turn, choice: undefined };
+    if (!entry.raw || choice.kind === "unknown") return { entry, turn, choice: undefined };
     // Taken before anybody else can look.
     if (choice.kind === "member") index.assume(choice.sandbox);
     return { entry, turn, choice };
@@ -86,11 +86,12 @@ function turnAway(binder: Binder, entry: Entry, { awaitsMember = false }: Refuse
   takeNote(binder, entry);
 }
 
-/** Decides for one claim. What cannot be decided of delays this claim, and nobody else. */
-function chosenFor(binder: Binder, entry: Entry, offer: Offer): Choice {
+/** Decides for one claim; `unknown`: its template is not kept whole. What cannot be decided of delays this claim, and nobody else. */
+function chosenFor(binder: Binder, entry: Entry, offer: Offer): Choice | { kind: "unknown" } {
   const now = binder.clock.now();
   try {
     if (!wantsSandbox(entry.claim, now)) return { kind: "refused" };
+    if (offer.template && isOutline(offer.template)) return { kind: "unknown" };
     return choose(entry.claim, { ...offer, refused: entry.refused }, binder.labelDomains, now);
   } catch (error) {
     const { namespace, name } = entry.claim.metadata;
@@ -114,7 +115,7 @@ function later(binder: Binder, { namespace, pool }: Line<Entry>, ms: number): vo
 function begin(binder: Binder, job: Job): void {
   const { entry } = job;
   binder.serving++;
-  if (entry.raw) void serve(binder, job);
+  if (job.choice) void serve(binder, job);
   else binder.large.add(entry.namespace, entry.uid, () => serve(binder, job));
 }
 
@@ -133,7 +134,9 @@ async function serve(binder: Binder, job: Job): Promise<void> {
     if (typeof given === "object") {
       // Before it is known: then the pool may be told at once.
       if (isMember) noteLoss(binder, choice.pool);
-      const replace = isMember && !own ? expectReplacement(binder, choice) : undefined;
+      const replace = isMember && !own
+        ? expectReplacement(binder, { ...choice, sandbox: job.member ?? choice.sandbox })
+        : undefined;
       index.written(given);
       void replace?.(entry);
       binder.onServed(isMember ? "warm" : "cold", (clock.now() - entry.seenAt) / 1000);

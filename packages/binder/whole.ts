@@ -1,15 +1,32 @@
 /**
- * Which claims are kept whole: those that are small and may be served next. Of the others no more is kept than is read of
- * every claim; all of one is asked for when it is needed, or a few hundred large claims would fill the memory.
+ * What is kept whole: claims that are small and may be served next, members, templates and pools that are not large. Of the
+ * others no more is kept than is read of every one; all of it is asked for when it is needed, or a few hundred large
+ * objects would fill the memory.
  * @module
  */
+import type { Sandbox, SandboxStatus } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
-import { FIRST_OBSERVED_ANNOTATION, UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
+import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import {
+  CLAIM_UID_LABEL,
+  DRAINING_LABEL,
+  FIRST_OBSERVED_ANNOTATION,
+  FOR_CLAIM_ANNOTATION,
+  POOL_SEQUENCE_ANNOTATION,
+  SHARD_LABEL,
+  TEMPLATE_HASH_LABEL,
+  TEMPLATE_REF_HASH_LABEL,
+  UNRESOLVED_ANNOTATION,
+} from "../api/objects/keys.ts";
+import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
 import { answerError, type Api, isOk, pathOf } from "../kube/api.ts";
 import type { Binder, Entry } from "./state.ts";
 
 /** Claims of more are asked for once more when they are served, in characters of keys and values. Few have a tenth. */
 const MOST_KEPT = 16 * 1024;
+/** The same of members and templates, which are needed more often. Few have a tenth. */
+const MOST_KEPT_OF_OTHERS = 128 * 1024;
 /** What anybody may write is kept up to this length. */
 const LONGEST_VALUE = 8192;
 
@@ -19,7 +36,7 @@ export function keepLess({ index }: Binder, entry: Entry): void {
   // What is served is what was chosen for.
   if (!raw || place === "serving") return;
   const isDone = isTold && index.boundTo(namespace, uid) !== undefined;
-  if (!isDone && !isLarge(raw)) return;
+  if (!isDone && !isLarge(raw, MOST_KEPT)) return;
   entry.claim = outline(entry.claim);
   entry.raw = undefined;
 }
@@ -48,10 +65,106 @@ export async function askForClaim(api: Api, { metadata }: SandboxClaim): Promise
   return claim.metadata.uid === uid ? claim : undefined;
 }
 
+/** Members and templates of which no more is kept than is read of every one. */
+const outlines = new WeakSet<Sandbox | SandboxTemplate>();
+
+/** Tells whether all of a member or template has to be asked for. */
+export function isOutline(object: Sandbox | SandboxTemplate): boolean {
+  return outlines.has(object);
+}
+
+/** Returns what to keep of a member: itself, or of a large one what tells where it stands, and in whose turn it comes. */
+export function memberToKeep(sandbox: Sandbox): Sandbox {
+  if (isOutline(sandbox) || !isLarge(sandbox, MOST_KEPT_OF_OTHERS)) return sandbox;
+  const { apiVersion, kind, metadata, spec, status } = sandbox;
+  const owner = controllerOf(metadata);
+  const { operatingMode, shutdownTime, shutdownPolicy } = spec;
+  const outline: Sandbox = {
+    apiVersion,
+    kind,
+    metadata: {
+      ...identityOf(metadata),
+      labels: picked(metadata.labels, MEMBER_LABELS),
+      annotations: picked(metadata.annotations, MEMBER_ANNOTATIONS),
+      ...(owner && { ownerReferences: [owner] }),
+    },
+    spec: {
+      operatingMode,
+      shutdownPolicy,
+      podTemplate: NO_POD,
+      ...(shutdownTime === undefined ? {} : { shutdownTime }),
+    },
+    ...(status && { status: outlineOfStatus(status) }),
+  };
+  outlines.add(outline);
+  return outline;
+}
+
+/** Returns what to keep of a template: itself, or of a large one that it exists. */
+export function templateToKeep(template: SandboxTemplate): SandboxTemplate {
+  if (!isLarge(template, MOST_KEPT_OF_OTHERS)) return template;
+  const { apiVersion, kind, metadata, spec } = template;
+  const { networkPolicyManagement, envVarsInjectionPolicy, volumeClaimTemplatesPolicy } = spec;
+  const policies = { networkPolicyManagement, envVarsInjectionPolicy, volumeClaimTemplatesPolicy };
+  const outline = { apiVersion, kind, metadata: identityOf(metadata), spec: { podTemplate: NO_POD, ...policies } };
+  outlines.add(outline);
+  return outline;
+}
+
+/** Returns what to keep of a pool: its metadata has as much room as an object has. */
+export function poolToKeep({ metadata, ...pool }: SandboxWarmPool): SandboxWarmPool {
+  return { ...pool, metadata: { ...identityOf(metadata), labels: picked(metadata.labels, [SHARD_LABEL]) } };
+}
+
+/** Asks for all of a member, untouched by a parser; undefined: it has changed since, or is gone. @throws {Error} if nobody knows */
+export async function askForMember(api: Api, { metadata }: Sandbox): Promise<Sandbox | undefined> {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "sandboxes", namespace, name }) });
+  if (answer.status === 404) return undefined;
+  if (!isOk(answer)) throw answerError(`get Sandbox ${namespace}/${name}`, answer);
+  const sandbox = answer.body as Sandbox;
+  const isSame = sandbox.metadata.uid === uid && sandbox.metadata.resourceVersion === resourceVersion;
+  return isSame ? sandbox : undefined;
+}
+
+/** Asks for all of a template; undefined: it is gone, or cannot be read. @throws {Error} if nobody knows */
+export async function askForTemplate(api: Api, { metadata }: SandboxTemplate): Promise<SandboxTemplate | undefined> {
+  const { namespace, name } = metadata;
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "sandboxtemplates", namespace, name }) });
+  if (answer.status === 404) return undefined;
+  if (!isOk(answer)) throw answerError(`get SandboxTemplate ${namespace}/${name}`, answer);
+  return sandboxTemplateSchema.safeParse(answer.body).data;
+}
+
+const NO_POD = { spec: { containers: [] } };
+const MEMBER_LABELS = [CLAIM_UID_LABEL, DRAINING_LABEL, TEMPLATE_HASH_LABEL, TEMPLATE_REF_HASH_LABEL];
+const MEMBER_ANNOTATIONS = [FOR_CLAIM_ANNOTATION, POOL_SEQUENCE_ANNOTATION];
+
+function identityOf(metadata: ObjectMeta): ObjectMeta {
+  const { name, namespace, uid, generation, resourceVersion, creationTimestamp, deletionTimestamp } = metadata;
+  const known = { namespace, uid, generation, resourceVersion, creationTimestamp, deletionTimestamp };
+  return { name, ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) };
+}
+
+function picked(map: Record<string, string> = {}, keys: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(map).filter(([key, value]) => keys.includes(key) && value.length <= LONGEST_VALUE),
+  );
+}
+
+function outlineOfStatus({ conditions = [], podIPs, nodeName }: SandboxStatus): SandboxStatus {
+  const read = conditions.filter(({ type }) => type === "Ready" || type === "Finished");
+  return {
+    conditions: read.map((condition) => ({ ...condition, message: "" })),
+    ...(podIPs && { podIPs: podIPs.slice(0, 2) }),
+    ...(nodeName === undefined ? {} : { nodeName }),
+  };
+}
+
 /** Looks no further than it has to. */
-function isLarge(claim: SandboxClaim): boolean {
-  let left = MOST_KEPT;
-  const rest: unknown[] = [claim];
+function isLarge(object: object, most: number): boolean {
+  let left = most;
+  const rest: unknown[] = [object];
   while (rest.length > 0 && left > 0) {
     const value = rest.pop();
     // Whatever is no text takes a word, at least.

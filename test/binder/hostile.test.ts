@@ -36,8 +36,8 @@ test("where claims of a pool cannot be judged, those of other pools are served",
   const { clock } = world;
   const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, labelDomains: [], clock });
   const broken = { ...aTemplate({ metadata: { name: "broken", uid: "uid-broken" } }) };
-  Object.defineProperty(broken, "spec", { get: () => expect.unreachable() });
   handlers.sandboxtemplates.observe(broken);
+  Object.defineProperty(broken, "spec", { get: () => expect.unreachable() });
   handlers.sandboxtemplates.observe(aTemplate());
   const other = { metadata: { name: "other", uid: "uid-other" }, spec: { sandboxTemplateRef: { name: "broken" } } };
   handlers.sandboxwarmpools.observe(aPool(other));

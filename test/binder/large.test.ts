@@ -1,5 +1,6 @@
-/** Claims as large as the API server takes: they are not kept, and are served all the same; of others all that is told is let go. @module */
-import { afterEach, expect, test } from "vitest";
+/** Claims, members and templates as large as the API server takes: they are not kept, and serve or are served all the same; of claims all that is told is let go. @module */
+import { afterEach, describe, expect, test } from "vitest";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import type { Api } from "../../packages/kube/api.ts";
 import { createBinding } from "../../packages/binder/bind.ts";
@@ -125,4 +126,110 @@ test("a claim that loses its Sandbox is given the next with all that it asks for
   expect(world.shares()).toEqual({ c: ["warm-2"] });
   const next = world.sandboxes().find(({ metadata }) => metadata.name === "warm-2");
   expect(next?.spec.podTemplate.metadata?.annotations).toMatchObject({ note: "kept" });
+});
+
+/** A Pod spec of more than 128 KiB, with many small parts. */
+const LARGE_POD = {
+  containers: [{ name: "main", image: "python", ...manyVariables(10_000) }],
+};
+const LARGE = aTemplate({ spec: { envVarsInjectionPolicy: "Allowed", podTemplate: { spec: LARGE_POD } } });
+
+/** Bytes that a binder holds for each of the objects which it is shown, as they come from a watch. */
+function bytesOfEach(objects: object[], kind: "sandboxes" | "sandboxtemplates" | "sandboxwarmpools"): number {
+  const texts = objects.map((object) => JSON.stringify(object));
+  const send: Api["send"] = () => Promise.resolve({ status: 200, body: {} });
+  const { handlers } = createBinding({ send } as Api, { log: () => {}, labelDomains: [] });
+  const before = liveBytes();
+  for (const text of texts) handlers[kind].observe(JSON.parse(text));
+  const each = (liveBytes() - before) / texts.length;
+  expect(JSON.stringify(objects[0]).length).toBeGreaterThan(200_000);
+  expect(handlers).toBeDefined();
+  return each;
+}
+
+const numbers = Array.from({ length: 20 }, (_, index) => index + 1);
+
+test.for(
+  [
+    ["members", "sandboxes", (number: number) => aMember(number, { spec: { podTemplate: { spec: LARGE_POD } } })],
+    ["templates", "sandboxtemplates", (number: number) => ({
+      ...LARGE,
+      metadata: { ...LARGE.metadata, name: `t-${number}`, uid: `uid-${number}` },
+    })],
+    ["pools", "sandboxwarmpools", (number: number) => {
+      const labels = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`a.example/label-${index}`, ""]));
+      return aPool({ metadata: { name: `p-${number}`, uid: `uid-${number}`, labels } });
+    }],
+  ] as const,
+)("large %s take little memory", ([, kind, make]) => {
+  expect(bytesOfEach(numbers.map((number) => make(number)), kind)).toBeLessThan(100_000);
+});
+
+describe("a pool whose template is large", () => {
+  async function begin(...members: number[]) {
+    world = await aWorld({ template: LARGE });
+    await world.members(members, {
+      spec: { podTemplate: { spec: LARGE_POD } },
+      applied: { spec: { podTemplate: { spec: LARGE_POD } } },
+    });
+  }
+  const large = () =>
+    world?.sandboxes().filter(({ spec }) => spec.podTemplate.spec.containers[0]?.env?.length === 10_000);
+
+  test("its members are given whole, and it makes their replacements by itself", async () => {
+    await begin(1, 2);
+    await world?.binder();
+    for (const name of ["c", "d"]) await world?.claim(name);
+    await world?.clock.advance(3000);
+    expect([world?.shares(), world?.faults()]).toEqual([{ c: ["warm-1"], d: ["warm-2"] }, []]);
+    expect(large()).toHaveLength(2);
+    expect(asked("POST")).toEqual([]);
+    expect(asked("PATCH sandboxwarmpools")).not.toEqual([]);
+  });
+
+  test("a claim with variables gets a Sandbox of its own, with all that the template says", async () => {
+    await begin(1);
+    await world?.binder();
+    await world?.claim("c", { spec: { env: [{ name: "MINE", value: "1" }] } });
+    await world?.clock.advance(0);
+    expect(world?.shares()).toEqual({ c: ["c"] });
+    const own = world?.sandboxes().find(({ metadata }) => metadata.name === "c");
+    expect(own?.spec.podTemplate.spec.containers[0]?.env).toHaveLength(10_001);
+  });
+
+  test("a member that is another by now is not given; the next one is", async () => {
+    await begin(1, 2);
+    await world?.binder(() => undefined, async ({ method, path }, send) => {
+      const answer = await send();
+      if (method !== "GET" || !path.endsWith("/warm-1")) return answer;
+      const { metadata, ...rest } = answer.body as Sandbox;
+      return { ...answer, body: { ...rest, metadata: { ...metadata, resourceVersion: "9999" } } };
+    });
+    await world?.claim("c");
+    await world?.clock.advance(0);
+    expect(world?.shares()).toEqual({ c: ["warm-2"] });
+  });
+
+  test("a member whose Pod would not stay as it is is given to nobody", async () => {
+    await begin();
+    await world?.members([1], {
+      spec: { podTemplate: { spec: LARGE_POD } },
+      applied: { spec: { podTemplate: { spec: { containers: [{ name: "main", image: "other" }] } } } },
+    });
+    await world?.binder();
+    await world?.claim("c");
+    await world?.clock.advance(10_000);
+    expect(world?.shares()).toEqual({ c: ["c"] });
+  });
+
+  test("where it is gone by then, its members still serve, and nobody asks without end", async () => {
+    await begin(1);
+    await world?.binder(({ method, path }) =>
+      method === "GET" && path.endsWith("/sandboxtemplates/python") ? { status: 404, body: {} } : undefined
+    );
+    for (const name of ["c", "d"]) await world?.claim(name);
+    await world?.clock.advance(60_000);
+    expect(world?.shares()).toEqual({ c: ["warm-1"], d: [] });
+    expect(asked("GET sandboxtemplates")?.length).toBeLessThan(20);
+  });
 });
