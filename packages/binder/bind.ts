@@ -13,6 +13,7 @@ import type { ObjectMeta } from "../api/objects/objects.ts";
 import { begin, boundChanged, claimHandler, membersChanged, poolChanged } from "./feed.ts";
 import { createClusterIndex } from "./clusterindex.ts";
 import { createLines } from "./lines.ts";
+import { createNoteLines } from "./notelines.ts";
 import { type Binder, type BindOptions, type Entry, noteLoss } from "./state.ts";
 import { createRefills } from "./refills.ts";
 import { dropRetry } from "./tell.ts";
@@ -103,7 +104,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     untold: new Set(),
     replacing: new Map(),
     isPumping: false,
-    notes: new Map(),
+    notes: createNoteLines(),
     noting: 0,
     cancelNoting: () => {},
     isListed: false,

@@ -33,8 +33,8 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
   const gone = (uid: string) => {
     const entry = binder.claims.get(uid);
     binder.claims.delete(uid);
-    binder.notes.delete(uid);
     if (!entry) return;
+    binder.notes.remove(entry.namespace, uid);
     dropRetry(entry);
     withdraw(binder, entry);
   };

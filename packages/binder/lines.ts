@@ -87,8 +87,7 @@ export function createLines<T extends Waiter>(caps: Caps): Lines<T> {
       const { namespace, pool, rank } = waiter;
       const line = lines.get(keyOf(namespace, pool)) ?? { namespace, pool, waiters: [] };
       lines.set(keyOf(namespace, pool), line);
-      const after = line.waiters.findLastIndex((other) => other.rank <= rank);
-      line.waiters.splice(after + 1, 0, waiter);
+      line.waiters.splice(placeAfter(line.waiters, rank), 0, waiter);
       wake(namespace, pool);
     },
     remove(waiter) {
@@ -133,6 +132,17 @@ export function createLines<T extends Waiter>(caps: Caps): Lines<T> {
       return count;
     },
   };
+}
+
+/** Where a waiter of that rank belongs: behind those who have it, too. */
+function placeAfter(sorted: readonly Waiter[], rank: string): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle]?.rank ?? "") <= rank) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function keyOf(namespace: string, pool: string): string {

@@ -22,8 +22,8 @@ export function settle(binder: Binder, entry: Entry, sandbox: Sandbox): void {
 }
 
 /** Has annotations that wait for a Sandbox to settle written now: there is something to ask the claim's hook. */
-export function hasten(binder: Binder, { uid }: Entry): void {
-  const notes = binder.notes.get(uid);
+export function hasten(binder: Binder, { namespace, uid }: Entry): void {
+  const notes = binder.notes.get(namespace, uid);
   if (!notes) return;
   notes.notBefore = notes.at;
   writeNotes(binder);
@@ -50,10 +50,9 @@ export function writeNotes(binder: Binder): void {
   binder.cancelNoting();
   while (binder.noting < MOST_NOTING && isServing(binder)) {
     const now = clock.now();
-    const next = notes.values().find(({ notBefore }) => notBefore <= now);
+    const next = notes.take(now);
     if (!next) return noteLater(binder, now);
-    if (binder.serving > 0 && now - next.at < NOTES_MS) return;
-    notes.delete(next.entry.uid);
+    if (binder.serving > 0 && now - next.at < NOTES_MS) return notes.put(next);
     binder.noting++;
     void writeNote(binder, next).then(() => {
       binder.noting--;
@@ -70,7 +69,7 @@ async function writeNote({ api, log }: Binder, { entry: { claim }, annotations }
 }
 
 function noteLater(binder: Binder, now: number): void {
-  const soonest = Math.min(...binder.notes.values().map(({ notBefore }) => notBefore));
+  const soonest = binder.notes.soonest();
   if (soonest === Infinity) return;
   binder.cancelNoting = binder.clock.setTimeout(() => writeNotes(binder), soonest - now);
 }

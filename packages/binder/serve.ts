@@ -13,6 +13,8 @@ import { sayProblem } from "./tell.ts";
 import { isOutline, keepLess } from "./whole.ts";
 import { RefusalError } from "./writes.ts";
 
+/** Claims of a pool that are turned away at once: between so many others are heard. */
+const MOST_TURNED_AWAY = 200;
 /** Looks again at a claim whose Sandbox could not be made because the name is somebody else's. */
 const TAKEN_MS = 5000;
 /** Offers a member again that the API server would not have handed over, to any claim; a newer version of it sooner. */
@@ -53,6 +55,7 @@ function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
   const pool = index.pool(namespace, name);
   const offer = offerOf(pool, pool && index.template(pool), index.members(pool), now);
   let wait = Infinity;
+  let turnedAway = 0;
   for (const entry of [...waiters]) {
     if (entry.notBefore > now) {
       wait = Math.min(wait, entry.notBefore - now);
@@ -67,7 +70,9 @@ function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
     lines.remove(entry);
     if (choice.kind === "refused") {
       turnAway(binder, entry, choice);
-      continue;
+      if (++turnedAway < MOST_TURNED_AWAY) continue;
+      wait = 0;
+      break;
     }
     const turn = { ...entry };
     entry.place = "serving";

@@ -8,6 +8,7 @@ import type { Log } from "../process/log.ts";
 import { wantsSandbox } from "./choose.ts";
 import type { ClusterIndex } from "./clusterindex.ts";
 import type { Lines, Waiter } from "./lines.ts";
+import type { NoteLines } from "./notelines.ts";
 import type { Refills } from "./refills.ts";
 import type { Turns } from "./turns.ts";
 
@@ -91,8 +92,8 @@ export interface Binder extends Required<BindOptions> {
   /** How many replacements of members are about to be made, by UID of the pool. */
   replacing: Map<string, number>;
   isPumping: boolean;
-  /** Annotations that are still to be written, and since when, by UID of the claim. */
-  notes: Map<string, Notes>;
+  /** Annotations that are still to be written. */
+  notes: NoteLines;
   /** How many claims are being annotated. */
   noting: number;
   /** Ends the wait for the next annotations. */
@@ -150,11 +151,11 @@ export function takeNote(
   const annotations = {
     ...isKnown ? {} : { [FIRST_OBSERVED_ANNOTATION]: new Date(seenAt).toISOString() },
     ...name === undefined ? {} : { [SANDBOX_NAME_ANNOTATION]: name },
-    ...notes.get(uid)?.annotations,
+    ...notes.get(namespace, uid)?.annotations,
     ...more,
   };
-  const { at = clock.now(), notBefore = at + waitMs } = notes.get(uid) ?? {};
-  notes.set(uid, { entry, annotations, at, notBefore });
+  const { at = clock.now(), notBefore = at + waitMs } = notes.get(namespace, uid) ?? {};
+  notes.put({ entry, annotations, at, notBefore });
   entry.isNoted = true;
 }
 

@@ -127,13 +127,20 @@ export async function askForMember(api: Api, { metadata }: Sandbox): Promise<San
   return isSame ? sandbox : undefined;
 }
 
+/** All of templates of which outlines are kept, as long as nobody needs the memory. */
+const asked = new WeakMap<SandboxTemplate, WeakRef<SandboxTemplate>>();
+
 /** Asks for all of a template; undefined: it is gone, or cannot be read. @throws {Error} if nobody knows */
-export async function askForTemplate(api: Api, { metadata }: SandboxTemplate): Promise<SandboxTemplate | undefined> {
-  const { namespace, name } = metadata;
+export async function askForTemplate(api: Api, outline: SandboxTemplate): Promise<SandboxTemplate | undefined> {
+  const before = asked.get(outline)?.deref();
+  if (before) return before;
+  const { namespace, name } = outline.metadata;
   const answer = await api.send({ method: "GET", path: pathOf({ resource: "sandboxtemplates", namespace, name }) });
   if (answer.status === 404) return undefined;
   if (!isOk(answer)) throw answerError(`get SandboxTemplate ${namespace}/${name}`, answer);
-  return sandboxTemplateSchema.safeParse(answer.body).data;
+  const template = sandboxTemplateSchema.safeParse(answer.body).data;
+  if (template) asked.set(outline, new WeakRef(template));
+  return template;
 }
 
 const NO_POD = { spec: { containers: [] } };

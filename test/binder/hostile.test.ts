@@ -85,6 +85,29 @@ test("claims that cannot be served are judged anew when pool or template change,
   await serving;
 });
 
+test("between claims that are turned away others are heard", async () => {
+  world = await aWorld({ pool: null });
+  const { clock } = world;
+  const send: Api["send"] = () => Promise.resolve({ status: 200, body: {} });
+  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, labelDomains: [], clock });
+  let judged = 0;
+  const template = aTemplate();
+  const { spec } = template;
+  handlers.sandboxtemplates.observe(template);
+  handlers.sandboxwarmpools.observe(aPool({ status: COUNTED }));
+  const refused = { additionalPodMetadata: { labels: { "no.domain/x": "y" } } };
+  for (let index = 0; index < 1000; index++) handlers.sandboxclaims.observe(aClaim(`c-${index}`, { spec: refused }));
+  Object.defineProperty(template, "spec", { get: () => (judged++, spec) });
+  listed();
+  const term = new AbortController();
+  const serving = serve(term.signal);
+  expect(judged).toBeLessThan(500);
+  await clock.advance(100);
+  expect(judged).toBeGreaterThanOrEqual(1000);
+  term.abort();
+  await serving;
+});
+
 test("a large template is looked at once for each member, however many claims wait and however often a member changes", async () => {
   world = await aWorld({ pool: null });
   const { clock } = world;

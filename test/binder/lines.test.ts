@@ -125,3 +125,20 @@ test("a cap holds for claims that come while others are being served, though the
   lines.done(served[0] as Waiter);
   expect(next()).toBe("a/p/2");
 });
+
+test("a place is found without a look at all who wait, in whatever order they come", () => {
+  const { lines, rest } = theLines();
+  let looks = 0;
+  const count = 1000;
+  for (let age = count; age > 0; age--) {
+    const { rank, ...others } = waiter("a", "p", String(age).padStart(5, "0"));
+    lines.add({
+      ...others,
+      get rank() {
+        return looks++, rank;
+      },
+    });
+  }
+  expect(looks).toBeLessThan(count * 20);
+  expect(rest().slice(0, 2)).toEqual(["a/p/00001", "a/p/00002"]);
+});

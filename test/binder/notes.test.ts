@@ -1,6 +1,9 @@
 /** When a claim is annotated, and with what: from then on its hook is asked. @module */
 import { afterEach, expect, test } from "vitest";
 import { aTemplate } from "../templates.ts";
+import { aClaim } from "../pools.ts";
+import { createNoteLines } from "../../packages/binder/notelines.ts";
+import { createEntry } from "../../packages/binder/state.ts";
 import { aWorld, once } from "./world.ts";
 
 let world: Awaited<ReturnType<typeof aWorld>>;
@@ -114,4 +117,19 @@ test("one that has been taken note of is not annotated anew", async () => {
   await world.claim("c", { metadata: noted, spec: { warmPoolRef: { name: "none" } } });
   await world.clock.advance(1000);
   expect(world.asked.filter((line) => line.startsWith("PATCH sandboxclaims"))).toEqual([]);
+});
+
+test("namespaces take turns: many claims of one hold up nobody else's", () => {
+  const lines = createNoteLines();
+  const put = (namespace: string, name: string, notBefore = 0) => {
+    const claim = aClaim(name, { metadata: { namespace } });
+    lines.put({ entry: createEntry(claim, claim, 0), annotations: {}, at: 0, notBefore });
+  };
+  for (const name of ["a", "b", "c"]) put("many", name);
+  put("one", "d");
+  put("later", "e", 10);
+  expect(lines.soonest()).toBe(0);
+  const taken = [5, 5, 5, 5, 5, 10].map((now) => lines.take(now)?.entry.claim.metadata.name);
+  expect(taken).toEqual(["a", "d", "b", "c", undefined, "e"]);
+  expect([lines.soonest(), lines.get("many", "uid-a")]).toEqual([Infinity, undefined]);
 });

@@ -26,23 +26,36 @@ export function environmentProblem(
   if (policy === "Disallowed") {
     return rejected("environment variable injection is not allowed by the template policy");
   }
-  const containers = new Map<string | undefined, Target>();
-  // Of two with one name the first counts.
-  for (const container of [...podSpec.containers, ...(podSpec.initContainers ?? [])].reverse()) {
-    containers.set(container.name, { container, names: new Set((container.env ?? []).map(({ name }) => name)) });
-  }
-  containers.set(undefined, containers.get(podSpec.containers[0]?.name) as Target);
+  const targets = targetsOf(podSpec);
+  const added = new Map<Target, Set<string>>();
   for (const variable of env) {
-    const problem = variableProblem(variable, policy, containers.get(variable.containerName || undefined));
+    const problem = variableProblem(variable, policy, targets.get(variable.containerName || undefined), added);
     if (problem) return problem;
   }
   return undefined;
 }
 
-/** A container, and the variables that are set in it so far. */
+/** A container, and the variables that the template sets in it. */
 interface Target {
   container: V1Container;
-  names: Set<string>;
+  names: ReadonlySet<string>;
+}
+
+/** What was found of Pod specs: all claims of a template are held to one, and to read it takes as long as it is large. */
+const found = new WeakMap<V1PodSpec, ReadonlyMap<string | undefined, Target>>();
+
+/** Returns the containers of a Pod spec by name; undefined stands for the first. */
+function targetsOf(podSpec: V1PodSpec): ReadonlyMap<string | undefined, Target> {
+  const before = found.get(podSpec);
+  if (before) return before;
+  const targets = new Map<string | undefined, Target>();
+  // Of two with one name the first counts.
+  for (const container of [...podSpec.containers, ...(podSpec.initContainers ?? [])].reverse()) {
+    targets.set(container.name, { container, names: new Set((container.env ?? []).map(({ name }) => name)) });
+  }
+  targets.set(undefined, targets.get(podSpec.containers[0]?.name) as Target);
+  found.set(podSpec, targets);
+  return targets;
 }
 
 /** Returns the Pod spec with the variables set: an entry of the same name is replaced whole, others are appended. */
@@ -57,7 +70,12 @@ export function withEnvironment(podSpec: V1PodSpec, env: readonly Variable[]): V
   };
 }
 
-function variableProblem({ name, containerName }: Variable, policy: Policy, target: Target | undefined) {
+function variableProblem(
+  { name, containerName }: Variable,
+  policy: Policy,
+  target: Target | undefined,
+  added: Map<Target, Set<string>>,
+) {
   if (!target) {
     return failed(`target container "${containerName}" not found in template for environment variable "${name}"`);
   }
@@ -68,10 +86,11 @@ function variableProblem({ name, containerName }: Variable, policy: Policy, targ
       `container "${container.name}" uses envFrom, so it is unknown whether "${name}" would override a variable`,
     );
   }
-  if (names.has(name)) {
+  const own = added.get(target) ?? new Set<string>();
+  if (names.has(name) || own.has(name)) {
     return failed(`environment variable override is not allowed by the template policy for variable "${name}"`);
   }
-  names.add(name);
+  added.set(target, own.add(name));
   return undefined;
 }
 

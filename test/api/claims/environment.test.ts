@@ -72,3 +72,13 @@ test("withEnvironment() of nothing is the Pod itself; without init containers th
   expect(withEnvironment(POD, [])).toBe(POD);
   expect(withEnvironment({ containers: [{ name: "main" }] }, [b()])).not.toHaveProperty("initContainers");
 });
+
+test("a template is read once, however many claims are held to it, and none sees what another one adds", () => {
+  let looks = 0;
+  const container = { name: "main", image: "x" };
+  Object.defineProperty(container, "env", { get: () => (looks++, [{ name: "A", value: "" }]) });
+  const podSpec = { containers: [container] };
+  const verdicts = ["B", "B", "A"].map((name) => environmentProblem([{ name, value: "" }], "Allowed", podSpec)?.reason);
+  expect(verdicts).toEqual([undefined, undefined, "ReconcilerError"]);
+  expect(looks).toBe(1);
+});
