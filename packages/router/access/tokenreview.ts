@@ -44,7 +44,7 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
   };
   const users = createMemory<Verdict>(cacheSize, (verdict) => {
     if ("detail" in verdict) return undefined;
-    return worthOf(verdict.user !== undefined, verdict.user ? askerOf(verdict.user) : "");
+    return worthOf(verdict.user !== undefined, verdict.user ? askerOf(verdict.user.username) : "");
   });
   const rights = createMemory<Right>(
     cacheSize,
@@ -62,7 +62,7 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
   };
 
   const reviewRight = (key: string, user: User, namespace: string, name: string) => async (): Promise<Right> => {
-    const asker = askerOf(user);
+    const asker = askerOf(user.username);
     const ask = async () => ({ isAllowed: await reviewAccess(api, user, namespace, name), asker });
     if (rights.wasGood(key)) return await ask();
     const seconds = newNames(asker, performance.now());
@@ -105,7 +105,7 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
 }
 
 /** Whose budget a user's questions cost, and whose share of the memory: whoever may make ServiceAccounts in a namespace could have any number of them. */
-function askerOf({ username }: User): string {
+export function askerOf(username: string): string {
   return /^system:serviceaccount:[^:]+(?=:)/.exec(username)?.[0] ?? username;
 }
 

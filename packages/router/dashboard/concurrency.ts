@@ -1,5 +1,6 @@
 /** Places that several share: nobody holds more than a part of them, so that the others find some. Pure. @module */
 import { Buffer } from "node:buffer";
+import { askerOf } from "../access/tokenreview.ts";
 
 /** Takes a place for somebody; returns what gives it back once, however often it is called, undefined if there is none for them. */
 export type ConcurrencyLimit = (who: string) => (() => void) | undefined;
@@ -26,17 +27,15 @@ export function createConcurrencyLimit(most: number, each: number): ConcurrencyL
 }
 
 /**
- * Returns whom a token says that it is of: a person, or the namespace of a ServiceAccount, in which anybody who may make
- * one may make many. Nobody has checked that: what is not true the API server refuses at once, and it holds no place.
+ * Returns whom a token says that it is of: a user, or the ServiceAccounts of one namespace. Only the API server knows
+ * whether that is true.
  *
  * @returns the token itself if it says nothing
  */
 export function holderOf(token: string): string {
   try {
     const { sub } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { sub?: unknown };
-    if (typeof sub !== "string") return token;
-    const [, namespace] = /^system:serviceaccount:([^:]+):/.exec(sub) ?? [];
-    return namespace === undefined ? sub : `namespace ${namespace}`;
+    return typeof sub === "string" ? askerOf(sub) : token;
   } catch {
     return token;
   }

@@ -1,5 +1,4 @@
 /** The dashboard: its files, and its requests to the API server, which its user's token is for. Lets nobody do anything. @module */
-import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
@@ -7,15 +6,15 @@ import type { APIProxy } from "../../kube/apiproxy.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import { createAssets, type Files, SAFE, sendAsset } from "../assets.ts";
 import { hostOf, targetsFromHost } from "../destination.ts";
+import { unauthorized } from "../access/gate.ts";
 import type { AddressOf } from "../access/limits.ts";
-import { REVIEWS_AT_ONCE, REVIEWS_PER_SECOND } from "../access/tokenreview.ts";
-import { createBudget } from "../budget.ts";
 import { createGathered } from "../../process/gathered.ts";
 import { sendRefusal } from "../proxy/answer.ts";
 import { endRequest, isWhole } from "../proxy/versions.ts";
-import type { Refusal } from "../refusal.ts";
+import { isRefusal, type Refusal } from "../refusal.ts";
 import { mayPass } from "./allowlist.ts";
-import { type ConcurrencyLimit, createConcurrencyLimit, holderOf } from "./concurrency.ts";
+import { type ConcurrencyLimit, createConcurrencyLimit } from "./concurrency.ts";
+import { createIdentify } from "./identity.ts";
 
 const BASE = "/.hookbox/";
 const API = `${BASE}api/`;
@@ -42,11 +41,6 @@ const NO_FILE: Refusal = { status: 404, detail: "There is no such file of the da
 const NOT_BUILT: Refusal = { status: 404, detail: "The dashboard is not built: npm run build makes it." };
 const ONLY_READ: Refusal = { status: 405, detail: "Only GET and HEAD are allowed.", headers: { Allow: "GET, HEAD" } };
 const NOT_PASSED: Refusal = { status: 403, detail: "The dashboard's API allow-list does not include this request." };
-const NO_TOKEN: Refusal = {
-  status: 401,
-  detail: "Missing or invalid Authorization header.",
-  headers: { "WWW-Authenticate": "Bearer" },
-};
 const TOO_MANY: Refusal = { status: 429, detail: "Too many requests are open.", headers: { "Retry-After": "5" } };
 const TOO_LONG: Refusal = { status: 413, detail: "The body is too long." };
 const NO_ANSWER: Refusal = { status: 502, detail: "The API server cannot be reached." };
@@ -72,31 +66,30 @@ export function createDashboard({ apiProxy, log, domain, addressOf, maxOpen = 50
   const assets = createAssets(files);
   const places = createConcurrencyLimit(maxOpen, Math.ceil(maxOpen / 5));
   const bodies = createConcurrencyLimit(MAX_BODIES, MAX_BODIES_EACH);
-  const guesses = createGuesses();
+  const identify = createIdentify(apiProxy);
 
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = request;
     const path = url.slice(API.length - 1);
     const [, token] = TOKEN.exec(headers.authorization ?? "") ?? [];
     if (!mayPass(method, path.replace(/\?.*$/s, ""))) return sendRefusal(request, response, NOT_PASSED);
-    if (token === undefined) return sendRefusal(request, response, NO_TOKEN);
+    if (token === undefined) return sendRefusal(request, response, unauthorized(token));
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     let leave: (() => void) | undefined;
     try {
-      // Until the API server has seen the token, nobody holds a place that others need.
+      // Until the API server has said whose a token is, nobody holds a place that others need, and no body is read.
       const address = addressOf(request);
+      const identity = await identify(token, address);
+      if (isRefusal(identity)) return sendRefusal(request, response, identity);
+      const { holder } = identity;
+      if (holder === undefined) return sendRefusal(request, response, unauthorized(token));
       const text = WITH_BODY.has(method) ? await bodyOf(request, bodies(address)) : "";
       if (typeof text === "object") return sendRefusal(request, response, text);
-      leave = places(holderOf(token));
+      leave = places(holder);
       if (leave === undefined) return sendRefusal(request, response, TOO_MANY);
-      const seconds = guesses.take(token, address);
-      if (seconds > 0) return sendRefusal(request, response, tooManyTokens(seconds));
       const body = text === "" ? undefined : { text, type: headers["content-type"] ?? "application/json" };
       const answer = await apiProxy({ method, path, token, body, signal: gone.signal });
-      if (answer.status !== 401) guesses.proved(token, address);
-      // Nobody is waited for to take that: with another's name in it, the token would hold that one's place.
-      else leave();
       const type = /\/log(\?|$)/.test(path) ? "text/plain; charset=utf-8" : "application/json";
       response.writeHead(answer.status, { ...INERT, "Content-Type": type });
       // A watch that has nothing to say yet is open all the same.
@@ -154,32 +147,6 @@ async function bodyOf(request: IncomingMessage, leave: ReturnType<ConcurrencyLim
     clearTimeout(late);
     leave();
   }
-}
-
-/** Tokens that are remembered for having been good. */
-const MOST_KNOWN = 2048;
-
-/** Counts tokens that the API server has not been seen to know, for each address: as the router does, see tokenreview.ts. */
-function createGuesses() {
-  const budget = createBudget(REVIEWS_PER_SECOND, REVIEWS_AT_ONCE);
-  const known = new Set<string>();
-  const hashOf = (token: string) => createHash("sha256").update(token).digest("base64");
-  return {
-    /** Returns 0, or after how many seconds the API server may be asked about another one. */
-    take: (token: string, address: string) => known.has(hashOf(token)) ? 0 : budget(address, performance.now()),
-    proved(token: string, address: string): void {
-      const hash = hashOf(token);
-      if (known.has(hash)) return;
-      budget(address, performance.now(), -1);
-      known.add(hash);
-      const [oldest] = known;
-      if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest);
-    },
-  };
-}
-
-function tooManyTokens(seconds: number): Refusal {
-  return { status: 429, detail: "Too many unknown tokens.", headers: { "Retry-After": String(seconds) } };
 }
 
 /** Finds what `npm run build` has made: beside the bundle, or where the sources are. */

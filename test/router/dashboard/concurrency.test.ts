@@ -20,7 +20,7 @@ test.for([
   {
     name: "a ServiceAccount",
     token: tokenOf({ sub: "system:serviceaccount:team-a:bot" }),
-    holder: "namespace team-a",
+    holder: "system:serviceaccount:team-a",
   },
   { name: "no words", token: "opaque", holder: "opaque" },
   { name: "no JSON", token: "a.b.c", holder: "a.b.c" },

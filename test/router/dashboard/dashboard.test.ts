@@ -1,63 +1,15 @@
 /** The dashboard's server: whose requests it takes, what it asks the API server, and how it answers browsers. @module */
-import { Buffer } from "node:buffer";
-import { createServer, type IncomingMessage, request } from "node:http";
 import { once } from "node:events";
-import { type AddressInfo, connect } from "node:net";
+import { type IncomingMessage, request } from "node:http";
+import { connect } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { ProxiedRequest } from "../../../packages/kube/apiproxy.ts";
 import { createAddressOf } from "../../../packages/router/access/limits.ts";
-import { createDashboard, type DashboardOptions } from "../../../packages/router/dashboard/dashboard.ts";
-
-const SANDBOXES = "/apis/agents.x-k8s.io/v1beta1/sandboxes";
-
-interface Answered {
-  status: number;
-  headers: IncomingMessage["headers"];
-  text: string;
-}
-
-/** Starts one; what is not the dashboard's is answered 418. */
-async function start(options: Partial<DashboardOptions> = {}) {
-  const relayed: ProxiedRequest[] = [];
-  const dashboard = createDashboard({
-    apiProxy: (request) => {
-      relayed.push(request);
-      return Promise.resolve({ status: 200, chunks: chunksOf('{"items":[]}'), text: () => Promise.resolve("") });
-    },
-    log: () => {},
-    domain: undefined,
-    addressOf: createAddressOf([]),
-    ...options,
-  });
-  const server = createServer((incoming, response) => {
-    if (dashboard.owns(incoming)) dashboard.answer(incoming, response);
-    else response.writeHead(418).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
-  onTestFinished(() => server.closeAllConnections());
-  const { port } = server.address() as AddressInfo;
-  const ask = (path: string, init: { method?: string; headers?: Record<string, string>; body?: string } = {}) =>
-    new Promise<Answered>((resolve, reject) => {
-      const { body, ...rest } = init;
-      const asking = request({ host: "127.0.0.1", port, path, ...rest }, async (response) => {
-        let text = "";
-        for await (const chunk of response) text += chunk;
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
-      });
-      asking.once("error", reject).end(body);
-    });
-  return { ask, relayed, port };
-}
-
-async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
-  yield new TextEncoder().encode(text);
-}
+import { answerOf, chunksOf, SANDBOXES, start, tokenOf } from "./stage.ts";
 
 const TOKEN = { authorization: "Bearer abc.def-1" };
 
 test("a request is passed on with its token, its query and its body, and nothing else of it", async () => {
-  const { ask, relayed } = await start();
+  const { ask, asked } = await start();
   const headers = {
     ...TOKEN,
     "impersonate-user": "admin",
@@ -67,7 +19,7 @@ test("a request is passed on with its token, its query and its body, and nothing
   const path = "/apis/agents.x-k8s.io/v1beta1/namespaces/a/sandboxes/b";
   const answer = await ask(`/.hookbox/api${path}?dryRun=All`, { method: "PATCH", headers, body: '{"spec":{}}' });
   expect(answer).toMatchObject({ status: 200, text: '{"items":[]}' });
-  expect(relayed).toEqual([{
+  expect(asked).toEqual([{
     method: "PATCH",
     path: `${path}?dryRun=All`,
     token: "abc.def-1",
@@ -103,26 +55,22 @@ test.for([
     status: 413,
   },
 ])("a request $name is refused, and the API server never sees it", async ({ path, init, status }) => {
-  const { ask, relayed } = await start();
+  const { ask, asked } = await start();
   expect((await ask(`/.hookbox/api${path}`, init)).status).toBe(status);
-  expect(relayed).toEqual([]);
+  expect(asked).toEqual([]);
 });
 
-/** What a ServiceAccount's token looks like to who cannot check it. */
-function tokenOf(sub: string): { authorization: string } {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  return { authorization: `Bearer ${part({ alg: "RS256" })}.${part({ sub })}.x` };
-}
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 test("no more requests are open than there may be, of one namespace's accounts a fifth of them", async () => {
   let go = () => {};
   const waiting = new Promise<void>((resolve) => go = resolve);
   const apiProxy = async () => {
     await waiting;
-    return { status: 200, chunks: chunksOf("{}"), text: () => Promise.resolve("") };
+    return answerOf(200, {});
   };
   const { ask } = await start({ apiProxy, maxOpen: 6 });
-  const look = (sub: string) => ask(`/.hookbox/api${SANDBOXES}`, { headers: tokenOf(sub) });
+  const look = (sub: string) => ask(`/.hookbox/api${SANDBOXES}`, { headers: bearer(tokenOf(sub)) });
   const accounts = ["team-a:one", "team-a:two", "team-b:one", "team-b:two", "team-c:one", "team-c:two"];
   const open = accounts.slice(0, 2).map((name) => look(`system:serviceaccount:${name}`));
   await expect.poll(async () => (await look("system:serviceaccount:team-a:three")).status).toBe(429);
@@ -134,12 +82,12 @@ test("no more requests are open than there may be, of one namespace's accounts a
 });
 
 /** Asks one after another on one connection, and reads none of the answers. */
-async function pipelined(port: number, tokens: { authorization: string }[]): Promise<void> {
+async function pipelined(port: number, tokens: string[]): Promise<void> {
   const socket = connect({ host: "127.0.0.1", port }).on("error", () => {});
   onTestFinished(() => void socket.destroy());
   await once(socket, "connect");
-  const lines = tokens.map(({ authorization }) =>
-    `GET /.hookbox/api${SANDBOXES} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\n\r\n`
+  const lines = tokens.map((token) =>
+    `GET /.hookbox/api${SANDBOXES} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`
   );
   socket.write(lines.join(""));
 }
@@ -147,19 +95,14 @@ async function pipelined(port: number, tokens: { authorization: string }[]): Pro
 test("a token that the API server does not know holds no place, though its answer cannot leave", async () => {
   const known = tokenOf("ada@example.com");
   const watch = { status: 200, chunks: endless(), text: () => Promise.resolve("") };
-  let asked = 0;
-  const apiProxy = ({ token }: ProxiedRequest) => {
-    asked++;
-    const isKnown = known.authorization.endsWith(token);
-    return Promise.resolve(isKnown ? watch : { ...watch, status: 401, chunks: chunksOf("{}") });
-  };
-  const { ask, port } = await start({ apiProxy, maxOpen: 10 });
+  const userOf = (token: string) => token === known ? "ada@example.com" : undefined;
+  const { ask, asked, seen, port } = await start({ apiProxy: () => Promise.resolve(watch), userOf, maxOpen: 10 });
   const victims = ["bob", "eve", "joe", "kim"].flatMap((name) => [tokenOf(name), tokenOf(name)]);
   // Behind the first answer, which never ends, all others queue.
   await pipelined(port, [known, ...victims]);
-  await expect.poll(() => asked).toBe(1 + victims.length);
-  expect((await ask(`/.hookbox/api${SANDBOXES}`, { headers: tokenOf("kim") })).status).toBe(401);
-  expect((await ask(`/.hookbox/api${SANDBOXES}`, { headers: tokenOf("zoe") })).status).toBe(401);
+  await expect.poll(() => [asked.length, seen.unknown]).toEqual([1, new Set(victims).size]);
+  expect((await ask(`/.hookbox/api${SANDBOXES}`, { headers: bearer(tokenOf("kim")) })).status).toBe(401);
+  expect((await ask(`/.hookbox/api${SANDBOXES}`, { headers: bearer(tokenOf("zoe")) })).status).toBe(401);
 });
 
 async function* endless(): AsyncGenerator<Uint8Array> {
@@ -170,22 +113,17 @@ async function* endless(): AsyncGenerator<Uint8Array> {
 test("one address asks the API server about so many unknown tokens, and shuts out none that it knows", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());
-  const status = (token: string) => token.startsWith("known") ? 200 : 401;
-  let unknown = 0;
-  const apiProxy = ({ token }: ProxiedRequest) => {
-    unknown += status(token) === 401 ? 1 : 0;
-    return Promise.resolve({ status: status(token), chunks: chunksOf("{}"), text: () => Promise.resolve("") });
-  };
   const addressOf = ({ headers }: Pick<IncomingMessage, "headers">) => `${headers["x-from"]}`;
-  const { ask } = await start({ apiProxy, addressOf });
+  const userOf = (token: string) => token.startsWith("known") ? token : undefined;
+  const { ask, seen } = await start({ addressOf, userOf });
   const look = async (token: string, from = "here") => {
-    const headers = { authorization: `Bearer ${token}`, "x-from": from };
+    const headers = { ...bearer(token), "x-from": from };
     return (await ask(`/.hookbox/api${SANDBOXES}`, { headers })).status;
   };
   for (let i = 0; i < 150; i++) expect(await look("known-ada"), "good ones are no guesses").toBe(200);
   const guesses = await Promise.all(Array.from({ length: 400 }, (_, i) => look(`guess-${i}`)));
   expect(guesses.filter((status) => status === 429).length).toBe(300);
-  expect(unknown).toBe(100);
+  expect(seen.unknown).toBe(100);
   expect([await look("guess-new"), await look("guess-new", "elsewhere")]).toEqual([429, 401]);
   expect(await look("known-ada")).toBe(200);
 });

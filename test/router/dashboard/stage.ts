@@ -1,0 +1,102 @@
+/** A dashboard's server on a port, and an API server that knows tokens, for its tests. @module */
+import { Buffer } from "node:buffer";
+import { createServer, type IncomingMessage, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+import type { APIProxy, ProxiedRequest } from "../../../packages/kube/apiproxy.ts";
+import { createAddressOf } from "../../../packages/router/access/limits.ts";
+import { createDashboard, type DashboardOptions } from "../../../packages/router/dashboard/dashboard.ts";
+
+export const SANDBOXES = "/apis/agents.x-k8s.io/v1beta1/sandboxes";
+
+interface Answered {
+  status: number;
+  headers: IncomingMessage["headers"];
+  text: string;
+}
+
+interface StageOptions extends Partial<DashboardOptions> {
+  /** The user of a token; undefined: nobody's. @default its subject, or what stands before the dash in it */
+  userOf?: (token: string) => string | undefined;
+  /** What the API server waits for before it answers about a token. */
+  delay?: (token: string) => Promise<void> | undefined;
+  /** How it answers who asks who he is. @default 201 */
+  reviewStatus?: number;
+}
+
+const REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+
+/** Starts one; what is not the dashboard's is answered 418. `asked` are its requests of whom the API server knows, those aside that ask who they are. */
+export async function start(
+  { apiProxy = answerEmpty, userOf = subjectOf, delay, reviewStatus = 201, ...options }: StageOptions = {},
+) {
+  const asked: ProxiedRequest[] = [];
+  const seen = { reviews: 0, unknown: 0 };
+  const dashboard = createDashboard({
+    apiProxy: async (request) => {
+      // API servers say so before they look at a token.
+      if (/[?&]timeout=x/.test(request.path)) return answerOf(400, {});
+      await delay?.(request.token);
+      const username = userOf(request.token);
+      if (username === undefined) {
+        seen.unknown++;
+        return answerOf(401, {});
+      }
+      if (request.path === REVIEWS) {
+        seen.reviews++;
+        return answerOf(reviewStatus, { status: { userInfo: { username } } });
+      }
+      asked.push(request);
+      return await apiProxy(request);
+    },
+    log: () => {},
+    domain: undefined,
+    addressOf: createAddressOf([]),
+    ...options,
+  });
+  const server = createServer((incoming, response) => {
+    if (dashboard.owns(incoming)) dashboard.answer(incoming, response);
+    else response.writeHead(418).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  onTestFinished(() => server.closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  const ask = (path: string, init: { method?: string; headers?: Record<string, string>; body?: string } = {}) =>
+    new Promise<Answered>((resolve, reject) => {
+      const { body, ...rest } = init;
+      const asking = request({ host: "127.0.0.1", port, path, ...rest }, async (response) => {
+        let text = "";
+        for await (const chunk of response) text += chunk;
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+      });
+      asking.once("error", reject).end(body);
+    });
+  return { ask, asked, seen, port };
+}
+
+/** A body of one chunk. */
+export async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(text);
+}
+
+/** An answer that is there at once. */
+export function answerOf(status: number, body: object): Awaited<ReturnType<APIProxy>> {
+  const text = JSON.stringify(body);
+  return { status, chunks: chunksOf(text), text: () => Promise.resolve(text) };
+}
+
+const answerEmpty: APIProxy = () => Promise.resolve(answerOf(200, { items: [] }));
+
+/** What a token of an identity provider, or of a ServiceAccount, looks like to who cannot check it. */
+export function tokenOf(sub: string, id = ""): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  return `${part({ alg: "RS256" })}.${part({ sub, jti: id })}.x`;
+}
+
+/** The subject of a token of that form; of any other, what stands before its dash. */
+export function subjectOf(token: string): string {
+  const [, payload] = token.split(".");
+  if (!token.startsWith("ey") || payload === undefined) return token.replace(/-.*/, "");
+  return (JSON.parse(Buffer.from(payload, "base64url").toString()) as { sub: string }).sub;
+}
