@@ -5,6 +5,7 @@ import { ConnectionError, type ObjectRef, UnsupportedError } from "../errors.ts"
 import type { SandboxTransport, TransportRequest } from "../transport/transport.ts";
 import { errorOfAnswer } from "./answers.ts";
 import { boundedMessages, textUpTo, WORDS_BYTES } from "./bounded.ts";
+import { outputAt } from "./fields.ts";
 import { repeating } from "./repeat.ts";
 
 /** Port of the runtime's files and services. */
@@ -58,6 +59,8 @@ export function createRuntimeClient(
     connectTransport: createConnectTransport({
       baseUrl: "http://sandbox",
       useBinaryFormat: true,
+      // Nobody reads them, and each takes fifty times its bytes.
+      binaryOptions: { readUnknownFields: false },
       fetch: async (input, init) => {
         const { pathname } = new URL(String(input));
         const headers = Object.fromEntries(new Headers(init?.headers));
@@ -68,7 +71,8 @@ export function createRuntimeClient(
           signal: init?.signal ?? undefined,
         });
         if (answer.ok) known.runtime = true;
-        return answer.ok ? boundedMessages(answer, "call the runtime", object) : await errorOfService(answer, object);
+        if (!answer.ok) return await errorOfService(answer, object);
+        return boundedMessages(answer, outputAt(pathname), "call the runtime", object);
       },
     }),
   };
