@@ -47,6 +47,29 @@ test("execute_command says what was printed before its time was up", async () =>
   expect(textOf(ran)).toBe("killed after 500 ms: raise timeoutMs, or use start_command\n--- stdout\nbegun");
 });
 
+test("list_files lists so many entries at most, and says how many it leaves out", async () => {
+  await agent.call("execute_command", { sandbox, command: "mkdir many; cd many; touch $(seq 100 349)" });
+  const listed = await agent.call("list_files", { sandbox, path: "many" });
+  expect(listed.structuredContent?.["entries"]).toHaveLength(200);
+  expect(listed.structuredContent).toMatchObject({ truncated: true, omitted: 50 });
+  expect(textOf(listed)).toMatch(/\n\[50 more: raise maxEntries, or list a folder further down\]$/);
+  const few = await agent.call("list_files", { sandbox, path: "many", maxEntries: 2 });
+  expect(textOf(few)).toBe(
+    "many/100  0\nmany/101  0\n[248 more: raise maxEntries, or list a folder further down]",
+  );
+  const all = await agent.call("list_files", { sandbox, path: "many", maxEntries: 1000 });
+  expect(all.structuredContent).toMatchObject({ truncated: false, omitted: 0 });
+});
+
+test("list_files ends where the names are long together", async () => {
+  const command = "mkdir long; cd long; seq -f '%0240.0f' 500 | xargs touch";
+  await agent.call("execute_command", { sandbox, command });
+  const listed = await agent.call("list_files", { sandbox, path: "long", maxEntries: 1000 });
+  expect(listed.structuredContent).toMatchObject({ truncated: true });
+  expect(textOf(listed).length).toBeLessThan(110_000);
+  expect(textOf(listed)).toMatch(/\n\[\d+ more: list a folder further down\]$/);
+});
+
 test("a call that is cancelled ends its command", async () => {
   const leaving = new AbortController();
   const command = "echo $$ >pid; sleep 60";

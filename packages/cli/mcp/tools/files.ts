@@ -5,7 +5,9 @@ import type { Entry } from "../../../sdk/files/entry.ts";
 import { defineTool, READS, REPLACES, SANDBOX, text, type Tool } from "../tool.ts";
 
 const PATH = z.string().min(1).describe("Path from the sandbox's root, such as `project/main.py`");
-const MOST_ENTRIES = 1000;
+const MOST_ENTRIES = 10_000;
+/** Of the entries of a list, as text: a sandbox makes paths as long as it likes. */
+const MOST_CHARACTERS = 100_000;
 const MOST_DEPTH = 20;
 /** Bytes of a file that is written at once. */
 const MOST_CONTENT = 4 << 20;
@@ -67,11 +69,15 @@ export const listFiles: Tool = defineTool({
   title: "List a folder",
   description:
     "Lists what is in a folder of a sandbox, with types, sizes and times; with a depth also what is in its " +
-    "folders.",
+    "folders. Of a long list the first maxEntries are returned, and how many are left out.",
   input: {
     sandbox: SANDBOX,
     path: z.string().default(".").describe("A folder, from the sandbox's root. Default: the root"),
     depth: z.int().min(1).max(MOST_DEPTH).default(1),
+    maxEntries: z.int().min(1).max(MOST_ENTRIES).default(200)
+      .describe(
+        `Entries that are returned; fewer where their paths have more than ${MOST_CHARACTERS} characters together`,
+      ),
   },
   output: {
     entries: z.array(z.object({
@@ -80,24 +86,26 @@ export const listFiles: Tool = defineTool({
       size: z.number().describe("Bytes"),
       modifiedAt: z.string().describe("RFC 3339"),
     })),
-    truncated: z.boolean().describe(`There are more than ${MOST_ENTRIES}`),
+    truncated: z.boolean().describe("There are more"),
+    omitted: z.int().describe("How many are left out"),
   },
   hints: READS,
-  async run({ sandbox, path, depth }, { session, signal }) {
+  async run({ sandbox, path, depth, maxEntries }, { session, signal }) {
     const { files } = await session.open(sandbox, signal);
     const all = await files.list(path, { depth, signal });
-    const entries = all.slice(0, MOST_ENTRIES);
-    const more = all.length - entries.length;
+    const entries = firstOf(all, maxEntries);
+    const omitted = all.length - entries.length;
     const lines = entries.map(lineOf);
-    if (entries.length === 0) lines.push("(empty)");
-    if (more > 0) lines.push(`[${more} more: list a folder further down]`);
+    if (all.length === 0) lines.push("(empty)");
+    const raise = entries.length === maxEntries && maxEntries < MOST_ENTRIES ? "raise maxEntries, or " : "";
+    if (omitted > 0) lines.push(`[${omitted} more: ${raise}list a folder further down]`);
     const data = entries.map(({ path, type, size, modifiedAt }) => ({
       path,
       type,
       size,
       modifiedAt: modifiedAt.toISOString(),
     }));
-    return { data: { entries: data, truncated: more > 0 }, content: [text(lines.join("\n"))] };
+    return { data: { entries: data, truncated: omitted > 0, omitted }, content: [text(lines.join("\n"))] };
   },
 });
 
@@ -125,6 +133,13 @@ export const fileExists: Tool = defineTool({
     };
   },
 });
+
+/** Returns the first entries, so many at most, and no more than have {@link MOST_CHARACTERS} together. */
+function firstOf(all: Entry[], most: number): Entry[] {
+  let left = MOST_CHARACTERS;
+  const end = all.slice(0, most).findIndex((entry) => (left -= lineOf(entry).length) < 0);
+  return all.slice(0, end < 0 ? most : end);
+}
 
 function lineOf({ path, type, size, target }: Entry): string {
   if (type === "directory") return `${path}/`;
