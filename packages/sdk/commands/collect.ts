@@ -5,6 +5,8 @@ import type { ProcessEvent } from "./events.ts";
 import type { CommandOutput, CommandResult, RunOptions } from "./types.ts";
 
 const MOST_CHARACTERS = 16 << 20;
+/** A small piece of text takes more than its characters: so many become one. */
+const PIECES = 4096;
 
 type Ended = Extract<ProcessEvent, { type: "end" }>;
 
@@ -62,16 +64,25 @@ interface Keeper {
 }
 
 function createKeeper(most: number): Keeper {
-  const texts: string[] = [];
+  let kept = "";
+  let pieces: string[] = [];
   let left = most;
   let full = false;
+  const join = () => {
+    kept += pieces.join("");
+    pieces = [];
+  };
   return {
     add(text) {
       full ||= text.length > left;
-      if (left > 0) texts.push(text.slice(0, left));
+      if (left > 0) pieces.push(text.slice(0, left));
       left -= text.length;
+      if (pieces.length === PIECES) join();
     },
-    text: () => texts.join(""),
+    text() {
+      join();
+      return kept;
+    },
     isFull: () => full,
   };
 }

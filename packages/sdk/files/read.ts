@@ -1,5 +1,6 @@
 /** Reads files of a sandbox; where a connection breaks it goes on at that byte, if the file is still the same. @module */
 import { ConflictError, ConnectionError, InvalidArgumentError, SandboxError, UnsupportedError } from "../errors.ts";
+import { createGathered } from "../runtime/gathered.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { pause } from "../runtime/repeat.ts";
 import { chunksOf, streamOf } from "../runtime/streams.ts";
@@ -20,6 +21,8 @@ export type ReadFormat = "text" | "bytes" | "blob" | "stream";
 /** Bytes as files have them. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
+/** Chunks become one until they are so long: a chunk costs more than a kilobyte, and may be of one byte. */
+const PART_BYTES = 64 << 10;
 /** Breaks without a byte in between after which reading gives up. */
 const MOST_BREAKS = 3;
 /** Wait before it goes on, in milliseconds. */
@@ -33,8 +36,12 @@ export async function readFile(
 ): Promise<string | Bytes | Blob | ReadableStream<Bytes>> {
   if (format === "stream") return await openStream(runtimeClient, path, { ...part, signal });
   const parts: Bytes[] = [];
-  for await (const chunk of readChunks(runtimeClient, path, { ...part, signal })) parts.push(chunk);
-  const blob = new Blob(parts);
+  const gathered = createGathered();
+  for await (const chunk of readChunks(runtimeClient, path, { ...part, signal })) {
+    gathered.add(chunk);
+    if (gathered.size() >= PART_BYTES) parts.push(gathered.take());
+  }
+  const blob = new Blob([...parts, gathered.take()]);
   if (format === "blob") return blob;
   return format === "text" ? await blob.text() : new Uint8Array(await blob.arrayBuffer());
 }

@@ -87,8 +87,10 @@ function broken(object: ObjectRef, why: string): ConnectionError {
   return new ConnectionError(`Cannot run a command in Pod ${object.name}: ${why}`, { object });
 }
 
-/** How much waits for a slow reader before the API server is held up. */
+/** How much waits for a slow reader before the API server is held up, costs included. */
 const HIGH_WATER_BYTES = 1 << 20;
+/** What a piece costs besides its bytes: some programs write one byte at a time. */
+const PIECE_COST = 256;
 
 /** Events between who brings and who reads them. */
 function createQueue() {
@@ -96,7 +98,7 @@ function createQueue() {
   let bytes = 0;
   let over: { error: ConnectionError | undefined } | undefined;
   let wake = () => {};
-  const sizeOf = (event: Event) => event.type === "output" ? event.bytes.length : 0;
+  const sizeOf = (event: Event) => PIECE_COST + (event.type === "output" ? event.bytes.length : 0);
   return {
     isFull: () => bytes >= HIGH_WATER_BYTES,
     add(event: Event) {
