@@ -45,13 +45,16 @@ export type Look = (namespace: string, name: string) => Promise<void>;
 /** Somebody who asks for names that do not exist must not ask the API server as often. */
 const LEAST_INTERVAL_MS = 1000;
 const LOOKS_PER_SECOND = 50;
+/** Of these for one namespace, so that there are some left for others. */
+const LOOKS_EACH = 25;
 const REMEMBERED = 10_000;
 
-/** Makes the look: one at a time for each name, once a second at most, and so many in all. */
+/** Makes the look: one at a time for each name, once a second at most, so many in all and half of them for one namespace. */
 export function createLook(shown: Shown, log: Log, now: () => number = Date.now): Look {
   const running = new Map<string, Promise<void>>();
   const lookedAt = new Map<string, number>();
   const looks = createBudget(LOOKS_PER_SECOND, LOOKS_PER_SECOND);
+  const looksOf = createBudget(LOOKS_EACH, LOOKS_EACH);
 
   async function look(namespace: string, name: string): Promise<void> {
     try {
@@ -61,9 +64,11 @@ export function createLook(shown: Shown, log: Log, now: () => number = Date.now)
     }
   }
 
-  function isAllowed(key: string): boolean {
+  function isAllowed(namespace: string, key: string): boolean {
     const time = now();
-    if (time - (lookedAt.get(key) ?? -Infinity) < LEAST_INTERVAL_MS || looks("", time) > 0) return false;
+    if (time - (lookedAt.get(key) ?? -Infinity) < LEAST_INTERVAL_MS) return false;
+    // In this order: what a namespace may not have costs nobody else anything.
+    if (looksOf(namespace, time) > 0 || looks("", time) > 0) return false;
     lookedAt.delete(key);
     lookedAt.set(key, time);
     for (const oldest of lookedAt.keys()) {
@@ -77,7 +82,7 @@ export function createLook(shown: Shown, log: Log, now: () => number = Date.now)
     const key = `${namespace}/${name}`;
     const already = running.get(key);
     if (already) return already;
-    if (!isAllowed(key)) return Promise.resolve();
+    if (!isAllowed(namespace, key)) return Promise.resolve();
     const asked = look(namespace, name).finally(() => running.delete(key));
     running.set(key, asked);
     return asked;
