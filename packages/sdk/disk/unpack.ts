@@ -16,12 +16,19 @@ export interface UnpackOptions {
   folder: string;
   filter: TransferOptions["filter"];
   tally: Tally;
+  /** Characters of paths that are remembered until the end, {@link PATH_CHARACTERS} more for each. @default 268435456 */
+  mostCharacters?: number | undefined;
 }
+
+/** What a path takes beside its characters. */
+const PATH_CHARACTERS = 256;
 
 interface Unpacking extends UnpackOptions {
   extractor: Extractor;
   /** Modes of folders wait for the end: one without the right to write would keep its own files out. */
-  folders: { parts: string[]; dress: Dress }[];
+  folders: Map<string, { parts: string[]; dress: Dress }>;
+  /** Remembers something of a path: a sandbox sends what it likes, and none of this need take room on a disk. @throws {BadTarError} */
+  keep: (path: string) => void;
   /** Folder that is left out with all that is in it. */
   left?: string;
 }
@@ -34,7 +41,8 @@ type TarEntry = AsyncIterable<unknown> & { header: Header };
  * @throws {BadTarError | ConflictError} or whatever the source or the disk failed of
  */
 export async function unpackInto(source: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<void> {
-  const unpacking: Unpacking = { ...options, extractor: createExtractor(options.folder), folders: [] };
+  const keep = createKeep(options.mostCharacters);
+  const unpacking: Unpacking = { ...options, extractor: createExtractor(options.folder), folders: new Map(), keep };
   let broken: unknown;
   const tar = extract();
   const reading = pipeline(recording(source, (error) => broken = error), tar);
@@ -48,7 +56,16 @@ export async function unpackInto(source: AsyncIterable<Uint8Array>, options: Unp
   } catch (error) {
     throw broken ?? whatFailed(error, await reading.then(() => undefined, (why) => why));
   }
-  for (const { parts, dress } of unpacking.folders.reverse()) await unpacking.extractor.dress(parts, dress);
+  const folders = [...unpacking.folders.values()].reverse();
+  for (const { parts, dress } of folders) await unpacking.extractor.dress(parts, dress);
+}
+
+function createKeep(most = 256 << 20): Unpacking["keep"] {
+  let left = most;
+  return (path) => {
+    left -= PATH_CHARACTERS + path.length;
+    if (left < 0) throw new BadTarError("the sandbox sent more folders, and what is left out, than can be remembered");
+  };
 }
 
 async function* recording(source: AsyncIterable<Uint8Array>, onError: (error: unknown) => void) {
@@ -67,8 +84,10 @@ async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void>
   if (parts.length === 0 || isLeftOut(unpacking, parts.join("/"), type)) return;
   const dress = { mode: (mode ?? (type === "directory" ? 0o755 : 0o644)) & 0o777, modifiedAt: mtime };
   if (type === "directory") {
+    const path = parts.join("/");
+    if (!unpacking.folders.has(path)) unpacking.keep(path);
     await extractor.folder(parts);
-    unpacking.folders.push({ parts, dress });
+    unpacking.folders.set(path, { parts, dress });
     tally.done.directories++;
   } else if (type === "file" || type === "contiguous-file") {
     await extractor.file(parts, tally.watch(entry as AsyncIterable<Uint8Array>), dress);
@@ -76,7 +95,7 @@ async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void>
   } else if (type === "symlink") {
     await makeLink(unpacking, parts, linkname ?? "");
   } else {
-    tally.skip(name, `it is a ${type}`);
+    skip(unpacking, name, `it is a ${type}`);
   }
 }
 
@@ -97,13 +116,19 @@ function isLeftOut(unpacking: Unpacking, path: string, type: Header["type"]): bo
   return true;
 }
 
-async function makeLink({ extractor, tally }: Unpacking, parts: string[], linkname: string): Promise<void> {
+function skip({ tally, keep }: Unpacking, path: string, reason: string): void {
+  keep(path + reason);
+  tally.skip(path, reason);
+}
+
+async function makeLink(unpacking: Unpacking, parts: string[], linkname: string): Promise<void> {
+  const { extractor, tally } = unpacking;
   try {
     await extractor.link(parts, linkname);
     tally.done.links++;
   } catch (error) {
     if (!(error instanceof LeadsOutError)) throw error;
-    tally.skip(parts.join("/"), error.message);
+    skip(unpacking, parts.join("/"), error.message);
   }
 }
 

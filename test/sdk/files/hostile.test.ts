@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { type Header, pack } from "tar-stream";
 import { expect, test } from "vitest";
 import { InvalidArgumentError, SandboxError } from "../../../packages/sdk/errors.ts";
+import { createTally } from "../../../packages/sdk/disk/tally.ts";
+import { unpackInto } from "../../../packages/sdk/disk/unpack.ts";
 import { createFiles } from "../../../packages/sdk/files/files.ts";
 import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
@@ -113,6 +115,23 @@ test("half a tar, or none, is told; the file that was being written is not there
     expect(readdirSync(to)).toEqual(["own"]);
     isUntouched();
   }
+});
+
+test("what is remembered of a tar has an end; a folder that is named again and again is remembered once", async () => {
+  const remembered = async (entries: TarEntry[]) => {
+    const tally = createTally(undefined, undefined);
+    const bytes = await tarOf(entries);
+    const options = { folder: makeTempFolder(), filter: undefined, tally, mostCharacters: 100_000 };
+    await unpackInto(new Blob([bytes]).stream(), options);
+    return tally.done;
+  };
+  const many = (make: (i: number) => TarEntry) => Array.from({ length: 500 }, (_, i) => make(i));
+  const error = "the sandbox sent more folders, and what is left out, than can be remembered";
+  await expect(remembered(many(() => ({ name: "pipe", type: "fifo" })))).rejects.toThrow(error);
+  await expect(remembered(many((i) => link(`link-${i}`, "/etc/passwd")))).rejects.toThrow(error);
+  await expect(remembered(many((i) => ({ name: `folder-${i}/`, type: "directory" })))).rejects.toThrow(error);
+  expect(await remembered(many(() => ({ name: "folder/", type: "directory" })))).toMatchObject({ directories: 500 });
+  expect(await remembered(many((i) => planted(`file-${i}`)))).toMatchObject({ files: 500 });
 });
 
 test("what is put into a folder has the name that was asked for, whatever the sandbox says", async () => {
