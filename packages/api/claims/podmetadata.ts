@@ -28,11 +28,8 @@ const RESERVED_DOMAINS = ["kubernetes.io", "k8s.io", "agents.x-k8s.io"];
  * Source: Agent Sandbox API, section 3.5.4.
  */
 export function metadataProblem(additional: PodMetadata = {}, domains: readonly string[]): ClaimProblem | undefined {
-  const faults = [
-    ...sorted(additional.labels).map(([key, value]) => wordFault("label", key, labelFault(key, value, domains))),
-    ...sorted(additional.annotations).map(([key]) => wordFault("annotation", key, annotationFault(key))),
-  ];
-  const message = faults.find((fault) => fault !== undefined);
+  const message = firstFault("label", additional.labels, (key, value) => labelFault(key, value, domains)) ??
+    firstFault("annotation", additional.annotations, annotationFault);
   return message === undefined ? undefined : { reason: "InvalidMetadata", message };
 }
 
@@ -98,8 +95,13 @@ function nameFault(key: string): string | undefined {
   return isQualified ? undefined : "the key is not a qualified name";
 }
 
-function wordFault(what: string, key: string, fault: string | undefined): string | undefined {
-  return fault && `invalid additionalPodMetadata: failed to validate ${what} "${key}": ${fault}`;
+function firstFault(
+  what: string,
+  map: StringMap = {},
+  faultOf: (key: string, value: string) => string | undefined,
+): string | undefined {
+  const found = firstFound(map, faultOf);
+  return found && `invalid additionalPodMetadata: failed to validate ${what} "${found.key}": ${found.fault}`;
 }
 
 function domainOf(key: string): string | undefined {
@@ -114,9 +116,10 @@ function isWithin(domain: string, parent: string): boolean {
 type StringMap = Record<string, string>;
 
 function conflictIn(what: string, base: StringMap = {}, wanted: StringMap = {}): string | undefined {
-  const found = sorted(wanted).find(([key, value]) => Object.hasOwn(base, key) && base[key] !== value);
+  const found = firstFound(wanted, (key, value) => Object.hasOwn(base, key) && base[key] !== value || undefined);
   if (!found) return undefined;
-  const [key, value] = found;
+  const { key } = found;
+  const value = wanted[key];
   return `${what} "${key}" is defined in template with value "${base[key]}", but claim requests "${value}"`;
 }
 
@@ -131,6 +134,16 @@ function present({ labels = {}, annotations = {} }: PodMetadata): PodMetadata {
   };
 }
 
-function sorted(map: StringMap = {}): [string, string][] {
-  return Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
+/** Finds the first entry in order of key that something is found in. None is sorted, and none is judged that comes after one. */
+function firstFound<F>(
+  map: StringMap,
+  find: (key: string, value: string) => F | undefined,
+): { key: string; fault: F } | undefined {
+  let first: { key: string; fault: F } | undefined;
+  for (const key in map) {
+    if (first && key > first.key) continue;
+    const fault = find(key, map[key] as string);
+    if (fault !== undefined) first = { key, fault };
+  }
+  return first;
 }
