@@ -81,7 +81,7 @@ export function childrenReconciler(options: ChildrenReconcilerOptions): Reconcil
     situationOf,
     async look(sandbox: Sandbox, { kind }) {
       const findings = kind === "leftover" ? [] : await findingsOf(sandbox, options);
-      const problems = findings.flatMap(({ problem }) => problem ?? []);
+      const problems = wordsOf(findings);
       const parent = { kind: "Sandbox", resource: "sandboxes", metadata: sandbox.metadata } as const;
       return await publishProblems(api, report, parent, problems) ? outcomeOf(sandbox, findings) : "problem";
     },
@@ -97,11 +97,29 @@ function outcomeOf({ spec }: Sandbox, findings: Finding[]): Outcome {
 /** Children of one Sandbox that are looked at at once: each is one request that is open. */
 const AT_ONCE = 8;
 
+/** So many volumes that are refused say enough: others are not looked at. */
+const MOST_REFUSED = 3;
+
 async function findingsOf(sandbox: Sandbox, options: ChildrenReconcilerOptions): Promise<Finding[]> {
+  let refused = 0;
   return await fewAtATime(wantedChildren(sandbox), AT_ONCE, async (child) => {
+    if (child.kind === "PersistentVolumeClaim" && refused >= MOST_REFUSED) return { isOurs: false };
     const found = await findChild(options.api, sandbox, child);
-    return await findingOf(sandbox, { ...child, found }, options);
+    const finding = await findingOf(sandbox, { ...child, found }, options);
+    if (isRefusedVolume(finding.problem)) refused++;
+    return finding;
   });
+}
+
+/** Of volumes that are refused those that come first, whichever was answered first: another list would be another annotation. */
+function wordsOf(findings: Finding[]): Problem[] {
+  const problems = findings.flatMap(({ problem }) => problem ?? []);
+  const unsaid = new Set(problems.filter(isRefusedVolume).slice(MOST_REFUSED));
+  return problems.filter((problem) => !unsaid.has(problem));
+}
+
+function isRefusedVolume(problem: Problem | undefined): boolean {
+  return problem?.kind === "PersistentVolumeClaim" && problem.state !== "taken";
 }
 
 async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenReconcilerOptions): Promise<Finding> {

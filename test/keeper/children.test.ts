@@ -149,12 +149,27 @@ describe("a Sandbox that asks for many volumes", () => {
     most = 0;
     await pass(1);
     expect(most).toBe(8);
-    expect(asked().filter((request) => request.startsWith("GET"))).toHaveLength(61);
+    expect(asked().filter((request) => /^GET (?!sandboxes)/.test(request))).toHaveLength(61);
+  });
+
+  test("is told of the first three that are refused, and few others are tried", async () => {
+    server.onDryRun = ({ path }) => refusal(403, `${path} is forbidden: exceeded quota: small`);
+    // Answers come in another order at each look.
+    let turn = 0;
+    server.intercept = () => new Promise((done) => setTimeout(done, (turn++ * 7) % 5 * 10, undefined));
+    putSandbox(server, NO_POD, { spec: volumes(60) });
+    await keep(1.9);
+    const look = asked();
+    expect(look.filter((request) => request.endsWith("dry")).length).toBeLessThan(20);
+    const named = (unresolvedOf(server) as { problems: { name: string }[] }).problems.map(({ name }) => name);
+    expect(named).toEqual(["v0-demo", "v1-demo", "v2-demo", "demo"]);
+    await pass(60);
+    expect(asked().filter((request) => request.startsWith("PATCH"))).toHaveLength(1);
   });
 
   test("is looked at for as many as the hook makes", async () => {
     putSandbox(server, NO_POD, { spec: volumes(10_000) });
     await keep(1.1);
-    expect(asked().filter((request) => request.startsWith("GET"))).toHaveLength(65);
+    expect(asked().filter((request) => /^GET (?!sandboxes)/.test(request))).toHaveLength(65);
   });
 });
