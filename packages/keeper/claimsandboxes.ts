@@ -84,7 +84,7 @@ export function createClaimSandboxes(): ClaimSandboxes {
     isContradicted(claim) {
       const { uid = "", deletionTimestamp } = claim.metadata;
       if (!isListed || deletionTimestamp !== undefined) return false;
-      return contradicts([...byClaim.get(uid)?.values() ?? []], claim);
+      return contradicts(byClaim.get(uid), claim);
     },
     onChange: (listener) => void listeners.push(listener),
   };
@@ -118,14 +118,14 @@ function isSame(one: Told | undefined, other: Told | undefined): boolean {
  * | one | nothing, another's name, other addresses | yes |
  * | one | another Ready, and not for a reason of its own | yes |
  */
-function contradicts(had: readonly Had[], claim: SandboxClaim): boolean {
+function contradicts(had: ReadonlyMap<string, Had> | undefined, claim: SandboxClaim): boolean {
   const shown = claim.status?.sandbox;
   const ready = findCondition(claim.status?.conditions, "Ready");
   const told = toldOf(ready, shown);
   const isExpired = ready?.reason === "ClaimExpired";
-  const [only, ...others] = had;
-  if (!only) return shown?.name !== undefined && !isExpired && !isFinal(claim);
-  if (others.length > 0 || !only.told || isExpired) return false;
+  const only = had?.values().next().value;
+  if (!had || !only) return shown?.name !== undefined && !isExpired && !isFinal(claim);
+  if (had.size > 1 || !only.told || isExpired) return false;
   if (!ready || !told || shown?.name !== only.name || told.podIPs !== only.told.podIPs) return true;
   return told.ready !== only.told.ready && !isOwn(ready);
 }

@@ -29,8 +29,8 @@ const PATIENCE_MS = 30_000;
 interface Entry {
   /** Undefined: only its Sandboxes have been seen. */
   claim: ClaimView | undefined;
-  /** Sandboxes that the claim controls; more than one only for moments. */
-  given: SandboxView[];
+  /** Sandboxes that the claim controls, by namespace and name; more than one only for moments, or by somebody's hand. */
+  given: Map<string, SandboxView>;
   /** Name of the Sandbox that the claim had when it was first listed. */
   before: string | undefined;
   /** UID of the Sandbox that was told of. */
@@ -43,14 +43,14 @@ interface State {
   listener: BindingListener;
   /** By UID of the claim. */
   entries: Map<string, Entry>;
-  /** By UID of the Sandbox: UID of its claim. */
-  claimOf: Map<string, string>;
+  /** By UID of the Sandbox: UID of its claim, and where it stands in `given`. */
+  placeOf: Map<string, { claim: string; key: string }>;
   isListed: boolean;
 }
 
 /** Makes the two event handlers. `signal` ends the waiting. */
 export function createBindings(listener: BindingListener, signal: AbortSignal): Bindings {
-  const state: State = { listener, entries: new Map(), claimOf: new Map(), isListed: false };
+  const state: State = { listener, entries: new Map(), placeOf: new Map(), isListed: false };
   signal.addEventListener("abort", () => {
     for (const { closing } of state.entries.values()) clearTimeout(closing);
   });
@@ -67,7 +67,7 @@ export function createBindings(listener: BindingListener, signal: AbortSignal): 
       observe: (sandbox) => observeSandbox(state, sandbox),
       gone: (uid) => sandboxGone(state, uid),
       listed(uids) {
-        for (const uid of state.claimOf.keys()) if (!uids.has(uid)) sandboxGone(state, uid);
+        for (const uid of state.placeOf.keys()) if (!uids.has(uid)) sandboxGone(state, uid);
       },
     },
     *views() {
@@ -91,14 +91,15 @@ function observeClaim(state: State, claim: ClaimView): void {
 function observeSandbox(state: State, sandbox: Sandbox): void {
   const view = viewSandbox(sandbox);
   const uid = sandbox.metadata.uid ?? "";
-  if (view?.claim !== state.claimOf.get(uid)) sandboxGone(state, uid);
+  if (view?.claim !== state.placeOf.get(uid)?.claim) sandboxGone(state, uid);
   if (!view) return;
   const entry = entryOf(state, view.claim);
-  const index = entry.given.findIndex((known) => known.uid === uid);
-  const known = entry.given[index];
+  const key = keyOf(view);
+  const known = entry.given.get(key);
   // Of Ready, the first time counts: it may have come and gone before the claim's word arrives.
-  entry.given.splice(index < 0 ? entry.given.length : index, 1, { ...view, readyAt: known?.readyAt ?? view.readyAt });
-  state.claimOf.set(uid, view.claim);
+  const readyAt = (known?.uid === uid ? known.readyAt : undefined) ?? view.readyAt;
+  entry.given.set(key, { ...view, readyAt });
+  state.placeOf.set(uid, { claim: view.claim, key });
   settle(state.listener, entry);
 }
 
@@ -121,8 +122,12 @@ function settle(listener: BindingListener, entry: Entry): void {
 }
 
 /** Whoever names a claim of another namespace as the owner has no part in it. */
-function ownOf({ sandbox, regarding }: ClaimView, given: SandboxView[]): SandboxView | undefined {
-  return given.find(({ name, namespace }) => name === sandbox && namespace === regarding.namespace);
+function ownOf({ sandbox, regarding }: ClaimView, given: Entry["given"]): SandboxView | undefined {
+  return sandbox === undefined ? undefined : given.get(keyOf({ namespace: regarding.namespace, name: sandbox }));
+}
+
+function keyOf({ namespace, name }: Pick<SandboxView, "namespace" | "name">): string {
+  return `${namespace}/${name}`;
 }
 
 /** Tells whether the claim has said something that its Sandbox has not. */
@@ -142,16 +147,17 @@ function close(listener: BindingListener, entries: State["entries"], uid: string
   const { claim, given } = entry;
   if (claim && entry.ready === "due") listener.onFirstReady(claim, ownOf(claim, given));
   entries.delete(uid);
-  if (given.length > 0) entries.set(uid, { ...newEntry(), given });
+  if (given.size > 0) entries.set(uid, { ...newEntry(), given });
 }
 
-function sandboxGone({ entries, claimOf }: State, uid: string): void {
-  const claim = claimOf.get(uid) ?? "";
+function sandboxGone({ entries, placeOf }: State, uid: string): void {
+  const { claim, key } = placeOf.get(uid) ?? { claim: "", key: "" };
   const entry = entries.get(claim);
-  claimOf.delete(uid);
+  placeOf.delete(uid);
   if (!entry) return;
-  entry.given = entry.given.filter((known) => known.uid !== uid);
-  if (!entry.claim && entry.given.length === 0) entries.delete(claim);
+  // Another one of the name may have come before this one's end was noticed.
+  if (entry.given.get(key)?.uid === uid) entry.given.delete(key);
+  if (!entry.claim && entry.given.size === 0) entries.delete(claim);
 }
 
 function entryOf({ entries }: State, uid: string): Entry {
@@ -161,5 +167,12 @@ function entryOf({ entries }: State, uid: string): Entry {
 }
 
 function newEntry(): Entry {
-  return { claim: undefined, given: [], before: undefined, bound: undefined, ready: "not yet", closing: undefined };
+  return {
+    claim: undefined,
+    given: new Map(),
+    before: undefined,
+    bound: undefined,
+    ready: "not yet",
+    closing: undefined,
+  };
 }
