@@ -1,109 +1,30 @@
 /** Says on claims what keeps them from being served that no hook can see, and takes it back. Nothing is written of what has not lasted. @module */
-import { type ClaimProblem, problemText, readClaimProblem } from "../api/claimproblem.ts";
+import { type ClaimProblem, problemText } from "../api/claimproblem.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
-import { metadataProblem } from "../api/claims/podmetadata.ts";
-import { requestProblem } from "../api/claims/request.ts";
-import { isBindersProblem, LATE_MS, NOT_SERVED, poolNotFound, templateNotFound } from "../api/claims/unserved.ts";
+import { needsColdStart } from "../api/claims/request.ts";
+import { NOT_SERVED } from "../api/claims/unserved.ts";
 import { answerError, type Api, isOk, pathOf } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { sameJson } from "../api/objects/apply.ts";
-import type { Clock } from "../process/clock.ts";
-import { findCondition } from "../api/objects/conditions.ts";
+import { type Clock, systemClock } from "../process/clock.ts";
 import { CLAIM_UID_LABEL, UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import { kubeObjectSchema } from "../api/objects/objects.ts";
-import { type Intervals, lookReconciler, type Situation } from "./look.ts";
+import {
+  claimProblem,
+  type ClaimSituation,
+  claimSituation,
+  isUnbound,
+  type Known,
+  type Referred,
+} from "./claimsituation.ts";
+import { type Intervals, lookReconciler } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
-import { createWaiting, type References } from "./references.ts";
+import { createWaiting, type References, templateGroup } from "./references.ts";
 import { findObject } from "./unresolved.ts";
-
-/** What a claim refers to: its pool, and the template of that; undefined: does not exist. */
-export interface Referred {
-  pool: { template: string } | undefined;
-  template: SandboxTemplate | undefined;
-}
-
-/** Tells whether a claim still waits for a Sandbox. */
-export function isUnbound({ metadata, status }: SandboxClaim): boolean {
-  return !status?.sandbox?.name && metadata.deletionTimestamp === undefined;
-}
-
-/**
- * Tells what keeps an unbound claim from being served; undefined: nothing that a hook would not see.
- *
- * Bad metadata is the claim hook's own to say, which needs no template for it.
- *
- * @param domains of label keys that claims may use
- */
-export function claimProblem(
-  claim: SandboxClaim,
-  { pool, template }: Referred,
-  domains: readonly string[],
-): ClaimProblem | undefined {
-  if (!pool) return poolNotFound(claim.spec.warmPoolRef.name);
-  if (!template) return templateNotFound(pool.template);
-  const problem = requestProblem(claim, template, domains);
-  return problem?.reason === "InvalidMetadata" ? undefined : problem;
-}
-
-/** What is to be done about the annotation: say the problem once it has lasted, or take it back at once. */
-type ClaimSituation = Situation & { problem?: ClaimProblem };
-
-/**
- * Decides about the annotation of a claim; undefined: nothing is to be done.
- *
- * | claim | problem | annotation | what comes of it |
- * |---|---|---|---|
- * | being deleted | | any | none |
- * | bound | | there | goes |
- * | unbound | not known yet | any | none |
- * | unbound | its hook's to say | there | goes |
- * | unbound | none | is the binder's: its Sandbox is refused | none |
- * | unbound | none, and it is older than ten seconds | says so | none |
- * | unbound | none | there | goes |
- * | unbound | none | none | comes at ten seconds: nobody serves the claim |
- * | unbound | some | says it, of this generation | none |
- * | unbound | some | says another, or of another generation | goes |
- * | unbound | some | none | comes, once that has lasted |
- *
- * @param problemOf is asked for unbound claims only; `unknown`: not everything has been listed; `its hook's`: there is
- * one that the hook says by itself, and nobody else is to say another
- */
-export function claimSituation(
-  claim: SandboxClaim,
-  problemOf: (claim: SandboxClaim) => ClaimProblem | undefined | "unknown" | "its hook's",
-): ClaimSituation | undefined {
-  const { metadata } = claim;
-  const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
-  const goes: ClaimSituation | undefined = isAnnotated
-    ? { key: `leftover ${metadata.resourceVersion}`, kind: "leftover" }
-    : undefined;
-  if (metadata.deletionTimestamp !== undefined) return undefined;
-  if (!isUnbound(claim)) return goes;
-  const found = problemOf(claim);
-  if (found === "unknown") return undefined;
-  if (found === "its hook's") return goes;
-  if (!found && isBindersProblem(readClaimProblem(metadata))) return undefined;
-  const problem = found ?? (saysWhy(claim) ? undefined : NOT_SERVED);
-  if (!problem) return goes;
-  if (isAnnotated) return sameJson(readClaimProblem(metadata), problem) ? undefined : goes;
-  const notBefore = problem === NOT_SERVED ? { notBefore: waitsSince(claim) + LATE_MS } : {};
-  return { key: problemText(claim, problem), kind: "look", problem, ...notBefore };
-}
-
-/** Tells whether the claim's own status says what is in the way: bad metadata, its expiry. */
-function saysWhy({ status }: SandboxClaim): boolean {
-  const ready = findCondition(status?.conditions, "Ready");
-  return ready !== undefined && ready.reason !== "SandboxMissing";
-}
-
-/** Since when a claim waits, in milliseconds since the epoch: from its creation, or from when it lost the Sandbox it had. */
-function waitsSince({ metadata, status }: SandboxClaim): number {
-  const lost = Date.parse(findCondition(status?.conditions, "Ready")?.lastTransitionTime ?? "");
-  return Math.max(Date.parse(metadata.creationTimestamp ?? "") || 0, lost || 0);
-}
+import type { WorkQueue } from "./workqueue.ts";
 
 interface ClaimProblemReconcilerOptions {
   api: Api;
@@ -120,12 +41,17 @@ const CLAIM_INTERVALS: Intervals = { settle: 1500, problem: 30_000, calm: 30_000
 
 /** Makes the reconciler. A claim whose pool and template are there costs no request. */
 export function claimProblemReconciler(options: ClaimProblemReconcilerOptions): Reconciler<SandboxClaim> {
+  const verdicts: Verdicts = new WeakMap();
   return lookReconciler({
     name: "claim problems",
     intervals: CLAIM_INTERVALS,
     clock: options.clock,
-    situationOf: (claim: SandboxClaim) => claimSituation(claim, (unbound) => knownProblem(unbound, options)),
-    async look(claim, { problem }) {
+    situationOf: (claim: SandboxClaim) => claimSituation(claim, (unbound) => knownProblem(unbound, options, verdicts)),
+    async look(claim, situation) {
+      const decided = situation.isOpen ? await decidedByAsking(claim, options) : situation;
+      if (!decided) return "nothing";
+      const { problem, notBefore = 0 } = decided;
+      if (situation.isOpen && notBefore > (options.clock ?? systemClock).now()) return "coming";
       const isCertain = problem === undefined || await isStillSo(claim, problem, options);
       return isCertain && await publish(claim, problem, options) ? "nothing" : "problem";
     },
@@ -134,7 +60,7 @@ export function claimProblemReconciler(options: ClaimProblemReconcilerOptions): 
 
 /** Returns the event handler of the reconciler's queue that sees claims again when what they refer to changes. */
 export function withReferences(
-  queue: EventHandler<SandboxClaim>,
+  queue: WorkQueue<SandboxClaim>,
   { pools, templates }: References,
 ): EventHandler<SandboxClaim> {
   const keyOf = (namespace: string | undefined, pool: string) => `${namespace}/${pool}`;
@@ -144,23 +70,42 @@ export function withReferences(
   pools.onChange((pool) => waiting.again(pool && keyOf(pool.namespace, pool.name)));
   templates.onChange((template) => {
     if (!template) return waiting.again();
-    const isOf = (pool: { namespace: string; template: string }) =>
-      pool.namespace === template.namespace && pool.template === template.name;
-    for (const pool of pools.all()) if (isOf(pool)) waiting.again(keyOf(pool.namespace, pool.name));
+    const of = pools.members(templateGroup(template.namespace, template.name));
+    for (const pool of of) waiting.again(keyOf(pool.namespace, pool.name));
   });
   return waiting;
 }
 
+/** By template and claim: a look asks for them several times, and a claim may have 50,000 labels. */
+type Verdicts = WeakMap<SandboxTemplate, WeakMap<SandboxClaim, { found: Known }>>;
+
 function knownProblem(
   claim: SandboxClaim,
   { references: { pools, templates }, domains }: ClaimProblemReconcilerOptions,
-) {
+  verdicts: Verdicts,
+): Known {
   if (!pools.isComplete() || !templates.isComplete()) return "unknown";
   const { namespace } = claim.metadata;
   const pool = pools.find(namespace, claim.spec.warmPoolRef.name);
-  const template = pool && templates.find(namespace, pool.template)?.template;
-  const problem = claimProblem(claim, { pool, template }, domains);
-  return problem ?? (metadataProblem(claim.spec.additionalPodMetadata, domains) ? "its hook's" : undefined);
+  const facts = pool && templates.find(namespace, pool.template);
+  if (!facts) return claimProblem(claim, { pool, template: undefined }, domains);
+  const { template } = facts;
+  if (template) {
+    const ofTemplate = verdicts.get(template) ?? new WeakMap<SandboxClaim, { found: Known }>();
+    const verdict = ofTemplate.get(claim) ?? { found: claimProblem(claim, { pool, template }, domains) };
+    verdicts.set(template, ofTemplate.set(claim, verdict));
+    return verdict.found;
+  }
+  const asksForMore = needsColdStart(claim) || claim.spec.additionalPodMetadata !== undefined;
+  return asksForMore ? { large: `${facts.uid} ${facts.version}` } : undefined;
+}
+
+async function decidedByAsking(
+  claim: SandboxClaim,
+  { api, domains }: ClaimProblemReconcilerOptions,
+): Promise<ClaimSituation | undefined> {
+  const problem = claimProblem(claim, await referredBy(claim, api), domains);
+  return claimSituation(claim, () => problem);
 }
 
 /** Asks the API server itself: a watch may lag, and clients give up for good on a claim that they see fail. */
@@ -170,7 +115,8 @@ async function isStillSo(
   { api, domains }: ClaimProblemReconcilerOptions,
 ): Promise<boolean> {
   const referred = await referredBy(claim, api);
-  if (!sameJson(claimProblem(claim, referred, domains) ?? NOT_SERVED, problem)) return false;
+  const found = claimProblem(claim, referred, domains);
+  if (!sameJson(found === "its hook's" ? undefined : found ?? NOT_SERVED, problem)) return false;
   if (await hasSandbox(claim, api)) return false;
   if (referred.template) return true;
   const name = claim.metadata.namespace ?? "";

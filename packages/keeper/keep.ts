@@ -3,19 +3,24 @@ import type { Binding } from "../binder/bind.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { LossBudget } from "../webhook/lossbudget.ts";
-import type { ObjectMeta } from "../api/objects/objects.ts";
+import { sandboxSchema } from "../api/sandbox.ts";
+import { sandboxClaimSchema } from "../api/sandboxclaim.ts";
+import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
+import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
+import { createTurns } from "../binder/turns.ts";
 import type { Api } from "../kube/api.ts";
 import { childrenReconciler } from "./children.ts";
 import { createClaimSandboxes } from "./claimsandboxes.ts";
 import { claimProblemReconciler, withReferences } from "./claimproblem.ts";
+import { type Asking, createAsking, MOST_ASKED, type Named } from "./kept.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
-import { type EventHandler, listAndWatch } from "../kube/watch.ts";
+import { listAndWatch } from "../kube/watch.ts";
 import { claimExpiryVerdict, expiryReconciler, sandboxExpiryVerdict } from "./expiry.ts";
 import { readoptReconciler, withPools } from "./readopt.ts";
 import type { Intervals } from "./look.ts";
 import { mergeTrapReconciler } from "./mergetrap.ts";
 import { policyReconciler } from "./networkpolicy.ts";
-import { createQueue } from "./workqueue.ts";
+import { createQueue, type WorkQueue } from "./workqueue.ts";
 import { createReferences } from "./references.ts";
 import { hookDeployments, rolloutReconciler } from "./rollouts.ts";
 import { sharedPortsReconciler } from "./sharedports.ts";
@@ -50,42 +55,48 @@ const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: c
 /** Watches all our kinds and runs the reconcilers for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
   const { log, clock, labelDomains: domains, reportFor, observers = {}, binding, budget, hooksNamespace } = options;
-  const queue = <T extends { metadata: ObjectMeta }>(reconciler: Reconciler<T>): EventHandler<T> =>
-    createQueue(reconciler, { log, ...(clock && { clock }) }, signal);
+  const queue = <T extends Named>(reconciler: Reconciler<T>, asking?: Asking<T>): WorkQueue<T> =>
+    createQueue(reconciler, { log, asking, ...(clock && { clock }) }, signal);
+  const turns = createTurns(MOST_ASKED);
+  signal.addEventListener("abort", () => turns.clear());
+  const sandboxes = createAsking(api, "sandboxes", sandboxSchema, turns);
+  const claims = createAsking(api, "sandboxclaims", sandboxClaimSchema, turns);
+  const pools = createAsking(api, "sandboxwarmpools", sandboxWarmPoolSchema, turns);
+  const templates = createAsking(api, "sandboxtemplates", sandboxTemplateSchema, turns);
   const references = createReferences();
   const claimSandboxes = createClaimSandboxes();
   const report = reportFor("Sandbox");
   const claimReport = reportFor("SandboxClaim");
   const handlers: EventHandlers = {
     sandboxes: [
-      queue(expiryReconciler(api, report, budget, SANDBOX_EXPIRY)),
-      queue(childrenReconciler({ api, ...options, report })),
-      queue(sharedPortsReconciler(api, report)),
-      queue(mergeTrapReconciler(api, report)),
-      queue(sandboxWakeReconciler(api)),
+      queue(expiryReconciler(api, report, budget, SANDBOX_EXPIRY), sandboxes),
+      queue(childrenReconciler({ api, ...options, report }), sandboxes),
+      queue(sharedPortsReconciler(api, report), sandboxes),
+      queue(mergeTrapReconciler(api, report), sandboxes),
+      queue(sandboxWakeReconciler(api), sandboxes),
       claimSandboxes.handler,
-      withPools(queue(readoptReconciler({ api, report, references })), references),
+      withPools(queue(readoptReconciler({ api, report, references }), sandboxes), references),
       ...observers.sandboxes ?? [],
     ],
     sandboxclaims: [
       withReferences(
-        queue(claimProblemReconciler({ api, report: claimReport, references, domains, clock })),
+        queue(claimProblemReconciler({ api, report: claimReport, references, domains, clock }), claims),
         references,
       ),
-      queue(expiryReconciler(api, claimReport, budget, CLAIM_EXPIRY)),
-      withSandboxes(queue(claimWakeReconciler(api, claimSandboxes)), claimSandboxes),
+      queue(expiryReconciler(api, claimReport, budget, CLAIM_EXPIRY), claims),
+      withSandboxes(queue(claimWakeReconciler(api, claimSandboxes), claims), claimSandboxes),
       ...observers.sandboxclaims ?? [],
     ],
     sandboxwarmpools: [
       ...binding ? [binding.handlers.sandboxwarmpools] : [],
       references.pools.handler,
-      queue(poolWakeReconciler(api)),
+      queue(poolWakeReconciler(api), pools),
       ...observers.sandboxwarmpools ?? [],
     ],
     sandboxtemplates: [
       ...binding ? [binding.handlers.sandboxtemplates] : [],
       references.templates.handler,
-      queue(policyReconciler({ api, ...options, report: reportFor("SandboxTemplate") })),
+      queue(policyReconciler({ api, ...options, report: reportFor("SandboxTemplate") }), templates),
       ...observers.sandboxtemplates ?? [],
     ],
   };

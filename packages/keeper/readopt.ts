@@ -20,8 +20,9 @@ import {
   type OwnerReference,
 } from "../api/objects/objects.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
-import { createWaiting, type PoolFacts, type References } from "./references.ts";
+import { createWaiting, hashGroup, type PoolFacts, type References } from "./references.ts";
 import { findObject } from "./unresolved.ts";
+import type { WorkQueue } from "./workqueue.ts";
 
 /** Returns the pool that an orphan says it is of, as hash of the name; undefined: not an orphan of a pool. */
 function orphanOf({ metadata }: Sandbox): string | undefined {
@@ -65,7 +66,7 @@ interface ReadoptOptions {
 export function readoptReconciler({ api, report, references: { pools } }: ReadoptOptions): Reconciler<Sandbox> {
   /** What was dealt with: the resourceVersion, and the pool. */
   const memory = new Map<string, string>();
-  const poolOf = (sandbox: Sandbox) => findPool(sandbox, pools.all());
+  const poolOf = (sandbox: Sandbox) => findPool(sandbox, pools);
   const planOf = (sandbox: Sandbox): MetadataChange | ClaimReturn | undefined => {
     const pool = poolOf(sandbox);
     return pool ? poolChange(sandbox.metadata, pool) : claimReturn(sandbox);
@@ -92,7 +93,7 @@ export function readoptReconciler({ api, report, references: { pools } }: Readop
 }
 
 /** Returns the event handler of the reconciler's queue that sees orphans again when pools come and go. */
-export function withPools(queue: EventHandler<Sandbox>, { pools }: References): EventHandler<Sandbox> {
+export function withPools(queue: WorkQueue<Sandbox>, { pools }: References): EventHandler<Sandbox> {
   const keyOf = (namespace: string | undefined, hash: string) => `${namespace}/${hash}`;
   const waiting = createWaiting(queue, (sandbox: Sandbox) => {
     const hash = orphanOf(sandbox);
@@ -102,12 +103,11 @@ export function withPools(queue: EventHandler<Sandbox>, { pools }: References): 
   return waiting;
 }
 
-function findPool(sandbox: Sandbox, pools: Iterable<PoolFacts>): PoolFacts | undefined {
+function findPool(sandbox: Sandbox, pools: References["pools"]): PoolFacts | undefined {
   const hash = orphanOf(sandbox);
   if (hash === undefined) return undefined;
-  const isItsPool = (pool: PoolFacts) =>
-    pool.namespace === sandbox.metadata.namespace && pool.hash === hash && !pool.isBeingDeleted;
-  return [...pools].find(isItsPool);
+  for (const pool of pools.members(hashGroup(sandbox.metadata.namespace, hash))) if (!pool.isBeingDeleted) return pool;
+  return undefined;
 }
 
 /** Asks for the claim: the Sandbox of one that is gone, or going, is the garbage collector's. */

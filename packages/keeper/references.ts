@@ -3,7 +3,8 @@ import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { nameHash } from "../api/objects/names.ts";
-import type { ObjectMeta } from "../api/objects/objects.ts";
+import { isTooLarge, type Kept, type Named, toKeep } from "./kept.ts";
+import type { WorkQueue } from "./workqueue.ts";
 
 export interface PoolFacts extends Facts {
   hash: string;
@@ -12,9 +13,9 @@ export interface PoolFacts extends Facts {
   isBeingDeleted: boolean;
 }
 
-interface TemplateFacts extends Facts {
-  /** Without what is bulky and says nothing of sandboxes: `managedFields`, annotations. */
-  template: SandboxTemplate;
+export interface TemplateFacts extends Facts {
+  /** Without what is bulky and says nothing of sandboxes: `managedFields`, annotations. Undefined: it is large, ask. */
+  template: SandboxTemplate | undefined;
 }
 
 export interface References {
@@ -35,16 +36,27 @@ function poolFacts({ metadata, spec }: SandboxWarmPool): PoolFacts {
     namespace,
     name,
     version: `${template} ${isBeingDeleted}`,
+    groups: [hashGroup(namespace, nameHash(name)), templateGroup(namespace, template)],
     hash: nameHash(name),
     template,
     isBeingDeleted,
   };
 }
 
+/** Names the group of pools whose names have this hash. */
+export function hashGroup(namespace: string | undefined, hash: string): string {
+  return `hash ${namespace}/${hash}`;
+}
+
+/** Names the group of pools of a template. */
+export function templateGroup(namespace: string | undefined, template: string): string {
+  return `template ${namespace}/${template}`;
+}
+
 function templateFacts({ metadata, ...template }: SandboxTemplate): TemplateFacts {
   const { uid = "", namespace = "", name, generation } = metadata;
   const kept = { ...template, metadata: { uid, namespace, name, ...(generation === undefined ? {} : { generation }) } };
-  return { uid, namespace, name, version: String(generation), template: kept };
+  return { uid, namespace, name, version: String(generation), template: isTooLarge(kept) ? undefined : kept };
 }
 
 /** What is remembered of an object. */
@@ -54,12 +66,15 @@ export interface Facts {
   name: string;
   /** Another text means that what matters to others has changed. */
   version: string;
+  /** What it is found by beside its name; absent: nothing. */
+  groups?: readonly string[];
 }
 
 export interface Known<T, F extends Facts> {
   handler: EventHandler<T>;
   find(namespace: string | undefined, name: string): F | undefined;
-  all(): Iterable<F>;
+  /** What is of a group. */
+  members(group: string): Iterable<F>;
   /** Whether a list has been seen: until then, what is not found may exist all the same. */
   isComplete(): boolean;
   /** Has a listener called when an object has appeared, changed or gone; with undefined when a list is complete. */
@@ -70,14 +85,24 @@ export interface Known<T, F extends Facts> {
 export function createKnown<T, F extends Facts>(read: (object: T) => F): Known<T, F> {
   const byUid = new Map<string, F>();
   const byName = new Map<string, F>();
+  const byGroup = new Map<string, Map<string, F>>();
   const listeners: ((facts: F | undefined) => void)[] = [];
   let isComplete = false;
   const tell = (facts: F | undefined) => listeners.forEach((listener) => listener(facts));
+
+  function leave({ uid, groups = [] }: F): void {
+    for (const name of groups) {
+      const group = byGroup.get(name);
+      group?.delete(uid);
+      if (group?.size === 0) byGroup.delete(name);
+    }
+  }
 
   function forget(uid: string): void {
     const facts = byUid.get(uid);
     if (!facts) return;
     byUid.delete(uid);
+    leave(facts);
     // Another object of the name may have come before this one's end was noticed.
     if (byName.get(keyOf(facts)) === facts) byName.delete(keyOf(facts));
     tell(facts);
@@ -88,6 +113,10 @@ export function createKnown<T, F extends Facts>(read: (object: T) => F): Known<T
       observe(object) {
         const facts = read(object);
         const before = byUid.get(facts.uid);
+        if (before) leave(before);
+        for (const name of facts.groups ?? []) {
+          byGroup.set(name, (byGroup.get(name) ?? new Map<string, F>()).set(facts.uid, facts));
+        }
         byUid.set(facts.uid, facts);
         byName.set(keyOf(facts), facts);
         if (before?.version !== facts.version) tell(facts);
@@ -100,7 +129,7 @@ export function createKnown<T, F extends Facts>(read: (object: T) => F): Known<T
       },
     },
     find: (namespace = "", name) => byName.get(keyOf({ namespace, name })),
-    all: () => byUid.values(),
+    members: (group) => byGroup.get(group)?.values() ?? [],
     isComplete: () => isComplete,
     onChange: (listener) => void listeners.push(listener),
   };
@@ -111,25 +140,25 @@ function keyOf({ namespace, name }: Pick<Facts, "namespace" | "name">): string {
 }
 
 export interface Waiting<T> extends EventHandler<T> {
-  /** Shows the event handler what waits for `key`; without one, all that waits. */
+  /** Has the queue judge anew what waits for `key`; without one, all that waits. */
   again(key?: string): void;
 }
 
 /**
- * Makes an event handler in front of another one.
+ * Makes an event handler in front of a queue.
  *
  * @param keyOf names what an object waits for; undefined: nothing, so that it is not kept
  */
-export function createWaiting<T extends { metadata: ObjectMeta }>(
-  handler: EventHandler<T>,
+export function createWaiting<T extends Named>(
+  queue: WorkQueue<T>,
   keyOf: (object: T) => string | undefined,
 ): Waiting<T> {
   const keys = new Map<string, string>();
-  const groups = new Map<string, Map<string, T>>();
+  const groups = new Map<string, Map<string, Kept<T>>>();
 
   function keep(uid: string, key: string, object: T): void {
-    const group = groups.get(key) ?? new Map<string, T>();
-    groups.set(key, group.set(uid, object));
+    const group = groups.get(key) ?? new Map<string, Kept<T>>();
+    groups.set(key, group.set(uid, toKeep(object)));
     keys.set(uid, key);
   }
 
@@ -148,19 +177,19 @@ export function createWaiting<T extends { metadata: ObjectMeta }>(
       const key = keyOf(object);
       if (keys.get(uid) !== key) drop(uid);
       if (key !== undefined) keep(uid, key, object);
-      handler.observe(object);
+      queue.observe(object);
     },
     gone(uid) {
       drop(uid);
-      handler.gone(uid);
+      queue.gone(uid);
     },
     listed(uids) {
       for (const uid of [...keys.keys()]) if (!uids.has(uid)) drop(uid);
-      handler.listed(uids);
+      queue.listed(uids);
     },
     again(key) {
-      const found = key === undefined ? [...groups.values()] : [groups.get(key) ?? new Map<string, T>()];
-      for (const object of found.flatMap((group) => [...group.values()])) handler.observe(object);
+      const found = key === undefined ? [...groups.values()] : [groups.get(key) ?? new Map<string, Kept<T>>()];
+      for (const kept of found.flatMap((group) => [...group.values()])) queue.again(kept);
     },
   };
 }

@@ -12,6 +12,7 @@ import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { ClaimSandboxes } from "./claimsandboxes.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { createWaiting } from "./references.ts";
+import type { WorkQueue } from "./workqueue.ts";
 
 /**
  * When an object is woken whose hook does not answer, in milliseconds from when that began: most have been answered by the
@@ -82,7 +83,7 @@ export function poolWakeReconciler(api: Api): Reconciler<SandboxWarmPool> {
 
 /** Has a queue look at claims again whose Sandboxes change. It keeps of claims what {@link claimWakeReconciler} reads. */
 export function withSandboxes(
-  queue: EventHandler<SandboxClaim>,
+  queue: WorkQueue<SandboxClaim>,
   sandboxes: ClaimSandboxes,
 ): EventHandler<SandboxClaim> {
   const waiting = createWaiting(queue, ({ metadata }) => metadata.uid);

@@ -1,23 +1,33 @@
-/** When reconcilers run: one timer for each object, a few at once, never one object twice at once. Decides nothing. @module */
+/**
+ * When reconcilers run: one timer for each object, a few at once in turns by namespace, never one object twice at once.
+ * Decides nothing. @module
+ */
+import { createTurns, type Turns } from "../binder/turns.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import { errorFields, type Log } from "../process/log.ts";
-import type { ObjectMeta } from "../api/objects/objects.ts";
+import { type Asking, type Kept, type Named, toKeep } from "./kept.ts";
 import type { Reconciler } from "./reconciler.ts";
 
-interface QueueOptions {
+interface QueueOptions<T> {
   log: Log;
-  /** Acts at once. @default {4} */
+  /** Acts at once; what is large has turns of its own. @default {4} */
   concurrency?: number;
   /** @default {systemClock} */
   clock?: Clock;
+  /** How large objects are asked for; undefined: all are kept whole. */
+  asking?: Asking<T> | undefined;
 }
 
-type Kept = { metadata: ObjectMeta };
+export interface WorkQueue<T> extends EventHandler<T> {
+  /** Has an object judged anew that has not changed itself, when it is its turn. */
+  again(kept: Kept<T>): void;
+}
 
 interface Entry<T> {
-  object: T;
+  /** As it was observed last. */
+  kept: Kept<T>;
   /** Ends the wait that is planned. */
   cancel?: () => void;
   state: "waiting" | "ready" | "acting" | "gone";
@@ -26,53 +36,62 @@ interface Entry<T> {
   notBefore: number;
 }
 
-interface Queue<T> extends Required<QueueOptions> {
+interface Queue<T> {
   reconciler: Reconciler<T>;
+  log: Log;
+  clock: Clock;
+  asking: Asking<T> | undefined;
   signal: AbortSignal;
   /** By UID: what is due at some time. */
   entries: Map<string, Entry<T>>;
-  /** What is due now, in order. */
-  ready: Entry<T>[];
-  acting: number;
+  /** What is due now, or to be judged anew, but for what is large. */
+  turns: Turns;
+  /** Turns since other events came through. */
+  inARow: number;
+  pause: Promise<void> | undefined;
 }
 
+/** After so many turns in a row other events come through: requests of the Lease, for one. */
+const MOST_IN_A_ROW = 20;
+
 /** Makes the queue of one reconciler. `signal` ends it: no further act begins. */
-export function createQueue<T extends Kept>(
+export function createQueue<T extends Named>(
   reconciler: Reconciler<T>,
-  options: QueueOptions,
+  { log, concurrency = 4, clock = systemClock, asking }: QueueOptions<T>,
   signal: AbortSignal,
-): EventHandler<T> {
-  const queue: Queue<T> = {
-    concurrency: 4,
-    clock: systemClock,
-    ...options,
-    reconciler,
-    signal,
-    entries: new Map(),
-    ready: [],
-    acting: 0,
-  };
+): WorkQueue<T> {
+  const turns = createTurns(concurrency);
+  const entries = new Map<string, Entry<T>>();
+  const queue: Queue<T> = { reconciler, log, clock, asking, signal, entries, turns, inARow: 0, pause: undefined };
   signal.addEventListener("abort", () => {
-    for (const entry of queue.entries.values()) entry.cancel?.();
+    turns.clear();
+    for (const entry of entries.values()) entry.cancel?.();
   });
   return {
     observe: (object) => observe(queue, object),
+    again: (kept) => again(queue, kept),
     gone: (uid) => forget(queue, uid),
     listed(uids) {
-      for (const uid of [...queue.entries.keys(), ...reconciler.memory.keys()]) if (!uids.has(uid)) forget(queue, uid);
+      for (const uid of [...entries.keys(), ...reconciler.memory.keys()]) if (!uids.has(uid)) forget(queue, uid);
     },
   };
 }
 
-function observe<T extends Kept>(queue: Queue<T>, object: T): void {
-  const uid = uidOf(object);
-  const entry = queue.entries.get(uid) ?? { object, state: "waiting", failures: 0, notBefore: 0 };
-  entry.object = object;
-  queue.entries.set(uid, entry);
-  plan(queue, entry);
+function observe<T extends Named>(queue: Queue<T>, object: T): void {
+  const entry = queue.entries.get(uidOf(object));
+  if (!entry || entry.state === "waiting") plan(queue, entry, object);
+  // Judged when its turn comes, or that act has ended.
+  else entry.kept = keep(queue, object);
 }
 
-function forget<T extends Kept>({ entries, reconciler }: Queue<T>, uid: string): void {
+function again<T extends Named>(queue: Queue<T>, kept: Kept<T>): void {
+  const entry = queue.entries.get(uidOf(kept)) ?? newEntry(kept);
+  entry.kept = kept;
+  queue.entries.set(uidOf(kept), entry);
+  if (entry.state === "waiting") enter(queue, entry);
+}
+
+function forget<T extends Named>({ entries, reconciler }: Queue<T>, uid: string): void {
   const entry = entries.get(uid);
   entry?.cancel?.();
   if (entry) entry.state = "gone";
@@ -80,69 +99,108 @@ function forget<T extends Kept>({ entries, reconciler }: Queue<T>, uid: string):
   reconciler.memory.delete(uid);
 }
 
-function plan<T extends Kept>(queue: Queue<T>, entry: Entry<T>): void {
-  entry.cancel?.();
-  if (queue.signal.aborted || entry.state !== "waiting") return;
-  const now = queue.clock.now();
-  const due = queue.reconciler.dueAt(entry.object, now);
+/** Judges an object that nobody acts on: it is forgotten, waits, or enters its line. */
+function plan<T extends Named>(queue: Queue<T>, known: Entry<T> | undefined, object: T): void {
+  known?.cancel?.();
+  if (queue.signal.aborted) return;
+  const due = queue.reconciler.dueAt(object, queue.clock.now());
   if (due === undefined) {
-    queue.entries.delete(uidOf(entry.object));
+    queue.entries.delete(uidOf(object));
     return;
   }
-  const wait = Math.max(due, entry.notBefore) - now;
-  if (wait > 0) {
-    entry.cancel = queue.clock.setTimeout(() => plan(queue, entry), wait);
-    return;
-  }
+  const entry = known ?? newEntry(keep(queue, object));
+  if (entry.kept.whole !== object) entry.kept = keep(queue, object);
+  queue.entries.set(uidOf(object), entry);
+  enterAt(queue, entry, due);
+}
+
+function enterAt<T extends Named>(queue: Queue<T>, entry: Entry<T>, due: number): void {
+  const wait = Math.max(due, entry.notBefore) - queue.clock.now();
+  if (wait > 0) entry.cancel = queue.clock.setTimeout(() => enter(queue, entry), wait);
+  else enter(queue, entry);
+}
+
+function enter<T extends Named>(queue: Queue<T>, entry: Entry<T>): void {
+  const { reconciler, asking, turns } = queue;
+  entry.cancel?.();
+  if (queue.signal.aborted) return;
   entry.state = "ready";
-  queue.ready.push(entry);
-  pump(queue);
+  const { metadata: { namespace = "", uid = "" }, whole } = entry.kept;
+  if (whole || !asking) turns.add(namespace, uid, () => turn(queue, entry));
+  else asking.turns.add(namespace, `${reconciler.name} ${uid}`, () => turn(queue, entry, asking));
 }
 
-function pump<T extends Kept>(queue: Queue<T>): void {
-  while (queue.acting < queue.concurrency && !queue.signal.aborted) {
-    const entry = queue.ready.shift();
-    if (!entry) return;
-    if (entry.state === "ready" && isStillDue(queue, entry)) void act(queue, entry);
-  }
-}
-
-/** The object may have changed while it stood in line. */
-function isStillDue<T extends Kept>(queue: Queue<T>, entry: Entry<T>): boolean {
-  const now = queue.clock.now();
-  if ((queue.reconciler.dueAt(entry.object, now) ?? Infinity) <= now) return true;
-  entry.state = "waiting";
-  plan(queue, entry);
-  return false;
-}
-
-async function act<T extends Kept>(queue: Queue<T>, entry: Entry<T>): Promise<void> {
-  const { reconciler, log, signal, clock } = queue;
+/** @param asking given where it may ask for the object */
+async function turn<T extends Named>(queue: Queue<T>, entry: Entry<T>, asking?: Asking<T>): Promise<void> {
+  const pause = pauseOf(queue);
+  if (pause) await pause;
+  if (entry.state !== "ready" || queue.signal.aborted) return;
+  const { kept } = entry;
+  // It has grown while it stood in line.
+  if (!kept.whole && queue.asking && !asking) return enter(queue, entry);
   entry.state = "acting";
-  queue.acting++;
+  let object = kept.whole;
   try {
-    await reconciler.reconcile(entry.object, clock.now());
-    entry.failures = 0;
-    entry.notBefore = 0;
+    object ??= await asking?.ask(kept.metadata);
+    if (object) await act(queue, entry, object);
+    else if (entry.kept === kept) return forget(queue, uidOf(kept));
   } catch (error) {
-    entry.notBefore = clock.now() + backoffMs(entry.failures++);
-    const { namespace, name } = entry.object.metadata;
-    if (!signal.aborted) {
-      log("error", `Cannot reconcile: ${reconciler.name}`, { namespace, name, ...errorFields(error) });
-    }
+    failed(queue, entry, error);
   }
-  queue.acting--;
-  settle(queue, entry);
-  pump(queue);
+  if (isGone(entry)) {
+    // `forget` may have come meanwhile, and the act has remembered something since.
+    queue.reconciler.memory.delete(uidOf(kept));
+    return;
+  }
+  entry.state = "waiting";
+  const latest = entry.kept === kept ? object : entry.kept.whole;
+  if (latest) plan(queue, entry, latest);
+  else enterAt(queue, entry, 0);
 }
 
-/** `forget` may have come while it was acted upon, and the act has remembered something since. */
-function settle<T extends Kept>(queue: Queue<T>, entry: Entry<T>): void {
-  if (entry.state === "gone") queue.reconciler.memory.delete(uidOf(entry.object));
-  else entry.state = "waiting";
-  plan(queue, entry);
+/** The object may have changed since it entered the line. */
+async function act<T extends Named>({ reconciler, clock }: Queue<T>, entry: Entry<T>, object: T): Promise<void> {
+  const now = clock.now();
+  const due = Math.max(reconciler.dueAt(object, now) ?? Infinity, entry.notBefore);
+  if (isGone(entry) || due > now) return;
+  await reconciler.reconcile(object, now);
+  entry.failures = 0;
+  entry.notBefore = 0;
 }
 
-function uidOf({ metadata }: Kept): string {
+function failed<T>({ reconciler, clock, signal, log }: Queue<T>, entry: Entry<T>, error: unknown): void {
+  entry.notBefore = clock.now() + backoffMs(entry.failures++);
+  const { namespace, name } = entry.kept.metadata;
+  if (signal.aborted) return;
+  log("error", `Cannot reconcile: ${reconciler.name}`, { namespace, name, ...errorFields(error) });
+}
+
+/** Returns what a turn has to wait for; undefined: nothing. */
+function pauseOf<T>(queue: Queue<T>): Promise<void> | undefined {
+  if (queue.inARow++ < MOST_IN_A_ROW) return undefined;
+  queue.pause ??= new Promise((resolve) => {
+    queue.clock.setTimeout(() => {
+      queue.inARow = 0;
+      queue.pause = undefined;
+      resolve();
+    }, 0);
+  });
+  return queue.pause;
+}
+
+function keep<T extends Named>({ asking }: Queue<T>, object: T): Kept<T> {
+  return asking ? toKeep(object) : { metadata: object.metadata, whole: object };
+}
+
+function newEntry<T>(kept: Kept<T>): Entry<T> {
+  return { kept, state: "waiting", failures: 0, notBefore: 0 };
+}
+
+/** Of its own, as the compiler takes it that a state stays while something is awaited. */
+function isGone<T>({ state }: Entry<T>): boolean {
+  return state === "gone";
+}
+
+function uidOf<T>({ metadata }: Pick<Kept<T>, "metadata">): string {
   return metadata.uid ?? "";
 }

@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import type { Kept } from "../../packages/keeper/kept.ts";
 import { createKnown, createWaiting } from "../../packages/keeper/references.ts";
 
 interface Item {
@@ -12,7 +13,12 @@ const item = (uid: string, waitsFor?: string): Item => ({
 
 function setUp() {
   const shown: string[] = [];
-  const inner = { observe: ({ metadata }: Item) => shown.push(metadata.uid), gone: vi.fn(), listed: vi.fn() };
+  const inner = {
+    observe: () => {},
+    again: ({ metadata }: Kept<Item>) => shown.push(metadata.uid ?? ""),
+    gone: vi.fn(),
+    listed: vi.fn(),
+  };
   const waiting = createWaiting<Item>(inner, ({ waitsFor }) => waitsFor);
   const again = (key?: string) => {
     shown.length = 0;
@@ -37,7 +43,7 @@ test("createWaiting() shows again what waits for the key, and nothing else", () 
 });
 
 test("createKnown() tells of what matters, once each, and finds by name", () => {
-  const facts = (uid: string, version: string) => ({ uid, namespace: "n", name: "one", version });
+  const facts = (uid: string, version: string) => ({ uid, namespace: "n", name: "one", version, groups: [version] });
   const known = createKnown((object: ReturnType<typeof facts>) => object);
   const told: (string | undefined)[] = [];
   known.onChange((changed) => told.push(changed && `${changed.uid} ${changed.version}`));
@@ -53,7 +59,7 @@ test("createKnown() tells of what matters, once each, and finds by name", () => 
   known.handler.listed(new Set(["b"]));
   known.handler.gone("never seen");
   expect(known.find("n", "one")).toEqual(facts("b", "1"));
-  expect([...known.all()]).toEqual([facts("b", "1")]);
+  expect(["1", "2"].map((group) => [...known.members(group)])).toEqual([[facts("b", "1")], []]);
   known.handler.gone("b");
   expect([known.find("n", "one"), known.find(undefined, "one")]).toEqual([undefined, undefined]);
   expect(told).toEqual(["a 1", "a 2", undefined, "b 1", "a 2", undefined, "b 1"]);

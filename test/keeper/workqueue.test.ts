@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Reconciler } from "../../packages/keeper/reconciler.ts";
-import type { EventHandler } from "../../packages/kube/watch.ts";
-import { createQueue } from "../../packages/keeper/workqueue.ts";
+import { createQueue, type WorkQueue } from "../../packages/keeper/workqueue.ts";
 
-type Thing = { metadata: { name: string; uid: string }; due?: number };
+type Thing = { metadata: { name: string; uid: string; namespace?: string }; due?: number };
 
 let end: AbortController;
 let acts: string[];
@@ -34,11 +33,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const thing = (name: string, due?: number): Thing => ({
-  metadata: { name, uid: name },
+const thing = (name: string, due?: number, namespace = "team-a"): Thing => ({
+  metadata: { name, uid: name, namespace },
   ...(due === undefined ? {} : { due }),
 });
-const queue = (concurrency = 4): EventHandler<Thing> =>
+const queue = (concurrency = 4): WorkQueue<Thing> =>
   createQueue(reconciler, { log: (_, line) => lines.push(line), concurrency }, end.signal);
 
 describe("createQueue()", () => {
@@ -86,6 +85,42 @@ describe("createQueue()", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(acts).toEqual(["a@0", "b@0", "c@0", "d@1000", "e@1000"]);
     expect(most).toBe(3);
+  });
+
+  test("goes round by namespace", async () => {
+    act = () => new Promise((resolve) => setTimeout(resolve, 1000));
+    const handler = queue(1);
+    for (const name of ["a1", "a2", "a3", "b1", "b2", "c1"]) handler.observe(thing(name, 0, name.slice(0, 1)));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(acts.map((entry) => entry.split("@")[0])).toEqual(["a1", "a2", "b1", "c1", "a3", "b2"]);
+  });
+
+  test("judges anew what it is told to, and lets other events through after a few", async () => {
+    const asked = vi.spyOn(reconciler, "dueAt");
+    const handler = queue();
+    for (let i = 0; i < 500; i++) {
+      const object = thing(`t${i}`, i === 400 ? 0 : undefined);
+      handler.again({ metadata: object.metadata, whole: object });
+    }
+    for (let i = 0; i < 5000; i++) await Promise.resolve();
+    expect(asked.mock.calls.length).toBeLessThan(100);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(new Set(asked.mock.calls.map(([{ metadata }]) => metadata.uid)).size).toBe(500);
+    expect(acts).toHaveLength(1);
+  });
+
+  test("judges anew what waits, or is acted upon", async () => {
+    const handler = queue();
+    const waiting = thing("waiting", 5000);
+    const busy = thing("busy", 0);
+    act = () => new Promise((resolve) => setTimeout(resolve, 1000));
+    handler.observe(waiting);
+    handler.observe(busy);
+    const { dueAt } = reconciler;
+    reconciler.dueAt = (object, now) => acts.length < 3 ? 0 : dueAt(object, now);
+    for (const object of [waiting, busy]) handler.again({ metadata: object.metadata, whole: object });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(acts).toEqual(["busy@0", "waiting@0", "busy@1000"]);
   });
 
   test("does not act on what has changed while it stood in line", async () => {

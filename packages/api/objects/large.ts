@@ -1,0 +1,27 @@
+/** How much of memory an object takes, about. Pure. @module */
+
+/**
+ * Tells whether an object is larger than `most`: the characters of its keys and texts, and a word of eight for each value.
+ * Looks no further than it has to.
+ */
+export function isLarge(object: object, most: number): boolean {
+  let left = most;
+  const rest: object[] = [object];
+  const take = (value: unknown) => {
+    left -= 8;
+    if (typeof value === "string") left -= value.length;
+    else if (typeof value === "object" && value !== null) rest.push(value);
+  };
+  for (let next = rest.pop(); next && left > 0; next = rest.pop()) {
+    if (Array.isArray(next)) {
+      for (let index = 0; index < next.length && left > 0; index++) take(next[index]);
+      continue;
+    }
+    for (const key in next) {
+      left -= key.length;
+      take((next as Record<string, unknown>)[key]);
+      if (left <= 0) break;
+    }
+  }
+  return left <= 0;
+}
