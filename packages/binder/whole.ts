@@ -19,6 +19,7 @@ import {
   TEMPLATE_REF_HASH_LABEL,
   UNRESOLVED_ANNOTATION,
 } from "../api/objects/keys.ts";
+import { isLarge } from "../api/objects/large.ts";
 import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
 import { answerError, type Api, isOk, pathOf } from "../kube/api.ts";
 import type { Binder, Entry } from "./state.ts";
@@ -166,23 +167,6 @@ function outlineOfStatus({ conditions = [], podIPs, nodeName }: SandboxStatus): 
     ...(podIPs && { podIPs: podIPs.slice(0, 2) }),
     ...(nodeName === undefined ? {} : { nodeName }),
   };
-}
-
-/** Looks no further than it has to. */
-function isLarge(object: object, most: number): boolean {
-  let left = most;
-  const rest: unknown[] = [object];
-  while (rest.length > 0 && left > 0) {
-    const value = rest.pop();
-    // Whatever is no text takes a word, at least.
-    left -= typeof value === "string" ? value.length : 8;
-    if (typeof value !== "object" || value === null) continue;
-    for (const [key, inner] of Object.entries(value)) {
-      left -= Array.isArray(value) ? 0 : key.length;
-      rest.push(inner);
-    }
-  }
-  return left <= 0;
 }
 
 /** What is read of a claim to find its place, to name it, and to see whether it has heard what there is to say. */
