@@ -8,8 +8,8 @@ import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
 import { findObject } from "./unresolved.ts";
 
-/** Objects of more are asked for, in characters and words of eight. Few have a third. */
-const MOST_KEPT = 32 * 1024;
+/** Objects of more are asked for, in characters and words of eight. Few have more. */
+const MOST_KEPT = 16 * 1024;
 
 /** So many that were asked for are there at once, those of all queues together: one may take 30 MB. */
 export const MOST_ASKED = 3;

@@ -58,10 +58,31 @@ export const KEEPER: readonly Mutant[] = [
   },
   {
     name: "an orphan goes to a pool of another namespace",
-    file: "packages/keeper/readopt.ts",
-    from: "pool.namespace === sandbox.metadata.namespace && ",
-    to: "",
+    file: "packages/keeper/references.ts",
+    from: "return `hash ${namespace}/${hash}`;",
+    to: "return namespace && `hash ${hash}`;",
     tests: GIVEBACK_TEST,
+  },
+  {
+    name: "a large object is kept whole",
+    file: "packages/keeper/kept.ts",
+    from: "whole: isTooLarge(object) ? undefined : object",
+    to: "whole: object",
+    tests: ["test/keeper/large.test.ts"],
+  },
+  {
+    name: "another object is acted upon than the one that was due",
+    file: "packages/keeper/kept.ts",
+    from: "return object?.metadata.uid === uid ? object : undefined;",
+    to: "return uid === undefined ? undefined : object;",
+    tests: ["test/keeper/large.test.ts"],
+  },
+  {
+    name: "a large object is acted upon though it is not due any more",
+    file: "packages/keeper/workqueue.ts",
+    from: "if (isGone(entry) || due > now) return;",
+    to: "if (isGone(entry) || due > now && entry.kept.whole) return;",
+    tests: ["test/keeper/large.test.ts"],
   },
   {
     name: "a Sandbox goes to a claim that was made anew under its name",
@@ -108,8 +129,8 @@ export const KEEPER: readonly Mutant[] = [
   {
     name: "a claim that has expired is woken for ever",
     file: "packages/keeper/claimsandboxes.ts",
-    from: "if (others.length > 0 || !only.told || isExpired) return false;",
-    to: "if (others.length > 0 || !only.told) return false;",
+    from: "if (had.size > 1 || !only.told || isExpired) return false;",
+    to: "if (had.size > 1 || !only.told) return false;",
     tests: CLAIM_SANDBOXES_TEST,
   },
   {
