@@ -1,10 +1,15 @@
 /**
  * What an object of v1alpha1 is in v1beta1, and back. What one version cannot say is kept in an annotation where the way
  * back would lose it. Pure. Source: Agent Sandbox API, section 1.7.
+ *
+ * One thing is otherwise than there: an annotation that holds what it cannot is no error. It says nothing, and stays. The
+ * API server asks for all objects of a list at once and gives up the list for one of them, so that whoever may annotate one
+ * object would keep everybody from listing and watching those of all namespaces.
  * @module
  */
 import type { KubeObject } from "./objects/objects.ts";
 import { sameJson } from "./objects/apply.ts";
+import { isObject } from "./objects/json.ts";
 
 type Version = "v1alpha1" | "v1beta1";
 
@@ -44,7 +49,7 @@ interface Conversion {
 /**
  * Converts an object to `version`; one that has it is returned as it is.
  *
- * @throws {RangeError} for a kind or version that is unknown, and for an annotation that holds what it cannot
+ * @throws {RangeError} for a kind or version that is unknown: never for what an object says
  */
 export function convertObject(object: KubeObject, version: string): KubeObject {
   const [group = "", from = ""] = object.apiVersion.split("/");
@@ -57,7 +62,7 @@ export function convertObject(object: KubeObject, version: string): KubeObject {
   const content = contentOf(object);
   const converted = version === "v1beta1"
     ? remembering(conversion, content, key)
-    : conversion.toAlpha(without(content, key), savedOf(content, key));
+    : toAlphaFrom(conversion, content, key);
   const { metadata, spec, status } = converted;
   return { ...object, apiVersion: `${group}/${version}`, metadata, spec, ...(status ? { status } : {}) };
 }
@@ -79,21 +84,27 @@ function contentOf({ metadata, spec, status }: KubeObject): Content {
 function remembering({ toBeta, toAlpha }: Conversion, before: Content, key: string): Content {
   const alpha = without(before, key);
   const beta = toBeta(alpha);
-  if (sameJson(toAlpha(beta, undefined).spec, alpha.spec)) return beta;
+  if (sameJson(toAlpha(beta, undefined).spec, alpha.spec)) return savedOf(before, key) ? beta : toBeta(before);
   const { podTemplate: _, volumeClaimTemplates: __, ...spec } = alpha.spec;
   return annotated(beta, { [key]: JSON.stringify({ spec }) });
 }
 
-function savedOf({ metadata }: Content, key: string): Fields | undefined {
-  const text = metadata.annotations?.[key];
-  if (text === undefined) return undefined;
-  const saved = parsed(text);
-  if (typeof saved === "object" && saved !== null) return ((saved as Fields)["spec"] ?? {}) as Fields;
-  throw new RangeError(`Cannot convert ${metadata.name}: annotation ${key} is not the JSON of an object`);
+/** An annotation that says nothing stays where it is. */
+function toAlphaFrom({ toAlpha }: Conversion, content: Content, key: string): Content {
+  const saved = savedOf(content, key);
+  return saved ? toAlpha(without(content, key), saved) : toAlpha(content, undefined);
 }
 
-/** Returns undefined for what is not JSON. */
-function parsed(text: string): unknown {
+/** Reads the spec that an annotation keeps; undefined: there is none, or it is not the JSON of one. */
+function savedOf({ metadata }: Content, key: string): Fields | undefined {
+  const saved = parsed(metadata.annotations?.[key]);
+  const { spec = {} } = isObject(saved) ? saved : { spec: undefined };
+  return isObject(saved) && isObject(spec) ? spec : undefined;
+}
+
+/** Returns undefined for what is not JSON, or not there. */
+function parsed(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
   try {
     return JSON.parse(text);
   } catch {
@@ -155,17 +166,24 @@ function claimToBeta(content: Content): Content {
     : bound !== undefined && bound !== content.metadata.name
     ? withoutSuffix(bound)
     : SHADOW_POOL + template;
-  const kept = content.metadata.annotations?.[VOLUME_TEMPLATES];
-  const volumeClaimTemplates = kept === undefined ? undefined : parsed(kept);
-  if (kept !== undefined && !Array.isArray(volumeClaimTemplates)) {
-    throw new RangeError(
-      `Cannot convert ${content.metadata.name}: annotation ${VOLUME_TEMPLATES} is not the JSON of a list`,
-    );
-  }
-  return {
-    ...without(content, VOLUME_TEMPLATES),
-    spec: { ...spec, warmPoolRef: { name }, ...(volumeClaimTemplates ? { volumeClaimTemplates } : {}) },
-  };
+  const named = { ...spec, warmPoolRef: { name } };
+  const volumeClaimTemplates = parsed(content.metadata.annotations?.[VOLUME_TEMPLATES]);
+  return isVolumes(volumeClaimTemplates)
+    ? { ...without(content, VOLUME_TEMPLATES), spec: { ...named, volumeClaimTemplates } }
+    : { ...content, spec: named };
+}
+
+/** How deep a claim's volumes may be: a PersistentVolumeClaim is less than half as deep, and text is not without end. */
+const DEEPEST = 16;
+
+/** Tells whether it can be a claim's volumes. Nobody looks at what a conversion gives: not the API server, either. */
+function isVolumes(value: unknown): value is Fields[] {
+  return Array.isArray(value) && value.every(isObject) && isShallow(value, DEEPEST);
+}
+
+function isShallow(value: unknown, left: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return left > 0 && Object.values(value).every((field) => isShallow(field, left - 1));
 }
 
 function claimToAlpha(content: Content, saved: Fields | undefined): Content {
@@ -178,13 +196,16 @@ function claimToAlpha(content: Content, saved: Fields | undefined): Content {
 
 /** What v1alpha1 says in place of a pool's name: as it was said, unless the claim names another pool since. */
 function referencesOf(ref: string, content: Content, saved: Fields | undefined): Fields {
-  if (!saved) {
+  const template = nameOf(saved?.["sandboxTemplateRef"]);
+  const warmpool = saved?.["warmpool"];
+  if (!template || (warmpool !== undefined && typeof warmpool !== "string")) {
     return ref.startsWith(SHADOW_POOL)
       ? { sandboxTemplateRef: { name: ref.slice(SHADOW_POOL.length) }, warmpool: "default" }
       : { sandboxTemplateRef: { name: ref }, warmpool: ref };
   }
-  const { sandboxTemplateRef, warmpool } = saved;
-  const expected = isPool(warmpool) ? warmpool : nameOf(sandboxTemplateRef);
+  // Nothing else of it: what is written into an annotation is no deeper than what may be answered.
+  const sandboxTemplateRef = { name: template };
+  const expected = isPool(warmpool) ? warmpool : template;
   const bound = boundName(content);
   const same = [expected, SHADOW_POOL + expected, ...(bound === undefined ? [] : [bound, withoutSuffix(bound)])];
   if (same.includes(ref)) return { sandboxTemplateRef, ...(warmpool === undefined ? {} : { warmpool }) };
@@ -205,18 +226,23 @@ function withoutSuffix(name: string): string {
 
 function templateToBeta(content: Content): Content {
   const policy = content.metadata.annotations?.[VOLUME_POLICY];
-  if (policy === undefined) return content;
-  if (!VOLUME_POLICIES.includes(policy)) {
-    throw new RangeError(`Cannot convert ${content.metadata.name}: annotation ${VOLUME_POLICY} is "${policy}"`);
-  }
+  if (!isPolicy(policy)) return content;
   return { ...without(content, VOLUME_POLICY), spec: { ...content.spec, volumeClaimTemplatesPolicy: policy } };
 }
 
 function templateToAlpha(content: Content): Content {
   const { volumeClaimTemplatesPolicy: policy, ...spec } = content.spec;
-  const { metadata } = without(content, VOLUME_POLICY);
-  if (typeof policy !== "string" || policy === "") return { ...content, metadata, spec };
-  return { ...annotated({ ...content, metadata }, { [VOLUME_POLICY]: policy }), spec };
+  if (typeof policy === "string" && policy !== "") {
+    return { ...annotated(content, { [VOLUME_POLICY]: policy }), spec };
+  }
+  const { metadata } = isPolicy(content.metadata.annotations?.[VOLUME_POLICY])
+    ? without(content, VOLUME_POLICY)
+    : content;
+  return { ...content, metadata, spec };
+}
+
+function isPolicy(policy: string | undefined): policy is string {
+  return policy !== undefined && VOLUME_POLICIES.includes(policy);
 }
 
 function poolToBeta(content: Content): Content {

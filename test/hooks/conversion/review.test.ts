@@ -31,6 +31,14 @@ test("all objects come back in their order, under the request's uid", () => {
   );
 });
 
+test("no object of a tenant keeps those of all others from being converted", () => {
+  const beta = answer("agents.x-k8s.io/v1beta1", sandbox("a"), sandbox("b")).convertedObjects;
+  const annotations = { "api.agents.x-k8s.io/v1alpha1-sandbox-state": "no" };
+  const evil = { ...beta[1], metadata: { name: "b", namespace: "evil", annotations } };
+  const { result, convertedObjects } = answer("agents.x-k8s.io/v1alpha1", ...beta.slice(0, 1), evil);
+  expect([result, convertedObjects[0]]).toEqual([{ status: "Success" }, sandbox("a")]);
+});
+
 test("the way back is the same", () => {
   const beta = answer("agents.x-k8s.io/v1beta1", sandbox("a")).convertedObjects;
   expect(answer("agents.x-k8s.io/v1alpha1", ...beta).convertedObjects).toEqual([sandbox("a")]);
