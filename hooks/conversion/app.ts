@@ -11,8 +11,13 @@ import { createIntake } from "../../packages/webhook/intake.ts";
 import { answerReview, reviewSchema } from "./review.ts";
 
 const LABELS = { hook: "conversion", endpoint: "convert" };
-/** The API server waits for thirty seconds. */
-const LIMITS = { maxBodyBytes: 64 * 1024 * 1024, maxHeldBytes: 256 * 1024 * 1024, maxBodyMs: 20_000 };
+/** The API server waits for thirty seconds. An answer is about as large as its review, and stays until it is taken. */
+const LIMITS = {
+  maxBodyBytes: 27 * 1024 * 1024,
+  maxBodyWeight: 80 * 1024 * 1024,
+  maxHeldWeight: 96 * 1024 * 1024,
+  maxBodyMs: 20_000,
+};
 
 /**
  * Makes the app.

@@ -19,10 +19,12 @@ export interface HookAppOptions {
   now?: () => Date;
   log?: Log;
   metrics?: HookMetrics;
-  /** Largest request body, in bytes. @default 67108864 */
+  /** Largest request body, in bytes. @default 37748736 */
   maxBodyBytes?: number;
-  /** Bytes of request bodies that are held at a time; those for which there is no room get a 429. @default 134217728 */
-  maxHeldBytes?: number;
+  /** What one request body may weigh, in bytes that it may take as a value. @default 109051904 */
+  maxBodyWeight?: number;
+  /** What request bodies may weigh that are held at a time; those for which there is no room get a 429. @default 167772160 */
+  maxHeldWeight?: number;
   /** Longest time until the last byte of a request, in milliseconds. @default 8000 (Metacontroller gives up after 10 s) */
   maxBodyMs?: number;
   /** What answers may take away over time; one for all hooks of a process. @default no limit */
@@ -53,7 +55,7 @@ type Settings = Required<HookAppOptions>;
  *
  * | status | when |
  * |---|---|
- * | 413, 504 | body too large, too slow |
+ * | 413, 504 | body too large or too much in it, too slow |
  * | 429 + Retry-After | no room for the body |
  */
 export function createHookApp(hook: HookCalls, options: HookAppOptions = {}): Hono {
@@ -69,8 +71,9 @@ function withDefaults(options: HookAppOptions): Settings {
     now: () => new Date(),
     log: createLog(),
     metrics: createHookMetrics(),
-    maxBodyBytes: 64 * 1024 * 1024,
-    maxHeldBytes: 128 * 1024 * 1024,
+    maxBodyBytes: 36 * 1024 * 1024,
+    maxBodyWeight: 104 * 1024 * 1024,
+    maxHeldWeight: 160 * 1024 * 1024,
     maxBodyMs: 8000,
     budget: UNLIMITED,
     record: () => {},

@@ -7,16 +7,66 @@ import { createGathered } from "../process/gathered.ts";
 export interface IntakeOptions {
   /** Of one body, in bytes. */
   maxBodyBytes: number;
-  /** Of all that are held at a time, in bytes; 64 MiB of small ones are not counted. */
-  maxHeldBytes: number;
+  /** Of one body, in bytes that it may take as a value: see {@link weigh}. */
+  maxBodyWeight: number;
+  /** Of all that are held at a time, the same; 64 MiB of small ones are not counted. */
+  maxHeldWeight: number;
   /** Until the last byte of a body, in milliseconds. */
   maxBodyMs: number;
 }
 
+/** What a body is as JSON. */
+export interface Weight {
+  bytes: number;
+  /** Values, and keys that have one: what `{`, `[` and `,` announce outside of texts. */
+  items: number;
+  /** Whether there is more than ASCII in it. */
+  isWide: boolean;
+  /** Bytes that it may take while it is used: as it came, as text, and as a value. */
+  total: number;
+}
+
 /**
- * Reads the body of a request and has it used; until that is done it counts as held.
+ * What is kept of an item, in bytes, beside what stands in the body: 64 of `{}`, which is two characters long, 92 where no
+ * two objects have the same keys. Measured on V8, 64 bits.
+ */
+const ITEM_BYTES = 128;
+/** How often what stands in a body is there: as it came, as text, and in the value. */
+const TEXT_FACTOR = 3;
+/** The same where it is not all ASCII: one character beyond Latin-1, and each of a text takes two bytes. */
+const WIDE_FACTOR = 4;
+/** What has come of a body may take twice its length, in case there is more. */
+const COMING_FACTOR = 2;
+
+const QUOTE = 0x22, BACKSLASH = 0x5c, COMMA = 0x2c, BRACKET = 0x5b, BRACE = 0x7b, LAST_ASCII = 0x7f;
+
+/**
+ * Weighs a body before it is parsed: 2 to 3 ms for each MB of objects, where parsing takes 9, and 7 where nothing is in it but
+ * items, where parsing takes 150. What is not JSON has some weight, too.
+ */
+export function weigh(body: Uint8Array): Weight {
+  const bytes = body.length;
+  let items = 0;
+  let all = 0;
+  for (let at = 0; at < bytes; at++) {
+    let byte = body[at] ?? 0;
+    all |= byte;
+    if (byte === QUOTE) {
+      // To the end of the text.
+      while (++at < bytes && (byte = body[at] ?? 0) !== QUOTE) {
+        all |= byte;
+        if (byte === BACKSLASH) at++;
+      }
+    } else if (byte === COMMA || byte === BRACE || byte === BRACKET) items++;
+  }
+  const isWide = all > LAST_ASCII;
+  return { bytes, items, isWide, total: bytes * (isWide ? WIDE_FACTOR : TEXT_FACTOR) + items * ITEM_BYTES };
+}
+
+/**
+ * Reads the body of a request and has it used; until that is done it counts as held, with what it weighs.
  *
- * @throws {HTTPException} 413: too large; 429: no room; 504: too slow
+ * @throws {HTTPException} 413: too large, or too much in it; 429: no room; 504: too slow
  */
 export type Intake = <T>(request: Request, use: (body: Uint8Array) => Promise<T>) => Promise<T>;
 
@@ -26,10 +76,10 @@ const SMALL_BYTES = 1024 * 1024;
 const MOST_AT_ONCE = 64;
 
 /** Makes the intake of one app. */
-export function createIntake({ maxBodyBytes, maxHeldBytes, maxBodyMs }: IntakeOptions): Intake {
+export function createIntake({ maxBodyBytes, maxBodyWeight, maxHeldWeight, maxBodyMs }: IntakeOptions): Intake {
   const deadlines = createDeadlines(maxBodyMs);
   let atOnce = 0;
-  let heldBytes = 0;
+  let held = 0;
 
   /** Waits for the end of a body. @throws {HTTPException} 504: too slow */
   async function inTime<T>(reading: Promise<T>): Promise<T> {
@@ -43,32 +93,57 @@ export function createIntake({ maxBodyBytes, maxHeldBytes, maxBodyMs }: IntakeOp
     }
   }
 
+  /** Makes what takes the room of one body, and gives it back. */
+  function room() {
+    let own = 0;
+    return {
+      take(weight: number): void {
+        own += weight;
+        held += weight;
+        if (held > maxHeldWeight) throw new HTTPException(429, { message: "too many bodies at once" });
+      },
+      leave: () => void (held -= own),
+    };
+  }
+
+  /** @throws {HTTPException} 413: there are too many items in it */
+  function weighed(body: Uint8Array): Weight {
+    const weight = weigh(body);
+    if (weight.total > maxBodyWeight) throw tooHeavy(weight);
+    return weight;
+  }
+
   async function small<T>(request: Request, use: (body: Uint8Array) => Promise<T>): Promise<T> {
     atOnce++;
+    const { take, leave } = room();
     try {
-      return await use(new Uint8Array(await inTime(request.arrayBuffer())));
+      const body = new Uint8Array(await inTime(request.arrayBuffer()));
+      const { total } = weighed(body);
+      if (total > SMALL_BYTES) take(total);
+      return await use(body);
     } finally {
+      leave();
       atOnce--;
     }
   }
 
   async function large<T>(request: Request, use: (body: Uint8Array) => Promise<T>): Promise<T> {
-    let own = 0;
-    const take = (bytes: number) => {
-      own += bytes;
-      heldBytes += bytes;
-      if (own > maxBodyBytes) throw tooLarge();
-      if (heldBytes > maxHeldBytes) throw new HTTPException(429, { message: "too many bodies at once" });
-    };
+    const { take, leave } = room();
+    let bytes = 0;
     const reader = request.body?.getReader();
-    const leave = () => void reader?.cancel().catch(() => {});
     try {
-      return await use(await inTime(readAll(reader, take)));
+      const body = await inTime(readAll(reader, (more) => {
+        bytes += more;
+        if (bytes > maxBodyBytes) throw tooLarge();
+        take(more * COMING_FACTOR);
+      }));
+      take(weighed(body).total - bytes * COMING_FACTOR);
+      return await use(body);
     } catch (error) {
-      leave();
+      void reader?.cancel().catch(() => {});
       throw error;
     } finally {
-      heldBytes -= own;
+      leave();
     }
   }
 
@@ -100,4 +175,10 @@ async function readAll(
 
 function tooLarge(): HTTPException {
   return new HTTPException(413, { message: "body is too large" });
+}
+
+/** Says what is too much: what is a matter of bytes alone is refused by them. */
+function tooHeavy({ bytes, items, isWide }: Weight): HTTPException {
+  const what = `${bytes} bytes${isWide ? " that are not all ASCII" : ""} with ${items} items of JSON`;
+  return new HTTPException(413, { message: `body is too large: ${what}` });
 }

@@ -177,15 +177,15 @@ export const GUARD: readonly Mutant[] = [
   {
     name: "a body that does not say how long it is may have any length",
     file: "packages/webhook/intake.ts",
-    from: "if (own > maxBodyBytes) throw tooLarge();",
+    from: "if (bytes > maxBodyBytes) throw tooLarge();",
     to: "",
     tests: ["test/protocol.test.ts"],
   },
   {
     name: "bodies are limited each, and not together",
     file: "packages/webhook/intake.ts",
-    from: "if (heldBytes > maxHeldBytes)",
-    to: "if (own > maxHeldBytes)",
+    from: "if (held > maxHeldWeight)",
+    to: "if (own > maxHeldWeight)",
     tests: ["test/wiring/hook-limits.test.ts"],
   },
   {

@@ -1,9 +1,14 @@
-/** Bodies of hooks' requests come in whole, and cost what they are long, in however small chunks they come. @module */
+/** Bodies of hooks' requests come in whole, and cost what they are long, in however small chunks, and what is in them. @module */
 import { expect, test } from "vitest";
-import { createIntake } from "../../packages/webhook/intake.ts";
+import { createIntake, weigh } from "../../packages/webhook/intake.ts";
 import { liveBytes } from "../heap.ts";
 
-const LIMITS = { maxBodyBytes: 10_000_000, maxHeldBytes: 20_000_000, maxBodyMs: 60_000 };
+const LIMITS = {
+  maxBodyBytes: 10_000_000,
+  maxBodyWeight: 40_000_000,
+  maxHeldWeight: 60_000_000,
+  maxBodyMs: 60_000,
+};
 
 /** A request whose body comes in chunks of these sizes, each byte another than the one before; `atEnd` before it ends. */
 function requestOf(sizes: Iterable<number>, atEnd = () => {}): Request {
@@ -41,3 +46,84 @@ test("a body of one-byte chunks takes little memory before its end", async () =>
   await createIntake(LIMITS)(requestOf(sizes, () => live = liveBytes()), () => Promise.resolve());
   expect(live - before).toBeLessThan(4_000_000);
 });
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+test.for([
+  { text: "{}", items: 1 },
+  { text: '{"a":1,"b":[{},{}]}', items: 6 },
+  { text: '{"text":"{}, [1,2]"}', items: 1 },
+  { text: '{"text":"\\"{,[","b":1}', items: 2 },
+  { text: '["\\\\",1]', items: 2 },
+  { text: '"never closed,,,', items: 0 },
+  { text: '"\\', items: 0 },
+  { text: "", items: 0 },
+])("what is in $text are $items items", ({ text, items }) => {
+  expect(weigh(bytesOf(text))).toEqual({
+    bytes: text.length,
+    items,
+    isWide: false,
+    total: 3 * text.length + 128 * items,
+  });
+});
+
+test("text that is not all ASCII weighs more: one character makes all of it two bytes each", () => {
+  for (const text of ['"é"', '"日本"']) expect(weigh(bytesOf(text)).isWide).toBe(true);
+});
+
+/** Bodies of ten thousand items, whose values take much more than themselves. */
+const GROWING = [
+  { name: "empty objects", of: () => "{}" },
+  { name: "objects of one key", of: () => '{"a":0}' },
+  { name: "objects that share no key", of: (at: number) => `{"${at.toString(36)}":0}` },
+  { name: "lists in lists", of: () => "[[[[]]]]" },
+];
+test.for(GROWING)("a body of $name weighs more than it takes as a value", ({ of }) => {
+  const text = `[${Array.from({ length: 100_000 }, (_, at) => of(at)).join()}]`;
+  const { total } = weigh(bytesOf(text));
+  const before = liveBytes();
+  const value = JSON.parse(text) as unknown[];
+  expect(liveBytes() - before).toBeLessThan(total);
+  expect(value).toHaveLength(100_000);
+});
+
+const items = (many: number) => `[${Array(many).fill("{}").join()}]`;
+const requestWith = (text: string, isAnnounced: boolean) => {
+  const headers = isAnnounced ? { "Content-Length": String(text.length) } : {};
+  return new Request("http://hook/sync", { method: "POST", body: text, headers });
+};
+
+test.for([true, false])(
+  "a short body with too much in it is refused before it is parsed, announced or not",
+  async (isAnnounced) => {
+    const intake = createIntake(LIMITS);
+    const asked = intake(requestWith(items(200_000), isAnnounced), () => Promise.resolve("used"));
+    await expect(asked).rejects.toMatchObject({
+      status: 413,
+      message: "body is too large: 600001 bytes with 400000 items of JSON",
+    });
+    expect(await intake(requestWith(items(100_000), isAnnounced), () => Promise.resolve("used"))).toBe("used");
+  },
+);
+
+test.for([true, false])(
+  "short bodies with much in them are held by what is in them, announced or not",
+  async (isAnnounced) => {
+    const intake = createIntake(LIMITS);
+    const end = Promise.withResolvers<string>();
+    const asked = requestWith.bind(undefined, items(100_000), isAnnounced);
+    const hold = () => {
+      const begun = Promise.withResolvers<void>();
+      const answer = intake(asked(), () => (begun.resolve(), end.promise));
+      return { answer, begun: begun.promise };
+    };
+    const held = [hold(), hold()];
+    for (const { begun } of held) await begun;
+    const ask = () => intake(asked(), () => Promise.resolve("used"));
+    await expect(ask()).rejects.toMatchObject({ status: 429 });
+    expect(await intake(requestWith("{}", true), () => Promise.resolve("used")), "a small one has room").toBe("used");
+    end.resolve("used");
+    expect(await Promise.all(held.map(({ answer }) => answer))).toEqual(["used", "used"]);
+    expect(await ask(), "there is room again").toBe("used");
+  },
+);

@@ -93,3 +93,13 @@ test.for([
   expect(answered.status).toBe(status);
   expect(await answered.text()).not.toContain("secret");
 });
+
+test("a short review with too much in it is refused before it is parsed", async () => {
+  const tolerations = Array(700_000).fill({});
+  const evil = sandbox("a", { spec: { podTemplate: { spec: { containers: [], tolerations } } } });
+  const answered = await ask("POST", JSON.stringify(review("agents.x-k8s.io/v1beta1", evil)));
+  expect([answered.status, await answered.json()]).toEqual([
+    413,
+    { error: expect.stringMatching(/^body is too large: \d+ bytes with \d+ items of JSON$/) },
+  ]);
+});
