@@ -3,6 +3,7 @@ import { parseAllDocuments } from "yaml";
 import { expect, test } from "vitest";
 import { bundleObjects, renderBundle } from "../../packages/cli/install/bundle.ts";
 import type { Api } from "../../packages/kube/api.ts";
+import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { run } from "./fakecontext.ts";
 import { GROUPS, server } from "./installserver.ts";
@@ -54,6 +55,41 @@ test("keeper, binder and router have an account each, and the rights of their fi
   expect(new Set(namespaces)).toEqual(
     new Set(["n/hookbox-keeper", "n/hookbox-binder", "agent-sandbox-system/hookbox-router"]),
   );
+});
+
+interface Policy extends KubeObject {
+  spec: {
+    matchConstraints: { matchPolicy: string; resourceRules: { apiVersions: string[] }[] };
+    matchConditions: { expression: string }[];
+    validations: { expression: string }[];
+  };
+}
+
+const policies = () => {
+  const objects = bundleObjects(renderBundle({ namespace: "n", processes: true })) as unknown as Policy[];
+  return objects.filter(({ kind }) => kind === "ValidatingAdmissionPolicy");
+};
+
+test("each process that writes is under a policy, which judges what is asked for in another version as what it is", () => {
+  expect(policies().map(({ metadata }) => metadata.name)).toEqual([
+    "hookbox-keeper",
+    "hookbox-binder",
+    "hookbox-router",
+  ]);
+  for (const { metadata: { name }, spec: { matchConstraints, matchConditions } } of policies()) {
+    const namespace = name === "hookbox-router" ? "agent-sandbox-system" : "n";
+    expect(matchConditions[0]?.expression).toContain(`"system:serviceaccount:${namespace}:${name}"`);
+    expect(matchConstraints.matchPolicy, name).toBe("Equivalent");
+    for (const { apiVersions } of matchConstraints.resourceRules) expect(apiVersions[0], name).toMatch(/^v1(beta1)?$/);
+  }
+});
+
+test("the binder's policy names all that a Sandbox's spec has", () => {
+  const binder = policies().find(({ metadata }) => metadata.name === "hookbox-binder");
+  const texts = binder?.spec.validations.map(({ expression }) => expression).join() ?? "";
+  for (const field of Object.keys(sandboxSchema.shape.spec.shape)) {
+    expect(texts).toContain(field === "podTemplate" ? "object.spec.podTemplate.spec ==" : `object.spec.?${field} ==`);
+  }
 });
 
 test("what others need is applied first, controllers last", () => {
