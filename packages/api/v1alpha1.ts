@@ -10,10 +10,9 @@
 import type { KubeObject } from "./objects/objects.ts";
 import { sameJson } from "./objects/apply.ts";
 import { isObject } from "./objects/json.ts";
+import { annotated, type Content, type Fields, isVolumes, parsed, without } from "./v1alpha1content.ts";
 
 type Version = "v1alpha1" | "v1beta1";
-
-type Fields = Record<string, unknown>;
 
 const PREFIX = "api.agents.x-k8s.io/";
 const VOLUME_POLICY = `${PREFIX}v1beta1-volume-claim-templates-policy`;
@@ -32,13 +31,6 @@ const KINDS: Record<string, Conversion> = {
   SandboxTemplate: { toBeta: templateToBeta, toAlpha: templateToAlpha },
   SandboxWarmPool: { toBeta: poolToBeta, toAlpha: poolToAlpha },
 };
-
-/** What a kind's functions see and give: an object without its version. */
-interface Content {
-  metadata: KubeObject["metadata"];
-  spec: Fields;
-  status: Fields | undefined;
-}
 
 interface Conversion {
   toBeta(content: Content): Content;
@@ -102,31 +94,6 @@ function savedOf({ metadata }: Content, key: string): Fields | undefined {
   return isObject(saved) && isObject(spec) ? spec : undefined;
 }
 
-/** Returns undefined for what is not JSON, or not there. */
-function parsed(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function annotated(content: Content, annotations: Record<string, string>): Content {
-  return {
-    ...content,
-    metadata: { ...content.metadata, annotations: { ...content.metadata.annotations, ...annotations } },
-  };
-}
-
-function without(content: Content, ...keys: string[]): Content {
-  const { annotations } = content.metadata;
-  if (!annotations || !keys.some((key) => Object.hasOwn(annotations, key))) return content;
-  const left = Object.fromEntries(Object.entries(annotations).filter(([key]) => !keys.includes(key)));
-  const { annotations: _, ...metadata } = content.metadata;
-  return { ...content, metadata: Object.keys(left).length > 0 ? { ...metadata, annotations: left } : metadata };
-}
-
 /** `replicas: 0` is `Suspended`. A Sandbox that says nothing of a Service gets one: v1alpha1 promises a stable hostname. */
 function sandboxToBeta(content: Content): Content {
   const { replicas, ...spec } = content.spec;
@@ -171,19 +138,6 @@ function claimToBeta(content: Content): Content {
   return isVolumes(volumeClaimTemplates)
     ? { ...without(content, VOLUME_TEMPLATES), spec: { ...named, volumeClaimTemplates } }
     : { ...content, spec: named };
-}
-
-/** How deep a claim's volumes may be: a PersistentVolumeClaim is less than half as deep, and text is not without end. */
-const DEEPEST = 16;
-
-/** Tells whether it can be a claim's volumes. Nobody looks at what a conversion gives: not the API server, either. */
-function isVolumes(value: unknown): value is Fields[] {
-  return Array.isArray(value) && value.every(isObject) && isShallow(value, DEEPEST);
-}
-
-function isShallow(value: unknown, left: number): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  return left > 0 && Object.values(value).every((field) => isShallow(field, left - 1));
 }
 
 function claimToAlpha(content: Content, saved: Fields | undefined): Content {

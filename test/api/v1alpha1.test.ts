@@ -1,6 +1,6 @@
 /** Objects of v1alpha1 in v1beta1 and back: renamed fields, and nothing lost on the way there and back. */
 import { describe, expect, test } from "vitest";
-import { convertObject, stateAnnotation } from "../../packages/api/v1alpha1.ts";
+import { convertObject } from "../../packages/api/v1alpha1.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import fc from "../properties.ts";
 
@@ -120,65 +120,6 @@ describe("a template", () => {
     expect(specOf(after)).toEqual({ podTemplate: POD });
     expect(after.metadata.annotations).toEqual({ [POLICY]: "Allowed" });
     expect(toBeta(after)).toEqual(before);
-  });
-});
-
-describe("an annotation that holds what it cannot says nothing, and stays: whoever may write one object must not keep others from being listed", () => {
-  const deep = (depth: number) => `${'{"a":'.repeat(depth)}0${"}".repeat(depth)}`;
-  const kinds = [
-    { kind: "Sandbox", spec: { podTemplate: POD, operatingMode: "Running", service: true } },
-    { kind: "SandboxClaim", spec: { warmPoolRef: { name: "fast" } } },
-    { kind: "SandboxTemplate", spec: { podTemplate: POD } },
-    { kind: "SandboxWarmPool", spec: { replicas: 1 } },
-  ];
-  const texts = ["no", "{", "5", "null", '"a"', "[]", '{"spec":5}', '{"spec":[]}', "", deep(130_000).slice(0, 100_000)];
-  const cases = kinds.flatMap((it) => texts.map((text) => ({ ...it, text, name: text.slice(0, 20) })));
-
-  test.for(cases)("what a $kind of v1alpha1 said: $name", ({ kind, spec, text }) => {
-    const annotations = { [stateAnnotation(kind)]: text };
-    const before = beta(kind, spec, { metadata: { name: "it", annotations } });
-    const after = toAlpha(before);
-    expect(specOf(after)).toEqual(specOf(toAlpha(beta(kind, spec))));
-    expect(after.metadata.annotations).toEqual(annotations);
-    expect(toBeta(after)).toEqual(before);
-  });
-
-  test.for([
-    { name: "no template", saved: '{"spec":{"warmpool":"none"}}' },
-    { name: "a template that is none", saved: '{"spec":{"sandboxTemplateRef":5,"warmpool":"none"}}' },
-    { name: "a pool that is none", saved: '{"spec":{"sandboxTemplateRef":{"name":"a"},"warmpool":{}}}' },
-  ])("a claim with $name", ({ saved }) => {
-    const metadata = { name: "it", annotations: { [CLAIM_STATE]: saved } };
-    const after = toAlpha(beta("SandboxClaim", { warmPoolRef: { name: "fast" } }, { metadata }));
-    expect(specOf(after)).toEqual({ sandboxTemplateRef: { name: "fast" }, warmpool: "fast" });
-  });
-
-  test("what is deeper than can be answered is left out", () => {
-    const saved = `{"spec":{"sandboxTemplateRef":{"name":"a","x":${deep(40_000)}}}}`;
-    const metadata = { name: "it", annotations: { [CLAIM_STATE]: saved } };
-    const after = toAlpha(beta("SandboxClaim", { warmPoolRef: { name: "shadow-pool-a" } }, { metadata }));
-    expect(specOf(after)).toEqual({ sandboxTemplateRef: { name: "a" } });
-    expect(() => JSON.stringify(after)).not.toThrow();
-  });
-
-  test.for(["no", "{}", "[5]", "[[]]", `[${deep(40_000)}]`])("a claim's volumes", (text) => {
-    const annotations = { "api.agents.x-k8s.io/v1beta1-volume-claim-templates": text };
-    const before = alpha("SandboxClaim", { sandboxTemplateRef: { name: "a" }, warmpool: "a" }, {
-      metadata: { name: "it", annotations },
-    });
-    const after = toBeta(before);
-    expect(specOf(after)).toEqual({ warmPoolRef: { name: "a" } });
-    expect(after.metadata.annotations).toMatchObject(annotations);
-    expect(() => JSON.stringify(after)).not.toThrow();
-    expect(toAlpha(after)).toEqual(before);
-  });
-
-  test.for(["Perhaps", ""])("what a template says of claims' volumes", (text) => {
-    const annotations = { "api.agents.x-k8s.io/v1beta1-volume-claim-templates-policy": text };
-    const before = alpha("SandboxTemplate", { podTemplate: POD }, { metadata: { name: "it", annotations } });
-    const after = toBeta(before);
-    expect([specOf(after), after.metadata.annotations]).toEqual([{ podTemplate: POD }, annotations]);
-    expect(toAlpha(after)).toEqual(before);
   });
 });
 
