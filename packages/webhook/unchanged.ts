@@ -1,6 +1,7 @@
 /** How to answer with a child that exists and leave it alone: Metacontroller deletes what an answer omits. Pure. @module */
-import { lastApplied, mergeApply, sameJson } from "../api/objects/apply.ts";
+import { lastApplied } from "../api/objects/apply.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
+import { isUnchangedByMerge } from "../api/objects/unchangedbymerge.ts";
 import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
 
 /**
@@ -36,14 +37,14 @@ export function identityOf({ metadata }: KubeObject, applied: object): { name: s
 
 function settled(observed: unknown, applied: unknown): unknown {
   if (!isObject(observed) || !isObject(applied)) return observed;
-  if (sameJson(mergeApply(observed, applied, applied), observed)) return applied;
+  if (isUnchangedByMerge(observed, applied, applied)) return applied;
   // A key that the server dropped is dropped here too, else the merge would put it back.
   const kept = Object.keys(applied).filter((key) => key in observed);
   return Object.fromEntries(kept.map((key) => [key, settledField(observed[key], applied[key])]));
 }
 
 function settledField(observed: unknown, applied: unknown): unknown {
-  if (sameJson(mergeApply({ f: observed }, { f: applied }, { f: applied }), { f: observed })) return applied;
+  if (isUnchangedByMerge({ f: observed }, { f: applied }, { f: applied })) return applied;
   return settled(observed, applied);
 }
 

@@ -138,10 +138,15 @@ function mergeObject(observed: Json, last: Json, desired: Json): Json {
   return Object.fromEntries(merged);
 }
 
-function mergeList(observed: unknown[], last: unknown[], desired: unknown[] | undefined): unknown {
-  const items = [observed, last, desired ?? []].flat(1);
-  if (!items.every(isObject)) return desired ?? null;
-  const key = LIST_KEYS.find((name) => items.length > 0 && items.every((item) => present(item, name)));
+/** Returns the key by which the items of these lists are merged; undefined: they have none in common. */
+export function sharedKey(lists: unknown[][]): string | undefined {
+  if (!lists.every((list) => list.every(isObject)) || lists.every((list) => list.length === 0)) return undefined;
+  return LIST_KEYS.find((name) => lists.every((list) => list.every((item) => present(item as Json, name))));
+}
+
+/** Merges lists. @param desired undefined: it is no list, or is not there */
+export function mergeList(observed: unknown[], last: unknown[], desired: unknown[] | undefined): unknown {
+  const key = sharedKey([observed, last, desired ?? []]);
   if (key === undefined) return desired ?? null;
 
   const keyed = (list: unknown[]) => Object.fromEntries((list as Json[]).map((item) => [keyText(item[key]), item]));
@@ -153,7 +158,7 @@ function mergeList(observed: unknown[], last: unknown[], desired: unknown[] | un
 }
 
 /** An observed key that occurs twice keeps two places, both filled with the last of them, as Metacontroller does. */
-function keyText(value: unknown): string {
+export function keyText(value: unknown): string {
   if (typeof value === "string") return value;
   return value === null ? "<nil>" : canonicalJson(value);
 }
@@ -190,11 +195,13 @@ function parsed(text: string): unknown {
   }
 }
 
-function present(object: Json, key: string): boolean {
+/** Tells whether an object has the field; one that is `undefined` counts as absent. */
+export function present(object: Json, key: string): boolean {
   return Object.hasOwn(object, key) && object[key] !== undefined;
 }
 
-function presentKeys(object: Json): string[] {
+/** Lists the fields that an object has. */
+export function presentKeys(object: Json): string[] {
   return Object.keys(object).filter((key) => object[key] !== undefined);
 }
 

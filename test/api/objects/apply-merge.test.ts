@@ -1,6 +1,7 @@
 /** The table for dynamic-apply's merge; every expectation was compared with Metacontroller 4.17.2's own. @module */
 import { expect, test } from "vitest";
-import { mergeApply } from "../../../packages/api/objects/apply.ts";
+import { mergeApply, sameJson } from "../../../packages/api/objects/apply.ts";
+import { isUnchangedByMerge } from "../../../packages/api/objects/unchangedbymerge.ts";
 import { deepFreeze } from "../../freeze.ts";
 
 type Json = Record<string, unknown>;
@@ -142,3 +143,10 @@ test.for(cases)("mergeApply() $name", ({ observed, last, desired, want, reason }
   expect(mergeApply(deepFreeze(observed), deepFreeze(last), deepFreeze(desired)), reason).toStrictEqual(want);
   expect([observed, last, desired]).toStrictEqual(inputs);
 });
+
+test.for(cases)(
+  "isUnchangedByMerge() says whether that is what was observed: $name",
+  ({ observed, last, desired, want }) => {
+    expect(isUnchangedByMerge(observed, last, desired)).toBe(sameJson(want, observed));
+  },
+);
