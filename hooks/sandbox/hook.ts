@@ -4,6 +4,7 @@ import { compositeCalls, type HookCalls, type SentRequest } from "../../packages
 import { controllerOf } from "../../packages/api/objects/objects.ts";
 import type { Spacing } from "../../packages/webhook/throttle.ts";
 import { deletionReasons } from "./deletionreasons.ts";
+import { evidence } from "./evidence.ts";
 import { syncSandbox } from "./sync.ts";
 import type { SandboxConfig } from "./options.ts";
 
@@ -14,6 +15,7 @@ export function sandboxHook(config: SandboxConfig): HookCalls {
     name: "sandbox",
     parentSchema: sandboxSchema,
     deletionReasons,
+    evidence,
     spacing: startSpacing,
     delayMs: bindingDelay,
     sync: (observed, now) => syncSandbox(observed, now, config),

@@ -1,7 +1,7 @@
 /** The Pod of a Sandbox: made once from the template, and kept as it is but for labels and annotations. @module */
 import type { V1PodSpec } from "@kubernetes/client-node";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
-import { canonicalJson } from "../../packages/api/objects/apply.ts";
+import { canonicalJson, lastApplied } from "../../packages/api/objects/apply.ts";
 import {
   CLAIM_UID_LABEL,
   CREATED_BY_LABEL,
@@ -47,7 +47,8 @@ export function podNameOf({ metadata }: Sandbox): string {
  */
 export function keepPod(sandbox: Sandbox, pod: Pod): DesiredObject<"Pod"> {
   const wanted = podIdentity(sandbox, pod.metadata.name, pod.metadata.annotations?.[POD_SPEC_HASH_ANNOTATION]);
-  return { ...wanted, metadata: withInheritance(wanted.metadata, pod), ...unchangedSpec(pod) };
+  const last = lastApplied(pod);
+  return { ...wanted, metadata: withInheritance(wanted.metadata, pod, last), ...unchangedSpec(pod, last) };
 }
 
 /** Tells whether a Pod was made from another spec than the Sandbox has now; one that does not say from which was not. */

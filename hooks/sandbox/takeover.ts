@@ -1,5 +1,5 @@
 /** Labels and annotations that another controller left on a Pod, and that have to go now that the Pod is ours. @module */
-import { lastApplied } from "../../packages/api/objects/apply.ts";
+import type { Json } from "../../packages/api/objects/json.ts";
 import { withForeignFields } from "../../packages/webhook/foreign.ts";
 import {
   CLAIM_UID_LABEL,
@@ -19,9 +19,11 @@ const LISTS = [PROPAGATED_LABELS_ANNOTATION, PROPAGATED_ANNOTATIONS_ANNOTATION];
 /**
  * Returns the metadata to answer for a Pod so that what its former controller managed, and nobody wants, goes away:
  * the keys that it listed on the Pod, and those that follow the owner. Everything else belongs to others and stays.
+ *
+ * @param last the Pod as it was last applied; undefined: it never was
  */
-export function withInheritance(wanted: DesiredMeta, pod: Pod): DesiredMeta {
-  const applied = (lastApplied(pod)?.["metadata"] ?? {}) as DesiredMeta;
+export function withInheritance(wanted: DesiredMeta, pod: Pod, last: Json | undefined): DesiredMeta {
+  const applied = (last?.["metadata"] ?? {}) as DesiredMeta;
   const { labels, annotations = {} } = pod.metadata;
   const labelKeys = [...listed(annotations, PROPAGATED_LABELS_ANNOTATION), ...OWNER_LABELS];
   const annotationKeys = [...listed(annotations, PROPAGATED_ANNOTATIONS_ANNOTATION), ...LISTS];

@@ -4,6 +4,7 @@ import { CLAIM_CONTROLLER } from "../../packages/api/objects/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
 import { syncSandboxClaim } from "./sync.ts";
 import { deletionReasons } from "./deletionreasons.ts";
+import { evidence } from "./evidence.ts";
 import type { ClaimConfig } from "./options.ts";
 
 /** Makes the hook for one installation. */
@@ -13,6 +14,7 @@ export function sandboxClaimHook(config: ClaimConfig): HookCalls {
     name: CLAIM_CONTROLLER,
     parentSchema: sandboxClaimSchema,
     deletionReasons,
+    evidence,
     sync: (observed, now) => syncSandboxClaim(observed, now, config),
   });
 }

@@ -36,7 +36,7 @@ function isShaped({ metadata, spec = {} }: Json): boolean {
   if (!isObject(metadata) || !isObject(spec)) return false;
   const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
   const { podTemplate = {} } = spec;
-  if ("operatingMode" in spec || "shutdownTime" in spec) return false;
+  if (["operatingMode", "shutdownTime", "shutdownPolicy"].some((field) => field in spec)) return false;
   const areTexts = (map: unknown) => isObject(map) && Object.values(map).every((value) => typeof value === "string");
   return [labels, annotations].every(areTexts) && isObject(podTemplate) && Array.isArray(ownerReferences) &&
     ownerReferences.every(isObject);

@@ -1,7 +1,6 @@
 /** The last look at an answer before it leaves: what would it take away, and does what is observed bear that out? Pure. @module */
-import { lastApplied } from "../api/objects/apply.ts";
-import { isObject } from "../api/objects/json.ts";
-import { DRAINING_LABEL, NAME_HASH_LABEL } from "../api/objects/keys.ts";
+import { DRAINING_LABEL } from "../api/objects/keys.ts";
+import { endOf, PROHIBITIONS } from "./childchanges.ts";
 import { childKey, kindKey, listAll, type Observed } from "./metacontroller.ts";
 import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
 
@@ -41,9 +40,11 @@ export type Verdict = { refusal: Refusal } | { losses: Loss[] };
  * |---|---|
  * | leaves it out, and names no reason, or one that does not hold | refused |
  * | takes the label away by which its Sandbox's Service selects it | refused |
+ * | changes the spec of a Pod | refused |
+ * | has a Service select anything but what is the parent's | refused |
  * | leaves it out for a reason that holds | a loss; none if the parent's spec says so, or if it was marked as draining |
  * | marks it as draining | the same |
- * | suspends it, or lets it expire or expire sooner | refused; a loss if any words are a reason |
+ * | suspends it, lets it expire or expire sooner, or be deleted when it expires | refused; a loss if any words are a reason |
  *
  * @throws {RangeError} if a desired child is of a kind without a child rule (Metacontroller would create it again and
  * again), if one is of another namespace than its parent, or if two have the same kind and name (the last would win)
@@ -69,17 +70,18 @@ export function guardAnswer<Parent>(
     const after = wanted.get(identity(child));
     return after ? [{ child, after }] : [];
   });
-  const unselected = kept.filter(({ child, after }) => losesSelection(child, after)).map(({ child }) => child);
-  if (unselected.length > 0) {
-    return refusal(
-      `${unselected.length} of ${living.length} children would lose what they are selected by`,
-      unselected,
-    );
+  for (const { words, isBroken } of PROHIBITIONS) {
+    // Every parent is an object of Kubernetes.
+    const broken = kept.filter((each) => isBroken(each, observed.parent as KubeObject)).map(({ child }) => child);
+    if (broken.length > 0) return refusal(`${broken.length} of ${living.length} children ${words}`, broken);
   }
-  const ending = kept.flatMap(({ child, after }) => ends(child, after));
+  const ending = kept.flatMap((each) => {
+    const what = endOf(each);
+    return what ? [loss(each.child, what)] : [];
+  });
   if (known && ending.length > 0) {
-    const children = ending.map(({ child }) => child);
-    return refusal(`${ending.length} of ${living.length} children would be suspended or expire`, children);
+    const words = "would be suspended, expire, or be deleted when they expire";
+    return refusal(`${ending.length} of ${living.length} children ${words}`, ending.map(({ child }) => child));
   }
   const free = new Map<string, number>();
   const isFree = (words: string) => {
@@ -98,23 +100,6 @@ export function guardAnswer<Parent>(
       ...ending,
     ],
   };
-}
-
-/** What it says of its own life: whoever suspends or ends a Sandbox by its spec takes its Pod away. */
-function ends(child: KubeObject, after: DesiredObject): Loss[] {
-  const [is, will] = [specOf(child), specOf(after)];
-  const suspends = will["operatingMode"] === "Suspended" && is["operatingMode"] !== "Suspended";
-  const [from, to] = [is["shutdownTime"], will["shutdownTime"]].map((time) => Date.parse(String(time ?? "")));
-  const expires = !Number.isNaN(to) && !(from! <= to!);
-  return [...(suspends ? [loss(child, "suspended")] : []), ...(expires ? [loss(child, "expiring")] : [])];
-}
-
-/** A label that somebody else has changed may be repaired. */
-function losesSelection(child: KubeObject, after: DesiredObject): boolean {
-  const value = child.metadata.labels?.[NAME_HASH_LABEL];
-  if (value === undefined || after.metadata.labels?.[NAME_HASH_LABEL] === value) return false;
-  const applied = lastApplied(child)?.["metadata"];
-  return isObject(applied) && isObject(applied["labels"]) && applied["labels"][NAME_HASH_LABEL] === value;
 }
 
 function wantedChildren<Parent>(
@@ -138,11 +123,6 @@ function wantedChildren<Parent>(
 
 function isMarked({ metadata }: KubeObject): boolean {
   return metadata.labels?.[DRAINING_LABEL] !== undefined;
-}
-
-function specOf(object: DesiredObject | KubeObject): Record<string, unknown> {
-  const { spec } = object as { spec?: unknown };
-  return isObject(spec) ? spec : {};
 }
 
 function loss(child: KubeObject, what: Loss["what"]): Loss {

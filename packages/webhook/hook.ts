@@ -1,5 +1,6 @@
 /** A hook as a value, and how one call of it goes: parse, decide, guard, check. No HTTP, no I/O. @module */
 import * as z from "zod";
+import { type Evidence, guardStatus } from "./evidence.ts";
 import { type DeletionReasons, guardAnswer, type Loss, type Refusal } from "./guard.ts";
 import { announced, heldOf, keeping } from "./throttledanswer.ts";
 import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
@@ -24,6 +25,8 @@ interface HookBasics<Parent> {
   parentSchema: z.ZodType<Parent>;
   /** When a child may go, by the words that `deletions` names. `any`: the guard believes whatever words. */
   deletionReasons: DeletionReasons<Parent> | "any";
+  /** What must be observed where the status says something that others act on; absent: it may say whatever it does. */
+  evidence?: Evidence<Parent>;
   /** Which related objects the sync hook wants to see; absent means none. */
   customize?(parent: Parent): RelatedRule[];
   /** See {@link HookCalls.spacing}. */
@@ -112,6 +115,8 @@ function callsOf<Parent, Answer extends Partial<Omit<Desired<unknown>, "children
       const children = wire.childrenOf(desired);
       const verdict = guardAnswer(observed, children, desired.deletions ?? {}, now, hook.deletionReasons);
       if ("refusal" in verdict) return verdict;
+      const unproven = guardStatus(observed, desired.status, now, hook.evidence ?? {});
+      if (unproven) return { refusal: unproven };
       const { losses } = verdict;
       // Every parent is an object of Kubernetes.
       const parent = observed.parent as KubeObject;

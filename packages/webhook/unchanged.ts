@@ -11,9 +11,11 @@ import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
  * Almost always this is the spec as last applied. Where the API server has changed what was applied (tolerations added
  * by admission, `1000m` stored as `1`, defaults inside lists without keys), the observed value takes its place. Ports
  * that share a number cannot be put in words that survive the merge: the keeper takes such a spec out of last-applied.
+ *
+ * @param last the child as it was last applied, where that has been read already
  */
-export function unchangedSpec(child: KubeObject): { spec?: unknown } {
-  const applied = lastApplied(child)?.["spec"];
+export function unchangedSpec(child: KubeObject, last: Json | undefined = lastApplied(child)): { spec?: unknown } {
+  const applied = last?.["spec"];
   return applied === undefined ? {} : { spec: settled(child["spec"], applied) };
 }
 
@@ -22,7 +24,7 @@ export function unchanged(child: KubeObject): DesiredObject {
   const applied = lastApplied(child);
   const { apiVersion, kind } = child;
   const metadata = { ...metadataOf(applied), ...identityOf(child, applied ?? {}) };
-  return { ...applied, apiVersion, kind, metadata, ...unchangedSpec(child) };
+  return { ...applied, apiVersion, kind, metadata, ...unchangedSpec(child, applied) };
 }
 
 /**

@@ -75,6 +75,8 @@ describe("what is left out", () => {
 
 describe("what is changed", () => {
   const spec = (fields: object) => ({ spec: fields });
+  const sandbox = (name: string, more: object = {}) => aChild("Sandbox", { metadata: { name }, ...more });
+  const asSandbox = (name: string, more: object = {}) => ({ ...named(name, more), kind: "Sandbox" });
   test.for<{ name: string; is?: object; will: object; want: string[] }>([
     { name: "nothing of its life", is: { a: 1 }, will: { a: 2 }, want: [] },
     {
@@ -110,15 +112,19 @@ describe("what is changed", () => {
       want: [],
     },
   ])("$name", ({ is = {}, will, want }) => {
-    const losses = lossesOf(judge([pod("a", {}, spec(is))], [named("a", spec(will))]));
-    expect(losses).toEqual(want.map((what) => `Pod/a ${what}`));
+    const losses = lossesOf(judge([sandbox("a", spec(is))], [asSandbox("a", spec(will))]));
+    expect(losses).toEqual(want.map((what) => `Sandbox/a ${what}`));
   });
 
   test.for([{ operatingMode: "Suspended" }, { shutdownTime: "2030-01-01T00:00:00Z" }])(
     "%o is no hook's to say that has reasons, of not even one child",
     (fields) => {
-      expect(judge([pod("a"), pod("b")], [named("a", spec(fields)), named("b")], {}, {})).toEqual({
-        refusal: { message: "1 of 2 children would be suspended or expire", children: ["Pod/a"] },
+      const desired = [asSandbox("a", spec(fields)), asSandbox("b")];
+      expect(judge([sandbox("a"), sandbox("b")], desired, {}, {})).toEqual({
+        refusal: {
+          message: "1 of 2 children would be suspended, expire, or be deleted when they expire",
+          children: ["Sandbox/a"],
+        },
       });
     },
   );

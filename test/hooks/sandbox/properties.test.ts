@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { deletionReasons } from "../../../hooks/sandbox/deletionreasons.ts";
+import { evidence } from "../../../hooks/sandbox/evidence.ts";
+import { guardStatus } from "../../../packages/webhook/evidence.ts";
 import { guardAnswer } from "../../../packages/webhook/guard.ts";
 import { compositeAnswerSchema, kindKey, listAll } from "../../../packages/webhook/metacontroller.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
@@ -131,6 +133,7 @@ test("it answers by the protocol, and the guard lets every answer pass", () => {
     expect(guardAnswer(observed, desired.children, deletions ?? {}, NOW, deletionReasons)).not.toHaveProperty(
       "refusal",
     );
+    expect(guardStatus(observed, desired.status, NOW, evidence)).toBeUndefined();
   }));
 });
 

@@ -15,6 +15,7 @@ test.for([
   ["labels that are no map", '{"metadata":{"labels":1}}'],
   ["a spec that is none", '{"metadata":{},"spec":"x"}'],
   ["the end of its life", '{"metadata":{},"spec":{"shutdownTime":"2026-11-21T12:00:00Z"}}'],
+  ["that it is deleted at its end", '{"metadata":{},"spec":{"shutdownPolicy":"Delete"}}'],
   ["a mode of its own", '{"metadata":{},"spec":{"operatingMode":"Suspended"}}'],
   ["a template that is none", '{"metadata":{},"spec":{"podTemplate":[]}}'],
 ])("a member whose last-applied annotation has %s goes, and the others stay as they are", ([, text]) => {
