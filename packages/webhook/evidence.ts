@@ -1,5 +1,5 @@
 /** What a status may say: whoever reads it, a claim's hook or the keeper, deletes by it. Pure. @module */
-import { type Condition, type ConditionStatus, findCondition } from "../api/objects/conditions.ts";
+import type { Condition, ConditionStatus } from "../api/objects/conditions.ts";
 import { isObject } from "../api/objects/json.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import type { Observed } from "./metacontroller.ts";
@@ -32,7 +32,8 @@ export function guardStatus<Parent>(
 ): Refusal | undefined {
   const before = conditionsOf(observed.parent);
   for (const said of conditionsOf({ status })) {
-    const isOld = isSame(said, findCondition(before, said.type));
+    // Nothing keeps others from writing a type twice.
+    const isOld = before.some((old) => isSame(said, old));
     const says: Words[] = [`${said.type} ${said.status}`, `${said.type} ${said.status} ${said.reason}`];
     const unproven = says.find((words) =>
       Object.hasOwn(evidence, words) && evidence[words]?.({ said, observed, now, isOld }) === false
@@ -46,8 +47,8 @@ export function guardStatus<Parent>(
 }
 
 /** Tells whether two conditions say the same since the same time. */
-export function isSame(a: Condition, b: Condition | undefined): boolean {
-  return a.type === b?.type && a.status === b.status && a.reason === b.reason &&
+export function isSame(a: Condition, b: Condition): boolean {
+  return a.type === b.type && a.status === b.status && a.reason === b.reason &&
     a.lastTransitionTime === b.lastTransitionTime;
 }
 

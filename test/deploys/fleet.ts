@@ -9,6 +9,8 @@ const NAMESPACES = ["team-a", "team-b", "team-c"] as const;
 export const LOSSES_PER_MINUTE = 600;
 const volumeClaimTemplates = [{ metadata: { name: "home" }, spec: { accessModes: ["ReadWriteOnce"] } }];
 
+type Stored = ReturnType<TestCluster["objects"]>[number];
+
 /** A fleet, and what becomes of it. */
 export interface Fleet {
   cluster: TestCluster;
@@ -66,15 +68,24 @@ export async function startFleet(size: number, good: Record<string, () => HookCa
         shutdownTime: inAYear,
       }))
     ));
-    await cluster.apply(...names.map((n) => inside(claim(`claim-${n}`))));
+    const lifecycle = (n: number) => ({
+      lifecycle: { ttlSecondsAfterFinished: 30, shutdownPolicy: n % 2 === 0 ? "Delete" : "Retain" },
+    });
+    await cluster.apply(...names.map((n) => inside(claim(`claim-${n}`, lifecycle(n)))));
     await cluster.clock.advance(5000);
     await cluster.patch("SandboxWarmPool", "shells", { spec: { replicas: share } }, namespace);
   }
   await cluster.clock.advance(60_000);
   const kinds = ["Sandbox", "Pod", "PersistentVolumeClaim", "Service"];
+  // Of a volume nothing else can be changed; the template of a Sandbox that has a Pod decides nothing.
+  const stateOf = ({ kind, spec }: Stored): string => {
+    const { operatingMode, shutdownPolicy, selector } = spec;
+    return JSON.stringify(kind === "Pod" ? spec : { operatingMode, shutdownPolicy, selector });
+  };
   const fleet = kinds.flatMap((kind) => cluster.objects(kind)).filter((object) =>
     object.metadata.deletionTimestamp === undefined
   );
+  const states = new Map(fleet.map((object) => [object.metadata.uid, stateOf(object)]));
   let looks = 0;
   const look = async () => {
     const annotations = { "example.com/looked-at": String(looks++) };
@@ -101,10 +112,9 @@ export async function startFleet(size: number, good: Record<string, () => HookCa
       const alive = new Map(
         kinds.flatMap((kind) => cluster.objects(kind)).map((object) => [object.metadata.uid, object]),
       );
-      return fleet.filter(({ kind, metadata }) => {
+      return fleet.filter(({ metadata }) => {
         const now = alive.get(metadata.uid);
-        if (!now || now.metadata.deletionTimestamp !== undefined) return true;
-        return kind === "Sandbox" && now.spec.operatingMode !== "Running";
+        return !now || now.metadata.deletionTimestamp !== undefined || stateOf(now) !== states.get(metadata.uid);
       }).map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
     },
     running: () => fleet.filter(({ kind }) => kind === "Sandbox").length,

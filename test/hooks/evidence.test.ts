@@ -35,6 +35,8 @@ interface Case {
   since?: string;
   /** What it has said before. */
   before?: ReturnType<typeof says>;
+  /** What it has said, too. */
+  first?: ReturnType<typeof says>;
   fine: boolean;
 }
 
@@ -57,6 +59,13 @@ const SANDBOXES: Case[] = [
     words: "Finished True PodFailed",
     metadata: { deletionTimestamp: PAST },
     before: says("Finished True PodFailed"),
+    fine: true,
+  },
+  {
+    words: "Ready True DependenciesReady",
+    spec: over,
+    first: says("Ready False SandboxExpired"),
+    before: says("Ready True DependenciesReady"),
     fine: true,
   },
   { words: "Finished True PodFailed", children: running, before: says("Finished True PodFailed"), fine: false },
@@ -95,8 +104,9 @@ function check(observed: unknown, evidence: Evidence<never>, { words, since, fin
 }
 
 test.for(SANDBOXES)("a Sandbox says $words: $fine", (each) => {
-  const { spec = {}, metadata = {}, children = [], before } = each;
-  const sandbox = aSandbox({ spec, metadata, ...(before ? { status: { conditions: [before] } } : {}) });
+  const { spec = {}, metadata = {}, children = [], first, before } = each;
+  const conditions = [first, before].filter((condition) => condition !== undefined);
+  const sandbox = aSandbox({ spec, metadata, ...(conditions.length > 0 ? { status: { conditions } } : {}) });
   check(aRequest(sandbox, children), ofSandboxes as Evidence<never>, each);
 });
 
