@@ -1,4 +1,5 @@
 /** Mutants of the guard, of what it counts, of the reasons that hooks name, and of what comes into a hook. @module */
+import { GUARDED_CHANGES } from "./guardedchanges.ts";
 import type { Mutant } from "./mutant.ts";
 
 const GUARD_TEST = ["test/webhook/guard.test.ts"];
@@ -6,6 +7,7 @@ const BUDGET_TEST = ["test/webhook/lossbudget.test.ts"];
 const HOOKS_TEST = ["test/wiring/hooks.test.ts"];
 
 export const GUARD: readonly Mutant[] = [
+  ...GUARDED_CHANGES,
   {
     name: "a child may be of another namespace than its parent's",
     file: "packages/webhook/guard.ts",
@@ -65,13 +67,13 @@ export const GUARD: readonly Mutant[] = [
   {
     name: "one child may lose what it is selected by",
     file: "packages/webhook/guard.ts",
-    from: "unselected.length > 0",
-    to: "unselected.length > 1",
+    from: "broken.length > 0",
+    to: "broken.length > 1",
     tests: GUARD_TEST,
   },
   {
     name: "a shutdown time where there was none is no loss",
-    file: "packages/webhook/guard.ts",
+    file: "packages/webhook/childchanges.ts",
     from: "!(from! <= to!)",
     to: "from! > to!",
     tests: GUARD_TEST,
