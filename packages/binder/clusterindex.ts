@@ -5,9 +5,10 @@ import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { forClaim } from "../../hooks/sandboxwarmpool/sandbox.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../api/objects/keys.ts";
-import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
+import { controllerOf } from "../api/objects/objects.ts";
 import { type Assumptions, createAssumptions } from "./assumptions.ts";
 import { createMembers, type Members } from "./members.ts";
+import { namedHandler } from "./namedhandler.ts";
 import { memberToKeep, poolToKeep, templateToKeep } from "./whole.ts";
 
 /** Who is told of what has changed. */
@@ -132,54 +133,6 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
       assumed.assume(sandbox.metadata.uid ?? "", sandbox.metadata.resourceVersion ?? "");
     },
   };
-}
-
-/** Keeps objects by namespace and name; one of the same name may have come before the end of the other is noticed. */
-function namedHandler<T extends Named>(
-  byName: Map<string, T>,
-  keys: Map<string, string>,
-  toKeep: (object: T) => T,
-  changed: (object: T, change: "gone" | "spec" | "counts") => void,
-): EventHandler<T> {
-  const gone = (uid: string) => {
-    const key = keys.get(uid) ?? "";
-    const object = byName.get(key);
-    keys.delete(uid);
-    if (object?.metadata.uid !== uid) return;
-    byName.delete(key);
-    changed(object, "gone");
-  };
-  return {
-    observe(observed) {
-      const object = toKeep(observed);
-      const { namespace, name, uid = "" } = object.metadata;
-      const key = `${namespace}/${name}`;
-      const before = byName.get(key);
-      keys.set(uid, key);
-      byName.set(key, object);
-      const isNew = before?.metadata.uid !== uid;
-      if (isNew || hasNewSpec(before, object)) changed(object, "spec");
-      else if (countsOtherwise(before, object)) changed(object, "counts");
-    },
-    gone,
-    listed(uids) {
-      for (const uid of [...keys.keys()]) if (!uids.has(uid)) gone(uid);
-    },
-  };
-}
-
-type Counts = { [Count in "sequence" | "observedSequence" | "replicas" | "readyReplicas"]?: number | undefined };
-type Named = { metadata: ObjectMeta; status?: Counts | undefined };
-
-function hasNewSpec({ metadata: before }: Named, { metadata: after }: Named): boolean {
-  return before.generation !== after.generation || before.deletionTimestamp !== after.deletionTimestamp;
-}
-
-/** Of a status, only what a pool counts is of concern. */
-function countsOtherwise({ status: before }: Named, { status: after }: Named): boolean {
-  return (["sequence", "observedSequence", "replicas", "readyReplicas"] as const).some((key) =>
-    before?.[key] !== after?.[key]
-  );
 }
 
 /** Puts a Sandbox where its owner says that it belongs; who is told finds it there, and nowhere else. */
