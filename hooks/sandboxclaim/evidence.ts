@@ -8,7 +8,8 @@ import { conditionsOf, type Evidence, isSame, type Saying } from "../../packages
 export const evidence: Evidence<SandboxClaim> = {
   "Finished True": (saying) => isTheirs(saying) || (saying.isOld && isExpired(saying)),
   "Ready True": isTheirs,
-  "Ready False ClaimExpired": isExpired,
+  // Whatever a Sandbox says is copied, this too; nothing goes by it, as hook and keeper look at the time.
+  "Ready False ClaimExpired": (saying) => isExpired(saying) || isTheirs(saying),
   "Ready False InvalidConfiguration": isTheirs,
   "Ready False PodFailed": isTheirs,
   "Ready False PodSucceeded": isTheirs,

@@ -133,6 +133,7 @@ const CLAIMS: (Case & { status?: object })[] = [
   { words: "Ready False SandboxExpired", children: theirs("Ready True"), fine: false },
   { words: "Ready False InvalidConfiguration", children: theirs("Ready True"), fine: false },
   { words: "Ready False ClaimExpired", spec: { lifecycle: over }, fine: true },
+  { words: "Ready False ClaimExpired", children: theirs("Ready False ClaimExpired"), fine: true },
   { words: "Ready False ClaimExpired", spec: { lifecycle: { shutdownTime: AHEAD } }, fine: false },
   {
     words: "Ready False ClaimExpired",
