@@ -28,8 +28,7 @@ import { withInheritance } from "./takeover.ts";
  * claim template in place of a template volume of that name. Source: Agent Sandbox API, section 2.3.
  */
 export function buildPod(sandbox: Sandbox): DesiredObject<"Pod", V1PodSpec> {
-  const spec = podSpec(sandbox);
-  return { ...podIdentity(sandbox, sandbox.metadata.name, hashOf(spec)), spec };
+  return { ...podIdentity(sandbox, sandbox.metadata.name, specHash(sandbox)), spec: podSpec(sandbox) };
 }
 
 /**
@@ -54,11 +53,12 @@ export function keepPod(sandbox: Sandbox, pod: Pod): DesiredObject<"Pod"> {
 /** Tells whether a Pod was made from another spec than the Sandbox has now; one that does not say from which was not. */
 export function isOutdated(sandbox: Sandbox, { metadata }: Pod): boolean {
   const hash = metadata.annotations?.[POD_SPEC_HASH_ANNOTATION];
-  return hash !== undefined && hash !== hashOf(podSpec(sandbox));
+  return hash !== undefined && hash !== specHash(sandbox);
 }
 
-function hashOf(spec: V1PodSpec): string {
-  return nameHash(canonicalJson(spec));
+/** Hashes what a Sandbox says of its Pod's spec, not what comes of that: another rule of this hook makes no Pod outdated. */
+function specHash(sandbox: Sandbox): string {
+  return nameHash(canonicalJson([sandbox.spec.podTemplate.spec, claimTemplates(sandbox).map(volumeName)]));
 }
 
 function podIdentity(sandbox: Sandbox, name: string, hash: string | undefined): Omit<DesiredObject<"Pod">, "spec"> {

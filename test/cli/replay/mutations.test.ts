@@ -23,8 +23,8 @@ const MUTATIONS: (Mutation & { name: string; want: Partial<Change> })[] = [
     name: "another field in new Pods",
     hook: "sandbox",
     file: "pod.ts",
-    from: "hashOf(spec)), spec }",
-    to: "hashOf(spec)), spec: { ...spec, hostNetwork: true } }",
+    from: "spec: podSpec(sandbox) }",
+    to: "spec: { ...podSpec(sandbox), hostNetwork: true } }",
     want: { effect: "changes", child: expect.objectContaining({ kind: "Pod" }), path: "spec.hostNetwork", after: true },
   },
   {
