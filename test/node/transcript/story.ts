@@ -74,7 +74,9 @@ export const STORY: Step[] = [
   { line: "hookbox get claims" },
   { prose: "Whatever needs it wakes it:", line: "hookbox cp session:project/result.txt -" },
   {
-    prose: "A Pod's spec is never changed while it lives. After `kubectl edit sandbox` this makes another of it:",
+    prose: "A Pod's spec is never changed while it lives: after `kubectl edit sandbox` its Sandbox has the condition " +
+      "`PodOutdated`, which `hookbox get sandboxes` shows as the reason. This makes another Pod, from the spec as it is " +
+      "now:",
     line: "hookbox restart session",
   },
   {
