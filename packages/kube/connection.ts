@@ -119,7 +119,7 @@ async function textUpTo(chunks: AsyncIterable<Uint8Array>, mostBytes: number): P
     gathered.add(chunk);
     if (gathered.size() > mostBytes) throw new AnswerTooLong(mostBytes);
   }
-  return gathered.take().toString();
+  return gathered.takeText();
 }
 
 function bodyOf(status: number, text: string): unknown {

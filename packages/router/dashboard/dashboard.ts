@@ -142,7 +142,7 @@ async function bodyOf(request: IncomingMessage, leave: ReturnType<ConcurrencyLim
       body.add(chunk);
     }
     if (!isWhole(request)) throw new Error("Cannot read a body: it is not whole");
-    return body.take().toString();
+    return body.takeText();
   } finally {
     clearTimeout(late);
     leave();

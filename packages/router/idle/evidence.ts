@@ -82,7 +82,7 @@ function getText(host: string, port: number, patienceMs: number): Promise<string
         if (body.size() > MOST_BYTES) refuse("too long");
       });
       answer.once("end", () => {
-        if (answer.statusCode === 200) resolve(body.take().toString());
+        if (answer.statusCode === 200) resolve(body.takeText());
         else refuse(`status ${answer.statusCode}`);
       });
     });

@@ -16,7 +16,7 @@ export function readLines(stream: Readable, longest: number, onLine: (line: stri
     let from = 0;
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, from)) {
       add(bytes.subarray(from, end));
-      onLine(line.take().toString("utf8"));
+      onLine(line.takeText());
       from = end + 1;
     }
     if (from < bytes.length) add(bytes.subarray(from));

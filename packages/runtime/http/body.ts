@@ -1,7 +1,6 @@
 /** Reads request bodies as streams: raw, JSON up to a limit, or the one file of a form. @module */
 import { Busboy, type BusboyFileStream, type BusboyInstance } from "@fastify/busboy";
 import type { Context } from "hono";
-import type { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Refused } from "../files/refused.ts";
@@ -15,8 +14,8 @@ export function bodyOf(c: Context<HTTPEnv>): Readable {
   return body ? Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]) : Readable.from([]);
 }
 
-/** Reads a body whole. @throws {Refused} RESOURCE_EXHAUSTED if it is larger */
-export async function readBody(c: Context<HTTPEnv>, maxBytes: number): Promise<Buffer> {
+/** Reads a body whole, as text. @throws {Refused} RESOURCE_EXHAUSTED if it is larger */
+export async function readText(c: Context<HTTPEnv>, maxBytes: number): Promise<string> {
   const gathered = createGathered();
   for await (const part of bodyOf(c) as AsyncIterable<Uint8Array>) {
     if (gathered.size() + part.length > maxBytes) {
@@ -24,12 +23,12 @@ export async function readBody(c: Context<HTTPEnv>, maxBytes: number): Promise<B
     }
     gathered.add(part);
   }
-  return gathered.take();
+  return gathered.takeText();
 }
 
 /** Reads a body as JSON. @throws {Refused} INVALID_ARGUMENT if it is none; the message never quotes it */
 export async function readJSON(c: Context<HTTPEnv>, maxBytes: number): Promise<unknown> {
-  const text = (await readBody(c, maxBytes)).toString("utf8");
+  const text = await readText(c, maxBytes);
   try {
     return JSON.parse(text);
   } catch {

@@ -18,7 +18,7 @@ import { type Context, Hono } from "hono";
 import type { Stats } from "node:fs";
 import type { Log } from "../../process/log.ts";
 import { logFault, statusOf } from "../http/answers.ts";
-import { FormError, readBody, takeFile } from "../http/body.ts";
+import { FormError, readText, takeFile } from "../http/body.ts";
 import { MissingError, OutsideError, type Root } from "../confine.ts";
 import { execute, type ExecuteOptions } from "./execute.ts";
 import { listFolder } from "../files/list.ts";
@@ -63,7 +63,7 @@ export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {
   }));
   app.get("/", (c) => c.json({ status: "ok", message: "Sandbox Runtime is active." }));
   app.post("/execute", async (c) => {
-    const request = parseExecute((await readBody(c, COMMAND_BYTES)).toString("utf8"));
+    const request = parseExecute(await readText(c, COMMAND_BYTES));
     return "detail" in request ? c.json(request, 422) : c.json(await execute(request, options));
   });
   app.post("/upload", (c) => upload(c, options));

@@ -1,6 +1,6 @@
 /** Reads files of a sandbox; where a connection breaks it goes on at that byte, if the file is still the same. @module */
 import { ConflictError, ConnectionError, InvalidArgumentError, SandboxError, UnsupportedError } from "../errors.ts";
-import { createGathered } from "../runtime/gathered.ts";
+import { createGathered } from "../../process/gathered.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { pause } from "../runtime/repeat.ts";
 import { chunksOf, streamOf } from "../runtime/streams.ts";

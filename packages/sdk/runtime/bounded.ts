@@ -2,7 +2,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { type ObjectRef, SandboxError } from "../errors.ts";
 import { fieldsUpTo } from "./fields.ts";
-import { createGathered } from "./gathered.ts";
+import { createGathered } from "../../process/gathered.ts";
 import { chunksOf, streamOf } from "./streams.ts";
 
 /** What is read of an answer that is an error; what is longer is cut. */
