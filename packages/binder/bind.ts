@@ -17,7 +17,7 @@ import { createNoteLines } from "./notelines.ts";
 import { type Binder, type BindOptions, type Entry, noteLoss } from "./state.ts";
 import { createRefills } from "./refills.ts";
 import { dropRetry } from "./tell.ts";
-import { createTurns } from "./turns.ts";
+import { createTurns } from "../kube/turns.ts";
 
 /** Large claims that are served at once. */
 const MOST_LARGE = 4;

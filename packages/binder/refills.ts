@@ -1,7 +1,7 @@
 /** When pools are told that they are short of members: soon where they run low, and never while claims wait if it can be helped. @module */
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Clock } from "../process/clock.ts";
-import { createTurns } from "./turns.ts";
+import { createTurns } from "../kube/turns.ts";
 
 /** What decides when a pool is told. */
 export interface Shortage {

@@ -10,7 +10,7 @@ import type { ClusterIndex } from "./clusterindex.ts";
 import type { Lines, Waiter } from "./lines.ts";
 import type { NoteLines } from "./notelines.ts";
 import type { Refills } from "./refills.ts";
-import type { Turns } from "./turns.ts";
+import type { Turns } from "../kube/turns.ts";
 
 export interface BindOptions {
   log: Log;

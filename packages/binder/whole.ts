@@ -21,7 +21,8 @@ import {
 } from "../api/objects/keys.ts";
 import { isLarge } from "../api/objects/large.ts";
 import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
-import { answerError, type Api, isOk, pathOf } from "../kube/api.ts";
+import type { Api } from "../kube/api.ts";
+import { findRaw } from "../kube/find.ts";
 import type { Binder, Entry } from "./state.ts";
 
 /** Claims of more are asked for once more when they are served, in characters of keys and values. Few have a tenth. */
@@ -59,11 +60,8 @@ export function sharing(claim: SandboxClaim, { spec }: SandboxClaim): SandboxCla
 /** Asks for all of a claim, untouched by a parser; undefined: it is gone. @throws {Error} if nobody knows */
 export async function askForClaim(api: Api, { metadata }: SandboxClaim): Promise<SandboxClaim | undefined> {
   const { namespace, name, uid } = metadata;
-  const answer = await api.send({ method: "GET", path: pathOf({ resource: "sandboxclaims", namespace, name }) });
-  if (answer.status === 404) return undefined;
-  if (!isOk(answer)) throw answerError(`get SandboxClaim ${namespace}/${name}`, answer);
-  const claim = answer.body as SandboxClaim;
-  return claim.metadata.uid === uid ? claim : undefined;
+  const claim = await findRaw<SandboxClaim>(api, { kind: "SandboxClaim", resource: "sandboxclaims", namespace, name });
+  return claim?.metadata.uid === uid ? claim : undefined;
 }
 
 /** Members and templates of which no more is kept than is read of every one. */
@@ -120,11 +118,8 @@ export function poolToKeep({ metadata, ...pool }: SandboxWarmPool): SandboxWarmP
 /** Asks for all of a member, untouched by a parser; undefined: it has changed since, or is gone. @throws {Error} if nobody knows */
 export async function askForMember(api: Api, { metadata }: Sandbox): Promise<Sandbox | undefined> {
   const { namespace, name, uid, resourceVersion } = metadata;
-  const answer = await api.send({ method: "GET", path: pathOf({ resource: "sandboxes", namespace, name }) });
-  if (answer.status === 404) return undefined;
-  if (!isOk(answer)) throw answerError(`get Sandbox ${namespace}/${name}`, answer);
-  const sandbox = answer.body as Sandbox;
-  const isSame = sandbox.metadata.uid === uid && sandbox.metadata.resourceVersion === resourceVersion;
+  const sandbox = await findRaw<Sandbox>(api, { kind: "Sandbox", resource: "sandboxes", namespace, name });
+  const isSame = sandbox?.metadata.uid === uid && sandbox?.metadata.resourceVersion === resourceVersion;
   return isSame ? sandbox : undefined;
 }
 
@@ -136,10 +131,8 @@ export async function askForTemplate(api: Api, outline: SandboxTemplate): Promis
   const before = asked.get(outline)?.deref();
   if (before) return before;
   const { namespace, name } = outline.metadata;
-  const answer = await api.send({ method: "GET", path: pathOf({ resource: "sandboxtemplates", namespace, name }) });
-  if (answer.status === 404) return undefined;
-  if (!isOk(answer)) throw answerError(`get SandboxTemplate ${namespace}/${name}`, answer);
-  const template = sandboxTemplateSchema.safeParse(answer.body).data;
+  const found = await findRaw(api, { kind: "SandboxTemplate", resource: "sandboxtemplates", namespace, name });
+  const template = sandboxTemplateSchema.safeParse(found).data;
   if (template) asked.set(outline, new WeakRef(template));
   return template;
 }

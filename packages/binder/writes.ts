@@ -2,6 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../api/sandboxclaim.ts";
 import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
+import { findRaw } from "../kube/find.ts";
 import { controllerOf } from "../api/objects/objects.ts";
 
 /**
@@ -64,9 +65,7 @@ export class RefusalError extends Error {
 /** Looks whether the Sandbox of that name is the claim's; undefined: it is not. @throws {Error} if nobody knows */
 export async function findOwn(api: Api, claim: SandboxClaim, name: string): Promise<Sandbox | undefined> {
   const { namespace } = claim.metadata;
-  const answer = await api.send({ method: "GET", path: pathOf({ resource: "sandboxes", namespace, name }) });
-  if (!isOk(answer) && answer.status !== 404) throw answerError(`get Sandbox ${namespace}/${name}`, answer);
-  return ownSandbox(answer, claim);
+  return ownOf(claim, await findRaw<Sandbox>(api, { kind: "Sandbox", resource: "sandboxes", namespace, name }));
 }
 
 /**
@@ -125,10 +124,12 @@ async function certain(
   }
 }
 
-function ownSandbox(answer: Answer, { metadata }: SandboxClaim): Sandbox | undefined {
-  if (!isOk(answer)) return undefined;
-  const sandbox = answer.body as Sandbox;
-  return controllerOf(sandbox.metadata)?.uid === metadata.uid ? sandbox : undefined;
+function ownSandbox(answer: Answer, claim: SandboxClaim): Sandbox | undefined {
+  return isOk(answer) ? ownOf(claim, answer.body as Sandbox) : undefined;
+}
+
+function ownOf({ metadata }: SandboxClaim, sandbox: Sandbox | undefined): Sandbox | undefined {
+  return sandbox && controllerOf(sandbox.metadata)?.uid === metadata.uid ? sandbox : undefined;
 }
 
 /** Asking again would not help. */

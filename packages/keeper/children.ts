@@ -15,7 +15,8 @@ import { controllerOf, type DesiredObject, type KubeObject, kubeObjectSchema } f
 import { diagnose, dryRunVerdict } from "./diagnose.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
-import { findObject, publishProblems } from "./unresolved.ts";
+import { findObject } from "../kube/find.ts";
+import { publishProblems } from "./unresolved.ts";
 
 export type ChildKind = Exclude<Problem["kind"], "NetworkPolicy">;
 

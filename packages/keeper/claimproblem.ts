@@ -23,7 +23,7 @@ import {
 import { type Intervals, lookReconciler } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { createWaiting, type References, templateGroup } from "./references.ts";
-import { findObject } from "./unresolved.ts";
+import { findObject } from "../kube/find.ts";
 import type { WorkQueue } from "./workqueue.ts";
 
 interface ClaimProblemReconcilerOptions {

@@ -7,7 +7,7 @@ import { sandboxSchema } from "../api/sandbox.ts";
 import { sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
-import { createTurns } from "../binder/turns.ts";
+import { createTurns } from "../kube/turns.ts";
 import type { Api } from "../kube/api.ts";
 import { childrenReconciler } from "./children.ts";
 import { createClaimSandboxes } from "./claimsandboxes.ts";

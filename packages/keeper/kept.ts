@@ -2,11 +2,11 @@
  * What the keeper keeps of objects that it may have to act on later: small ones whole, of large ones no more than who they
  * are. Those are asked for when they are needed, a handful at once in all, or a few dozen would fill the memory. @module
  */
-import type { Turns } from "../binder/turns.ts";
+import type { Turns } from "../kube/turns.ts";
 import { isLarge } from "../api/objects/large.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
-import { findObject } from "./unresolved.ts";
+import { findObject } from "../kube/find.ts";
 
 /** Objects of more are asked for, in characters and words of eight. Few have more. */
 const MOST_KEPT = 16 * 1024;

@@ -11,7 +11,8 @@ import { controllerOf, type KubeObject, kubeObjectSchema, type ObjectMeta } from
 import type { Sight } from "./observability/eventrecorder.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, type Situation } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
-import { findObject, publishProblems } from "./unresolved.ts";
+import { findObject } from "../kube/find.ts";
+import { publishProblems } from "./unresolved.ts";
 
 /**
  * Tells what calls for a look at the policy of a template; undefined: nothing.

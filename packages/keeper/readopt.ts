@@ -21,7 +21,7 @@ import {
 } from "../api/objects/objects.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { createWaiting, hashGroup, type PoolFacts, type References } from "./references.ts";
-import { findObject } from "./unresolved.ts";
+import { findObject } from "../kube/find.ts";
 import type { WorkQueue } from "./workqueue.ts";
 
 /** Returns the pool that an orphan says it is of, as hash of the name; undefined: not an orphan of a pool. */

@@ -1,6 +1,6 @@
 /** The annotation on a parent about children that are kept away: what to write, and writing it. @module */
 import type { Problem, Unresolved } from "../api/unresolved.ts";
-import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
+import type { Api } from "../kube/api.ts";
 import { patchOf, sendPatch, type Target } from "../kube/patch.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
@@ -25,18 +25,4 @@ export async function publishProblems(api: Api, report: Report, parent: Target, 
   if (problems.length > 0) report("annotated", parent.metadata, { problems });
   else report("annotation removed", parent.metadata, {});
   return true;
-}
-
-/** Reads an object; undefined: it does not exist. @throws {Error} if the API server refuses, or the object is unreadable */
-export async function findObject<T>(
-  api: Api,
-  object: ObjectPath & { name: string },
-  schema: { parse(object: unknown): T },
-): Promise<T | undefined> {
-  const { resource, namespace, name } = object;
-  const answer = await api.send({ method: "GET", path: pathOf(object) });
-  if (answer.status === 404) return undefined;
-  const scoped = namespace === undefined ? name : `${namespace}/${name}`;
-  if (!isOk(answer)) throw answerError(`get ${resource} ${scoped}`, answer);
-  return schema.parse(answer.body);
 }

@@ -2,7 +2,7 @@
  * When reconcilers run: one timer for each object, a few at once in turns by namespace, never one object twice at once.
  * Decides nothing. @module
  */
-import { createTurns, type Turns } from "../binder/turns.ts";
+import { createTurns, type Turns } from "../kube/turns.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { type Clock, systemClock } from "../process/clock.ts";

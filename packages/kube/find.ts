@@ -1,0 +1,25 @@
+/** Reads one object, if there is one. @module */
+import { answerError, type Api, isOk, type ObjectPath, pathOf } from "./api.ts";
+
+/** @property kind for messages, which have the resource otherwise */
+type Named = ObjectPath & { name: string; kind?: string };
+
+/** Reads an object; undefined: it does not exist. @throws {Error} if the API server refuses, or the object is unreadable */
+export async function findObject<T>(
+  api: Api,
+  object: Named,
+  schema: { parse(object: unknown): T },
+): Promise<T | undefined> {
+  const found = await findRaw(api, object);
+  return found === undefined ? undefined : schema.parse(found);
+}
+
+/** Reads an object, untouched by a parser; undefined: it does not exist. @throws {Error} if the API server refuses */
+export async function findRaw<T>(api: Api, object: Named): Promise<T | undefined> {
+  const { resource, namespace, name, kind = resource } = object;
+  const answer = await api.send({ method: "GET", path: pathOf(object) });
+  if (answer.status === 404) return undefined;
+  const scoped = namespace === undefined ? name : `${namespace}/${name}`;
+  if (!isOk(answer)) throw answerError(`get ${kind} ${scoped}`, answer);
+  return answer.body as T;
+}
