@@ -1,4 +1,5 @@
 /** Where claims wait: a line for each pool, oldest first; and whose turn it is. Decides nothing of a claim. @module */
+import { placeIn } from "./rank.ts";
 
 /** Something that waits. */
 export interface Waiter {
@@ -87,7 +88,7 @@ export function createLines<T extends Waiter>(caps: Caps): Lines<T> {
       const { namespace, pool, rank } = waiter;
       const line = lines.get(keyOf(namespace, pool)) ?? { namespace, pool, waiters: [] };
       lines.set(keyOf(namespace, pool), line);
-      line.waiters.splice(placeAfter(line.waiters, rank), 0, waiter);
+      line.waiters.splice(placeIn(line.waiters, rank), 0, waiter);
       wake(namespace, pool);
     },
     remove(waiter) {
@@ -132,17 +133,6 @@ export function createLines<T extends Waiter>(caps: Caps): Lines<T> {
       return count;
     },
   };
-}
-
-/** Where a waiter of that rank belongs: behind those who have it, too. */
-function placeAfter(sorted: readonly Waiter[], rank: string): number {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle]?.rank ?? "") <= rank) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function keyOf(namespace: string, pool: string): string {

@@ -2,6 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import { type MemberState, memberState } from "../../hooks/sandboxwarmpool/view.ts";
 import { placeOf } from "../../hooks/sandboxwarmpool/sequence.ts";
+import { placeIn } from "./rank.ts";
 
 /** Members by what a claim can do with them. */
 export interface Members {
@@ -85,15 +86,4 @@ export function createMembers(): Members {
       coming,
     }),
   };
-}
-
-/** Where an entry of that rank is, or belongs, in a sorted list. */
-function placeIn(sorted: readonly { rank: string }[], rank: string): number {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle]?.rank ?? "") < rank) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
