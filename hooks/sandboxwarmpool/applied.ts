@@ -1,7 +1,8 @@
 /** How a pool answers with a Sandbox that exists: as it was last applied, so that nothing changes but what is meant. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
-import { lastApplied, mergeApply, sameJson } from "../../packages/api/objects/apply.ts";
+import { lastApplied } from "../../packages/api/objects/apply.ts";
+import { isUnchangedByMerge } from "../../packages/api/objects/unchangedbymerge.ts";
 import { CLAIM_CONTROLLER, CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { isObject, type Json } from "../../packages/api/objects/json.ts";
 import { controllerOf, controllerReference } from "../../packages/api/objects/objects.ts";
@@ -76,8 +77,7 @@ export function isHandable(sandbox: Sandbox): boolean {
   const owner = controllerOf(sandbox.metadata)?.name;
   if (applied === "broken" || !applied?.metadata.ownerReferences?.some(({ name }) => name === owner)) return false;
   const { spec } = applied;
-  const observed = { spec: sandbox.spec };
-  return sameJson(mergeApply(observed, { spec }, { spec }), observed);
+  return isUnchangedByMerge({ spec: sandbox.spec }, { spec }, { spec });
 }
 
 function described({ metadata, spec }: Sandbox, pool: SandboxWarmPool): PoolSandbox {

@@ -2,7 +2,8 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Api } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
-import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied, mergeApply, sameJson } from "../api/objects/apply.ts";
+import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied } from "../api/objects/apply.ts";
+import { isUnchangedByMerge } from "../api/objects/unchangedbymerge.ts";
 import { isObject } from "../api/objects/json.ts";
 import { extensionOwner } from "./readopt.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
@@ -22,28 +23,10 @@ export function mergeTrapPatch(sandbox: Sandbox): object | undefined {
   const spec = isObject(applied?.["spec"]) ? applied["spec"] : {};
   const podTemplate = isObject(spec["podTemplate"]) ? spec["podTemplate"] : {};
   const { spec: podSpec, ...silent } = podTemplate;
-  if (podSpec === undefined || isPlain(podSpec, sandbox.spec.podTemplate.spec)) return undefined;
   const observed = { spec: sandbox.spec.podTemplate.spec };
-  if (sameJson(mergeApply(observed, { spec: podSpec }, { spec: podSpec }), observed)) return undefined;
+  if (podSpec === undefined || isUnchangedByMerge(observed, { spec: podSpec }, { spec: podSpec })) return undefined;
   const text = canonicalJson({ ...applied, spec: { ...spec, podTemplate: silent } });
   return patchOf(sandbox.metadata, { annotations: { [LAST_APPLIED_ANNOTATION]: text } });
-}
-
-/** Tells cheaply, for almost every Sandbox, that the merge changes nothing: it works hard, and a fleet is checked at once. */
-function isPlain(applied: unknown, observed: unknown): boolean {
-  return sameJson(applied, observed) && !hasTwins(observed);
-}
-
-/** Tells whether some list has two items that agree in a field: only such can share a key. */
-function hasTwins(value: unknown): boolean {
-  if (!Array.isArray(value)) return isObject(value) && Object.values(value).some(hasTwins);
-  const seen = new Set<string>();
-  return value.some((item) => {
-    const fields = isObject(item) ? Object.entries(item).map(([key, field]) => `${key}=${field}`) : [];
-    const isTwin = fields.some((field) => seen.has(field));
-    fields.forEach((field) => seen.add(field));
-    return isTwin || hasTwins(item);
-  });
 }
 
 const CHECKED = "checked";
