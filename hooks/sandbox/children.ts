@@ -1,9 +1,10 @@
 /** The children that a Sandbox should have, and why those go that should not. @module */
+import { hasOtherPod } from "../../packages/api/podname.ts";
 import { childKey } from "../../packages/webhook/metacontroller.ts";
 import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { EXPIRED, NO_SERVICE, SUSPENDED } from "./deletionreasons.ts";
-import { buildPod, keepPod, podNameOf } from "./pod.ts";
+import { buildPod, keepPod } from "./pod.ts";
 import { buildPVCs } from "./pvcs.ts";
 import { buildService, keepService } from "./service.ts";
 import { isInvalid, type View } from "./view.ts";
@@ -53,7 +54,7 @@ function pods(view: View): Children {
   }
   if (pod) return { children: [keepPod(sandbox, pod)], deletions: {} };
   // It may be there, unlabelled: until the keeper has looked, one of our own could be the second.
-  if (podNameOf(sandbox) !== sandbox.metadata.name) return { children: [], deletions: {} };
+  if (hasOtherPod(sandbox)) return { children: [], deletions: {} };
   const impossible = isInvalid(view, "Pod", sandbox.metadata.name);
   return { children: impossible ? [] : [buildPod(sandbox)], deletions: {} };
 }

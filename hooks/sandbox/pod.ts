@@ -8,7 +8,6 @@ import {
   isEngineKey,
   isReservedKey,
   NAME_HASH_LABEL,
-  POD_NAME_ANNOTATION,
   POD_SPEC_HASH_ANNOTATION,
   PROPAGATED_ANNOTATIONS_ANNOTATION,
   PROPAGATED_LABELS_ANNOTATION,
@@ -16,7 +15,7 @@ import {
   TRACE_CONTEXT_ANNOTATION,
   WARM_POOL_LABEL,
 } from "../../packages/api/objects/keys.ts";
-import { isDNSSubdomain, nameHash } from "../../packages/api/objects/names.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
 import { controllerOf, type DesiredObject, groupOf } from "../../packages/api/objects/objects.ts";
 import type { Pod } from "../../packages/api/objects/pods.ts";
 import { unchangedSpec } from "../../packages/webhook/unchanged.ts";
@@ -29,15 +28,6 @@ import { withInheritance } from "./takeover.ts";
  */
 export function buildPod(sandbox: Sandbox): DesiredObject<"Pod", V1PodSpec> {
   return { ...podIdentity(sandbox, sandbox.metadata.name, specHash(sandbox)), spec: podSpec(sandbox) };
-}
-
-/**
- * Returns the name of the Pod that the Sandbox has, or is to have: its own, or that of a Pod which another controller gave
- * it and noted in an annotation. Source: Agent Sandbox API, section 2.4.
- */
-export function podNameOf({ metadata }: Sandbox): string {
-  const noted = metadata.annotations?.[POD_NAME_ANNOTATION];
-  return noted !== undefined && isDNSSubdomain(noted) ? noted : metadata.name;
 }
 
 /**

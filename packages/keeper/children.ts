@@ -1,8 +1,9 @@
 /** Finds out why children of a Sandbox do not come into being: has them adopted, or says why not in an annotation. @module */
-import { buildPod, podNameOf } from "../../hooks/sandbox/pod.ts";
+import { buildPod } from "../../hooks/sandbox/pod.ts";
 import { buildPVCs } from "../../hooks/sandbox/pvcs.ts";
 import { buildService } from "../../hooks/sandbox/service.ts";
 import { MOST_VOLUMES } from "../api/blueprint.ts";
+import { podNameOf } from "../api/podname.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type Problem, readUnresolved } from "../api/unresolved.ts";
 import { type Answer, type Api, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
@@ -11,7 +12,7 @@ import { applyCreate } from "../api/objects/apply.ts";
 import type { Clock } from "../process/clock.ts";
 import { CONTROLLER_UID_LABEL, POD_NAME_ANNOTATION } from "../api/objects/keys.ts";
 import type { Log } from "../process/log.ts";
-import { controllerOf, type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
+import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
 import { diagnose, dryRunVerdict } from "./diagnose.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
@@ -125,10 +126,6 @@ function isRefusedVolume(problem: Problem | undefined): boolean {
 
 async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenReconcilerOptions): Promise<Finding> {
   const verdict = diagnose(sandbox, child);
-  if (isForgettable(sandbox, child)) {
-    await forgetPod(sandbox, options);
-    return { isOurs: false };
-  }
   switch (verdict.verdict) {
     case "ours":
       return { isOurs: true };
@@ -136,6 +133,9 @@ async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenReconc
       return { isOurs: false };
     case "problem":
       return { problem: verdict.problem, isOurs: false };
+    case "forget":
+      await forgetPod(sandbox, options);
+      return { isOurs: false };
     case "missing":
       return { problem: await absenceOf(sandbox, child, options), isOurs: false };
     case "adopt": {
@@ -147,13 +147,7 @@ async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenReconc
   }
 }
 
-/** A noted Pod that is gone, or somebody else's: the Sandbox gets one of its own name. */
-function isForgettable({ metadata }: Sandbox, { kind, name, found }: Child): boolean {
-  if (kind !== "Pod" || name === metadata.name) return false;
-  const owner = found && controllerOf(found.metadata);
-  return !found || (owner !== undefined && owner.uid !== metadata.uid);
-}
-
+/** The Sandbox gets a Pod of its own name then. */
 async function forgetPod({ metadata }: Sandbox, { api, report }: ChildrenReconcilerOptions): Promise<void> {
   const target = { kind: "Sandbox", resource: "sandboxes", metadata } as const;
   const change = { annotations: { [POD_NAME_ANNOTATION]: null } };

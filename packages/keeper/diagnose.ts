@@ -14,6 +14,8 @@ export type Verdict =
   | { verdict: "ours" | "pending" }
   /** Nothing of its name exists. */
   | { verdict: "missing" }
+  /** It is a Pod that another controller has noted, and is not the Sandbox's: it gets one of its own name. */
+  | { verdict: "forget" }
   /** It may be adopted, once it carries {@link CONTROLLER_UID_LABEL}. */
   | { verdict: "adopt"; object: KubeObject }
   | { verdict: "problem"; problem: Problem };
@@ -26,6 +28,7 @@ const NOUNS = { PersistentVolumeClaim: "PVC", Pod: "pod", Service: "service" } a
  *
  * | controlled by | mode | labels | | verdict |
  * |---|---|---|---|---|
+ * | (does not exist), or another | | | a Pod of another name than the Sandbox's | forget |
  * | (does not exist) | | | | missing |
  * | this Sandbox | | with its UID | | ours |
  * | this Sandbox | | without: Metacontroller is about to release it | | pending |
@@ -38,7 +41,8 @@ const NOUNS = { PersistentVolumeClaim: "PVC", Pod: "pod", Service: "service" } a
  */
 export function diagnose(sandbox: Sandbox, { kind, name, found }: Child): Verdict {
   const { uid } = sandbox.metadata;
-  if (!found) return { verdict: "missing" };
+  const isNoted = kind === "Pod" && name !== sandbox.metadata.name;
+  if (!found) return { verdict: isNoted ? "forget" : "missing" };
   const taken = (message: string): Verdict => ({
     verdict: "problem",
     problem: { kind, name, state: "taken", message },
@@ -48,6 +52,7 @@ export function diagnose(sandbox: Sandbox, { kind, name, found }: Child): Verdic
   const isLabelled = labels?.[CONTROLLER_UID_LABEL] === uid;
   if (owner?.uid === uid) return { verdict: isLabelled ? "ours" : "pending" };
   const subject = `${NOUNS[kind]} "${name}"`;
+  if (owner && isNoted) return { verdict: "forget" };
   if (owner) {
     const who = `${owner.kind}/${owner.name} (UID: ${owner.uid})`;
     return taken(`${subject} is owned by ${who}, not by sandbox "${sandbox.metadata.name}"`);

@@ -1,5 +1,5 @@
 /** Looks at an object again and again for as long as something in its status calls for that, and how often. @module */
-import { podNameOf } from "../../hooks/sandbox/pod.ts";
+import { hasOtherPod } from "../api/podname.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import { findCondition } from "../api/objects/conditions.ts";
@@ -72,7 +72,8 @@ export function situationOf(sandbox: Sandbox, now: number): Situation | undefine
   const suspended = findCondition(status?.conditions, "Suspended");
   const isCalling = spec.operatingMode === "Suspended"
     ? suspended?.status === "True"
-    : ready?.status !== "True" && (isNoted(sandbox) || ready !== undefined && mayLack(sandbox, ready.message));
+    // The hook makes no Pod before it is known what became of another one.
+    : ready?.status !== "True" && (hasOtherPod(sandbox) || ready !== undefined && mayLack(sandbox, ready.message));
   if (!isAnnotated && !isCalling) return undefined;
   const key = `${metadata.generation} ${spec.operatingMode} ${ready?.status} ${suspended?.status}`;
   return { key, kind: "look" };
@@ -100,11 +101,6 @@ export function requeue(before: Look, outcome: Outcome, now: number, intervals: 
 
 function mayLack({ spec }: Sandbox, message: string): boolean {
   return (spec.volumeClaimTemplates ?? []).length > 0 || message.includes("does not exist");
-}
-
-/** The hook makes no Pod before it is known what became of that one. */
-function isNoted(sandbox: Sandbox): boolean {
-  return podNameOf(sandbox) !== sandbox.metadata.name;
 }
 
 function isExpired({ spec, status }: Sandbox, now: number): boolean {

@@ -18,7 +18,8 @@ import { isQuotaExceeded } from "../../api/diagnosis/refusal.ts";
 import { worstMember } from "../../api/diagnosis/sandboxcause.ts";
 import { why } from "../../api/diagnosis/why.ts";
 import type { Api, ObjectPath } from "../../kube/api.ts";
-import { POD_NAME_ANNOTATION, WARM_POOL_LABEL } from "../../api/objects/keys.ts";
+import { WARM_POOL_LABEL } from "../../api/objects/keys.ts";
+import { podNameOf } from "../../api/podname.ts";
 import { nameHash } from "../../api/objects/names.ts";
 import { createFactReader, type FactReader } from "./factreader.ts";
 
@@ -109,7 +110,7 @@ async function readSandboxAndPod(reader: FactReader, facts: Facts, name: string)
 
 async function readPod(reader: FactReader, facts: Facts, { metadata }: Sandbox): Promise<void> {
   const { namespace } = facts.subject;
-  const name = metadata.annotations?.[POD_NAME_ANNOTATION] ?? metadata.name;
+  const name = podNameOf({ metadata });
   const [pod, events] = await Promise.all([
     reader.one<PodFact>({ resource: "pods", namespace, name }),
     reader.events(namespace, metadata.name),

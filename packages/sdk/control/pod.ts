@@ -1,7 +1,7 @@
 /** Finds the Pod of a Sandbox, and has one made where the Sandbox is suspended. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { Api } from "../../kube/api.ts";
-import { POD_NAME_ANNOTATION } from "../../api/objects/keys.ts";
+import { podNameOf } from "../../api/podname.ts";
 import { ConnectionError } from "../errors.ts";
 import type { PodPlace, PodWishes } from "../transport/direct.ts";
 import { setMode } from "./change.ts";
@@ -34,7 +34,7 @@ export async function findPod(
     sandbox = await setMode(api, target, "Running", signal);
   }
   const readiness = readinessOf(sandbox);
-  const podName = sandbox.metadata.annotations?.[POD_NAME_ANNOTATION] ?? name;
+  const podName = podNameOf(sandbox);
   if (readiness.state === "ready") return { namespace, name: podName, ip: readiness.podIPs[0] ?? "" };
   const { podIPs } = await untilReady(api, target, {
     readyTimeoutMs: PATIENCE_MS,
