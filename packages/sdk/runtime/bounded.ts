@@ -3,6 +3,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { type ObjectRef, SandboxError } from "../errors.ts";
 import { fieldsUpTo } from "./fields.ts";
 import { createGathered } from "../../process/gathered.ts";
+import { countItems } from "../../process/jsonitems.ts";
 import { chunksOf, streamOf } from "./streams.ts";
 
 /** What is read of an answer that is an error; what is longer is cut. */
@@ -20,7 +21,12 @@ const STREAM_FIELDS = 2_000_000;
 const END_VALUES = 10_000;
 
 /** Reads a body as text, so many bytes at most, and leaves the rest; `isWhole` tells whether there was none. */
-export async function textUpTo({ body }: Response, most: number): Promise<{ text: string; isWhole: boolean }> {
+export async function textUpTo(answer: Response, most: number): Promise<{ text: string; isWhole: boolean }> {
+  const { bytes, isWhole } = await bytesUpTo(answer, most);
+  return { text: new TextDecoder().decode(bytes), isWhole };
+}
+
+async function bytesUpTo({ body }: Response, most: number): Promise<{ bytes: Bytes; isWhole: boolean }> {
   const gathered = createGathered();
   let isWhole = true;
   if (body) {
@@ -31,7 +37,7 @@ export async function textUpTo({ body }: Response, most: number): Promise<{ text
       if (!isWhole) break;
     }
   }
-  return { text: new TextDecoder().decode(gathered.take()), isWhole };
+  return { bytes: gathered.take(), isWhole };
 }
 
 /**
@@ -40,27 +46,14 @@ export async function textUpTo({ body }: Response, most: number): Promise<{ text
  * @throws {@link SandboxError} if it is longer than so many bytes, or has millions of values
  */
 export async function jsonUpTo(answer: Response, most: number, action: string, object: ObjectRef): Promise<unknown> {
-  const { text, isWhole } = await textUpTo(answer, most).catch(() => ({ text: "", isWhole: true }));
+  const { bytes, isWhole } = await bytesUpTo(answer, most).catch(() => ({ bytes: new Uint8Array(), isWhole: true }));
   if (!isWhole) throw tooMuch(action, longer(most), object);
-  if (!valuesUpTo(text, JSON_VALUES)) throw tooMuch(action, more(JSON_VALUES, "values"), object);
+  if (countItems(bytes).items > JSON_VALUES) throw tooMuch(action, more(JSON_VALUES, "values"), object);
   try {
-    return JSON.parse(text);
+    return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     return undefined;
   }
-}
-
-/** Tells whether JSON has so many values at most: objects, lists, and what stands behind a comma. */
-function valuesUpTo(text: string, most: number): boolean {
-  let left = most;
-  let isText = false;
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at];
-    if (character === '"') isText = !isText;
-    else if (isText) at += character === "\\" ? 1 : 0;
-    else if ((character === "," || character === "{" || character === "[") && left-- === 0) return false;
-  }
-  return true;
 }
 
 /**
@@ -88,7 +81,7 @@ export function boundedMessages(
       throw tooMuch(action, more(mostFields, "fields"), object);
     },
     checkEnd(json) {
-      if (valuesUpTo(new TextDecoder().decode(json), END_VALUES)) return;
+      if (countItems(json).items <= END_VALUES) return;
       throw tooMuch(action, more(END_VALUES, "values at its end"), object);
     },
   };
