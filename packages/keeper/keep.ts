@@ -12,7 +12,7 @@ import type { Api } from "../kube/api.ts";
 import { childrenReconciler } from "./children.ts";
 import { createClaimSandboxes } from "./claimsandboxes.ts";
 import { claimProblemReconciler, withReferences } from "./claimproblem.ts";
-import { type Asking, createAsking, MOST_ASKED, type Named } from "./kept.ts";
+import { createGetter, type Getter, MOST_ASKED, type Named } from "./kept.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { listAndWatch } from "../kube/watch.ts";
 import { claimExpiryVerdict, expiryReconciler, sandboxExpiryVerdict } from "./expiry.ts";
@@ -55,14 +55,14 @@ const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: c
 /** Watches all our kinds and runs the reconcilers for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
   const { log, clock, labelDomains: domains, reportFor, observers = {}, binding, budget, hooksNamespace } = options;
-  const queue = <T extends Named>(reconciler: Reconciler<T>, asking?: Asking<T>): WorkQueue<T> =>
-    createQueue(reconciler, { log, asking, ...(clock && { clock }) }, signal);
+  const queue = <T extends Named>(reconciler: Reconciler<T>, getter?: Getter<T>): WorkQueue<T> =>
+    createQueue(reconciler, { log, getter, ...(clock && { clock }) }, signal);
   const turns = createTurns(MOST_ASKED);
   signal.addEventListener("abort", () => turns.clear());
-  const sandboxes = createAsking(api, "sandboxes", sandboxSchema, turns);
-  const claims = createAsking(api, "sandboxclaims", sandboxClaimSchema, turns);
-  const pools = createAsking(api, "sandboxwarmpools", sandboxWarmPoolSchema, turns);
-  const templates = createAsking(api, "sandboxtemplates", sandboxTemplateSchema, turns);
+  const sandboxes = createGetter(api, "sandboxes", sandboxSchema, turns);
+  const claims = createGetter(api, "sandboxclaims", sandboxClaimSchema, turns);
+  const pools = createGetter(api, "sandboxwarmpools", sandboxWarmPoolSchema, turns);
+  const templates = createGetter(api, "sandboxtemplates", sandboxTemplateSchema, turns);
   const references = createReferences();
   const claimSandboxes = createClaimSandboxes();
   const report = reportFor("Sandbox");

@@ -34,23 +34,23 @@ export function isTooLarge(object: object): boolean {
 }
 
 /** How the large ones of a kind are asked for. */
-export interface Asking<T> {
+export interface Getter<T> {
   /** Returns undefined if it is gone, or another one has its name, or it cannot be read. @throws {Error} if nobody knows */
-  ask(metadata: Kept<T>["metadata"]): Promise<T | undefined>;
+  get(metadata: Kept<T>["metadata"]): Promise<T | undefined>;
   /** In which all kinds and queues stand in line; whoever asks holds his turn for as long as he needs the object. */
   turns: Turns;
 }
 
-export function createAsking<T extends Named>(
+export function createGetter<T extends Named>(
   api: Api,
   resource: ObjectPath["resource"],
   schema: { safeParse(object: unknown): { data?: T | undefined } },
   turns: Turns,
-): Asking<T> {
+): Getter<T> {
   const readable = { parse: (object: unknown) => schema.safeParse(object).data };
   return {
     turns,
-    async ask({ namespace, name, uid }) {
+    async get({ namespace, name, uid }) {
       const object = await findObject(api, { resource, namespace, name }, readable);
       return object?.metadata.uid === uid ? object : undefined;
     },

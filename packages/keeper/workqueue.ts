@@ -7,7 +7,7 @@ import { backoffMs } from "../kube/backoff.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import { errorFields, type Log } from "../process/log.ts";
-import { type Asking, type Kept, type Named, toKeep } from "./kept.ts";
+import { type Getter, type Kept, type Named, toKeep } from "./kept.ts";
 import type { Reconciler } from "./reconciler.ts";
 
 interface QueueOptions<T> {
@@ -17,7 +17,7 @@ interface QueueOptions<T> {
   /** @default {systemClock} */
   clock?: Clock;
   /** How large objects are asked for; undefined: all are kept whole. */
-  asking?: Asking<T> | undefined;
+  getter?: Getter<T> | undefined;
 }
 
 export interface WorkQueue<T> extends EventHandler<T> {
@@ -40,7 +40,7 @@ interface Queue<T> {
   reconciler: Reconciler<T>;
   log: Log;
   clock: Clock;
-  asking: Asking<T> | undefined;
+  getter: Getter<T> | undefined;
   signal: AbortSignal;
   /** By UID: what is due at some time. */
   entries: Map<string, Entry<T>>;
@@ -57,12 +57,12 @@ const MOST_IN_A_ROW = 20;
 /** Makes the queue of one reconciler. `signal` ends it: no further act begins. */
 export function createQueue<T extends Named>(
   reconciler: Reconciler<T>,
-  { log, concurrency = 4, clock = systemClock, asking }: QueueOptions<T>,
+  { log, concurrency = 4, clock = systemClock, getter }: QueueOptions<T>,
   signal: AbortSignal,
 ): WorkQueue<T> {
   const turns = createTurns(concurrency);
   const entries = new Map<string, Entry<T>>();
-  const queue: Queue<T> = { reconciler, log, clock, asking, signal, entries, turns, inARow: 0, pause: undefined };
+  const queue: Queue<T> = { reconciler, log, clock, getter, signal, entries, turns, inARow: 0, pause: undefined };
   signal.addEventListener("abort", () => {
     turns.clear();
     for (const entry of entries.values()) entry.cancel?.();
@@ -121,27 +121,27 @@ function enterAt<T extends Named>(queue: Queue<T>, entry: Entry<T>, due: number)
 }
 
 function enter<T extends Named>(queue: Queue<T>, entry: Entry<T>): void {
-  const { reconciler, asking, turns } = queue;
+  const { reconciler, getter, turns } = queue;
   entry.cancel?.();
   if (queue.signal.aborted) return;
   entry.state = "ready";
   const { metadata: { namespace = "", uid = "" }, whole } = entry.kept;
-  if (whole || !asking) turns.add(namespace, uid, () => turn(queue, entry));
-  else asking.turns.add(namespace, `${reconciler.name} ${uid}`, () => turn(queue, entry, asking));
+  if (whole || !getter) turns.add(namespace, uid, () => turn(queue, entry));
+  else getter.turns.add(namespace, `${reconciler.name} ${uid}`, () => turn(queue, entry, getter));
 }
 
-/** @param asking given where it may ask for the object */
-async function turn<T extends Named>(queue: Queue<T>, entry: Entry<T>, asking?: Asking<T>): Promise<void> {
+/** @param getter given where it may ask for the object */
+async function turn<T extends Named>(queue: Queue<T>, entry: Entry<T>, getter?: Getter<T>): Promise<void> {
   const pause = pauseOf(queue);
   if (pause) await pause;
   if (entry.state !== "ready" || queue.signal.aborted) return;
   const { kept } = entry;
   // It has grown while it stood in line.
-  if (!kept.whole && queue.asking && !asking) return enter(queue, entry);
+  if (!kept.whole && queue.getter && !getter) return enter(queue, entry);
   entry.state = "acting";
   let object = kept.whole;
   try {
-    object ??= await asking?.ask(kept.metadata);
+    object ??= await getter?.get(kept.metadata);
     if (object) await act(queue, entry, object);
     else if (entry.kept === kept) return forget(queue, uidOf(kept));
   } catch (error) {
@@ -188,8 +188,8 @@ function pauseOf<T>(queue: Queue<T>): Promise<void> | undefined {
   return queue.pause;
 }
 
-function keep<T extends Named>({ asking }: Queue<T>, object: T): Kept<T> {
-  return asking ? toKeep(object) : { metadata: object.metadata, whole: object };
+function keep<T extends Named>({ getter }: Queue<T>, object: T): Kept<T> {
+  return getter ? toKeep(object) : { metadata: object.metadata, whole: object };
 }
 
 function newEntry<T>(kept: Kept<T>): Entry<T> {

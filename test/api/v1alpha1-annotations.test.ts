@@ -3,23 +3,8 @@
  * being listed.
  */
 import { expect, test } from "vitest";
-import { convertObject, stateAnnotation } from "../../packages/api/v1alpha1.ts";
-import type { KubeObject } from "../../packages/api/objects/objects.ts";
-
-const CORE = "agents.x-k8s.io";
-const EXTENSIONS = "extensions.agents.x-k8s.io";
-const POD = { spec: { containers: [{ name: "main", image: "busybox" }] } };
-const CLAIM_STATE = "api.agents.x-k8s.io/v1alpha1-sandboxclaim-state";
-
-function anObject(version: string, kind: string, spec: object, over: object = {}): KubeObject {
-  const group = kind === "Sandbox" ? CORE : EXTENSIONS;
-  return { apiVersion: `${group}/${version}`, kind, metadata: { name: "it", namespace: "team-a" }, spec, ...over };
-}
-const alpha = (kind: string, spec: object, over: object = {}) => anObject("v1alpha1", kind, spec, over);
-const beta = (kind: string, spec: object, over: object = {}) => anObject("v1beta1", kind, spec, over);
-const toBeta = (object: KubeObject) => convertObject(object, "v1beta1");
-const toAlpha = (object: KubeObject) => convertObject(object, "v1alpha1");
-const specOf = (object: KubeObject) => object["spec"];
+import { stateAnnotation } from "../../packages/api/v1alpha1.ts";
+import { alpha, beta, CLAIM_STATE, POD, specOf, toAlpha, toBeta } from "./versions.ts";
 
 const deep = (depth: number) => `${'{"a":'.repeat(depth)}0${"}".repeat(depth)}`;
 const kinds = [

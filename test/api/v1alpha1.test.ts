@@ -1,24 +1,10 @@
 /** Objects of v1alpha1 in v1beta1 and back: renamed fields, and nothing lost on the way there and back. */
 import { describe, expect, test } from "vitest";
 import { convertObject } from "../../packages/api/v1alpha1.ts";
-import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import fc from "../properties.ts";
+import { alpha, anObject, beta, CLAIM_STATE, POD, specOf, toAlpha, toBeta } from "./versions.ts";
 
-const CORE = "agents.x-k8s.io";
-const EXTENSIONS = "extensions.agents.x-k8s.io";
-const POD = { spec: { containers: [{ name: "main", image: "busybox" }] } };
 const STATE = "api.agents.x-k8s.io/v1alpha1-sandbox-state";
-const CLAIM_STATE = "api.agents.x-k8s.io/v1alpha1-sandboxclaim-state";
-
-function anObject(version: string, kind: string, spec: object, over: object = {}): KubeObject {
-  const group = kind === "Sandbox" ? CORE : EXTENSIONS;
-  return { apiVersion: `${group}/${version}`, kind, metadata: { name: "it", namespace: "team-a" }, spec, ...over };
-}
-const alpha = (kind: string, spec: object, over: object = {}) => anObject("v1alpha1", kind, spec, over);
-const beta = (kind: string, spec: object, over: object = {}) => anObject("v1beta1", kind, spec, over);
-const toBeta = (object: KubeObject) => convertObject(object, "v1beta1");
-const toAlpha = (object: KubeObject) => convertObject(object, "v1alpha1");
-const specOf = (object: KubeObject) => object["spec"];
 
 describe("a Sandbox", () => {
   test.for([

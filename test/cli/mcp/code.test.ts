@@ -11,6 +11,7 @@ import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient
 import { liveBytes } from "../../heap.ts";
 import { localTransport, OBJECT } from "../../sdk/localtransport.ts";
 import { textOf } from "./stage.ts";
+import { framed } from "../../frames.ts";
 
 const MB = 1024 * 1024;
 
@@ -52,14 +53,6 @@ async function heldBytes(): Promise<number> {
 }
 
 const messageOf = (event: CodeEvent) => toBinary(RunCodeResponseSchema, create(RunCodeResponseSchema, { event }));
-
-function framed(message: Uint8Array, flags = 0): Uint8Array<ArrayBuffer> {
-  const frame = new Uint8Array(5 + message.length);
-  frame[0] = flags;
-  new DataView(frame.buffer).setUint32(1, message.length);
-  frame.set(message, 5);
-  return frame;
-}
 
 /** Of what is on its way. */
 const PASSING_MB = 32;

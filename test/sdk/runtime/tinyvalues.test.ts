@@ -12,6 +12,7 @@ import { fieldsUpTo } from "../../../packages/sdk/runtime/fields.ts";
 import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
 import { liveBytes } from "../../heap.ts";
 import { localTransport, OBJECT } from "../localtransport.ts";
+import { framed } from "../../frames.ts";
 
 /** A sandbox that answers everything so. */
 function sandbox(body: BodyInit, type: string) {
@@ -36,14 +37,6 @@ function many(count: number, ...unit: number[]): Uint8Array<ArrayBuffer> {
 /** A message with one field, which are those bytes. */
 function field(number: number, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(bytes).finish();
-}
-
-function framed(message: Uint8Array, flags = 0): Uint8Array<ArrayBuffer> {
-  const frame = new Uint8Array(5 + message.length);
-  frame[0] = flags;
-  new DataView(frame.buffer).setUint32(1, message.length);
-  frame.set(message, 5);
-  return frame;
 }
 
 const END = framed(new TextEncoder().encode("{}"), 2);
