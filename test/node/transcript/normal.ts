@@ -11,6 +11,7 @@ const ALWAYS: Replacement[] = [
   [/\bsandbox-[a-z0-9]{8}\b/g, "sandbox-4x8m2q7d"],
   [/\bhas \d+Ki\b/g, "has 24684092Ki"],
   [/\b\d+ of \d+ Sandboxes\b/g, "2 of 2 Sandboxes"],
+  [/\brenewed \d+s ago\b/g, "renewed 1s ago"],
   [/\b\d+\.\d+\.\d+\.\d+\b/g, "10.88.0.7"],
   [/\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ?/g, "2026-11-21 12:00:00"],
 ];

@@ -175,6 +175,8 @@ describe("createTokenReviewAccess()", () => {
   });
 
   test("nor the ServiceAccounts of a namespace, of which there may be any number; another namespace's is another user", async () => {
+    // Or a slow machine gives some back meanwhile.
+    vi.useFakeTimers({ toFake: ["performance"] });
     const api = apiOfTwo();
     const review = api.intercept;
     api.intercept = (request) => {
