@@ -29,7 +29,7 @@ export async function runCreate(
     await handle.disconnect();
     made = handle;
   } else {
-    made = (await create(api, namespace, { ...options, signal: context.signal }, context.now())).target;
+    made = (await create(api, namespace, { ...options, signal: context.signal }, context.now(), {})).target;
   }
   const kind = options.image === undefined ? CLAIM : SANDBOX;
   if (format === undefined) return context.stdout.write(`${made.name}\n`);

@@ -12,7 +12,7 @@ import type { CreateOptions, ListOptions, SandboxInfo, WaitOptions } from "./opt
 import { openHandle, SandboxHandle, wake } from "./sandbox.ts";
 import type { ClientOptions } from "./setup/options.ts";
 import { type ClientContext, createClientContext } from "./setup/clientcontext.ts";
-import { addAttributes, type Attributes, spanAttributes, traced } from "./tracing.ts";
+import { addAttributes, type Attributes, spanAttributes, traceCarrier, traced } from "./tracing.ts";
 
 /** What a span says of where a sandbox comes from. */
 function sourceOf(namespace: string, { pool, template, image }: CreateOptions): Attributes {
@@ -62,7 +62,10 @@ export class SandboxClient {
     const api = await context.api();
     const namespace = options.namespace ?? await context.namespace();
     return await traced("hookbox.create", sourceOf(namespace, options), async () => {
-      const created = await traced("hookbox.create_object", {}, () => create(api, namespace, options, new Date()));
+      // What others do for the object is part of the whole, not of this request.
+      const trace = traceCarrier();
+      const request = () => create(api, namespace, options, new Date(), trace);
+      const created = await traced("hookbox.create_object", {}, request);
       addAttributes(spanAttributes(created.target));
       try {
         return await traced("hookbox.wait_until_ready", {}, () => this.#opened(created, options));

@@ -1,11 +1,10 @@
-/** The objects that the SDK creates. Pure, but for the trace under way. @module */
+/** The objects that the SDK creates. Pure. @module */
 import type { ClaimEnvironmentVariable } from "../../api/sandboxclaim.ts";
 import { CLIENT_REQUESTED_ANNOTATION, CREATED_BY_LABEL, TRACE_CONTEXT_ANNOTATION } from "../../api/objects/keys.ts";
 import { IDLE_ANNOTATION } from "../../api/router/annotations.ts";
 import { envOf } from "../env.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { CreateOptions, VolumeOptions } from "../options.ts";
-import { traceCarrier } from "../tracing.ts";
 
 /** Value of the contract's label `created-by`. */
 const CREATED_BY = "typescript-client";
@@ -49,8 +48,16 @@ export function checkOptions(options: CreateOptions): void {
   }
 }
 
+/** What is made up for one creation. */
+export interface Creation {
+  name: string;
+  now: Date;
+  /** What carries the trace under way, by name; empty: there is none. */
+  trace: Record<string, string>;
+}
+
 /** Makes the body of a claim on a pool. */
-export function claimBody(options: CreateOptions, name: string, pool: string, now: Date): object {
+export function claimBody(options: CreateOptions, pool: string, creation: Creation): object {
   const { volumes = [], timeoutMs, podLabels, podAnnotations } = options;
   const variables: ClaimEnvironmentVariable[] = Object.entries(envOf(options)).map(([name, value]) => ({
     name,
@@ -59,10 +66,10 @@ export function claimBody(options: CreateOptions, name: string, pool: string, no
   return {
     apiVersion: "extensions.agents.x-k8s.io/v1beta1",
     kind: "SandboxClaim",
-    metadata: metadataOf(options, name, now),
+    metadata: metadataOf(options, creation),
     spec: {
       warmPoolRef: { name: pool },
-      ...timeoutMs === undefined ? {} : { lifecycle: lifetime(timeoutMs, now) },
+      ...timeoutMs === undefined ? {} : { lifecycle: lifetime(timeoutMs, creation.now) },
       ...podLabels || podAnnotations ? { additionalPodMetadata: podMetadata(options) } : {},
       ...variables.length > 0 ? { env: variables } : {},
       ...volumes.length > 0 ? { volumeClaimTemplates: volumes.map(volumeClaim) } : {},
@@ -71,9 +78,9 @@ export function claimBody(options: CreateOptions, name: string, pool: string, no
 }
 
 /** Makes the body of a Sandbox of an image. */
-export function sandboxBody(options: CreateOptions, name: string, now: Date): object {
+export function sandboxBody(options: CreateOptions, creation: Creation): object {
   const { image, command, ports = [], volumes = [], timeoutMs, idleMs } = options;
-  const metadata = metadataOf(options, name, now);
+  const metadata = metadataOf(options, creation);
   const idle = idleMs === undefined ? {} : { [IDLE_ANNOTATION]: secondsOf(idleMs) };
   const container = {
     name: "main",
@@ -88,7 +95,7 @@ export function sandboxBody(options: CreateOptions, name: string, now: Date): ob
     kind: "Sandbox",
     metadata: { ...metadata, annotations: { ...metadata.annotations, ...idle } },
     spec: {
-      ...timeoutMs === undefined ? {} : lifetime(timeoutMs, now),
+      ...timeoutMs === undefined ? {} : lifetime(timeoutMs, creation.now),
       podTemplate: {
         metadata: podMetadata(options),
         // Agents run code that nobody has read: no token of the cluster inside.
@@ -119,9 +126,8 @@ export function secondsOf(ms: number): string {
   return String(Math.max(1, Math.ceil(ms / 1000)));
 }
 
-function metadataOf({ labels = {}, metadata = {} }: CreateOptions, name: string, now: Date) {
-  const carrier = traceCarrier();
-  const traceContext = Object.keys(carrier).length > 0 ? { [TRACE_CONTEXT_ANNOTATION]: JSON.stringify(carrier) } : {};
+function metadataOf({ labels = {}, metadata = {} }: CreateOptions, { name, now, trace }: Creation) {
+  const traceContext = Object.keys(trace).length > 0 ? { [TRACE_CONTEXT_ANNOTATION]: JSON.stringify(trace) } : {};
   return {
     name,
     labels: { ...labels, [CREATED_BY_LABEL]: CREATED_BY },

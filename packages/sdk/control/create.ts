@@ -19,16 +19,24 @@ export interface Created {
 /**
  * Creates it; waits for nothing.
  *
+ * @param trace what carries the trace under way, by name; empty: there is none
  * @throws {@link InvalidArgumentError} if the options make no sense
  * @throws {@link ConflictError} if there is one of that name
  */
-export async function create(api: Api, namespace: string, options: CreateOptions, now: Date): Promise<Created> {
+export async function create(
+  api: Api,
+  namespace: string,
+  options: CreateOptions,
+  now: Date,
+  trace: Record<string, string>,
+): Promise<Created> {
   checkOptions(options);
   const { name = `sandbox-${randomSuffix()}`, image, pool, template, signal } = options;
   const target: Target = { kind: image === undefined ? "SandboxClaim" : "Sandbox", namespace, name };
+  const creation = { name, now, trace };
   const body = image === undefined
-    ? claimBody(options, name, pool ?? await poolOf(api, namespace, template ?? "", signal), now)
-    : sandboxBody(options, name, now);
+    ? claimBody(options, pool ?? await poolOf(api, namespace, template ?? "", signal), creation)
+    : sandboxBody(options, creation);
   const claimOrSandbox = await createOnce<ClaimOrSandbox>(
     api,
     placeOf(target),
