@@ -1,7 +1,7 @@
-/** All hooks there are, and the command line of a process that runs them together. HOOK_FLAGS of runhook.ts repeats their flags. @module */
+/** All hooks there are, and the command line of a process that runs them together. HOOK_FLAGS of serveroptions.ts repeats their flags. @module */
 import type { HookCalls } from "../packages/webhook/hook.ts";
 import { type CommandLine, type Options, readOptions } from "../packages/webhook/options.ts";
-import { helpOf, SERVER_OPTIONS, type ServerSettings } from "../packages/webhook/runhook.ts";
+import { helpOf, SERVER_OPTIONS, type ServerSettings } from "../packages/webhook/serveroptions.ts";
 import { sandboxHook } from "./sandbox/hook.ts";
 import { OPTIONS as SANDBOX_OPTIONS, type SandboxConfig } from "./sandbox/options.ts";
 import { sandboxClaimHook } from "./sandboxclaim/hook.ts";

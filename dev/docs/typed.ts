@@ -143,4 +143,11 @@ export const UNTYPED: readonly Untyped[] = [
     has: "$ hookbox why claim/job",
     why: "a line of an answer; test/node/why.test.ts asks the command about each fault",
   },
+  {
+    page: "docs/tracing.md",
+    has: "--set tracing.endpoint",
+    why:
+      "there is no collector in the cluster; test/integration/chart.test.ts renders the chart with that value, and in " +
+      "test/node/trace.test.ts all processes send what they do to a collector",
+  },
 ];

@@ -6,7 +6,8 @@ import { createLog } from "../../packages/process/log.ts";
 import { exit, serve, type Server } from "../../packages/process/serve.ts";
 import { onCertificateChange, readTLSFiles, type TLSFiles } from "../../packages/process/tlsfiles.ts";
 import { type Options, optionsHelp, readOptions, textOption } from "../../packages/webhook/options.ts";
-import { runServer, SERVER_OPTIONS, type ServerSettings } from "../../packages/webhook/runhook.ts";
+import { runServer } from "../../packages/webhook/runhook.ts";
+import { SERVER_OPTIONS, type ServerSettings } from "../../packages/webhook/serveroptions.ts";
 import { createConversionApp } from "./app.ts";
 
 type Settings = Pick<ServerSettings, "host" | "port" | "logLevel"> & TLSFiles;

@@ -65,7 +65,7 @@ export function createBinding(api: Api, options: BindOptions): Binding {
 }
 
 function createBinder(api: Api, options: BindOptions): Binder {
-  const { clock = systemClock, workers = 40, refillDelayMs = 5000, onServed = () => {} } = options;
+  const { clock = systemClock, workers = 40, refillDelayMs = 5000, onServed = () => {}, tracer } = options;
   const cap = Math.max(1, Math.ceil(workers / 2));
   const lines = createLines<Entry>({ namespace: cap, pool: cap });
   const index = createClusterIndex({
@@ -94,7 +94,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     tell: (pool) => tellPool(binder, pool),
   });
   const binder: Binder = {
-    ...{ ...options, clock, workers, refillDelayMs, onServed, api, term: undefined, index, lines, refills },
+    ...{ ...options, clock, workers, refillDelayMs, onServed, tracer, api, term: undefined, index, lines, refills },
     claims: new Map(),
     parked: new Map(),
     awaitingMember: new Map(),

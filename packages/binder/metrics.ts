@@ -1,15 +1,28 @@
 /** Counters of the binder, in Prometheus' text format. @module */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { traceContextOf } from "../api/tracecontext.ts";
+import { exemplarOf, hasExemplars } from "../process/metrics.ts";
+import type { Served } from "./state.ts";
 
 export interface BinderMetrics {
   requests: Counter<"method" | "code">;
   leading: Gauge;
-  /** From when the binder first saw a claim until its Sandbox was the claim's. */
-  served: Histogram<"launch_type">;
+  /** Counts a claim that was given a Sandbox; its client's trace is the exemplar where the registry has those. */
+  served(served: Served): void;
 }
 
 /** Makes a fresh set. */
-export function createBinderMetrics(registers: Registry[]): BinderMetrics {
+export function createBinderMetrics(registry: Registry): BinderMetrics {
+  const registers = [registry];
+  const enableExemplars = hasExemplars(registry);
+  const seconds = new Histogram({
+    name: "hookbox_binder_claim_seconds",
+    help: "From when the binder first saw a claim until a Sandbox was the claim's",
+    labelNames: ["launch_type"],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    enableExemplars,
+    registers,
+  });
   return {
     requests: new Counter({
       name: "hookbox_binder_requests_total",
@@ -22,12 +35,10 @@ export function createBinderMetrics(registers: Registry[]): BinderMetrics {
       help: "1 while this process is the one that gives claims their Sandboxes",
       registers,
     }),
-    served: new Histogram({
-      name: "hookbox_binder_claim_seconds",
-      help: "From when the binder first saw a claim until a Sandbox was the claim's",
-      labelNames: ["launch_type"],
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-      registers,
-    }),
+    served({ kind, seconds: value, claim }) {
+      const labels = { launch_type: kind };
+      if (!enableExemplars) return seconds.observe(labels, value);
+      seconds.observe({ labels, value, exemplarLabels: exemplarOf(traceContextOf(claim.metadata)) });
+    },
   };
 }

@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
 import { LOG_LEVELS, type LogLevel } from "../process/log.ts";
+import { OTLP_HELP, readEndpoint } from "../process/tracingoption.ts";
 
 /** What the command line says; absent means that the environment decides. */
 export interface BinderOptions {
@@ -20,6 +21,8 @@ export interface BinderOptions {
   port: number;
   host: string | undefined;
   logLevel: LogLevel;
+  /** Base URL of the collector of spans; undefined: there is none. */
+  otlpEndpoint: string | undefined;
   /** Domains of label keys that claims may use. */
   labelDomains: string[];
   help: boolean;
@@ -37,6 +40,7 @@ export const OPTIONS = {
   port: { type: "string", default: "0" },
   host: { type: "string" },
   "log-level": { type: "string", default: "info" },
+  "otlp-endpoint": { type: "string", default: "" },
   "allowed-label-domains": { type: "string", default: DEFAULT_LABEL_DOMAINS.join() },
   help: { type: "boolean", default: false },
 } as const;
@@ -53,6 +57,10 @@ export const IDENTITY_HELP =
                          (default: this Pod's name; with --kubeconfig one that is new at each start)
 `;
 
+export const TRACING_HELP = `  --otlp-endpoint URL    ${OTLP_HELP};
+                         for claims whose clients trace (default: none)
+`;
+
 export const HELP = `Usage: hookbox binder [options]
 
 Gives claims their Sandboxes: a member of the claim's pool, or one made for it. A second binder is ready to take over
@@ -67,7 +75,7 @@ ${IDENTITY_HELP}  --no-leader-election   act at once, Lease or not: for a single
 ${BINDING_HELP}  --port P               port for /healthz, /readyz and /metrics (default 0: none)
   --host H               address to listen on (default 0.0.0.0; with --kubeconfig 127.0.0.1)
   --log-level L          debug, info, warn or error (default info)
-  --allowed-label-domains D,E
+${TRACING_HELP}  --allowed-label-domains D,E
                          domains of label keys that claims may use, as the hook for claims has them
                          (default ${DEFAULT_LABEL_DOMAINS.join()})
 `;
@@ -89,6 +97,7 @@ export function optionsOf(values: ReturnType<typeof parseArgs<{ options: typeof 
     ...{ kubeconfig, context, namespace, identity, host, help, logLevel },
     labelDomains: values["allowed-label-domains"].split(",").map((domain) => domain.trim()).filter(Boolean),
     leaderElection: !values["no-leader-election"],
+    otlpEndpoint: readEndpoint(values["otlp-endpoint"]),
     workers: wholeNumber(values["binder-workers"], "serve claims at once:", 1, 1000),
     refillDelayMs: wholeNumber(values["refill-delay-seconds"], "delay refills for seconds", 0, 3600) * 1000,
     port: wholeNumber(values.port, "listen on port", 0, 65535),

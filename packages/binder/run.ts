@@ -1,5 +1,5 @@
 /** The binder as a whole: credentials, election, watches, health port. Does nothing until it is called. @module */
-import { Registry } from "prom-client";
+import type { Tracer } from "@opentelemetry/api";
 import { BINDER_LEASE } from "../api/installation.ts";
 import type { Api } from "../kube/api.ts";
 import { connect } from "../kube/connection.ts";
@@ -7,11 +7,12 @@ import { clusterCredentials, type Credentials } from "../kube/credentials.ts";
 import { leaseNamespace, runWithLease } from "../kube/runwithlease.ts";
 import { createHealthApp } from "../process/health.ts";
 import { createLog, type Log } from "../process/log.ts";
+import { createRegistry } from "../process/metrics.ts";
 import { serve } from "../process/serve.ts";
+import { startTracing } from "../process/tracing.ts";
 import { type Binding, createBinding, watchFor } from "./bind.ts";
 import { type BinderMetrics, createBinderMetrics } from "./metrics.ts";
 import type { BinderOptions } from "./options.ts";
-import type { BindOptions } from "./state.ts";
 
 const USER_AGENT = "hookbox-binder";
 /** Safety rests on conditional writes, not on the Lease: it can be short, and claims wait no longer than this. */
@@ -22,7 +23,7 @@ const TIMEOUT_MS = 10_000;
 /** What it takes to serve claims, in whichever process. */
 export type ServeClaimsOptions =
   & Pick<BinderOptions, "kubeconfig" | "identity" | "leaderElection" | "labelDomains" | "workers" | "refillDelayMs">
-  & { namespace: string; credentials: Credentials; log: Log };
+  & { namespace: string; credentials: Credentials; log: Log; tracer: Tracer | undefined };
 
 /**
  * Runs the binder as a process until `signal` fires; then gives the Lease back and returns.
@@ -32,19 +33,23 @@ export type ServeClaimsOptions =
 export async function runBinder(options: BinderOptions, signal: AbortSignal): Promise<void> {
   const log = createLog(options.logLevel);
   const credentials = await clusterCredentials(options);
-  const registry = new Registry();
-  const metrics = createBinderMetrics([registry]);
+  const { otlpEndpoint: endpoint } = options;
+  const registry = createRegistry(endpoint !== undefined);
+  const metrics = createBinderMetrics(registry);
   const { port, kubeconfig, host = kubeconfig === undefined ? "0.0.0.0" : "127.0.0.1" } = options;
   const text = { text: () => registry.metrics(), contentType: registry.contentType };
   let isListed = false;
   const app = createHealthApp(() => isListed && !signal.aborted, text, "not everything has been listed");
   const server = port === 0 ? undefined : await serve(app, { port, host, log, graceMs: 1000 });
+  const tracing = await startTracing({ service: USER_AGENT, endpoint, log });
+  const { tracer } = tracing ?? {};
   log("info", "Starting", { server: credentials.server, leaderElection: options.leaderElection });
   try {
     const namespace = await leaseNamespace({ ...options, credentials, log, userAgent: USER_AGENT });
-    await bindClaims({ ...options, namespace, credentials, log }, metrics, () => isListed = true, signal);
+    await bindClaims({ ...options, namespace, credentials, log, tracer }, metrics, () => isListed = true, signal);
   } finally {
     await server?.stop();
+    await tracing?.stop();
   }
   log("info", "Stopped");
 }
@@ -81,8 +86,7 @@ export function bindingFor(
 ): Binding & { api: Api; log: Log } {
   const onAnswer = counter(metrics);
   const api = connect(credentials, { signal, userAgent: USER_AGENT, timeoutMs: TIMEOUT_MS, onAnswer });
-  const onServed: BindOptions["onServed"] = (kind, seconds) => metrics.served.observe({ launch_type: kind }, seconds);
-  return { ...createBinding(api, { ...options, onServed }), api, log: options.log };
+  return { ...createBinding(api, { ...options, onServed: metrics.served }), api, log: options.log };
 }
 
 /** Serves claims while this process holds the binder's Lease. */

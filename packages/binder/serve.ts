@@ -1,4 +1,5 @@
 /** Serves claims: whose turn it is, what it gets, and what becomes of it if that fails. @module */
+import type { Attributes } from "@opentelemetry/api";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
 import { creationRefused, nameTaken } from "../api/claims/unserved.ts";
@@ -11,7 +12,8 @@ import { expectReplacement } from "./replacements.ts";
 import { writeNotes } from "./notes.ts";
 import { sayProblem } from "./tell.ts";
 import { isOutline, keepLess } from "./whole.ts";
-import { RefusalError } from "./writes.ts";
+import { beginSpan, endFailed, logFields } from "./spans.ts";
+import { type Given, RefusalError } from "./writes.ts";
 
 /** Claims of a pool that are turned away at once: between so many others are heard. */
 const MOST_TURNED_AWAY = 200;
@@ -99,8 +101,7 @@ function chosenFor(binder: Binder, entry: Entry, offer: Offer): Choice | { kind:
     if (offer.template && isOutline(offer.template)) return { kind: "unknown" };
     return choose(entry.claim, { ...offer, refused: entry.refused }, binder.labelDomains, now);
   } catch (error) {
-    const { namespace, name } = entry.claim.metadata;
-    binder.log("error", "Cannot choose a Sandbox for a claim", { namespace, name, ...errorFields(error) });
+    binder.log("error", "Cannot choose a Sandbox for a claim", { ...logFields(entry.claim), ...errorFields(error) });
     const ms = backoffMs(entry.failures++);
     entry.notBefore = now + ms;
     return { kind: "wait", ms };
@@ -129,12 +130,16 @@ async function serve(binder: Binder, job: Job): Promise<void> {
   const { index, log, clock } = binder;
   const { entry, turn } = job;
   const { claim } = entry;
+  // The first try has all that the claim has waited, a later one what is its own.
+  const span = beginSpan(binder, claim, "hookbox.bind", entry.failures === 0 ? { startTime: entry.seenAt } : {});
+  span?.addEvent("chosen");
   try {
     const own = await ownBefore(binder, entry);
     entry.unsure = undefined;
     const given = own ?? await give(binder, job);
     const { choice } = job;
     const isMember = choice?.kind === "member";
+    span?.setAttributes(outcomeOf(given, isMember)).end();
     if (isMember && own) index.release(choice.sandbox);
     if (typeof given === "object") {
       // Before it is known: then the pool may be told at once.
@@ -144,13 +149,17 @@ async function serve(binder: Binder, job: Job): Promise<void> {
         : undefined;
       index.written(given);
       void replace?.(entry);
-      binder.onServed(isMember ? "warm" : "cold", (clock.now() - entry.seenAt) / 1000);
+      const now = clock.now();
+      binder.onServed({ kind: isMember ? "warm" : "cold", seconds: (now - entry.seenAt) / 1000, claim });
       Object.assign(entry, { failures: 0, refused: [] });
+      // One that is Ready has been told of by now.
+      entry.boundAt = entry.isTold ? undefined : now;
     } else if (given === "taken") {
       entry.notBefore = clock.now() + TAKEN_MS;
       await sayProblem(binder, entry, nameTaken(claim.metadata.name));
     }
   } catch (error) {
+    endFailed(span, error);
     const { choice } = job;
     entry.notBefore = clock.now() + backoffMs(entry.failures++);
     const isRefused = error instanceof RefusalError;
@@ -158,8 +167,7 @@ async function serve(binder: Binder, job: Job): Promise<void> {
       if (isRefused) blame(binder, entry, choice);
       index.release(choice.sandbox);
     }
-    const { namespace, name } = claim.metadata;
-    if (isServing(binder)) log("error", "Cannot serve a claim", { namespace, name, ...errorFields(error) });
+    if (isServing(binder)) log("error", "Cannot serve a claim", { ...logFields(claim), ...errorFields(error) });
     if (isRefused && choice?.kind === "cold") await sayProblem(binder, entry, creationRefused(error.message));
   }
   binder.serving--;
@@ -172,6 +180,12 @@ async function serve(binder: Binder, job: Job): Promise<void> {
   keepLess(binder, entry);
   pump(binder);
   if (binder.serving === 0) binder.onIdle();
+}
+
+/** What a span says of what came of a claim. */
+function outcomeOf(given: Given | undefined, isMember: boolean): Attributes {
+  if (typeof given !== "object") return { "hookbox.outcome": given ?? "nothing" };
+  return { "sandbox.name": given.metadata.name, "hookbox.launch_type": isMember ? "warm" : "cold" };
 }
 
 /**

@@ -1,4 +1,5 @@
 /** What the binder keeps of each claim, and where a claim stands: in line, out of it, or aside. Serves nobody. @module */
+import type { Tracer } from "@opentelemetry/api";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Api } from "../kube/api.ts";
@@ -22,8 +23,18 @@ export interface BindOptions {
   refillDelayMs?: number;
   /** @default {systemClock} */
   clock?: Clock;
-  /** Called for each claim that was given a Sandbox: its kind, and for how many seconds the claim had been known. */
-  onServed?: (kind: "warm" | "cold", seconds: number) => void;
+  /** Called for each claim that was given a Sandbox. */
+  onServed?: (served: Served) => void;
+  /** Undefined: no spans. */
+  tracer?: Tracer | undefined;
+}
+
+/** A claim that was given a Sandbox. */
+export interface Served {
+  kind: "warm" | "cold";
+  /** For how long the claim had been known. */
+  seconds: number;
+  claim: SandboxClaim;
 }
 
 /** A claim, as long as it exists. */
@@ -37,6 +48,8 @@ export interface Entry extends Waiter {
   raw: SandboxClaim | undefined;
   /** When it was first seen, in milliseconds since the epoch. */
   seenAt: number;
+  /** When this binder gave it a Sandbox that was not Ready, in milliseconds since the epoch; undefined: it is not so. */
+  boundAt: number | undefined;
   /** `idle`: has a Sandbox, or wants none; `parked`: cannot be served as things are. */
   place: "idle" | "waiting" | "serving" | "parked";
   failures: number;
@@ -69,8 +82,9 @@ export interface Notes {
 }
 
 /** All that a binder keeps between events. */
-export interface Binder extends Required<BindOptions> {
+export interface Binder extends Required<Omit<BindOptions, "tracer">> {
   api: Api;
+  tracer: Tracer | undefined;
   /** Undefined or fired: this process does not lead. */
   term: AbortSignal | undefined;
   index: ClusterIndex;
@@ -165,7 +179,7 @@ export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number)
   return {
     ...{ uid, namespace, pool: claim.spec.warmPoolRef.name, rank: `${creationTimestamp} ${name}`, claim, raw },
     ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, refused: [], unsure: undefined },
-    ...{ isNoted: false, settled: 0, isTold: claim.status !== undefined },
+    ...{ isNoted: false, settled: 0, isTold: claim.status !== undefined, boundAt: undefined },
     ...{ telling: undefined, tellFailures: 0, retry: undefined },
   };
 }

@@ -8,6 +8,7 @@ import { backoffMs } from "../kube/backoff.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import { noteTold } from "./notes.ts";
+import { beginSpan, inSpan, logFields } from "./spans.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
 import { askForClaim, keepLess } from "./whole.ts";
 import { annotateClaim, findOwn, putStatus } from "./writes.ts";
@@ -33,12 +34,17 @@ export async function finish(binder: Binder, entry: Entry): Promise<void> {
 /** Writes that a claim is Ready, unless it says so, or says what is in the way; tries again if that fails. */
 async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<void> {
   entry.isTold = true;
+  if (entry.boundAt !== undefined) {
+    beginSpan(binder, entry.claim, "hookbox.start_sandbox", { startTime: entry.boundAt })?.end();
+    entry.boundAt = undefined;
+  }
   const now = new Date(binder.clock.now());
   const compute = (claim: SandboxClaim) =>
     isUntold(claim, sandbox) ? computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now) : undefined;
   try {
     const observed = entry.raw ?? await askForClaim(binder.api, entry.claim);
-    const written = observed && await putStatus(binder.api, observed, compute);
+    const put = () => observed && putStatus(binder.api, observed, compute);
+    const written = await inSpan(binder, entry.claim, "hookbox.write_claim_status", async () => await put());
     entry.tellFailures = 0;
     // As it was before: the watch may have shown our own write by now.
     const { status, ...before } = written ?? entry.claim;
@@ -54,8 +60,7 @@ async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<voi
 /** Tries again later, and no sooner, whatever is heard of the Sandbox meanwhile. */
 function failed(binder: Binder, entry: Entry, message: string, error: unknown): void {
   if (!isServing(binder) || binder.claims.get(entry.uid) !== entry) return;
-  const { namespace, name } = entry.claim.metadata;
-  binder.log("warn", message, { namespace, name, ...errorFields(error) });
+  binder.log("warn", message, { ...logFields(entry.claim), ...errorFields(error) });
   dropRetry(entry);
   entry.retry = binder.clock.setTimeout(() => {
     entry.retry = undefined;

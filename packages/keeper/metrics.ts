@@ -1,7 +1,8 @@
 /** Counters of the keeper process, in Prometheus' text format, and which build it is. @module */
 import process from "node:process";
-import { Counter, Gauge, Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 import { type BinderMetrics, createBinderMetrics } from "../binder/metrics.ts";
+import { createRegistry } from "../process/metrics.ts";
 import type { ClaimView } from "../summary/views.ts";
 import { type ClaimMetrics, createClaimMetrics } from "./observability/claimmetrics.ts";
 import { type PoolFigures, poolMetrics } from "./observability/poolmetrics.ts";
@@ -30,9 +31,9 @@ export interface KeeperMetrics {
   contentType: string;
 }
 
-/** Makes a fresh set in a registry of its own. */
-export function createKeeperMetrics(): KeeperMetrics {
-  const registry = new Registry();
+/** Makes a fresh set in a registry of its own. @param isTraced claims' traces are exemplars */
+export function createKeeperMetrics(isTraced = false): KeeperMetrics {
+  const registry = createRegistry(isTraced);
   const registers = [registry];
   buildInfo(registers);
   sandboxGauge(registers, () => metrics.inventory?.sorts());
@@ -56,7 +57,7 @@ export function createKeeperMetrics(): KeeperMetrics {
       registers,
     }),
     claims: createClaimMetrics(registers),
-    binder: createBinderMetrics(registers),
+    binder: createBinderMetrics(registry),
     inventory: undefined,
     text: () => registry.metrics(),
     contentType: registry.contentType,

@@ -7,6 +7,7 @@ import {
   IDENTITY_HELP,
   OPTIONS as BINDER_OPTIONS,
   optionsOf,
+  TRACING_HELP,
   wholeNumber,
 } from "../binder/options.ts";
 
@@ -50,7 +51,7 @@ ${BINDING_HELP}  --disable-claim-events record no Events of claims
   --port P               port for /healthz, /readyz and /metrics (default 0: none)
   --host H               address to listen on (default 0.0.0.0; with --kubeconfig 127.0.0.1)
   --log-level L          debug, info, warn or error (default info)
-  --allowed-label-domains D,E
+${TRACING_HELP}  --allowed-label-domains D,E
                          domains of label keys that claims may use, as the hook for claims has them
                          (default ${DEFAULT_LABEL_DOMAINS.join()})
 `;

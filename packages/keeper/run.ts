@@ -6,6 +6,7 @@ import { bindingFor, serveClaims } from "../binder/run.ts";
 import { createLog, type Log } from "../process/log.ts";
 import { createLossBudget } from "../webhook/lossbudget.ts";
 import { serve, type Server } from "../process/serve.ts";
+import { startTracing } from "../process/tracing.ts";
 import { connect } from "../kube/connection.ts";
 import { clusterCredentials } from "../kube/credentials.ts";
 import { leaseNamespace, runWithLease } from "../kube/runwithlease.ts";
@@ -29,10 +30,12 @@ export async function runKeeper(
 ): Promise<void> {
   const log = createLog(options.logLevel);
   const credentials = await clusterCredentials(options);
-  const metrics = createKeeperMetrics();
+  const { otlpEndpoint: endpoint } = options;
+  const metrics = createKeeperMetrics(endpoint !== undefined);
+  const tracing = await startTracing({ service: USER_AGENT, endpoint, log });
   const lease = { userAgent: USER_AGENT, onAnswer: counter(metrics) };
   const namespace = await leaseNamespace({ ...options, ...lease, credentials, log });
-  const common = { ...options, namespace, credentials, log };
+  const common = { ...options, namespace, credentials, log, tracer: tracing?.tracer };
   // Of the process, not of a term as leader: who leads anew has no more to spend than before.
   const budget = createLossBudget({ perMinute: options.maxLossesPerMinute, now: () => performance.now() });
   let isReady = true;
@@ -63,6 +66,7 @@ export async function runKeeper(
     await runWithLease({ ...common, ...lease, name: KEEPER_LEASE }, work, signal);
   } finally {
     await server?.stop();
+    await tracing?.stop();
   }
   log("info", "Stopped");
 }

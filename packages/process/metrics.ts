@@ -1,5 +1,5 @@
 /** Counters and histograms of one hook process, in Prometheus' text format. @module */
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type LabelValues, Registry, type RegistryContentType } from "prom-client";
 
 /** The metrics of the hook server; `text` gives what `/metrics` answers. */
 export interface HookMetrics {
@@ -18,9 +18,13 @@ export interface HookMetrics {
   contentType: string;
 }
 
-/** Makes a fresh set in a registry of its own, so that two apps in one process do not meet. */
-export function createHookMetrics(): HookMetrics {
-  const registry = new Registry();
+/**
+ * Makes a fresh set in a registry of its own, so that two apps in one process do not meet.
+ *
+ * @param isTraced durations have traces as exemplars
+ */
+export function createHookMetrics(isTraced = false): HookMetrics {
+  const registry = createRegistry(isTraced);
   const registers = [registry];
   return {
     requests: new Counter({
@@ -33,6 +37,7 @@ export function createHookMetrics(): HookMetrics {
       name: "hookbox_hook_request_duration_seconds",
       help: "Seconds from the first byte of a request to its answer",
       labelNames: ["hook", "endpoint"],
+      enableExemplars: isTraced,
       buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
       registers,
     }),
@@ -75,4 +80,21 @@ export function createHookMetrics(): HookMetrics {
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };
+}
+
+/** Makes a registry. Exemplars need OpenMetrics, which not every reader of metrics knows: it is for who traces. */
+export function createRegistry(isTraced: boolean): Registry {
+  const registry: Registry<RegistryContentType> = new Registry();
+  if (isTraced) registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  return registry as Registry;
+}
+
+/** Tells whether metrics of a registry may have exemplars. */
+export function hasExemplars({ contentType }: { contentType: string }): boolean {
+  return contentType === Registry.OPENMETRICS_CONTENT_TYPE;
+}
+
+/** Returns the labels by which an exemplar names a trace that is recorded; none for any other. */
+export function exemplarOf(trace: { traceId: string; isSampled: boolean } | undefined): LabelValues<string> {
+  return trace?.isSampled ? { trace_id: trace.traceId } : {};
 }

@@ -1,4 +1,5 @@
 /** Puts the router together around an API server. Opens no port. @module */
+import type { Tracer } from "@opentelemetry/api";
 import type { Api } from "../kube/api.ts";
 import type { Log } from "../process/log.ts";
 import { createAddressOf, createLimits } from "./access/limits.ts";
@@ -43,10 +44,12 @@ export type RouterSettings = Omit<
   "http" | "https" | "dashboard" | "h2c" | "health" | "metrics" | "kubeconfig" | "context" | "logLevel"
 >;
 
-/** Where lines go: those of events, and those of requests with their ends. */
+/** Where lines go: those of events, and those of requests with their ends; and where spans go. */
 export interface Outputs {
   log: Log;
   write(text: string): void;
+  /** Where spans go; absent: nowhere. */
+  tracer?: Tracer | undefined;
 }
 
 /** Makes the router; it watches until `signal` fires. @param dashboard absent: there is none */
@@ -57,7 +60,7 @@ export function assembleRouter(
   signal: AbortSignal,
   dashboard?: Dashboard,
 ): Router {
-  const { log, write } = outputs;
+  const { log, write, tracer } = outputs;
   const { namespace, allowLoopback } = options;
   const dialler = createDialler(options.dialMs);
   const index = createSandboxIndex(dialler.forget);
@@ -118,6 +121,7 @@ export function assembleRouter(
         addressOf: createAddressOf(options.trustedProxies),
       }),
       traces: options.traces,
+      tracer,
       log,
     }),
     metrics,

@@ -1,4 +1,5 @@
 /** What becomes of a request, from its head to the proxy. Forwards nothing itself. @module */
+import type { Tracer } from "@opentelemetry/api";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
@@ -9,7 +10,8 @@ import { type Gate, openGate, type Pass } from "./access/gate.ts";
 import type { Limits } from "./access/limits.ts";
 import { chooseReading, type Chosen } from "./access/readings.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
-import { type Observer, type RequestRecord, traceOf } from "./observe/observer.ts";
+import type { Observer, RequestRecord } from "./observe/observer.ts";
+import { traceOf } from "./observe/tracecontext.ts";
 import { sendRedirect, sendRefusal } from "./proxy/answer.ts";
 import { coalesce, coalesceBody } from "./proxy/coalesce.ts";
 import { type Exchange, forward } from "./proxy/forward.ts";
@@ -45,6 +47,8 @@ export interface HandlerParts {
   log: Log;
   /** Requests without a trace context get one. */
   traces: boolean;
+  /** Undefined: no spans. */
+  tracer: Tracer | undefined;
 }
 
 /** What takes requests. */
@@ -165,14 +169,15 @@ function isSocket(client: ServerResponse | Socket): client is Socket {
 }
 
 function passedOf(
-  { reach, traces }: HandlerParts,
+  { reach, traces, tracer }: HandlerParts,
   record: RequestRecord,
   { target, base }: Route,
   { path, withheld, added }: Pass,
 ): Passed {
   const { request } = record;
-  const trace = traces ? traceOf(request.headers["traceparent"]) : undefined;
+  const trace = traces ? traceOf(request, target, tracer) : undefined;
   record.traceId = trace?.id ?? "";
+  record.span = trace?.span;
   const more = [...added, ...trace?.added ?? []];
   if (base !== "") more.push("X-Forwarded-Prefix", base);
   return {
@@ -180,7 +185,7 @@ function passedOf(
     address: record.address,
     path,
     proto: (request.socket as Partial<TLSSocket>).encrypted === true ? "https" : "http",
-    withheld: trace?.isBroken ? new Set([...withheld, "traceparent", "tracestate"]) : withheld,
+    withheld: trace?.withheld.length ? new Set([...withheld, ...trace.withheld]) : withheld,
     added: more,
     locate: async (signal) => reach.now(target) ?? (await reach.hold(target, signal)).place,
   };

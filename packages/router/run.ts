@@ -9,6 +9,7 @@ import { createAPIProxy } from "../kube/apiproxy.ts";
 import { createHealthApp } from "../process/health.ts";
 import { createLog, errorFields, type Log } from "../process/log.ts";
 import { serve, type Server } from "../process/serve.ts";
+import { startTracing } from "../process/tracing.ts";
 import { createAddressOf } from "./access/limits.ts";
 import { assembleRouter, type Outputs, type Router } from "./assemble.ts";
 import { createDashboard, type Dashboard } from "./dashboard/dashboard.ts";
@@ -31,7 +32,8 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
   const credentials = await clusterCredentials(options);
   const ending = new AbortController();
   const api = connect(credentials, { signal: ending.signal, userAgent: USER_AGENT });
-  const outputs: Outputs = { log, write: (text) => process.stdout.write(text) };
+  const tracing = await startTracing({ service: USER_AGENT, endpoint: options.otlpEndpoint, log });
+  const outputs: Outputs = { log, write: (text) => process.stdout.write(text), tracer: tracing?.tracer };
   const router = assembleRouter(api, options, outputs, ending.signal, dashboardOf(options, credentials, log));
   surviveExceptions((error) => {
     router.metrics.exceptions.inc();
@@ -50,6 +52,7 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
     ending.abort();
     router.close();
     await Promise.all(side.map((server) => server.stop()));
+    await tracing?.stop();
   }
   log("info", "Stopped");
 }

@@ -33,6 +33,11 @@ export function addAttributes(attributes: Attributes): void {
   trace.getActiveSpan()?.setAttributes(attributes);
 }
 
+/** Notes a moment in the span under way. */
+export function addEvent(name: string): void {
+  trace.getActiveSpan()?.addEvent(name);
+}
+
 /** Returns what carries the trace under way to somebody else, by name; empty: there is none. */
 export function traceCarrier(): Record<string, string> {
   const carrier: Record<string, string> = {};

@@ -23,7 +23,7 @@ export type { HookSettings } from "../../hooks/all.ts";
 export type { SandboxConfig } from "../../hooks/sandbox/options.ts";
 export type { ClaimConfig } from "../../hooks/sandboxclaim/options.ts";
 export type { WarmPoolConfig } from "../../hooks/sandboxwarmpool/options.ts";
-export type { ServerSettings } from "../webhook/runhook.ts";
+export type { ServerSettings } from "../webhook/serveroptions.ts";
 export type { ObjectName, Step, Wanted } from "./scenario/format.ts";
 export type { Kind } from "./scenario/kinds.ts";
 export type { Passing } from "./scenario/recorder.ts";

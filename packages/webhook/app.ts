@@ -1,17 +1,20 @@
 /** The HTTP face of a hook, as a Hono app: routes, limits, errors to status codes. Opens no port. @module */
+import type { Tracer } from "@opentelemetry/api";
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { Exchange } from "./exchange.ts";
 import type { HookCalls, SentRequest } from "./hook.ts";
+import type { TraceContext } from "../api/tracecontext.ts";
 import { systemClock } from "../process/clock.ts";
 import { createHealthApp } from "../process/health.ts";
 import { createIntake } from "./intake.ts";
 import { createLog, errorFields, type Log } from "../process/log.ts";
 import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
 import { childKey } from "./metacontroller.ts";
-import { createHookMetrics, type HookMetrics } from "../process/metrics.ts";
+import { createHookMetrics, exemplarOf, type HookMetrics } from "../process/metrics.ts";
 import { createThrottle } from "./throttle.ts";
 import { type Body, type Endpoint, readBody, replyOf } from "./reply.ts";
+import { recordAnswer, traceOfRequest } from "./spans.ts";
 
 /** Limits and outlets of a hook app; every field has a default. */
 export interface HookAppOptions {
@@ -31,6 +34,8 @@ export interface HookAppOptions {
   budget?: LossBudget;
   /** Is given each request that the hook was asked, with its answer; must return at once and never throw. @default {() => {}} */
   record?: (exchange: Exchange) => void;
+  /** Records answers as spans. @default undefined: none */
+  tracer?: Tracer | undefined;
   /** False while the process is stopping: `/readyz` then answers 503. */
   ready?: () => boolean;
 }
@@ -45,7 +50,7 @@ const MOST_HELD = 3;
 /** What `/readyz` says when it is not. */
 export const STOPPING = "stopping";
 
-type Settings = Required<HookAppOptions>;
+type Settings = Required<Omit<HookAppOptions, "tracer">> & Pick<HookAppOptions, "tracer">;
 
 /**
  * Makes the app of one hook: `POST /sync`, `POST /customize` (where the hook has one), `GET /healthz`, `/readyz`,
@@ -78,35 +83,43 @@ function withDefaults(options: HookAppOptions): Settings {
     budget: UNLIMITED,
     record: () => {},
     ready: () => true,
+    tracer: undefined,
     ...options,
   };
 }
 
-function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono {
-  const { metrics, log } = settings;
+/** What is known of a call once it is read. */
+type CallEnv = { Variables: { trace: TraceContext | undefined } };
+
+function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono<CallEnv> {
+  const { metrics, log, tracer } = settings;
   const labels = { hook: hook.name, endpoint: name };
-  const app = new Hono();
+  const app = new Hono<CallEnv>();
   let inFlight = 0;
   app.use(`/${name}`, async (c, next) => {
-    const stop = metrics.duration.startTimer(labels);
+    const end = metrics.duration.startTimer(labels, {});
     metrics.inFlight.set({ hook: hook.name }, ++inFlight);
     await next();
     metrics.inFlight.set({ hook: hook.name }, --inFlight);
     metrics.requests.inc({ ...labels, code: String(c.res.status) });
-    stop();
+    end({}, exemplarOf(c.get("trace")));
   });
   const intake = createIntake(settings);
   const { spacing, delayMs } = name === "sync" ? hook : {};
   const throttle = createThrottle({ mostHeld: MOST_HELD });
-  app.post(`/${name}`, (c) =>
-    intake(c.req.raw, async (bytes) => {
+  app.post(`/${name}`, (c) => {
+    const startTime = Date.now();
+    return intake(c.req.raw, async (bytes) => {
       const body = readBody(new TextDecoder().decode(bytes));
       const distance = spacing && told(spacing, body.request);
       if (distance) await throttle.wait(distance);
       const delay = delayMs && told(delayMs, body.request);
       if (delay) await new Promise<void>((fulfil) => systemClock.setTimeout(fulfil, delay));
-      return answer(hook, name, bytes, body, settings);
-    }));
+      const trace = tracer && name === "sync" ? traceOfRequest(body.request) : undefined;
+      c.set("trace", trace);
+      return answer(hook, name, { bytes, body, startTime, trace }, settings);
+    });
+  });
   app.all(`/${name}`, () => refuse(405, "use POST"));
   app.onError((error) => {
     if (error instanceof HTTPException) return declined(error);
@@ -125,21 +138,35 @@ function told<T>(ask: (request: SentRequest) => T, request: unknown): T | undefi
   }
 }
 
+/** One call, as it came. */
+interface Call {
+  bytes: Uint8Array;
+  body: Body;
+  /** In milliseconds since the epoch. */
+  startTime: number;
+  /** In which its answer is a span; undefined: in none. */
+  trace: TraceContext | undefined;
+}
+
 /** Waits for nothing from the clock's look to the record, so that a recording has the order in which the hook was asked. */
-function answer(hook: HookCalls, name: Endpoint, bytes: Uint8Array, read: Body, settings: Settings): Response {
-  const { metrics, log } = settings;
+function answer(hook: HookCalls, name: Endpoint, { bytes, trace, ...call }: Call, settings: Settings): Response {
+  const { metrics, log, tracer } = settings;
   const labels = { hook: hook.name, endpoint: name };
   const at = settings.now();
-  const reply = replyOf(hook, name, read, at, settings.budget);
+  const reply = replyOf(hook, name, call.body, at, settings.budget);
   const { status, text, request, refusal, cause, losses = [], held = [] } = reply;
   const body = new TextEncoder().encode(text);
   metrics.bytes.inc({ ...labels, direction: "in" }, bytes.byteLength);
   if (status === 200) metrics.bytes.inc({ ...labels, direction: "out" }, body.byteLength);
-  if (cause) log("error", "Request failed", { ...labels, ...parentOf(request), ...cause });
+  const about = { ...parentOf(request), ...(trace && { trace_id: trace.traceId }) };
+  if (tracer && trace) {
+    recordAnswer(tracer, trace, { hook: hook.name, request, status, text, startTime: call.startTime });
+  }
+  if (cause) log("error", "Request failed", { ...labels, ...about, ...cause });
   if (refusal) {
     const { message, children } = refusal;
     metrics.refusals.inc({ hook: hook.name });
-    log("error", "Answer refused by the guard", { hook: hook.name, ...parentOf(request), refusal: message, children });
+    log("error", "Answer refused by the guard", { hook: hook.name, ...about, refusal: message, children });
   }
   if (losses.length > held.length) metrics.losses.inc({ hook: hook.name }, losses.length - held.length);
   if (held.length > 0) {
@@ -147,7 +174,7 @@ function answer(hook: HookCalls, name: Endpoint, bytes: Uint8Array, read: Body, 
     const children = held.map(({ child, what }) => `${childKey(child)} ${what}`);
     log("warn", "Deletions delayed by --max-losses-per-minute", {
       hook: hook.name,
-      ...parentOf(request),
+      ...about,
       children,
     });
   }

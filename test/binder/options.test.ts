@@ -15,6 +15,7 @@ describe("readOptions()", () => {
       host: undefined,
       help: false,
       logLevel: "info",
+      otlpEndpoint: undefined,
       labelDomains: ["sandbox.users.io"],
       leaderElection: true,
       workers: 40,
@@ -25,7 +26,8 @@ describe("readOptions()", () => {
 
   test("takes every option that the help names", () => {
     const args = "--kubeconfig F --context C --namespace N --identity I --no-leader-election --binder-workers 3 " +
-      "--refill-delay-seconds 0 --port 8081 --host ::1 --log-level warn --allowed-label-domains a.example,b.example --help";
+      "--refill-delay-seconds 0 --port 8081 --host ::1 --log-level warn " +
+      "--otlp-endpoint http://traces:4318/ --allowed-label-domains a.example,b.example --help";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
       context: "C",
@@ -34,6 +36,7 @@ describe("readOptions()", () => {
       host: "::1",
       help: true,
       logLevel: "warn",
+      otlpEndpoint: "http://traces:4318",
       labelDomains: ["a.example", "b.example"],
       leaderElection: false,
       workers: 3,

@@ -86,6 +86,42 @@ test("values change one process, and no other", async () => {
   expect(resources).toEqual({ limits: { memory: "3Gi" } });
 });
 
+test("a collector of spans is known to all but the conversion hook, and hooks may reach it and nothing else", async () => {
+  const endpoint = "http://collector.watching:4318";
+  const flags = ["--set", `tracing.endpoint=${endpoint}`, "--set", "v1alpha1.enabled=true"];
+  const [before, objects] = [
+    byName(await template("--set", "v1alpha1.enabled=true")),
+    byName(await template(...flags)),
+  ];
+  const names = Object.keys(objects).filter((name) => name.startsWith("Deployment"));
+  const containerOf = (list: typeof objects, name: string) => list[name]?.["spec"].template.spec.containers[0];
+  const told = names.filter((name) => containerOf(objects, name).args.includes(`--otlp-endpoint=${endpoint}`));
+  expect(names.filter((name) => !told.includes(name))).toEqual(["Deployment hookbox-system/conversion"]);
+  expect(told).toHaveLength(7);
+  const leave = (list: typeof objects, name: string) =>
+    containerOf(list, name).command?.filter((word: string) => word.startsWith("--allow-net"))[0];
+  for (const name of told) {
+    const had = leave(before, name);
+    const isHook = had !== undefined && had !== "--allow-net";
+    expect([name, leave(objects, name)]).toEqual([name, isHook ? `${had},collector.watching:4318` : had]);
+  }
+  const { egress } = objects["NetworkPolicy hookbox-system/hooks"]?.["spec"] ?? {};
+  expect(egress).toEqual([
+    { ports: [{ port: 53, protocol: "UDP" }, { port: 53, protocol: "TCP" }] },
+    {
+      to: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "watching" } } }],
+      ports: [{ port: 4318 }],
+    },
+  ]);
+  const values = ["tracing.endpoint=https://traces.example.com", "tracing.namespace=out"];
+  const elsewhere = byName(await template(...values.flatMap((value) => ["--set", value])));
+  expect(elsewhere["NetworkPolicy hookbox-system/hooks"]?.["spec"].egress[1]).toEqual({
+    to: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "out" } } }],
+    ports: [{ port: 443 }],
+  });
+  await expect(template("--set", "tracing.endpoint=collector")).rejects.toThrow("tracing/endpoint");
+});
+
 test("in another namespace nothing is left behind in the default one", async () => {
   const text = JSON.stringify(await template("--namespace", "mine"));
   expect(text).not.toContain("hookbox-system");

@@ -10,6 +10,8 @@ export interface Suite {
   kubectl: string;
   /** Base URL of the hooks. */
   hooksURL: string;
+  /** Base URL of the collector that its processes send spans to, if there is one. */
+  tracesURL: string;
   engine: "real" | "stand-in";
   nodes: "real" | "simulated";
   /** Folder that takes the logs of processes. */

@@ -61,15 +61,19 @@ export async function startSuite({ directory, logs, say, atEnd }: Surroundings):
   const options = { stateDir: join(directory, "cluster"), nodes, simulatedNodes: SIMULATED_NODES, crds: localCRDs() };
   const cluster = await startCluster({ ...options, apiServerArgs, progress: say });
   atEnd(() => cluster.stop());
-  const [port = 0] = await freePorts(1);
+  const [port = 0, traces = 0] = await freePorts(2);
   const hooksURL = `http://127.0.0.1:${port}`;
+  // There is a collector while a test has one: nothing is sent for objects that no client traces.
+  const tracesURL = `http://127.0.0.1:${traces}`;
+  const tracing = ["--otlp-endpoint", tracesURL];
   await run(cluster, ["apply", "-f", "-"], renderManifests(hooksURL));
-  const hooks = startChild("hooks", ["hooks/serve.ts", "--host", "127.0.0.1", "--port", String(port)], logs);
+  const hooks = startChild("hooks", ["hooks/serve.ts", "--host", "127.0.0.1", "--port", `${port}`, ...tracing], logs);
   atEnd(hooks.stop);
   const logFile = join(logs, "metacontroller.log");
   const engine = await startMetacontroller({ kubeconfig: cluster.kubeconfig, logFile, progress: say });
   atEnd(() => engine.stop());
-  const keeper = startChild("keeper", ["packages/keeper/main.ts", "--kubeconfig", cluster.kubeconfig], logs);
+  const args = ["packages/keeper/main.ts", "--kubeconfig", cluster.kubeconfig, ...tracing];
+  const keeper = startChild("keeper", args, logs);
   atEnd(keeper.stop);
   say(`nodes: ${cluster.nodes}${cluster.whyNotReal ? ` (${cluster.whyNotReal})` : ""}`);
   say(`engine: ${engine.kind === "real" ? "Metacontroller" : "the stand-in"} ${engine.version}`);
@@ -78,6 +82,7 @@ export async function startSuite({ directory, logs, say, atEnd }: Surroundings):
     kubeconfig,
     kubectl,
     hooksURL,
+    tracesURL,
     engine: engine.kind,
     nodes: cluster.nodes === "real" ? "real" : "simulated",
     logs,

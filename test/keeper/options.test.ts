@@ -14,6 +14,7 @@ describe("readOptions()", () => {
       host: undefined,
       help: false,
       logLevel: "info",
+      otlpEndpoint: undefined,
       labelDomains: ["sandbox.users.io"],
       leaderElection: true,
       claimEvents: true,
@@ -30,7 +31,7 @@ describe("readOptions()", () => {
     const args =
       "--kubeconfig F --context C --namespace N --identity I --no-leader-election --lease-seconds 3 --max-losses-per-minute 9 --no-binder " +
       "--binder-workers 3 --refill-delay-seconds 2 --disable-claim-events " +
-      "--port 8081 --host ::1 --log-level debug --allowed-label-domains a.example,b.example --help";
+      "--port 8081 --host ::1 --log-level debug --otlp-endpoint http://traces:4318 --allowed-label-domains a.example,b.example --help";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
       context: "C",
@@ -39,6 +40,7 @@ describe("readOptions()", () => {
       host: "::1",
       help: true,
       logLevel: "debug",
+      otlpEndpoint: "http://traces:4318",
       labelDomains: ["a.example", "b.example"],
       leaderElection: false,
       claimEvents: false,

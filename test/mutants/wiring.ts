@@ -2,6 +2,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const HOOKS_TEST = ["test/wiring/hooks.test.ts"];
+const TRACING_TEST = ["test/wiring/tracing.test.ts"];
 const REASONS_TEST = ["test/wiring/hook-reasons.test.ts"];
 
 export const WIRING: readonly Mutant[] = [
@@ -22,9 +23,23 @@ export const WIRING: readonly Mutant[] = [
   {
     name: "answers are not counted against the budget",
     file: "packages/webhook/app.ts",
-    from: "read, at, settings.budget)",
-    to: "read, at)",
+    from: "call.body, at, settings.budget)",
+    to: "call.body, at)",
     tests: HOOKS_TEST,
+  },
+  {
+    name: "hooks record what they answer for ever",
+    file: "packages/webhook/spans.ts",
+    from: "isDone ? undefined : traceContextOf(metadata)",
+    to: "traceContextOf(metadata)",
+    tests: TRACING_TEST,
+  },
+  {
+    name: "the binder's collector is nobody's",
+    file: "packages/binder/run.ts",
+    from: "credentials, log, tracer }",
+    to: "credentials, log, tracer: undefined }",
+    tests: TRACING_TEST,
   },
   {
     name: "the Sandbox hook has no reasons that are looked at",

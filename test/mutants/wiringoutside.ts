@@ -91,4 +91,18 @@ export const WIRING_OUTSIDE: readonly Mutant[] = [
     to: "",
     tests: ["test/cli/install.test.ts"],
   },
+  {
+    name: "the router's span is between nobody",
+    file: "packages/router/observe/tracecontext.ts",
+    from: 'withheld: ["traceparent"] }',
+    to: "withheld: NONE }",
+    tests: ["test/router/observe/tracecontext.test.ts"],
+  },
+  {
+    name: "commands are told of traces that nobody records",
+    file: "packages/runtime/rpc/lookup.ts",
+    from: "if (!readTraceparent(traceparent)?.isSampled) return {};",
+    to: "if (!readTraceparent(traceparent)) return {};",
+    tests: ["test/runtime/rpc/processes.test.ts"],
+  },
 ];

@@ -1,4 +1,5 @@
 /** A router on a free port of loopback, in front of real servers and an API server in memory. @module */
+import type { Tracer } from "@opentelemetry/api";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { onTestFinished, vi } from "vitest";
@@ -26,7 +27,7 @@ export interface Stage {
 /** Starts a router over what `api` holds; it goes with the test. */
 export async function startRouter(
   api: FakeApi = createFakeApi(),
-  over: Partial<RouterSettings> = {},
+  { tracer, ...over }: Partial<RouterSettings> & { tracer?: Tracer } = {},
   h2c = false,
 ): Promise<Stage> {
   const options = readOptions(["--authz-mode", "allow-all", "--allow-loopback-pod-ip"])!;
@@ -36,6 +37,7 @@ export async function startRouter(
   const router = assembleRouter(api, settings, {
     log: () => {},
     write: (text) => lines.push(...text.split("\n").filter(Boolean)),
+    tracer,
   }, end.signal);
   await router.ready;
   const server = await listen(router.handler, { host: "127.0.0.1", port: 0, graceMs: 0, h2c });

@@ -16,12 +16,37 @@ Takes: object, process (its folder), values (of the process), root.
 {{- $_ := set $metadata "labels" (merge $labels ($metadata.labels | default dict)) }}
 {{- if eq $object.kind "Deployment" }}{{ include "hookbox.values" . }}{{ end }}
 {{- if and (eq .process "hooks") (eq $object.kind "NetworkPolicy") }}
+{{- with (include "hookbox.tracingEgress" .root) }}{{ $_ := set $object.spec "egress" (fromYamlArray .) }}{{ end }}
 {{- with .root.Values.hooks.networkPolicy.metacontrollerLabels }}
 {{- $_ := set (first (first $object.spec.ingress).from) "podSelector" (dict "matchLabels" .) }}
 {{- end }}
 {{- end }}
 ---
 {{ toYaml $object }}
+{{- end }}
+
+{{/* Where the NetworkPolicy of hooks lets them go: to DNS and to the collector of spans, where there is one. */}}
+{{- define "hookbox.tracingEgress" }}
+{{- with .Values.tracing.endpoint }}
+{{- $url := urlParse . }}
+{{- $parts := splitList "." (first (splitList ":" $url.host)) }}
+{{- $named := $.Release.Namespace }}
+{{- if gt (len $parts) 1 }}{{ $named = index $parts 1 }}{{ end }}
+{{- $ports := splitList ":" $url.host }}
+{{- $port := ternary "443" "80" (eq $url.scheme "https") }}
+{{- if gt (len $ports) 1 }}{{ $port = last $ports }}{{ end -}}
+- ports:
+    - port: 53
+      protocol: UDP
+    - port: 53
+      protocol: TCP
+- to:
+    - namespaceSelector:
+        matchLabels:
+          kubernetes.io/metadata.name: {{ $.Values.tracing.namespace | default $named }}
+  ports:
+    - port: {{ $port }}
+{{- end }}
 {{- end }}
 
 {{/* Changes a Deployment as the values of its process say. */}}
@@ -36,6 +61,19 @@ Takes: object, process (its folder), values (of the process), root.
 {{- $_ := set $container "imagePullPolicy" .root.Values.image.pullPolicy }}
 {{- with .root.Values.imagePullSecrets }}{{ $_ := set $pod "imagePullSecrets" . }}{{ end }}
 {{- if hasKey $values "replicas" }}{{ $_ := set $spec "replicas" $values.replicas }}{{ end }}
+{{- with .root.Values.tracing.endpoint }}
+{{- if ne $.process "v1alpha1" }}
+{{- $_ := set $container "args" (append $container.args (printf "--otlp-endpoint=%s" .)) }}
+{{- if eq $.process "hooks" }}
+{{- $command := list }}
+{{- range $container.command }}
+{{- $more := printf "%s,%s" . (urlParse $.root.Values.tracing.endpoint).host }}
+{{- $command = append $command (ternary $more . (hasPrefix "--allow-net=" .)) }}
+{{- end }}
+{{- $_ := set $container "command" $command }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- with $values.args }}{{ $_ := set $container "args" (concat $container.args .) }}{{ end }}
 {{- with $values.resources }}{{ $_ := set $container "resources" . }}{{ end }}
 {{- range $key := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}

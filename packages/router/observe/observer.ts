@@ -1,6 +1,6 @@
-/** Takes note of every request from its beginning to its end, for the metrics, the log and idleness, and gives it a trace context. @module */
-import { randomUUID } from "node:crypto";
+/** Takes note of every request from its beginning to its end, for the metrics, the log, spans and idleness. @module */
 import type { IncomingMessage } from "node:http";
+import { type Span, SpanStatusCode } from "@opentelemetry/api";
 import type { AddressOf } from "../access/limits.ts";
 import type { Target } from "../destination.ts";
 import { isRefusal } from "../refusal.ts";
@@ -18,6 +18,8 @@ export interface RequestRecord {
   isKnown: boolean;
   client: string;
   traceId: string;
+  /** Undefined: nobody traces it. */
+  span: Span | undefined;
   heldMs: number;
 }
 
@@ -54,7 +56,17 @@ export function createObserver({ metrics, log, traffic, addressOf }: ObserverPar
       metrics.now.inflight++;
       const startedAt = performance.now();
       const address = addressOf(request);
-      return { request, address, startedAt, target: undefined, isKnown: false, client: "", traceId: "", heldMs: 0 };
+      return {
+        request,
+        address,
+        startedAt,
+        target: undefined,
+        isKnown: false,
+        client: "",
+        traceId: "",
+        span: undefined,
+        heldMs: 0,
+      };
     },
     passed(record, target, client, isKnown) {
       Object.assign(record, { target, client, isKnown });
@@ -66,6 +78,7 @@ export function createObserver({ metrics, log, traffic, addressOf }: ObserverPar
     },
     held(record, ms) {
       record.heldMs = ms;
+      record.span?.addEvent("woken", { "hookbox.held_ms": Math.round(ms) });
       metrics.heldSeconds.observe(ms / 1000);
     },
     end(record, status) {
@@ -73,37 +86,11 @@ export function createObserver({ metrics, log, traffic, addressOf }: ObserverPar
       const { request, startedAt, target, isKnown } = record;
       const ms = performance.now() - startedAt;
       metrics.requests.observe(request.method ?? "", status, target && isKnown ? target.namespace : "", ms / 1000);
+      record.span?.setAttribute("http.response.status_code", status);
+      if (status >= 500) record.span?.setStatus({ code: SpanStatusCode.ERROR });
+      record.span?.end();
       log?.add(record, status, ms);
       if (target) traffic.ended(target);
     },
   };
-}
-
-const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
-
-/** What the sandbox is told. */
-interface Trace {
-  /** 32 hex digits. */
-  id: string;
-  /** Headers to add, flat; `[]` where the request's own pass. */
-  added: readonly string[];
-  /** The request's own make no sense: neither traceparent nor tracestate passes. */
-  isBroken: boolean;
-}
-
-const NONE: readonly string[] = [];
-
-/** Reads a traceparent header, or makes a trace that nobody samples. */
-export function traceOf(traceparent: string | string[] | undefined): Trace {
-  const id = typeof traceparent === "string" ? idOf(traceparent) : undefined;
-  if (id !== undefined) return { id, added: NONE, isBroken: false };
-  const made = randomUUID().replaceAll("-", "");
-  const span = randomUUID().replaceAll("-", "").slice(16);
-  return { id: made, added: ["traceparent", `00-${made}-${span}-00`], isBroken: traceparent !== undefined };
-}
-
-function idOf(traceparent: string): string | undefined {
-  const [, version, id = "", span = "", more] = TRACEPARENT.exec(traceparent) ?? [];
-  if (version === undefined || version === "ff" || (version === "00" && more !== undefined)) return undefined;
-  return /[1-9a-f]/.test(id) && /[1-9a-f]/.test(span) ? id : undefined;
 }

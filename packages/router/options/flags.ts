@@ -52,6 +52,7 @@ export const FLAGS = {
   "idle-check-interval": { type: "string", default: "5s" },
   identity: { type: "string" },
   "access-log": { type: "boolean", default: true },
+  "otlp-endpoint": { type: "string", default: "" },
   "trace-context": { type: "boolean", default: true },
   "metrics-bind-address": { type: "string" },
   "log-level": { type: "string", default: "info" },

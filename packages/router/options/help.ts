@@ -1,4 +1,5 @@
 /** What `--help` prints. @module */
+import { OTLP_HELP } from "../../process/tracingoption.ts";
 
 export const HELP = `Usage: hookbox router [options]
 
@@ -82,5 +83,7 @@ Idle suspension, for Sandboxes that ask for it by annotation (docs/router.md):
 Logging:
   --no-access-log                   no line for each request on standard output
   --no-trace-context                requests without a traceparent get none
+  --otlp-endpoint URL               ${OTLP_HELP};
+                                    for requests whose clients trace (default: none)
   --log-level L                     debug, info, warn or error (default info)
 `;

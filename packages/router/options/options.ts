@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import { hostsOf } from "../../process/hosts.ts";
 import type { LogLevel } from "../../process/log.ts";
+import { readEndpoint } from "../../process/tracingoption.ts";
 import { createAddressOf, type LimitOptions } from "../access/limits.ts";
 import type { BrowserOptions } from "../access/credentials.ts";
 import { authzOf, type AuthzOptions, browserOf } from "./accessoptions.ts";
@@ -66,6 +67,8 @@ export interface RouterOptions {
   accessLog: boolean;
   /** Requests without a trace context get one. */
   traces: boolean;
+  /** Base URL of the collector of spans; undefined: there is none. */
+  otlpEndpoint: string | undefined;
   logLevel: LogLevel;
 }
 
@@ -106,6 +109,7 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     identity: (values.identity ?? hostname()).replaceAll(/\s/g, "") || "router",
     accessLog: values["access-log"],
     traces: values["trace-context"],
+    otlpEndpoint: readEndpoint(values["otlp-endpoint"]),
     logLevel: choiceOf("log-level", values["log-level"], ["debug", "info", "warn", "error"]),
   };
 }

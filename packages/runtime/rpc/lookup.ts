@@ -1,5 +1,6 @@
 /** From a request's words to the runtime's: commands and processes; it must not start any. @module */
 import { Code, ConnectError } from "@connectrpc/connect";
+import { readTraceparent } from "../../api/tracecontext.ts";
 import type { Root } from "../confine.ts";
 import type { ProcessConfig, PTY } from "../../runtime-api/gen/process/v1/process_pb.ts";
 import type { Command } from "../processes/command.ts";
@@ -7,10 +8,23 @@ import type { Process, Processes } from "../processes/processes.ts";
 import type { TerminalSize } from "../processes/terminal.ts";
 import { coded } from "./errors.ts";
 
-/** Reads a command; a folder that is not named is the root. @throws {ConnectError} */
-export async function commandOf(root: Root, config: ProcessConfig | undefined): Promise<Command> {
+/** Reads a command; a folder that is not named is the root. @param headers of the request @throws {ConnectError} */
+export async function commandOf(root: Root, config: ProcessConfig | undefined, headers: Headers): Promise<Command> {
   if (!config?.command[0]) throw new ConnectError("Cannot start a process: the command is empty", Code.InvalidArgument);
-  return { argv: config.command, cwd: await folderOf(root, config.cwd), env: config.envVars };
+  const env = { ...traceEnvironment(headers), ...config.envVars };
+  return { argv: config.command, cwd: await folderOf(root, config.cwd), env };
+}
+
+/**
+ * Returns the variables by which a command is told of the caller's trace. One that is not recorded is not passed on: a
+ * router makes one up for each request, and what the command traces itself would not be recorded, either.
+ * Source: OpenTelemetry, environment variables as context propagation carriers.
+ */
+function traceEnvironment(headers: Headers): Record<string, string> {
+  const traceparent = headers.get("traceparent") ?? "";
+  if (!readTraceparent(traceparent)?.isSampled) return {};
+  const tracestate = headers.get("tracestate");
+  return { TRACEPARENT: traceparent, ...(tracestate === null ? {} : { TRACESTATE: tracestate }) };
 }
 
 /** Returns the absolute path of a folder inside the root. @throws {ConnectError} that names the folder */

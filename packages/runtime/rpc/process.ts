@@ -44,8 +44,9 @@ export function createProcessService(options: ProcessServiceOptions): ServiceImp
 }
 
 /** The process belongs to the call: it is killed when the caller leaves or its deadline is over. */
-async function* start({ root, processes }: ProcessServiceOptions, request: StartRequest, { signal }: HandlerContext) {
-  const command = await commandOf(root, request.config);
+async function* start({ root, processes }: ProcessServiceOptions, request: StartRequest, context: HandlerContext) {
+  const { signal, requestHeader } = context;
+  const command = await commandOf(root, request.config, requestHeader);
   const size = sizeOf(request.pty);
   const entry = await coded(processes.start(command, { size, stdin: true, signal }));
   const detach = processes.attach(entry);
@@ -62,8 +63,9 @@ async function* start({ root, processes }: ProcessServiceOptions, request: Start
 }
 
 /** Runs to the end, or to the caller's deadline; too much output ends the process, for no answer could hold it. */
-async function execute(options: ProcessServiceOptions, request: ExecuteRequest, { signal }: HandlerContext) {
-  const command = await commandOf(options.root, request.config);
+async function execute(options: ProcessServiceOptions, request: ExecuteRequest, context: HandlerContext) {
+  const { signal, requestHeader } = context;
+  const command = await commandOf(options.root, request.config, requestHeader);
   const limits = { timeoutMs: undefined, outputBytes: options.outputBytes, overflow: "kill" as const, signal };
   const { stdout, stderr, exitCode, truncated } = await coded(options.processes.run(command, limits));
   throwIfBrokenOff(signal);

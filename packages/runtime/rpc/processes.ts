@@ -29,9 +29,9 @@ export function createProcessesService(options: ProcessesServiceOptions): Servic
   const once = createOnce<{ processId: number }>(REMEMBERED_REQUESTS);
   return {
     list: () => ({ processes: processes.list().map(infoOf) }),
-    startDetached: (request) => once(request.requestId, () => startDetached(options, request)),
+    startDetached: (request, context) => once(request.requestId, () => startDetached(options, request, context)),
     run: async function* (request, context) {
-      const { processId } = await once(request.requestId, () => startDetached(options, request));
+      const { processId } = await once(request.requestId, () => startDetached(options, request, context));
       yield { event: { case: "started" as const, value: { processId } } };
       yield* attach(processes, { processId, offset: 0n, noFollow: false, requestId: "" }, context);
     },
@@ -70,8 +70,12 @@ function metricsOf(metrics: Metrics) {
   };
 }
 
-async function startDetached({ root, processes }: ProcessesServiceOptions, request: StartDetachedRequest) {
-  const command = await commandOf(root, request.config);
+async function startDetached(
+  { root, processes }: ProcessesServiceOptions,
+  request: StartDetachedRequest,
+  { requestHeader }: HandlerContext,
+) {
+  const command = await commandOf(root, request.config, requestHeader);
   const timeoutMs = request.timeoutMs === undefined ? undefined : Number(request.timeoutMs);
   const { name, stdin, lossless, requestId } = request;
   const more = { detached: true, lossless, requestId, size: sizeOf(request.pty), name, stdin, timeoutMs };

@@ -2,6 +2,7 @@
 import { CommandExitError } from "./request.ts";
 import { type ObjectRef, TimeoutError } from "../errors.ts";
 import type { ProcessEvent } from "./events.ts";
+import { addEvent } from "../tracing.ts";
 import type { CommandOutput, CommandResult, RunOptions } from "./types.ts";
 
 const MOST_CHARACTERS = 16 << 20;
@@ -45,12 +46,15 @@ export async function collect(events: AsyncIterable<ProcessEvent>, collecting: C
   const { onData, onStdout, onStderr, maxOutputLength = MOST_CHARACTERS } = collecting;
   const kept = { stdout: createKeeper(maxOutputLength), stderr: createKeeper(maxOutputLength) };
   let lost = false;
+  let isFirst = true;
   const texts = textOf(events, onData);
   for (;;) {
     const { done, value } = await texts.next();
     if (done) return resultOf(value, kept.stdout, kept.stderr, lost, collecting);
     if (value.stream === "lost") lost = true;
     else {
+      if (isFirst) addEvent("first output");
+      isFirst = false;
       kept[value.stream].add(value.text);
       await (value.stream === "stdout" ? onStdout : onStderr)?.(value.text);
     }

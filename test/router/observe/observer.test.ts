@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { createRequestStats } from "../../../packages/router/observe/metrics.ts";
-import { traceOf } from "../../../packages/router/observe/observer.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
 import { naming, putPod, putReady, putSandbox, startBackend, startRouter } from "../stage.ts";
@@ -105,41 +104,5 @@ describe("metrics and log", () => {
         '"n"} 500.036',
         '"n"} 4',
       ]);
-  });
-});
-
-describe("traceOf()", () => {
-  const id = "4bf92f3577b34da6a3ce929d0e0e4736";
-
-  test.for([`00-${id}-00f067aa0ba902b7-01`, `cc-${id}-00f067aa0ba902b7-01-what-comes`])("passes %s", (traceparent) => {
-    expect(traceOf(traceparent)).toEqual({ id, added: [], isBroken: false });
-  });
-
-  test.for([
-    `00-${id}-00f067aa0ba902b7-01-more`,
-    `ff-${id}-00f067aa0ba902b7-01`,
-    `00-${"0".repeat(32)}-00f067aa0ba902b7-01`,
-    `00-${id}-${"0".repeat(16)}-01`,
-    `00-${id.toUpperCase()}-00f067aa0ba902b7-01`,
-    "",
-  ])("replaces %s", (traceparent) => {
-    const { id: made, added, isBroken } = traceOf(traceparent);
-    expect(isBroken).toBe(true);
-    expect(added).toEqual(["traceparent", expect.stringMatching(new RegExp(`^00-${made}-[0-9a-f]{16}-00$`))]);
-  });
-
-  test("reaches the sandbox as it came, or made up, and never in two versions", async () => {
-    const { port } = await start();
-    const backend = await startBackend(({ rawHeaders }, answer) => answer.end(JSON.stringify(rawHeaders)));
-    const ask = async (headers: Record<string, string>) => {
-      const { text } = await fetchFrom(port, { headers: { ...naming(backend.port), ...headers } });
-      const raw = JSON.parse(text) as string[];
-      return raw.flatMap((name, i) => /^trace/i.test(name) && i % 2 === 0 ? [`${name}: ${raw[i + 1]}`] : []);
-    };
-    const good = { traceparent: `00-${id}-00f067aa0ba902b7-01`, tracestate: "a=b" };
-    expect(await ask(good)).toEqual([`traceparent: ${good.traceparent}`, "tracestate: a=b"]);
-    expect(await ask({})).toEqual([expect.stringMatching(/^traceparent: 00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)]);
-    const made = await ask({ traceparent: "nonsense", tracestate: "a=b" });
-    expect(made).toEqual([expect.stringMatching(/^traceparent: 00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)]);
   });
 });

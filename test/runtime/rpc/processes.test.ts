@@ -36,6 +36,26 @@ async function words(events: AsyncIterable<AttachResponse>): Promise<string[]> {
   return all;
 }
 
+test("a command is told of its caller's trace if that is recorded, unless it is given another one", async () => {
+  const { client, process } = await clients();
+  const recorded = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const ask = async (headers: Record<string, string>, envVars: Record<string, string> = {}) => {
+    const config = { ...shell("echo $TRACEPARENT,$TRACESTATE"), envVars };
+    const { stdout } = await process.execute({ config }, { headers });
+    const { processId } = await client.startDetached({ config }, { headers });
+    await client.wait({ processId });
+    const [first] = await words(client.attach({ processId }));
+    expect(first).toBe(`0:${decode(stdout)}`);
+    return decode(stdout).trim();
+  };
+  expect(await ask({ traceparent: recorded, tracestate: "a=b" })).toBe(`${recorded},a=b`);
+  expect(await ask({ traceparent: recorded }, { TRACEPARENT: "own" })).toBe("own,");
+  for (const traceparent of [recorded.replace(/01$/, "00"), "nonsense"]) {
+    expect(await ask({ traceparent, tracestate: "a=b" })).toBe(",");
+  }
+  expect(await ask({})).toBe(",");
+});
+
 test("a detached process goes on without its caller, and its output is read again from an offset", async () => {
   const { client, process } = await clients();
   const config = shell("echo one; read line; echo $line >&2; exit 6");

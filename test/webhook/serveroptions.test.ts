@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { OPTIONS as options } from "../../hooks/sandbox/options.ts";
 import { readOptions } from "../../packages/webhook/options.ts";
-import { helpOf, HOOK_FLAGS } from "../../packages/webhook/runhook.ts";
+import { helpOf, HOOK_FLAGS } from "../../packages/webhook/serveroptions.ts";
 import { HOOK_OPTIONS, makeHooks, readSettings } from "../../hooks/all.ts";
 
 test("every option is in the help, and has a default", () => {

@@ -1,0 +1,57 @@
+/** What the binder does for a claim, as spans of its client's trace: none unless the client traces, and this process does. @module */
+import { type Attributes, type Span, SpanStatusCode, type TimeInput } from "@opentelemetry/api";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { traceContextOf } from "../api/tracecontext.ts";
+import { contextOf } from "../process/parentspan.ts";
+import type { Binder } from "./state.ts";
+
+interface SpanDetails {
+  attributes?: Attributes;
+  /** @default now */
+  startTime?: TimeInput;
+}
+
+/** Begins a span of a claim's trace; undefined: there is none. */
+export function beginSpan(
+  { tracer }: Pick<Binder, "tracer">,
+  { metadata }: SandboxClaim,
+  name: string,
+  { attributes, ...details }: SpanDetails = {},
+): Span | undefined {
+  const parent = tracer && traceContextOf(metadata);
+  if (!parent) return undefined;
+  const about = { "k8s.namespace.name": metadata.namespace ?? "", "hookbox.claim.name": metadata.name };
+  return tracer.startSpan(name, { ...details, attributes: { ...about, ...attributes } }, contextOf(parent));
+}
+
+/** Ends a span of something that has failed. */
+export function endFailed(span: Span | undefined, error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error);
+  span?.setStatus({ code: SpanStatusCode.ERROR, message }).end();
+}
+
+/** Runs an action in a span of a claim's trace. */
+export async function inSpan<T>(
+  binder: Pick<Binder, "tracer">,
+  claim: SandboxClaim,
+  name: string,
+  action: () => Promise<T>,
+): Promise<T> {
+  const span = beginSpan(binder, claim, name);
+  if (!span) return await action();
+  try {
+    const result = await action();
+    span.end();
+    return result;
+  } catch (error) {
+    endFailed(span, error);
+    throw error;
+  }
+}
+
+/** Names a claim, and its client's trace, for the log. */
+export function logFields({ metadata }: SandboxClaim): Record<string, unknown> {
+  const { namespace, name } = metadata;
+  const trace = traceContextOf(metadata);
+  return { namespace, name, ...(trace && { trace_id: trace.traceId }) };
+}

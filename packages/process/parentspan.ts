@@ -1,0 +1,15 @@
+/** Makes spans part of somebody else's trace. @module */
+import { type Context, ROOT_CONTEXT, trace, TraceFlags } from "@opentelemetry/api";
+
+/** A span that somebody else has begun. */
+interface Parent {
+  traceId: string;
+  spanId: string;
+  isSampled: boolean;
+}
+
+/** Returns what a span is begun in to be part of somebody else's. */
+export function contextOf({ traceId, spanId, isSampled }: Parent): Context {
+  const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
+}

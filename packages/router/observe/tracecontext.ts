@@ -1,0 +1,57 @@
+/** The trace that a request is part of: read or made up, with a span of the router's where it is recorded. @module */
+import { randomUUID } from "node:crypto";
+import { type Span, SpanKind, type Tracer } from "@opentelemetry/api";
+import type { IncomingMessage } from "node:http";
+import { readTraceparent, type TraceContext } from "../../api/tracecontext.ts";
+import { contextOf } from "../../process/parentspan.ts";
+import type { Target } from "../destination.ts";
+
+/** What the log and the sandbox are told. */
+interface Trace {
+  /** 32 hex digits. */
+  id: string;
+  /** Undefined: the router records none. */
+  span: Span | undefined;
+  /** Headers to add, flat; `[]` where the request's own pass. */
+  added: readonly string[];
+  /** Headers of the request that do not pass. */
+  withheld: readonly string[];
+}
+
+const NONE: readonly string[] = [];
+
+/** Reads the request's traceparent, or makes a trace that nobody samples. @param tracer undefined: no spans are recorded */
+export function traceOf(request: IncomingMessage, target: Target, tracer: Tracer | undefined): Trace {
+  const { traceparent } = request.headers;
+  const parent = typeof traceparent === "string" ? readTraceparent(traceparent) : undefined;
+  if (!parent) return { ...madeUp(), span: undefined, withheld: traceparent === undefined ? NONE : BOTH };
+  const span = tracer && parent.isSampled ? beginSpan(tracer, parent, request, target) : undefined;
+  if (!span) return { id: parent.traceId, span, added: NONE, withheld: NONE };
+  const { traceId, spanId } = span.spanContext();
+  return { id: traceId, span, added: ["traceparent", `00-${traceId}-${spanId}-01`], withheld: ["traceparent"] };
+}
+
+const BOTH: readonly string[] = ["traceparent", "tracestate"];
+
+function madeUp(): Pick<Trace, "id" | "added"> {
+  const id = randomUUID().replaceAll("-", "");
+  const span = randomUUID().replaceAll("-", "").slice(16);
+  return { id, added: ["traceparent", `00-${id}-${span}-00`] };
+}
+
+function beginSpan(
+  tracer: Tracer,
+  parent: TraceContext,
+  { method = "", url = "" }: IncomingMessage,
+  { namespace, name, port }: Target,
+): Span {
+  const attributes = {
+    "k8s.namespace.name": namespace,
+    "sandbox.name": name,
+    "server.port": port,
+    "http.request.method": method,
+    // What follows may have secrets.
+    "url.path": url.split("?")[0] ?? "",
+  };
+  return tracer.startSpan(`router ${method}`, { kind: SpanKind.SERVER, attributes }, contextOf(parent));
+}

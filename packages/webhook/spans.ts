@@ -1,0 +1,78 @@
+/**
+ * Answers of a hook as spans of the trace in which their parent was created, until that is Ready: from then on nobody waits,
+ * and a trace would have no end. @module
+ */
+import { type Attributes, SpanKind, SpanStatusCode, type Tracer } from "@opentelemetry/api";
+import { type Condition, findCondition } from "../api/objects/conditions.ts";
+import { isObject } from "../api/objects/json.ts";
+import { type TraceContext, traceContextOf } from "../api/tracecontext.ts";
+import { contextOf } from "../process/parentspan.ts";
+
+/** An answer, as it was sent. */
+interface Answered {
+  /** Name of the hook. */
+  hook: string;
+  request: unknown;
+  status: number;
+  /** JSON. */
+  text: string;
+  /** When the request came, in milliseconds since the epoch. */
+  startTime: number;
+}
+
+/** Returns the trace in which the parent of a request was created; undefined: there is none, or the parent is Ready. */
+export function traceOfRequest(request: unknown): TraceContext | undefined {
+  const parent = parentOf(request);
+  const { metadata, status } = parent as { metadata?: object; status?: { conditions?: unknown } };
+  if (!isObject(metadata)) return undefined;
+  const ready = readyOf(status);
+  const isDone = ready?.status === "True" && ready.observedGeneration === metadata["generation"];
+  return isDone ? undefined : traceContextOf(metadata);
+}
+
+/** Records an answer as a span of a trace. */
+export function recordAnswer(tracer: Tracer, trace: TraceContext, answered: Answered): void {
+  const { hook, request, status, text, startTime } = answered;
+  const { kind, metadata } = parentOf(request) as { kind?: unknown; metadata?: Record<string, unknown> };
+  const attributes: Attributes = {
+    "k8s.namespace.name": String(metadata?.["namespace"]),
+    "hookbox.parent": `${String(kind)}/${String(metadata?.["name"])}`,
+    "http.response.status_code": status,
+    "hookbox.children.observed": observedIn(request),
+    ...(status === 200 ? said(text) : {}),
+  };
+  const span = tracer.startSpan(`${hook}/sync`, { kind: SpanKind.SERVER, startTime, attributes }, contextOf(trace));
+  if (status >= 400) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
+}
+
+/** What an answer wants, and says of the parent. */
+function said(text: string): Attributes {
+  const { status, children, attachments } = JSON.parse(text) as {
+    status?: { conditions?: unknown };
+    children?: object[];
+    attachments?: object[];
+  };
+  const wanted = { "hookbox.children.desired": (children ?? attachments ?? []).length };
+  const ready = readyOf(status);
+  if (!ready) return wanted;
+  const { reason = "", message = "" } = ready;
+  return { ...wanted, "hookbox.ready": ready.status, "hookbox.reason": reason, "hookbox.message": message };
+}
+
+function observedIn(request: unknown): number {
+  const { children, attachments } = isObject(request) ? request : {};
+  const groups = Object.values(isObject(children) ? children : isObject(attachments) ? attachments : {});
+  return groups.reduce<number>((sum, named) => sum + (isObject(named) ? Object.keys(named).length : 0), 0);
+}
+
+function readyOf(status: { conditions?: unknown } | undefined) {
+  const conditions = isObject(status) && Array.isArray(status.conditions) ? status.conditions.filter(isObject) : [];
+  return findCondition(conditions as unknown as Condition[], "Ready");
+}
+
+/** A composite controller's parent is called so, a decorator's object. */
+function parentOf(request: unknown): object {
+  const { parent, object } = isObject(request) ? request : {};
+  return isObject(parent) ? parent : isObject(object) ? object : {};
+}

@@ -1,0 +1,106 @@
+/** The trace of a claim, from the client's call to the first byte of its first command, by all that have a part in it. @module */
+import { context, propagation, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { drawTrace } from "../../dev/docs/tracepicture.ts";
+import { startTracing } from "../../packages/process/tracing.ts";
+import { SandboxClient } from "../../packages/sdk/mod.ts";
+import { type CollectedSpan, startCollector } from "../collector.ts";
+import { makeNamespace } from "../integration/namespace.ts";
+import { until } from "../integration/kubectl.ts";
+import { untilFull } from "../integration/pools.ts";
+import { startRouter } from "./router.ts";
+import { needsRuntime } from "./runtimepods.ts";
+import { hasRealNode, suite } from "../integration/suite.ts";
+
+const PYTHON = parseAllDocuments(readFileSync(new URL("../../examples/python.yaml", import.meta.url), "utf8"));
+/** Where pictures of the traces are to be written; undefined: nowhere. */
+const PICTURES = process.env["HOOKBOX_TEST_PICTURES"];
+
+beforeAll(() => {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+});
+afterAll(() => {
+  for (const api of [trace, context, propagation]) api.disable();
+});
+
+interface Case {
+  way: "warm" | "cold";
+  env: Record<string, string>;
+  /** What the hook has said of the Sandbox, one of each at least. */
+  sync: string[];
+}
+const CASES: Case[] = [
+  { way: "warm", env: {}, sync: ["True"] },
+  { way: "cold", env: { COLOUR: "green" }, sync: ["False", "True"] },
+];
+
+describe.runIf(hasRealNode)("on a real node", { timeout: 300_000 }, () => {
+  beforeAll(needsRuntime, 300_000);
+
+  test.for(CASES)("a $way claim is one trace, and its times add up", async ({ way, env, sync }) => {
+    const { spans } = await startCollector(200, Number(new URL(suite.tracesURL).port));
+    const ns = await makeNamespace();
+    await ns.apply(...PYTHON.map((document) => document.toJS()));
+    await untilFull(ns, "python");
+    const router = await startRouter("--otlp-endpoint", suite.tracesURL);
+    const client = new SandboxClient({ kubeconfig: suite.kubeconfig, namespace: ns.name, routerUrl: router.url });
+    const tracing = await startTracing({ service: "program", endpoint: suite.tracesURL, log: () => {} });
+    if (!tracing) throw new Error("there is a collector");
+    trace.setGlobalTracerProvider({ getTracer: () => tracing.tracer });
+    const traceId = await tracing.tracer.startActiveSpan("program", async (program) => {
+      const sandbox = await client.create({ template: "python", env });
+      expect((await sandbox.commands.run("echo $COLOUR")).stdout).toBe(`${env["COLOUR"] ?? ""}\n`);
+      program.end();
+      await sandbox.kill();
+      return program.spanContext().traceId;
+    });
+    await tracing.stop();
+    trace.disable();
+
+    const named = (name: string) => spans.filter((span) => span.traceId === traceId && span.name === name);
+    const only = (name: string): CollectedSpan => {
+      const [span, ...more] = named(name);
+      if (!span || more.length > 0) throw new Error(`There are ${named(name).length} spans ${name}`);
+      return span;
+    };
+    const answers = () => named("sandbox/sync").map(({ attributes }) => attributes["hookbox.ready"]);
+    // Spans are sent a second after they end, at most.
+    await until(() => Promise.resolve(spans.length), () => {
+      const all = [...named("hookbox.bind"), ...named("hookbox.write_claim_status"), ...named("router POST")];
+      return all.length >= 3 && answers().includes("True");
+    }, 30);
+    const [create, object, wait, run] = ["create", "create_object", "wait_until_ready", "commands.run"].map((name) =>
+      only(`hookbox.${name}`)
+    ) as [CollectedSpan, CollectedSpan, CollectedSpan, CollectedSpan];
+    const [bind, written, root] = [only("hookbox.bind"), only("hookbox.write_claim_status"), only("program")];
+    expect(bind.attributes["hookbox.launch_type"]).toBe(way);
+    expect(answers()).toEqual(expect.arrayContaining(sync));
+    expect([create.parentSpanId, run.parentSpanId]).toEqual([root.spanId, root.spanId]);
+    const parents = [object, wait, bind, written, ...named("sandbox/sync")].map(({ parentSpanId }) => parentSpanId);
+    expect(new Set(parents)).toEqual(new Set([create.spanId]));
+    expect(named("hookbox.start_sandbox").length).toBe(way === "cold" ? 1 : 0);
+    expect(run.events).toMatchObject([{ name: "first output" }]);
+    // The router's spans stand between the program's requests and the runtime.
+    const requests = new Set(named("hookbox.request POST").map(({ spanId }) => spanId));
+    expect(named("router POST").every(({ parentSpanId }) => requests.has(parentSpanId))).toBe(true);
+
+    // An answer may come after the watch has shown what was written: beginnings have an order.
+    const order = [create.start, object.start, bind.start, written.start, wait.end, run.start].map(Math.round);
+    expect(order, "one after the other").toEqual(order.toSorted((a, b) => a - b));
+    expect(object.end - object.start + (wait.end - wait.start), "what creation is made of").toBeCloseTo(
+      create.end - create.start,
+      -2,
+    );
+    if (PICTURES !== undefined) {
+      mkdirSync(PICTURES, { recursive: true });
+      writeFileSync(join(PICTURES, `trace-${way}.svg`), drawTrace(spans.filter((span) => span.traceId === traceId)));
+    }
+  });
+});

@@ -1,0 +1,98 @@
+/** Spans of the assembled processes, with their real flags, of a client that traces and of one that does not. @module */
+import { expect, test } from "vitest";
+import { freePorts } from "../../dev/cluster/ports.ts";
+import { inTrace, SPAN, startCollector, TRACE } from "../collector.ts";
+import { until } from "../eventually.ts";
+import { startMain } from "../mainprocess.ts";
+import { aClaim, STATUS } from "../pools.ts";
+import { aReadyPod, aRequest, aSandbox } from "../sandboxes.ts";
+import { serveCluster, start } from "./binder-world.ts";
+
+const ofTrace = { traceId: TRACE, parentSpanId: SPAN };
+const COLD = { env: [{ name: "A", value: "1" }] };
+
+test("a binder says what it did for a claim whose client traces, and names the trace in metrics and log", async () => {
+  const { url, spans } = await startCollector();
+  const { world, kubeconfig, put, find, sandboxOf } = await serveCluster();
+  let refused = 0;
+  world.fault = ({ method, path }) =>
+    method === "POST" && path.endsWith("/sandboxes") && refused++ === 0
+      ? { status: 500, body: { message: "no disk" } }
+      : undefined;
+  await put(aClaim("traced", { metadata: { annotations: inTrace() } }));
+  await put(aClaim("cold", { metadata: { annotations: inTrace() }, spec: COLD }));
+  await put(aClaim("quiet"), aClaim("unrecorded", { metadata: { annotations: inTrace(false) } }));
+  const binder = await start(kubeconfig, "--otlp-endpoint", url);
+  await until(() => ["traced", "quiet", "unrecorded"].every(sandboxOf));
+  const made = () => find("agents.x-k8s.io/v1beta1", "Sandbox", "cold");
+  await until(() => made() !== undefined);
+  await put({ ...made(), status: STATUS.ready });
+  await until(() => sandboxOf("cold") !== undefined);
+  const metrics = await binder.get("/metrics");
+  expect(metrics).toMatch(
+    new RegExp(`^hookbox_binder_claim_seconds_bucket.*launch_type="warm".* # {trace_id="${TRACE}"}`, "m"),
+  );
+  expect(metrics).toMatch(/# EOF\s*$/);
+  const failed = binder.said("Cannot serve a claim");
+  expect(await binder.stop()).toBe(0);
+  expect(failed).toMatchObject([{ name: "cold", trace_id: TRACE }]);
+  const of = (claim: string) => spans.filter(({ attributes }) => attributes["hookbox.claim.name"] === claim);
+  expect(of("traced").map(({ name }) => name)).toEqual([
+    "hookbox.bind",
+    "hookbox.write_claim_status",
+  ]);
+  const [bind, written] = of("traced");
+  expect(bind).toMatchObject({
+    ...{ ...ofTrace, service: "hookbox-binder", events: [{ name: "chosen" }] },
+    attributes: { "sandbox.name": sandboxOf("traced"), "hookbox.launch_type": "warm", "k8s.namespace.name": "team-a" },
+  });
+  expect(written?.start).toBeGreaterThanOrEqual(bind?.start ?? Infinity);
+  expect(of("cold")).toMatchObject([
+    { name: "hookbox.bind", code: 2 },
+    { name: "hookbox.bind", code: 0 },
+    { name: "hookbox.start_sandbox" },
+    { name: "hookbox.write_claim_status" },
+  ]);
+  expect([...of("quiet"), ...of("unrecorded")]).toEqual([]);
+});
+
+test("without a collector a binder's metrics are of the format that everybody reads", async () => {
+  const { kubeconfig, put, sandboxOf } = await serveCluster();
+  await put(aClaim("traced", { metadata: { annotations: inTrace() } }));
+  const binder = await start(kubeconfig);
+  await until(() => sandboxOf("traced") !== undefined);
+  expect(await binder.get("/metrics")).not.toMatch(/trace_id|# EOF/);
+});
+
+test.for(["node", "deno"] as const)(
+  "a hook on %s says what it answered until the Sandbox is Ready",
+  async (runtime) => {
+    const { url, port: collector, spans } = await startCollector();
+    const [port = 0] = await freePorts(1);
+    const leave = ["run", "--no-prompt", "--cached-only", `--allow-net=127.0.0.1:${port},127.0.0.1:${collector}`];
+    const flags = ["--host", "127.0.0.1", "--port", `${port}`, "--otlp-endpoint", url];
+    const args = [...runtime === "deno" ? leave : [], "hooks/sandbox/main.ts", ...flags];
+    const { stop } = await startMain(runtime, args, "Listening");
+    const ask = async (sandbox: Parameters<typeof aSandbox>[0], pods: Parameters<typeof aRequest>[1] = []) => {
+      const body = JSON.stringify(aRequest(aSandbox(sandbox), pods));
+      const answer = await fetch(`http://127.0.0.1:${port}/sync`, { method: "POST", body });
+      return await answer.json() as { status: Record<string, unknown> };
+    };
+    const metadata = { generation: 1, annotations: inTrace() };
+    await ask({ metadata });
+    const { status } = await ask({ metadata }, [aReadyPod()]);
+    await ask({ metadata, status: status as never }, [aReadyPod()]);
+    await ask({ metadata: { ...metadata, annotations: {} } });
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect(metrics).toContain(`# {trace_id="${TRACE}"}`);
+    expect(await stop()).toBe(0);
+    const common = { ...ofTrace, service: "hookbox-sandbox", name: "sandbox/sync" };
+    const parent = { "hookbox.parent": "Sandbox/demo", "http.response.status_code": 200 };
+    expect(spans.map(({ attributes }) => attributes["hookbox.ready"])).toEqual(["False", "True"]);
+    const children = (count: number) => ({ "hookbox.children.observed": count, "hookbox.children.desired": 1 });
+    expect(spans).toMatchObject([
+      { ...common, attributes: { ...parent, ...children(0) } },
+      { ...common, attributes: { ...parent, ...children(1) } },
+    ]);
+  },
+);
