@@ -4,6 +4,7 @@ import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { Exchange } from "./exchange.ts";
 import type { HookCalls, SentRequest } from "./hook.ts";
+import { isObject } from "../api/objects/json.ts";
 import type { TraceContext } from "../api/tracecontext.ts";
 import { systemClock } from "../process/clock.ts";
 import { createHealthApp } from "../process/health.ts";
@@ -11,10 +12,11 @@ import { createIntake } from "./intake.ts";
 import { createLog, errorFields, type Log } from "../process/log.ts";
 import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
 import { childKey } from "./metacontroller.ts";
-import { createHookMetrics, exemplarOf, type HookMetrics } from "../process/metrics.ts";
+import { exemplarOf } from "../process/exemplars.ts";
+import { createHookMetrics, type HookMetrics } from "../process/metrics.ts";
 import { createThrottle } from "./throttle.ts";
 import { type Body, type Endpoint, readBody, replyOf } from "./reply.ts";
-import { recordAnswer, traceOfRequest } from "./spans.ts";
+import { recordAnswer, sentParent, traceOfRequest } from "./spans.ts";
 
 /** Limits and outlets of a hook app; every field has a default. */
 export interface HookAppOptions {
@@ -158,15 +160,15 @@ function answer(hook: HookCalls, name: Endpoint, { bytes, trace, ...call }: Call
   const body = new TextEncoder().encode(text);
   metrics.bytes.inc({ ...labels, direction: "in" }, bytes.byteLength);
   if (status === 200) metrics.bytes.inc({ ...labels, direction: "out" }, body.byteLength);
-  const about = { ...parentOf(request), ...(trace && { trace_id: trace.traceId }) };
+  const about = () => ({ ...parentOf(request), ...(trace && { trace_id: trace.traceId }) });
   if (tracer && trace) {
     recordAnswer(tracer, trace, { hook: hook.name, request, status, text, startTime: call.startTime });
   }
-  if (cause) log("error", "Request failed", { ...labels, ...about, ...cause });
+  if (cause) log("error", "Request failed", { ...labels, ...about(), ...cause });
   if (refusal) {
     const { message, children } = refusal;
     metrics.refusals.inc({ hook: hook.name });
-    log("error", "Answer refused by the guard", { hook: hook.name, ...about, refusal: message, children });
+    log("error", "Answer refused by the guard", { hook: hook.name, ...about(), refusal: message, children });
   }
   if (losses.length > held.length) metrics.losses.inc({ hook: hook.name }, losses.length - held.length);
   if (held.length > 0) {
@@ -174,7 +176,7 @@ function answer(hook: HookCalls, name: Endpoint, { bytes, trace, ...call }: Call
     const children = held.map(({ child, what }) => `${childKey(child)} ${what}`);
     log("warn", "Deletions delayed by --max-losses-per-minute", {
       hook: hook.name,
-      ...about,
+      ...about(),
       children,
     });
   }
@@ -199,12 +201,8 @@ function retryAfter(status: number, seconds: number): Record<string, string> {
 
 /** Names the parent of a request for the log; where the body is not in shape, anything may stand in a name's place. */
 function parentOf(body: unknown): Record<string, unknown> {
-  const parent = asRecord(asRecord(body)["parent"] ?? asRecord(body)["object"]);
-  const { namespace, name, uid, generation } = asRecord(parent["metadata"]);
+  const { metadata } = sentParent(body);
+  const { namespace, name, uid, generation } = isObject(metadata) ? metadata : {};
   const plain = Object.entries({ namespace, name, uid, generation }).filter(([, value]) => typeof value !== "object");
   return Object.fromEntries(plain);
-}
-
-function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
 }

@@ -4,7 +4,7 @@
  */
 import { type Attributes, SpanKind, SpanStatusCode, type Tracer } from "@opentelemetry/api";
 import { type Condition, findCondition } from "../api/objects/conditions.ts";
-import { isObject } from "../api/objects/json.ts";
+import { isObject, type Json } from "../api/objects/json.ts";
 import { type TraceContext, traceContextOf } from "../api/tracecontext.ts";
 import { contextOf } from "../process/parentspan.ts";
 
@@ -22,7 +22,7 @@ interface Answered {
 
 /** Returns the trace in which the parent of a request was created; undefined: there is none, or the parent is Ready. */
 export function traceOfRequest(request: unknown): TraceContext | undefined {
-  const parent = parentOf(request);
+  const parent = sentParent(request);
   const { metadata, status } = parent as { metadata?: object; status?: { conditions?: unknown } };
   if (!isObject(metadata)) return undefined;
   const ready = readyOf(status);
@@ -33,7 +33,7 @@ export function traceOfRequest(request: unknown): TraceContext | undefined {
 /** Records an answer as a span of a trace. */
 export function recordAnswer(tracer: Tracer, trace: TraceContext, answered: Answered): void {
   const { hook, request, status, text, startTime } = answered;
-  const { kind, metadata } = parentOf(request) as { kind?: unknown; metadata?: Record<string, unknown> };
+  const { kind, metadata } = sentParent(request) as { kind?: unknown; metadata?: Record<string, unknown> };
   const attributes: Attributes = {
     "k8s.namespace.name": String(metadata?.["namespace"]),
     "hookbox.parent": `${String(kind)}/${String(metadata?.["name"])}`,
@@ -71,8 +71,8 @@ function readyOf(status: { conditions?: unknown } | undefined) {
   return findCondition(conditions as unknown as Condition[], "Ready");
 }
 
-/** A composite controller's parent is called so, a decorator's object. */
-function parentOf(request: unknown): object {
+/** Returns the parent of a request, which a decorator calls the object; `{}`: there is none. */
+export function sentParent(request: unknown): Json {
   const { parent, object } = isObject(request) ? request : {};
   return isObject(parent) ? parent : isObject(object) ? object : {};
 }
