@@ -1,7 +1,7 @@
 /** Counters of the binder, in Prometheus' text format. @module */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { traceContextOf } from "../api/tracecontext.ts";
-import { exemplarOf, hasExemplars } from "../process/metrics.ts";
+import { exemplarOf, hasExemplars } from "../process/exemplars.ts";
 import type { Served } from "./state.ts";
 
 export interface BinderMetrics {

@@ -7,7 +7,7 @@ import { clusterCredentials, type Credentials } from "../kube/credentials.ts";
 import { leaseNamespace, runWithLease } from "../kube/runwithlease.ts";
 import { createHealthApp } from "../process/health.ts";
 import { createLog, type Log } from "../process/log.ts";
-import { createRegistry } from "../process/metrics.ts";
+import { createRegistry } from "../process/exemplars.ts";
 import { serve } from "../process/serve.ts";
 import { startTracing } from "../process/tracing.ts";
 import { type Binding, createBinding, watchFor } from "./bind.ts";

@@ -1,5 +1,6 @@
 /** Counters and histograms of one hook process, in Prometheus' text format. @module */
-import { Counter, Gauge, Histogram, type LabelValues, Registry, type RegistryContentType } from "prom-client";
+import { Counter, Gauge, Histogram } from "prom-client";
+import { createRegistry } from "./exemplars.ts";
 
 /** The metrics of the hook server; `text` gives what `/metrics` answers. */
 export interface HookMetrics {
@@ -80,21 +81,4 @@ export function createHookMetrics(isTraced = false): HookMetrics {
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };
-}
-
-/** Makes a registry. Exemplars need OpenMetrics, which not every reader of metrics knows: it is for who traces. */
-export function createRegistry(isTraced: boolean): Registry {
-  const registry: Registry<RegistryContentType> = new Registry();
-  if (isTraced) registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-  return registry as Registry;
-}
-
-/** Tells whether metrics of a registry may have exemplars. */
-export function hasExemplars({ contentType }: { contentType: string }): boolean {
-  return contentType === Registry.OPENMETRICS_CONTENT_TYPE;
-}
-
-/** Returns the labels by which an exemplar names a trace that is recorded; none for any other. */
-export function exemplarOf(trace: { traceId: string; isSampled: boolean } | undefined): LabelValues<string> {
-  return trace?.isSampled ? { trace_id: trace.traceId } : {};
 }

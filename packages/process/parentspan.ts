@@ -1,15 +1,9 @@
 /** Makes spans part of somebody else's trace. @module */
 import { type Context, ROOT_CONTEXT, trace, TraceFlags } from "@opentelemetry/api";
-
-/** A span that somebody else has begun. */
-interface Parent {
-  traceId: string;
-  spanId: string;
-  isSampled: boolean;
-}
+import type { TraceContext } from "../api/tracecontext.ts";
 
 /** Returns what a span is begun in to be part of somebody else's. */
-export function contextOf({ traceId, spanId, isSampled }: Parent): Context {
+export function contextOf({ traceId, spanId, isSampled }: TraceContext): Context {
   const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }
