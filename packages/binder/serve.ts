@@ -153,7 +153,7 @@ async function serve(binder: Binder, job: Job): Promise<void> {
       binder.onServed({ kind: isMember ? "warm" : "cold", seconds: (now - entry.seenAt) / 1000, claim });
       Object.assign(entry, { failures: 0, refused: [] });
       // One that is Ready has been told of by now.
-      entry.boundAt = entry.isTold ? undefined : now;
+      entry.startingSince = entry.isTold ? undefined : now;
     } else if (given === "taken") {
       entry.notBefore = clock.now() + TAKEN_MS;
       await sayProblem(binder, entry, nameTaken(claim.metadata.name));

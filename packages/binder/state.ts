@@ -48,8 +48,8 @@ export interface Entry extends Waiter {
   raw: SandboxClaim | undefined;
   /** When it was first seen, in milliseconds since the epoch. */
   seenAt: number;
-  /** When this binder gave it a Sandbox that was not Ready, in milliseconds since the epoch; undefined: it is not so. */
-  boundAt: number | undefined;
+  /** Since when the Sandbox that this binder gave it starts, in milliseconds since the epoch; undefined: none does. */
+  startingSince: number | undefined;
   /** `idle`: has a Sandbox, or wants none; `parked`: cannot be served as things are. */
   place: "idle" | "waiting" | "serving" | "parked";
   failures: number;
@@ -179,7 +179,7 @@ export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number)
   return {
     ...{ uid, namespace, pool: claim.spec.warmPoolRef.name, rank: `${creationTimestamp} ${name}`, claim, raw },
     ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, refused: [], unsure: undefined },
-    ...{ isNoted: false, settled: 0, isTold: claim.status !== undefined, boundAt: undefined },
+    ...{ isNoted: false, settled: 0, isTold: claim.status !== undefined, startingSince: undefined },
     ...{ telling: undefined, tellFailures: 0, retry: undefined },
   };
 }

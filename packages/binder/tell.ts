@@ -34,17 +34,17 @@ export async function finish(binder: Binder, entry: Entry): Promise<void> {
 /** Writes that a claim is Ready, unless it says so, or says what is in the way; tries again if that fails. */
 async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<void> {
   entry.isTold = true;
-  if (entry.boundAt !== undefined) {
-    beginSpan(binder, entry.claim, "hookbox.start_sandbox", { startTime: entry.boundAt })?.end();
-    entry.boundAt = undefined;
+  if (entry.startingSince !== undefined) {
+    beginSpan(binder, entry.claim, "hookbox.start_sandbox", { startTime: entry.startingSince })?.end();
+    entry.startingSince = undefined;
   }
   const now = new Date(binder.clock.now());
   const compute = (claim: SandboxClaim) =>
     isUntold(claim, sandbox) ? computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now) : undefined;
   try {
     const observed = entry.raw ?? await askForClaim(binder.api, entry.claim);
-    const put = () => observed && putStatus(binder.api, observed, compute);
-    const written = await inSpan(binder, entry.claim, "hookbox.write_claim_status", async () => await put());
+    const written = observed &&
+      await inSpan(binder, entry.claim, "hookbox.write_claim_status", () => putStatus(binder.api, observed, compute));
     entry.tellFailures = 0;
     // As it was before: the watch may have shown our own write by now.
     const { status, ...before } = written ?? entry.claim;

@@ -44,7 +44,8 @@ export const SERVER_OPTIONS: Options<ServerSettings> = {
   }),
   otlpEndpoint: {
     ...{ flag: "otlp-endpoint", placeholder: "URL", default: "", read: readEndpoint },
-    help: `${OTLP_HELP}; for sandboxes whose clients trace, until they are Ready. Deno has to let it: --allow-net`,
+    help:
+      `${OTLP_HELP}; for sandboxes whose clients trace, until they are Ready. On Deno its host has to be in --allow-net`,
   },
   record: textOption({
     ...{ flag: "record", placeholder: "DIR", default: "" },
