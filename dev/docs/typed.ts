@@ -27,6 +27,17 @@ export const UNTYPED: readonly Untyped[] = [
     why: "`kubectl get -w` goes on for ever; test/node/examples.test.ts applies the same files",
   },
   {
+    page: "docs/cloudevents.md",
+    has: "kubectl -n hookbox-system create secret generic",
+    why: "takes an installation by Helm; test/integration/chart.test.ts renders these values, and " +
+      "test/wiring/cloudevents.test.ts has a keeper with such a secret",
+  },
+  {
+    page: "docs/cloudevents.md",
+    has: "node cloudevents.ts",
+    why: "goes on until it is told to end; test/wiring/cloudevents.test.ts has the keeper send to it",
+  },
+  {
     page: "docs/dashboard.md",
     has: "kubectl -n agent-sandbox-system port-forward",
     why:

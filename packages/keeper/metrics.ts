@@ -23,6 +23,8 @@ export interface KeeperMetrics {
   actions: Counter<"action">;
   leading: Gauge;
   claims: ClaimMetrics;
+  cloudEvents: Counter<"result">;
+  cloudEventsWaiting: Gauge;
   /** Of the binder, if it runs in this process. */
   binder: BinderMetrics;
   /** What gauges are made from at each scrape; undefined: this process does not lead, and they have no values. */
@@ -57,6 +59,17 @@ export function createKeeperMetrics(isTraced = false): KeeperMetrics {
       registers,
     }),
     claims: createClaimMetrics(registers),
+    cloudEvents: new Counter({
+      name: "hookbox_keeper_cloudevents_total",
+      help: "CloudEvents of Sandboxes: delivered, refused by the receiver, dropped, and tries that failed",
+      labelNames: ["result" satisfies string],
+      registers,
+    }),
+    cloudEventsWaiting: new Gauge({
+      name: "hookbox_keeper_cloudevents_waiting",
+      help: "CloudEvents of Sandboxes that the receiver does not have yet",
+      registers,
+    }),
     binder: createBinderMetrics(registry),
     inventory: undefined,
     text: () => registry.metrics(),

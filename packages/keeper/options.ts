@@ -2,6 +2,12 @@
 import { parseArgs } from "node:util";
 import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
 import {
+  type CloudEventsOptions,
+  HELP as CLOUDEVENTS_HELP,
+  OPTIONS as CLOUDEVENTS_OPTIONS,
+  readCloudEvents,
+} from "./cloudevents/options.ts";
+import {
   type BinderOptions,
   BINDING_HELP,
   IDENTITY_HELP,
@@ -17,6 +23,8 @@ export interface KeeperOptions extends BinderOptions {
   binder: boolean;
   /** False: claims have no Events. */
   claimEvents: boolean;
+  /** Who is told what happens to Sandboxes; undefined: nobody. */
+  cloudEvents: CloudEventsOptions | undefined;
   leaseSeconds: number;
   /** What has expired that may be deleted per minute; 0: no limit. */
   maxLossesPerMinute: number;
@@ -28,6 +36,7 @@ const OPTIONS = {
   "max-losses-per-minute": { type: "string", default: "600" },
   "no-binder": { type: "boolean", default: false },
   "disable-claim-events": { type: "boolean", default: false },
+  ...CLOUDEVENTS_OPTIONS,
 } as const;
 
 export const HELP = `Usage: hookbox keeper [options]
@@ -48,7 +57,7 @@ ${IDENTITY_HELP}  --no-leader-election   act at once, Lease or not: for a single
                          0: no limit)
   --no-binder            leave it to another process to give claims their Sandboxes: hookbox binder
 ${BINDING_HELP}  --disable-claim-events record no Events of claims
-  --port P               port for /healthz, /readyz and /metrics (default 0: none)
+${CLOUDEVENTS_HELP}  --port P               port for /healthz, /readyz and /metrics (default 0: none)
   --host H               address to listen on (default 0.0.0.0; with --kubeconfig 127.0.0.1)
   --log-level L          debug, info, warn or error (default info)
 ${TRACING_HELP}  --allowed-label-domains D,E
@@ -62,6 +71,7 @@ export function readOptions(args: string[]): KeeperOptions {
   return {
     ...optionsOf(values),
     claimEvents: !values["disable-claim-events"],
+    cloudEvents: readCloudEvents(values),
     binder: !values["no-binder"],
     maxLossesPerMinute: wholeNumber(values["max-losses-per-minute"], "delete per minute", 0, 1_000_000),
     leaseSeconds: wholeNumber(values["lease-seconds"], "hold a Lease for seconds", 3, 3600),

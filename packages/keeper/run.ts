@@ -11,6 +11,7 @@ import { connect } from "../kube/connection.ts";
 import { clusterCredentials } from "../kube/credentials.ts";
 import { leaseNamespace, runWithLease } from "../kube/runwithlease.ts";
 import type { Work } from "../kube/leader.ts";
+import { readSecrets } from "./cloudevents/receiver.ts";
 import { keep } from "./keep.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
 import type { KeeperOptions } from "./options.ts";
@@ -22,13 +23,15 @@ const USER_AGENT = "hookbox-keeper";
 /**
  * Runs the keeper until `signal` fires; then gives the Lease back and returns.
  *
- * @throws if there is no usable cluster, if the Lease's namespace does not exist, or if the port is taken
+ * @throws if there is no usable cluster, if the Lease's namespace does not exist, if the port is taken, or if there is no
+ *   secret to sign CloudEvents with
  */
 export async function runKeeper(
   options: KeeperOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const log = createLog(options.logLevel);
+  if (options.cloudEvents) await readSecrets(options.cloudEvents.secretFile);
   const credentials = await clusterCredentials(options);
   const { otlpEndpoint: endpoint } = options;
   const metrics = createKeeperMetrics(endpoint !== undefined);
@@ -45,8 +48,8 @@ export async function runKeeper(
     metrics.leading.set(1);
     const api = connect(credentials, { signal: leading, userAgent: USER_AGENT, onAnswer: counter(metrics) });
     const onListed = () => isReady = true;
-    const { labelDomains, claimEvents } = options;
-    const recording = createRecording({ api, log, metrics, claimEvents, instance: hostname() }, leading);
+    const { labelDomains, claimEvents, cloudEvents } = options;
+    const recording = createRecording({ api, log, metrics, claimEvents, cloudEvents, instance: hostname() }, leading);
     const reportFor = reporter(log, metrics, recording);
     const observers = recording.handlers;
     const binding = options.binder ? bindingFor(common, metrics.binder, leading) : undefined;

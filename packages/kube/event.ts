@@ -90,7 +90,7 @@ function nameOf({ regarding: { name, uid }, reason, key }: Occurrence): string {
 }
 
 /** Cuts a text to as many bytes of UTF-8, between characters. */
-function cut(text: string, bytes: number): string {
+export function cut(text: string, bytes: number): string {
   const encoded = new TextEncoder().encode(text);
   // As a stream, so that a character that is cut in two is left out.
   return encoded.length <= bytes ? text : new TextDecoder().decode(encoded.subarray(0, bytes), { stream: true });

@@ -106,7 +106,8 @@ export function viewSandbox({ metadata, status }: Sandbox): SandboxView | undefi
   };
 }
 
-function timeOf(text: string | undefined): number | undefined {
+/** Reads a time in milliseconds since the epoch; undefined: there is none, or it makes no sense. */
+export function timeOf(text: string | undefined): number | undefined {
   const time = Date.parse(text ?? "");
   return Number.isNaN(time) ? undefined : time;
 }

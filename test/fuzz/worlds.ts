@@ -63,7 +63,10 @@ export async function sayOf(
   const log = createLog("debug", (line) => lines.push(line));
   const end = new AbortController();
   const metrics = createKeeperMetrics();
-  const recording = createRecording({ api, log, metrics, claimEvents: true, instance: "here" }, end.signal);
+  const recording = createRecording(
+    { api, log, metrics, claimEvents: true, cloudEvents: undefined, instance: "here" },
+    end.signal,
+  );
   const binding = createBinding(api, { labelDomains: [], log });
   const index = createSandboxIndex(() => {});
   const { signal } = end;

@@ -1,31 +1,14 @@
 /** The Helm chart: the same objects as deploy/, but for what its values say. @module */
 import { Buffer } from "node:buffer";
-import { execFile } from "node:child_process";
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { findPrograms } from "../../dev/cluster/binaries.ts";
-import { HELM } from "../../dev/cluster/programs.ts";
+import { byName, DEPLOY, helm, KEEPER, nameOf, template } from "./chart.ts";
 import { run } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
 import { shared } from "./shared.ts";
 
-const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
 const MANAGED_BY = "app.kubernetes.io/managed-by";
-
-const { helm = "helm" } = await findPrograms(HELM, { progress: (line) => process.stdout.write(`chart: ${line}\n`) });
-
-async function template(...args: string[]): Promise<Loose[]> {
-  const options = ["template", "hookbox", `${DEPLOY}/chart`, "--namespace", "hookbox-system", ...args];
-  const { stdout } = await promisify(execFile)(helm, options, { maxBuffer: 10_000_000 });
-  return parseAllDocuments(stdout).map((document) => document.toJS()).filter((object) => object !== null);
-}
-
-const nameOf = ({ kind, metadata }: Loose) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
-const byName = (list: Loose[]) => Object.fromEntries(list.map((object) => [nameOf(object), object]));
 
 /** Without what Helm says of itself, and with the pull policy that Kubernetes would set. */
 function plain(object: Loose): Loose {
@@ -68,8 +51,7 @@ test("values change one process, and no other", async () => {
   const before = byName(await template());
   const differ = Object.keys(before).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(changed[name]));
   const hook = "Deployment hookbox-system/sandbox";
-  const keeper = "Deployment hookbox-system/hookbox-keeper";
-  expect(new Set(differ)).toEqual(new Set([hook, keeper]));
+  expect(new Set(differ)).toEqual(new Set([hook, KEEPER]));
   expect(changed[hook]?.["spec"]).toMatchObject({
     replicas: 5,
     template: {
@@ -82,44 +64,8 @@ test("values change one process, and no other", async () => {
       },
     },
   });
-  const { resources } = changed[keeper]?.["spec"].template.spec.containers[0];
+  const { resources } = changed[KEEPER]?.["spec"].template.spec.containers[0];
   expect(resources).toEqual({ limits: { memory: "3Gi" } });
-});
-
-test("a collector of spans is known to all but the conversion hook, and hooks may reach it and nothing else", async () => {
-  const endpoint = "http://collector.watching:4318";
-  const flags = ["--set", `tracing.endpoint=${endpoint}`, "--set", "v1alpha1.enabled=true"];
-  const [before, objects] = [
-    byName(await template("--set", "v1alpha1.enabled=true")),
-    byName(await template(...flags)),
-  ];
-  const names = Object.keys(objects).filter((name) => name.startsWith("Deployment"));
-  const containerOf = (list: typeof objects, name: string) => list[name]?.["spec"].template.spec.containers[0];
-  const told = names.filter((name) => containerOf(objects, name).args.includes(`--otlp-endpoint=${endpoint}`));
-  expect(names.filter((name) => !told.includes(name))).toEqual(["Deployment hookbox-system/conversion"]);
-  expect(told).toHaveLength(7);
-  const leave = (list: typeof objects, name: string) =>
-    containerOf(list, name).command?.filter((word: string) => word.startsWith("--allow-net"))[0];
-  for (const name of told) {
-    const had = leave(before, name);
-    const isHook = had !== undefined && had !== "--allow-net";
-    expect([name, leave(objects, name)]).toEqual([name, isHook ? `${had},collector.watching:4318` : had]);
-  }
-  const { egress } = objects["NetworkPolicy hookbox-system/hooks"]?.["spec"] ?? {};
-  expect(egress).toEqual([
-    { ports: [{ port: 53, protocol: "UDP" }, { port: 53, protocol: "TCP" }] },
-    {
-      to: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "watching" } } }],
-      ports: [{ port: 4318 }],
-    },
-  ]);
-  const values = ["tracing.endpoint=https://traces.example.com", "tracing.namespace=out"];
-  const elsewhere = byName(await template(...values.flatMap((value) => ["--set", value])));
-  expect(elsewhere["NetworkPolicy hookbox-system/hooks"]?.["spec"].egress[1]).toEqual({
-    to: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "out" } } }],
-    ports: [{ port: 443 }],
-  });
-  await expect(template("--set", "tracing.endpoint=collector")).rejects.toThrow("tracing/endpoint");
 });
 
 test("in another namespace nothing is left behind in the default one", async () => {
@@ -226,6 +172,6 @@ test.for([
 });
 
 test("helm lint has nothing to complain of", async () => {
-  const { stdout } = await promisify(execFile)(helm, ["lint", "--strict", `${DEPLOY}/chart`]);
+  const stdout = await helm("lint", "--strict", `${DEPLOY}/chart`);
   expect(stdout).toContain("0 chart(s) failed");
 });

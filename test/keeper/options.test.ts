@@ -18,6 +18,7 @@ describe("readOptions()", () => {
       labelDomains: ["sandbox.users.io"],
       leaderElection: true,
       claimEvents: true,
+      cloudEvents: undefined,
       binder: true,
       workers: 40,
       refillDelayMs: 5000,
@@ -31,6 +32,7 @@ describe("readOptions()", () => {
     const args =
       "--kubeconfig F --context C --namespace N --identity I --no-leader-election --lease-seconds 3 --max-losses-per-minute 9 --no-binder " +
       "--binder-workers 3 --refill-delay-seconds 2 --disable-claim-events " +
+      "--cloudevents-url https://events.example/hook?to=a --cloudevents-secret-file S --cloudevents-source //cluster-1 " +
       "--port 8081 --host ::1 --log-level debug --otlp-endpoint http://traces:4318 --allowed-label-domains a.example,b.example --help";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
@@ -44,6 +46,7 @@ describe("readOptions()", () => {
       labelDomains: ["a.example", "b.example"],
       leaderElection: false,
       claimEvents: false,
+      cloudEvents: { url: "https://events.example/hook?to=a", secretFile: "S", source: "//cluster-1" },
       binder: false,
       workers: 3,
       refillDelayMs: 2000,
@@ -64,6 +67,11 @@ describe("readOptions()", () => {
       ["--refill-delay-seconds x", 'Cannot delay refills for seconds "x"'],
       ["--log-level loud", 'Cannot log at level "loud"'],
       ["--context C", "it needs --kubeconfig"],
+      ["--cloudevents-url https://events.example", "--cloudevents-url needs --cloudevents-secret-file"],
+      ["--cloudevents-secret-file F", "--cloudevents-secret-file needs --cloudevents-url"],
+      ["--cloudevents-secret-file F --cloudevents-url ftp://x", "is not a URL of HTTP"],
+      ["--cloudevents-secret-file F --cloudevents-url http://u:p@x", "has a password"],
+      ["--cloudevents-secret-file F --cloudevents-url http://x --cloudevents-source=", 'CloudEvents from ""'],
       ["--nonsense", "Unknown option '--nonsense'"],
       ["stray", "Unexpected argument 'stray'"],
     ] as const,

@@ -34,7 +34,7 @@ function aKeeper({ claimEvents = true, metrics = createKeeperMetrics() } = {}): 
   const term = new AbortController();
   terms.push(term);
   const log = (level: string, message: string) => lines.push(`${level} ${message}`);
-  const options = { api: server, log, metrics, instance: "host-1", claimEvents };
+  const options = { api: server, log, metrics, instance: "host-1", claimEvents, cloudEvents: undefined };
   return { ...createRecording(options, term.signal), metrics, term };
 }
 

@@ -74,6 +74,7 @@ Takes: object, process (its folder), values (of the process), root.
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if and (eq .process "keeper") .root.Values.cloudEvents.url }}{{ include "hookbox.cloudEvents" . }}{{ end }}
 {{- with $values.args }}{{ $_ := set $container "args" (concat $container.args .) }}{{ end }}
 {{- with $values.resources }}{{ $_ := set $container "resources" . }}{{ end }}
 {{- range $key := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
@@ -85,6 +86,22 @@ Takes: object, process (its folder), values (of the process), root.
 {{- end }}
 {{- with $values.podLabels }}{{ $_ := set $template.metadata "labels" (merge $template.metadata.labels .) }}{{ end }}
 {{- with $values.podAnnotations }}{{ $_ := set $template.metadata "annotations" . }}{{ end }}
+{{- end }}
+
+{{/* Has the keeper send CloudEvents. Its Deno may read /var/run/secrets, and nothing else. */}}
+{{- define "hookbox.cloudEvents" }}
+{{- $events := .root.Values.cloudEvents }}
+{{- $secret := required "cloudEvents.url needs cloudEvents.secretName, a Secret to sign with" $events.secretName }}
+{{- $pod := .object.spec.template.spec }}
+{{- $container := first $pod.containers }}
+{{- $path := "/var/run/secrets/hookbox-cloudevents" }}
+{{- $args := list (printf "--cloudevents-url=%s" $events.url) (printf "--cloudevents-secret-file=%s/secret" $path) }}
+{{- with $events.source }}{{ $args = append $args (printf "--cloudevents-source=%s" .) }}{{ end }}
+{{- $_ := set $container "args" (concat $container.args $args) }}
+{{- $volume := dict "name" "cloudevents" "secret" (dict "secretName" $secret) }}
+{{- $_ := set $pod "volumes" (append ($pod.volumes | default list) $volume) }}
+{{- $mount := dict "name" "cloudevents" "mountPath" $path "readOnly" true }}
+{{- $_ := set $container "volumeMounts" (append ($container.volumeMounts | default list) $mount) }}
 {{- end }}
 
 {{/*

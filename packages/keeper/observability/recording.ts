@@ -1,9 +1,15 @@
-/** Everything that the keeper tells of our objects without acting on them: Events and metrics. @module */
+/** Everything that the keeper tells of our objects without acting on them: Events, CloudEvents and metrics. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
 import { sandboxClaimCRD } from "../../api/sandboxclaim.ts";
 import type { Log } from "../../process/log.ts";
 import type { ObjectMeta } from "../../api/objects/objects.ts";
 import type { Api } from "../../kube/api.ts";
 import type { ClaimView, SandboxView } from "../../summary/views.ts";
+import { cloudEventOf } from "../cloudevents/cloudevent.ts";
+import { createDelivery, type DeliveryOptions } from "../cloudevents/delivery.ts";
+import { createLifecycle } from "../cloudevents/lifecycle.ts";
+import type { CloudEventsOptions } from "../cloudevents/options.ts";
+import { createReceiver } from "../cloudevents/receiver.ts";
 import { createBindings } from "./bindings.ts";
 import { type EventHandler, isolated } from "../../kube/watch.ts";
 import { isYoung } from "../../kube/event.ts";
@@ -24,6 +30,8 @@ export interface RecordingOptions {
   instance: string;
   /** False: claims have no Events. */
   claimEvents: boolean;
+  /** Who is told what happens to Sandboxes; undefined: nobody. */
+  cloudEvents: CloudEventsOptions | undefined;
 }
 
 export interface Recording {
@@ -34,7 +42,7 @@ export interface Recording {
 
 /** Makes the event handlers for one term of leading; the metrics show what they know until `signal` fires. */
 export function createRecording(options: RecordingOptions, signal: AbortSignal): Recording {
-  const { metrics, claimEvents, log } = options;
+  const { metrics, claimEvents, cloudEvents, log } = options;
   const isolate = <T>(name: string, handler: EventHandler<T>) => isolated(name, handler, log);
   const record = createEventQueue({ ...options, signal });
   const recordOfClaim: RecordEvent = claimEvents ? record : () => {};
@@ -66,6 +74,7 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
         isolate("Sandboxes that are guarded", eventSource(childrenKept, record)),
         isolate("the count of Sandboxes", census),
         isolate("claims' Sandboxes", bindings.sandboxes),
+        ...(cloudEvents ? [isolate("Sandboxes' CloudEvents", lifecycleFor(cloudEvents, metrics, log, signal))] : []),
       ],
       sandboxclaims: [
         isolate("claims' expiry", eventSource(claimExpired, recordOfClaim)),
@@ -84,4 +93,19 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
       recordOfClaim(claimDeleted(metadata, propagation === "Foreground" ? "DeleteForeground" : "Delete", Date.now()));
     },
   };
+}
+
+function lifecycleFor(
+  options: CloudEventsOptions,
+  { cloudEvents, cloudEventsWaiting }: KeeperMetrics,
+  log: Log,
+  signal: AbortSignal,
+): EventHandler<Sandbox> {
+  const onResult: DeliveryOptions["onResult"] = (result, waiting) => {
+    cloudEvents.inc({ result });
+    cloudEventsWaiting.set(waiting);
+  };
+  const deliver = createDelivery({ receiver: createReceiver(options), log, onResult }, signal);
+  signal.addEventListener("abort", () => cloudEventsWaiting.set(0));
+  return createLifecycle((event) => deliver(cloudEventOf(event, options.source)));
 }

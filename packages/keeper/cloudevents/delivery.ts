@@ -1,0 +1,150 @@
+/**
+ * Delivers CloudEvents: of each Sandbox one after the other, each until the receiver has it, a few Sandboxes at once in
+ * turns by namespace. What waits is in memory alone, and bounded. @module
+ */
+import { backoffMs } from "../../kube/backoff.ts";
+import { type Clock, systemClock } from "../../process/clock.ts";
+import type { Log } from "../../process/log.ts";
+import type { Reconciler } from "../reconciler.ts";
+import { createQueue } from "../workqueue.ts";
+import type { CloudEvent } from "./cloudevent.ts";
+import type { Outcome, Receiver } from "./receiver.ts";
+
+/** What becomes of an event; `failed` is one try of many. */
+export type Result = "delivered" | "failed" | "refused" | "dropped";
+
+export interface DeliveryOptions {
+  receiver: Receiver;
+  log: Log;
+  /** Told of each result, and of how many wait then. */
+  onResult(result: Result, waiting: number): void;
+  /** @default {systemClock} */
+  clock?: Clock;
+}
+
+/** Sent at once. */
+const CONCURRENCY = 8;
+/** An event that was not taken for so long is dropped. */
+const PATIENCE_MS = 24 * 3600_000;
+/** More do not wait, in all and of one namespace: others have their share when one makes too many. */
+const MOST = 10_000;
+const MOST_OF_NAMESPACE = 2000;
+/** So many failures in a row are the receiver's, not an event's: then all of them wait. */
+const FAILURES_OF_RECEIVER = CONCURRENCY;
+/** A receiver that fails is complained of so often. */
+const COMPLAINT_MS = 60_000;
+
+/** What waits of one Sandbox, oldest first; never empty between two acts. */
+interface Line {
+  metadata: { uid: string; name: string; namespace: string };
+  events: { event: CloudEvent; since: number }[];
+  failures: number;
+  notBefore: number;
+}
+
+/** Makes it. Takes an event and returns at once; `signal` ends all deliveries. */
+export function createDelivery(options: DeliveryOptions, signal: AbortSignal): (event: CloudEvent) => void {
+  const { receiver, log, onResult, clock = systemClock } = options;
+  const lines = new Map<string, Line>();
+  const waiting = createCount();
+  const health = createHealth(log, clock);
+
+  function settle(line: Line, result: Result): void {
+    line.events.shift();
+    line.failures = line.notBefore = 0;
+    if (line.events.length === 0) lines.delete(line.metadata.uid);
+    waiting.add(line.metadata.namespace, -1);
+    onResult(result, waiting.total());
+  }
+
+  function read(outcome: Outcome, line: Line, { event, since }: Line["events"][number]): void {
+    const { id, type } = event;
+    if (outcome.verdict === "delivered") {
+      health.worked();
+      return settle(line, "delivered");
+    }
+    const { error } = outcome;
+    if (outcome.verdict === "refused") {
+      health.worked();
+      log("warn", "CloudEvent refused", { id, type, error });
+      return settle(line, "refused");
+    }
+    onResult("failed", waiting.total());
+    health.failed(error, outcome.afterMs, waiting.total());
+    line.notBefore = clock.now() + backoffMs(line.failures++);
+    if (clock.now() - since < PATIENCE_MS) return;
+    log("warn", "CloudEvent dropped: it was not taken for a day", { id, type, error });
+    settle(line, "dropped");
+  }
+
+  const reconciler: Reconciler<Line> = {
+    name: "CloudEvents",
+    memory: new Map(),
+    dueAt: ({ events, notBefore }) => events.length === 0 ? undefined : Math.max(notBefore, health.pausedUntil()),
+    async reconcile(line) {
+      const [first] = line.events;
+      if (!first) return;
+      const outcome = await receiver(first.event, signal);
+      if (!signal.aborted) read(outcome, line, first);
+    },
+  };
+  const queue = createQueue(reconciler, { log, concurrency: CONCURRENCY, clock }, signal);
+
+  return (event) => {
+    const { namespace, name, uid } = event.data;
+    if (waiting.total() >= MOST || waiting.of(namespace) >= MOST_OF_NAMESPACE) {
+      health.full(namespace);
+      return onResult("dropped", waiting.total());
+    }
+    waiting.add(namespace, 1);
+    const line = lines.get(uid) ?? { metadata: { uid, name, namespace }, events: [], failures: 0, notBefore: 0 };
+    lines.set(uid, line);
+    line.events.push({ event, since: clock.now() });
+    queue.observe(line);
+  };
+}
+
+/** How many events wait, by namespace and in all. */
+function createCount() {
+  const counts = new Map<string, number>();
+  let total = 0;
+  const of = (namespace: string) => counts.get(namespace) ?? 0;
+  return {
+    of,
+    total: () => total,
+    add(namespace: string, more: number) {
+      total += more;
+      const count = of(namespace) + more;
+      if (count === 0) counts.delete(namespace);
+      else counts.set(namespace, count);
+    },
+  };
+}
+
+/** What is known of the receiver: whether it fails, and until when it is left alone. Complains of it, seldom. */
+function createHealth(log: Log, clock: Clock) {
+  let inARow = 0;
+  let pauses = 0;
+  let pausedUntil = 0;
+  const complainedAt = { failing: -Infinity, full: -Infinity };
+  const complain = (of: keyof typeof complainedAt, message: string, fields: Record<string, unknown>) => {
+    if (clock.now() - complainedAt[of] < COMPLAINT_MS) return;
+    complainedAt[of] = clock.now();
+    log("warn", message, fields);
+  };
+  return {
+    pausedUntil: () => pausedUntil,
+    worked() {
+      if (complainedAt.failing !== -Infinity) log("info", "CloudEvents are taken again");
+      complainedAt.failing = -Infinity;
+      inARow = pauses = pausedUntil = 0;
+    },
+    failed(error: string, afterMs: number, waiting: number) {
+      const now = clock.now();
+      complain("failing", "Cannot deliver CloudEvents", { error, waiting });
+      if (++inARow >= FAILURES_OF_RECEIVER && now >= pausedUntil) pausedUntil = now + backoffMs(pauses++);
+      if (afterMs > 0) pausedUntil = Math.max(pausedUntil, now + afterMs);
+    },
+    full: (namespace: string) => complain("full", "CloudEvents are dropped: too many wait", { namespace }),
+  };
+}

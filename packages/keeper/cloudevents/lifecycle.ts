@@ -1,0 +1,184 @@
+/** What happens in the life of a Sandbox, from what the watch shows of it. The rules are pure. @module */
+import { type Condition, findCondition } from "../../api/objects/conditions.ts";
+import { controllerOf, type ObjectMeta } from "../../api/objects/objects.ts";
+import type { Sandbox } from "../../api/sandbox.ts";
+import { traceContextOf } from "../../api/tracecontext.ts";
+import type { EventHandler } from "../../kube/watch.ts";
+import { timeOf, viewSandbox } from "../../summary/views.ts";
+
+/** All that can happen. */
+export const LIFECYCLE = [
+  "created",
+  "bound",
+  "ready",
+  "unready",
+  "suspended",
+  "resumed",
+  "finished",
+  "expired",
+  "deleted",
+] as const;
+
+/** Which Sandbox it is, and whose. */
+export interface Identity {
+  namespace: string;
+  name: string;
+  uid: string;
+  claim: { name: string; uid: string } | undefined;
+  /** W3C traceparent of the request that created it; undefined: its client does not trace. */
+  traceparent: string | undefined;
+}
+
+/** One thing that has happened to a Sandbox. */
+export interface LifecycleEvent {
+  what: (typeof LIFECYCLE)[number];
+  sandbox: Identity;
+  /** Tells it from others of the same sort and Sandbox; the same for whoever sees it, whenever. */
+  key: string;
+  /** In milliseconds since the epoch. */
+  at: number;
+  /** Of the condition that says so. */
+  reason?: string | undefined;
+  message?: string | undefined;
+}
+
+/** What is remembered of a Sandbox. */
+interface Seen {
+  sandbox: Identity;
+  phase: Phase["is"];
+  createdAt: number;
+  /** When its deletion was asked for, in milliseconds since the epoch. */
+  deletedAt: number | undefined;
+}
+
+/** How a Sandbox stands. */
+interface Phase {
+  is: "starting" | "ready" | "suspended" | "finished" | "expired";
+  /** The condition that says so. */
+  condition: Condition | undefined;
+  /** When it was so at the earliest, in milliseconds since the epoch. */
+  since: number;
+}
+
+/**
+ * Reads how a Sandbox stands; the first row that holds counts.
+ *
+ * | Sandbox | phase |
+ * |---|---|
+ * | Ready has the reason SandboxExpired | expired |
+ * | Finished is True | finished |
+ * | Suspended is True | suspended |
+ * | Ready is True | ready |
+ * | else | starting |
+ */
+function phaseOf(sandbox: Sandbox): Phase {
+  const { conditions } = sandbox.status ?? {};
+  const [ready, finished, suspended] = ["Ready", "Finished", "Suspended"].map((type) =>
+    findCondition(conditions, type)
+  );
+  const phase = (is: Phase["is"], condition: Condition | undefined): Phase => {
+    return { is, condition, since: timeOf(condition?.lastTransitionTime) ?? -Infinity };
+  };
+  if (ready?.reason === "SandboxExpired") {
+    const expired = phase("expired", ready);
+    // The condition keeps its time if the Sandbox was not Ready before.
+    return { ...expired, since: Math.max(expired.since, timeOf(sandbox.spec.shutdownTime) ?? -Infinity) };
+  }
+  if (finished?.status === "True") return phase("finished", finished);
+  if (suspended?.status === "True") return phase("suspended", suspended);
+  return ready?.status === "True" ? phase("ready", ready) : phase("starting", ready);
+}
+
+/**
+ * Tells what has happened to a Sandbox since it was seen last.
+ *
+ * | Sandbox | before | event |
+ * |---|---|---|
+ * | is there | not seen | created |
+ * | has a claim | had another, or none | bound |
+ * | is not suspended | was | resumed |
+ * | is starting | was ready | unready |
+ * | is ready, suspended, finished, expired | was not | the same |
+ *
+ * @param before undefined: it has not been seen
+ */
+export function eventsOf(
+  sandbox: Sandbox,
+  before: Seen | undefined,
+  now: number,
+): { seen: Seen; events: LifecycleEvent[] } {
+  const identity = identityOf(sandbox);
+  const createdAt = timeOf(sandbox.metadata.creationTimestamp) ?? now;
+  const phase = phaseOf(sandbox);
+  const { condition } = phase;
+  // Some of these times can be written by anybody who may write the Sandbox.
+  const when = (at: number) => Math.min(Math.max(at, createdAt), now);
+  const turned = (what: LifecycleEvent["what"], by: Condition | undefined, since: number): LifecycleEvent => {
+    const { reason, message, lastTransitionTime: key = "" } = by ?? {};
+    return { what, sandbox: identity, key, at: when(since), reason, message };
+  };
+  const events: LifecycleEvent[] = [];
+  if (!before) events.push({ what: "created", sandbox: identity, key: "", at: when(createdAt) });
+  const { claim } = identity;
+  if (claim && claim.uid !== before?.sandbox.claim?.uid) {
+    const at = when(viewSandbox(sandbox)?.assignedAt ?? createdAt);
+    events.push({ what: "bound", sandbox: identity, key: claim.uid, at });
+  }
+  if (before?.phase === "suspended" && phase.is !== "suspended") {
+    const by = findCondition(sandbox.status?.conditions, "Suspended") ?? condition;
+    events.push(turned("resumed", by, timeOf(by?.lastTransitionTime) ?? now));
+  }
+  if (phase.is !== (before?.phase ?? "starting")) {
+    if (phase.is !== "starting") events.push(turned(phase.is, condition, phase.since));
+    else if (before?.phase === "ready") events.push(turned("unready", condition, phase.since));
+  }
+  const deletedAt = timeOf(sandbox.metadata.deletionTimestamp);
+  return { seen: { sandbox: identity, phase: phase.is, createdAt, deletedAt }, events };
+}
+
+function identityOf({ metadata }: { metadata: ObjectMeta }): Identity {
+  const { namespace = "", name, uid = "" } = metadata;
+  const owner = controllerOf(metadata);
+  const trace = traceContextOf(metadata);
+  return {
+    ...{ namespace, name, uid },
+    claim: owner?.kind === "SandboxClaim" && isPossible(owner) ? { name: owner.name, uid: owner.uid } : undefined,
+    traceparent: trace && `00-${trace.traceId}-${trace.spanId}-${trace.isSampled ? "01" : "00"}`,
+  };
+}
+
+/** API servers take any text as an owner's name and UID, of any length; there is no such claim. */
+function isPossible({ name, uid }: { name: string; uid: string }): boolean {
+  return /^[a-z0-9.-]{1,253}$/.test(name) && /^[\w-]{1,64}$/.test(uid);
+}
+
+/** What a process that has just begun to lead tells once more: the one before may not have come to it. */
+export const REPEATED_MS = 10 * 60_000;
+
+/** Makes the event handler that tells what happens to Sandboxes, of each in its order. */
+export function createLifecycle(tell: (event: LifecycleEvent) => void): EventHandler<Sandbox> {
+  const all = new Map<string, Seen>();
+  let isListed = false;
+  const gone = (uid: string) => {
+    const seen = all.get(uid);
+    if (!seen) return;
+    all.delete(uid);
+    const now = Date.now();
+    const at = Math.min(Math.max(seen.deletedAt ?? now, seen.createdAt), now);
+    tell({ what: "deleted", sandbox: seen.sandbox, key: "", at });
+  };
+  return {
+    observe(sandbox) {
+      const now = Date.now();
+      const { uid = "" } = sandbox.metadata;
+      const { seen, events } = eventsOf(sandbox, all.get(uid), now);
+      all.set(uid, seen);
+      for (const event of events) if (isListed || now - event.at < REPEATED_MS) tell(event);
+    },
+    gone,
+    listed(uids) {
+      for (const uid of all.keys()) if (!uids.has(uid)) gone(uid);
+      isListed = true;
+    },
+  };
+}

@@ -1,0 +1,115 @@
+/**
+ * Sends one CloudEvent, signed, to the receiver that was named. Sources: CloudEvents 1.0.2, HTTP 1.1 Web Hooks; Standard
+ * Webhooks 1.0.0. @module
+ */
+import { Buffer } from "node:buffer";
+import { readFile } from "node:fs/promises";
+import { Webhook } from "standardwebhooks";
+import type { CloudEvent } from "./cloudevent.ts";
+
+/** What came of one try. */
+export type Outcome =
+  | { verdict: "delivered" }
+  /** It would be so the next time, too. */
+  | { verdict: "refused"; error: string }
+  /** `afterMs`: not before. */
+  | { verdict: "again"; error: string; afterMs: number };
+
+/** Sends it once. Never throws. */
+export type Receiver = (event: CloudEvent, signal: AbortSignal) => Promise<Outcome>;
+
+export interface ReceiverOptions {
+  /** Where events go. */
+  url: string;
+  /** What they are signed with: one secret of Standard Webhooks a line. Read for each event, so that it can be changed. */
+  secretFile: string;
+}
+
+const TIMEOUT_MS = 10_000;
+/** A receiver may ask for at most this. */
+const LONGEST_WAIT_MS = 300_000;
+const LEAST_SECRET_BYTES = 24;
+/** The receiver has read the event, and will never take it. */
+const REFUSALS: readonly number[] = [400, 413, 415, 422];
+
+/**
+ * Makes the receiver.
+ *
+ * | answer | outcome |
+ * |---|---|
+ * | 2xx | delivered |
+ * | 400, 413, 415, 422 | refused |
+ * | any other, none within 10 s, no connection, no secret | again; Retry-After holds up to 5 minutes |
+ *
+ * A redirect is not followed.
+ */
+export function createReceiver({ url, secretFile }: ReceiverOptions): Receiver {
+  return async (event, signal) => {
+    try {
+      const body = JSON.stringify(event);
+      const response = await fetch(url, {
+        method: "POST",
+        headers: {
+          "Content-Type": "application/cloudevents+json; charset=utf-8",
+          ...signed(event.id, body, await readSecrets(secretFile)),
+        },
+        body,
+        redirect: "manual",
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      });
+      await response.body?.cancel();
+      return outcomeOf(response.status, response.headers.get("Retry-After"));
+    } catch (error) {
+      return { verdict: "again", error: wordsOf(error), afterMs: 0 };
+    }
+  };
+}
+
+/** Node says no more than "fetch failed", and why in the cause. */
+function wordsOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** Reads the answer. @param retryAfter the header; null: there is none */
+export function outcomeOf(status: number, retryAfter: string | null): Outcome {
+  if (status >= 200 && status < 300) return { verdict: "delivered" };
+  const error = `the receiver answers with status ${status}`;
+  if (REFUSALS.includes(status)) return { verdict: "refused", error };
+  // The header's other form, a date, is left to the wait that would be anyway.
+  const seconds = Number(retryAfter ?? 0);
+  const afterMs = seconds > 0 ? Math.min(seconds * 1000, LONGEST_WAIT_MS) : 0;
+  return { verdict: "again", error, afterMs };
+}
+
+function signed(id: string, body: string, secrets: readonly string[]): Record<string, string> {
+  const now = new Date();
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": String(Math.floor(now.getTime() / 1000)),
+    "webhook-signature": secrets.map((secret) => new Webhook(secret).sign(id, now, body)).join(" "),
+  };
+}
+
+/**
+ * Reads secrets, one a line: `whsec_` and base64 of at least 24 bytes. More than one: receivers may know either.
+ *
+ * @throws if the file cannot be read, or has none
+ */
+export async function readSecrets(file: string): Promise<string[]> {
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw new Error(`Cannot sign CloudEvents: ${wordsOf(error)}`, { cause: error });
+  });
+  const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
+  if (lines.length === 0) throw new Error(`Cannot sign CloudEvents: ${file} is empty`);
+  if (!lines.every(isSecret)) {
+    const form = `"whsec_" and base64 of at least ${LEAST_SECRET_BYTES} bytes`;
+    throw new Error(`Cannot sign CloudEvents: a line of ${file} is not ${form}`);
+  }
+  return lines;
+}
+
+function isSecret(text: string): boolean {
+  const [, encoded = ""] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
+  return encoded.length % 4 === 0 && Buffer.from(encoded, "base64").length >= LEAST_SECRET_BYTES;
+}
