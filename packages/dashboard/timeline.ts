@@ -2,7 +2,7 @@
 import type { Condition } from "../api/objects/conditions.ts";
 import { ASSIGNED_AT_ANNOTATION } from "../api/objects/keys.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
-import { ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/router/annotations.ts";
+import { ACTIVE_ANNOTATION, FIRST_ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/router/annotations.ts";
 import type { EventFact } from "../api/diagnosis/facts.ts";
 
 /** One thing that happened. */
@@ -42,6 +42,7 @@ export function timelineOf({ claim, sandbox, pod, events }: SandboxObjects): Mom
     moment(claim?.metadata.creationTimestamp, "Claimed", claim?.metadata.name),
     moment(annotations[ASSIGNED_AT_ANNOTATION], "Assigned to claim"),
     moment(annotations[WOKEN_AT_ANNOTATION], "Woken", "by a request"),
+    moment(annotations[FIRST_ACTIVE_ANNOTATION], "First request"),
     // Behind a blank comes which router saw it.
     moment(annotations[ACTIVE_ANNOTATION]?.split(" ")[0], "Last request"),
     moment(pod?.metadata.creationTimestamp, "Pod created"),

@@ -23,6 +23,7 @@ test("timelineOf() tells of claim, Sandbox, Pod and Events in the order of their
         annotations: {
           "agents.x-k8s.io/assigned-at": at(21),
           "router.agents.x-k8s.io/woken-at": at(30),
+          "router.agents.x-k8s.io/first-active-at": at(25),
           "router.agents.x-k8s.io/active-at": `${at(31)} router-1`,
         },
       },
@@ -52,6 +53,7 @@ test("timelineOf() tells of claim, Sandbox, Pod and Events in the order of their
     [20, "Claimed", "session"],
     [21, "Assigned to claim", undefined],
     [22, "Ready", undefined],
+    [25, "First request", undefined],
     [30, "Woken", "by a request"],
     [31, "Last request", undefined],
   ]);

@@ -9,6 +9,8 @@ export const WAKE_ANNOTATION = `${ANNOTATION_PREFIX}wake`;
 export const WOKEN_AT_ANNOTATION = `${ANNOTATION_PREFIX}woken-at`;
 /** Annotation of routers: why and when one last suspended the Sandbox; goes when it is woken. */
 export const SUSPENDED_ANNOTATION = `${ANNOTATION_PREFIX}suspended`;
+/** Annotation of routers: when one first saw traffic to a Sandbox that has an idle policy, RFC 3339. */
+export const FIRST_ACTIVE_ANNOTATION = `${ANNOTATION_PREFIX}first-active-at`;
 /** Annotation of routers: when one last saw traffic, RFC 3339, a blank, and which one. */
 export const ACTIVE_ANNOTATION = `${ANNOTATION_PREFIX}active-at`;
 

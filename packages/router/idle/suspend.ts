@@ -5,7 +5,7 @@ import { eventOf } from "../../kube/event.ts";
 import { rfc3339 } from "../../api/objects/conditions.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import { patchSandbox, type Shown } from "../index/sandboxapi.ts";
-import { ACTIVE_ANNOTATION, SUSPENDED_ANNOTATION } from "../../api/router/annotations.ts";
+import { ACTIVE_ANNOTATION, FIRST_ACTIVE_ANNOTATION, SUSPENDED_ANNOTATION } from "../../api/router/annotations.ts";
 
 export interface SuspendParts extends Shown {
   /** Name of this router, without blanks. */
@@ -40,9 +40,14 @@ export async function expire(parts: SuspendParts, sandbox: SandboxRecord, now: D
 }
 
 /** Leaves word for other routers, and for this one after a restart, that somebody uses the sandbox. */
-export async function leaveWord(parts: SuspendParts, { metadata }: SandboxRecord, now: Date): Promise<void> {
-  const body = { metadata: { annotations: { [ACTIVE_ANNOTATION]: `${rfc3339(now)} ${parts.me}` } } };
-  const answer = await patchSandbox(parts, metadata, body);
+export async function leaveWord(
+  parts: SuspendParts,
+  { metadata, annotations: before }: SandboxRecord,
+  now: Date,
+): Promise<void> {
+  const first = before[FIRST_ACTIVE_ANNOTATION] ?? rfc3339(now);
+  const annotations = { [ACTIVE_ANNOTATION]: `${rfc3339(now)} ${parts.me}`, [FIRST_ACTIVE_ANNOTATION]: first };
+  const answer = await patchSandbox(parts, metadata, { metadata: { annotations } });
   if (!isOk(answer) && answer.status !== 404) throw refused(metadata, answer);
 }
 

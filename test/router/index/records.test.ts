@@ -16,7 +16,7 @@ test("annotations that a router reads are kept: the Sandbox's own, else those of
   expect(read(own, {}, template).annotations).toEqual({ [`${KEY}idle-seconds`]: "5", [`${KEY}wake`]: "false" });
 });
 
-test.for(["active-at", "woken-at", "suspended", "wake", "idle-seconds", "of-nobody"])(
+test.for(["active-at", "first-active-at", "woken-at", "suspended", "wake", "idle-seconds", "of-nobody"])(
   "a megabyte of %s is not kept, wherever it stands",
   (name) => {
     const annotations = { [`${KEY}${name}`]: "€".repeat(400_000), "agents.x-k8s.io/assigned-at": "€".repeat(400_000) };
