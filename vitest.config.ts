@@ -6,6 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
@@ -22,6 +23,9 @@ const SOAK = [
   "test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,faults,quiet,router-wake,baddeploys,agentimage,browserimage,jupyterimage,takeover,goclient}.test.ts",
   "test/{fuzz,mutants}/*.test.ts",
 ];
+
+// Processes that tests start load the same files hundreds of times: with it they take half as long to start.
+process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL("node_modules/.cache/compile", import.meta.url));
 
 const isSoak = process.env["HOOKBOX_TEST_SOAK"] !== undefined;
 const reportFile = process.env["HOOKBOX_TEST_REPORT"];

@@ -22,8 +22,7 @@ export async function importImages(
   images: ImageSpec[],
   options: { progress?: (line: string) => void; signal?: AbortSignal | undefined } = {},
 ): Promise<void> {
-  const node = readRecord(stateDir)?.realNode;
-  if (!node?.container) throw new Error(`Cannot import images into ${stateDir}: its cluster has no real node`);
+  const container = containerOf(stateDir);
   const folder = mkdtempSync(join(tmpdir(), "hookbox-images-"));
   try {
     for (const image of images) {
@@ -31,28 +30,41 @@ export async function importImages(
       options.progress?.(`importing image ${image.name} …`);
       const archive = join(folder, "image.tar");
       writeFileSync(archive, await buildImageArchive(image, imageArchitecture()));
-      await importArchive(node.container, archive, image.name);
+      await ctr(container, ["images", "import", "--local", archive], `import image ${image.name}`);
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function importArchive(
-  { first, ctr }: NonNullable<RealNodeRecord["container"]>,
-  archive: string,
-  name: string,
-): Promise<void> {
-  // The node's namespaces hold containerd's socket, and what the import mounts goes with them.
+/**
+ * Gives an image of the real node another name, too.
+ *
+ * @throws {Error} if the cluster has no real node, or the node no such image
+ */
+export async function tagImage(stateDir: string, name: string, other: string): Promise<void> {
+  await ctr(containerOf(stateDir), ["images", "tag", "--force", name, other], `tag image ${name}`);
+}
+
+type Container = NonNullable<RealNodeRecord["container"]>;
+
+function containerOf(stateDir: string): Container {
+  const { container } = readRecord(stateDir)?.realNode ?? {};
+  if (!container) throw new Error(`Cannot import images into ${stateDir}: its cluster has no real node`);
+  return container;
+}
+
+/** @param what it does, for the error */
+async function ctr({ first, ctr }: Container, args: string[], what: string): Promise<void> {
+  // The node's namespaces hold containerd's socket, and what an import mounts goes with them.
   const inside = ["--target", String(first.pid), "--mount", "--pid", "--"];
-  const args = ["--namespace", "k8s.io", "images", "import", "--local", archive];
   try {
-    await promisify(execFile)("nsenter", [...inside, ctr, ...args]);
+    await promisify(execFile)("nsenter", [...inside, ctr, "--namespace", "k8s.io", ...args]);
   } catch (error) {
-    // The import fails a moment before the node has wholly ended.
+    // It fails a moment before the node has wholly ended.
     await sleep(500);
     if (!isRunning(first)) throw new Error(`Cannot start the real node: it has ended${logTail(first)}`);
-    throw new Error(`Cannot import image ${name}: ${(error as { stderr?: string }).stderr ?? error}`);
+    throw new Error(`Cannot ${what}: ${(error as { stderr?: string }).stderr ?? error}`);
   }
 }
 

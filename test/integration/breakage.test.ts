@@ -14,7 +14,7 @@ import { until } from "./kubectl.ts";
 import { type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
 import { aClaim, aPool, aSimulatedTemplate, controllerOf, untilFull } from "./pools.ts";
 
-const CLAIMS = inject("isSoak") ? 300 : 100;
+const CLAIMS = inject("isSoak") ? 300 : 40;
 let world: Breakable;
 beforeAll(async () => world = await startBreakable());
 afterAll(() => world?.down());

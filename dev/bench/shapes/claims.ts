@@ -55,11 +55,14 @@ async function askForClaims({ api }: Arena, shape: Shape, claims: Follower): Pro
     if (shape.dwellSeconds === undefined) return;
     const dwellMs = dwell(index, shape.dwellSeconds) * 1000;
     const path = { resource: "sandboxclaims" as const, namespace: pool.namespace, name };
-    deletions.push((async () => {
+    const deletion = (async () => {
       await claims.until(() => claims.readyAt.has(key), PATIENCE);
       await sleep(dwellMs);
       await remove(api, path);
-    })());
+    })();
+    // One that fails while others are still asked for is heard of in the end; unhandled, it would end the process.
+    deletion.catch(() => {});
+    deletions.push(deletion);
   });
   await Promise.all(deletions);
   return due;
