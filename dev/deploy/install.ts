@@ -52,6 +52,7 @@ export async function install(cluster: Cluster, options: InstallOptions): Promis
       await run(process.execPath, [COMMAND, "install", "--apply", "--wait", "--force", "--image", image.name]);
     } else {
       await kubectl(["apply", "-k", DEPLOY]);
+      await kubectl(["apply", "-k", join(DEPLOY, "managedfields")]);
     }
     await kubectl(["-n", "metacontroller", "rollout", "status", "statefulset/metacontroller", TIMEOUT]);
     for (const namespace of ["hookbox-system", "agent-sandbox-system"]) {

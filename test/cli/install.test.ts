@@ -8,6 +8,9 @@ import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { run } from "./fakecontext.ts";
 import { GROUPS, server } from "./installserver.ts";
 
+/** Kubernetes has had them since 1.36: whoever prints may apply it to another. */
+const MUTATING = ["MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"];
+
 interface Rights extends KubeObject {
   roleRef: { kind: string; name: string };
   subjects: { name: string }[];
@@ -17,7 +20,7 @@ test("it prints all kinds, in the namespace that is asked for, with the image th
   const { stdout } = await run("install --system-namespace mine --image r.example/h:2");
   const kinds = parseAllDocuments(stdout).map((document) => String(document.get("kind")));
   const all = new Set(Object.values(GROUPS).flat().map(([kind]) => kind));
-  expect(new Set(kinds)).toEqual(all.difference(new Set(["Lease"])));
+  expect(new Set(kinds)).toEqual(all.difference(new Set(["Lease", ...MUTATING])));
   expect(stdout).toContain("url: http://sandbox.mine:8080/sandbox/sync");
   expect(stdout).not.toContain("hookbox-system");
   expect(new Set(stdout.match(/ image: .*/g))).toEqual(new Set([" image: r.example/h:2"]));
@@ -123,6 +126,20 @@ test("--apply creates, then changes nothing, then what has changed; --dry-run st
     fieldManager: "hookbox-install",
     force: "true",
   });
+});
+
+test("the policy that keeps managedFields away is applied where the API server knows such a thing", async () => {
+  const ofPolicies = async (api: ReturnType<typeof server>) => {
+    const { code, stdout, stderr } = await run("install --apply --image r/h:1", { api });
+    expect([code, stderr]).toEqual([0, ""]);
+    return stdout.match(/^mutating\S+/gm);
+  };
+  const name = "admissionregistration.k8s.io/hookbox-managed-fields";
+  expect(await ofPolicies(server())).toEqual([
+    `mutatingadmissionpolicy.${name}`,
+    `mutatingadmissionpolicybinding.${name}`,
+  ]);
+  expect(await ofPolicies(server(MUTATING))).toBeNull();
 });
 
 test("what the API server does not have is said with its remedy, and the rest is applied", async () => {

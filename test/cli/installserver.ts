@@ -15,6 +15,8 @@ export const GROUPS: Record<string, [kind: string, name: string, namespaced: boo
   "/apis/admissionregistration.k8s.io/v1": [
     ["ValidatingAdmissionPolicy", "validatingadmissionpolicies", false],
     ["ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", false],
+    ["MutatingAdmissionPolicy", "mutatingadmissionpolicies", false],
+    ["MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", false],
   ],
   "/apis/apiextensions.k8s.io/v1": [["CustomResourceDefinition", "customresourcedefinitions", false]],
   "/apis/rbac.authorization.k8s.io/v1": [
@@ -37,13 +39,13 @@ export interface Server extends Api {
   forbidden: RegExp;
 }
 
-/** Stores what is applied, and deletes; `without` leaves out groups. */
+/** Stores what is applied, and deletes; `without` leaves out groups, and kinds. */
 export function server(without: string[] = []): Server {
   const stored = new Map<string, object>();
   const requests: ApiRequest[] = [];
   const answer = (request: ApiRequest): Answer => {
     const { method, path, body, query = {} } = request;
-    const group = without.includes(path) ? undefined : GROUPS[path];
+    const group = without.includes(path) ? undefined : GROUPS[path]?.filter(([kind]) => !without.includes(kind));
     if (group) {
       return {
         status: 200,

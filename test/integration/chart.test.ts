@@ -68,6 +68,15 @@ test("values change one process, and no other", async () => {
   expect(resources).toEqual({ limits: { memory: "3Gi" } });
 });
 
+test("the policy that keeps managedFields away is there where the API server knows such a thing", async () => {
+  const kind = "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy";
+  const policies = async (...args: string[]) =>
+    (await template(...args)).filter(({ kind }) => kind.startsWith("Mutating")).map(plain);
+  const wanted = parseAllDocuments(await run(await shared("bare"), ["kustomize", `${DEPLOY}/managedfields`]));
+  expect(await policies("--api-versions", kind)).toEqual(wanted.map((document) => plain(document.toJS())));
+  expect(await policies("--kube-version", "1.34.0")).toEqual([]);
+});
+
 test("in another namespace nothing is left behind in the default one", async () => {
   const text = JSON.stringify(await template("--namespace", "mine"));
   expect(text).not.toContain("hookbox-system");

@@ -12,6 +12,8 @@ export interface Suite {
   hooksURL: string;
   /** Base URL of the collector that its processes send spans to, if there is one. */
   tracesURL: string;
+  /** What Prometheus would scrape of the keeper. */
+  metricsURL: string;
   engine: "real" | "stand-in";
   nodes: "real" | "simulated";
   /** Folder that takes the logs of processes. */

@@ -61,18 +61,19 @@ export async function startSuite({ directory, logs, say, atEnd }: Surroundings):
   const options = { stateDir: join(directory, "cluster"), nodes, simulatedNodes: SIMULATED_NODES, crds: localCRDs() };
   const cluster = await startCluster({ ...options, apiServerArgs, progress: say });
   atEnd(() => cluster.stop());
-  const [port = 0, traces = 0] = await freePorts(2);
+  const [port = 0, traces = 0, keeperPort = 0] = await freePorts(3);
   const hooksURL = `http://127.0.0.1:${port}`;
   // There is a collector while a test has one: nothing is sent for objects that no client traces.
   const tracesURL = `http://127.0.0.1:${traces}`;
   const tracing = ["--otlp-endpoint", tracesURL];
   await run(cluster, ["apply", "-f", "-"], renderManifests(hooksURL));
+  await run(cluster, ["apply", "-k", join(ROOT, "deploy/managedfields")]);
   const hooks = startChild("hooks", ["hooks/serve.ts", "--host", "127.0.0.1", "--port", `${port}`, ...tracing], logs);
   atEnd(hooks.stop);
   const logFile = join(logs, "metacontroller.log");
   const engine = await startMetacontroller({ kubeconfig: cluster.kubeconfig, logFile, progress: say });
   atEnd(() => engine.stop());
-  const args = ["packages/keeper/main.ts", "--kubeconfig", cluster.kubeconfig, ...tracing];
+  const args = ["packages/keeper/main.ts", "--kubeconfig", cluster.kubeconfig, "--port", `${keeperPort}`, ...tracing];
   const keeper = startChild("keeper", args, logs);
   atEnd(keeper.stop);
   say(`nodes: ${cluster.nodes}${cluster.whyNotReal ? ` (${cluster.whyNotReal})` : ""}`);
@@ -83,6 +84,7 @@ export async function startSuite({ directory, logs, say, atEnd }: Surroundings):
     kubectl,
     hooksURL,
     tracesURL,
+    metricsURL: `http://127.0.0.1:${keeperPort}/metrics`,
     engine: engine.kind,
     nodes: cluster.nodes === "real" ? "real" : "simulated",
     logs,

@@ -10,7 +10,8 @@ Takes: object, process (its folder), values (of the process), root.
 {{- $metadata := $object.metadata }}
 {{- $namespace := .root.Release.Namespace }}
 {{- if eq .process "router" }}{{ $namespace = include "hookbox.routerNamespace" .root }}{{ end }}
-{{- $clusterWide := list "ClusterRole" "ClusterRoleBinding" "ValidatingAdmissionPolicy" "ValidatingAdmissionPolicyBinding" }}
+{{- $policies := list "ValidatingAdmissionPolicy" "ValidatingAdmissionPolicyBinding" "MutatingAdmissionPolicy" "MutatingAdmissionPolicyBinding" }}
+{{- $clusterWide := concat $policies (list "ClusterRole" "ClusterRoleBinding") }}
 {{- if not (has $object.kind $clusterWide) }}{{ $_ := set $metadata "namespace" $namespace }}{{ end }}
 {{- $labels := dict "app.kubernetes.io/managed-by" .root.Release.Service "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version) }}
 {{- $_ := set $metadata "labels" (merge $labels ($metadata.labels | default dict)) }}

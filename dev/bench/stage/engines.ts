@@ -1,5 +1,6 @@
 /** The controllers of a checkout and the engines that run them, one or several. @module */
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Document, parseAllDocuments } from "yaml";
 import type { Cluster } from "../../cluster/cluster.ts";
@@ -23,9 +24,12 @@ export async function startEngines(
     checkout,
     "packages/manifests/render.ts",
   );
-  const apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+  const apply = ["--kubeconfig", cluster.kubeconfig, "apply", "--server-side", "--force-conflicts"];
   const input = sharedOut(render.renderManifests(urlOf), layout.engines);
-  execFileSync(cluster.kubectl, ["--kubeconfig", cluster.kubeconfig, ...apply], { input, stdio: "pipe" });
+  execFileSync(cluster.kubectl, [...apply, "-f", "-"], { input, stdio: "pipe" });
+  const policy = join(checkout, "deploy/managedfields");
+  // Older checkouts have none.
+  if (existsSync(policy)) execFileSync(cluster.kubectl, [...apply, "-k", policy], { stdio: "pipe" });
   for (const name of layout.engines === "one" ? [""] : SHARDS) {
     engines.push(
       await startMetacontroller({

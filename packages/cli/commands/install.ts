@@ -59,11 +59,14 @@ export function installCommand(context: CommandContext): Command {
     const { bundleObjects, renderBundle } = await import("../install/bundle.ts");
     const { hooksUrl: hooksURL, systemNamespace: namespace, image, crds, processes } = options;
     const { dryRun = false, force = false } = options;
-    const text = renderBundle({ hooksURL, namespace, image, crds, processes });
-    if (!options.apply && !dryRun) return context.stdout.write(text);
+    const bundle = { hooksURL, namespace, image, crds, processes };
+    // Whoever has it printed may apply it to any cluster.
+    if (!options.apply && !dryRun) return context.stdout.write(renderBundle(bundle));
     const { keepImages } = await import("../install/images.ts");
+    const { hasMutatingPolicies } = await import("../install/apply.ts");
     const { api } = await context.reach(options);
-    const rendered = bundleObjects(text);
+    const managedFields = await hasMutatingPolicies(api);
+    const rendered = bundleObjects(renderBundle({ ...bundle, managedFields }));
     const objects = image === undefined ? await keepImages(api, rendered, dryRun) : rendered;
     if (!await applyAll(context, api, objects, { dryRun, force })) throw new Ended(1);
     if (!options.wait) return;

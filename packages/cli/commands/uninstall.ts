@@ -90,7 +90,7 @@ async function bundled(namespace: string): Promise<KubeObject[]> {
     kind: "Lease",
     metadata: { name, namespace },
   }));
-  const objects = bundleObjects(renderBundle({ namespace, processes: true })).reverse();
+  const objects = bundleObjects(renderBundle({ namespace, processes: true, managedFields: true })).reverse();
   return [...objects.filter(({ kind }) => kind !== "Namespace"), ...leases];
 }
 

@@ -101,6 +101,13 @@ export function nameOf({ apiVersion, kind, metadata }: KubeObject): string {
   return `${kind.toLowerCase()}${group ? `.${group}` : ""}/${metadata.name}`;
 }
 
+/** Tells whether the API server has the policy that keeps `managedFields` away: Kubernetes 1.36 or later. */
+export async function hasMutatingPolicies(api: Api): Promise<boolean> {
+  return (await discover(api, "admissionregistration.k8s.io/v1")).some(({ kind }) =>
+    kind === "MutatingAdmissionPolicy"
+  );
+}
+
 interface Resource {
   name: string;
   kind: string;

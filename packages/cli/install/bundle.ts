@@ -17,6 +17,8 @@ export interface BundleOptions {
   crds?: boolean;
   /** False: CRDs, controllers, accounts and rights, and nothing that runs. */
   processes: boolean;
+  /** With the policy that only API servers of Kubernetes 1.36 or later know. @default false */
+  managedFields?: boolean;
 }
 
 /** Clients of these APIs look for the router there, and the NetworkPolicies of templates let in what is there. */
@@ -82,12 +84,17 @@ const PARTS: readonly Part[] = [
   },
 ];
 
+/** Of {@link BundleOptions.managedFields}. */
+const POLICY = new URL("../../../deploy/managedfields/policy.yaml", import.meta.url);
+
 const CLUSTER_WIDE = [
   "Namespace",
   "ClusterRole",
   "ClusterRoleBinding",
   "ValidatingAdmissionPolicy",
   "ValidatingAdmissionPolicyBinding",
+  "MutatingAdmissionPolicy",
+  "MutatingAdmissionPolicyBinding",
 ];
 
 /** What must be there before the rest, in this order; controllers come last, so that what they call for is there. */
@@ -95,12 +102,14 @@ const ORDER = ["Namespace", "CustomResourceDefinition", "ServiceAccount", "Clust
 const LAST = ["CompositeController", "DecoratorController"];
 
 /** Renders all of it. @throws {RangeError} if `hooksURL` is not an absolute http or https URL */
-export function renderBundle({ hooksURL, namespace, image, crds = true, processes }: BundleOptions): string {
+export function renderBundle(options: BundleOptions): string {
+  const { hooksURL, namespace, image, crds = true, processes, managedFields = false } = options;
   const manifests = renderManifests(hooksURL ?? ((hook) => `http://${hook}.${namespace}:8080`), crds);
   const isWanted = { rights: true, hooks: processes && hooksURL === undefined, processes };
   const texts = PARTS.filter(({ of }) => isWanted[of]).flatMap(({ files, namespace: home }) =>
     files.map((file) => placed(file, home).replaceAll(SYSTEM, namespace))
   );
+  if (managedFields) texts.push(placed(POLICY, namespace));
   const rendered = [manifests.trimEnd(), ...texts].join("\n---\n");
   return `${image === undefined ? rendered : rendered.replace(/^( +image:) hookbox:.*$/gm, `$1 ${image}`)}\n`;
 }
