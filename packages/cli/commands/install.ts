@@ -61,12 +61,13 @@ export function installCommand(context: CommandContext): Command {
     const { dryRun = false, force = false } = options;
     const bundle = { hooksURL, namespace, image, crds, processes };
     // Whoever has it printed may apply it to any cluster.
-    if (!options.apply && !dryRun) return context.stdout.write(renderBundle(bundle));
+    const text = renderBundle(bundle);
+    if (!options.apply && !dryRun) return context.stdout.write(text);
     const { keepImages } = await import("../install/images.ts");
     const { hasMutatingPolicies } = await import("../install/apply.ts");
     const { api } = await context.reach(options);
-    const managedFields = await hasMutatingPolicies(api);
-    const rendered = bundleObjects(renderBundle({ ...bundle, managedFields }));
+    const isServed = await hasMutatingPolicies(api);
+    const rendered = bundleObjects(isServed ? renderBundle({ ...bundle, managedFields: true }) : text);
     const objects = image === undefined ? await keepImages(api, rendered, dryRun) : rendered;
     if (!await applyAll(context, api, objects, { dryRun, force })) throw new Ended(1);
     if (!options.wait) return;
