@@ -24,6 +24,8 @@ test("every example is one of those that are tried here", () => {
     "browser.ts",
     "browser.yaml",
     "claim.yaml",
+    // In test/wiring/cloudevents.test.ts: it needs no cluster.
+    "cloudevents.ts",
     "code-interpreter.ts",
     // And these in jupyterimage.test.ts.
     "jupyter.ts",
