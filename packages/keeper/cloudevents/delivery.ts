@@ -126,25 +126,28 @@ function createHealth(log: Log, clock: Clock) {
   let inARow = 0;
   let pauses = 0;
   let pausedUntil = 0;
+  /** It was complained of, and has taken nothing since. */
+  let isFailing = false;
   const complainedAt = { failing: -Infinity, full: -Infinity };
   const complain = (of: keyof typeof complainedAt, message: string, fields: Record<string, unknown>) => {
-    if (clock.now() - complainedAt[of] < COMPLAINT_MS) return;
+    if (clock.now() - complainedAt[of] < COMPLAINT_MS) return false;
     complainedAt[of] = clock.now();
     log("warn", message, fields);
+    return true;
   };
   return {
     pausedUntil: () => pausedUntil,
     worked() {
-      if (complainedAt.failing !== -Infinity) log("info", "CloudEvents are taken again");
-      complainedAt.failing = -Infinity;
+      if (isFailing) log("info", "CloudEvents are taken again");
+      isFailing = false;
       inARow = pauses = pausedUntil = 0;
     },
     failed(error: string, afterMs: number, waiting: number) {
       const now = clock.now();
-      complain("failing", "Cannot deliver CloudEvents", { error, waiting });
+      isFailing = complain("failing", "Cannot deliver CloudEvents", { error, waiting }) || isFailing;
       if (++inARow >= FAILURES_OF_RECEIVER && now >= pausedUntil) pausedUntil = now + backoffMs(pauses++);
       if (afterMs > 0) pausedUntil = Math.max(pausedUntil, now + afterMs);
     },
-    full: (namespace: string) => complain("full", "CloudEvents are dropped: too many wait", { namespace }),
+    full: (namespace: string) => void complain("full", "CloudEvents are dropped: too many wait", { namespace }),
   };
 }
