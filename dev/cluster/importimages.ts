@@ -30,7 +30,7 @@ export async function importImages(
       options.progress?.(`importing image ${image.name} …`);
       const archive = join(folder, "image.tar");
       writeFileSync(archive, await buildImageArchive(image, imageArchitecture()));
-      await ctr(container, ["images", "import", "--local", archive], `import image ${image.name}`);
+      await runCtr(container, ["images", "import", "--local", archive], `import image ${image.name}`);
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -43,19 +43,19 @@ export async function importImages(
  * @throws {Error} if the cluster has no real node, or the node no such image
  */
 export async function tagImage(stateDir: string, name: string, other: string): Promise<void> {
-  await ctr(containerOf(stateDir), ["images", "tag", "--force", name, other], `tag image ${name}`);
+  await runCtr(containerOf(stateDir), ["images", "tag", "--force", name, other], `tag image ${name}`);
 }
 
 type Container = NonNullable<RealNodeRecord["container"]>;
 
 function containerOf(stateDir: string): Container {
   const { container } = readRecord(stateDir)?.realNode ?? {};
-  if (!container) throw new Error(`Cannot import images into ${stateDir}: its cluster has no real node`);
+  if (!container) throw new Error(`Cannot use the images of ${stateDir}: its cluster has no real node`);
   return container;
 }
 
 /** @param what it does, for the error */
-async function ctr({ first, ctr }: Container, args: string[], what: string): Promise<void> {
+async function runCtr({ first, ctr }: Container, args: string[], what: string): Promise<void> {
   // The node's namespaces hold containerd's socket, and what an import mounts goes with them.
   const inside = ["--target", String(first.pid), "--mount", "--pid", "--"];
   try {

@@ -27,6 +27,12 @@ export function errorFields(error: unknown): Record<string, unknown> {
   return error instanceof Error ? { error: error.message, stack: error.stack } : { error: String(error) };
 }
 
+/** Says why a request failed: the fetch of Node says "fetch failed", and why in the cause. */
+export function causeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
 function writeStandardError(line: string): void {
   // deno-lint-ignore no-console -- the one way to standard error that both runtimes have without a permission
   console.error(line);

@@ -2,6 +2,7 @@
 import type { LeaseFact } from "../../api/diagnosis/facts.ts";
 import { BINDER_LEASE, KEEPER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import { messageOf } from "../../kube/api.ts";
+import { causeOf } from "../../process/log.ts";
 import { humanDuration } from "../../summary/age.ts";
 import { type Check, itemsOf, read } from "./check.ts";
 
@@ -71,8 +72,7 @@ export const checkRouter: Check = async ({ router, fetch }) => {
     if (answer.ok) return [{ mark: "ok", what, text: `answers at ${router}` }];
     return [{ mark: "fail", what, text: `${router} answers HTTP ${answer.status}`, remedy: "Look at its log." }];
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const text = `${router} does not answer: ${cause instanceof Error ? cause.message : String(cause)}`;
+    const text = `${router} does not answer: ${causeOf(error)}`;
     return [{ mark: "fail", what, text, remedy: "Run one, hookbox router, or correct --router." }];
   }
 };

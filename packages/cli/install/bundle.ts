@@ -27,7 +27,7 @@ const ROUTER = "agent-sandbox-system";
 /** Files of one namespace, and what they are for: rights are always brought. */
 interface Part {
   namespace: string;
-  of: "rights" | "hooks" | "processes";
+  of: "rights" | "hooks" | "processes" | "managedFields";
   files: readonly URL[];
 }
 
@@ -82,10 +82,12 @@ const PARTS: readonly Part[] = [
       new URL("../../../deploy/router/router.yaml", import.meta.url),
     ],
   },
+  {
+    namespace: SYSTEM,
+    of: "managedFields",
+    files: [new URL("../../../deploy/managedfields/policy.yaml", import.meta.url)],
+  },
 ];
-
-/** Of {@link BundleOptions.managedFields}. */
-const POLICY = new URL("../../../deploy/managedfields/policy.yaml", import.meta.url);
 
 const CLUSTER_WIDE = [
   "Namespace",
@@ -105,11 +107,10 @@ const LAST = ["CompositeController", "DecoratorController"];
 export function renderBundle(options: BundleOptions): string {
   const { hooksURL, namespace, image, crds = true, processes, managedFields = false } = options;
   const manifests = renderManifests(hooksURL ?? ((hook) => `http://${hook}.${namespace}:8080`), crds);
-  const isWanted = { rights: true, hooks: processes && hooksURL === undefined, processes };
+  const isWanted = { rights: true, hooks: processes && hooksURL === undefined, processes, managedFields };
   const texts = PARTS.filter(({ of }) => isWanted[of]).flatMap(({ files, namespace: home }) =>
     files.map((file) => placed(file, home).replaceAll(SYSTEM, namespace))
   );
-  if (managedFields) texts.push(placed(POLICY, namespace));
   const rendered = [manifests.trimEnd(), ...texts].join("\n---\n");
   return `${image === undefined ? rendered : rendered.replace(/^( +image:) hookbox:.*$/gm, `$1 ${image}`)}\n`;
 }

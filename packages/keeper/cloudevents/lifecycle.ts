@@ -102,7 +102,7 @@ function phaseOf(sandbox: Sandbox): Phase {
  *
  * @param before undefined: it has not been seen
  */
-export function eventsOf(
+function eventsOf(
   sandbox: Sandbox,
   before: Seen | undefined,
   now: number,
@@ -112,7 +112,7 @@ export function eventsOf(
   const phase = phaseOf(sandbox);
   const { condition } = phase;
   // Some of these times can be written by anybody who may write the Sandbox.
-  const when = (at: number) => Math.min(Math.max(at, createdAt), now);
+  const when = (at: number) => within(createdAt, at, now);
   const turned = (what: LifecycleEvent["what"], by: Condition | undefined, since: number): LifecycleEvent => {
     const { reason, message, lastTransitionTime: key = "" } = by ?? {};
     return { what, sandbox: identity, key, at: when(since), reason, message };
@@ -147,13 +147,18 @@ function identityOf({ metadata }: { metadata: ObjectMeta }): Identity {
   };
 }
 
+/** The time itself, if it is neither before the first nor after the last. */
+function within(first: number, at: number, last: number): number {
+  return Math.min(Math.max(at, first), last);
+}
+
 /** API servers take any text as an owner's name and UID, of any length; there is no such claim. */
 function isPossible({ name, uid }: { name: string; uid: string }): boolean {
   return /^[a-z0-9.-]{1,253}$/.test(name) && /^[\w-]{1,64}$/.test(uid);
 }
 
 /** What a process that has just begun to lead tells once more: the one before may not have come to it. */
-export const REPEATED_MS = 10 * 60_000;
+const REPEATED_MS = 10 * 60_000;
 
 /** Makes the event handler that tells what happens to Sandboxes, of each in its order. */
 export function createLifecycle(tell: (event: LifecycleEvent) => void): EventHandler<Sandbox> {
@@ -164,7 +169,7 @@ export function createLifecycle(tell: (event: LifecycleEvent) => void): EventHan
     if (!seen) return;
     all.delete(uid);
     const now = Date.now();
-    const at = Math.min(Math.max(seen.deletedAt ?? now, seen.createdAt), now);
+    const at = within(seen.createdAt, seen.deletedAt ?? now, now);
     tell({ what: "deleted", sandbox: seen.sandbox, key: "", at });
   };
   return {

@@ -5,6 +5,7 @@
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { Webhook } from "standardwebhooks";
+import { causeOf } from "../../process/log.ts";
 import type { CloudEvent } from "./cloudevent.ts";
 
 /** What came of one try. */
@@ -60,15 +61,9 @@ export function createReceiver({ url, secretFile }: ReceiverOptions): Receiver {
       await response.body?.cancel();
       return outcomeOf(response.status, response.headers.get("Retry-After"));
     } catch (error) {
-      return { verdict: "again", error: wordsOf(error), afterMs: 0 };
+      return { verdict: "again", error: causeOf(error), afterMs: 0 };
     }
   };
-}
-
-/** Node says no more than "fetch failed", and why in the cause. */
-function wordsOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 /** Reads the answer. @param retryAfter the header; null: there is none */
@@ -98,7 +93,7 @@ function signed(id: string, body: string, secrets: readonly string[]): Record<st
  */
 export async function readSecrets(file: string): Promise<string[]> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {
-    throw new Error(`Cannot sign CloudEvents: ${wordsOf(error)}`, { cause: error });
+    throw new Error(`Cannot sign CloudEvents: ${causeOf(error)}`, { cause: error });
   });
   const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
   if (lines.length === 0) throw new Error(`Cannot sign CloudEvents: ${file} is empty`);
