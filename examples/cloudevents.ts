@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- programs print
 /**
- * Takes CloudEvents of sandboxes, and prints them: `node cloudevents.ts SECRET_FILE [PORT]`. Checks who has sent each, and
- * takes it once, however often it comes. @module
+ * Receives CloudEvents about sandboxes and prints them: `node cloudevents.ts SECRET_FILE [PORT]`. Verifies each signature,
+ * and ignores what it has seen. @module
  */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -19,7 +19,7 @@ interface SandboxEvent {
 const [secretFile = "secret", port = "8090"] = process.argv.slice(2);
 const webhook = new Webhook(readFileSync(secretFile, "utf8").trim());
 /** The last ones: a keeper repeats ten minutes at most. */
-const taken = new Set<string>();
+const seen = new Set<string>();
 const MOST_REMEMBERED = 100_000;
 
 createServer(async (request, response) => {
@@ -31,10 +31,10 @@ createServer(async (request, response) => {
     response.writeHead(401).end("the signature is invalid\n");
     return;
   }
-  if (!taken.has(event.id)) {
-    taken.add(event.id);
-    const [oldest] = taken;
-    if (taken.size > MOST_REMEMBERED && oldest) taken.delete(oldest);
+  if (!seen.has(event.id)) {
+    seen.add(event.id);
+    const [oldest] = seen;
+    if (seen.size > MOST_REMEMBERED && oldest) seen.delete(oldest);
     const { type, time, data: { namespace, name, claim, reason } } = event;
     const of = claim ? ` (claim ${claim.name})` : "";
     console.log(`${time} ${namespace}/${name}${of}: ${type.split(".").at(-1)}${reason ? `, ${reason}` : ""}`);

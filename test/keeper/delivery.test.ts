@@ -79,7 +79,7 @@ test("one that fails is tried again, ever more seldom, and what comes after it w
   await pass(120_000);
   expect(ids()).toEqual([...Array(7).fill("a.1"), "a.2"]);
   expect(times()).toEqual([0, 1, 3, 7, 15, 31, 61, 61]);
-  expect(lines).toEqual(["warn Cannot deliver CloudEvents", "info CloudEvents are taken again"]);
+  expect(lines).toEqual(["warn Cannot deliver CloudEvents", "info CloudEvents are delivered again"]);
 });
 
 test("one that is refused makes way at once", async () => {
@@ -142,7 +142,7 @@ test("of a namespace that makes too many some are dropped, and others have room"
   answer = () => failing;
   for (let index = 0; index < 2500; index++) deliver(event(`s${index}`, "1", "loud"));
   deliver(event("a", "1", "quiet"));
-  expect([count("dropped"), lines.filter((line) => line.includes("too many wait")).length]).toEqual([500, 1]);
+  expect([count("dropped"), lines.filter((line) => line.includes("too many are waiting")).length]).toEqual([500, 1]);
   for (let space = 0; space < 10; space++) {
     for (let index = 0; index < 1000; index++) deliver(event(`s${space}-${index}`, "1", `space-${space}`));
   }

@@ -129,7 +129,7 @@ test.for(["node", "deno"] as const)(
     expect(await keeper.metrics()).toMatch(/^hookbox_keeper_cloudevents_total\{result="failed"\} 4$/m);
     expect(await keeper.metrics()).toMatch(/^hookbox_keeper_cloudevents_waiting 0$/m);
     expect(keeper.said("Cannot deliver CloudEvents")).toHaveLength(1);
-    expect(keeper.said("CloudEvents are taken again")).toHaveLength(1);
+    expect(keeper.said("CloudEvents are delivered again")).toHaveLength(1);
   },
 );
 

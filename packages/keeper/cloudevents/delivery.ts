@@ -73,7 +73,7 @@ export function createDelivery(options: DeliveryOptions, signal: AbortSignal): (
     health.failed(error, outcome.afterMs, waiting.total());
     line.notBefore = clock.now() + backoffMs(line.failures++);
     if (clock.now() - since < PATIENCE_MS) return;
-    log("warn", "CloudEvent dropped: it was not taken for a day", { id, type, error });
+    log("warn", "CloudEvent dropped: not delivered within a day", { id, type, error });
     settle(line, "dropped");
   }
 
@@ -138,7 +138,7 @@ function createHealth(log: Log, clock: Clock) {
   return {
     pausedUntil: () => pausedUntil,
     worked() {
-      if (isFailing) log("info", "CloudEvents are taken again");
+      if (isFailing) log("info", "CloudEvents are delivered again");
       isFailing = false;
       inARow = pauses = pausedUntil = 0;
     },
@@ -148,6 +148,6 @@ function createHealth(log: Log, clock: Clock) {
       if (++inARow >= FAILURES_OF_RECEIVER && now >= pausedUntil) pausedUntil = now + backoffMs(pauses++);
       if (afterMs > 0) pausedUntil = Math.max(pausedUntil, now + afterMs);
     },
-    full: (namespace: string) => void complain("full", "CloudEvents are dropped: too many wait", { namespace }),
+    full: (namespace: string) => void complain("full", "CloudEvents dropped: too many are waiting", { namespace }),
   };
 }

@@ -15,11 +15,11 @@ export const OPTIONS = {
 } as const;
 
 export const HELP =
-  `  --cloudevents-url URL  receiver of CloudEvents that tell what happens to Sandboxes (default: none)
+  `  --cloudevents-url URL  where to send CloudEvents about what happens to Sandboxes (default: nowhere)
   --cloudevents-secret-file F
-                         what they are signed with, as Standard Webhooks has it: whsec_ and base64 of 24 bytes or more; a
-                         second line for the time in which receivers know either
-  --cloudevents-source S URI in each that names the cluster (default /hookbox)
+                         secret that signs them, in the form of Standard Webhooks: whsec_ and base64 of 24 bytes or more.
+                         While it is replaced, a second line holds the other one
+  --cloudevents-source S URI that names this cluster in each event (default /hookbox)
 `;
 
 /** Reads the values; undefined: nobody is told. @throws {RangeError} if one makes no sense */
@@ -31,7 +31,7 @@ export function readCloudEvents(values: Record<keyof typeof OPTIONS, string>): C
     throw new RangeError("Cannot send CloudEvents: --cloudevents-url needs --cloudevents-secret-file");
   }
   if (!isReceiver(url)) {
-    throw new RangeError("Cannot send CloudEvents: --cloudevents-url is not a URL of HTTP, or has a password");
+    throw new RangeError("Cannot send CloudEvents: --cloudevents-url must be an http or https URL without a password");
   }
   if (source === "" || /\s/.test(source) || !URL.canParse(source, "http://cluster")) {
     throw new RangeError(`Cannot send CloudEvents from "${source}": it is not a URI`);
