@@ -84,8 +84,8 @@ export function unattached(claim: SandboxClaim, phase: ExpiryPhase, { labelDomai
   const hadSandbox = Boolean(claim.status?.sandbox?.name);
   if (hadSandbox && !isExpired) {
     if (isFinal(claim)) return {};
-    const left = bindingTime(claim) + MISSING_MS - now.getTime();
-    if (left > 0) return { resyncAfterSeconds: left / 1000 };
+    const doubtSeconds = missingDoubt(claim, now);
+    if (doubtSeconds !== undefined) return { resyncAfterSeconds: doubtSeconds };
   }
   const problem = hadSandbox
     ? undefined
@@ -95,8 +95,19 @@ export function unattached(claim: SandboxClaim, phase: ExpiryPhase, { labelDomai
   return { status, annotations: notesOf(claim, undefined, status, now) };
 }
 
+/**
+ * Returns for how many seconds yet the Sandbox that the claim names is not believed to be missing, though it is not seen;
+ * undefined: none, or it names none. Where another one is seen meanwhile, that would be shown in its place.
+ */
+export function missingDoubt(claim: SandboxClaim, now: Date): number | undefined {
+  const left = claim.status?.sandbox?.name ? bindingTime(claim) + MISSING_MS - now.getTime() : 0;
+  return left > 0 ? left / 1000 : undefined;
+}
+
 /** When the claim was given its Sandbox, as far as it tells, in milliseconds since the epoch; 0: it does not. */
-function bindingTime({ metadata: { annotations = {} } }: SandboxClaim): number {
-  const times = [FIRST_OBSERVED_ANNOTATION, FIRST_READY_ANNOTATION].map((key) => Date.parse(annotations[key] ?? ""));
+function bindingTime({ metadata: { annotations = {}, creationTimestamp } }: SandboxClaim): number {
+  // Its annotations come some seconds after its status.
+  const noted = [FIRST_OBSERVED_ANNOTATION, FIRST_READY_ANNOTATION].map((key) => annotations[key]);
+  const times = [creationTimestamp, ...noted].map((time) => Date.parse(time ?? ""));
   return Math.max(0, ...times.filter((time) => !Number.isNaN(time)));
 }

@@ -6,7 +6,7 @@ import { sameJson } from "../../packages/api/objects/apply.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
-import { attached, unattached } from "./answer.ts";
+import { attached, missingDoubt, unattached } from "./answer.ts";
 import { chooseSandbox, keepSandbox } from "./attachment.ts";
 import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
 import { type ExpiryPhase, expiryPhase } from "./expiry.ts";
@@ -33,6 +33,10 @@ export function syncSandboxClaim(
   const phase = expiryPhase(claim, now);
   const { kept, extra } = chooseSandbox(claim, sandboxes);
   if (!kept) return timed({ ...unattached(claim, phase, config, now), attachments: [] }, claim, phase, now);
+  const doubtSeconds = phase === "none" && !isNamedIn(sandboxes, claim) ? missingDoubt(claim, now) : undefined;
+  if (doubtSeconds !== undefined) {
+    return timed({ attachments: sandboxes.map(unchanged), resyncAfterSeconds: doubtSeconds }, claim, phase, now);
+  }
 
   const { leaving, staying } = partOf(claim, kept, extra);
   const deletions = Object.fromEntries(leaving.map((sandbox) => [childKey(sandbox), ANOTHER]));
@@ -43,6 +47,10 @@ export function syncSandboxClaim(
   const { desired, problem } = keepSandbox(claim, kept, config);
   const answer = { ...attached(claim, kept, phase, problem, now), attachments: [desired, ...others], deletions };
   return timed(answer, claim, phase, now);
+}
+
+function isNamedIn(sandboxes: readonly Sandbox[], { status }: SandboxClaim): boolean {
+  return sandboxes.some(({ metadata }) => metadata.name === status?.sandbox?.name);
 }
 
 /** What a claim has too many goes once the claim is seen to name the one that it keeps: an old view may know less than users do. */

@@ -63,7 +63,7 @@ export function createAssumptions(): Assumptions {
   };
 }
 
-/** Versions of one kind are whole numbers that grow. Source: Kubernetes API concepts, resource versions. */
-function isNewer(version: string, than: string): boolean {
+/** Tells which is newer: versions of one kind are whole numbers that grow. Source: Kubernetes API concepts, resource versions. */
+export function isNewer(version: string, than: string): boolean {
   return version.length === than.length ? version > than : version.length > than.length;
 }

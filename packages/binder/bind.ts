@@ -54,6 +54,7 @@ export function createBinding(api: Api, options: BindOptions): Binding {
     },
     async serve(term) {
       binder.term = term;
+      index.freshness.begin();
       begin(binder);
       await fired(term);
       binder.refills.stop();

@@ -7,6 +7,7 @@ import type { EventHandler } from "../kube/watch.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../api/objects/keys.ts";
 import { controllerOf } from "../api/objects/objects.ts";
 import { type Assumptions, createAssumptions } from "./assumptions.ts";
+import { createFreshness, type Freshness } from "./freshness.ts";
 import { createMembers, type Members } from "./members.ts";
 import { namedHandler } from "./namedhandler.ts";
 import { memberToKeep, poolToKeep, templateToKeep } from "./whole.ts";
@@ -25,6 +26,8 @@ export interface ClusterIndex {
   sandboxes: Required<EventHandler<Sandbox>>;
   pools: EventHandler<SandboxWarmPool>;
   templates: EventHandler<SandboxTemplate>;
+  /** Whether the watch of Sandboxes has shown what a binder before this one has given. */
+  freshness: Pick<Freshness, "begin" | "isFresh" | "asked">;
   pool(namespace: string, name: string): SandboxWarmPool | undefined;
   template(pool: SandboxWarmPool): SandboxTemplate | undefined;
   /** The members that claims can have; none for a pool that is not known. */
@@ -87,18 +90,25 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     assumed: createAssumptions(),
   };
   const { assumed, pools, templates, poolKeys, templateKeys } = state;
+  const freshness = createFreshness();
   return {
+    freshness,
     sandboxes: {
       observe(sandbox) {
+        freshness.shown(sandbox.metadata.resourceVersion ?? "");
         if (!assumed.isOld(sandbox)) place(state, sandbox);
       },
       gone: (uid) => sandboxGone(state, uid),
-      listing: assumed.listing,
+      listing() {
+        assumed.listing();
+        freshness.listing();
+      },
       listed(uids) {
         for (const uid of [...state.places.keys()]) {
           if (!uids.has(uid) && !assumed.isSince(uid)) sandboxGone(state, uid);
         }
         for (const sandbox of assumed.listed(uids)) place(state, sandbox);
+        freshness.listed();
       },
     },
     pools: namedHandler(pools, poolKeys, poolToKeep, (pool, change) => {

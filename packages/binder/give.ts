@@ -9,7 +9,7 @@ import { coldSandbox, handedOver } from "./handover.ts";
 import { offerOf } from "./offer.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
 import { askForClaim, askForMember, askForTemplate, isOutline } from "./whole.ts";
-import { findOwn, type Given, postSandbox, putSandbox, RefusalError } from "./writes.ts";
+import { findOwn, type Given, postSandbox, putSandbox, RefusalError, searchOwn } from "./writes.ts";
 
 export type Refused = Extract<Choice, { kind: "refused" }>;
 
@@ -26,13 +26,19 @@ export interface Job {
   refused?: Refused;
 }
 
-/** Returns the Sandbox that the claim has all the same, though the watch has not shown it: it says so, or a write has landed. */
-export async function ownBefore({ api }: Binder, { claim, unsure }: Entry): Promise<Sandbox | undefined> {
+/**
+ * Returns the Sandbox that the claim has all the same, though the watch has not shown it: it says so, a write has landed, or
+ * a binder before this one has given it.
+ */
+export async function ownBefore({ api, index }: Binder, { claim, unsure }: Entry): Promise<Sandbox | undefined> {
   for (const name of new Set([claim.status?.sandbox?.name, unsure])) {
     const own = name === undefined ? undefined : await findOwn(api, claim, name);
     if (own) return own;
   }
-  return undefined;
+  if (index.freshness.isFresh()) return undefined;
+  const { own, version } = await searchOwn(api, claim);
+  index.freshness.asked(version);
+  return own;
 }
 
 /** Gives it. @returns undefined: it can be given nothing now */
@@ -44,7 +50,10 @@ export async function give(binder: Binder, job: Job): Promise<Given | undefined>
   if (!claim || !choice) return undefined;
   const now = new Date(clock.now());
   if (choice.kind === "cold") {
-    return await postSandbox(api, coldSandbox(claim, choice.pool, choice.template, now), claim);
+    entry.unsure = claim.metadata.name;
+    const given = await postSandbox(api, coldSandbox(claim, choice.pool, choice.template, now), claim);
+    entry.unsure = undefined;
+    return given;
   }
   const member = isOutline(choice.sandbox) ? await askForMember(api, choice.sandbox) : choice.sandbox;
   if (!member) return "lost";

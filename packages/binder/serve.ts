@@ -17,6 +17,8 @@ import { type Given, RefusalError } from "./writes.ts";
 
 /** Claims of a pool that are turned away at once: between so many others are heard. */
 const MOST_TURNED_AWAY = 200;
+/** Claims that are served at once while what others have given may not have been shown. */
+const MOST_UNSURE = 4;
 /** Looks again at a claim whose Sandbox could not be made because the name is somebody else's. */
 const TAKEN_MS = 5000;
 /** Offers a member again that the API server would not have handed over, to any claim; a newer version of it sooner. */
@@ -34,7 +36,7 @@ export function pump(binder: Binder): void {
   if (binder.isPumping) return;
   binder.isPumping = true;
   try {
-    while (binder.serving < binder.workers && isServing(binder)) {
+    while (binder.serving < mostServed(binder) && isServing(binder)) {
       let job: Job | undefined;
       const isFound = binder.lines.round((line) => {
         job = nextIn(binder, line);
@@ -47,6 +49,11 @@ export function pump(binder: Binder): void {
     binder.isPumping = false;
   }
   writeNotes(binder);
+}
+
+/** Until what others have given is known, the API server is asked for each claim: that is to be soon over, and cheap. */
+function mostServed({ index, workers }: Binder): number {
+  return index.freshness.isFresh() ? workers : Math.min(workers, MOST_UNSURE);
 }
 
 /** Takes the first claim that can be served from a line, and those that cannot at all. */

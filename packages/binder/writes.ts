@@ -3,7 +3,8 @@ import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../api/sandboxclaim.ts";
 import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
 import { findRaw } from "../kube/find.ts";
-import { controllerOf } from "../api/objects/objects.ts";
+import { CLAIM_UID_LABEL } from "../api/objects/keys.ts";
+import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
 
 /**
  * What came of giving a claim a Sandbox.
@@ -66,6 +67,20 @@ export class RefusalError extends Error {
 export async function findOwn(api: Api, claim: SandboxClaim, name: string): Promise<Sandbox | undefined> {
   const { namespace } = claim.metadata;
   return ownOf(claim, await findRaw<Sandbox>(api, { kind: "Sandbox", resource: "sandboxes", namespace, name }));
+}
+
+/** Looks for the claim's Sandbox, whatever its name is; `version`: that of the collection. @throws {Error} if nobody knows */
+export async function searchOwn(
+  api: Api,
+  claim: SandboxClaim,
+): Promise<{ own: Sandbox | undefined; version: string }> {
+  const { namespace, name, uid } = claim.metadata;
+  const path = pathOf({ resource: "sandboxes", namespace });
+  const query = { labelSelector: `${CLAIM_UID_LABEL}=${uid}` };
+  const answer = await api.send({ method: "GET", path, query });
+  if (!isOk(answer)) throw answerError(`look for the Sandbox of SandboxClaim ${namespace}/${name}`, answer);
+  const { items, metadata } = answer.body as { items: Sandbox[]; metadata: ObjectMeta };
+  return { own: items.find((sandbox) => ownOf(claim, sandbox)), version: metadata.resourceVersion ?? "" };
 }
 
 /**

@@ -8,13 +8,18 @@ import type { MemoryApi } from "./api/memoryapi.ts";
 export interface RunningBinder {
   /** What went wrong, in one line each. */
   faults: string[];
-  /** Resolves when it has seen everything, and serves claims. */
+  /** Resolves when it has seen everything, and serves claims where it leads. */
   listed: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts it. @param api its own: stopping ends the watches on it */
-export function startBinder(api: MemoryApi, clock: Clock): RunningBinder {
+/**
+ * Starts it.
+ *
+ * @param api its own: stopping ends the watches on it
+ * @param leads from when on it serves claims; until then it only watches
+ */
+export function startBinder(api: MemoryApi, clock: Clock, leads: Promise<void> = Promise.resolve()): RunningBinder {
   const faults: string[] = [];
   const ending = new AbortController();
   const listed = Promise.withResolvers<void>();
@@ -27,7 +32,7 @@ export function startBinder(api: MemoryApi, clock: Clock): RunningBinder {
     listed.resolve();
   };
   const watching = watchFor({ ...binding, listed: onListed }, api, log, ending.signal);
-  const serving = binding.serve(ending.signal);
+  const serving = leads.then(() => binding.serve(ending.signal));
   return {
     faults,
     listed: listed.promise,

@@ -31,7 +31,7 @@ test("where claims of a pool cannot be judged, those of other pools are served",
   const asked: string[] = [];
   const send: Api["send"] = ({ method, path, body }) => {
     asked.push(`${method} ${path.split("/").at(-1)}`);
-    return Promise.resolve({ status: 201, body: { ...body as object } });
+    return Promise.resolve({ status: 201, body: { items: [], metadata: {}, ...body as object } });
   };
   const { clock } = world;
   const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, labelDomains: [], clock });

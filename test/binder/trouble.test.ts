@@ -1,10 +1,11 @@
 /** What the binder does where something goes wrong: nobody is given two, nobody is left without, nothing is lost to the pool. @module */
 import { afterEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
-import type { ApiRequest } from "../../packages/kube/api.ts";
+import { createBinding } from "../../packages/binder/bind.ts";
+import type { Api, ApiRequest } from "../../packages/kube/api.ts";
 import { handedOver } from "../../packages/binder/handover.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
-import { aPool, COUNTED } from "../pools.ts";
+import { aClaim, aMember, aPool, COUNTED } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { type Around, aWorld, broken, losing, once } from "./world.ts";
 
@@ -85,6 +86,85 @@ test("one of which nobody knows is looked for before anything else: the claim is
   isDown = false;
   await world.clock.advance(5000);
   expect([world.shares(), puts()]).toEqual([{ c: ["warm-1"] }, ["PUT sandboxes/warm-1"]]);
+});
+
+test("a cold Sandbox of which nobody knows is looked for, too, before a member that has come meanwhile is given", async () => {
+  world = await aWorld({ pool: null });
+  const { clock } = world;
+  const asked: string[] = [];
+  let isDown = false;
+  let landed: Sandbox | undefined;
+  const send: Api["send"] = ({ method, path, body, query }) => {
+    const last = path.split("/").at(-1) ?? "";
+    if (!query) asked.push(`${method} ${last}`);
+    if (query) return Promise.resolve({ status: 200, body: { items: [], metadata: { resourceVersion: "1" } } });
+    if (method !== "POST") {
+      if (isDown) return Promise.reject(broken);
+      return Promise.resolve(landed && last === "c" ? { status: 200, body: landed } : { status: 200, body });
+    }
+    const made = body as Sandbox;
+    const sandbox = { ...made, metadata: { ...made.metadata, uid: `uid-${made.metadata.name}`, resourceVersion: "9" } };
+    if (sandbox.metadata.name !== "c") return Promise.resolve({ status: 201, body: sandbox });
+    landed = sandbox;
+    isDown = true;
+    return Promise.reject(broken);
+  };
+  const binding = createBinding({ send } as Api, { log: () => {}, labelDomains: [], clock });
+  const { handlers } = binding;
+  handlers.sandboxtemplates.observe(aTemplate());
+  handlers.sandboxwarmpools.observe(aPool({ status: COUNTED }));
+  binding.listed();
+  const term = new AbortController();
+  const serving = binding.serve(term.signal);
+  handlers.sandboxclaims.observe(aClaim("first"));
+  await clock.advance(0);
+  handlers.sandboxes.observe({ ...aMember(9), metadata: { ...aMember(9).metadata, resourceVersion: "10" } });
+  handlers.sandboxes.gone(aMember(9).metadata.uid ?? "");
+  asked.length = 0;
+  handlers.sandboxclaims.observe(aClaim("c"));
+  await clock.advance(0);
+  expect(asked).toEqual(["POST sandboxes", "GET c"]);
+  handlers.sandboxes.observe(aMember(1));
+  isDown = false;
+  await clock.advance(5000);
+  expect(asked.slice(2)).toContain("GET c");
+  expect(asked).not.toContain("PUT warm-1");
+  term.abort();
+  await serving;
+});
+
+test("a binder that takes over gives no claim a second Sandbox, though its watch does not show that they have one", async () => {
+  world = await aWorld();
+  await world.members([1, 2, 3, 4]);
+  const takesOver = Promise.withResolvers<void>();
+  await world.binder(isBlind, undefined, takesOver.promise);
+  // It ends before it can say what it has given.
+  const first = await world.binder((request) => isStatus(request) ? broken : undefined);
+  // Not in the order in which they are served when they are there at once.
+  for (const name of ["d", "c"]) {
+    await world.claim(name);
+    await world.clock.advance(0);
+  }
+  const given = { c: ["warm-2"], d: ["warm-1"] };
+  expect([world.shares(), world.shown()]).toEqual([given, {}]);
+  await first.stop();
+  takesOver.resolve();
+  await world.clock.advance(5000);
+  expect(world.shares()).toEqual(given);
+});
+
+test("a binder asks what others have given until its watch has shown that, and no longer", async () => {
+  const searches: string[] = [];
+  await begin([1, 2, 3], ({ path, query }) => {
+    if (query?.["labelSelector"] !== undefined) searches.push(path);
+    return undefined;
+  });
+  for (const name of ["c", "d", "e"]) {
+    await world.claim(name);
+    await world.clock.advance(10);
+  }
+  expect(searches.length).toBe(1);
+  expect(Object.values(world.shares()).flat().length).toBe(3);
 });
 
 test("failures cost the pool nothing: its members are there when they end", async () => {

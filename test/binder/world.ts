@@ -77,17 +77,18 @@ export async function aWorld({ template = aTemplate(), pool = aPool({ status: CO
     async claim(name: string, over: Over = {}) {
       return await store.put({ ...aClaim(name, over) }) as unknown as SandboxClaim;
     },
-    /** Starts a binder on an API of its own, which `fault` decides over; returns when it serves. */
-    async binder(fault: ApiFault = () => undefined, around: Around = (_, send) => send()) {
+    /** Starts a binder on an API of its own, which `fault` decides over; returns when it serves, or would if it led. */
+    async binder(fault: ApiFault = () => undefined, around: Around = (_, send) => send(), leads?: Promise<void>) {
       const api = server.connect({
         fault: (request) => {
-          const isList = request.method === "WATCH" || request.query?.["limit"] !== undefined;
+          const isList = request.method === "WATCH" ||
+            (request.query?.["limit"] ?? request.query?.["labelSelector"]) !== undefined;
           const [, , , , , ...rest] = request.path.split("/");
           if (!isList) asked.push(`${request.method} ${rest.slice(1).join("/")}`);
           return fault(request);
         },
       });
-      const binder = startBinder(surrounded(api, around), clock);
+      const binder = startBinder(surrounded(api, around), clock, leads);
       binders.push(binder);
       await binder.listed;
       await clock.advance(0);

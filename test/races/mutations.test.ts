@@ -3,12 +3,11 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import fc from "../properties.ts";
 import { CLAIM_MUTANTS } from "./mutants/claims.ts";
 import { POOL_MUTANTS } from "./mutants/pools.ts";
-import { earlyBind, rashWrites, switched } from "./mutants/switches.ts";
+import { rashWrites, switched } from "./mutants/switches.ts";
 import { scenarios } from "./scenario.ts";
 import type { Variant } from "./variant.ts";
 import { run } from "./world.ts";
 
-vi.mock(import("../../packages/binder/bind.ts"), async (actual) => earlyBind(await actual()));
 vi.mock(import("../../packages/binder/writes.ts"), async (actual) => rashWrites(await actual()));
 
 /** The same for everybody and every commit: what is found once is found again. */

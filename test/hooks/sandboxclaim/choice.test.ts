@@ -116,6 +116,26 @@ test("a claim that shows one which is gone gives back nothing yet: it may be tol
   expect(answer.deletions).toEqual({});
 });
 
+test.for(
+  [
+    ["was created a moment ago", { metadata: { creationTimestamp: after(-2) } }],
+    ["was seen first a moment ago", {
+      metadata: { annotations: { "agents.x-k8s.io/controller-first-observed-at": after(-2) } },
+    }],
+  ] as const,
+)("a claim that %s does not turn from the one it shows, though only another is seen", ([, over]) => {
+  const other = given("other", after(-1));
+  const answer = syncClaim(aBoundClaim(over), [other]);
+  expect(answer).toEqual({ attachments: [expect.objectContaining({ kind: "Sandbox" })], resyncAfterSeconds: 1 });
+  const both = syncClaim(aBoundClaim(over), [other, given("warm-1", after(-1))]);
+  expect(both.status?.sandbox?.name).toBe("warm-1");
+});
+
+test("a claim turns to another one once the one it showed is believed to be gone", () => {
+  const answer = syncClaim(aBoundClaim({ metadata: { creationTimestamp: after(-3) } }), [given("other", after(-1))]);
+  expect(answer.status?.sandbox?.name).toBe("other");
+});
+
 test("a bound claim stays with what it shows when another one turns up", () => {
   const answer = syncClaim(aBoundClaim(), [given("extra", after(-9)), given("warm-1", after(-1))]);
   expect(answer.status?.sandbox?.name).toBe("warm-1");

@@ -16,11 +16,6 @@ export const CLAIM_MUTANTS: Mutant[] = [
     variant: { binderApi: seeing(unmarked) },
   },
   {
-    name: "the binder serves before it has listed all",
-    reason: "it does not see what claims have",
-    on: "early",
-  },
-  {
     name: "a write without an answer counts as one that did not land",
     reason: "the claim gets another Sandbox",
     on: "rash",

@@ -2,7 +2,7 @@
 import type { Variant } from "../variant.ts";
 
 /** Functions of the product that have another form while their switch is on; see `switches.ts`. */
-export type Switch = "early" | "rash";
+export type Switch = "rash";
 
 export interface Mutant {
   name: string;

@@ -1,21 +1,9 @@
 /** Functions of the binder in another form, each while its switch is on. For `vi.mock`. @module */
-import type * as bind from "../../../packages/binder/bind.ts";
 import type * as writes from "../../../packages/binder/writes.ts";
 import type { Switch } from "./mutant.ts";
 
 /** The one that is on; undefined: none is, and all is as in the product. */
 export const switched: { on: Switch | undefined } = { on: undefined };
-
-/** Serves before it has listed all. */
-export function earlyBind(actual: typeof bind): typeof bind {
-  return {
-    ...actual,
-    watchFor(binding, ...rest) {
-      if (switched.on === "early") binding.listed();
-      return actual.watchFor(binding, ...rest);
-    },
-  };
-}
 
 /** Looks for nothing where no answer comes. */
 export function rashWrites(actual: typeof writes): typeof writes {
