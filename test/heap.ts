@@ -1,5 +1,6 @@
-/** How much memory is in use by what is still needed. @module */
+/** How much memory is in use by what is still needed, and what becomes of the rest. @module */
 import process from "node:process";
+import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -11,4 +12,12 @@ export function liveBytes(): number {
   collect();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
+}
+
+/** Collects all that is not needed, and what is not needed without that. */
+export async function collectGarbage(): Promise<void> {
+  for (let rounds = 0; rounds < 5; rounds++) {
+    collect();
+    await setImmediate();
+  }
 }

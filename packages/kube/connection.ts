@@ -26,23 +26,26 @@ type Open = (request: ApiRequest, signal: AbortSignal, accept?: string) => Promi
 export function connect(credentials: Credentials, options: ConnectionOptions): Api {
   const { signal, timeoutMs = 30_000, silenceMs = 90_000, onAnswer = () => {} } = options;
   const open = createOpen(credentials, options.userAgent);
-  const limit = createLimit(signal, timeoutMs);
+  const begin = createEndings(signal);
+  const deadlines = createDeadlines(timeoutMs);
   return {
     async send(request) {
-      const { signal, end } = limit(request.signal);
+      const { signal, abort, end } = begin(request.signal);
+      const endDeadline = deadlines.begin(() => abort(new Error(`no answer in ${timeoutMs / 1000} s`)));
       try {
         const answer = await answerOf(await open(request, signal), request.mostBytes);
         onAnswer(request.method, answer.status);
         return answer;
       } finally {
+        endDeadline();
         end();
       }
     },
     async watch(path, query, given) {
-      const silence = createSilence(silenceMs, given);
+      const silence = createSilence(silenceMs, begin(given));
       try {
         const request: ApiRequest = { method: "GET", path, query: { ...query, watch: "true" } };
-        const response = await open(request, AbortSignal.any([signal, silence.signal]));
+        const response = await open(request, silence.signal);
         onAnswer("WATCH", response.status);
         if (response.status === 200) return { status: 200, body: null, events: eventsOf(response.chunks, silence) };
         return { ...await answerOf(response), events: eventsOf(nothing(), silence) };
@@ -130,27 +133,32 @@ function bodyOf(status: number, text: string): unknown {
   }
 }
 
-type Limit = (given: AbortSignal | undefined) => { signal: AbortSignal; end(): void };
+/** What can end a request before its answer has. */
+interface Ending {
+  signal: AbortSignal;
+  abort(reason: unknown): void;
+  /** The request is over. */
+  end(): void;
+}
 
-/** Makes the signals of single requests: they fire with `whole`, with the one that is given, or when time is over. */
-function createLimit(whole: AbortSignal, timeoutMs: number): Limit {
+/**
+ * Makes the signals of requests: they fire with `whole`, or with the one that is given. Each is a controller's own: what
+ * `AbortSignal.any()` makes can be lost to garbage collection, and a watch would never end.
+ */
+function createEndings(whole: AbortSignal): (given: AbortSignal | undefined) => Ending {
   const running = new Set<AbortController>();
-  const deadlines = createDeadlines(timeoutMs);
   whole.addEventListener("abort", () => running.forEach((controller) => controller.abort(whole.reason)));
   return (given) => {
     const controller = new AbortController();
-    const tooLate = () => controller.abort(new Error(`no answer in ${timeoutMs / 1000} s`));
     const follow = () => controller.abort(given?.reason);
-    const endDeadline = deadlines.begin(tooLate);
     running.add(controller);
     given?.addEventListener("abort", follow);
     for (const signal of [whole, given]) if (signal?.aborted) controller.abort(signal.reason);
     const end = () => {
-      endDeadline();
       running.delete(controller);
       given?.removeEventListener("abort", follow);
     };
-    return { signal: controller.signal, end };
+    return { signal: controller.signal, abort: (reason) => controller.abort(reason), end };
   };
 }
 
@@ -160,12 +168,14 @@ interface Silence {
   stop(): void;
 }
 
-/** A signal that fires when `heard` has not been called for a while, or with `given`. */
-function createSilence(ms: number, given: AbortSignal | undefined): Silence {
-  const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(new Error(`Cannot watch: silence for ${ms / 1000} s`)), ms);
-  const signal = given ? AbortSignal.any([controller.signal, given]) : controller.signal;
-  return { signal, heard: () => timer.refresh(), stop: () => clearTimeout(timer) };
+/** Ends a watch when `heard` has not been called for a while. */
+function createSilence(ms: number, { signal, abort, end }: Ending): Silence {
+  const timer = setTimeout(() => abort(new Error(`Cannot watch: silence for ${ms / 1000} s`)), ms);
+  const stop = () => {
+    clearTimeout(timer);
+    end();
+  };
+  return { signal, heard: () => timer.refresh(), stop };
 }
 
 async function* eventsOf(body: AsyncIterable<Uint8Array>, silence: Silence) {

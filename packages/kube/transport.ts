@@ -54,9 +54,14 @@ function createFetchSend(deno: DenoHTTP): Send {
       client: clientOf(pass),
     };
     const response = await fetch(url, init as RequestInit);
-    return { status: response.status, chunks: response.body ?? nothing(), text: () => response.text() };
+    const { status, body } = response;
+    if (body) answerOf.set(body, response);
+    return { status, chunks: body ?? nothing(), text: () => response.text() };
   };
 }
+
+/** Holds on to answers while they are read: a signal does not end the body of one that Deno has garbage-collected. */
+const answerOf = new WeakMap<ReadableStream, Response>();
 
 /** A body without bytes. */
 export async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -8,6 +8,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { AnswerTooLong } from "../../packages/kube/api.ts";
 import { connect, openText } from "../../packages/kube/connection.ts";
+import { until } from "../eventually.ts";
+import { collectGarbage } from "../heap.ts";
 
 const open: Server[] = [];
 const end = new AbortController();
@@ -59,6 +61,15 @@ test("openText() hands text on as it comes, whatever its type; a refusal is an a
 });
 
 describe("send()", () => {
+  test("gives up an answer that does not end, whatever garbage was collected since it began", async () => {
+    const { api } = await connected((_, response) => void response.write("{"), { timeoutMs: 500 });
+    const sending = api.send({ method: "GET", path: "/" });
+    sending.catch(() => {});
+    await sleep(100);
+    await collectGarbage();
+    await expect(sending).rejects.toThrow();
+  });
+
   test("reads no more of an answer than it is told to, and goes on with the next", async () => {
     const { api } = await connected(({ url }, response) => {
       if (url === "/short") return void json(response, 200, { short: true });
@@ -186,6 +197,17 @@ describe("watch()", () => {
     const events: unknown[] = [];
     await expect(read(await api.watch("/", {}), events)).rejects.toThrow("silence for 0.06 s");
     expect(events).toEqual(EVENTS);
+  });
+
+  test("ends with its signal, whatever garbage was collected since it began", async () => {
+    const { api, stop } = await connected((_, response) => void response.write(LINES));
+    const events: unknown[] = [];
+    const reading = (async () => await read(await api.watch("/", {}), events))();
+    reading.catch(() => {});
+    await until(() => events.length === EVENTS.length);
+    await collectGarbage();
+    stop.abort(new Error("enough"));
+    await expect(reading).rejects.toThrow("enough");
   });
 
   test("lasts as long as something comes now and then", async () => {

@@ -130,6 +130,7 @@ test.for(["node", "deno"] as const)(
     expect(await keeper.metrics()).toMatch(/^hookbox_keeper_cloudevents_waiting 0$/m);
     expect(keeper.said("Cannot deliver CloudEvents")).toHaveLength(1);
     expect(keeper.said("CloudEvents are delivered again")).toHaveLength(1);
+    expect(await keeper.stop()).toBe(0);
   },
 );
 

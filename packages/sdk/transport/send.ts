@@ -9,7 +9,7 @@ export async function send(
   object: ObjectRef,
 ): Promise<Response> {
   try {
-    return await fetch(url, {
+    const answer = await fetch(url, {
       method,
       headers,
       redirect: "manual",
@@ -19,11 +19,16 @@ export async function send(
       ...bodyOf(method, body),
       ...signal ? { signal } : {},
     } as RequestInit);
+    if (answer.body) answerOf.set(answer.body, answer);
+    return answer;
   } catch (error) {
     signal?.throwIfAborted();
     throw connectionError(error, url.origin, object);
   }
 }
+
+/** Holds on to answers while they are read: a signal does not end the body of one that Deno has garbage-collected. */
+const answerOf = new WeakMap<ReadableStream, Response>();
 
 /** What may be sent twice: it changes nothing, or the same again. */
 const REPEATABLE = new Set(["GET", "HEAD", "PUT"]);

@@ -8,6 +8,7 @@ import { SandboxClient } from "../../../packages/sdk/client.ts";
 import { ConnectionError, UnsupportedError } from "../../../packages/sdk/errors.ts";
 import { createPodTransport, type PodPlace } from "../../../packages/sdk/transport/direct.ts";
 import { createRouterTransport } from "../../../packages/sdk/transport/router.ts";
+import { collectGarbage } from "../../heap.ts";
 import { breakingProxy } from "../breakingproxy.ts";
 
 /** A server that answers with what it was asked. */
@@ -54,6 +55,26 @@ test("a router is told sandbox, port and who asks", async () => {
       "x-own": "1",
     },
   });
+});
+
+test("an answer that does not end ends with its signal, whatever garbage was collected since it began", async () => {
+  const server = createServer((_, response) => void response.write("x"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => server.closeAllConnections());
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const transport = createRouterTransport({ url }, "team-a", "demo");
+  const stop = new AbortController();
+  const open = async () =>
+    (await transport.fetch(3000, "/", { signal: stop.signal })).body as ReadableStream<Uint8Array>;
+  const reading = (async () => {
+    for await (const chunk of await open()) chunk.fill(0);
+  })();
+  reading.catch(() => {});
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await collectGarbage();
+  stop.abort(new Error("enough"));
+  await expect(reading).rejects.toThrow("enough");
 });
 
 test("no cache of a browser answers in the sandbox's place", async () => {
