@@ -58,7 +58,7 @@ export function createKeeperMetrics(isTraced = false): KeeperMetrics {
       help: "1 while this process is the one that acts",
       registers,
     }),
-    claims: createClaimMetrics(registers),
+    claims: createClaimMetrics(registry),
     cloudEvents: new Counter({
       name: "hookbox_keeper_cloudevents_total",
       help: "CloudEvents of Sandboxes: delivered, refused by the receiver, dropped, and tries that failed",

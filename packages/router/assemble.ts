@@ -70,7 +70,7 @@ export function assembleRouter(
     followSandboxes(api, index, { log, signal, namespace, allowLoopback, onListed });
   });
   const { cookieName } = options.browser;
-  const metrics = createRouterMetrics();
+  const metrics = createRouterMetrics(tracer !== undefined);
   const accessLog = options.accessLog ? createAccessLog(write) : undefined;
   const settings: ProxySettings = {
     ...options,

@@ -14,6 +14,7 @@ import {
   WEBHOOK_OBSERVED_ANNOTATION,
 } from "../api/objects/keys.ts";
 import { controllerOf } from "../api/objects/objects.ts";
+import { type TraceContext, traceContextOf } from "../api/tracecontext.ts";
 import { type Regarding, regardingOf } from "../kube/event.ts";
 
 export type LaunchType = "warm" | "cold" | "unknown";
@@ -30,6 +31,8 @@ export interface ClaimView {
   isReady: boolean;
   createdAt: number | undefined;
   firstReadyAt: number | undefined;
+  /** The trace that it was created in. */
+  trace: TraceContext | undefined;
   /** When somebody first saw it, by whom. */
   starts: { webhook: number | undefined; controller: number | undefined; client: number | undefined };
 }
@@ -79,6 +82,7 @@ export function viewClaim(claim: SandboxClaim): ClaimView {
     isReady: findCondition(status?.conditions, "Ready")?.status === "True",
     createdAt: timeOf(metadata.creationTimestamp),
     firstReadyAt: timeOf(annotations[FIRST_READY_ANNOTATION]),
+    trace: traceContextOf(metadata),
     starts: {
       webhook: timeOf(annotations[WEBHOOK_OBSERVED_ANNOTATION]),
       controller: timeOf(annotations[FIRST_OBSERVED_ANNOTATION]),

@@ -5,8 +5,15 @@ import { inTrace, SPAN, startCollector, TRACE } from "../collector.ts";
 import { until } from "../eventually.ts";
 import { startMain } from "../mainprocess.ts";
 import { aClaim, STATUS } from "../pools.ts";
+import { fetchFrom } from "../router/client.ts";
 import { aReadyPod, aRequest, aSandbox } from "../sandboxes.ts";
+import { CLAIM } from "../keeper/extensions.ts";
+import { aBoundClaim, aClaimsSandbox, aWaitingClaim } from "../keeper/bound.ts";
+import { SANDBOX } from "../keeper/keeping.ts";
+import { serveApi } from "../kube/servedapi.ts";
 import { serveCluster, start } from "./binder-world.ts";
+import { putBoth, ROUTING, startRouterMain, startSandboxes } from "./routerprocess.ts";
+import { named } from "./routerways.ts";
 
 const ofTrace = { traceId: TRACE, parentSpanId: SPAN };
 const COLD = { env: [{ name: "A", value: "1" }] };
@@ -54,6 +61,51 @@ test("a binder says what it did for a claim whose client traces, and names the t
     { name: "hookbox.write_claim_status" },
   ]);
   expect([...of("quiet"), ...of("unrecorded")]).toEqual([]);
+});
+
+test("a keeper names the trace of a claim beside how long it took to be Ready", async () => {
+  const { url } = await startCollector();
+  const { api, kubeconfig } = await serveApi();
+  const [port = 0] = await freePorts(1);
+  const flags = ["--namespace", "system", "--no-binder", "--port", `${port}`, "--otlp-endpoint", url];
+  const keeper = await startMain("node", ["packages/keeper/main.ts", "--kubeconfig", kubeconfig, ...flags], "Starting");
+  const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+  const metrics = async () => await (await get("/metrics")).text();
+  const observed = { "agents.x-k8s.io/controller-first-observed-at": "2026-11-21T12:00:00.100Z" };
+  api.put(CLAIM, { ...aWaitingClaim() });
+  api.put(SANDBOX.replace(/demo$/, "pool-1"), { ...aClaimsSandbox() });
+  // Before it leads it is ready, too; once it does, when it has seen all that there is.
+  await until(async () => (await metrics()).includes("hookbox_keeper_leading 1\n") && (await get("/readyz")).ok);
+  api.put(CLAIM, {
+    ...aBoundClaim({ readyAt: "2026-11-21T12:00:00.300Z", annotations: { ...observed, ...inTrace() } }),
+  });
+  const name = "hookbox_claim_controller_startup_seconds_bucket";
+  await until(async () => (await metrics()).includes(name));
+  expect(await metrics()).toMatch(new RegExp(`^${name}{le="0.25".* # {trace_id="${TRACE}"} 0.2 `, "m"));
+  expect(await metrics()).toMatch(/# EOF\s*$/);
+  expect(await keeper.stop()).toBe(0);
+});
+
+test("a router names the trace of a request beside how long it took", async () => {
+  const { url } = await startCollector();
+  const { api, kubeconfig } = await serveApi();
+  putBoth(api);
+  const { port: backend } = await startSandboxes();
+  const [side = 0] = await freePorts(1);
+  const flags = ["--authz-mode", "allow-all", "--metrics-bind-address", `127.0.0.1:${side}`, "--otlp-endpoint", url];
+  const { port, stop } = await startRouterMain(kubeconfig, ...ROUTING, ...flags);
+  const ask = async (sampled: "01" | "00") => {
+    const headers = named({ port, backend, namespace: "team-a", token: undefined });
+    await fetchFrom(port, { path: "/x", headers: { ...headers, traceparent: `00-${TRACE}-${SPAN}-${sampled}` } });
+    return (await fetchFrom(side, { path: "/metrics" })).text;
+  };
+  expect(await ask("00")).not.toContain("trace_id");
+  const metrics = await ask("01");
+  expect(metrics).toMatch(
+    new RegExp(`^sandbox_router_request_duration_seconds_bucket{.*} \\d # {trace_id="${TRACE}"} `, "m"),
+  );
+  expect(metrics).toMatch(/# EOF\s*$/);
+  expect(await stop()).toBe(0);
 });
 
 test("without a collector a binder's metrics are of the format that everybody reads", async () => {

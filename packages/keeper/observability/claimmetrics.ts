@@ -1,5 +1,6 @@
 /** How claims are served: the contract's metrics, and the same times in seconds. Source: Agent Sandbox API, 5.1. @module */
-import { Counter, Histogram, type Registry } from "prom-client";
+import { Counter, Histogram, type LabelValues, type Registry } from "prom-client";
+import { exemplarOf, hasExemplars } from "../../process/exemplars.ts";
 import type { ClaimView, SandboxView } from "../../summary/views.ts";
 import { labelValue, UNKNOWN_NAME } from "./labelvalue.ts";
 
@@ -26,8 +27,10 @@ type Pair<Label extends string> = { ms: Histogram<Label>; seconds: Histogram<Lab
 /** Takes note that a set of labels is used. */
 type Use<Label extends string> = (labels: Record<Label, string>) => void;
 
-/** Makes the metrics in these registries. */
-export function createClaimMetrics(registers: Registry[]): ClaimMetrics {
+/** Makes the metrics in this registry; claims' traces are exemplars of how long they took where it has those. */
+export function createClaimMetrics(registry: Registry): ClaimMetrics {
+  const registers = [registry];
+  const enableExemplars = hasExemplars(registry);
   const byTemplate = ["launch_type", "sandbox_template"] as const;
   const pair = <Label extends string>(
     names: [string, string],
@@ -35,8 +38,9 @@ export function createClaimMetrics(registers: Registry[]): ClaimMetrics {
     labelNames: readonly Label[],
     ms: number[],
   ): Pair<Label> => {
-    const inMs = new Histogram({ name: names[0], help: `Milliseconds ${what}`, labelNames, buckets: ms, registers });
-    const seconds = new Histogram({ name: names[1], help: `Seconds ${what}`, labelNames, buckets: SECONDS, registers });
+    const common = { labelNames, enableExemplars, registers };
+    const inMs = new Histogram({ ...common, name: names[0], help: `Milliseconds ${what}`, buckets: ms });
+    const seconds = new Histogram({ ...common, name: names[1], help: `Seconds ${what}`, buckets: SECONDS });
     return { ms: inMs, seconds, use: createUse([inMs, seconds]) };
   };
   const startup = (start: keyof typeof FROM, ...names: [string, string]) =>
@@ -66,26 +70,34 @@ export function createClaimMetrics(registers: Registry[]): ClaimMetrics {
     },
     firstReady(claim, sandbox) {
       const labels = { launch_type: sandbox?.launchType ?? "unknown", sandbox_template: templateOf(sandbox) };
+      const exemplar = enableExemplars ? exemplarOf(claim.trace) : undefined;
       for (const start of ["webhook", "controller", "client"] as const) {
-        observe(startups[start], labels, claim.starts[start], claim.firstReadyAt);
+        observe(startups[start], labels, claim.starts[start], claim.firstReadyAt, exemplar);
       }
       const { namespace } = claim.regarding;
-      observe(creation, { namespace, ...labels }, sandbox?.createdAt, sandbox?.readyAt);
+      observe(creation, { namespace, ...labels }, sandbox?.createdAt, sandbox?.readyAt, exemplar);
     },
   };
 }
 
-/** A time that is missing, or a start after the end, leaves nothing to observe. */
+/**
+ * Observes how long something took. A time that is missing, or a start after the end, leaves nothing to observe.
+ *
+ * @param exemplar undefined: the metrics have none
+ */
 function observe<Label extends string>(
   { ms, seconds, use }: Pair<Label>,
   labels: Record<Label, string>,
   from: number | undefined,
   to: number | undefined,
+  exemplar: LabelValues<string> | undefined,
 ): void {
   if (from === undefined || to === undefined || to < from) return;
   use(labels);
-  ms.observe(labels, to - from);
-  seconds.observe(labels, (to - from) / 1000);
+  const observeBy = (histogram: Histogram<Label>, value: number) =>
+    exemplar ? histogram.observe({ labels, value, exemplarLabels: exemplar }) : histogram.observe(labels, value);
+  observeBy(ms, to - from);
+  observeBy(seconds, (to - from) / 1000);
 }
 
 /**

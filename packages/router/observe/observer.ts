@@ -79,13 +79,14 @@ export function createObserver({ metrics, log, traffic, addressOf }: ObserverPar
     held(record, ms) {
       record.heldMs = ms;
       record.span?.addEvent("woken", { "hookbox.held_ms": Math.round(ms) });
-      metrics.heldSeconds.observe(ms / 1000);
+      metrics.held(ms / 1000, traceOf(record));
     },
     end(record, status) {
       metrics.now.inflight--;
       const { request, startedAt, target, isKnown } = record;
       const ms = performance.now() - startedAt;
-      metrics.requests.observe(request.method ?? "", status, target && isKnown ? target.namespace : "", ms / 1000);
+      const namespace = target && isKnown ? target.namespace : "";
+      metrics.requests.observe(request.method ?? "", status, namespace, ms / 1000, traceOf(record));
       record.span?.setAttribute("http.response.status_code", status);
       if (status >= 500) record.span?.setStatus({ code: SpanStatusCode.ERROR });
       record.span?.end();
@@ -93,4 +94,9 @@ export function createObserver({ metrics, log, traffic, addressOf }: ObserverPar
       if (target) traffic.ended(target);
     },
   };
+}
+
+/** Undefined: nobody records its trace. */
+function traceOf({ span }: RequestRecord): string | undefined {
+  return span?.spanContext().traceId;
 }

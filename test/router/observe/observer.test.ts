@@ -90,6 +90,29 @@ describe("metrics and log", () => {
     ]);
   });
 
+  test("createRequestStats() names the last trace of each bucket where traces are recorded, as OpenMetrics has it", () => {
+    const observe = ({ observe }: ReturnType<typeof createRequestStats>) => {
+      observe("GET", 200, "n", 0.003, "older");
+      observe("GET", 200, "n", 0.004, "newer");
+      observe("GET", 200, "n", 0.002);
+      observe("GET", 200, "n", 500, "long");
+    };
+    const traced = createRequestStats(true);
+    observe(traced);
+    expect(traced.text().match(/# [{TH].*/g)).toEqual([
+      expect.stringMatching(/^# HELP sandbox_router_requests Requests/),
+      "# TYPE sandbox_router_requests counter",
+      expect.stringMatching(/^# HELP sandbox_router_request_duration_seconds /),
+      "# TYPE sandbox_router_request_duration_seconds histogram",
+      expect.stringMatching(/^# \{trace_id="newer"\} 0\.004 \d+(\.\d+)?$/),
+      expect.stringMatching(/^# \{trace_id="long"\} 500 \d+(\.\d+)?$/),
+    ]);
+    const quiet = createRequestStats();
+    observe(quiet);
+    expect(quiet.text()).not.toContain("trace_id");
+    expect(quiet.text()).toContain("# TYPE sandbox_router_requests_total counter");
+  });
+
   test("createRequestStats() counts in buckets that add up", () => {
     const stats = createRequestStats();
     for (const seconds of [0.001, 0.005, 0.03, 500]) stats.observe("GET", 200, "n", seconds);
