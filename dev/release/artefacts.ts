@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { renderBundle } from "../../packages/cli/install/bundle.ts";
@@ -23,7 +23,7 @@ export interface ArtefactOptions {
 const PUBLISHED = ["hookbox", "@hookbox/cli", "@hookbox/testing"];
 
 /**
- * Writes packages, `install.yaml`, the chart as `chart-hookbox-<version>.tgz`, `SHA256SUMS`, and its signature if there is
+ * Writes packages, `install.yaml`, `managedfields.yaml` for clusters that know its kind, the chart as `chart-hookbox-<version>.tgz`, `SHA256SUMS`, and its signature if there is
  * a key.
  *
  * @throws if npm or ssh-keygen fails
@@ -39,6 +39,7 @@ export async function writeArtefacts({ root, out, version, image, key }: Artefac
     join(out, "install.yaml"),
     `# hookbox ${version}: kubectl apply --server-side -f install.yaml\n${bundle}`,
   );
+  copyFileSync(join(root, "deploy/managedfields/policy.yaml"), join(out, "managedfields.yaml"));
   const values = (text: string) => text.replace(/^( {2}repository:) .*$/m, `$1 ${image}`);
   const chart = await chartOf(join(root, "deploy/chart"), (path, text) => path === "values.yaml" ? values(text) : text);
   writeFileSync(join(out, `chart-hookbox-${version}.tgz`), chart);

@@ -8,7 +8,8 @@ import { parseArgs } from "node:util";
 import { writeArtefacts } from "./artefacts.ts";
 import { mismatches, releaseVersion } from "./version.ts";
 
-const HELP = `Makes what a release consists of: the packages for npm, install.yaml, the Helm chart, and SHA256SUMS.
+const HELP =
+  `Makes what a release consists of: the packages for npm, install.yaml, managedfields.yaml, the Helm chart, and SHA256SUMS.
 
 Usage: npm run release -- [options]
 

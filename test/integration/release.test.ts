@@ -62,6 +62,7 @@ test("is the same twice over, signed, and installs what it says", { timeout: 240
     `hookbox-cli-${version}.tgz`,
     `hookbox-testing-${version}.tgz`,
     "install.yaml",
+    "managedfields.yaml",
   ]);
   execFileSync("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: first, stdio: "pipe" });
 
