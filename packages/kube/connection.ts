@@ -48,7 +48,9 @@ export function connect(credentials: Credentials, options: ConnectionOptions): A
         const response = await open(request, silence.signal);
         onAnswer("WATCH", response.status);
         if (response.status === 200) return { status: 200, body: null, events: eventsOf(response.chunks, silence) };
-        return { ...await answerOf(response), events: eventsOf(nothing(), silence) };
+        const answer = await answerOf(response);
+        silence.stop();
+        return { ...answer, events: eventsOf(nothing(), silence) };
       } catch (error) {
         silence.stop();
         throw error;

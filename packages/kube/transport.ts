@@ -55,13 +55,13 @@ function createFetchSend(deno: DenoHTTP): Send {
     };
     const response = await fetch(url, init as RequestInit);
     const { status, body } = response;
-    if (body) answerOf.set(body, response);
+    if (body) responseOf.set(body, response);
     return { status, chunks: body ?? nothing(), text: () => response.text() };
   };
 }
 
 /** Holds on to answers while they are read: a signal does not end the body of one that Deno has garbage-collected. */
-const answerOf = new WeakMap<ReadableStream, Response>();
+const responseOf = new WeakMap<ReadableStream, Response>();
 
 /** A body without bytes. */
 export async function* nothing(): AsyncGenerator<Uint8Array> {}

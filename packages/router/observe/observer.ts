@@ -79,14 +79,14 @@ export function createObserver({ metrics, log, traffic, addressOf }: ObserverPar
     held(record, ms) {
       record.heldMs = ms;
       record.span?.addEvent("woken", { "hookbox.held_ms": Math.round(ms) });
-      metrics.held(ms / 1000, traceOf(record));
+      metrics.held(ms / 1000, traceIdOf(record));
     },
     end(record, status) {
       metrics.now.inflight--;
       const { request, startedAt, target, isKnown } = record;
       const ms = performance.now() - startedAt;
       const namespace = target && isKnown ? target.namespace : "";
-      metrics.requests.observe(request.method ?? "", status, namespace, ms / 1000, traceOf(record));
+      metrics.requests.observe(request.method ?? "", status, namespace, ms / 1000, traceIdOf(record));
       record.span?.setAttribute("http.response.status_code", status);
       if (status >= 500) record.span?.setStatus({ code: SpanStatusCode.ERROR });
       record.span?.end();
@@ -97,6 +97,6 @@ export function createObserver({ metrics, log, traffic, addressOf }: ObserverPar
 }
 
 /** Undefined: nobody records its trace. */
-function traceOf({ span }: RequestRecord): string | undefined {
+function traceIdOf({ span }: RequestRecord): string | undefined {
   return span?.spanContext().traceId;
 }

@@ -19,7 +19,7 @@ export async function send(
       ...bodyOf(method, body),
       ...signal ? { signal } : {},
     } as RequestInit);
-    if (answer.body) answerOf.set(answer.body, answer);
+    if (answer.body) responseOf.set(answer.body, answer);
     return answer;
   } catch (error) {
     signal?.throwIfAborted();
@@ -28,7 +28,7 @@ export async function send(
 }
 
 /** Holds on to answers while they are read: a signal does not end the body of one that Deno has garbage-collected. */
-const answerOf = new WeakMap<ReadableStream, Response>();
+const responseOf = new WeakMap<ReadableStream, Response>();
 
 /** What may be sent twice: it changes nothing, or the same again. */
 const REPEATABLE = new Set(["GET", "HEAD", "PUT"]);
