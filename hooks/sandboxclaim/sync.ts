@@ -54,9 +54,8 @@ function isNamedIn(sandboxes: readonly Sandbox[], { status }: SandboxClaim): boo
 }
 
 /** What a claim has too many goes once the claim is seen to name the one that it keeps: an old view may know less than users do. */
-function partOf({ status }: SandboxClaim, kept: Sandbox, extra: Sandbox[]): { leaving: Sandbox[]; staying: Sandbox[] } {
-  const isNamed = status?.sandbox?.name === kept.metadata.name;
-  return isNamed ? { leaving: extra, staying: [] } : { leaving: [], staying: extra };
+function partOf(claim: SandboxClaim, kept: Sandbox, extra: Sandbox[]): { leaving: Sandbox[]; staying: Sandbox[] } {
+  return isNamedIn([kept], claim) ? { leaving: extra, staying: [] } : { leaving: [], staying: extra };
 }
 
 /** Adds when to look again without an event: at the expiry, at once when it has just been published, and by {@link recheckSeconds}. */

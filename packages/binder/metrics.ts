@@ -1,7 +1,7 @@
 /** Counters of the binder, in Prometheus' text format. @module */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { traceContextOf } from "../api/tracecontext.ts";
-import { exemplarOf, hasExemplars } from "../process/exemplars.ts";
+import { exemplarOf, hasExemplars, observe } from "../process/exemplars.ts";
 import type { Served } from "./state.ts";
 
 export interface BinderMetrics {
@@ -36,9 +36,8 @@ export function createBinderMetrics(registry: Registry): BinderMetrics {
       registers,
     }),
     served({ kind, seconds: value, claim }) {
-      const labels = { launch_type: kind };
-      if (!enableExemplars) return seconds.observe(labels, value);
-      seconds.observe({ labels, value, exemplarLabels: exemplarOf(traceContextOf(claim.metadata)) });
+      const exemplar = enableExemplars ? exemplarOf(traceContextOf(claim.metadata)) : undefined;
+      observe(seconds, { launch_type: kind }, value, exemplar);
     },
   };
 }

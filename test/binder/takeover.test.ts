@@ -1,14 +1,9 @@
 /** What a binder does that begins to lead, while its watch may not have shown what another one has given. @module */
 import { afterEach, expect, test } from "vitest";
-import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
-import { aWorld, broken } from "./world.ts";
+import { aWorld, broken, isBlind } from "./world.ts";
 
 let world: Awaited<ReturnType<typeof aWorld>>;
 afterEach(() => world.stop());
-
-/** Sandboxes are listed once, and then nothing is heard of them. */
-const isBlind: ApiFault = ({ method, path }) =>
-  method === "WATCH" && path.endsWith("/sandboxes") ? { status: 500, body: {} } : undefined;
 
 test("a binder that takes over gives no claim a second Sandbox, though its watch does not show that they have one", async () => {
   world = await aWorld();

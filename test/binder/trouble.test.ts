@@ -7,7 +7,7 @@ import { handedOver } from "../../packages/binder/handover.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { aClaim, aMember, aPool, COUNTED } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
-import { type Around, aWorld, broken, losing, once } from "./world.ts";
+import { type Around, aWorld, broken, isBlind, losing, once } from "./world.ts";
 
 let world: Awaited<ReturnType<typeof aWorld>>;
 afterEach(() => world.stop());
@@ -18,9 +18,6 @@ const isStatus = ({ path }: { path: string }) => path.endsWith("/status");
 const answering =
   (status: number, holds: (request: { method: string; path: string }) => boolean): ApiFault => (request) =>
     holds(request) ? { status, body: { message: "no" } } : undefined;
-/** Sandboxes are listed once, and then nothing is heard of them. */
-const isBlind: ApiFault = ({ method, path }) =>
-  method === "WATCH" && path.endsWith("/sandboxes") ? { status: 500, body: {} } : undefined;
 const puts = () => world.asked.filter((line) => line.startsWith("PUT sandboxes/"));
 
 async function begin(members: number[], ...binder: Parameters<typeof world.binder>) {

@@ -21,6 +21,10 @@ export function once<T>(holds: (request: T) => boolean): (request: T) => boolean
   return (request) => !isOver && (isOver = holds(request));
 }
 
+/** Sandboxes are listed once, and then nothing is heard of them. */
+export const isBlind: ApiFault = ({ method, path }) =>
+  method === "WATCH" && path.endsWith("/sandboxes") ? { status: 500, body: {} } : undefined;
+
 /** What happens around a request; `send` carries it out. */
 export type Around = (request: ApiRequest, send: () => Promise<Answer>) => Promise<Answer>;
 

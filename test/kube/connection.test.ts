@@ -1,47 +1,11 @@
 /** Connections, against a real HTTP server on loopback. @module */
-import { Buffer } from "node:buffer";
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { setImmediate } from "node:timers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { AnswerTooLong } from "../../packages/kube/api.ts";
-import { connect, openText } from "../../packages/kube/connection.ts";
-import { until } from "../eventually.ts";
+import { openText } from "../../packages/kube/connection.ts";
 import { collectGarbage } from "../heap.ts";
-
-const open: Server[] = [];
-const end = new AbortController();
-
-afterEach(() => {
-  for (const server of open.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
-
-/** Starts a server and connects to it. */
-async function connected(listener: RequestListener, options: { timeoutMs?: number; silenceMs?: number } = {}) {
-  const server = createServer(listener);
-  open.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const pass = { headers: { Authorization: "Bearer t" }, tls: {} };
-  const answers: string[] = [];
-  const stop = new AbortController();
-  const credentials = { server: url, namespace: undefined, current: () => Promise.resolve(pass) };
-  const api = connect(credentials, {
-    ...options,
-    userAgent: "hookbox-test",
-    signal: AbortSignal.any([end.signal, stop.signal]),
-    onAnswer: (...answer) => answers.push(answer.join(" ")),
-  });
-  return { api, url, server, stop, answers, credentials };
-}
-
-const json = (response: ServerResponse, status: number, body: unknown) =>
-  response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+import { connected, json } from "./connected.ts";
 
 test("openText() hands text on as it comes, whatever its type; a refusal is an answer", async () => {
   const { credentials } = await connected((request, response) => {
@@ -121,11 +85,11 @@ describe("send()", () => {
   });
 
   test("names the server that does not answer, and why", async () => {
-    const { api, url } = await connected(() => {}, { timeoutMs: 20 });
+    const { api, url, server: silent } = await connected(() => {}, { timeoutMs: 20 });
     await expect(api.send({ method: "GET", path: "/" })).rejects.toThrow(
       `Cannot reach ${url}: no answer in 0.02 s`,
     );
-    open.splice(0).forEach((server) => server.closeAllConnections());
+    silent.closeAllConnections();
     const { api: refused, server } = await connected(() => {});
     server.close();
     await expect(refused.send({ method: "GET", path: "/" })).rejects.toThrow(/ECONNREFUSED|Connection refused/);
@@ -149,100 +113,6 @@ describe("send()", () => {
     const waiting = api.send({ method: "GET", path: "/wait", signal: own.signal });
     await expect(waiting).rejects.toThrow("not wanted any more");
     await expect(api.send({ method: "GET", path: "/", signal: own.signal })).rejects.toThrow("not wanted any more");
-  });
-});
-
-describe("watch()", () => {
-  const EVENTS = [{ type: "ADDED", object: { name: "ä" } }, { type: "MODIFIED", object: { name: "\n" } }];
-  const LINES = EVENTS.map((event) => `${JSON.stringify(event)}\n`).join("");
-
-  async function read(watching: { events: AsyncIterable<unknown> }, into: unknown[]): Promise<void> {
-    for await (const event of watching.events) into.push(event);
-  }
-
-  test("reads events however the bytes are cut, and ends with the answer", async () => {
-    let asked: string | undefined;
-    const { api, answers } = await connected(async (request, response) => {
-      asked = request.url;
-      for (const byte of Buffer.from(LINES)) {
-        response.write(Buffer.of(byte));
-        await new Promise(setImmediate);
-      }
-      response.end();
-    });
-    const events: unknown[] = [];
-    await read(await api.watch("/things", { resourceVersion: "7" }), events);
-    expect(events).toEqual(EVENTS);
-    expect(asked).toBe("/things?resourceVersion=7&watch=true");
-    expect(answers).toEqual(["WATCH 200"]);
-  });
-
-  test("throws where the connection breaks, after what came whole", async () => {
-    const { api } = await connected((_, response) => {
-      response.write(`${LINES}{"type":"ADD`, () => response.destroy());
-    });
-    const events: unknown[] = [];
-    await expect(read(await api.watch("/", {}), events)).rejects.toThrow();
-    expect(events).toEqual(EVENTS);
-  });
-
-  test("throws where the server goes silent, be it before or after the first event", async () => {
-    let isSilent = true;
-    const { api } = await connected((_, response) => {
-      if (isSilent) return;
-      response.write(LINES);
-    }, { silenceMs: 60 });
-    await expect(api.watch("/", {})).rejects.toThrow("silence for 0.06 s");
-    isSilent = false;
-    const events: unknown[] = [];
-    await expect(read(await api.watch("/", {}), events)).rejects.toThrow("silence for 0.06 s");
-    expect(events).toEqual(EVENTS);
-  });
-
-  test("ends with its signal, whatever garbage was collected since it began", async () => {
-    const { api, stop } = await connected((_, response) => void response.write(LINES));
-    const events: unknown[] = [];
-    const reading = (async () => await read(await api.watch("/", {}), events))();
-    reading.catch(() => {});
-    await until(() => events.length === EVENTS.length);
-    await collectGarbage();
-    stop.abort(new Error("enough"));
-    await expect(reading).rejects.toThrow("enough");
-  });
-
-  test("lasts as long as something comes now and then", async () => {
-    const { api } = await connected(async (_, response) => {
-      for (let i = 0; i < 6; i++) {
-        response.write(LINES);
-        await sleep(200);
-      }
-      response.end();
-    }, { silenceMs: 1000 });
-    const events: unknown[] = [];
-    await read(await api.watch("/", {}), events);
-    expect(events).toHaveLength(12);
-  });
-
-  test("returns a refusal without events", async () => {
-    const { api } = await connected((_, response) => json(response, 410, { message: "too old" }));
-    const watching = await api.watch("/", {});
-    const events: unknown[] = [];
-    await read(watching, events);
-    expect(watching).toMatchObject({ status: 410, body: { message: "too old" } });
-    expect(events).toEqual([]);
-  });
-
-  test("ends with the signal, and lets go of the connection", async () => {
-    const closed = Promise.withResolvers<void>();
-    const { api, stop } = await connected((request: IncomingMessage, response) => {
-      request.socket.once("close", () => closed.resolve());
-      response.write(LINES);
-    });
-    const watching = await api.watch("/", {});
-    setImmediate(() => stop.abort());
-    await expect(read(watching, [])).rejects.toThrow();
-    await closed.promise;
-    expect(stop.signal.aborted).toBe(true);
   });
 });
 

@@ -1,6 +1,6 @@
 /** How claims are served: the contract's metrics, and the same times in seconds. Source: Agent Sandbox API, 5.1. @module */
 import { Counter, Histogram, type LabelValues, type Registry } from "prom-client";
-import { exemplarOf, hasExemplars } from "../../process/exemplars.ts";
+import { exemplarOf, hasExemplars, observe } from "../../process/exemplars.ts";
 import type { ClaimView, SandboxView } from "../../summary/views.ts";
 import { labelValue, UNKNOWN_NAME } from "./labelvalue.ts";
 
@@ -72,10 +72,10 @@ export function createClaimMetrics(registry: Registry): ClaimMetrics {
       const labels = { launch_type: sandbox?.launchType ?? "unknown", sandbox_template: templateOf(sandbox) };
       const exemplar = enableExemplars ? exemplarOf(claim.trace) : undefined;
       for (const start of ["webhook", "controller", "client"] as const) {
-        observe(startups[start], labels, claim.starts[start], claim.firstReadyAt, exemplar);
+        observeSpan(startups[start], labels, claim.starts[start], claim.firstReadyAt, exemplar);
       }
       const { namespace } = claim.regarding;
-      observe(creation, { namespace, ...labels }, sandbox?.createdAt, sandbox?.readyAt, exemplar);
+      observeSpan(creation, { namespace, ...labels }, sandbox?.createdAt, sandbox?.readyAt, exemplar);
     },
   };
 }
@@ -85,7 +85,7 @@ export function createClaimMetrics(registry: Registry): ClaimMetrics {
  *
  * @param exemplar undefined: the metrics have none
  */
-function observe<Label extends string>(
+function observeSpan<Label extends string>(
   { ms, seconds, use }: Pair<Label>,
   labels: Record<Label, string>,
   from: number | undefined,
@@ -94,10 +94,8 @@ function observe<Label extends string>(
 ): void {
   if (from === undefined || to === undefined || to < from) return;
   use(labels);
-  const observeBy = (histogram: Histogram<Label>, value: number) =>
-    exemplar ? histogram.observe({ labels, value, exemplarLabels: exemplar }) : histogram.observe(labels, value);
-  observeBy(ms, to - from);
-  observeBy(seconds, (to - from) / 1000);
+  observe(ms, labels, to - from, exemplar);
+  observe(seconds, labels, (to - from) / 1000, exemplar);
 }
 
 /**

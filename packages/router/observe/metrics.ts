@@ -1,7 +1,7 @@
 /** What the router counts, in Prometheus' text format. Source of the names: Agent Sandbox API, section 5.5; the rest is ours. @module */
 import { STATUS_CODES } from "node:http";
 import { Counter, Gauge, Histogram } from "prom-client";
-import { createRegistry } from "../../process/exemplars.ts";
+import { createRegistry, exemplarOf, observe } from "../../process/exemplars.ts";
 import manifest from "../package.json" with { type: "json" };
 
 /** The metrics of one router; `text` gives what `/metrics` answers. */
@@ -72,8 +72,8 @@ export function createRouterMetrics(isTraced = false): RouterMetrics {
       registers,
     }),
     held(value, traceId) {
-      if (!isTraced) return heldSeconds.observe(value);
-      heldSeconds.observe({ labels: {}, value, exemplarLabels: traceId === undefined ? {} : { trace_id: traceId } });
+      const trace = traceId === undefined ? undefined : { traceId, isSampled: true };
+      observe(heldSeconds, {}, value, isTraced ? exemplarOf(trace) : undefined);
     },
     text: async () => requests.text() + await registry.metrics(),
     contentType: registry.contentType,

@@ -1,0 +1,103 @@
+/** Watches over a connection, against a real HTTP server on loopback. @module */
+import { Buffer } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { setImmediate } from "node:timers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { until } from "../eventually.ts";
+import { collectGarbage } from "../heap.ts";
+import { connected, json } from "./connected.ts";
+
+describe("watch()", () => {
+  const EVENTS = [{ type: "ADDED", object: { name: "ä" } }, { type: "MODIFIED", object: { name: "\n" } }];
+  const LINES = EVENTS.map((event) => `${JSON.stringify(event)}\n`).join("");
+
+  async function read(watching: { events: AsyncIterable<unknown> }, into: unknown[]): Promise<void> {
+    for await (const event of watching.events) into.push(event);
+  }
+
+  test("reads events however the bytes are cut, and ends with the answer", async () => {
+    let asked: string | undefined;
+    const { api, answers } = await connected(async (request, response) => {
+      asked = request.url;
+      for (const byte of Buffer.from(LINES)) {
+        response.write(Buffer.of(byte));
+        await new Promise(setImmediate);
+      }
+      response.end();
+    });
+    const events: unknown[] = [];
+    await read(await api.watch("/things", { resourceVersion: "7" }), events);
+    expect(events).toEqual(EVENTS);
+    expect(asked).toBe("/things?resourceVersion=7&watch=true");
+    expect(answers).toEqual(["WATCH 200"]);
+  });
+
+  test("throws where the connection breaks, after what came whole", async () => {
+    const { api } = await connected((_, response) => {
+      response.write(`${LINES}{"type":"ADD`, () => response.destroy());
+    });
+    const events: unknown[] = [];
+    await expect(read(await api.watch("/", {}), events)).rejects.toThrow();
+    expect(events).toEqual(EVENTS);
+  });
+
+  test("throws where the server goes silent, be it before or after the first event", async () => {
+    let isSilent = true;
+    const { api } = await connected((_, response) => {
+      if (isSilent) return;
+      response.write(LINES);
+    }, { silenceMs: 60 });
+    await expect(api.watch("/", {})).rejects.toThrow("silence for 0.06 s");
+    isSilent = false;
+    const events: unknown[] = [];
+    await expect(read(await api.watch("/", {}), events)).rejects.toThrow("silence for 0.06 s");
+    expect(events).toEqual(EVENTS);
+  });
+
+  test("ends with its signal, whatever garbage was collected since it began", async () => {
+    const { api, stop } = await connected((_, response) => void response.write(LINES));
+    const events: unknown[] = [];
+    const reading = (async () => await read(await api.watch("/", {}), events))();
+    reading.catch(() => {});
+    await until(() => events.length === EVENTS.length);
+    await collectGarbage();
+    stop.abort(new Error("enough"));
+    await expect(reading).rejects.toThrow("enough");
+  });
+
+  test("lasts as long as something comes now and then", async () => {
+    const { api } = await connected(async (_, response) => {
+      for (let i = 0; i < 6; i++) {
+        response.write(LINES);
+        await sleep(200);
+      }
+      response.end();
+    }, { silenceMs: 1000 });
+    const events: unknown[] = [];
+    await read(await api.watch("/", {}), events);
+    expect(events).toHaveLength(12);
+  });
+
+  test("returns a refusal without events", async () => {
+    const { api } = await connected((_, response) => json(response, 410, { message: "too old" }));
+    const watching = await api.watch("/", {});
+    const events: unknown[] = [];
+    await read(watching, events);
+    expect(watching).toMatchObject({ status: 410, body: { message: "too old" } });
+    expect(events).toEqual([]);
+  });
+
+  test("ends with the signal, and lets go of the connection", async () => {
+    const closed = Promise.withResolvers<void>();
+    const { api, stop } = await connected((request: IncomingMessage, response) => {
+      request.socket.once("close", () => closed.resolve());
+      response.write(LINES);
+    });
+    const watching = await api.watch("/", {});
+    setImmediate(() => stop.abort());
+    await expect(read(watching, [])).rejects.toThrow();
+    await closed.promise;
+    expect(stop.signal.aborted).toBe(true);
+  });
+});
