@@ -1,10 +1,9 @@
-/** What `hookbox why` does: finds the subject, reads the facts, and gives the finding. Prints nothing. @module */
+/** What `hookbox why` does: finds the subject, and asks about it. Prints nothing. @module */
 import { CATALOGUE } from "../api/diagnosis/catalogue.ts";
 import type { Subject } from "../api/diagnosis/facts.ts";
 import type { Finding } from "../api/diagnosis/finding.ts";
-import { why } from "../api/diagnosis/why.ts";
 import type { Api } from "../kube/api.ts";
-import { readFacts } from "../sdk/control/facts.ts";
+import { explain } from "../sdk/control/facts.ts";
 import { findKind } from "../summary/kinds.ts";
 
 /** A bare name is tried in this order. */
@@ -25,7 +24,7 @@ export async function runWhy(api: Api, name: string, namespace: string, signal?:
   let found: Finding | undefined;
   for (const candidate of kind ? [kind] : ANY) {
     const subject: Subject = { kind: candidate, namespace, name: second ?? first };
-    const finding = why(await readFacts(api, subject, signal), new Date());
+    const finding = await explain(api, subject, signal);
     if (kind || finding.code !== "NotFound") return finding;
     found ??= finding;
   }

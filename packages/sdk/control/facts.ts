@@ -1,4 +1,4 @@
-/** Reads what a diagnosis needs, and no more: in rounds, each in parallel, ending as soon as nothing is wrong. @module */
+/** Finds the cause of a state: reads what that needs and no more, in rounds, ending as soon as nothing is wrong. @module */
 import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
 import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
@@ -14,6 +14,7 @@ import type {
 } from "../../api/diagnosis/facts.ts";
 import type { PodFact } from "../../api/diagnosis/podfact.ts";
 import { BINDER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
+import type { Finding } from "../../api/diagnosis/finding.ts";
 import { isQuotaExceeded } from "../../api/diagnosis/refusal.ts";
 import { worstMember } from "../../api/diagnosis/sandboxcause.ts";
 import { why } from "../../api/diagnosis/why.ts";
@@ -22,6 +23,17 @@ import { WARM_POOL_LABEL } from "../../api/objects/keys.ts";
 import { podNameOf } from "../../api/podname.ts";
 import { nameHash } from "../../api/objects/names.ts";
 import { createFactReader, type FactReader } from "./factreader.ts";
+
+/**
+ * Finds out why a claim, a pool or a Sandbox is as it is, at the time of the call.
+ *
+ * @throws as {@link readFacts}
+ */
+export async function explain(api: Api, subject: Subject, signal?: AbortSignal): Promise<Finding> {
+  // What was read first may be long past when a busy API server has answered all: then it would look overdue.
+  const asked = new Date();
+  return why(await readFacts(api, subject, signal), asked);
+}
 
 /**
  * Reads the facts about a claim, a pool or a Sandbox, for {@link why}.

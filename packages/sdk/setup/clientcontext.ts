@@ -76,11 +76,8 @@ export function createClientContext(options: ClientOptions): ClientContext {
     },
     async why(subject, signal) {
       // Most callers never ask.
-      const [{ readFacts }, { why }] = await Promise.all([
-        import("../control/facts.ts"),
-        import("../../api/diagnosis/why.ts"),
-      ]);
-      return why(await readFacts(await api(), subject, signal), new Date());
+      const { explain } = await import("../control/facts.ts");
+      return await explain(await api(), subject, signal);
     },
     signingSecret() {
       const secret = options.signingSecret ?? variable("HOOKBOX_SIGNING_SECRET");

@@ -37,6 +37,7 @@ const UNKNOWN = {
   want: ["NotReady", "SandboxClaim/job", false] as Case["want"],
   says: "nothing that could be read says why",
 };
+const YOUNG = { want: ["Starting", "SandboxClaim/job", false] as Case["want"], says: "waits for a Sandbox" };
 const IMAGE = { want: ["InvalidImageName", "Pod/demo", true] as Case["want"], says: "not a valid image name" };
 
 const cases: Case[] = [
@@ -49,12 +50,9 @@ const cases: Case[] = [
     ...DOWN,
   },
   { name: "nobody has looked at the claim either", facts: of(aged(60, { conditions: [] }), aLease(11)), ...DOWN },
-  {
-    name: "the claim is young",
-    facts: of(aged(9), aLease(60)),
-    want: ["Starting", "SandboxClaim/job", false],
-    says: "waits for a Sandbox",
-  },
+  { name: "the claim is young", facts: of(aged(9), aLease(60)), ...YOUNG },
+  { name: "a binder without a Lease may be busy", facts: of(aged(29), null), ...YOUNG },
+  { name: "it has been busy for long", facts: of(aged(31), null), ...DOWN },
   { name: "a clock is wrong by some seconds", facts: of(aged(60), aLease(9)), ...UNKNOWN },
   { name: "its term is longer", facts: of(aged(60), aLease(29, "b1", 30)), ...UNKNOWN },
   {

@@ -1,9 +1,9 @@
 /** What a diagnosis reads: as little as it can, in as few rounds as it can, and nothing that is forbidden fails it. @module */
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Subject } from "../../../packages/api/diagnosis/facts.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
 import type { Answer, Api, ApiRequest } from "../../../packages/kube/api.ts";
-import { readFacts } from "../../../packages/sdk/control/facts.ts";
+import { explain, readFacts } from "../../../packages/sdk/control/facts.ts";
 import { aCondition, ago, aPod, aWaitingSandbox, NOW, SUBJECT } from "../../api/diagnosis/facts.ts";
 import { aClaim, aMember, aPool } from "../../pools.ts";
 import { aTemplate } from "../../templates.ts";
@@ -112,6 +112,23 @@ test("a claim without a Sandbox: its pool's Events and template, and the binder'
   ]);
   expect(facts).toMatchObject({ template: null, sandbox: null, pod: null, binder: null });
   expect(why(facts, NOW).code).toBe("TemplateNotFound");
+});
+
+test("a claim is as old as it was when asked about, however long the API server takes", async () => {
+  vi.useFakeTimers({ now: Date.parse("2026-01-01T00:00:08Z") });
+  onTestFinished(() => void vi.useRealTimers());
+  const { api } = serving({
+    "sandboxclaims/job": aClaim("job", { metadata: { creationTimestamp: "2026-01-01T00:00:00Z" } }),
+    "sandboxwarmpools/warm": aPool(),
+    "sandboxtemplates/python": aTemplate(),
+    "leases/hookbox-binder": { metadata: { namespace: "hookbox-system", name: "hookbox-binder" }, spec: {} },
+  });
+  const send: Api["send"] = async (request) => {
+    await vi.advanceTimersByTimeAsync(5000);
+    return await api.send(request);
+  };
+  expect((await explain({ ...api, send }, CLAIM)).code).toBe("Starting");
+  expect((await explain({ ...api, send }, CLAIM)).code).toBe("BinderDown");
 });
 
 test("the binder's Lease is looked for no further than it is found, or forbidden", async () => {

@@ -8,6 +8,8 @@ import { evidenceOf, secondsSince } from "../scene.ts";
 
 /** A binder that is there has served by then; so far apart, too, the clocks of cluster and reader may be. */
 const PATIENCE_SECONDS = LATE_MS / 1000;
+/** A binder without a Lease may only be busy. */
+const GUESS_SECONDS = 30;
 
 /**
  * Tells why a claim waits that has no Sandbox.
@@ -18,11 +20,12 @@ const PATIENCE_SECONDS = LATE_MS / 1000;
  * | held, renewed within its term, or within 10 s | none |
  * | held, but not renewed | BinderDown, since the last renewal |
  * | given back | BinderDown, since then |
- * | does not exist | BinderDown, as a guess: a binder may run without a Lease |
+ * | does not exist | BinderDown after 30 s, as a guess: a binder may run without a Lease |
  */
 export function binderDown(claim: SandboxClaim, at: ObjectRef, { binder }: Facts, now: Date): Cause | undefined {
   const { creationTimestamp } = claim.metadata;
-  if (binder === undefined || secondsSince(creationTimestamp, now) < PATIENCE_SECONDS) return undefined;
+  const patience = binder ? PATIENCE_SECONDS : GUESS_SECONDS;
+  if (binder === undefined || secondsSince(creationTimestamp, now) < patience) return undefined;
   const { holderIdentity, renewTime, leaseDurationSeconds = 0 } = binder?.spec ?? {};
   const isRenewed = secondsSince(renewTime, now) < Math.max(leaseDurationSeconds, PATIENCE_SECONDS);
   if (holderIdentity && isRenewed) return undefined;
