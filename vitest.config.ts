@@ -69,14 +69,11 @@ type Options = NonNullable<TestProjectInlineConfiguration["test"]>;
 
 function project(name: string, groupOrder: number, options: Options): TestProjectInlineConfiguration {
   // Some start processes, and a machine that has other work takes its time over that.
-  return { extends: true, test: { name, sequence: { groupOrder }, testTimeout: 30_000, ...options } };
+  const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
+  return { extends: true, test: { name, sequence: { groupOrder }, ...patience, ...options } };
 }
 
-const onCluster: Options = {
-  globalSetup: ["test/integration/setup.ts"],
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
-};
+const onCluster: Options = { globalSetup: ["test/integration/setup.ts"] };
 
 const PROJECTS = [
   // Pure functions leave nothing behind that a file would have to be kept from.

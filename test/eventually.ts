@@ -1,7 +1,5 @@
-/** Waiting for what happens elsewhere, on a machine that may be busy; importing it gives tests time. @module */
-import { expect, vi } from "vitest";
-
-vi.setConfig({ testTimeout: 60_000 });
+/** Waiting for what happens elsewhere, on a machine that may be busy. @module */
+import { expect } from "vitest";
 
 const PATIENCE_MS = 30_000;
 const LOOK_MS = 2;

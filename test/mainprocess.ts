@@ -4,9 +4,6 @@ import { fileURLToPath } from "node:url";
 import process from "node:process";
 import { onTestFinished, vi } from "vitest";
 
-// Real processes on a machine that does other things as well.
-vi.setConfig({ testTimeout: 60_000 });
-
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const BIN = `${ROOT}node_modules/.bin/`;
 

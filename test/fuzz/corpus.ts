@@ -1,11 +1,6 @@
 /** The corpus: real requests and objects to begin with, and every input that ever found a fault (`found-…`). @module */
 import { join } from "node:path";
 import { readdirSync, readFileSync } from "node:fs";
-import { vi } from "vitest";
-import { runs } from "../properties.ts";
-
-// Ten thousand cases, on a machine that does other things as well.
-vi.setConfig({ testTimeout: runs(300_000) });
 
 /** One file of the corpus. */
 export interface Entry {

@@ -2,15 +2,12 @@
 import type { Tracer } from "@opentelemetry/api";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { onTestFinished, vi } from "vitest";
+import { onTestFinished } from "vitest";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { assembleRouter, type Router, type RouterSettings } from "../../packages/router/assemble.ts";
 import { readOptions } from "../../packages/router/options/options.ts";
 import { listen } from "../../packages/router/server.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
-
-// Real sockets and processes on a machine that does other things as well.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 export const SANDBOXES = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxes";
 export const PODS = "/api/v1/namespaces/team-a/pods";

@@ -2,6 +2,7 @@
 import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createDashboard } from "../../../packages/router/dashboard/dashboard.ts";
+import { eventually } from "../../eventually.ts";
 import { liveBytes } from "../../heap.ts";
 import { startBackend } from "../stage.ts";
 import { answerOf } from "./stage.ts";
@@ -32,8 +33,6 @@ test("a body of one-byte chunks takes little memory while it waits for its last"
     socket.write(CHUNK.repeat(CHUNKS));
   }
   const sent = HEAD.length + CHUNK.length * CHUNKS;
-  await expect.poll(() => sockets.map(({ bytesRead }) => bytesRead), { timeout: 8000 }).toEqual(
-    Array(CLIENTS).fill(sent),
-  );
+  await eventually(() => sockets.map(({ bytesRead }) => bytesRead)).toEqual(Array(CLIENTS).fill(sent));
   expect((liveBytes() - before) / CLIENTS).toBeLessThan(1_000_000);
 });
