@@ -36,8 +36,11 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
     await kubectl("wait", "--for=condition=Ready", "sandbox/demo", "--timeout=60s");
     const { status } = await json("get", "sandbox", "demo");
     expect(status.serviceFQDN).toBe("demo.default.svc.cluster.local");
-    const args = ["run", "asks", "--image=busybox:1.37", "--restart=Never", "--rm", "-i", "--quiet", "--"];
-    expect(await kubectl(...args, "nslookup", status.serviceFQDN)).toContain(`Address: ${status.podIPs[0]}`);
+    await kubectl("run", "asks", "--image=busybox:1.37", "--restart=Never", "--", "sleep", "600");
+    await kubectl("wait", "--for=condition=Ready", "pod/asks", "--timeout=30s");
+    // `kubectl run -i` shows nothing of a command that has ended before it is attached.
+    const answer = await kubectl("exec", "asks", "--", "nslookup", status.serviceFQDN);
+    expect(answer).toContain(`Address: ${status.podIPs[0]}`);
   });
 
   test("a claim is given a member of its pool", { timeout: 120_000 }, async () => {
