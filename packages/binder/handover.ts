@@ -16,13 +16,14 @@ import {
   sharedSpec,
   templateAnnotations,
 } from "../../hooks/sandboxwarmpool/sandbox.ts";
-import { applyCreate, applyUpdate, lastApplied } from "../api/objects/apply.ts";
+import { applyUpdate, lastApplied, remembering } from "../api/objects/apply.ts";
 import {
   ASSIGNED_AT_ANNOTATION,
   CLAIM_METADATA_ANNOTATION,
   CLAIM_UID_LABEL,
   CONTROLLER_UID_LABEL,
   CREATED_BY_LABEL,
+  DECORATOR_ANNOTATION,
   LAUNCH_TYPE_LABEL,
   POD_TEMPLATE_HASH_LABEL,
   SAFE_TO_EVICT_ANNOTATION,
@@ -34,7 +35,7 @@ import {
 import { nameHash } from "../api/objects/names.ts";
 import { controllerReference } from "../api/objects/objects.ts";
 
-/** Longest trace context that is copied, in characters: the Sandbox has it twice, beside annotations of its own. */
+/** Longest trace context that is copied, in characters: the Sandbox has annotations of its own. */
 const LONGEST_TRACE = 512;
 
 /** Labels of a member that a claim's Sandbox does not have. */
@@ -48,7 +49,7 @@ const POOL_LABELS = [
 
 /**
  * Returns the whole member as the claim's, for a PUT on condition of its version: owner, labels and Pod metadata are the
- * claim's, all else is as it was. Merged and remembered as Metacontroller would, so that it finds nothing to do.
+ * claim's, all else is as it was. Merged as Metacontroller would, and remembered so that it finds nothing to do.
  * Source: Agent Sandbox API, section 3.5.3 b.
  *
  * @param sandbox as it was observed, untouched by a parser: what was never written must not be
@@ -69,7 +70,7 @@ export function handedOver(
   };
   const base = template ? template.spec.podTemplate.metadata ?? {} : withoutPoolMetadata(sandbox);
   const { metadata, record } = boundMetadata(base, claim, labels[TEMPLATE_REF_HASH_LABEL]);
-  return applyUpdate(sandbox, {
+  const given = applyUpdate(sandbox, {
     ...applied,
     metadata: {
       ...applied.metadata,
@@ -80,6 +81,7 @@ export function handedOver(
     // The keeper may have taken the Pod's spec out of what was applied: then it stays out.
     spec: { ...applied.spec, podTemplate: { ...applied.spec?.podTemplate, metadata } } as PoolSandboxSpec,
   });
+  return remembering(given, changeable(given));
 }
 
 /**
@@ -100,11 +102,10 @@ export function coldSandbox(
   const volumes = volumeClaimTemplates.length > 0
     ? joinedVolumes(template.spec.volumeClaimTemplates ?? [], volumeClaimTemplates)
     : template.spec.volumeClaimTemplates;
-  return applyCreate({
+  const made: PoolSandbox = {
     ...SANDBOX,
     metadata: {
       name,
-      // Metacontroller names it before it compares: what was applied without it would be written once more.
       namespace,
       labels: {
         [LAUNCH_TYPE_LABEL]: "cold",
@@ -120,7 +121,27 @@ export function coldSandbox(
       podTemplate: { metadata, spec: withEnvironment(securedPodSpec(template), env) },
       ...sharedSpec(template, volumes),
     },
-  });
+  };
+  return remembering(made, changeable(made));
+}
+
+/**
+ * Returns what Metacontroller is to remember as applied to a claim's Sandbox: what the claim's hook ever changes, and what
+ * Metacontroller adds itself to what that answers. It leaves alone what it does not remember, and each event of the
+ * Sandbox, and each call of a hook, would carry it twice.
+ */
+function changeable({ metadata, spec }: Sandbox | PoolSandbox): PoolSandbox {
+  const { name, namespace, annotations = {} } = metadata;
+  const kept = [DECORATOR_ANNOTATION, CLAIM_METADATA_ANNOTATION].filter((key) => key in annotations);
+  return {
+    ...SANDBOX,
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      annotations: Object.fromEntries(kept.map((key) => [key, annotations[key] ?? ""])),
+    },
+    spec: { podTemplate: { metadata: spec?.podTemplate.metadata } } as PoolSandboxSpec,
+  };
 }
 
 function claimAnnotations({ metadata }: SandboxClaim, record: string, now: Date): Record<string, string> {

@@ -69,18 +69,34 @@ test.for(swaps)("%s: Metacontroller has nothing to do after what the claim's hoo
   expect(nextPut(sandboxSchema.parse(swap(sandbox, claim)), claim)).toBeUndefined();
 });
 
-test("what was given is what Metacontroller remembers as applied: it would take away what a later answer leaves out", () => {
-  const given = swap(theMember(1), aClaim("c"));
-  const applied = lastApplied(given) as unknown as Sandbox;
-  const { [LAST_APPLIED_ANNOTATION]: _, ...annotations } = given.metadata.annotations ?? {};
-  expect(applied.metadata).toEqual({
-    name: "warm-1",
-    namespace: "team-a",
-    labels: given.metadata.labels,
-    annotations,
-    ownerReferences: given.metadata.ownerReferences,
+test("Metacontroller remembers what the claim's hook may change, and no more: it leaves the rest alone", () => {
+  const given = swap(theMember(1), aClaim("c", { spec: WISHES }));
+  expect(lastApplied(given)).toEqual({
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: {
+      name: "warm-1",
+      namespace: "team-a",
+      annotations: {
+        "agents.x-k8s.io/claim-pod-metadata": given.metadata.annotations?.["agents.x-k8s.io/claim-pod-metadata"],
+        "metacontroller.k8s.io/decorator-controller": "sandboxclaim",
+      },
+    },
+    spec: { podTemplate: { metadata: given.spec.podTemplate.metadata } },
   });
-  expect(applied.spec).toEqual({ podTemplate: given.spec.podTemplate });
+});
+
+test("what a claim takes back goes from its Sandbox, and an answer that says nothing else takes nothing else", () => {
+  const given = sandboxSchema.parse(swap(theMember(1), aClaim("c", { spec: WISHES })));
+  const put = nextPut(given, aClaim("c"));
+  const { metadata, spec } = put ?? given;
+  expect(spec.podTemplate.metadata).toEqual({ labels: tracked });
+  const { [LAST_APPLIED_ANNOTATION]: _, ...annotations } = given.metadata.annotations ?? {};
+  expect(metadata.annotations).toMatchObject({ ...annotations, "agents.x-k8s.io/claim-pod-metadata": "{}" });
+  expect({ ...metadata, annotations }).toEqual({ ...given.metadata, annotations });
+  expect({ ...spec, podTemplate: { ...spec.podTemplate, metadata: given.spec.podTemplate.metadata } }).toEqual(
+    given.spec,
+  );
 });
 
 test("the pool's controller-uid leaves labels and memory: no pool of the same UID or name takes it for its own", () => {
@@ -188,16 +204,14 @@ test("what the claim adds is on the Pod and on record", () => {
   );
 });
 
-test("where the keeper has taken the Pod's spec out of what was applied, it stays out", () => {
+test("a member whose Pod's spec the keeper has taken out of what was applied keeps it", () => {
   const ports = [{ containerPort: 53, protocol: "TCP" }, { containerPort: 53, protocol: "UDP" }];
   const containers = [{ name: "main", ports }];
   const quiet = theMember(1, {
     applied: { spec: { podTemplate: {} } },
     spec: { podTemplate: { spec: { containers } } },
   });
-  const given = swap(quiet, aClaim("c"));
-  expect(given.spec.podTemplate.spec).toEqual({ containers });
-  expect((lastApplied(given) as unknown as Sandbox).spec.podTemplate).not.toHaveProperty("spec");
+  expect(swap(quiet, aClaim("c")).spec.podTemplate.spec).toEqual({ containers });
 });
 
 test("what a user has added stays: labels, owners that do not control, mode and shutdown time", () => {

@@ -94,9 +94,14 @@ export function applyUpdate<T extends object>(observed: T, desired: object): T {
 
 /** Computes the whole object that dynamic-apply would create: what is desired and its last-applied annotation. */
 export function applyCreate<T extends object>(desired: T): T {
-  const metadata = metadataOf(desired);
-  const annotations = { ...stringMap(metadata["annotations"]), [LAST_APPLIED_ANNOTATION]: canonicalJson(desired) };
-  return { ...desired, metadata: { ...metadata, annotations } };
+  return remembering(desired, desired);
+}
+
+/** Returns an object whose last-applied annotation says `applied`: of what is not in it a later merge takes nothing away. */
+export function remembering<T extends object>(object: T, applied: object): T {
+  const metadata = metadataOf(object);
+  const annotations = { ...stringMap(metadata["annotations"]), [LAST_APPLIED_ANNOTATION]: canonicalJson(applied) };
+  return { ...object, metadata: { ...metadata, annotations } };
 }
 
 /** Compares two JSON values; the order of keys does not matter, that of list items does. `undefined` is an absent field. */
