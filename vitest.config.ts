@@ -1,11 +1,13 @@
 /**
- * `npm test` is four projects. What needs no cluster comes first: `core`, pure functions, and `unit`. Then what needs
- * one: `cluster`, several files at a time, and `node`, whose containers run on one real node, two files at a time.
- * `npm run soak` is what searches and what lasts, in its long form, with a seed of its own. @module
+ * `npm test` is five projects. What needs no cluster comes first: `core`, pure functions, `unit`, and `alone`, whose files
+ * have a process each. Then what needs one: `cluster`, several files at a time, and `node`, whose containers run on one
+ * real node, two files at a time. `npm run soak` is what searches and what lasts, in its long form, with a seed of its
+ * own. @module
  */
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { basename } from "node:path";
+import { globSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
@@ -19,6 +21,10 @@ const ONLY_SOAK = [
   "test/node/{agentimage,browserimage,jupyterimage,takeover,goclient}.test.ts",
 ];
 const NODE = ["test/{node,browser}/**/*.test.ts"];
+/** What is disturbed by files before it in the same process: it puts modules in the place of others, or counts memory. */
+const ALONE = globSync("test/**/*.test.ts", { cwd: import.meta.dirname }).filter((file) =>
+  /vi\.mock\(|\/heap\.ts"/.test(readFileSync(join(import.meta.dirname, file), "utf8"))
+);
 /** What has a long form, see `isSoak`. */
 const SOAK = [
   "test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,faults,quiet,router-wake,baddeploys,agentimage,browserimage,jupyterimage,takeover,goclient}.test.ts",
@@ -77,12 +83,15 @@ const onCluster: Options = { globalSetup: ["test/integration/setup.ts"] };
 
 const PROJECTS = [
   // Pure functions leave nothing behind that a file would have to be kept from.
-  project("core", 0, { include: CORE, isolate: false, maxWorkers: 2 }),
+  project("core", 0, { include: CORE, exclude: ALONE, isolate: false, maxWorkers: 2 }),
   project("unit", 0, {
     include: ["test/**/*.test.ts"],
-    exclude: [...CORE, ...CLUSTER, ...NODE, ...ONLY_SOAK],
+    exclude: [...CORE, ...CLUSTER, ...NODE, ...ALONE, ...ONLY_SOAK],
+    // To load the same modules for each file took a third of the time.
+    isolate: false,
     maxWorkers: 2,
   }),
+  project("alone", 0, { include: ALONE, maxWorkers: 2 }),
   project("cluster", 1, { ...onCluster, include: CLUSTER, maxWorkers: 3 }),
   project("node", 2, {
     ...onCluster,
