@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
+const ROOT = fileURLToPath(new URL(".", import.meta.url));
 const CORE = ["hooks", "webhook", "process", "api"].map((folder) => `test/${folder}/**/*.test.ts`);
 const CLUSTER = ["test/{integration,clients}/**/*.test.ts"];
 /** Few claims meet few faults, images and the Go client take minutes to build, and nobody has the Go controller: there is no short form. */
@@ -22,8 +23,8 @@ const ONLY_SOAK = [
 ];
 const NODE = ["test/{node,browser}/**/*.test.ts"];
 /** What is disturbed by files before it in the same process: it puts modules in the place of others, or counts memory. */
-const ALONE = globSync("test/**/*.test.ts", { cwd: import.meta.dirname }).filter((file) =>
-  /vi\.mock\(|\/heap\.ts"/.test(readFileSync(join(import.meta.dirname, file), "utf8"))
+const ALONE = globSync("test/**/*.test.ts", { cwd: ROOT }).filter((file) =>
+  /vi\.mock\(|\/heap\.ts"/.test(readFileSync(join(ROOT, file), "utf8"))
 );
 /** What has a long form, see `isSoak`. */
 const SOAK = [
@@ -32,7 +33,7 @@ const SOAK = [
 ];
 
 // Processes that tests start load the same files hundreds of times: with it they take half as long to start.
-process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL("node_modules/.cache/compile", import.meta.url));
+process.env["NODE_COMPILE_CACHE"] ??= join(ROOT, "node_modules/.cache/compile");
 
 const isSoak = process.env["HOOKBOX_TEST_SOAK"] !== undefined;
 const reportFile = process.env["HOOKBOX_TEST_REPORT"];
@@ -43,7 +44,7 @@ function seedOf(): number {
   if (given !== undefined) return Number(given);
   if (isSoak) return randomInt(2 ** 31);
   try {
-    const hash = execFileSync("git", ["rev-parse", "HEAD"], { cwd: new URL(".", import.meta.url), stdio: "pipe" });
+    const hash = execFileSync("git", ["rev-parse", "HEAD"], { cwd: ROOT, stdio: "pipe" });
     return Number.parseInt(hash.toString().slice(0, 7), 16);
   } catch {
     // Not a checkout.
