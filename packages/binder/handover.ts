@@ -16,9 +16,10 @@ import {
   sharedSpec,
   templateAnnotations,
 } from "../../hooks/sandboxwarmpool/sandbox.ts";
-import { applyUpdate, lastApplied, remembering } from "../api/objects/apply.ts";
+import { applyCreate, applyUpdate, lastApplied } from "../api/objects/apply.ts";
 import {
   ASSIGNED_AT_ANNOTATION,
+  CLAIM_CONTROLLER,
   CLAIM_METADATA_ANNOTATION,
   CLAIM_UID_LABEL,
   CONTROLLER_UID_LABEL,
@@ -70,7 +71,7 @@ export function handedOver(
   };
   const base = template ? template.spec.podTemplate.metadata ?? {} : withoutPoolMetadata(sandbox);
   const { metadata, record } = boundMetadata(base, claim, labels[TEMPLATE_REF_HASH_LABEL]);
-  const given = applyUpdate(sandbox, {
+  const desired = {
     ...applied,
     metadata: {
       ...applied.metadata,
@@ -78,10 +79,10 @@ export function handedOver(
       annotations: { ...applied.metadata.annotations, ...claimAnnotations(claim, record, now) },
       ownerReferences: [controllerReference(claim)],
     },
-    // The keeper may have taken the Pod's spec out of what was applied: then it stays out.
+    // The keeper may have taken the Pod's spec out of what was applied: then the merge leaves it alone.
     spec: { ...applied.spec, podTemplate: { ...applied.spec?.podTemplate, metadata } } as PoolSandboxSpec,
-  });
-  return remembering(given, changeable(given));
+  };
+  return applyUpdate(sandbox, desired, rememberedOf(sandbox.metadata, metadata, record));
 }
 
 /**
@@ -122,7 +123,7 @@ export function coldSandbox(
       ...sharedSpec(template, volumes),
     },
   };
-  return remembering(made, changeable(made));
+  return applyCreate(made, rememberedOf(made.metadata, metadata, record));
 }
 
 /**
@@ -130,18 +131,13 @@ export function coldSandbox(
  * Metacontroller adds itself to what that answers. It leaves alone what it does not remember, and each event of the
  * Sandbox, and each call of a hook, would carry it twice.
  */
-function changeable({ metadata, spec }: Sandbox | PoolSandbox): PoolSandbox {
-  const { name, namespace, annotations = {} } = metadata;
-  const kept = [DECORATOR_ANNOTATION, CLAIM_METADATA_ANNOTATION].filter((key) => key in annotations);
-  return {
-    ...SANDBOX,
-    metadata: {
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      annotations: Object.fromEntries(kept.map((key) => [key, annotations[key] ?? ""])),
-    },
-    spec: { podTemplate: { metadata: spec?.podTemplate.metadata } } as PoolSandboxSpec,
-  };
+function rememberedOf(
+  { name, namespace }: { name: string; namespace?: string | undefined },
+  podMetadata: PodMetadata,
+  record: string,
+): object {
+  const annotations = { [CLAIM_METADATA_ANNOTATION]: record, [DECORATOR_ANNOTATION]: CLAIM_CONTROLLER };
+  return { ...SANDBOX, metadata: { name, namespace, annotations }, spec: { podTemplate: { metadata: podMetadata } } };
 }
 
 function claimAnnotations({ metadata }: SandboxClaim, record: string, now: Date): Record<string, string> {

@@ -79,29 +79,32 @@ function isDeep(text: string): boolean {
  * System metadata and status keep their observed values and the last-applied annotation becomes the JSON text of
  * `desired`, byte for byte as Metacontroller writes it. `sameJson(result, observed)` means that nothing is written.
  *
+ * @param remembered what the annotation says instead: of what is not in it a later merge takes nothing away
  * @throws {SyntaxError} if the observed last-applied annotation is broken
  */
-export function applyUpdate<T extends object>(observed: T, desired: object): T {
+export function applyUpdate<T extends object>(observed: T, desired: object, remembered?: object): T {
   const wanted = withoutLastApplied(desired as Json);
   const merged = mergeApply(observed, lastApplied(observed), wanted);
   const metadata = { ...(isObject(merged["metadata"]) ? merged["metadata"] : {}) };
   for (const field of SYSTEM_METADATA) revert(metadata, metadataOf(observed), field);
-  metadata["annotations"] = { ...stringMap(metadata["annotations"]), [LAST_APPLIED_ANNOTATION]: canonicalJson(wanted) };
+  metadata["annotations"] = annotationsWith(metadata, remembered ?? wanted);
   const result: Json = { ...merged, metadata };
   revert(result, observed as Json, "status");
   return result as T;
 }
 
-/** Computes the whole object that dynamic-apply would create: what is desired and its last-applied annotation. */
-export function applyCreate<T extends object>(desired: T): T {
-  return remembering(desired, desired);
+/**
+ * Computes the whole object that dynamic-apply would create: what is desired and its last-applied annotation.
+ *
+ * @param remembered as for {@link applyUpdate}
+ */
+export function applyCreate<T extends object>(desired: T, remembered: object = desired): T {
+  const metadata = metadataOf(desired);
+  return { ...desired, metadata: { ...metadata, annotations: annotationsWith(metadata, remembered) } };
 }
 
-/** Returns an object whose last-applied annotation says `applied`: of what is not in it a later merge takes nothing away. */
-export function remembering<T extends object>(object: T, applied: object): T {
-  const metadata = metadataOf(object);
-  const annotations = { ...stringMap(metadata["annotations"]), [LAST_APPLIED_ANNOTATION]: canonicalJson(applied) };
-  return { ...object, metadata: { ...metadata, annotations } };
+function annotationsWith(metadata: Json, applied: object): Record<string, string> {
+  return { ...stringMap(metadata["annotations"]), [LAST_APPLIED_ANNOTATION]: canonicalJson(applied) };
 }
 
 /** Compares two JSON values; the order of keys does not matter, that of list items does. `undefined` is an absent field. */
