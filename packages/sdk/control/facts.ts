@@ -32,7 +32,7 @@ import { createFactReader, type FactReader } from "./factreader.ts";
 export async function explain(api: Api, subject: Subject, signal?: AbortSignal): Promise<Finding> {
   // What was read first may be long past when a busy API server has answered all: then it would look overdue.
   const asked = new Date();
-  return why(await readFacts(api, subject, signal), asked);
+  return why(await readFacts(api, subject, signal, asked), asked);
 }
 
 /**
@@ -45,23 +45,29 @@ export async function explain(api: Api, subject: Subject, signal?: AbortSignal):
  * | claim | 4 to 10, and what its Sandbox's Pod refers to |
  * | pool | 4, and those of its worst member |
  *
+ * @param asked when they are for: what is over by then needs no more
  * @throws {Error} if the API server does not answer; what it forbids or does not have is told in the facts
  */
-export async function readFacts(api: Api, subject: Subject, signal?: AbortSignal): Promise<Facts> {
+export async function readFacts(
+  api: Api,
+  subject: Subject,
+  signal?: AbortSignal,
+  asked = new Date(),
+): Promise<Facts> {
   const reader = createFactReader(api, signal);
   const facts: Facts = { subject };
   const readers = { Sandbox: readSandboxFacts, SandboxClaim: readClaimFacts, SandboxWarmPool: readPoolFacts };
-  await readers[subject.kind](reader, facts);
+  await readers[subject.kind](reader, facts, asked);
   const unreadable = reader.unreadable();
   if (unreadable.length > 0) facts.unreadable = unreadable;
   return facts;
 }
 
-async function readClaimFacts(reader: FactReader, facts: Facts): Promise<void> {
+async function readClaimFacts(reader: FactReader, facts: Facts, asked: Date): Promise<void> {
   const { namespace, name } = facts.subject;
   set(facts, "claim", await reader.one({ resource: "sandboxclaims", namespace, name }, sandboxClaimSchema));
   const { claim } = facts;
-  if (!claim || isSettled(facts)) return;
+  if (!claim || isSettled(facts, asked)) return;
   const pool = claim.spec.warmPoolRef.name;
   const isBound = claim.status?.sandbox?.name !== undefined;
   const [poolFound, ...events] = await Promise.all([
@@ -78,19 +84,19 @@ async function readClaimFacts(reader: FactReader, facts: Facts): Promise<void> {
   await readAround(reader, facts);
 }
 
-async function readSandboxFacts(reader: FactReader, facts: Facts): Promise<void> {
+async function readSandboxFacts(reader: FactReader, facts: Facts, asked: Date): Promise<void> {
   const { namespace, name } = facts.subject;
   set(facts, "sandbox", await reader.one({ resource: "sandboxes", namespace, name }, sandboxSchema));
-  if (!facts.sandbox || isSettled(facts)) return;
+  if (!facts.sandbox || isSettled(facts, asked)) return;
   await readPod(reader, facts, facts.sandbox);
   await readAround(reader, facts);
 }
 
-async function readPoolFacts(reader: FactReader, facts: Facts): Promise<void> {
+async function readPoolFacts(reader: FactReader, facts: Facts, asked: Date): Promise<void> {
   const { namespace, name } = facts.subject;
   set(facts, "pool", await reader.one({ resource: "sandboxwarmpools", namespace, name }, sandboxWarmPoolSchema));
   const { pool } = facts;
-  if (!pool || isSettled(facts)) return;
+  if (!pool || isSettled(facts, asked)) return;
   const query = { labelSelector: `${WARM_POOL_LABEL}=${nameHash(name)}` };
   const [members, events] = await Promise.all([
     reader.list({ resource: "sandboxes", namespace }, query, sandboxSchema),
@@ -181,8 +187,8 @@ async function readAround(reader: FactReader, facts: Facts): Promise<void> {
 }
 
 /** Tells whether what has been read already says it all: nothing is wrong, or it has come to its end. */
-function isSettled(facts: Facts): boolean {
-  return ["Ready", "Expired", "BeingDeleted", "Suspended"].includes(why(facts, new Date()).code);
+function isSettled(facts: Facts, asked: Date): boolean {
+  return ["Ready", "Expired", "BeingDeleted", "Suspended"].includes(why(facts, asked).code);
 }
 
 function set<K extends keyof Facts>(facts: Facts, key: K, value: Facts[K] | undefined): void {

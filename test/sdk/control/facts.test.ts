@@ -131,6 +131,18 @@ test("a claim is as old as it was when asked about, however long the API server 
   expect((await explain({ ...api, send }, CLAIM)).code).toBe("BinderDown");
 });
 
+test("a claim that expires while it is read about has not expired, and all is read that it needs", async () => {
+  vi.useFakeTimers({ now: Date.parse("2026-01-01T00:00:08Z") });
+  onTestFinished(() => void vi.useRealTimers());
+  const spec = { lifecycle: { shutdownTime: "2026-01-01T00:00:10Z" } };
+  const { api } = serving({ "sandboxclaims/job": aClaim("job", { spec }) });
+  const send: Api["send"] = async (request) => {
+    await vi.advanceTimersByTimeAsync(5000);
+    return await api.send(request);
+  };
+  expect((await explain({ ...api, send }, CLAIM)).code).toBe("WarmPoolNotFound");
+});
+
 test("the binder's Lease is looked for no further than it is found, or forbidden", async () => {
   const lease = { metadata: { namespace: "mine", name: "hookbox-binder" }, spec: { holderIdentity: "b1" } };
   const read = async (objects: Record<string, object | null>) => {
