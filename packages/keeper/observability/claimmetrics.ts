@@ -72,10 +72,10 @@ export function createClaimMetrics(registry: Registry): ClaimMetrics {
       const labels = { launch_type: sandbox?.launchType ?? "unknown", sandbox_template: templateOf(sandbox) };
       const exemplar = enableExemplars ? exemplarOf(claim.trace) : undefined;
       for (const start of ["webhook", "controller", "client"] as const) {
-        observeSpan(startups[start], labels, claim.starts[start], claim.firstReadyAt, exemplar);
+        observeBetween(startups[start], labels, claim.starts[start], claim.firstReadyAt, exemplar);
       }
       const { namespace } = claim.regarding;
-      observeSpan(creation, { namespace, ...labels }, sandbox?.createdAt, sandbox?.readyAt, exemplar);
+      observeBetween(creation, { namespace, ...labels }, sandbox?.createdAt, sandbox?.readyAt, exemplar);
     },
   };
 }
@@ -85,7 +85,7 @@ export function createClaimMetrics(registry: Registry): ClaimMetrics {
  *
  * @param exemplar undefined: the metrics have none
  */
-function observeSpan<Label extends string>(
+function observeBetween<Label extends string>(
   { ms, seconds, use }: Pair<Label>,
   labels: Record<Label, string>,
   from: number | undefined,
