@@ -13,12 +13,13 @@ const SCRIPT = fileURLToPath(new URL("forkserver.py", import.meta.url));
 
 /** A program that runs. */
 export interface Fork {
-  pid: number;
   /** Its stdin and stdout. */
   stdio: Socket;
   stderr: Socket;
   /** Its exit code, or minus the number of the signal that ended it. */
   code: Promise<number>;
+  /** Ends it, if it has not ended. */
+  kill(): void;
 }
 
 export interface ForkServer {
@@ -45,8 +46,10 @@ export function startForkServer(python: string, { kubectl, kubeconfig }: Kubectl
   gone.catch(() => {});
   createInterface({ input: child.stdout }).on("line", (line) => {
     const told: Told = JSON.parse(line);
-    if (told.code === undefined) begun.get(told.socket)?.(told.pid);
-    else ends.get(told.pid)?.(told.code);
+    if (told.code === undefined) return begun.get(told.socket)?.(told.pid);
+    ends.get(told.pid)?.(told.code);
+    // It may soon be another's.
+    ends.delete(told.pid);
   });
   return {
     async fork(path, args) {
@@ -55,7 +58,7 @@ export function startForkServer(python: string, { kubectl, kubeconfig }: Kubectl
       server.listen(socket);
       await once(server, "listening");
       const ended = Promise.withResolvers<number>();
-      const pid = new Promise<number>((resolve) =>
+      const started = new Promise<number>((resolve) =>
         begun.set(socket, (pid) => {
           ends.set(pid, ended.resolve);
           resolve(pid);
@@ -65,7 +68,15 @@ export function startForkServer(python: string, { kubectl, kubeconfig }: Kubectl
       try {
         const connections = connectionsOf(server);
         const [stdio, stderr] = await Promise.race([connections, gone]);
-        return { stdio, stderr, pid: await pid, code: Promise.race([ended.promise, gone]) };
+        const pid = await started;
+        const kill = () => {
+          try {
+            if (ends.has(pid)) process.kill(pid, "SIGKILL");
+          } catch {
+            // It has ended this moment.
+          }
+        };
+        return { stdio, stderr, code: Promise.race([ended.promise, gone]), kill };
       } finally {
         server.close();
       }

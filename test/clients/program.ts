@@ -44,9 +44,7 @@ export async function startProgram(
   const ended = endOf(program, name, errors);
   // Whoever asks gets the error; a program that is ended with its test has none to tell.
   ended.catch(() => {});
-  let isOver = false;
-  program.code.finally(() => isOver = true).catch(() => {});
-  onTestFinished(() => void (isOver || process.kill(program.pid, "SIGKILL")));
+  onTestFinished(program.kill);
   return {
     ended: () => ended,
     goOn: () => void program.stdio.write("\n"),
