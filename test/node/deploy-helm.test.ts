@@ -73,54 +73,46 @@ describe.runIf(hasRealNode)("helm install", () => {
       await upgrade(cluster(), ["v1alpha1.enabled=true", "router.args={--authz-mode=allow-all}"], { progress });
     }, 900_000);
 
-    test(
-      "what is written for v1alpha1 applies as it stands, and is read so",
-      { timeout: 300_000 },
-      async () => {
-        const [sandboxes, pools] = [
-          "sandboxes.v1alpha1.agents.x-k8s.io",
-          "sandboxwarmpools.v1alpha1.extensions.agents.x-k8s.io",
-        ];
-        const claims = "sandboxclaims.v1alpha1.extensions.agents.x-k8s.io";
-        await apply(OLD_OBJECTS);
-        await kubectl("wait", "--for=condition=Ready", `${sandboxes}/old`, "--timeout=60s");
-        await kubectl("wait", "--for=condition=Ready", `${claims}/old-claim`, "--timeout=60s");
-        expect((await json("get", "sandbox", "old")).spec).toMatchObject({ service: true, operatingMode: "Running" });
-        const { spec, status } = await json("get", sandboxes!, "old");
-        expect([spec.service, spec.replicas, status.replicas]).toEqual([undefined, 1, 1]);
-        expect((await json("get", claims, "old-claim")).spec).toMatchObject({ sandboxTemplateRef: { name: "agent" } });
-        await kubectl("scale", `${sandboxes}/old`, "--replicas=0");
-        await kubectl("wait", "--for=condition=Suspended", "sandbox/old", "--timeout=60s");
-        await until(
-          () => json("get", "pods"),
-          ({ items }) => items.every(({ metadata }: Loose) => metadata.name !== "old"),
-        );
-        await kubectl("scale", `${pools}/agents`, "--replicas=2");
-        expect((await json("get", "sandboxwarmpool", "agents")).spec.replicas).toBe(2);
-      },
-    );
+    test("what is written for v1alpha1 applies as it stands, and is read so", { timeout: 300_000 }, async () => {
+      const [sandboxes, pools] = [
+        "sandboxes.v1alpha1.agents.x-k8s.io",
+        "sandboxwarmpools.v1alpha1.extensions.agents.x-k8s.io",
+      ];
+      const claims = "sandboxclaims.v1alpha1.extensions.agents.x-k8s.io";
+      await apply(OLD_OBJECTS);
+      await kubectl("wait", "--for=condition=Ready", `${sandboxes}/old`, "--timeout=60s");
+      await kubectl("wait", "--for=condition=Ready", `${claims}/old-claim`, "--timeout=60s");
+      expect((await json("get", "sandbox", "old")).spec).toMatchObject({ service: true, operatingMode: "Running" });
+      const { spec, status } = await json("get", sandboxes!, "old");
+      expect([spec.service, spec.replicas, status.replicas]).toEqual([undefined, 1, 1]);
+      expect((await json("get", claims, "old-claim")).spec).toMatchObject({ sandboxTemplateRef: { name: "agent" } });
+      await kubectl("scale", `${sandboxes}/old`, "--replicas=0");
+      await kubectl("wait", "--for=condition=Suspended", "sandbox/old", "--timeout=60s");
+      await until(
+        () => json("get", "pods"),
+        ({ items }) => items.every(({ metadata }: Loose) => metadata.name !== "old"),
+      );
+      await kubectl("scale", `${pools}/agents`, "--replicas=2");
+      expect((await json("get", "sandboxwarmpool", "agents")).spec.replicas).toBe(2);
+    });
 
-    test(
-      "the published Python client works as it is",
-      { timeout: 600_000 },
-      async () => {
-        const ns = await makeNamespace(cluster());
-        const ports = [{ containerPort: 8888 }];
-        const main = { name: "main", image: RUNTIME_IMAGE, imagePullPolicy: "IfNotPresent", ports };
-        const readinessProbe = { httpGet: { path: "/", port: 8888 }, periodSeconds: 1 };
-        const spec = { terminationGracePeriodSeconds: 1, containers: [{ ...main, readinessProbe }] };
-        await ns.apply(aTemplate("t", {}, spec), aPool("p", 1, "t"));
-        await untilFull(ns, "p");
-        const program = await startProgram(ns, "inside", { bytes: 1000 });
-        expect(await program.next()).toMatchObject({
-          written: { stdout: "42\n", exit_code: 0 },
-          text: "hello",
-          same: true,
-        });
-        program.goOn();
-        expect((await program.next()).after).toMatchObject({ stdout: "hello", exit_code: 0 });
-      },
-    );
+    test("the published Python client works as it is", { timeout: 600_000 }, async () => {
+      const ns = await makeNamespace(cluster());
+      const ports = [{ containerPort: 8888 }];
+      const main = { name: "main", image: RUNTIME_IMAGE, imagePullPolicy: "IfNotPresent", ports };
+      const readinessProbe = { httpGet: { path: "/", port: 8888 }, periodSeconds: 1 };
+      const spec = { terminationGracePeriodSeconds: 1, containers: [{ ...main, readinessProbe }] };
+      await ns.apply(aTemplate("t", {}, spec), aPool("p", 1, "t"));
+      await untilFull(ns, "p");
+      const program = await startProgram(ns, "inside", { bytes: 1000 });
+      expect(await program.next()).toMatchObject({
+        written: { stdout: "42\n", exit_code: 0 },
+        text: "hello",
+        same: true,
+      });
+      program.goOn();
+      expect((await program.next()).after).toMatchObject({ stdout: "hello", exit_code: 0 });
+    });
   });
 });
 

@@ -55,14 +55,12 @@ async function explain(fault: Fault, api: Api, shared: Namespace): Promise<Answe
   await fault.make(ns, atEnd);
   const begun = performance.now();
   const ask = async () => {
-    let finding = await runWhy(api, fault.subject, ns.name);
-    while (finding.code === "Starting") {
-      if (performance.now() - begun > 100_000) break;
+    for (;;) {
+      const finding = await runWhy(api, fault.subject, ns.name);
+      if (finding.code !== "Starting" || performance.now() - begun > 100_000) return finding;
       // Half a hundred ask at once, and each makes up to ten requests.
       await sleep(1000);
-      finding = await runWhy(api, fault.subject, ns.name);
     }
-    return finding;
   };
   const first = await ask();
   const seconds = Math.round((performance.now() - begun) / 100) / 10;
