@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type BenchOptions, HELP, PEER, readOptions } from "./options.ts";
+import { describeTurn } from "./report/turn.ts";
 import { writeReport } from "./report/write.ts";
 import { isFaulty, type Report, type Result } from "./result.ts";
 import { runShape } from "./run.ts";
@@ -71,6 +72,7 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report
         for (const implementation of order) {
           process.stderr.write(`${shape.name}, ${implementation.name}, round ${round} of ${options.rounds}\n`);
           const turn = await runTurn(implementation, shape, round, signal);
+          process.stderr.write(`  ${describeTurn(turn.result)}\n`);
           engine = turn.engine ?? engine;
           turns.push(turn.result);
         }
