@@ -74,16 +74,14 @@ describe.runIf(hasRealNode)("helm install", () => {
     }, 900_000);
 
     test("what is written for v1alpha1 applies as it stands, and is read so", { timeout: 300_000 }, async () => {
-      const [sandboxes, pools] = [
-        "sandboxes.v1alpha1.agents.x-k8s.io",
-        "sandboxwarmpools.v1alpha1.extensions.agents.x-k8s.io",
-      ];
+      const sandboxes = "sandboxes.v1alpha1.agents.x-k8s.io";
+      const pools = "sandboxwarmpools.v1alpha1.extensions.agents.x-k8s.io";
       const claims = "sandboxclaims.v1alpha1.extensions.agents.x-k8s.io";
       await apply(OLD_OBJECTS);
       await kubectl("wait", "--for=condition=Ready", `${sandboxes}/old`, "--timeout=60s");
       await kubectl("wait", "--for=condition=Ready", `${claims}/old-claim`, "--timeout=60s");
       expect((await json("get", "sandbox", "old")).spec).toMatchObject({ service: true, operatingMode: "Running" });
-      const { spec, status } = await json("get", sandboxes!, "old");
+      const { spec, status } = await json("get", sandboxes, "old");
       expect([spec.service, spec.replicas, status.replicas]).toEqual([undefined, 1, 1]);
       expect((await json("get", claims, "old-claim")).spec).toMatchObject({ sandboxTemplateRef: { name: "agent" } });
       await kubectl("scale", `${sandboxes}/old`, "--replicas=0");
