@@ -3,7 +3,7 @@
  *
  * Descriptor 3 brings one JSON object per line: {"code", "typescript"} or {"interrupt"}; descriptor 4 takes them as
  * kernel.py's does. The code runs on the main thread, by V8's inspector, whose REPL mode has top-level await and lets a
- * name be declared twice. A worker reads the requests: it is there for the one to break off a loop.
+ * name be declared twice. A worker reads the requests, numbers them and breaks runs off: it is there while a loop runs.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { inspect } from "node:util";
-import { isMainThread, parentPort, Worker } from "node:worker_threads";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 const IMPORT = "__hookboxImport";
 /** Objects that say how they are shown, as in Deno's Jupyter kernel: a method that gives MIME types. */
@@ -27,10 +27,35 @@ const REPL = { replMode: true, awaitPromise: true };
 const TAKE = { functionDeclaration: "function (value) { this.value = value; }" };
 const BROKEN_OFF = Object.assign(new Error(""), { name: "Interrupted", stack: "Interrupted" });
 
+/** Places in what both threads see: who holds the lock, whether the worker wants it, the last run broken off, or ended. */
+const [LOCK, WANTED, BROKEN, ENDED] = [0, 1, 2, 3];
+const [FREE, MAIN, WORKER] = [0, 1, 2];
+/** After how long a thread that has not answered is busy with code, in milliseconds. */
+const BUSY_MS = 10;
+const shared = isMainThread ? new Int32Array(new SharedArrayBuffer(16)) : workerData;
+
 let takerId;
 
 if (isMainThread) await serveMain();
 else serveWorker();
+
+/**
+ * Runs `change` on the main thread, which is not broken off in it: the worker breaks off while it holds the lock, and
+ * that hits the code, or this thread while it waits here.
+ */
+function unbroken(change) {
+  // The worker goes first: code that only prints would never leave it the lock.
+  while (Atomics.load(shared, WANTED) || Atomics.compareExchange(shared, LOCK, FREE, MAIN) !== FREE) {
+    // For a moment at a time: V8 can miss that it is to break off a thread that waits.
+    Atomics.wait(shared, WANTED, 1, 1);
+  }
+  try {
+    return change();
+  } finally {
+    Atomics.store(shared, LOCK, FREE);
+    Atomics.notify(shared, LOCK);
+  }
+}
 
 async function serveMain() {
   await init;
@@ -52,34 +77,31 @@ async function serveMain() {
   // A child process that the code waits for gets the signal too, and ends; this one stays.
   process.on("SIGINT", () => {});
   const handle = runner();
-  const worker = new Worker(fileURLToPath(import.meta.url));
+  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: shared });
   worker.on("message", handle);
   worker.once("exit", () => process.exit(0));
   send({ ready: true });
 }
 
-/** Runs one request at a time; `{"interrupted"}` ends it at once, even if its code still waits for something. */
+/** Runs one request at a time; `{"interrupted"}` ends that run at once, even if its code still waits for something. */
 function runner() {
   const session = new Session();
   session.connect();
-  let running = 0;
-  let count = 0;
-  const end = (tell) => {
-    running = 0;
-    tell();
-    send({ done: true });
+  return ({ id, interrupted, ...request }) => {
+    if (interrupted !== undefined) return end(interrupted, [failure(BROKEN_OFF)]);
+    if (shared[BROKEN] >= id) return end(id, [failure(BROKEN_OFF)]);
+    evaluate(session, request, (error, value) => end(id, error ? [failure(error.thrown)] : result(value)));
   };
-  return (request) => {
-    if (request.interrupted) {
-      if (running) end(() => fail(BROKEN_OFF));
-      return;
-    }
-    const id = running = ++count;
-    evaluate(session, request, (error, value) => {
-      // What was broken off has been answered already.
-      if (running === id) end(() => error ? fail(error.thrown) : finish(value));
-    });
-  };
+}
+
+/** Ends a run with its last events; one that was broken off has ended already. */
+function end(id, events) {
+  unbroken(() => {
+    if (shared[ENDED] >= id) return;
+    for (const event of [...events, { done: true }]) write(event);
+    Atomics.store(shared, ENDED, id);
+    Atomics.notify(shared, ENDED);
+  });
 }
 
 /** Evaluates code; `then` gets what was thrown, or the value. */
@@ -120,19 +142,27 @@ function output(stream) {
 }
 
 function send(event) {
+  unbroken(() => write(event));
+}
+
+function write(event) {
   const line = new TextEncoder().encode(`${JSON.stringify(event)}\n`);
   for (let at = 0; at < line.length;) at += writeSync(4, line, at);
 }
 
-function finish(value) {
-  if (value !== undefined) send({ result: bundle(value), main: true });
+function result(value) {
+  try {
+    return value === undefined ? [] : [{ result: bundle(value), main: true }];
+  } catch (error) {
+    return [failure(error)];
+  }
 }
 
-function fail(error) {
+function failure(error) {
   const known = error !== null && typeof error === "object" && typeof error.message === "string";
-  const trace = known && typeof error.stack === "string" ? ownTrace(error.stack) : `Uncaught ${inspect(error)}`;
+  const traceback = known && typeof error.stack === "string" ? ownTrace(error.stack) : `Uncaught ${inspect(error)}`;
   const [name, value] = known ? [String(error.name), error.message] : ["Error", inspect(error)];
-  send({ error: { name, value, traceback: trace } });
+  return { error: { name, value, traceback } };
 }
 
 /** Without what called the code. */
@@ -163,19 +193,54 @@ function serveWorker() {
   session.connectToMainThread();
   const lines = createInterface({ input: createReadStream("", { fd: 3 }) });
   lines.on("close", () => process.exit(0));
+  let id = 0;
   // A request that comes after an interrupt must not be hit by it.
   let settled = Promise.resolve();
   lines.on("line", async (line) => {
     const request = JSON.parse(line);
-    if (request.interrupt) settled = interrupt(session);
+    const number = request.interrupt ? id : ++id;
+    if (request.interrupt) settled = settled.then(() => interrupt(session, number));
     await settled;
-    parentPort.postMessage(request.interrupt ? { interrupted: true } : request);
+    if (!request.interrupt) parentPort.postMessage({ ...request, id: number });
   });
 }
 
-/** Breaks off what runs; code that only waits is not broken off by this, and is left behind. */
-function interrupt(session) {
-  return new Promise((resolve) => session.post("Runtime.terminateExecution", () => resolve()));
+/**
+ * Keeps from running what has not begun, ends what only waits, and breaks off what runs. Again, if need be: between two
+ * turns of the event loop there is nothing to hit, and the code goes on in the next.
+ */
+async function interrupt(session, id) {
+  shared[BROKEN] = id;
+  while (!await ended(id)) {
+    await lock();
+    if (shared[ENDED] < id) {
+      const hit = new Promise((resolve) => session.post("Runtime.terminateExecution", () => resolve()));
+      // If nothing runs, what comes next is hit: this has to be it.
+      parentPort.postMessage({ interrupted: id });
+      await hit;
+    }
+    unlock();
+  }
+}
+
+/** Has the main thread end a run that waits; returns whether it could. */
+async function ended(id) {
+  parentPort.postMessage({ interrupted: id });
+  await Atomics.waitAsync(shared, ENDED, id - 1, BUSY_MS).value;
+  return shared[ENDED] >= id;
+}
+
+async function lock() {
+  Atomics.store(shared, WANTED, 1);
+  while (Atomics.compareExchange(shared, LOCK, FREE, WORKER) !== FREE) {
+    await Atomics.waitAsync(shared, LOCK, MAIN).value;
+  }
+}
+
+function unlock() {
+  Atomics.store(shared, LOCK, FREE);
+  Atomics.store(shared, WANTED, 0);
+  Atomics.notify(shared, WANTED);
 }
 
 /** A script cannot import: `import x from "y"` becomes an await of a function, and so does `import("y")`. */

@@ -213,6 +213,8 @@ def run(code, count, space):
 
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # It only makes a call that blocks return, so that an interrupt that came before is heeded.
+    signal.signal(signal.SIGURG, lambda *_: None)
     sys.stdout, sys.stderr = Output("stdout", 1), Output("stderr", 2)
     sys.path[0] = ""
     sys.argv = [""]

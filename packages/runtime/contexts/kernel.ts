@@ -1,6 +1,7 @@
 /** An interpreter as a child process: code in, events out, one piece at a time; it must not know a context. @module */
 import process from "node:process";
 import type { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { SpawnError } from "../processes/command.ts";
@@ -32,6 +33,8 @@ export interface Kernel {
 const LONGEST_LINE = 64 << 20;
 /** What the code's child processes wrote was in the pipe before the run ended: one turn of the event loop is enough. */
 const QUIET_MS = 1;
+/** When an interpreter that has been interrupted is woken, in milliseconds after that. */
+const WAKE_MS = [50, 500, 5000];
 
 /** Starts an interpreter. @throws {SpawnError} if it is not there, or ends before it is ready */
 export async function startKernel(language: Language, cwd: string, env: Record<string, string>): Promise<Kernel> {
@@ -40,12 +43,15 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
   if (!requests || !answers) throw new TypeError(`Cannot talk to process ${child.pid}: it has no further descriptors`);
   const events = createEvents([child.stdout, child.stderr, answers]);
   let alive = true;
+  let busy = false;
   let onDone = () => {};
   /** Whether the code heeds interrupts by now; and whether one waits for that. */
   const heeds = { interrupts: false, due: false };
   const interrupt = () => {
     heeds.due = !heeds.interrupts;
-    if (heeds.interrupts) signalGroup(child.pid, "SIGINT");
+    if (!heeds.interrupts) return;
+    signalGroup(child.pid, "SIGINT");
+    if (language === "python") wake(child.pid, () => alive && busy);
   };
   const ready = Promise.withResolvers<void>();
   readLines(answers, LONGEST_LINE, (line) => {
@@ -55,8 +61,10 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
     else if ("begun" in event) {
       heeds.interrupts = true;
       if (heeds.due) interrupt();
-    } else if ("done" in event) drained([child.stdout, child.stderr], QUIET_MS).then(onDone);
-    else events.push(event as unknown as KernelEvent);
+    } else if ("done" in event) {
+      busy = false;
+      drained([child.stdout, child.stderr], QUIET_MS).then(onDone);
+    } else events.push(event as unknown as KernelEvent);
   });
   readText(child, events.push);
   requests.on("error", () => {});
@@ -74,6 +82,7 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
     run: (code) => {
       const finished = new Promise<void>((resolve) => onDone = resolve);
       Object.assign(heeds, { interrupts: language !== "python", due: false });
+      busy = alive;
       if (!alive) onDone();
       else send(requests, { code, typescript: language === "typescript" });
       return { events: events.read(finished), finished };
@@ -89,6 +98,18 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
   };
 }
 
+/**
+ * Python heeds a signal between two steps of its code. One that comes after the last of them and before a call that
+ * blocks is heeded when the call returns; another signal, which does nothing, makes it return.
+ */
+async function wake(pid: number, running: () => boolean): Promise<void> {
+  for (const ms of WAKE_MS) {
+    await delay(ms, undefined, { ref: false });
+    if (!running()) return;
+    signalGroup(pid, "SIGURG");
+  }
+}
+
 /** They stand beside this file, and beside the bundle that this file is part of. */
 const KERNELS = { python: "kernel.py", node: "kernel.mjs" };
 
@@ -96,7 +117,9 @@ function argvOf(language: Language): string[] {
   const kernel = (name: keyof typeof KERNELS) => fileURLToPath(new URL(KERNELS[name], import.meta.url));
   if (language === "python") return ["python3", kernel("python")];
   const node = process.versions["deno"] === undefined ? process.execPath : "node";
-  return [node, "--disable-warning=ExperimentalWarning", kernel("node")];
+  // What is broken off inside Node's own code leaves its stack of async ids behind: a check of that would end it all.
+  const flags = ["--disable-warning=ExperimentalWarning", "--no-force-async-hooks-checks"];
+  return [node, ...flags, kernel("node")];
 }
 
 function send(requests: Duplex, request: object): void {
