@@ -31,7 +31,9 @@ async function signIn(url: string, token: string): Promise<Shown> {
   const page = await context.newPage();
   const wrong: string[] = [];
   page.on("pageerror", (error) => wrong.push(String(error)));
-  page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
+  page.on("console", (message) => {
+    if (message.type() === "error") wrong.push(`${message.text()} (${message.location().url})`);
+  });
   await page.goto(url);
   await page.getByLabel("Token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -142,8 +144,10 @@ describe.runIf(hasRealNode)("the dashboard", () => {
   test("shows the files of a sandbox, opens a terminal in it, and asks its ports", { timeout: 600_000 }, async () => {
     await importRuntimeImage(cluster().stateDir, { progress: say });
     await apply(example("agent"));
+    // Why one is not Ready yet is asked of nodes, too, which this user may not see.
+    await kubectl("wait", "--for=condition=Ready", "sandbox/agent", "--timeout=120s");
     const { page, wrong, picture } = await open();
-    await page.getByRole("row", { name: /^agent True/ }).click({ timeout: 120_000 });
+    await page.getByRole("row", { name: /^agent True/ }).click();
     await page.getByText("Files", { exact: true }).click();
     await page.getByLabel("Upload").setInputFiles({
       name: "note.txt",
