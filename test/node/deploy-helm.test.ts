@@ -167,7 +167,9 @@ async function startClaims(kubeconfig: string) {
     await create(api, path, aClaim(name, "coming"));
     await until(() => readyAt.has(key), 180);
     const ready = readyAt.get(key);
-    if (ready === undefined) throw new Error(`Waited three minutes in vain for ${name}`);
+    if (ready === undefined) {
+      throw new Error(`Waited three minutes in vain for ${name}: ${JSON.stringify(objects.get(key))}`);
+    }
     const sandbox = objects.get(key)?.status?.sandbox?.name;
     await remove(api, { ...path, name });
     return { sandbox, ms: Math.round(ready - began) };
