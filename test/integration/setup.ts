@@ -23,7 +23,10 @@ const STARTS: { readonly [Name in keyof Shared]: Start<Name> } = {
   },
 };
 
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+export default async function setup({ vitest }: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const all = vitest.getRootProject();
+  // It lives until all projects have ended, and whatever comes second uses it, too.
+  if (all.getProvidedContext().sharedURL !== undefined) return undefined;
   const directory = mkdtempSync(join(tmpdir(), "hookbox-test-"));
   const logs = process.env["HOOKBOX_TEST_LOGS"] ?? join(directory, "logs");
   mkdirSync(logs, { recursive: true });
@@ -44,7 +47,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const name = url.slice(1) as keyof Shared;
     try {
       const value = await share(name);
-      if (name === "suite") tellReport(project, value as Shared["suite"]);
+      if (name === "suite") tellReport(all, value as Shared["suite"]);
       response.end(JSON.stringify(value));
     } catch (error) {
       response.writeHead(500).end((error as Error).message);
@@ -53,7 +56,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // A first start takes minutes, in which nothing is said.
   server.requestTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  project.provide("sharedURL", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  all.provide("sharedURL", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   return async () => {
     server.closeAllConnections();
     server.close();
@@ -63,7 +66,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-function tellReport(project: TestProject, { engine, nodes }: Shared["suite"]): void {
-  project.provide("engine", engine);
-  project.provide("nodes", nodes);
+function tellReport(all: TestProject, { engine, nodes }: Shared["suite"]): void {
+  all.provide("engine", engine);
+  all.provide("nodes", nodes);
 }
