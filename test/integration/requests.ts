@@ -1,6 +1,6 @@
-/** Reading objects over one kept connection: a kubectl per look would cost more than what is looked at. @module */
+/** Requests over one kept connection: a kubectl for each would cost more than what is asked. @module */
 import { connect } from "../../packages/kube/connection.ts";
-import { answerError, type Api } from "../../packages/kube/api.ts";
+import { answerError, type Api, type ApiRequest } from "../../packages/kube/api.ts";
 import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
 import type { Kubectl } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
@@ -22,38 +22,88 @@ const KINDS: Record<string, [groupVersion: string, plural: string]> = {
   serviceaccount: [CORE, "serviceaccounts"],
 };
 
-/** Reads of one namespace; kinds as kubectl names them, plural or not. */
-export interface Reads {
+/** Requests of one namespace; kinds as kubectl names them, plural or not. */
+export interface Requests {
   /** Returns undefined if there is no such object. */
   get(kind: string, name: string): Promise<Loose | undefined>;
   list(kind: string): Promise<Loose[]>;
+  /** Creates an object as `kubectl apply` does. Returns whether it could: kubectl has words for why not. */
+  create(object: Loose): Promise<boolean>;
+  /** Merges a patch into an object. Returns whether it could. */
+  patch(kind: string, name: string, patch: object): Promise<boolean>;
 }
 
 const apis = new Map<string, Promise<Api>>();
 
-/** Makes the reads of one namespace. Connections end with the process. */
-export function readsOf({ kubeconfig }: Kubectl, namespace: string): Reads {
-  const send = async (kind: string, name?: string) => {
-    const api = apis.get(kubeconfig) ??
-      kubeconfigCredentials(kubeconfig).then((credentials) =>
-        connect(credentials, { signal: new AbortController().signal, userAgent: "hookbox-test" })
-      );
-    apis.set(kubeconfig, api);
+/** Connections end with the process. */
+function apiOf({ kubeconfig }: Kubectl): Promise<Api> {
+  const api = apis.get(kubeconfig) ??
+    kubeconfigCredentials(kubeconfig).then((credentials) =>
+      connect(credentials, { signal: new AbortController().signal, userAgent: "hookbox-test" })
+    );
+  apis.set(kubeconfig, api);
+  return api;
+}
+
+/** Sends a request of which kubectl is to tell why it has failed. Returns whether it has not. */
+async function hasDone(cluster: Kubectl, request: ApiRequest): Promise<boolean> {
+  try {
+    return (await (await apiOf(cluster)).send(request)).status < 300;
+  } catch {
+    // The API server may be down: that is for kubectl to say, too.
+    return false;
+  }
+}
+
+/** Creates a namespace, or deletes it without waiting for its end. @throws {Error} what the API server says */
+export async function sendNamespace(cluster: Kubectl, method: "POST" | "DELETE", name: string): Promise<void> {
+  const path = `${CORE}/namespaces`;
+  const answer = await (await apiOf(cluster)).send(
+    method === "DELETE" ? { method, path: `${path}/${name}` } : { method, path, body: { metadata: { name } } },
+  );
+  if (answer.status >= 300) throw answerError(`send namespace ${name}`, answer);
+}
+
+/** Returns whether there is such a namespace, if it is deleted or not; false of a cluster that is gone. */
+export async function hasNamespace(cluster: Kubectl, name: string): Promise<boolean> {
+  return await hasDone(cluster, { method: "GET", path: `${CORE}/namespaces/${name}` });
+}
+
+/** Makes the requests of one namespace. */
+export function requestsOf(cluster: Kubectl, namespace: string): Requests {
+  const pathOf = (kind: string, name?: string) => {
     const [groupVersion, plural] = KINDS[kind] ?? Object.values(KINDS).find(([, plural]) => plural === kind) ?? [];
     if (plural === undefined) {
       throw new RangeError(`Cannot read "${kind}": tests know ${Object.keys(KINDS).join(", ")}`);
     }
-    const path = `${groupVersion}/namespaces/${namespace}/${plural}${name === undefined ? "" : `/${name}`}`;
-    const answer = await (await api).send({ method: "GET", path });
+    return `${groupVersion}/namespaces/${namespace}/${plural}${name === undefined ? "" : `/${name}`}`;
+  };
+  const read = async (kind: string, name?: string) => {
+    const answer = await (await apiOf(cluster)).send({ method: "GET", path: pathOf(kind, name) });
     if (answer.status === 404 && name !== undefined) return undefined;
     if (answer.status !== 200) throw answerError(`read ${kind} ${name ?? ""}`, answer);
     return answer.body as Loose;
   };
   return {
-    get: (kind, name) => send(kind, name),
+    get: (kind, name) => read(kind, name),
     list: async (kind) => {
-      const { items, apiVersion, kind: listKind } = await send(kind);
+      const { items, apiVersion, kind: listKind } = await read(kind);
       return items.map((item: Loose) => ({ apiVersion, kind: listKind.replace(/List$/, ""), ...item }));
     },
+    create: (object) => {
+      const [groupVersion, plural] = KINDS[object.kind.toLowerCase()] ?? [];
+      if (groupVersion === undefined || !groupVersion.endsWith(`/${object.apiVersion}`)) return Promise.resolve(false);
+      const { annotations = {}, ...metadata } = object.metadata;
+      const body = { ...object, metadata: { ...metadata, annotations, namespace } };
+      // A later `kubectl apply` removes what is missing from it by what this one had.
+      const applied = { "kubectl.kubernetes.io/last-applied-configuration": `${JSON.stringify(body)}\n` };
+      return hasDone(cluster, {
+        method: "POST",
+        path: `${groupVersion}/namespaces/${namespace}/${plural}`,
+        query: { fieldManager: "kubectl-client-side-apply", fieldValidation: "Strict" },
+        body: { ...body, metadata: { ...body.metadata, annotations: { ...annotations, ...applied } } },
+      });
+    },
+    patch: (kind, name, patch) => hasDone(cluster, { method: "PATCH", path: pathOf(kind, name), body: patch }),
   };
 }
