@@ -81,6 +81,10 @@ test("6. a pool member whose Pod has ended is never bound", async () => {
   const history = await followClaims(ns);
   const members = (await ns.list("sandbox")).map(({ metadata }) => metadata.name).sort();
   for (const member of members) await endSimulated(ns, member, "Failed");
+  // Whoever comes a moment before anybody has seen that may be given one.
+  for (const member of members) {
+    await ns.until("sandbox", member, (sandbox) => condition(sandbox, "Ready")?.status !== "True");
+  }
   await ns.apply(aClaim("c", "p"));
   const bound = await untilReady(ns, "c");
   expect(members).not.toContain(bound.status.sandbox.name);
