@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { attempt, type Kubectl, type Outcome, run, until } from "./kubectl.ts";
-import { hasNamespace, requestsOf, sendNamespace } from "./requests.ts";
+import { createNamespace, deleteNamespace, hasNamespace, requestsOf } from "./requests.ts";
 import { startedSuite } from "./shared.ts";
 
 /** An object as kubectl prints it, loosely: tests look where they like. */
@@ -48,11 +48,11 @@ export async function makeNamespace(
 ): Promise<Namespace> {
   const cluster = where ?? startedSuite();
   const name = `t-${randomBytes(4).toString("hex")}`;
-  await sendNamespace(cluster, "POST", name);
+  await createNamespace(cluster, name);
   made.push({ cluster, name });
   // Pods need it, and the controller that makes it may lag behind.
   await until(() => requestsOf(cluster, name).get("serviceaccount", "default"), (account) => account !== undefined);
-  atEnd(() => sendNamespace(cluster, "DELETE", name));
+  atEnd(() => deleteNamespace(cluster, name));
   return namespaceOf(cluster, name);
 }
 

@@ -22,7 +22,7 @@ const KINDS: Record<string, [groupVersion: string, plural: string]> = {
   serviceaccount: [CORE, "serviceaccounts"],
 };
 
-/** Requests of one namespace; kinds as kubectl names them, plural or not. */
+/** Requests of one namespace; kinds as kubectl names them, plural or not. Kinds that tests do not know are kubectl's. */
 export interface Requests {
   /** Returns undefined if there is no such object. */
   get(kind: string, name: string): Promise<Loose | undefined>;
@@ -55,31 +55,39 @@ async function hasDone(cluster: Kubectl, request: ApiRequest): Promise<boolean> 
   }
 }
 
-/** Creates a namespace, or deletes it without waiting for its end. @throws {Error} what the API server says */
-export async function sendNamespace(cluster: Kubectl, method: "POST" | "DELETE", name: string): Promise<void> {
-  const path = `${CORE}/namespaces`;
-  const answer = await (await apiOf(cluster)).send(
-    method === "DELETE" ? { method, path: `${path}/${name}` } : { method, path, body: { metadata: { name } } },
-  );
-  if (answer.status >= 300) throw answerError(`send namespace ${name}`, answer);
+const NAMESPACES = `${CORE}/namespaces`;
+
+/** @throws {Error} what the API server says */
+export async function createNamespace(cluster: Kubectl, name: string): Promise<void> {
+  const { send } = await apiOf(cluster);
+  const answer = await send({ method: "POST", path: NAMESPACES, body: { metadata: { name } } });
+  if (answer.status !== 201) throw answerError(`create namespace ${name}`, answer);
 }
 
-/** Returns whether there is such a namespace, if it is deleted or not; false of a cluster that is gone. */
+/** Does not wait for its end. @throws {Error} what the API server says */
+export async function deleteNamespace(cluster: Kubectl, name: string): Promise<void> {
+  const { send } = await apiOf(cluster);
+  const answer = await send({ method: "DELETE", path: `${NAMESPACES}/${name}` });
+  if (answer.status >= 300) throw answerError(`delete namespace ${name}`, answer);
+}
+
+/** Returns whether there is such a namespace, also while it is being deleted; false where the cluster is gone. */
 export async function hasNamespace(cluster: Kubectl, name: string): Promise<boolean> {
-  return await hasDone(cluster, { method: "GET", path: `${CORE}/namespaces/${name}` });
+  return await hasDone(cluster, { method: "GET", path: `${NAMESPACES}/${name}` });
 }
 
 /** Makes the requests of one namespace. */
 export function requestsOf(cluster: Kubectl, namespace: string): Requests {
   const pathOf = (kind: string, name?: string) => {
-    const [groupVersion, plural] = KINDS[kind] ?? Object.values(KINDS).find(([, plural]) => plural === kind) ?? [];
-    if (plural === undefined) {
-      throw new RangeError(`Cannot read "${kind}": tests know ${Object.keys(KINDS).join(", ")}`);
-    }
+    const [groupVersion, plural] = KINDS[kind.toLowerCase()] ?? Object.values(KINDS).find((each) => each[1] === kind) ??
+      [];
+    if (plural === undefined) return undefined;
     return `${groupVersion}/namespaces/${namespace}/${plural}${name === undefined ? "" : `/${name}`}`;
   };
   const read = async (kind: string, name?: string) => {
-    const answer = await (await apiOf(cluster)).send({ method: "GET", path: pathOf(kind, name) });
+    const path = pathOf(kind, name);
+    if (path === undefined) throw new RangeError(`Cannot read "${kind}": tests know ${Object.keys(KINDS).join(", ")}`);
+    const answer = await (await apiOf(cluster)).send({ method: "GET", path });
     if (answer.status === 404 && name !== undefined) return undefined;
     if (answer.status !== 200) throw answerError(`read ${kind} ${name ?? ""}`, answer);
     return answer.body as Loose;
@@ -90,20 +98,24 @@ export function requestsOf(cluster: Kubectl, namespace: string): Requests {
       const { items, apiVersion, kind: listKind } = await read(kind);
       return items.map((item: Loose) => ({ apiVersion, kind: listKind.replace(/List$/, ""), ...item }));
     },
-    create: (object) => {
-      const [groupVersion, plural] = KINDS[object.kind.toLowerCase()] ?? [];
-      if (groupVersion === undefined || !groupVersion.endsWith(`/${object.apiVersion}`)) return Promise.resolve(false);
+    create: async (object) => {
+      const path = pathOf(object.kind);
+      // Tests know each kind in one version.
+      if (!path?.includes(`/${object.apiVersion}/`)) return false;
       const { annotations = {}, ...metadata } = object.metadata;
       const body = { ...object, metadata: { ...metadata, annotations, namespace } };
       // A later `kubectl apply` removes what is missing from it by what this one had.
       const applied = { "kubectl.kubernetes.io/last-applied-configuration": `${JSON.stringify(body)}\n` };
-      return hasDone(cluster, {
+      return await hasDone(cluster, {
         method: "POST",
-        path: `${groupVersion}/namespaces/${namespace}/${plural}`,
+        path,
         query: { fieldManager: "kubectl-client-side-apply", fieldValidation: "Strict" },
         body: { ...body, metadata: { ...body.metadata, annotations: { ...annotations, ...applied } } },
       });
     },
-    patch: (kind, name, patch) => hasDone(cluster, { method: "PATCH", path: pathOf(kind, name), body: patch }),
+    patch: async (kind, name, patch) => {
+      const path = pathOf(kind, name);
+      return path !== undefined && await hasDone(cluster, { method: "PATCH", path, body: patch });
+    },
   };
 }
