@@ -211,7 +211,7 @@ function serveWorker() {
  */
 async function interrupt(session, id) {
   shared[BROKEN] = id;
-  while (!await ended(id)) {
+  while (!await isEnded(id)) {
     await lock();
     if (shared[ENDED] < id) {
       const hit = new Promise((resolve) => session.post("Runtime.terminateExecution", () => resolve()));
@@ -223,8 +223,8 @@ async function interrupt(session, id) {
   }
 }
 
-/** Has the main thread end a run that waits; returns whether it could. */
-async function ended(id) {
+/** Asks the main thread to end a run; returns whether it could, which it cannot while code keeps it busy. */
+async function isEnded(id) {
   parentPort.postMessage({ interrupted: id });
   await Atomics.waitAsync(shared, ENDED, id - 1, BUSY_MS).value;
   return shared[ENDED] >= id;
