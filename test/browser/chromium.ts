@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import process from "node:process";
-import { type BrowserContext, chromium } from "playwright-core";
+import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 import { withLock } from "../../dev/cluster/lock.ts";
 import { installDebian } from "../installdebian.ts";
@@ -57,4 +57,14 @@ export async function startChromium(path: string): Promise<BrowserContext> {
   });
   onTestFinished(() => context.close());
   return context;
+}
+
+/** Returns what the browser finds wrong from now on: errors of scripts, and what it cannot load or the page's policy forbids. */
+export function followErrors(page: Page): readonly string[] {
+  const wrong: string[] = [];
+  page.on("pageerror", (error) => wrong.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error") wrong.push(`${message.text()} (${message.location().url})`);
+  });
+  return wrong;
 }

@@ -12,7 +12,7 @@ import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
 import { example, installedBy } from "../node/installed.ts";
-import { findChromium, startChromium } from "./chromium.ts";
+import { findChromium, followErrors, startChromium } from "./chromium.ts";
 
 const say = (line: string) => process.stdout.write(`browser: ${line}\n`);
 const PAGE = fileURLToPath(new URL("../../packages/dashboard", import.meta.url));
@@ -21,7 +21,7 @@ let chromium: string;
 /** A page, and what the browser has found wrong: errors of scripts, and what the page's policy forbids. */
 interface Shown {
   page: Page;
-  wrong: string[];
+  wrong: readonly string[];
   /** Takes a picture for whoever looks: it lies beside the logs, which HOOKBOX_TEST_LOGS keeps. */
   picture(name: string): Promise<void>;
 }
@@ -29,11 +29,7 @@ interface Shown {
 async function signIn(url: string, token: string): Promise<Shown> {
   const context = await startChromium(chromium);
   const page = await context.newPage();
-  const wrong: string[] = [];
-  page.on("pageerror", (error) => wrong.push(String(error)));
-  page.on("console", (message) => {
-    if (message.type() === "error") wrong.push(`${message.text()} (${message.location().url})`);
-  });
+  const wrong = followErrors(page);
   await page.goto(url);
   await page.getByLabel("Token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { startRouter } from "../node/router.ts";
 import { aRuntime, needsRuntime } from "../node/runtimepods.ts";
-import { findChromium, startChromium } from "./chromium.ts";
+import { findChromium, followErrors, startChromium } from "./chromium.ts";
 import { hasRealNode, suite } from "../integration/suite.ts";
 
 const PATIENCE_MS = 60_000;
@@ -17,7 +17,7 @@ let chromium: string;
 interface Shown {
   page: Page;
   /** What the browser has found wrong: errors of scripts, and what the page's policy forbids. */
-  wrong: string[];
+  wrong: readonly string[];
   /** Types a line and Enter. */
   enter(line: string): Promise<void>;
   /** Waits until the terminal shows it. */
@@ -32,9 +32,7 @@ async function show(url: string): Promise<Shown> {
   const context = await startChromium(chromium);
   const page = await context.newPage();
   page.on("dialog", (dialog) => void dialog.accept());
-  const wrong: string[] = [];
-  page.on("pageerror", (error) => wrong.push(String(error)));
-  page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
+  const wrong = followErrors(page);
   await page.goto(url);
   const until = (text: () => Promise<string>, wanted: RegExp) =>
     vi.waitFor(async () => expect(await text(), wrong.join("\n")).toMatch(wanted), {
