@@ -79,23 +79,22 @@ type Options = NonNullable<TestProjectInlineConfiguration["test"]>;
 function project(name: string, groupOrder: number, options: Options): TestProjectInlineConfiguration {
   // Some start processes, and a machine that has other work takes its time over that.
   const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
-  return { extends: true, test: { name, sequence: { groupOrder }, ...patience, ...options } };
+  return { extends: true, test: { name, sequence: { groupOrder }, maxWorkers: 3, ...patience, ...options } };
 }
 
 const onCluster: Options = { globalSetup: ["test/integration/setup.ts"] };
 
 const PROJECTS = [
   // Pure functions leave nothing behind that a file would have to be kept from.
-  project("core", 0, { include: CORE, exclude: ALONE, isolate: false, maxWorkers: 3 }),
+  project("core", 0, { include: CORE, exclude: ALONE, isolate: false }),
   project("unit", 0, {
     include: ["test/**/*.test.ts"],
     exclude: [...CORE, ...CLUSTER, ...NODE, ...ALONE, ...ONLY_SOAK],
     // To load the same modules for each file took a third of the time.
     isolate: false,
-    maxWorkers: 3,
   }),
-  project("alone", 0, { include: ALONE, maxWorkers: 3 }),
-  project("cluster", 1, { ...onCluster, include: CLUSTER, maxWorkers: 3 }),
+  project("alone", 0, { include: ALONE }),
+  project("cluster", 1, { ...onCluster, include: CLUSTER }),
   project("node", 2, {
     ...onCluster,
     include: NODE,

@@ -24,9 +24,9 @@ const STARTS: { readonly [Name in keyof Shared]: Start<Name> } = {
 };
 
 export default async function setup({ vitest }: TestProject): Promise<(() => Promise<void>) | undefined> {
-  const all = vitest.getRootProject();
-  // It lives until all projects have ended, and whatever comes second uses it, too.
-  if (all.getProvidedContext().sharedURL !== undefined) return undefined;
+  const root = vitest.getRootProject();
+  // What is shared lives until all projects have ended: the second uses what the first has.
+  if (root.getProvidedContext().sharedURL !== undefined) return undefined;
   const directory = mkdtempSync(join(tmpdir(), "hookbox-test-"));
   const logs = process.env["HOOKBOX_TEST_LOGS"] ?? join(directory, "logs");
   mkdirSync(logs, { recursive: true });
@@ -47,7 +47,7 @@ export default async function setup({ vitest }: TestProject): Promise<(() => Pro
     const name = url.slice(1) as keyof Shared;
     try {
       const value = await share(name);
-      if (name === "suite") tellReport(all, value as Shared["suite"]);
+      if (name === "suite") tellReport(root, value as Shared["suite"]);
       response.end(JSON.stringify(value));
     } catch (error) {
       response.writeHead(500).end((error as Error).message);
@@ -56,7 +56,7 @@ export default async function setup({ vitest }: TestProject): Promise<(() => Pro
   // A first start takes minutes, in which nothing is said.
   server.requestTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  all.provide("sharedURL", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  root.provide("sharedURL", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   return async () => {
     server.closeAllConnections();
     server.close();
@@ -66,7 +66,7 @@ export default async function setup({ vitest }: TestProject): Promise<(() => Pro
   };
 }
 
-function tellReport(all: TestProject, { engine, nodes }: Shared["suite"]): void {
-  all.provide("engine", engine);
-  all.provide("nodes", nodes);
+function tellReport(root: TestProject, { engine, nodes }: Shared["suite"]): void {
+  root.provide("engine", engine);
+  root.provide("nodes", nodes);
 }
