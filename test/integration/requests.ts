@@ -1,6 +1,7 @@
 /** Requests over one kept connection: a kubectl for each would cost more than what is asked. @module */
+import { create, remove } from "../../dev/bench/load/ask.ts";
 import { connect } from "../../packages/kube/connection.ts";
-import { answerError, type Api, type ApiRequest } from "../../packages/kube/api.ts";
+import { answerError, type Api, type ApiRequest, isOk, pathOf } from "../../packages/kube/api.ts";
 import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
 import type { Kubectl } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
@@ -45,47 +46,41 @@ function apiOf({ kubeconfig }: Kubectl): Promise<Api> {
   return api;
 }
 
-/** Sends a request of which kubectl is to tell why it has failed. Returns whether it has not. */
-async function hasDone(cluster: Kubectl, request: ApiRequest): Promise<boolean> {
+/** Sends a request whose failure has no words here. Returns whether it succeeded. */
+async function isDone(cluster: Kubectl, request: ApiRequest): Promise<boolean> {
   try {
-    return (await (await apiOf(cluster)).send(request)).status < 300;
+    return isOk(await (await apiOf(cluster)).send(request));
   } catch {
-    // The API server may be down: that is for kubectl to say, too.
+    // The API server may be down.
     return false;
   }
 }
 
-const NAMESPACES = `${CORE}/namespaces`;
-
 /** @throws {Error} what the API server says */
 export async function createNamespace(cluster: Kubectl, name: string): Promise<void> {
-  const { send } = await apiOf(cluster);
-  const answer = await send({ method: "POST", path: NAMESPACES, body: { metadata: { name } } });
-  if (answer.status !== 201) throw answerError(`create namespace ${name}`, answer);
+  await create(await apiOf(cluster), { resource: "namespaces" }, { kind: "Namespace", metadata: { name } });
 }
 
-/** Does not wait for its end. @throws {Error} what the API server says */
+/** Does not wait for its end. @throws {Error} what the API server says, unless it is gone */
 export async function deleteNamespace(cluster: Kubectl, name: string): Promise<void> {
-  const { send } = await apiOf(cluster);
-  const answer = await send({ method: "DELETE", path: `${NAMESPACES}/${name}` });
-  if (answer.status >= 300) throw answerError(`delete namespace ${name}`, answer);
+  await remove(await apiOf(cluster), { resource: "namespaces", name });
 }
 
 /** Returns whether there is such a namespace, also while it is being deleted; false where the cluster is gone. */
 export async function hasNamespace(cluster: Kubectl, name: string): Promise<boolean> {
-  return await hasDone(cluster, { method: "GET", path: `${NAMESPACES}/${name}` });
+  return await isDone(cluster, { method: "GET", path: pathOf({ resource: "namespaces", name }) });
 }
 
 /** Makes the requests of one namespace. */
 export function requestsOf(cluster: Kubectl, namespace: string): Requests {
-  const pathOf = (kind: string, name?: string) => {
-    const [groupVersion, plural] = KINDS[kind.toLowerCase()] ?? Object.values(KINDS).find((each) => each[1] === kind) ??
-      [];
-    if (plural === undefined) return undefined;
+  const pathTo = (kind: string, name?: string) => {
+    const known = KINDS[kind.toLowerCase()] ?? Object.values(KINDS).find(([, plural]) => plural === kind);
+    if (!known) return undefined;
+    const [groupVersion, plural] = known;
     return `${groupVersion}/namespaces/${namespace}/${plural}${name === undefined ? "" : `/${name}`}`;
   };
   const read = async (kind: string, name?: string) => {
-    const path = pathOf(kind, name);
+    const path = pathTo(kind, name);
     if (path === undefined) throw new RangeError(`Cannot read "${kind}": tests know ${Object.keys(KINDS).join(", ")}`);
     const answer = await (await apiOf(cluster)).send({ method: "GET", path });
     if (answer.status === 404 && name !== undefined) return undefined;
@@ -99,14 +94,14 @@ export function requestsOf(cluster: Kubectl, namespace: string): Requests {
       return items.map((item: Loose) => ({ apiVersion, kind: listKind.replace(/List$/, ""), ...item }));
     },
     create: async (object) => {
-      const path = pathOf(object.kind);
+      const path = pathTo(object.kind);
       // Tests know each kind in one version.
       if (!path?.includes(`/${object.apiVersion}/`)) return false;
       const { annotations = {}, ...metadata } = object.metadata;
       const body = { ...object, metadata: { ...metadata, annotations, namespace } };
       // A later `kubectl apply` removes what is missing from it by what this one had.
       const applied = { "kubectl.kubernetes.io/last-applied-configuration": `${JSON.stringify(body)}\n` };
-      return await hasDone(cluster, {
+      return await isDone(cluster, {
         method: "POST",
         path,
         query: { fieldManager: "kubectl-client-side-apply", fieldValidation: "Strict" },
@@ -114,8 +109,8 @@ export function requestsOf(cluster: Kubectl, namespace: string): Requests {
       });
     },
     patch: async (kind, name, patch) => {
-      const path = pathOf(kind, name);
-      return path !== undefined && await hasDone(cluster, { method: "PATCH", path, body: patch });
+      const path = pathTo(kind, name);
+      return path !== undefined && await isDone(cluster, { method: "PATCH", path, body: patch });
     },
   };
 }
