@@ -1,8 +1,9 @@
 /** What the binder sees: claims, and what has changed for them. Has them considered, and served. @module */
+import { isReachable } from "../api/claims/binding.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { EventHandler } from "../kube/watch.ts";
-import { type Binder, consider, createEntry, isServing, noteLoss, takeNote, withdraw } from "./state.ts";
+import { type Binder, consider, createEntry, type Entry, isServing, noteLoss, takeNote, withdraw } from "./state.ts";
 import { pump, wake } from "./serve.ts";
 import { hasten, settle } from "./notes.ts";
 import { dropRetry, finish, tellIfReady } from "./tell.ts";
@@ -81,12 +82,19 @@ export function membersChanged(binder: Binder, namespace: string, pool: string):
   wake(binder, namespace, pool);
 }
 
+/** However long the start took, and whoever says that it is over. */
+function endStart(entry: Entry): void {
+  entry.starting?.end();
+  entry.starting = undefined;
+}
+
 /** Takes note that a claim's Sandbox has come, changed or, undefined, gone. */
 export function boundChanged(binder: Binder, namespace: string, uid: string, sandbox: Sandbox | undefined): void {
   const entry = binder.claims.get(uid);
   if (entry?.claim.metadata.namespace !== namespace) return;
   if (sandbox) {
     settle(binder, entry, sandbox);
+    if (isReachable(sandbox)) endStart(entry);
     tellIfReady(binder, entry, sandbox);
     keepLess(binder, entry);
   } else entry.notBefore = Math.max(entry.notBefore, binder.clock.now() + LOST_MS);

@@ -2,6 +2,7 @@
 import type { Attributes } from "@opentelemetry/api";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
+import { isReachable } from "../api/claims/binding.ts";
 import { creationRefused, nameTaken } from "../api/claims/unserved.ts";
 import { type Choice, choose, MOST_REFUSED, wantsSandbox } from "./choose.ts";
 import { give, type Job, ownBefore, type Refused } from "./give.ts";
@@ -159,8 +160,8 @@ async function serve(binder: Binder, job: Job): Promise<void> {
       const now = clock.now();
       binder.onServed({ kind: isMember ? "warm" : "cold", seconds: (now - entry.seenAt) / 1000, claim });
       Object.assign(entry, { failures: 0, refused: [] });
-      // One that is Ready has been told of by now.
-      entry.startingSince = entry.isTold ? undefined : now;
+      // The watch may have been faster, and shown it Ready.
+      if (!isReachable(given) && !entry.isTold) entry.starting = beginSpan(binder, claim, "hookbox.start_sandbox");
     } else if (given === "taken") {
       entry.notBefore = clock.now() + TAKEN_MS;
       await sayProblem(binder, entry, nameTaken(claim.metadata.name));

@@ -1,5 +1,5 @@
 /** What the binder keeps of each claim, and where a claim stands: in line, out of it, or aside. Serves nobody. @module */
-import type { Tracer } from "@opentelemetry/api";
+import type { Span, Tracer } from "@opentelemetry/api";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Api } from "../kube/api.ts";
@@ -48,8 +48,8 @@ export interface Entry extends Waiter {
   raw: SandboxClaim | undefined;
   /** When it was first seen, in milliseconds since the epoch. */
   seenAt: number;
-  /** Since when the Sandbox that this binder gave it starts, in milliseconds since the epoch; undefined: none does. */
-  startingSince: number | undefined;
+  /** The start of the Sandbox that this binder gave it; undefined: none starts, or nobody traces it. */
+  starting: Span | undefined;
   /** `idle`: has a Sandbox, or wants none; `parked`: cannot be served as things are. */
   place: "idle" | "waiting" | "serving" | "parked";
   failures: number;
@@ -179,7 +179,7 @@ export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number)
   return {
     ...{ uid, namespace, pool: claim.spec.warmPoolRef.name, rank: `${creationTimestamp} ${name}`, claim, raw },
     ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, refused: [], unsure: undefined },
-    ...{ isNoted: false, settled: 0, isTold: claim.status !== undefined, startingSince: undefined },
+    ...{ isNoted: false, settled: 0, isTold: claim.status !== undefined, starting: undefined },
     ...{ telling: undefined, tellFailures: 0, retry: undefined },
   };
 }

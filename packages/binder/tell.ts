@@ -8,7 +8,7 @@ import { backoffMs } from "../kube/backoff.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import { noteTold } from "./notes.ts";
-import { beginSpan, inSpan, logFields } from "./spans.ts";
+import { inSpan, logFields } from "./spans.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
 import { askForClaim, keepLess } from "./whole.ts";
 import { annotateClaim, findOwn, putStatus } from "./writes.ts";
@@ -34,10 +34,6 @@ export async function finish(binder: Binder, entry: Entry): Promise<void> {
 /** Writes that a claim is Ready, unless it says so, or says what is in the way; tries again if that fails. */
 async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<void> {
   entry.isTold = true;
-  if (entry.startingSince !== undefined) {
-    beginSpan(binder, entry.claim, "hookbox.start_sandbox", { startTime: entry.startingSince })?.end();
-    entry.startingSince = undefined;
-  }
   const now = new Date(binder.clock.now());
   const compute = (claim: SandboxClaim) =>
     isUntold(claim, sandbox) ? computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now) : undefined;

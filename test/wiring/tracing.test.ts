@@ -5,6 +5,7 @@ import { inTrace, SPAN, startCollector, TRACE } from "../collector.ts";
 import { until } from "../eventually.ts";
 import { startMain } from "../mainprocess.ts";
 import { aClaim, STATUS } from "../pools.ts";
+import { ASSIGNED_AT_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { fetchFrom } from "../router/client.ts";
 import { aReadyPod, aRequest, aSandbox } from "../sandboxes.ts";
 import { CLAIM } from "../keeper/extensions.ts";
@@ -27,14 +28,24 @@ test("a binder says what it did for a claim whose client traces, and names the t
       ? { status: 500, body: { message: "no disk" } }
       : undefined;
   await put(aClaim("traced", { metadata: { annotations: inTrace() } }));
-  await put(aClaim("cold", { metadata: { annotations: inTrace() }, spec: COLD }));
+  for (const name of ["cold", "slow"]) await put(aClaim(name, { metadata: { annotations: inTrace() }, spec: COLD }));
   await put(aClaim("quiet"), aClaim("unrecorded", { metadata: { annotations: inTrace(false) } }));
   const binder = await start(kubeconfig, "--otlp-endpoint", url);
   await until(() => ["traced", "quiet", "unrecorded"].every(sandboxOf));
-  const made = () => find("agents.x-k8s.io/v1beta1", "Sandbox", "cold");
-  await until(() => made() !== undefined);
-  await put({ ...made(), status: STATUS.ready });
+  const made = (name: string) => find("agents.x-k8s.io/v1beta1", "Sandbox", name);
+  await until(() => made("cold") !== undefined && made("slow") !== undefined);
+  await put({ ...made("cold"), status: STATUS.ready });
   await until(() => sandboxOf("cold") !== undefined);
+  const { metadata, ...slow } = made("slow")!;
+  const aMinuteAgo = new Date(Date.now() - 60_000).toISOString();
+  const annotations = { ...metadata.annotations, [ASSIGNED_AT_ANNOTATION]: aMinuteAgo };
+  await put({ ...slow, metadata: { ...metadata, annotations }, status: STATUS.ready });
+  const startOf = (claim: string) => {
+    return spans.find((span) =>
+      span.name === "hookbox.start_sandbox" && span.attributes["hookbox.claim.name"] === claim
+    );
+  };
+  await until(() => startOf("slow") !== undefined);
   const metrics = await binder.get("/metrics");
   expect(metrics).toMatch(
     new RegExp(`^hookbox_binder_claim_seconds_bucket.*launch_type="warm".* # {trace_id="${TRACE}"}`, "m"),
@@ -60,6 +71,8 @@ test("a binder says what it did for a claim whose client traces, and names the t
     { name: "hookbox.start_sandbox" },
     { name: "hookbox.write_claim_status" },
   ]);
+  // Its hook says that it is Ready.
+  expect(of("slow").map(({ name }) => name)).not.toContain("hookbox.write_claim_status");
   expect([...of("quiet"), ...of("unrecorded")]).toEqual([]);
 });
 
