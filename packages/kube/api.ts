@@ -36,12 +36,24 @@ export class AnswerTooLong extends Error {
   }
 }
 
+/**
+ * Nothing came through a watch for a while. Its connection may be dead, or nothing may have happened: an API server whose
+ * etcd reports no progress sends no bookmarks then.
+ */
+export class WatchSilent extends Error {
+  override readonly name = "WatchSilent";
+
+  constructor(ms: number) {
+    super(`Cannot watch: silence for ${ms / 1000} s`);
+  }
+}
+
 /** An API server. Both functions throw only if no whole answer comes; an answer of any status is returned. */
 export interface Api {
   /** Sends a request and reads its answer whole. */
   send(request: ApiRequest): Promise<Answer>;
   /**
-   * Opens a watch. `events` ends when the server closes it, and throws if the connection breaks or goes silent.
+   * Opens a watch. `events` ends when the server closes it, and throws if the connection breaks, or `WatchSilent`.
    *
    * @param signal ends it: `events` throws its reason
    * @returns `events` is empty unless `status` is 200

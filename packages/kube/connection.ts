@@ -1,5 +1,5 @@
 /** Talks JSON to an API server over connections that are kept. Decides nothing and tries nothing twice. @module */
-import { type Answer, AnswerTooLong, type Api, type ApiRequest, type WatchEvent } from "./api.ts";
+import { type Answer, AnswerTooLong, type Api, type ApiRequest, type WatchEvent, WatchSilent } from "./api.ts";
 import { createDeadlines } from "../process/deadlines.ts";
 import { createGathered } from "../process/gathered.ts";
 import type { Credentials } from "./credentials.ts";
@@ -11,7 +11,7 @@ export interface ConnectionOptions {
   signal: AbortSignal;
   /** Longest wait for an answer. @default 30000 */
   timeoutMs?: number;
-  /** Longest silence of a watch; the API server sends a bookmark every minute. @default 90000 */
+  /** Longest silence of a watch; most API servers send a bookmark every minute. @default 90000 */
   silenceMs?: number;
   /** Name under which the API server's audit log shows the requests. */
   userAgent: string;
@@ -172,7 +172,7 @@ interface Silence {
 
 /** Ends a watch when `heard` has not been called for a while. */
 function createSilence(ms: number, { signal, abort, end }: Ending): Silence {
-  const timer = setTimeout(() => abort(new Error(`Cannot watch: silence for ${ms / 1000} s`)), ms);
+  const timer = setTimeout(() => abort(new WatchSilent(ms)), ms);
   const stop = () => {
     clearTimeout(timer);
     end();

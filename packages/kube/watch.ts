@@ -1,7 +1,7 @@
 /** Shows an event handler every object of a collection, first by list, then by watch, for ever. Decides nothing. @module */
 import { errorFields, type Log } from "../process/log.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
-import { type Answer, type Api, messageOf, type WatchEvent } from "./api.ts";
+import { type Answer, type Api, messageOf, type WatchEvent, WatchSilent } from "./api.ts";
 import { backoffMs, sleep } from "./backoff.ts";
 import { pagesOf } from "./pages.ts";
 
@@ -60,7 +60,12 @@ export async function listAndWatch<T extends Observed>(
       await watch(api, checked, handler, { cursor, signal });
     } catch (error) {
       if (signal.aborted) return;
-      log("warn", "Watch interrupted", { path: collection.path, ...errorFields(error), stack: undefined });
+      // Where nothing happens this may come every time.
+      log(error instanceof WatchSilent ? "info" : "warn", "Watch interrupted", {
+        path: collection.path,
+        ...errorFields(error),
+        stack: undefined,
+      });
     }
     failures = Date.now() - startedAt > SHORT_LIFE_MS ? 0 : failures + 1;
     if (failures > 0) await sleep(backoffMs(failures - 1), signal);

@@ -16,7 +16,10 @@ export interface History {
   waits(): number[];
 }
 
-/** Follows the claims of a namespace until the test ends; a watch that cannot go on begins with a list again. */
+/**
+ * Follows the claims of a namespace until the test ends: all that becomes of them once this has returned. A watch that
+ * cannot go on begins with a list again.
+ */
 export async function followClaims(ns: Namespace): Promise<History> {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
@@ -37,10 +40,12 @@ export async function followClaims(ns: Namespace): Promise<History> {
       versions.set(name, [...before, claim]);
     }
   };
-  const watch = async () => {
+  const list = async (): Promise<string> => {
     const { body } = await api.send({ method: "GET", path }) as Loose;
     body.items.forEach(note);
-    let version = body.metadata.resourceVersion;
+    return body.metadata.resourceVersion;
+  };
+  const watchFrom = async (version: string) => {
     while (!stop.signal.aborted) {
       const { events } = await api.watch(path, { resourceVersion: version, timeoutSeconds: "600" });
       for await (const { type, object } of events as AsyncIterable<Loose>) {
@@ -51,13 +56,14 @@ export async function followClaims(ns: Namespace): Promise<History> {
       await sleep(100, stop.signal);
     }
   };
-  const keepWatching = async () => {
+  const keepWatching = async (version: string) => {
+    await watchFrom(version).catch(() => {});
     while (!stop.signal.aborted) {
-      await watch().catch(() => {});
       await sleep(100, stop.signal);
+      await list().then(watchFrom).catch(() => {});
     }
   };
-  void keepWatching();
+  void keepWatching(await list());
   return {
     versions,
     ready: () => [...versions].filter(([, history]) => isReady(history.at(-1))).map(([name]) => name),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Answer } from "../../packages/kube/api.ts";
+import { type Answer, WatchSilent } from "../../packages/kube/api.ts";
 import { listAndWatch } from "../../packages/kube/watch.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { createFakeApi, type FakeApi, refusal } from "./fakeapi.ts";
@@ -31,8 +31,8 @@ async function start(server: FakeApi, more: { listing?(): void } = {}): Promise<
     ...more,
   };
   const parse = (object: unknown) => (object as { broken?: true }).broken ? undefined : object as KubeObject;
-  const log = (_: string, message: string, fields?: Record<string, unknown>) =>
-    lines.push(`${message}: ${fields?.["error"]}`);
+  const log = (level: string, message: string, fields?: Record<string, unknown>) =>
+    lines.push(`${level}: ${message}: ${fields?.["error"]}`);
   const running = listAndWatch(server, { path: PATH, parse }, handler, { log, signal: end.signal });
   await vi.advanceTimersByTimeAsync(1);
   return { running };
@@ -77,7 +77,7 @@ describe("listAndWatch()", () => {
     server.put(at("a"), aThing("a"));
     await start(server);
     shown();
-    for (const error of [undefined, new Error("connection reset")]) {
+    for (const error of [undefined, new Error("connection reset"), new WatchSilent(90_000)]) {
       await vi.advanceTimersByTimeAsync(5000);
       server.endWatches(error);
       server.put(at("b"), aThing("b", { spec: String(error) }));
@@ -85,8 +85,11 @@ describe("listAndWatch()", () => {
       expect(shown()).toBe("b");
     }
     expect(server.requests, "no second list").toHaveLength(1);
-    expect(server.watches).toBe(3);
-    expect(lines).toEqual(["Watch interrupted: connection reset"]);
+    expect(server.watches).toBe(4);
+    expect(lines).toEqual([
+      "warn: Watch interrupted: connection reset",
+      "info: Watch interrupted: Cannot watch: silence for 90 s",
+    ]);
   });
 
   test.for(["when it opens", "in the stream"])("lists again where its version is too old (410 %s)", async (where) => {
@@ -156,7 +159,7 @@ describe("listAndWatch()", () => {
     server.put(at("b"), aThing("b", { broken: true }));
     await start(server);
     expect(shown()).toBe("a [a,b]");
-    expect(lines).toEqual(["Cannot read an object: undefined"]);
+    expect(lines).toEqual(["warn: Cannot read an object: undefined"]);
   });
 
   test("moves on with bookmarks", async () => {
