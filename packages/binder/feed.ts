@@ -82,7 +82,7 @@ export function membersChanged(binder: Binder, namespace: string, pool: string):
   wake(binder, namespace, pool);
 }
 
-/** However long the start took, and whoever says that it is over. */
+/** Ends the span of a Sandbox's start, whoever says that its claim is Ready. */
 function endStart(entry: Entry): void {
   entry.starting?.end();
   entry.starting = undefined;

@@ -10,7 +10,7 @@ export interface Session {
   token: string;
 }
 
-/** Longest silence of a watch; the API server sends a bookmark every minute. */
+/** Longest silence of a watch; most API servers send a bookmark every minute. */
 const SILENCE_MS = 90_000;
 const PATCH_TYPES = { merge: "application/merge-patch+json", apply: "application/apply-patch+yaml" };
 

@@ -100,12 +100,12 @@ describe.runIf(hasRealNode)("on a real node", { timeout: 300_000 }, () => {
     const requests = new Set(named("hookbox.request POST").map(({ spanId }) => spanId));
     expect(named("router POST").every(({ parentSpanId }) => requests.has(parentSpanId))).toBe(true);
 
-    const inOrder = (...times: number[]) => times.every((time, i) => time - (times[i - 1] ?? time) >= -CLOCK_MS);
+    const inOrder = (times: number[]) => times.every((time, i) => time - (times[i - 1] ?? time) >= -CLOCK_MS);
     // An answer may come after the watch has shown what was written: beginnings have an order.
     const beginnings = [create, object, bind, ...starts, ...written()].map(({ start }) => start);
-    expect([...beginnings, wait.end, run.start], "one after the other").toSatisfy((times) => inOrder(...times));
+    expect([...beginnings, wait.end, run.start], "one after the other").toSatisfy(inOrder);
     const parts = [create.start, object.start, object.end, wait.start, wait.end, create.end];
-    expect(parts, "what creation is made of").toSatisfy((times) => inOrder(...times));
+    expect(parts, "what creation is made of").toSatisfy(inOrder);
     if (PICTURES !== undefined) {
       mkdirSync(PICTURES, { recursive: true });
       writeFileSync(join(PICTURES, `trace-${way}.svg`), drawTrace(spans.filter((span) => span.traceId === traceId)));

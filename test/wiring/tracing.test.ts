@@ -40,12 +40,8 @@ test("a binder says what it did for a claim whose client traces, and names the t
   const aMinuteAgo = new Date(Date.now() - 60_000).toISOString();
   const annotations = { ...metadata.annotations, [ASSIGNED_AT_ANNOTATION]: aMinuteAgo };
   await put({ ...slow, metadata: { ...metadata, annotations }, status: STATUS.ready });
-  const startOf = (claim: string) => {
-    return spans.find((span) =>
-      span.name === "hookbox.start_sandbox" && span.attributes["hookbox.claim.name"] === claim
-    );
-  };
-  await until(() => startOf("slow") !== undefined);
+  const of = (claim: string) => spans.filter(({ attributes }) => attributes["hookbox.claim.name"] === claim);
+  await until(() => of("slow").some(({ name }) => name === "hookbox.start_sandbox"));
   const metrics = await binder.get("/metrics");
   expect(metrics).toMatch(
     new RegExp(`^hookbox_binder_claim_seconds_bucket.*launch_type="warm".* # {trace_id="${TRACE}"}`, "m"),
@@ -54,7 +50,6 @@ test("a binder says what it did for a claim whose client traces, and names the t
   const failed = binder.said("Cannot serve a claim");
   expect(await binder.stop()).toBe(0);
   expect(failed).toMatchObject([{ name: "cold", trace_id: TRACE }]);
-  const of = (claim: string) => spans.filter(({ attributes }) => attributes["hookbox.claim.name"] === claim);
   expect(of("traced").map(({ name }) => name)).toEqual([
     "hookbox.bind",
     "hookbox.write_claim_status",
