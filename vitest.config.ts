@@ -59,8 +59,8 @@ const SLOW = new Set(
   (`races mutations site
   breakage scenario pool docs-steps checklist-names checklist-reasons checklist-ready checklist-wire errors lifecycle
   obstacles autoscale release package
-  deploy-helm deploy howto cli-transcript router-idle router-streams quiet readme why
-  sdk examples dashboard terminal pythonclient`).split(/\s+/),
+  deploy-helm deploy cli-transcript router-idle router-streams quiet readme why
+  sdk examples terminal pythonclient`).split(/\s+/),
 );
 
 function isSlow({ moduleId }: TestSpecification): boolean {

@@ -4,10 +4,10 @@
 export const TYPED: Readonly<Record<string, string>> = {
   "docs/cli.md": "test/node/cli-transcript.test.ts",
   "docs/hooks.md": "test/integration/docs-steps.test.ts",
-  "docs/howto/*.md": "test/node/howto.test.ts",
+  "docs/howto/*.md": "test/node/howtos.ts",
   "docs/install.md": "test/integration/docs-steps.test.ts",
   "docs/migration.md": "test/integration/docs-steps.test.ts",
-  "docs/replay.md": "test/node/howto.test.ts",
+  "docs/replay.md": "test/node/howtos.ts",
 };
 
 /** A block of commands that no test types. */
@@ -40,13 +40,12 @@ export const UNTYPED: readonly Untyped[] = [
   {
     page: "docs/dashboard.md",
     has: "kubectl -n agent-sandbox-system port-forward",
-    why:
-      "goes on until it is told to end, and the port may be taken; test/browser/dashboard.test.ts asks a router itself",
+    why: "goes on until it is told to end, and the port may be taken; test/browser/dashboard.ts asks a router itself",
   },
   {
     page: "docs/dashboard.md",
     has: "kubectl create token NAME",
-    why: "names stand for the reader's own; test/browser/dashboard.test.ts signs in with such a token",
+    why: "names stand for the reader's own; test/browser/dashboard.ts signs in with such a token",
   },
   {
     page: "docs/examples.md",

@@ -1,4 +1,4 @@
-/** hookbox installed by Helm, on a cluster made anew: upgraded, rolled back, and asked by the published client. @module */
+/** hookbox installed by Helm, on a cluster made anew: its dashboard, an upgrade, the way back, the published client. @module */
 import { beforeAll, describe, expect, test } from "vitest";
 import { create, remove } from "../../dev/bench/load/ask.ts";
 import { connectLoad } from "../../dev/bench/load/connection.ts";
@@ -7,6 +7,7 @@ import { aClaim } from "../../dev/bench/load/objects.ts";
 import { tagImage } from "../../dev/cluster/importimages.ts";
 import { importRuntimeImage, RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
 import { rollback, upgrade } from "../../dev/deploy/install.ts";
+import { testDashboard } from "../browser/dashboard.ts";
 import { startProgram } from "../clients/program.ts";
 import { clientPython } from "../clients/python.ts";
 import { until } from "../integration/kubectl.ts";
@@ -16,13 +17,16 @@ import { hasRealNode } from "../integration/suite.ts";
 import { example, installedBy, progress } from "./installed.ts";
 
 describe.runIf(hasRealNode)("helm install", () => {
-  const { cluster, kubectl, apply, json } = installedBy("helm", [], 1);
+  const installed = installedBy("helm", [], 1);
+  const { cluster, kubectl, apply, json } = installed;
 
   test("gives a working system: the next command a Sandbox that is Ready", { timeout: 120_000 }, async () => {
     await apply(example("sandbox"));
     await kubectl("wait", "--for=condition=Ready", "sandbox/demo", "--timeout=90s");
     expect((await json("get", "sandbox", "demo")).status.podIPs).toHaveLength(1);
   });
+
+  describe("the dashboard", () => testDashboard(installed));
 
   test(
     "an upgrade and its rollback restart no sandbox, and serve the claims that come",

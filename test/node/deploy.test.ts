@@ -1,4 +1,7 @@
-/** hookbox installed by `kubectl apply -k`, on a cluster made anew: everything runs in it, and Pods find each other. @module */
+/**
+ * hookbox installed by `kubectl apply -k`, on a cluster made anew: everything runs in it, Pods find each other, how-tos do
+ * what they say, and it can be uninstalled. @module
+ */
 import { execFile } from "node:child_process";
 import { type AddressInfo, createServer } from "node:net";
 import process from "node:process";
@@ -9,12 +12,15 @@ import { readRecord } from "../../dev/cluster/state.ts";
 import { localCRDs } from "../../dev/crds.ts";
 import { WOKEN_AT_ANNOTATION as WOKEN_AT } from "../../packages/api/objects/keys.ts";
 import { attempt, until } from "../integration/kubectl.ts";
+import { untilNamespacesGone } from "../integration/namespace.ts";
 import { hasRealNode } from "../integration/suite.ts";
+import { testHowTos } from "./howtos.ts";
 import { example, installedBy } from "./installed.ts";
 import { MAIN } from "./transcript/hookbox.ts";
 
 describe.runIf(hasRealNode)("kubectl apply -k", () => {
-  const { cluster, kubectl, apply, json } = installedBy("kubectl", localCRDs());
+  const installed = installedBy("kubectl", localCRDs());
+  const { cluster, kubectl, apply, json } = installed;
 
   test("all processes run, each as nobody, with no way to write and, if it is a hook, no token", async () => {
     const { items } = await json("get", "pods", "-A", "-l", "app.kubernetes.io/part-of=hookbox");
@@ -164,7 +170,10 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
     expect(await gone()).toHaveLength(2);
   });
 
-  test("uninstall takes back what was installed; what users have made goes on", { timeout: 60_000 }, async () => {
+  describe("how-tos", () => testHowTos(installed));
+
+  test("uninstall takes back what was installed; what users have made goes on", { timeout: 360_000 }, async () => {
+    await untilNamespacesGone();
     const { metadata: before } = await json("get", "pod", "demo");
     const uninstall = (...args: string[]) =>
       promisify(execFile)(process.execPath, [MAIN, "uninstall", "--kubeconfig", cluster().kubeconfig, ...args]);

@@ -1,4 +1,4 @@
-/** The dashboard in a real browser, on an installation made by the chart, used as a person uses it. @module */
+/** Tests of the dashboard in a real browser, on an installation of hookbox, used as a person uses it. @module */
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import process from "node:process";
@@ -6,12 +6,12 @@ import { text as textOf } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { build } from "vite";
-import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { hasRealNode, suite } from "../integration/suite.ts";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { suite } from "../integration/suite.ts";
 import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
-import { example, installedBy } from "../node/installed.ts";
+import { example, type Installed } from "../node/installed.ts";
 import { findChromium, followErrors, startChromium } from "./chromium.ts";
 
 const say = (line: string) => process.stdout.write(`browser: ${line}\n`);
@@ -43,9 +43,8 @@ async function signIn(url: string, token: string): Promise<Shown> {
   return { page, wrong, picture };
 }
 
-describe.runIf(hasRealNode)("the dashboard", () => {
-  const { cluster, kubectl, apply, json } = installedBy("helm", []);
-
+/** For use in `describe`; in namespace `default`, where nothing else is meanwhile. */
+export function testDashboard({ cluster, kubectl, apply, json }: Installed): void {
   beforeAll(async () => {
     chromium = await findChromium(say);
     await apply(`${example("template")}---\n${example("pool")}---\n${example("claim")}`);
@@ -54,6 +53,8 @@ describe.runIf(hasRealNode)("the dashboard", () => {
     await kubectl("create", "rolebinding", "ada", "--clusterrole=edit-sandboxes", "--serviceaccount=default:ada");
     await apply(RIGHTS);
   }, 900_000);
+
+  afterAll(() => kubectl("delete", "sandboxclaims,sandboxwarmpools,sandboxes", "--all", "--timeout=60s"), 90_000);
 
   /** Opens it with the rights of a ServiceAccount in one namespace. */
   async function open(): Promise<Shown> {
@@ -202,7 +203,7 @@ describe.runIf(hasRealNode)("the dashboard", () => {
     await page.keyboard.press("Escape");
     await page.getByRole("heading", { name: "many-2998" }).waitFor({ state: "detached" });
   });
-});
+}
 
 /** What a claim gets that comes together with its pool is a race. */
 const ONE_SERVED = /(1 from the pool, 0|0 from the pool, 1) made for the claim/;

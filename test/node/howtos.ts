@@ -1,17 +1,15 @@
-/** The how-tos, and how a hook is recorded, typed as they stand on an installation of hookbox. @module */
+/** Tests of the how-tos, and of how a hook is recorded, typed as they stand on an installation of hookbox. @module */
 import { globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readRecord } from "../../dev/cluster/state.ts";
-import { localCRDs } from "../../dev/crds.ts";
 import { stepsOf } from "../../dev/docs/steps.ts";
 import { typed } from "../bash.ts";
 import { makeNamespace } from "../integration/namespace.ts";
-import { hasRealNode } from "../integration/suite.ts";
 import { makeTempFolder } from "../tempfolder.ts";
-import { installedBy } from "./installed.ts";
+import type { Installed } from "./installed.ts";
 import { kubeconfigOf, MAIN } from "./transcript/hookbox.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -20,9 +18,8 @@ const pages = [...globSync("docs/howto/*.md", { cwd: ROOT }).sort(), "docs/repla
 /** What is to fail (`! command`) does not end a bash that ends at the first command that fails. */
 const withFailures = (text: string) => text.replaceAll(/^! (.+?)(?: +#.*)?$/gm, "if $1; then exit 99; fi");
 
-describe.runIf(hasRealNode)("how-tos", () => {
-  const { cluster, kubectl, apply, json } = installedBy("kubectl", localCRDs());
-
+/** For use in `describe`. They leave Pods in namespace `default`. */
+export function testHowTos({ cluster, kubectl, apply, json }: Installed): void {
   /** A folder with what a reader has at hand: the commands, and examples/. */
   function makeDesk(): string {
     const folder = makeTempFolder();
@@ -80,4 +77,4 @@ describe.runIf(hasRealNode)("how-tos", () => {
     expect(await files("usual")).toContain("state.json");
     expect(await files("isolated")).toContain("status");
   });
-});
+}
