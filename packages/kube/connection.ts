@@ -177,6 +177,8 @@ function createSilence(ms: number, { signal, abort, end }: Ending): Silence {
     clearTimeout(timer);
     end();
   };
+  // Who reads the events may have left at one of them, and a process does not end before its timers.
+  signal.addEventListener("abort", stop, { once: true });
   return { signal, heard: () => timer.refresh(), stop };
 }
 

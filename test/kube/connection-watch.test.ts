@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { until } from "../eventually.ts";
 import { collectGarbage } from "../heap.ts";
 import { connected, json } from "./connected.ts";
@@ -77,6 +77,21 @@ describe("watch()", () => {
     const events: unknown[] = [];
     await read(await api.watch("/", {}), events);
     expect(events).toHaveLength(12);
+  });
+
+  test("leaves no timer, though its reader has left at an event before its signal fired", async () => {
+    const silenceMs = 54_321;
+    const begun = vi.spyOn(globalThis, "setTimeout");
+    const cleared = vi.spyOn(globalThis, "clearTimeout");
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { api } = await connected((_, response) => void response.write(LINES), { silenceMs });
+    const leaving = new AbortController();
+    const { events } = await api.watch("/", {}, leaving.signal);
+    expect(await events[Symbol.asyncIterator]().next()).toEqual({ done: false, value: EVENTS[0] });
+    leaving.abort();
+    const timers = begun.mock.results.filter((_, index) => begun.mock.calls[index]?.[1] === silenceMs);
+    expect(timers).toHaveLength(1);
+    expect(cleared).toHaveBeenCalledWith(timers[0]?.value);
   });
 
   test("returns a refusal without events", async () => {
