@@ -1,13 +1,12 @@
 /**
  * `npm test` is five projects. What needs no cluster comes first: `core`, pure functions, `unit`, and `alone`, whose files
- * have a process each. Then what needs one: `cluster`, several files at a time, and `node`, whose containers run on one
- * real node, two files at a time. `npm run soak` is what searches and what lasts, in its long form, with a seed of its
- * own. @module
+ * have a process each. Then what needs one: `cluster`, and `node`, whose containers run on one real node. Four files run
+ * at a time. `npm run soak` is what searches and what lasts, in its long form, with a seed of its own. @module
  */
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join, relative } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
@@ -54,23 +53,25 @@ function seedOf(): number {
   }
 }
 
-/** Files that take half a minute or more: they go first, so that none is begun last, with nothing left to run beside it. */
-const SLOW = new Set(
-  (`races mutations site
-  breakage scenario pool docs-steps checklist-names checklist-reasons checklist-ready checklist-wire errors lifecycle
-  obstacles autoscale release package
-  deploy-helm deploy cli-transcript router-idle router-streams quiet readme why
-  sdk examples terminal pythonclient`).split(/\s+/),
-);
+/** Files that take half a minute or more, the longest first: what is begun last has little beside it. */
+const SLOW = `
+  races/mutations races/races fuzz/upgrades dev/docs/site fuzz/hooks wiring/cloudevents wiring/keeper
+  node/deploy node/deploy-helm integration/scenario integration/pool node/router-idle integration/breakage
+  clients/checklist-reasons integration/docs-steps clients/checklist-names node/sdk node/quiet integration/obstacles
+  integration/autoscale node/router-streams node/why node/cli-transcript node/examples clients/checklist-ready
+  integration/package integration/release integration/keeper clients/lifecycle browser/terminal
+`.trim().split(/\s+/);
 
-function isSlow({ moduleId }: TestSpecification): boolean {
-  return SLOW.has(basename(moduleId, ".test.ts"));
+/** Says when a file's turn is among those of its group, the lowest first. */
+function turnOf({ moduleId }: TestSpecification): number {
+  const turn = SLOW.indexOf(relative(join(ROOT, "test"), moduleId).replace(/\.test\.ts$/, ""));
+  return turn < 0 ? SLOW.length : turn;
 }
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    return sorted.toSorted((a, b) => Number(isSlow(b)) - Number(isSlow(a)));
+    return sorted.toSorted((a, b) => turnOf(a) - turnOf(b));
   }
 }
 
@@ -79,7 +80,7 @@ type Options = NonNullable<TestProjectInlineConfiguration["test"]>;
 function project(name: string, groupOrder: number, options: Options): TestProjectInlineConfiguration {
   // Some start processes, and a machine that has other work takes its time over that.
   const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
-  return { extends: true, test: { name, sequence: { groupOrder }, maxWorkers: 3, ...patience, ...options } };
+  return { extends: true, test: { name, sequence: { groupOrder }, maxWorkers: 4, ...patience, ...options } };
 }
 
 const onCluster: Options = { globalSetup: ["test/integration/setup.ts"] };
@@ -95,11 +96,10 @@ const PROJECTS = [
   }),
   project("alone", 0, { include: ALONE }),
   project("cluster", 1, { ...onCluster, include: CLUSTER }),
-  project("node", 2, {
+  project("node", 1, {
     ...onCluster,
     include: NODE,
     exclude: ONLY_SOAK,
-    maxWorkers: 2,
     setupFiles: ["test/node/settled.ts"],
   }),
 ];
