@@ -100,7 +100,7 @@ test("15. shutdownTime with Delete; the client's labels and annotations are kept
   await ns.apply(aTemplate("t"), aPool("p", 1, "t"));
   await untilFull(ns, "p");
   const labels = { "example.com/user": "ann" };
-  const told = await runProgram(ns, "create", { warmpool: "p", labels, shutdown_after_seconds: 30 });
+  const told = await runProgram(ns, "create", { warmpool: "p", labels, shutdown_after_seconds: 15 });
   const claim = await ns.get("sandboxclaim", told.claim);
   expect(claim.metadata.labels).toMatchObject({ ...labels, [KEY("created-by")]: "python-client" });
   expect(claim.metadata.annotations).toHaveProperty([KEY("client-first-requested-at")]);

@@ -97,7 +97,8 @@ const TROUBLES: Trouble[] = [
     status: "False",
     message: /"main".*/,
     objects: [
-      aTemplate("t", {}, { containers: [{ name: "main", image: "example.invalid/no/such:1" }] }),
+      // A registry that refuses at once: a name that nobody knows is looked up for most of a minute.
+      aTemplate("t", {}, { containers: [{ name: "main", image: "127.0.0.1:1/no/such:1" }] }),
     ],
   },
 ];

@@ -126,6 +126,7 @@ metadata:
 spec:
   podTemplate:
     spec:
+      terminationGracePeriodSeconds: 1
       containers:
         - name: main
           image: busybox:1.37
