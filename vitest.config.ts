@@ -55,11 +55,11 @@ function seedOf(): number {
 
 /** Files that take half a minute or more, the longest first: what is begun last has little beside it. */
 const SLOW = `
-  races/mutations races/races fuzz/upgrades dev/docs/site fuzz/hooks wiring/cloudevents wiring/keeper
-  node/deploy node/deploy-helm integration/scenario integration/pool node/router-idle integration/breakage
-  clients/checklist-reasons integration/docs-steps clients/checklist-names node/sdk node/quiet integration/obstacles
-  integration/autoscale node/router-streams node/why node/cli-transcript node/examples clients/checklist-ready
-  integration/package integration/release integration/keeper clients/lifecycle browser/terminal
+  races/mutations races/races wiring/cloudevents wiring/keeper dev/docs/site fuzz/upgrades fuzz/hooks
+  node/deploy node/deploy-helm integration/scenario node/router-idle integration/breakage integration/docs-steps
+  clients/checklist-reasons integration/release integration/pool node/cli-transcript integration/obstacles node/examples
+  integration/autoscale node/sdk node/quiet node/why clients/checklist-names clients/checklist-ready integration/keeper
+  clients/lifecycle node/router-streams integration/package node/pythonclient browser/terminal node/cli node/readme
 `.trim().split(/\s+/);
 
 /** Says when a file's turn is among those of its group, the lowest first. */
