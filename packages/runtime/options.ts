@@ -24,6 +24,8 @@ export interface RuntimeOptions {
   tokenScope: "all" | "bind";
   /** Names of this machine beside localhost. */
   allowedHosts: string[];
+  /** `metadata.uid` of the Pod that this process runs in, by the downward API; empty where nobody has set it. */
+  podUID: string;
   logLevel: LogLevel;
   help: boolean;
 }
@@ -46,6 +48,7 @@ const OPTIONS = {
   "token-file": { type: "string" },
   "token-scope": { type: "string", default: "all" },
   "allowed-hosts": { type: "string", default: "" },
+  "pod-uid": { type: "string" },
   "log-level": { type: "string", default: "info" },
   help: { type: "boolean", default: false },
 } as const;
@@ -70,6 +73,7 @@ Options:
                          ${DEFAULT_TOKEN_FILE} where that is mounted, else no token
   --token-scope S        what the token guards: all (but health), or bind for late binding alone (default all)
   --allowed-hosts H,I    names beside localhost that requests without a token may come to over loopback
+  --pod-uid U            UID of the Pod that it runs in (default: HOOKBOX_POD_UID, which the downward API can set)
   --shutdown-timeout D   how long running requests may go on after SIGTERM (default 10s)
   --log-level L          debug, info, warn or error (default info)
 
@@ -94,6 +98,7 @@ export function readOptions(args: string[], env: Record<string, string | undefin
     tokenRequired: values["token-file"] !== undefined,
     tokenScope: oneOf(values["token-scope"], ["all", "bind"], "guard"),
     allowedHosts: hostsOf(values["allowed-hosts"]),
+    podUID: values["pod-uid"] ?? env["HOOKBOX_POD_UID"] ?? "",
     logLevel: oneOf(values["log-level"], ["debug", "info", "warn", "error"], "log at level"),
     help: values.help,
   };

@@ -18,6 +18,7 @@ test("readOptions() has the published defaults", () => {
     tokenRequired: false,
     tokenScope: "all",
     allowedHosts: [],
+    podUID: "",
     logLevel: "info",
     help: false,
   });
@@ -31,6 +32,8 @@ test("readOptions() takes the environment of the published runtime, and the comm
   expect(readOptions(args, env)).toMatchObject(want);
   const others = ["--root-dir", "/d", "--listen-host", "::1", "--max-output", "64Ki", "--max-upload", "5"];
   expect(readOptions(others, env)).toMatchObject({ root: "/d", host: "::1", outputBytes: 65536, maxUploadBytes: 5 });
+  expect(readOptions([], { HOOKBOX_POD_UID: "a-b" })).toMatchObject({ podUID: "a-b" });
+  expect(readOptions(["--pod-uid", "c"], { HOOKBOX_POD_UID: "a-b" })).toMatchObject({ podUID: "c" });
   expect(readOptions(["--port", "0", "--rest-port", "0"], {})).toMatchObject({ port: 0, restPort: 0 });
 });
 
@@ -65,7 +68,9 @@ test("the help names every option", () => {
     "exec-timeout",
     "max-output",
   ];
-  for (const name of [...options, "max-upload", "token-file", "token-scope", "shutdown-timeout", "log-level"]) {
+  for (
+    const name of [...options, "max-upload", "token-file", "token-scope", "pod-uid", "shutdown-timeout", "log-level"]
+  ) {
     expect(HELP).toMatch(new RegExp(`^ +--${name} `, "m"));
   }
 });
