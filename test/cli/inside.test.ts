@@ -6,7 +6,8 @@ import { Interruption } from "../../packages/cli/failure.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { NOW, run } from "./fakecontext.ts";
 import { someSandboxes } from "./sandboxcontext.ts";
-import { until } from "../eventually.ts";
+import { eventually, until } from "../eventually.ts";
+import { holdTimers } from "../hurry.ts";
 
 const MINE = "create --pool python --name mine";
 
@@ -32,17 +33,20 @@ test("exec passes output, input and the exit code on", async () => {
 test("exec ends with 124 after --timeout, with 130 when interrupted, and leaves nothing running", async () => {
   const { setting, root } = await someSandboxes();
   await run(MINE, setting);
-  const script = (file: string) => `echo; sleep 3; touch ${file}`;
-  expect(await run(["exec", "mine", "--timeout", "200ms", "--", "sh", "-c", script("late")], setting)).toMatchObject({
-    code: 124,
-    stderr: expect.stringMatching(/killed after 200 ms\n/),
-  });
+  const script = (file: string) => `touch ${file}; echo; sleep 600; touch never`;
+  const begun = (file: string) => until(() => existsSync(join(root, file)));
+  const pass = holdTimers();
+  const late = run(["exec", "mine", "--timeout", "200ms", "--", "sh", "-c", script("late")], setting);
+  await begun("late");
+  pass(200);
+  expect(await late).toMatchObject({ code: 124, stderr: expect.stringMatching(/killed after 200 ms\n/) });
   const stop = new AbortController();
   const running = run(["exec", "mine", "--", "sh", "-c", script("later")], { ...setting, signal: stop.signal });
-  setTimeout(() => stop.abort(new Interruption()), 500);
-  expect(await running).toEqual({ code: 130, stdout: "\n", stderr: "" });
-  expect((await run("exec mine -- pgrep -f touch.late", setting)).code, "none is left").toBe(1);
-  expect([existsSync(join(root, "late")), existsSync(join(root, "later"))]).toEqual([false, false]);
+  await begun("later");
+  stop.abort(new Interruption());
+  expect(await running).toMatchObject({ code: 130, stderr: "" });
+  await eventually(async () => (await run("exec mine -- pgrep -af touch.never", setting))).toMatchObject({ code: 1 });
+  expect(existsSync(join(root, "never"))).toBe(false);
 });
 
 test("exec -t without a terminal goes on without, and says so", async () => {

@@ -41,6 +41,7 @@ const ACKNOWLEDGE_BYTES = 256 * 1024;
  * Starts or follows the process; ends after its end. A process is started once: a request that may have arrived is sent
  * again with the same id, which starts nothing twice.
  *
+ * @param isGivenUp whether the caller has gone: what fails then is not tried again
  * @throws {@link ConnectionError} if the sandbox cannot be reached for some ten seconds, or was restarted
  */
 export async function* eventsOf(
@@ -48,6 +49,7 @@ export async function* eventsOf(
   source: Source,
   action: string,
   signal?: AbortSignal,
+  isGivenUp: () => boolean = () => false,
 ): AsyncGenerator<ProcessEvent> {
   const follower = createFollower(runtimeClient, source, signal);
   for (let failures = 0;;) {
@@ -66,7 +68,7 @@ export async function* eventsOf(
       if (error instanceof SandboxNotFoundError) throw error;
       if (error instanceof NotFoundError && follower.hasStarted()) throw restarted(runtimeClient, action, error);
       const wait = (runtimeClient.known.runtime ? WAITS_MS : FIRST_WAITS_MS)[failures++];
-      if (!(error instanceof ConnectionError) || wait === undefined) throw error;
+      if (!(error instanceof ConnectionError) || wait === undefined || isGivenUp()) throw error;
       await pause(wait, signal);
     }
   }
@@ -83,11 +85,13 @@ export function eventsInTime(
   action: string,
   { signal, timeoutMs }: { signal?: AbortSignal | undefined; timeoutMs?: number | undefined },
 ): AsyncGenerator<ProcessEvent> {
-  return inTime((signals) => eventsOf(runtimeClient, { start }, action, signals), {
+  const isGivenUp = () => signal?.aborted === true;
+  return inTime((signals) => eventsOf(runtimeClient, { start }, action, signals, isGivenUp), {
     signal,
     timeoutMs,
     beginMs: START_MS,
     isBeginning: ({ type }) => type === "started",
+    runsOn: true,
     late: () =>
       new TimeoutError(`Cannot ${action}: the sandbox has not ended it after ${timeoutMs} ms`, {
         object: runtimeClient.object,

@@ -16,6 +16,11 @@ export interface Deadline<T> {
   beginMs: number;
   /** What tells that it has begun. */
   isBeginning(value: T): boolean;
+  /**
+   * Whether what begins runs on in the sandbox without its caller: a caller that gives up then waits for the beginning,
+   * no longer than the grace, so that the reader knows what to end. Absent: no.
+   */
+  runsOn?: boolean;
   /** Makes the error. */
   late(): Error;
 }
@@ -24,17 +29,25 @@ export interface Deadline<T> {
  * Yields what comes, and ends it where this side has waited too long. What the reader takes does not count: what waits
  * for a slow one meanwhile is no fault of the sandbox.
  *
- * @param open begins; its signal is the caller's, or fires when it is too late, with that error
- * @throws what `open` throws
+ * @param open begins; its signal fires when the caller gives up, with its reason, or when it is too late, with that error
+ * @throws what `open` throws, or the reason of a caller that gave up
  */
 export async function* inTime<T>(
   open: (signal: AbortSignal) => AsyncIterable<T>,
-  { signal, timeoutMs = Infinity, beginMs, isBeginning, late }: Deadline<T>,
+  { signal, timeoutMs = Infinity, beginMs, isBeginning, runsOn = false, late }: Deadline<T>,
 ): AsyncGenerator<T> {
+  signal?.throwIfAborted();
   const leaving = new AbortController();
-  const iterator = open(signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal)[Symbol.asyncIterator]();
+  const iterator = open(leaving.signal)[Symbol.asyncIterator]();
   let left = beginMs + timeoutMs + GRACE_MS;
   let isBegun = false;
+  const leave = () => leaving.abort(signal?.reason);
+  let cancelLast = () => {};
+  const giveUp = () => {
+    if (runsOn && !isBegun) cancelLast = after(GRACE_MS, leave);
+    else leave();
+  };
+  signal?.addEventListener("abort", giveUp, { once: true });
   try {
     for (;;) {
       const from = performance.now();
@@ -47,8 +60,14 @@ export async function* inTime<T>(
         left = timeoutMs + GRACE_MS;
       }
       yield value;
+      if (signal?.aborted) leave();
     }
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason;
+    throw error;
   } finally {
+    signal?.removeEventListener("abort", giveUp);
+    cancelLast();
     leaving.abort();
     await iterator.return?.();
   }

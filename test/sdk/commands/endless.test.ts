@@ -9,6 +9,7 @@ import { ConnectionError, TimeoutError } from "../../../packages/sdk/errors.ts";
 import { createPTY } from "../../../packages/sdk/pty/pty.ts";
 import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
 import type { SandboxTransport } from "../../../packages/sdk/transport/transport.ts";
+import { until } from "../../eventually.ts";
 import { hurry } from "../../hurry.ts";
 import { localTransport, OBJECT } from "../localtransport.ts";
 
@@ -25,7 +26,11 @@ const STARTED = framed(AttachResponseSchema, { event: { case: "started", value: 
 const PRINTED = framed(RunCodeResponseSchema, { event: { case: "stdout", value: "so far" } });
 
 /** A sandbox that answers with this and breaks off, or never ends; what else it is asked for it does not answer. */
-function sandbox(frame: Uint8Array<ArrayBuffer>, end: "breaks off" | "goes on") {
+function sandbox(
+  frame: Uint8Array<ArrayBuffer>,
+  end: "breaks off" | "goes on",
+  begins: Promise<void> = Promise.resolve(),
+) {
   const asked: string[] = [];
   const fetch: SandboxTransport["fetch"] = async (_port, path, { signal } = {}) => {
     asked.push(path.split("/").at(-1) ?? "");
@@ -34,8 +39,8 @@ function sandbox(frame: Uint8Array<ArrayBuffer>, end: "breaks off" | "goes on") 
     aborted.catch(() => {});
     if (!/Run|Attach|RunCode/.test(path)) return await aborted;
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
-      start: (controller) => controller.enqueue(frame),
-      pull: (controller) => end === "goes on" ? aborted : controller.close(),
+      start: (controller) => void begins.then(() => controller.enqueue(frame)),
+      pull: (controller) => end === "goes on" ? aborted : begins.then(() => controller.close()),
     });
     return new Response(body, { headers: { "Content-Type": "application/connect+proto" } });
   };
@@ -80,7 +85,7 @@ test("a silent command outlives connections that stood for a while, however many
   const { commands, asked } = sandbox(STARTED, "breaks off");
   const leaving = new AbortController();
   const run = commands.run("true", { signal: leaving.signal });
-  await vi.waitUntil(() => asked.length > 20);
+  await until(() => asked.length > 20);
   clock.mockRestore();
   leaving.abort(new Error("enough"));
   await expect(run).rejects.toThrow("enough");
@@ -91,4 +96,32 @@ test("a reader that takes its time does not have the command ended", async () =>
   const { code } = sandbox(PRINTED, "breaks off");
   const onStdout = () => new Promise((resolve) => setTimeout(resolve, 20_000));
   await expect(code.runCode("1", { timeoutMs: 500, onStdout })).rejects.toThrow(/the connection broke|breaks off/);
+});
+
+test("a command whose caller gives up before it is said to have started is killed as well", async () => {
+  hurry(20);
+  const begins = Promise.withResolvers<void>();
+  const { commands, pty, asked } = sandbox(STARTED, "goes on", begins.promise);
+  const leaving = new AbortController();
+  const run = commands.run("true", { signal: leaving.signal });
+  const terminal = pty.create({ cols: 80, rows: 24, signal: leaving.signal });
+  run.catch(() => {});
+  terminal.catch(() => {});
+  await until(() => asked.length === 2);
+  leaving.abort(new Error("enough"));
+  begins.resolve();
+  await expect(run).rejects.toThrow("enough");
+  await until(() => asked.filter((path) => path === "Kill").length === 2);
+});
+
+test("a caller that gives up waits no longer than the grace for a command that never starts", async () => {
+  hurry(20);
+  const { commands, asked } = sandbox(STARTED, "goes on", new Promise(() => {}));
+  const leaving = new AbortController();
+  const run = commands.run("true", { signal: leaving.signal });
+  run.catch(() => {});
+  await until(() => asked.length === 1);
+  leaving.abort(new Error("enough"));
+  await expect(run).rejects.toThrow("enough");
+  expect(asked).toEqual(["Run"]);
 });
