@@ -29,8 +29,9 @@ export async function openSandbox(
   });
 }
 
-/** Says how far it is. */
-export function wordsFor({ reason, message, elapsedMs }: Progress): string {
+/** Says how far it is, and how long that has taken when the text is asked for: progress is reported when a reason changes only. */
+export function wordsFor({ reason, message, elapsedMs }: Progress): () => string {
   const why = [reason, message].filter(Boolean).join(": ");
-  return `Waiting for ${humanDuration(elapsedMs)}${why && `: ${why}`}`;
+  const begun = performance.now() - elapsedMs;
+  return () => `Waiting for ${humanDuration(performance.now() - begun)}${why && `: ${why}`}`;
 }

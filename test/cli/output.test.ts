@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ageOf, humanDuration, untilOf } from "../../packages/summary/age.ts";
 import { renderTable, widthsOf } from "../../packages/cli/output/table.ts";
+import { wordsFor } from "../../packages/cli/sandbox.ts";
 import { createRedraw } from "../../packages/cli/terminal/redraw.ts";
 import { startSpinner } from "../../packages/cli/terminal/spinner.ts";
 import { fakeContext } from "./fakecontext.ts";
@@ -95,4 +96,15 @@ test("progress in a log is a line every ten seconds, if there is news", async ()
   spinner.stop();
   vi.advanceTimersByTime(60_000);
   expect(written.stderr).toBe("Creating a sandbox\nWaiting for 19s: DependenciesNotReady\n");
+});
+
+test("progress says how long it has taken when it is written, not when the reason last changed", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { context, written } = fakeContext();
+  const spinner = await startSpinner(context, "Creating a sandbox");
+  spinner.say(wordsFor({ reason: "DependenciesNotReady", message: "", elapsedMs: 0 }));
+  vi.advanceTimersByTime(10_000);
+  spinner.stop();
+  expect(written.stderr).toBe("Waiting for 10s: DependenciesNotReady\n");
 });

@@ -2,33 +2,49 @@
 import { oneLine } from "./plain.ts";
 import type { CommandContext, Output } from "../commandcontext.ts";
 
+/** What is going on; a function is asked when the text is written, for what changes with time. */
+export type SpinnerText = string | (() => string);
+
 /** What is going on. */
 export interface Spinner {
-  say(text: string): void;
+  say(text: SpinnerText): void;
   /** Takes the line away. */
   stop(): void;
 }
 
 /** How often a log is told, in milliseconds: what takes less long says nothing there. */
 const LOG_MS = 10_000;
+/** How often a terminal is told, in milliseconds. */
+const TERMINAL_MS = 1000;
+
+const textOf = (text: SpinnerText) => typeof text === "string" ? text : text();
 
 /** Starts it. */
 export async function startSpinner({ stderr, env }: CommandContext, text: string): Promise<Spinner> {
   if (!stderr.isTTY || !stderr.stream || env["TERM"] === "dumb") return startLines(stderr, text);
   const { default: yoctoSpinner } = await import("yocto-spinner");
   const spinner = yoctoSpinner({ text: oneLine(text), stream: stderr.stream, handleSignals: false }).start();
+  let now: SpinnerText = text;
+  const show = () => void (spinner.text = oneLine(textOf(now)));
+  const timer = setInterval(show, TERMINAL_MS);
   return {
-    say: (text) => void (spinner.text = oneLine(text)),
-    stop: () => void spinner.stop(),
+    say: (text) => {
+      now = text;
+      show();
+    },
+    stop: () => {
+      clearInterval(timer);
+      spinner.stop();
+    },
   };
 }
 
 /** Writes what is going on now, if that is something else than before. */
 function startLines(stderr: Output, text: string): Spinner {
-  let now = text;
-  let written: string | undefined;
+  let now: SpinnerText = text;
+  let written: SpinnerText | undefined;
   const timer = setInterval(() => {
-    if (now !== written) stderr.write(`${now}\n`);
+    if (now !== written) stderr.write(`${textOf(now)}\n`);
     written = now;
   }, LOG_MS);
   return { say: (text) => void (now = text), stop: () => clearInterval(timer) };

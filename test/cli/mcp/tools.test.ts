@@ -1,9 +1,11 @@
 /** What single tools make of what happens, as a model reads it. @module */
+import { existsSync } from "node:fs";
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { makeTempFolder } from "../../tempfolder.ts";
-import { eventually } from "../../eventually.ts";
+import { eventually, until } from "../../eventually.ts";
+import { holdTimers } from "../../hurry.ts";
 import { type Agent, makeAgent, makeStage, type Stage, textOf } from "./stage.ts";
 
 let stage: Stage;
@@ -41,7 +43,15 @@ test("execute_command passes folder, environment and input on", async () => {
 });
 
 test("execute_command says what was printed before its time was up", async () => {
-  const ran = await agent.call("execute_command", { sandbox, command: "echo begun; sleep 60", timeoutMs: 500 });
+  const pass = holdTimers();
+  const running = agent.call("execute_command", {
+    sandbox,
+    command: "echo begun; touch begun; sleep 60",
+    timeoutMs: 500,
+  });
+  await until(() => existsSync(stage.at("begun")));
+  pass(500);
+  const ran = await running;
   expect(ran.isError).toBe(true);
   expect(ran.structuredContent).toMatchObject({ exitCode: -1, stdout: "begun\n", timedOut: true });
   expect(textOf(ran)).toBe("killed after 500 ms: raise timeoutMs, or use start_command\n--- stdout\nbegun");

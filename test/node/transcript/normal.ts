@@ -4,14 +4,18 @@ import { renderTable } from "../../../packages/cli/output/table.ts";
 /** What is replaced by what. */
 export type Replacement = [RegExp | string, string];
 
+/** Progress, which a log is shown of what takes longer than ten seconds: how long a step takes is no part of the page. */
+const PROGRESS = /^(?:Creating a sandbox|Connecting to \S+|Copying \S+.*|Waiting for \S+.*)\n/gm;
+
 /** Replacements for every run. */
 const ALWAYS: Replacement[] = [
+  [PROGRESS, ""],
   // Members of pools, with the names that the hooks give them.
   [/\bpython-[a-z0-9]+\b/g, "python-x7k2p"],
   [/\bsandbox-[a-z0-9]{8}\b/g, "sandbox-4x8m2q7d"],
   [/\bhas \d+Ki\b/g, "has 24684092Ki"],
   [/\b\d+ of \d+ Sandboxes\b/g, "2 of 2 Sandboxes"],
-  [/\brenewed \d+s ago\b/g, "renewed 1s ago"],
+  [/\brenewed \w+ ago\b/g, "renewed 1s ago"],
   [/\b\d+\.\d+\.\d+\.\d+\b/g, "10.88.0.7"],
   [/\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ?/g, "2026-11-21 12:00:00"],
 ];
