@@ -2,9 +2,9 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { until } from "../eventually.ts";
+import { holdTimers } from "../hurry.ts";
 import { collectGarbage } from "../heap.ts";
 import { connected, json } from "./connected.ts";
 
@@ -44,14 +44,25 @@ describe("watch()", () => {
 
   test("throws where the server goes silent, be it before or after the first event", async () => {
     let isSilent = true;
+    let asked = 0;
     const { api } = await connected((_, response) => {
-      if (isSilent) return;
-      response.write(LINES);
+      asked++;
+      if (!isSilent) response.write(LINES);
     }, { silenceMs: 60 });
-    await expect(api.watch("/", {})).rejects.toThrow("silence for 0.06 s");
+    let pass = holdTimers();
+    const opening = api.watch("/", {});
+    opening.catch(() => {});
+    await until(() => asked === 1);
+    pass(60);
+    await expect(opening).rejects.toThrow("silence for 0.06 s");
     isSilent = false;
+    pass = holdTimers();
     const events: unknown[] = [];
-    await expect(read(await api.watch("/", {}), events)).rejects.toThrow("silence for 0.06 s");
+    const reading = read(await api.watch("/", {}), events);
+    reading.catch(() => {});
+    await until(() => events.length === EVENTS.length);
+    pass(60);
+    await expect(reading).rejects.toThrow("silence for 0.06 s");
     expect(events).toEqual(EVENTS);
   });
 
@@ -67,14 +78,17 @@ describe("watch()", () => {
   });
 
   test("lasts as long as something comes now and then", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const events: unknown[] = [];
     const { api } = await connected(async (_, response) => {
-      for (let i = 0; i < 6; i++) {
+      for (let i = 1; i <= 6; i++) {
         response.write(LINES);
-        await sleep(200);
+        await until(() => events.length === EVENTS.length * i);
+        vi.advanceTimersByTime(900);
       }
       response.end();
     }, { silenceMs: 1000 });
-    const events: unknown[] = [];
     await read(await api.watch("/", {}), events);
     expect(events).toHaveLength(12);
   });

@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { askActivity } from "../../packages/router/idle/evidence.ts";
 import { MOST_WAITING } from "../../packages/runtime/listen.ts";
+import { eventually } from "../eventually.ts";
 import { makeRoot } from "./folders.ts";
 import { send, startTestRuntime } from "./servers.ts";
 
@@ -38,7 +39,7 @@ test("a command goes on, and a router is told what the sandbox does, whoever hol
   const body = JSON.stringify({ command: "sh -c 'until [ -e go ]; do sleep 0.02; done; echo done'" });
   const running = send(runtime.port, "POST", "/execute", { body });
   const said = () => askActivity("127.0.0.1", runtime.restPort);
-  await expect.poll(said).toMatchObject({ said: { running: 1 } });
+  await eventually(said).toMatchObject({ said: { running: 1 } });
   await openMany(runtime.port, MOST_WAITING + 10);
   await openMany(runtime.restPort, MOST_WAITING + 10);
   expect(await said()).toMatchObject({ said: { running: 1 } });

@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createAddressOf } from "../../../packages/router/access/limits.ts";
+import { eventually } from "../../eventually.ts";
 import { answerOf, chunksOf, SANDBOXES, start, tokenOf } from "./stage.ts";
 
 const TOKEN = { authorization: "Bearer abc.def-1" };
@@ -73,9 +74,9 @@ test("no more requests are open than there may be, of one namespace's accounts a
   const look = (sub: string) => ask(`/.hookbox/api${SANDBOXES}`, { headers: bearer(tokenOf(sub)) });
   const accounts = ["team-a:one", "team-a:two", "team-b:one", "team-b:two", "team-c:one", "team-c:two"];
   const open = accounts.slice(0, 2).map((name) => look(`system:serviceaccount:${name}`));
-  await expect.poll(async () => (await look("system:serviceaccount:team-a:three")).status).toBe(429);
+  await eventually(async () => (await look("system:serviceaccount:team-a:three")).status).toBe(429);
   open.push(...accounts.slice(2).map((name) => look(`system:serviceaccount:${name}`)));
-  await expect.poll(async () => (await look("ada@example.com")).status).toBe(429);
+  await eventually(async () => (await look("ada@example.com")).status).toBe(429);
   go();
   expect((await Promise.all(open)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
   expect((await look("system:serviceaccount:team-a:three")).status).toBe(200);
@@ -100,7 +101,7 @@ test("a token that the API server does not know holds no place, though its answe
   const victims = ["bob", "eve", "joe", "kim"].flatMap((name) => [tokenOf(name), tokenOf(name)]);
   // Behind the first answer, which never ends, all others queue.
   await pipelined(port, [known, ...victims]);
-  await expect.poll(() => [asked.length, seen.unknown]).toEqual([1, new Set(victims).size]);
+  await eventually(() => [asked.length, seen.unknown]).toEqual([1, new Set(victims).size]);
   expect((await ask(`/.hookbox/api${SANDBOXES}`, { headers: bearer(tokenOf("kim")) })).status).toBe(401);
   expect((await ask(`/.hookbox/api${SANDBOXES}`, { headers: bearer(tokenOf("zoe")) })).status).toBe(401);
 });
@@ -140,7 +141,7 @@ test("bodies that stall keep nobody out who comes from elsewhere, behind the sam
   onTestFinished(() => stalled.forEach((asking) => asking.destroy()));
   const write = async (address: string) =>
     (await ask(path, { method: "POST", headers: from(address), body: "{}" })).status;
-  await expect.poll(() => write("192.0.2.1")).toBe(429);
+  await eventually(() => write("192.0.2.1")).toBe(429);
   expect(await write("192.0.2.2")).toBe(200);
 });
 
@@ -153,7 +154,7 @@ test("bodies that stall keep nobody out", async () => {
     return asking;
   });
   onTestFinished(() => stalled.forEach((asking) => asking.destroy()));
-  await expect.poll(async () => (await ask(path, { method: "POST", headers: TOKEN, body: "{}" })).status).toBe(429);
+  await eventually(async () => (await ask(path, { method: "POST", headers: TOKEN, body: "{}" })).status).toBe(429);
   expect((await ask(`/.hookbox/api${SANDBOXES}`, { headers: TOKEN })).status).toBe(200);
 });
 

@@ -5,10 +5,11 @@ import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
 import type { RouterSettings } from "../../../packages/router/assemble.ts";
 import { until } from "../../eventually.ts";
+import { holdTimers } from "../../hurry.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
-import { exchange, fetchFrom } from "../client.ts";
+import { exchange, fetchFrom, open } from "../client.ts";
 import { headOf, OK, startRaw } from "../rawbackend.ts";
-import { naming, putPod, putReady, startRouter } from "../stage.ts";
+import { naming, putPod, putReady, startRouter, textOf } from "../stage.ts";
 
 async function start(over: Partial<RouterSettings> = {}) {
   const api = createFakeApi();
@@ -78,11 +79,16 @@ test.for([
 
 test("an answer may last longer than its head may", async () => {
   const { port } = await start({ answerMs: 150 });
+  let goOn = () => {};
   const raw = await startRaw((socket) => {
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no");
-    setTimeout(() => socket.write("k"), 400);
+    goOn = () => socket.write("k");
   });
-  expect(await fetchFrom(port, { headers: naming(raw.port) })).toMatchObject({ status: 200, text: "ok" });
+  const pass = holdTimers();
+  const answer = await open(port, { headers: naming(raw.port) });
+  pass(1000);
+  goOn();
+  expect([answer.statusCode, await textOf(answer)]).toEqual([200, "ok"]);
 });
 
 test("a try that waits for its sandbox ends with its client", async () => {

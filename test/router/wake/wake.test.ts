@@ -204,8 +204,7 @@ describe("a wait that comes to nothing", () => {
     const { now } = router.metrics;
     const outgoing = httpRequest({ host: "127.0.0.1", port, headers: naming(1), agent: false });
     outgoing.on("error", () => {}).end();
-    await until(() => api.requests.length > 0);
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await until(() => now.held === 1);
     expect(await fetchFrom(port, { headers: naming(1) })).toMatchObject({
       status: 503,
       headers: { "retry-after": "1" },

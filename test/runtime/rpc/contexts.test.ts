@@ -135,10 +135,11 @@ test("an interpreter that dies is an error of the run, told once", async () => {
 });
 
 test("a caller that leaves breaks its code off; the next one waits for that", async () => {
-  const { client, run, contexts } = await aClient();
+  const { client, run, root, contexts } = await aClient();
   const leave = new AbortController();
-  const left = run("x = 1\nimport time; time.sleep(300)", {}, { signal: leave.signal });
-  await eventually(() => contexts.busy()).toBe(1);
+  // That the context is busy does not say that its interpreter has begun.
+  const left = run("x = 1; open('begun', 'w'); import time; time.sleep(300)", {}, { signal: leave.signal });
+  await eventually(() => existsSync(join(root, "begun"))).toBe(true);
   expect(await client.listContexts({})).toMatchObject({ contexts: [{ language: "python", alive: true, busy: true }] });
   leave.abort();
   await expect(left).rejects.toMatchObject({ code: Code.Canceled });

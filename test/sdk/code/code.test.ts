@@ -17,6 +17,7 @@ import { createFiles } from "../../../packages/sdk/files/files.ts";
 import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
 import type { SandboxTransport } from "../../../packages/sdk/transport/transport.ts";
 import { eventually } from "../../eventually.ts";
+import { holdTimers } from "../../hurry.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";
 import { aProxy } from "../proxy.ts";
@@ -90,7 +91,13 @@ test("what a callback throws breaks the code off and comes out as it is; the sta
 
 test("timeoutMs is a TimeoutError whose cause is what came until then; a signal ends a run with its reason", async () => {
   const { runCode } = await code();
-  const late = await runCode("print('so far', end='')\nwhile True: pass", { timeoutMs: 300 }).catch((error) => error);
+  const pass = holdTimers();
+  const onOutput = Promise.withResolvers<void>();
+  const printing = "print('so far', end='')\nwhile True: pass";
+  const running = runCode(printing, { timeoutMs: 300, onStdout: () => onOutput.resolve() }).catch((error) => error);
+  await onOutput.promise;
+  pass(300);
+  const late = await running;
   expect(late).toBeInstanceOf(TimeoutError);
   expect(late).toMatchObject({ object: OBJECT, remedy: expect.stringContaining("timeoutMs") });
   expect(late.cause).toMatchObject({ logs: { stdout: ["so far"] }, error: { name: "KeyboardInterrupt" } });

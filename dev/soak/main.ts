@@ -1,0 +1,24 @@
+/**
+ * `npm run soak`: the long form of the tests that search and last; `npm run soak -- flakes` the ordinary tests, many
+ * times, on a machine that has other work. Other arguments are vitest's. @module
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const [first, ...rest] = process.argv.slice(2);
+
+if (first === "flakes") {
+  const { findFlakes } = await import("./flakes.ts");
+  process.exitCode = await findFlakes(rest, ROOT);
+} else {
+  const env = { ...process.env, HOOKBOX_TEST_SOAK: "1" };
+  const args = ["run", ...process.argv.slice(2)];
+  const child = spawn("vitest", args, { cwd: ROOT, env, stdio: "inherit" });
+  // A terminal sends Ctrl-C to both: vitest decides when it has ended.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void child.kill(signal));
+  const [code] = await once(child, "exit");
+  process.exitCode = typeof code === "number" ? code : 1;
+}
