@@ -1,5 +1,6 @@
 /** Why a Sandbox loses a child: the words, and how the guard sees for itself that they are true. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
+import { lifetimeOf } from "../../packages/api/expiry.ts";
 import type { DeletionReasons } from "../../packages/webhook/guard.ts";
 
 export const EXPIRED = "the Sandbox has expired";
@@ -10,7 +11,7 @@ export const NO_SERVICE = "spec.service is false";
 export const deletionReasons: DeletionReasons<Sandbox> = {
   [EXPIRED]: {
     holds: ({ kind }, { parent }, now) =>
-      ["Pod", "Service"].includes(kind) && Date.parse(parent.spec.shutdownTime ?? "") <= now.getTime(),
+      ["Pod", "Service"].includes(kind) && Date.parse(lifetimeOf(parent).shutdownTime ?? "") <= now.getTime(),
   },
   [SUSPENDED]: {
     holds: ({ kind }, { parent }) => kind === "Pod" && parent.spec.operatingMode === "Suspended",

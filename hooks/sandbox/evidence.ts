@@ -1,5 +1,6 @@
 /** What must be observed of a Sandbox where its status says these. A claim ends by it, and takes its volumes along. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
+import { lifetimeOf } from "../../packages/api/expiry.ts";
 import { findCondition, rfc3339 } from "../../packages/api/objects/conditions.ts";
 import { type Pod, podEnd } from "../../packages/api/objects/pods.ts";
 import { conditionsOf, type Evidence, type Saying } from "../../packages/webhook/evidence.ts";
@@ -22,7 +23,7 @@ function isLeftOver(saying: Of): boolean {
 }
 
 function isExpired({ observed: { parent }, now }: Of): boolean {
-  return Date.parse(parent.spec.shutdownTime ?? "") <= now.getTime();
+  return Date.parse(lifetimeOf(parent).shutdownTime ?? "") <= now.getTime();
 }
 
 function isSuspended({ observed: { parent } }: Of): boolean {

@@ -1,5 +1,6 @@
 /** When a Sandbox expires, and how far that has gone. Two steps: the status says so first, then things are deleted. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
+import { lifetimeOf } from "../../packages/api/expiry.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
 
 /**
@@ -34,13 +35,14 @@ export function resyncAfter(sandbox: Sandbox, now: Date): number | undefined {
 }
 
 /** Tells whether there is a `shutdownTime` that is no time: the API server's own check lets a few such texts through. */
-export function isTimeUnreadable({ spec: { shutdownTime } }: Sandbox): boolean {
+export function isTimeUnreadable(sandbox: Sandbox): boolean {
+  const { shutdownTime } = lifetimeOf(sandbox);
   return shutdownTime !== undefined && Number.isNaN(Date.parse(shutdownTime));
 }
 
 /** An unreadable time never comes: nothing is deleted on a guess. */
 function secondsLeft(sandbox: Sandbox, now: Date): number | undefined {
-  const { shutdownTime } = sandbox.spec;
+  const { shutdownTime } = lifetimeOf(sandbox);
   if (shutdownTime === undefined || isTimeUnreadable(sandbox)) return undefined;
   return (Date.parse(shutdownTime) - now.getTime()) / 1000;
 }

@@ -1,5 +1,6 @@
 /** The Ready condition of a Sandbox: rules in order of precedence, the first that holds decides. @module */
 import type { ReadyReason } from "../../packages/api/sandbox.ts";
+import { lifetimeOf } from "../../packages/api/expiry.ts";
 import type { ConditionStatus, Verdict } from "../../packages/api/objects/conditions.ts";
 import { isPodReady, podEnd, podIPs } from "../../packages/api/objects/pods.ts";
 import { isTimeUnreadable } from "./expiry.ts";
@@ -40,7 +41,7 @@ function multiplePods({ pods }: View): ReadyVerdict | undefined {
 function unreadableTime({ sandbox }: View): ReadyVerdict | undefined {
   if (!isTimeUnreadable(sandbox)) return undefined;
   return childrenError("InvalidConfiguration", [
-    `spec.shutdownTime "${sandbox.spec.shutdownTime}" cannot be read as a time`,
+    `spec.shutdownTime "${lifetimeOf(sandbox).shutdownTime}" cannot be read as a time`,
   ]);
 }
 

@@ -1,5 +1,6 @@
 /** The status of a Sandbox, and whether its first one can wait: most are Ready soon, and are written once instead of twice. @module */
 import type { SandboxStatus } from "../../packages/api/sandbox.ts";
+import { lifetimeOf } from "../../packages/api/expiry.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import { type Condition, findCondition, stamp, type Verdict } from "../../packages/api/objects/conditions.ts";
 import { NAME_HASH_LABEL } from "../../packages/api/objects/keys.ts";
@@ -32,7 +33,7 @@ const EXPIRED: Verdict = { type: "Ready", status: "False", reason: "SandboxExpir
 export function computeStatus(view: View, expiry: ExpiryPhase, clusterDomain: string, now: Date): SandboxStatus {
   const { sandbox } = view;
   if (expiry === "published") {
-    return sandbox.spec.shutdownPolicy === "Delete" ? { ...sandbox.status } : retainedStatus(view, now);
+    return lifetimeOf(sandbox).shutdownPolicy === "Delete" ? { ...sandbox.status } : retainedStatus(view, now);
   }
   const verdicts = [
     containersFailingVerdict(view),

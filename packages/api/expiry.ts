@@ -1,7 +1,9 @@
 /** When a claim expires, and whether it says so: one rule for its hook, which says it, and for the keeper, which deletes. Pure. @module */
+import * as z from "zod";
 import type { SandboxClaim } from "./sandboxclaim.ts";
 import { type Condition, findCondition } from "./objects/conditions.ts";
 import type { ObjectMeta } from "./objects/objects.ts";
+import { EXPIRED_ANNOTATION } from "./router/annotations.ts";
 
 /**
  * Returns when a claim expires, in milliseconds since the epoch; undefined: never, as far as is known.
@@ -30,4 +32,57 @@ export function isPublished({ metadata, status }: Expiring, reason: "ClaimExpire
   const ready = findCondition(status?.conditions, "Ready");
   if (ready?.status !== "False" || ready.reason !== reason) return false;
   return ready.observedGeneration === undefined || ready.observedGeneration === metadata.generation;
+}
+
+/** The end of a Sandbox by its spec. */
+export interface Lifetime {
+  /** RFC 3339; absent: never. */
+  shutdownTime?: string | undefined;
+  shutdownPolicy?: string | undefined;
+}
+
+const idleExpirySchema = z.object({
+  uid: z.string(),
+  generation: z.number(),
+  shutdownTime: z.string(),
+  before: z.object({ shutdownTime: z.string().optional(), shutdownPolicy: z.string().optional() }),
+});
+
+/** As much of a Sandbox as says when it ends. */
+export interface Ending {
+  metadata: Pick<ObjectMeta, "uid" | "generation" | "annotations">;
+  spec: Lifetime & { operatingMode?: string | undefined };
+}
+
+/** Writes what a router says of a `shutdownTime` that it sets on a Sandbox which it has suspended for long. */
+export function idleExpiryText({ metadata, spec }: Ending, shutdownTime: string): string {
+  const { uid = "", generation = 0 } = metadata;
+  const before = { shutdownTime: spec.shutdownTime, shutdownPolicy: spec.shutdownPolicy };
+  return JSON.stringify({ uid, generation: generation + 1, shutdownTime, before });
+}
+
+/**
+ * Returns the end that a Sandbox had before a router set another one for being idle, if that has been called off: the
+ * Sandbox runs, or its spec was changed since, by whomever. Undefined: what the spec says counts.
+ */
+export function calledOff({ metadata, spec }: Ending): Lifetime | undefined {
+  const said = readJson(metadata.annotations?.[EXPIRED_ANNOTATION]);
+  const { data } = idleExpirySchema.safeParse(said);
+  const isOfRouter = data !== undefined && data.uid === metadata.uid && data.shutdownTime === spec.shutdownTime;
+  if (!isOfRouter) return undefined;
+  const isAsItWas = spec.operatingMode === "Suspended" && metadata.generation === data.generation;
+  return isAsItWas ? undefined : data.before;
+}
+
+/** Returns when a Sandbox ends, RFC 3339, and what becomes of it then: its spec, unless {@link calledOff}. */
+export function lifetimeOf(sandbox: Ending): Lifetime {
+  return calledOff(sandbox) ?? sandbox.spec;
+}
+
+function readJson(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? "null");
+  } catch {
+    return undefined;
+  }
 }

@@ -36,15 +36,17 @@ const POD_MOMENTS: Record<string, string> = {
 
 /** Lists what happened, oldest first. */
 export function timelineOf({ claim, sandbox, pod, events }: SandboxObjects): Moment[] {
-  const { annotations = {} } = sandbox?.metadata ?? {};
+  const { annotations = {}, creationTimestamp: created } = sandbox?.metadata ?? {};
+  /** What is older than the Sandbox was said of another one, from which this was copied. */
+  const own = (at: string | undefined) => Date.parse(at ?? "") < Date.parse(created ?? "") ? undefined : at;
   const moments: (Moment | undefined)[] = [
-    moment(sandbox?.metadata.creationTimestamp, "Sandbox created"),
+    moment(created, "Sandbox created"),
     moment(claim?.metadata.creationTimestamp, "Claimed", claim?.metadata.name),
-    moment(annotations[ASSIGNED_AT_ANNOTATION], "Assigned to claim"),
-    moment(annotations[WOKEN_AT_ANNOTATION], "Woken", "by a request"),
-    moment(annotations[FIRST_ACTIVE_ANNOTATION], "First request"),
+    moment(own(annotations[ASSIGNED_AT_ANNOTATION]), "Assigned to claim"),
+    moment(own(annotations[WOKEN_AT_ANNOTATION]), "Woken", "by a request"),
+    moment(own(annotations[FIRST_ACTIVE_ANNOTATION]), "First request"),
     // Behind a blank comes which router saw it.
-    moment(annotations[ACTIVE_ANNOTATION]?.split(" ")[0], "Last request"),
+    moment(own(annotations[ACTIVE_ANNOTATION]?.split(" ")[0]), "Last request"),
     moment(pod?.metadata.creationTimestamp, "Pod created"),
     ...podMoments(pod),
     ...conditionsOf(sandbox).flatMap(({ type, status, reason, message, lastTransitionTime }) => {

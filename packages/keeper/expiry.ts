@@ -1,7 +1,7 @@
 /** Deletes Sandboxes and claims that have expired, each with the preconditions that make it the very one that was judged. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
-import { type Expiring, expiryTime, isPublished } from "../api/expiry.ts";
+import { type Expiring, expiryTime, isPublished, lifetimeOf } from "../api/expiry.ts";
 import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
 import type { LossBudget } from "../webhook/lossbudget.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
@@ -28,7 +28,7 @@ interface Expiry {
 
 /** Judges a Sandbox: `Delete` deletes it in the background. */
 export function sandboxExpiryVerdict(sandbox: Sandbox, now: number): ExpiryVerdict {
-  const { shutdownPolicy, shutdownTime = "" } = sandbox.spec;
+  const { shutdownPolicy, shutdownTime = "" } = lifetimeOf(sandbox);
   const propagation = shutdownPolicy === "Delete" ? "Background" : undefined;
   return expiryVerdict(sandbox, { reason: "SandboxExpired", until: Date.parse(shutdownTime), propagation }, now);
 }

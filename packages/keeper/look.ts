@@ -1,4 +1,5 @@
 /** Looks at an object again and again for as long as something in its status calls for that, and how often. @module */
+import { lifetimeOf } from "../api/expiry.ts";
 import { hasOtherPod } from "../api/podname.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
@@ -103,9 +104,9 @@ function mayLack({ spec }: Sandbox, message: string): boolean {
   return (spec.volumeClaimTemplates ?? []).length > 0 || message.includes("does not exist");
 }
 
-function isExpired({ spec, status }: Sandbox, now: number): boolean {
-  if (findCondition(status?.conditions, "Ready")?.reason === "SandboxExpired") return true;
-  return Date.parse(spec.shutdownTime ?? "") <= now;
+function isExpired(sandbox: Sandbox, now: number): boolean {
+  if (findCondition(sandbox.status?.conditions, "Ready")?.reason === "SandboxExpired") return true;
+  return Date.parse(lifetimeOf(sandbox).shutdownTime ?? "") <= now;
 }
 
 /** What tells such reconcilers apart. */

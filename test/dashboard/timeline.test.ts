@@ -63,3 +63,15 @@ test("timelineOf() tells of claim, Sandbox, Pod and Events in the order of their
 test("timelineOf() of nothing is empty", () => {
   expect(timelineOf({ events: [] })).toEqual([]);
 });
+
+test("what routers said of another sandbox, from which this one was copied, is left out", () => {
+  const annotations = {
+    "agents.x-k8s.io/assigned-at": at(3),
+    "router.agents.x-k8s.io/woken-at": at(4),
+    "router.agents.x-k8s.io/first-active-at": at(5),
+    "router.agents.x-k8s.io/active-at": `${at(6)} router-1`,
+  };
+  const metadata = { name: "copy", creationTimestamp: at(10), annotations };
+  const moments = timelineOf({ sandbox: { apiVersion: "v1", kind: "Sandbox", metadata }, events: [] });
+  expect(moments.map(({ what }) => what)).toEqual(["Sandbox created"]);
+});

@@ -100,7 +100,12 @@ export function createFakeApi({ pageSize = 500 } = {}): FakeApi {
   function patch(path: string, object: KubeObject, change: Json): Answer {
     const wanted = (change["metadata"] as Json | undefined)?.["resourceVersion"];
     if (wanted !== undefined && wanted !== object.metadata.resourceVersion) return refusal(409, "it has been modified");
-    return { status: 200, body: store(path, mergePatch(object, change) as Json) };
+    const merged = mergePatch(object, change) as Json & Pick<KubeObject, "metadata">;
+    const { generation } = object.metadata;
+    if (generation !== undefined && JSON.stringify(merged["spec"]) !== JSON.stringify(object["spec"])) {
+      merged.metadata = { ...merged.metadata, generation: generation + 1 };
+    }
+    return { status: 200, body: store(path, merged) };
   }
 
   async function* watchFrom(path: string, from: number): AsyncGenerator<WatchEvent> {

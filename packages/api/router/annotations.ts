@@ -7,8 +7,17 @@ export const ANNOTATION_PREFIX = "router.agents.x-k8s.io/";
 export const WAKE_ANNOTATION = `${ANNOTATION_PREFIX}wake`;
 /** Annotation of routers: when one last woke the Sandbox, RFC 3339. */
 export const WOKEN_AT_ANNOTATION = `${ANNOTATION_PREFIX}woken-at`;
-/** Annotation of routers: why and when one last suspended the Sandbox; goes when it is woken. */
+/**
+ * Annotation of routers: why and when one last suspended the Sandbox, and of which UID and generation that made it, as JSON.
+ * A wake through a router removes it; whoever else resumes the Sandbox leaves it. So it is only about the present suspension
+ * if UID and generation are the Sandbox's own (packages/router/idle/suspension.ts).
+ */
 export const SUSPENDED_ANNOTATION = `${ANNOTATION_PREFIX}suspended`;
+/**
+ * Annotation of routers: that one has set `shutdownTime`, and what was there before, as JSON. The time counts for as long as
+ * the spec stays as it is (packages/api/expiry.ts).
+ */
+export const EXPIRED_ANNOTATION = `${ANNOTATION_PREFIX}idle-expired`;
 /** Annotation of routers: when one first saw traffic to a Sandbox that has an idle policy, RFC 3339. */
 export const FIRST_ACTIVE_ANNOTATION = `${ANNOTATION_PREFIX}first-active-at`;
 /** Annotation of routers: when one last saw traffic, RFC 3339, a blank, and which one. */

@@ -1,4 +1,5 @@
 /** What happens in the life of a Sandbox, from what the watch shows of it. The rules are pure. @module */
+import { lifetimeOf } from "../../api/expiry.ts";
 import { type Condition, findCondition } from "../../api/objects/conditions.ts";
 import { controllerOf, type ObjectMeta } from "../../api/objects/objects.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
@@ -82,7 +83,7 @@ function phaseOf(sandbox: Sandbox): Phase {
   if (ready?.reason === "SandboxExpired") {
     const expired = phase("expired", ready);
     // The condition keeps its time if the Sandbox was not Ready before.
-    return { ...expired, since: Math.max(expired.since, timeOf(sandbox.spec.shutdownTime) ?? -Infinity) };
+    return { ...expired, since: Math.max(expired.since, timeOf(lifetimeOf(sandbox).shutdownTime) ?? -Infinity) };
   }
   if (finished?.status === "True") return phase("finished", finished);
   if (suspended?.status === "True") return phase("suspended", suspended);

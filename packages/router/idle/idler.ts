@@ -3,11 +3,11 @@ import { sleep } from "../../kube/backoff.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import type { Entry } from "../index/sandboxindex.ts";
-import { SUSPENDED_ANNOTATION } from "../../api/router/annotations.ts";
 import { activityOf, askActivity, comparedNext, isHeld, type Sample } from "./evidence.ts";
 import { type Decision, idleDecision, type IdlePolicy, isSpent, policyOf } from "./decision.ts";
 import { createTraffic, lastAsked, lastUse, type Traffic, wordMs, wordOf } from "./lastuse.ts";
-import { expire, leaveWord, suspend, type SuspendParts, tellOf } from "./suspend.ts";
+import { expire, leaveWord, suspend, type SuspendParts, takeBack, tellOf } from "./suspend.ts";
+import { idleSince } from "./suspension.ts";
 
 export interface IdlerParts extends SuspendParts {
   /** False: nothing is suspended; word of traffic is left for other routers all the same. */
@@ -76,7 +76,8 @@ export function createIdler(parts: IdlerParts): Idler {
 
 /** A pool keeps its members up for nobody yet: that is what they are for. */
 function isLookedAfter(sandbox: SandboxRecord): boolean {
-  return policyOf(sandbox) !== undefined && !sandbox.isDeleting && !sandbox.isUnclaimed;
+  const isDue = policyOf(sandbox) !== undefined || sandbox.calledOff !== undefined;
+  return isDue && !sandbox.isDeleting && !sandbox.isUnclaimed;
 }
 
 function isWordDue({ sandbox }: Entry, now: number): boolean {
@@ -88,6 +89,7 @@ function isWordDue({ sandbox }: Entry, now: number): boolean {
 async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, Sample>, entry: Entry): Promise<void> {
   const { sandbox } = entry;
   const { namespace, name, uid } = sandbox.metadata;
+  if (sandbox.calledOff) return void await takeBack(parts, sandbox);
   const policy = policyOf(sandbox) as IdlePolicy;
   const now = Date.now();
   if (sandbox.isSuspended) return await lookAtSuspended(parts, entry, policy, now);
@@ -140,22 +142,13 @@ async function act(parts: IdlerParts, entry: Entry, sandbox: SandboxRecord, deci
   await tellOf(parts, sandbox, suspension);
 }
 
-/** Only what a router has suspended expires by itself: who suspends by hand may want it back. */
+/** Only what a router has suspended, and nobody has touched since, expires by itself: who suspends by hand may want it back. */
 async function lookAtSuspended(parts: IdlerParts, { sandbox }: Entry, policy: IdlePolicy, now: number): Promise<void> {
   const { namespace, name, uid } = sandbox.metadata;
-  const at = suspendedAt(sandbox.annotations[SUSPENDED_ANNOTATION]);
-  const isDue = policy.deleteSeconds !== undefined && at !== undefined && now - at >= policy.deleteSeconds * 1000;
+  const since = idleSince(sandbox);
+  const isDue = policy.deleteSeconds !== undefined && since !== undefined && now - since >= policy.deleteSeconds * 1000;
   if (!isDue || sandbox.expiresAt !== undefined && sandbox.expiresAt <= now) return;
   if (await isHeld(parts.api, namespace, name, now)) return;
   if (!await expire(parts, sandbox, new Date(now))) return;
   parts.log("info", "Suspended for long enough to expire", { namespace, name, uid });
-}
-
-function suspendedAt(annotation: string | undefined): number | undefined {
-  try {
-    const at = Date.parse(JSON.parse(annotation ?? "")?.at);
-    return Number.isNaN(at) ? undefined : at;
-  } catch {
-    return undefined;
-  }
 }

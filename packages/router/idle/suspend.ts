@@ -5,18 +5,18 @@ import { eventOf } from "../../kube/event.ts";
 import { rfc3339 } from "../../api/objects/conditions.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import { patchSandbox, type Shown } from "../index/sandboxapi.ts";
-import { ACTIVE_ANNOTATION, FIRST_ACTIVE_ANNOTATION, SUSPENDED_ANNOTATION } from "../../api/router/annotations.ts";
+import { idleExpiryText } from "../../api/expiry.ts";
+import {
+  ACTIVE_ANNOTATION,
+  EXPIRED_ANNOTATION,
+  FIRST_ACTIVE_ANNOTATION,
+  SUSPENDED_ANNOTATION,
+} from "../../api/router/annotations.ts";
+import { type Suspension, suspensionText } from "./suspension.ts";
 
 export interface SuspendParts extends Shown {
   /** Name of this router, without blanks. */
   me: string;
-}
-
-/** What has been decided of a Sandbox, and when. */
-export interface Suspension {
-  reason: string;
-  note: string;
-  now: Date;
 }
 
 /**
@@ -28,24 +28,44 @@ export interface Suspension {
 export async function suspend(
   parts: SuspendParts,
   sandbox: SandboxRecord,
-  { reason, note, now }: Suspension,
+  suspension: Suspension,
 ): Promise<boolean> {
-  const annotations = { [SUSPENDED_ANNOTATION]: JSON.stringify({ reason, at: rfc3339(now), note }) };
+  const annotations = { [SUSPENDED_ANNOTATION]: suspensionText(sandbox, suspension) };
   return await patch(parts, sandbox, { metadata: { annotations }, spec: { operatingMode: "Suspended" } });
 }
 
-/** Lets a Sandbox expire that has been suspended for long; what becomes of it then is the keeper's business. */
+/**
+ * Lets a Sandbox expire that has been suspended for long; what becomes of it then is the keeper's business. The annotation
+ * beside it says of which spec that is: if somebody changes the spec before the Sandbox is gone, it stays.
+ */
 export async function expire(parts: SuspendParts, sandbox: SandboxRecord, now: Date): Promise<boolean> {
-  return await patch(parts, sandbox, { spec: { shutdownTime: rfc3339(now), shutdownPolicy: "Delete" } });
+  const shutdownTime = rfc3339(now);
+  const { metadata, lifetime } = sandbox;
+  const annotations = { [EXPIRED_ANNOTATION]: idleExpiryText({ metadata, spec: lifetime }, shutdownTime) };
+  return await patch(parts, sandbox, { metadata: { annotations }, spec: { shutdownTime, shutdownPolicy: "Delete" } });
+}
+
+/** Gives a Sandbox back the end that it had before a router let it expire. Asked of one whose expiry was called off alone. */
+export async function takeBack(parts: SuspendParts, sandbox: SandboxRecord): Promise<boolean> {
+  return await patch(parts, sandbox, takenBack(sandbox));
+}
+
+/** What gives it back, as a merge patch; nothing where no expiry was called off. */
+export function takenBack({ calledOff }: SandboxRecord): Required<Change> | { spec?: never; metadata?: never } {
+  if (!calledOff) return {};
+  const { shutdownTime = null, shutdownPolicy = null } = calledOff;
+  return { metadata: { annotations: { [EXPIRED_ANNOTATION]: null } }, spec: { shutdownTime, shutdownPolicy } };
 }
 
 /** Leaves word for other routers, and for this one after a restart, that somebody uses the sandbox. */
 export async function leaveWord(
   parts: SuspendParts,
-  { metadata, annotations: before }: SandboxRecord,
+  { metadata, annotations: before, createdAt = -Infinity }: SandboxRecord,
   now: Date,
 ): Promise<void> {
-  const first = before[FIRST_ACTIVE_ANNOTATION] ?? rfc3339(now);
+  const said = before[FIRST_ACTIVE_ANNOTATION] ?? "";
+  // What is older than the Sandbox was said of another one, from which this was copied.
+  const first = Date.parse(said) >= createdAt ? said : rfc3339(now);
   const annotations = { [ACTIVE_ANNOTATION]: `${rfc3339(now)} ${parts.me}`, [FIRST_ACTIVE_ANNOTATION]: first };
   const answer = await patchSandbox(parts, metadata, { metadata: { annotations } });
   if (!isOk(answer) && answer.status !== 404) throw refused(metadata, answer);
@@ -64,8 +84,8 @@ function refused({ namespace, name }: SandboxRecord["metadata"], answer: Answer)
 }
 
 interface Change {
-  metadata?: { annotations: Record<string, string> };
-  spec: Record<string, string>;
+  metadata?: { annotations: Record<string, string | null> };
+  spec?: Record<string, string | null>;
 }
 
 /** Records an Event of it. @throws {Error} if the API server does not take it */

@@ -1,6 +1,7 @@
 /** What the router keeps of Sandboxes and Pods: little, as there may be many thousands. Pure. @module */
 import { Buffer } from "node:buffer";
 import * as z from "zod";
+import { calledOff, type Lifetime, lifetimeOf } from "../../api/expiry.ts";
 import { type Condition, conditionSchema, findCondition } from "../../api/objects/conditions.ts";
 import { ASSIGNED_AT_ANNOTATION, WARM_POOL_LABEL } from "../../api/objects/keys.ts";
 import { controllerOf, groupOf, objectMetaSchema } from "../../api/objects/objects.ts";
@@ -10,6 +11,7 @@ import {
   ACTIVE_ANNOTATION,
   CPU_ANNOTATION,
   DELETE_ANNOTATION,
+  EXPIRED_ANNOTATION,
   FIRST_ACTIVE_ANNOTATION,
   IDLE_ANNOTATION,
   MAX_ACTIVE_ANNOTATION,
@@ -34,8 +36,12 @@ export interface SandboxRecord {
   isUnclaimed: boolean;
   isDeleting: boolean;
   isSuspended: boolean;
-  /** `spec.shutdownTime` in milliseconds since the epoch; undefined if there is none, or none that can be read. */
+  /** When it ends, in milliseconds since the epoch; undefined: never, or at no time that can be read. */
   expiresAt: number | undefined;
+  /** The end that its spec names. */
+  lifetime: Lifetime;
+  /** The end that it had before a router let it expire, if that was called off since. */
+  calledOff: Lifetime | undefined;
   /** In milliseconds since the epoch; undefined: that cannot be read. */
   createdAt: number | undefined;
   /** When a claim was given it, in milliseconds since the epoch; undefined: it is no claim's, or that cannot be read. */
@@ -67,18 +73,16 @@ export interface PodRecord {
   address: string | undefined;
 }
 
-/** The annotations that a router reads. */
-const KEPT_ANNOTATIONS = [
-  ACTIVE_ANNOTATION,
+/** What users ask for: on a Sandbox, else on its Pod template. */
+const ASKED_ANNOTATIONS = [
   CPU_ANNOTATION,
   DELETE_ANNOTATION,
-  FIRST_ACTIVE_ANNOTATION,
   IDLE_ANNOTATION,
   MAX_ACTIVE_ANNOTATION,
-  SUSPENDED_ANNOTATION,
   WAKE_ANNOTATION,
-  WOKEN_AT_ANNOTATION,
 ];
+/** What routers say of one Sandbox: a template that was made of another one may carry that along. */
+const SAID_ANNOTATIONS = [ACTIVE_ANNOTATION, FIRST_ACTIVE_ANNOTATION, SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION];
 /** Of texts that a team writes: each may have a megabyte where it stands in a Pod template, and all routers keep it. */
 const MOST_CHARACTERS = 1024;
 const KEPT_CONDITIONS = ["Ready", "Finished", "ContainersFailing", "PodScheduled", "Suspended"];
@@ -89,6 +93,7 @@ const sandboxSchema = z.object({
   spec: z.object({
     operatingMode: z.string().optional(),
     shutdownTime: z.string().optional(),
+    shutdownPolicy: z.string().optional(),
     podTemplate: z.object({ metadata: z.object({ annotations: annotationsSchema }).optional() }).optional(),
   }),
   status: z.object({ conditions: z.array(conditionSchema).optional() }).optional(),
@@ -100,10 +105,15 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
   if (!data) return undefined;
   const { metadata, spec, status } = data;
   const template = spec.podTemplate?.metadata?.annotations;
-  const annotations = Object.fromEntries(KEPT_ANNOTATIONS.flatMap((key) => {
-    const value = kept(metadata.annotations?.[key] ?? template?.[key]);
-    return value === undefined ? [] : [[key, value]];
-  }));
+  const own = (key: string) => metadata.annotations?.[key];
+  const annotations = Object.fromEntries([
+    ...keptOf(ASKED_ANNOTATIONS, (key) => own(key) ?? template?.[key]),
+    ...keptOf(SAID_ANNOTATIONS, own),
+  ]);
+  const { operatingMode, shutdownTime, shutdownPolicy } = spec;
+  const lifetime = { shutdownTime: kept(shutdownTime), shutdownPolicy: kept(shutdownPolicy) };
+  const expiry = { [EXPIRED_ANNOTATION]: kept(own(EXPIRED_ANNOTATION)) ?? "" };
+  const ending = { metadata: { ...keptMeta(metadata), annotations: expiry }, spec: { ...lifetime, operatingMode } };
   const conditions = KEPT_CONDITIONS.flatMap((type) => findCondition(status?.conditions, type) ?? []).map(cut);
   const ready = findCondition(conditions, "Ready");
   const assigned = kept(metadata.annotations?.[ASSIGNED_AT_ANNOTATION]);
@@ -112,15 +122,24 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
     metadata: keptMeta(metadata),
     isUnclaimed: metadata.labels?.[WARM_POOL_LABEL] !== undefined,
     isDeleting: metadata.deletionTimestamp !== undefined,
-    isSuspended: spec.operatingMode === "Suspended",
-    expiresAt: instantOf(spec.shutdownTime),
+    isSuspended: operatingMode === "Suspended",
+    expiresAt: instantOf(lifetimeOf(ending).shutdownTime),
+    lifetime,
+    calledOff: calledOff(ending),
     createdAt: instantOf(metadata.creationTimestamp),
     assignedAt: instantOf(assigned),
     conditions,
     evidence: JSON.stringify([active, woken, assigned, ready?.status, ready?.lastTransitionTime]),
-    asked: JSON.stringify([active, woken, assigned, spec.operatingMode]),
+    asked: JSON.stringify([active, woken, assigned, operatingMode]),
     annotations,
   };
+}
+
+function keptOf(keys: readonly string[], valueOf: (key: string) => string | undefined): [string, string][] {
+  return keys.flatMap((key) => {
+    const value = kept(valueOf(key));
+    return value === undefined ? [] : [[key, value]];
+  });
 }
 
 /** What is too long to have been written by us counts as absent. */

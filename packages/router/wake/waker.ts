@@ -6,6 +6,7 @@ import { errorFields, type Log } from "../../process/log.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import { getSandbox, patchSandbox, type Shown } from "../index/sandboxapi.ts";
 import { SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../api/router/annotations.ts";
+import { takenBack } from "../idle/suspend.ts";
 import { notFound, type Refusal, unreachable } from "../refusal.ts";
 
 /**
@@ -68,10 +69,16 @@ async function wake(parts: WakerParts, namespace: string, name: string): Promise
   return unreachable(name, `the sandbox is suspended and cannot be woken: ${cause}`);
 }
 
-async function patch(parts: WakerParts, { metadata }: SandboxRecord): Promise<Answer> {
+async function patch(parts: WakerParts, sandbox: SandboxRecord): Promise<Answer> {
+  const { metadata } = sandbox;
   const { namespace, name, uid, resourceVersion } = metadata;
-  const annotations = { [WOKEN_AT_ANNOTATION]: rfc3339(new Date()), [SUSPENDED_ANNOTATION]: null };
-  const body = { metadata: { resourceVersion, annotations }, spec: { operatingMode: "Running" } };
+  const before = takenBack(sandbox);
+  const annotations = {
+    ...before.metadata?.annotations,
+    [WOKEN_AT_ANNOTATION]: rfc3339(new Date()),
+    [SUSPENDED_ANNOTATION]: null,
+  };
+  const body = { metadata: { resourceVersion, annotations }, spec: { ...before.spec, operatingMode: "Running" } };
   const answer = await patchSandbox(parts, metadata, body);
   if (!isOk(answer)) return answer;
   parts.onWoken(namespace);

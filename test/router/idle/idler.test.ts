@@ -61,6 +61,8 @@ describe("the idler", () => {
       reason: "Idle",
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
       note: expect.stringMatching(/^no traffic for \d+ s$/),
+      uid: "uid-demo",
+      generation: 2,
     });
     const event = api.requests.find(({ path }) => path.endsWith("/events"));
     expect(event).toMatchObject({
@@ -198,28 +200,6 @@ describe("the idler", () => {
     vi.advanceTimersByTime(1050);
     await router.look();
     expect(mode()).toBe("Suspended");
-  });
-
-  test("lets expire what it has suspended for long, and nothing that somebody else has", async () => {
-    const old = JSON.stringify({ reason: "Idle", at: "2020-01-01T00:00:00Z", note: "" });
-    const asked = { [key("idle-delete-seconds")]: "60" };
-    const { api, make } = await start({ ...asked, [key("suspended")]: old });
-    const router = make("a");
-    const suspendNow = (annotations: object) => {
-      const metadata = { annotations: { [key("idle-seconds")]: "60", ...annotations } };
-      putSandbox(api, "demo", { spec: { operatingMode: "Suspended" }, metadata });
-      router.sync();
-    };
-    for (const annotations of [asked, { [key("suspended")]: old }, { ...asked, [key("suspended")]: "{" }]) {
-      suspendNow(annotations);
-      await router.look();
-      expect(api.get(`${SANDBOXES}/demo`)).not.toHaveProperty("spec.shutdownTime");
-    }
-    suspendNow({ ...asked, [key("suspended")]: old });
-    await router.look();
-    expect(api.get(`${SANDBOXES}/demo`)).toMatchObject({
-      spec: { shutdownPolicy: "Delete", shutdownTime: expect.any(String) },
-    });
   });
 });
 

@@ -1,4 +1,5 @@
 /** States that a Sandbox is meant to be in, or has come to by itself: expired, suspended, ended. @module */
+import { lifetimeOf } from "../../expiry.ts";
 import { findCondition } from "../../objects/conditions.ts";
 import { type Cause, cause } from "../finding.ts";
 import { kubectl, remedyOfFailed } from "../remedy.ts";
@@ -6,7 +7,7 @@ import { conditionEvidence, evidenceOf, type Scene } from "../scene.ts";
 
 /** Its `shutdownTime` has passed, or its status says so. */
 export function expired({ sandbox, at, now }: Scene): Cause | undefined {
-  const { shutdownTime, shutdownPolicy } = sandbox.spec;
+  const { shutdownTime, shutdownPolicy } = lifetimeOf(sandbox);
   const ready = findCondition(sandbox.status?.conditions, "Ready");
   const isPast = Date.parse(shutdownTime ?? "") <= now.getTime();
   if (!isPast && ready?.reason !== "SandboxExpired") return undefined;
