@@ -2,13 +2,13 @@
 import { type ClaimProblem, readClaimProblem } from "../../packages/api/claimproblem.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
-import { isFinal, leftToBinder } from "../../packages/api/claims/binding.ts";
+import { isFinal, isLeftToBinder } from "../../packages/api/claims/binding.ts";
 import { metadataProblem } from "../../packages/api/claims/podmetadata.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { FIRST_OBSERVED_ANNOTATION, FIRST_READY_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import type { Decorated } from "../../packages/webhook/metacontroller.ts";
 import type { ExpiryPhase } from "./expiry.ts";
-import { computeStatus, notesOf } from "./status.ts";
+import { computeStatus, lacks, notesOf } from "./status.ts";
 import type { ClaimConfig } from "./options.ts";
 
 type Answer = Omit<Decorated<SandboxClaimStatus>, "attachments">;
@@ -19,6 +19,10 @@ type Answer = Omit<Decorated<SandboxClaimStatus>, "attachments">;
  * Name, addresses and Ready are written at once. The first status is the binder's where the Sandbox is Ready by then; and
  * a Sandbox that has said nothing itself is not shown: most are Ready soon, and the claim has one status in its life
  * instead of three.
+ *
+ * Metacontroller writes a status before annotations that are in the same answer. Clients read the annotations as soon as
+ * the claim is Ready, so a Ready status is answered only when the claim is seen to have them. A claim that is Ready by
+ * another Sandbox, which is gone, is not Ready in between.
  *
  * @param problem why the Sandbox does not follow the claim; undefined: it does
  */
@@ -33,11 +37,16 @@ export function attached(
   if (phase === "published") return {};
   const isDue = phase === "due";
   const isSilent = claim.status === undefined && findCondition(sandbox.status?.conditions, "Ready") === undefined;
-  const binders = leftToBinder(claim, sandbox, now.getTime());
-  if (!isDue && (isSilent || binders.status)) return {};
+  if (!isDue && (isSilent || isLeftToBinder(claim, sandbox, now.getTime()))) return {};
   const status = computeStatus({ claim, sandbox, isExpired: isDue, problem }, now);
   if (isOlderView(claim, sandbox, status, now)) return { resyncAfterSeconds: OLDER_VIEW_MS / 1000 / 2 };
-  return { status, ...(binders.annotations ? {} : { annotations: notesOf(claim, sandbox, status, now) }) };
+  const annotations = notesOf(claim, sandbox, status, now);
+  const isReady = findCondition(status.conditions, "Ready")?.status === "True";
+  if (!isReady || !lacks(claim, annotations)) return { status, annotations };
+  const shown = claim.status?.sandbox?.name;
+  if (shown === undefined || shown === sandbox.metadata.name) return { annotations };
+  const { status: _, ...unready } = sandbox;
+  return { status: computeStatus({ claim, sandbox: unready, isExpired: isDue, problem }, now), annotations };
 }
 
 /** For how long a Sandbox that takes the claim's Ready back may have been seen before the claim was told that it is Ready. */
@@ -106,7 +115,6 @@ export function missingDoubt(claim: SandboxClaim, now: Date): number | undefined
 
 /** When the claim was given its Sandbox, as far as it tells, in milliseconds since the epoch; 0: it does not. */
 function bindingTime({ metadata: { annotations = {}, creationTimestamp } }: SandboxClaim): number {
-  // Its annotations come some seconds after its status.
   const noted = [FIRST_OBSERVED_ANNOTATION, FIRST_READY_ANNOTATION].map((key) => annotations[key]);
   const times = [creationTimestamp, ...noted].map((time) => Date.parse(time ?? ""));
   return Math.max(0, ...times.filter((time) => !Number.isNaN(time)));

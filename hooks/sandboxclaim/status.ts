@@ -125,6 +125,14 @@ export function notesOf(
   };
 }
 
+/** Tells whether a claim has other annotations than these, or none. A null is one that it is not to have. */
+export function lacks(
+  { metadata: { annotations = {} } }: SandboxClaim,
+  wanted: Record<string, string | null>,
+): boolean {
+  return Object.entries(wanted).some(([key, value]) => (annotations[key] ?? null) !== value);
+}
+
 function seenBefore(sandbox: Sandbox | undefined, now: Date): Date {
   const assigned = sandbox ? assignedAt(sandbox) : NaN;
   return assigned <= now.getTime() ? new Date(assigned) : now;

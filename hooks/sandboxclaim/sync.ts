@@ -11,6 +11,7 @@ import { chooseSandbox, keepSandbox } from "./attachment.ts";
 import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
 import { type ExpiryPhase, expiryPhase } from "./expiry.ts";
 import type { ClaimConfig } from "./options.ts";
+import { lacks } from "./status.ts";
 
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
 const SHORTEST_WAIT_SECONDS = 0.05;
@@ -98,16 +99,11 @@ function recheckSeconds(
   { status, annotations }: Omit<Decorated<SandboxClaimStatus>, "attachments">,
   claim: SandboxClaim,
 ): number | undefined {
-  const { metadata } = claim;
-  if (hasNews(annotations, metadata.annotations)) return LATER_SECONDS;
+  if (annotations && lacks(claim, annotations)) return LATER_SECONDS;
   if (!status || sameJson(status, claim.status)) return undefined;
   return isReady(claim.status) && !isReady(status) ? LONGER_SECONDS : SOON_SECONDS;
 }
 
 function isReady(status: SandboxClaimStatus | undefined): boolean {
   return findCondition(status?.conditions, "Ready")?.status === "True";
-}
-
-function hasNews(changes: Record<string, string | null> = {}, map: Record<string, string> = {}): boolean {
-  return Object.entries(changes).some(([key, value]) => (map[key] ?? null) !== value);
 }

@@ -58,7 +58,7 @@ export function createBinding(api: Api, options: BindOptions): Binding {
       begin(binder);
       await fired(term);
       binder.refills.stop();
-      for (const cancel of [...binder.timers.values(), binder.cancelNoting]) cancel();
+      for (const cancel of binder.timers.values()) cancel();
       for (const entry of binder.claims.values()) dropRetry(entry);
       while (binder.serving > 0) await new Promise<void>((fulfil) => binder.onIdle = fulfil);
     },
@@ -107,7 +107,6 @@ function createBinder(api: Api, options: BindOptions): Binder {
     isPumping: false,
     notes: createNoteLines(),
     noting: 0,
-    cancelNoting: () => {},
     isListed: false,
     onIdle: () => {},
   };

@@ -5,7 +5,6 @@ import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { type Binder, consider, createEntry, type Entry, isServing, noteLoss, takeNote, withdraw } from "./state.ts";
 import { pump, wake } from "./serve.ts";
-import { hasten, settle } from "./notes.ts";
 import { dropRetry, finish, tellIfReady } from "./tell.ts";
 import { keepLess, sharing } from "./whole.ts";
 
@@ -51,7 +50,6 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
       const entry = before ?? createEntry(claim, raw, binder.clock.now());
       if (entry.claim.metadata.generation !== generation) {
         entry.refused = [];
-        hasten(binder, entry);
       }
       Object.assign(entry, { claim, raw, pool });
       keepLess(binder, entry);
@@ -93,7 +91,6 @@ export function boundChanged(binder: Binder, namespace: string, uid: string, san
   const entry = binder.claims.get(uid);
   if (entry?.claim.metadata.namespace !== namespace) return;
   if (sandbox) {
-    settle(binder, entry, sandbox);
     if (isReachable(sandbox)) endStart(entry);
     tellIfReady(binder, entry, sandbox);
     keepLess(binder, entry);

@@ -7,6 +7,7 @@ import { backoffMs } from "../kube/backoff.ts";
 import { type Choice, choose, wantsSandbox } from "./choose.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
 import { offerOf } from "./offer.ts";
+import { noteBinding } from "./notes.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
 import { askForClaim, askForMember, askForTemplate, isOutline } from "./whole.ts";
 import { findOwn, type Given, postSandbox, putSandbox, RefusalError, searchOwn } from "./writes.ts";
@@ -49,6 +50,7 @@ export async function give(binder: Binder, job: Job): Promise<Given | undefined>
   const { choice } = job;
   if (!claim || !choice) return undefined;
   const now = new Date(clock.now());
+  entry.noting = undefined;
   if (choice.kind === "cold") {
     entry.unsure = claim.metadata.name;
     const given = await postSandbox(api, coldSandbox(claim, choice.pool, choice.template, now), claim);
@@ -60,6 +62,7 @@ export async function give(binder: Binder, job: Job): Promise<Given | undefined>
   if (member !== choice.sandbox && !isHandable(member)) throw new RefusalError("its Pod would not stay as it is");
   job.member = member;
   entry.unsure = member.metadata.name;
+  noteBinding(binder, entry, claim, member, now);
   const given = await putSandbox(api, handedOver(member, claim, choice.template, now), claim);
   // Another binder may have given it to the same claim.
   entry.unsure = given === "lost" ? member.metadata.name : undefined;

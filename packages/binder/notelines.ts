@@ -7,10 +7,8 @@ export interface NoteLines {
   /** Puts it in place of what waits for that claim. */
   put(notes: Notes): void;
   remove(namespace: string, uid: string): void;
-  /** Takes the first of the namespace whose turn it is, of what may be written by then; undefined: there is none. */
-  take(now: number): Notes | undefined;
-  /** When the first may be written, in milliseconds since the epoch; Infinity: there is none. */
-  soonest(): number;
+  /** Takes the first of the namespace whose turn it is; undefined: there is none. */
+  take(): Notes | undefined;
 }
 
 /** Makes the lines, all empty. */
@@ -32,24 +30,16 @@ export function createNoteLines(): NoteLines {
       lines.set(namespace, line.set(uid, notes));
     },
     remove,
-    take(now) {
+    take() {
       for (const [namespace, line] of lines) {
-        const next = line.values().find(({ notBefore }) => notBefore <= now);
-        if (!next) continue;
+        const [next] = line.values();
         // The next one's turn comes first.
         lines.delete(namespace);
         lines.set(namespace, line);
-        remove(namespace, next.entry.uid);
+        if (next) remove(namespace, next.entry.uid);
         return next;
       }
       return undefined;
-    },
-    soonest() {
-      let soonest = Infinity;
-      for (const line of lines.values()) {
-        for (const { notBefore } of line.values()) soonest = Math.min(soonest, notBefore);
-      }
-      return soonest;
     },
   };
 }

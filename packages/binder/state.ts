@@ -61,8 +61,11 @@ export interface Entry extends Waiter {
   unsure: string | undefined;
   /** Whether it has been, or is about to be, annotated with when it was first seen. */
   isNoted: boolean;
-  /** The highest generation of its Sandbox that the Sandbox's status was about; 0: none was seen. */
-  settled: number;
+  /**
+   * Ends with the claim as it is once annotated with the member that it was given last; undefined, too, where that has
+   * failed.
+   */
+  noting: Promise<SandboxClaim | undefined> | undefined;
   /** Whether its first status was written, or is the hook's business. */
   isTold: boolean;
   /** Ends when its first status has been written, or that has failed; undefined: nobody writes it. */
@@ -77,8 +80,6 @@ export interface Notes {
   entry: Entry;
   annotations: Record<string, string>;
   at: number;
-  /** Not written before, in milliseconds since the epoch. */
-  notBefore: number;
 }
 
 /** All that a binder keeps between events. */
@@ -110,8 +111,6 @@ export interface Binder extends Required<Omit<BindOptions, "tracer">> {
   notes: NoteLines;
   /** How many claims are being annotated. */
   noting: number;
-  /** Ends the wait for the next annotations. */
-  cancelNoting: () => void;
   isListed: boolean;
   /** Called when nothing is being served any more. */
   onIdle: () => void;
@@ -145,31 +144,17 @@ export function consider(binder: Binder, entry: Entry): void {
   binder.lines.add(entry);
 }
 
-/**
- * Plans to annotate a claim with when it was first seen, once: its hook is not asked before, and speaks for it from then on.
- *
- * @param more what else is to be written with it
- * @param waitMs how long that may wait for the Sandbox to settle, in milliseconds
- */
-export function takeNote(
-  { notes, claims, index, clock }: Binder,
-  entry: Entry,
-  more?: Record<string, string>,
-  waitMs = 0,
-): void {
+/** Plans to annotate a claim with when it was first seen, once: its hook is not asked before, and speaks for it from then on. */
+export function takeNote({ notes, claims, index, clock }: Binder, entry: Entry): void {
   const { uid, namespace, claim: { metadata }, seenAt } = entry;
   if (claims.get(uid) !== entry || metadata.deletionTimestamp !== undefined) return;
-  const isKnown = entry.isNoted || metadata.annotations?.[FIRST_OBSERVED_ANNOTATION] !== undefined;
-  if (isKnown && !more) return;
+  if (entry.isNoted || metadata.annotations?.[FIRST_OBSERVED_ANNOTATION] !== undefined) return;
   const name = index.boundTo(namespace, uid);
   const annotations = {
-    ...isKnown ? {} : { [FIRST_OBSERVED_ANNOTATION]: new Date(seenAt).toISOString() },
+    [FIRST_OBSERVED_ANNOTATION]: new Date(seenAt).toISOString(),
     ...name === undefined ? {} : { [SANDBOX_NAME_ANNOTATION]: name },
-    ...notes.get(namespace, uid)?.annotations,
-    ...more,
   };
-  const { at = clock.now(), notBefore = at + waitMs } = notes.get(namespace, uid) ?? {};
-  notes.put({ entry, annotations, at, notBefore });
+  notes.put({ entry, annotations, at: clock.now() });
   entry.isNoted = true;
 }
 
@@ -179,7 +164,7 @@ export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number)
   return {
     ...{ uid, namespace, pool: claim.spec.warmPoolRef.name, rank: `${creationTimestamp} ${name}`, claim, raw },
     ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, refused: [], unsure: undefined },
-    ...{ isNoted: false, settled: 0, isTold: claim.status !== undefined, starting: undefined },
+    ...{ isNoted: false, noting: undefined, isTold: claim.status !== undefined, starting: undefined },
     ...{ telling: undefined, tellFailures: 0, retry: undefined },
   };
 }

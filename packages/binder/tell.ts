@@ -3,13 +3,13 @@ import { type ClaimProblem, problemText } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { isBinders, isUntold } from "../api/claims/binding.ts";
-import { computeStatus, notesOf } from "../../hooks/sandboxclaim/status.ts";
+import { computeStatus } from "../../hooks/sandboxclaim/status.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
-import { noteTold } from "./notes.ts";
+import { annotated, writeNotes } from "./notes.ts";
 import { inSpan, logFields } from "./spans.ts";
-import { type Binder, type Entry, isServing } from "./state.ts";
+import { type Binder, type Entry, isServing, takeNote } from "./state.ts";
 import { askForClaim, keepLess } from "./whole.ts";
 import { annotateClaim, findOwn, putStatus } from "./writes.ts";
 
@@ -31,21 +31,24 @@ export async function finish(binder: Binder, entry: Entry): Promise<void> {
   }
 }
 
-/** Writes that a claim is Ready, unless it says so, or says what is in the way; tries again if that fails. */
+/** Writes that a claim is Ready, once it is annotated, unless it says so, or says what is in the way; tries again if that fails. */
 async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<void> {
   entry.isTold = true;
   const now = new Date(binder.clock.now());
   const compute = (claim: SandboxClaim) =>
     isUntold(claim, sandbox) ? computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now) : undefined;
   try {
-    const observed = entry.raw ?? await askForClaim(binder.api, entry.claim);
-    const written = observed &&
-      await inSpan(binder, entry.claim, "hookbox.write_claim_status", () => putStatus(binder.api, observed, compute));
+    const noted = await entry.noting;
+    const observed = noted ?? entry.raw ?? await askForClaim(binder.api, entry.claim);
+    if (observed && compute(observed)) {
+      await inSpan(binder, entry.claim, "hookbox.write_claim_status", async () => {
+        const claim = await annotated(binder, entry, observed, sandbox, now);
+        return claim && await putStatus(binder.api, claim, compute);
+      });
+    }
     entry.tellFailures = 0;
-    // As it was before: the watch may have shown our own write by now.
-    const { status, ...before } = written ?? entry.claim;
-    const notes = written && status && notesOf(before, sandbox, status, now, new Date(entry.seenAt));
-    noteTold(binder, entry, sandbox, notes);
+    takeNote(binder, entry);
+    writeNotes(binder);
     keepLess(binder, entry);
   } catch (error) {
     entry.isTold = false;

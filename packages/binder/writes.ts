@@ -112,15 +112,16 @@ export async function putStatus(
   return undefined;
 }
 
-/** Adds annotations to a claim, if it still is the one that is meant. */
+/** Adds annotations to a claim, and returns it as it is then; undefined: it is gone, or another one has its name. */
 export async function annotateClaim(
   api: Api,
   { metadata: { namespace, name, uid } }: SandboxClaim,
   annotations: Record<string, string>,
-): Promise<void> {
+): Promise<SandboxClaim | undefined> {
   const path = pathOf({ resource: "sandboxclaims", namespace, name });
   const answer = await api.send({ method: "PATCH", path, body: { metadata: { uid, annotations } } });
-  if (!isOk(answer) && answer.status !== 409) refused(`annotate SandboxClaim ${namespace}/${name}`, answer);
+  if (isOk(answer)) return answer.body as SandboxClaim;
+  return answer.status === 409 ? undefined : refused(`annotate SandboxClaim ${namespace}/${name}`, answer);
 }
 
 const MOST_TRIES = 4;

@@ -1,10 +1,13 @@
-/** When a claim is annotated, and with what: from then on its hook is asked. @module */
+/** When a claim is annotated, and with what: always before it is Ready. @module */
 import { afterEach, expect, test } from "vitest";
 import { aTemplate } from "../templates.ts";
 import { aClaim } from "../pools.ts";
 import { createNoteLines } from "../../packages/binder/notelines.ts";
 import { createEntry } from "../../packages/binder/state.ts";
-import { aWorld, once } from "./world.ts";
+import type { Answer, ApiRequest } from "../../packages/kube/api.ts";
+import { STATUS } from "../pools.ts";
+import { watchedClaims } from "../watchedclaims.ts";
+import { aWorld, broken, losing, once } from "./world.ts";
 
 let world: Awaited<ReturnType<typeof aWorld>>;
 afterEach(() => world.stop());
@@ -21,62 +24,80 @@ async function begin(members: number[], ...binder: Parameters<typeof world.binde
 }
 
 const OBSERVED = "agents.x-k8s.io/controller-first-observed-at";
+const READY_AT = "agents.x-k8s.io/claim-first-ready-at";
 const SANDBOX_NAME = "agents.x-k8s.io/sandbox-name";
 const annotated = () => world.asked.filter((line) => line === "PATCH sandboxclaims/c").length;
-/** The claim's Sandbox says all that it would, as its hook does after a hand-over. */
-async function settleSandbox(): Promise<void> {
-  const own = world.sandboxes().find(({ metadata }) => metadata.name === "warm-1");
-  const { generation = 1 } = own?.metadata ?? {};
-  const conditions = (own?.status?.conditions ?? []).map((one) => ({ ...one, observedGeneration: generation }));
-  await world.store.put({ ...own, status: { ...own?.status, conditions } } as never);
-}
 const notesOf = (index = 0) => world.claims()[index]?.metadata.annotations ?? {};
 
-test("a claim that is served is annotated once, with all there is to say", async () => {
-  await begin([1, 2]);
+const requests = () => world.asked.filter((line) => !line.startsWith("PATCH sandboxwarmpools"));
+
+test("a claim that is given a member is annotated along with it, once, and Ready after both: three writes in all", async () => {
+  await begin([1]);
   await world.claim("c");
-  await world.clock.advance(4999);
-  expect(annotated()).toBe(0);
-  await world.clock.advance(1);
-  expect(annotated()).toBe(1);
-  expect(Object.keys(notesOf()).toSorted()).toEqual([
-    "agents.x-k8s.io/claim-first-ready-at",
-    OBSERVED,
-    SANDBOX_NAME,
+  await world.clock.advance(60_000);
+  expect(Object.keys(notesOf()).toSorted()).toEqual([READY_AT, OBSERVED, SANDBOX_NAME]);
+  expect(world.shown()).toEqual({ c: "warm-1" });
+  expect(requests().filter((line) => line.includes("sandboxclaims") || line.startsWith("PUT"))).toEqual([
+    "PATCH sandboxclaims/c",
+    "PUT sandboxes/warm-1",
+    "PUT sandboxclaims/c/status",
   ]);
 });
 
-test("its hook is asked once the Sandbox has settled: of that event it would be asked again", async () => {
-  await begin([1, 2]);
+const isNote = ({ method, path }: ApiRequest) => method === "PATCH" && path.endsWith("/sandboxclaims/c");
+const isMember = ({ method, path }: ApiRequest) => method === "PUT" && path.includes("/sandboxes/");
+const late = (isLate: (request: ApiRequest) => boolean) => async (request: ApiRequest, send: () => Promise<Answer>) => {
+  if (isLate(request)) await new Promise<void>((fulfil) => world.clock.setTimeout(fulfil, 1000));
+  return await send();
+};
+
+test.for([
+  { what: "the annotations come late", around: late(isNote) },
+  { what: "the Sandbox comes late", around: late(isMember) },
+  { what: "annotations are refused once", fault: once(isNote), want: 2 },
+  { what: "no answer comes to the annotations, which have landed", around: losing(once(isNote)) },
+  { what: "the member is lost to another", around: late(isMember), isLost: true },
+])("a claim is never Ready without its annotations: $what", async ({ around, fault, isLost, want }) => {
+  await begin(
+    isLost ? [1, 2] : [1],
+    (request) => fault?.(request as ApiRequest) ? { status: 500, body: {} } : undefined,
+    around,
+  );
+  const seen = watchedClaims(world.server);
   await world.claim("c");
-  await world.clock.advance(100);
-  expect([world.shown(), annotated()]).toEqual([{ c: "warm-1" }, 0]);
-  await settleSandbox();
-  await world.clock.advance(0);
-  expect(annotated()).toBe(1);
+  await world.clock.advance(10);
+  if (isLost) {
+    const { uid: _, resourceVersion: _version, ...metadata } = world.sandboxes()[0]?.metadata ?? { name: "" };
+    await world.store.put({ ...world.sandboxes()[0], metadata: { ...metadata, labels: { other: "yes" } } } as never);
+  }
   await world.clock.advance(60_000);
-  expect(annotated()).toBe(1);
+  expect(world.claims()[0]?.status).toMatchObject({ conditions: [{ type: "Ready", status: "True" }] });
+  expect(seen.bare).toEqual([]);
+  expect(notesOf()[SANDBOX_NAME]).toBe(world.shown()["c"]);
+  if (want) expect(annotated()).toBe(want);
 });
 
-test("a claim that has changed is annotated at once: its hook has something to say", async () => {
-  await begin([1, 2]);
+test("a binder that is killed between the writes: the next one annotates the claim before it is Ready", async () => {
+  await begin([1, 2], (request) => request.method === "PATCH" || isStatus(request) ? broken : undefined);
+  const seen = watchedClaims(world.server);
   await world.claim("c");
-  await world.clock.advance(100);
-  const [claim] = world.claims();
-  await world.store.put({ ...claim, spec: { ...claim?.spec, lifecycle: { shutdownPolicy: "Delete" } } } as never);
-  await world.clock.advance(0);
-  expect([world.shown(), annotated()]).toEqual([{ c: "warm-1" }, 1]);
+  await world.clock.advance(500);
+  expect([world.shares(), world.shown(), notesOf()]).toEqual([{ c: ["warm-1"] }, { c: undefined }, {}]);
+  await world.stop();
+  await world.binder();
+  await world.clock.advance(5000);
+  expect([world.shown(), seen.bare]).toEqual([{ c: "warm-1" }, []]);
 });
 
-test("a Sandbox that has settled before its claim is told does not delay anything", async () => {
-  const isFirst = once(isStatus);
-  await begin([1, 2], undefined, async (request, send) => {
-    if (isFirst(request)) await settleSandbox();
-    return await send();
-  });
-  await world.claim("c");
+test("a cold Sandbox: the claim is annotated before it is Ready", async () => {
+  await begin([]);
+  const seen = watchedClaims(world.server);
+  await world.claim("c", { spec: ENV });
+  await world.clock.advance(1000);
+  const [made] = world.sandboxes();
+  await world.store.put({ ...made, status: STATUS.ready } as never);
   await world.clock.advance(0);
-  expect([world.shown(), annotated()]).toEqual([{ c: "warm-1" }, 1]);
+  expect([world.shown(), seen.bare]).toEqual([{ c: "c" }, []]);
 });
 
 test("one whose Sandbox is not Ready yet is annotated, so that its hook is asked", async () => {
@@ -101,16 +122,6 @@ test.for([
   expect(world.asked.filter((line) => line === "PATCH sandboxclaims/c")).toHaveLength(1);
 });
 
-test("one that a binder has served and not annotated is annotated by the next", async () => {
-  await begin([1, 2], (request) => request.method === "PATCH" ? { status: 500, body: {} } : undefined);
-  await world.claim("c");
-  await world.clock.advance(100);
-  expect([world.shown(), notesOf()]).toEqual([{ c: "warm-1" }, {}]);
-  await world.binder();
-  await world.clock.advance(100);
-  expect(notesOf()).toMatchObject({ [OBSERVED]: expect.any(String), [SANDBOX_NAME]: "warm-1" });
-});
-
 test("one that has been taken note of is not annotated anew", async () => {
   await begin([1]);
   const noted = { annotations: { [OBSERVED]: "2026-01-01T00:00:00.000Z" } };
@@ -121,15 +132,13 @@ test("one that has been taken note of is not annotated anew", async () => {
 
 test("namespaces take turns: many claims of one hold up nobody else's", () => {
   const lines = createNoteLines();
-  const put = (namespace: string, name: string, notBefore = 0) => {
+  const put = (namespace: string, name: string) => {
     const claim = aClaim(name, { metadata: { namespace } });
-    lines.put({ entry: createEntry(claim, claim, 0), annotations: {}, at: 0, notBefore });
+    lines.put({ entry: createEntry(claim, claim, 0), annotations: {}, at: 0 });
   };
   for (const name of ["a", "b", "c"]) put("many", name);
   put("one", "d");
-  put("later", "e", 10);
-  expect(lines.soonest()).toBe(0);
-  const taken = [5, 5, 5, 5, 5, 10].map((now) => lines.take(now)?.entry.claim.metadata.name);
-  expect(taken).toEqual(["a", "d", "b", "c", undefined, "e"]);
-  expect([lines.soonest(), lines.get("many", "uid-a")]).toEqual([Infinity, undefined]);
+  const taken = Array.from({ length: 5 }, () => lines.take()?.entry.claim.metadata.name);
+  expect(taken).toEqual(["a", "d", "b", "c", undefined]);
+  expect(lines.get("many", "uid-a")).toBe(undefined);
 });

@@ -5,6 +5,7 @@ import { followClaims } from "./history.ts";
 import { until } from "./kubectl.ts";
 import { condition, type Loose, makeNamespace } from "./namespace.ts";
 import { aClaim, aPool, aTemplate, untilFull, untilReady } from "./pools.ts";
+import { bareness } from "../watchedclaims.ts";
 import "./suite.ts";
 
 const KEY = (name: string) => `agents.x-k8s.io/${name}`;
@@ -32,10 +33,8 @@ test("a claim on a full pool gets a member: same Pod, new owner, everything in o
     [KEY("claim-uid")]: claim.metadata.uid,
     [KEY("launch-type")]: "warm",
   });
-  // The status comes first, then annotations.
-  const noted = await ns.until("sandboxclaim", "c", ({ metadata }) => metadata.annotations?.[KEY("sandbox-name")]);
   const [seen, ready] = ["controller-first-observed-at", "claim-first-ready-at"].map((key) =>
-    noted.metadata.annotations[KEY(key)]
+    claim.metadata.annotations[KEY(key)]
   );
   expect([seen, ready]).toEqual([expect.stringMatching(/\.\d{3}Z$/), expect.stringMatching(/\.\d{3}Z$/)]);
   expect(Date.parse(seen)).toBeLessThanOrEqual(Date.parse(ready));
@@ -47,6 +46,24 @@ test("a claim on a full pool gets a member: same Pod, new owner, everything in o
   expect(shown.map(({ status }) => [status.sandbox.name, condition({ status }, "Ready").status])).toEqual(
     shown.map(() => [name, "True"]),
   );
+});
+
+test("no version of a claim is Ready without its annotations: warm, cold, and given another Sandbox", async () => {
+  const ns = await makeNamespace();
+  await ns.apply(aTemplate("t", { envVarsInjectionPolicy: "Allowed" }), aPool("p", 3, "t"));
+  await untilFull(ns, "p");
+  const history = await followClaims(ns);
+  const names = ["a", "b", "c", "d", "e"];
+  const env = [{ name: "WHO", value: "me" }];
+  await createAll(ns, [...names.map((name) => aClaim(name, "p")), aClaim("cold", "p", { env })]);
+  for (const name of [...names, "cold"]) await untilReady(ns, name);
+  const lost = (await ns.get("sandboxclaim", "a")).status.sandbox.name;
+  await ns.kubectl("delete", "sandbox", lost);
+  await ns.until("sandboxclaim", "a", (claim) => {
+    const { name } = claim.status.sandbox ?? {};
+    return name !== undefined && name !== lost && condition(claim, "Ready").status === "True";
+  });
+  expect([...history.versions.values()].flat().flatMap((claim) => bareness(claim as never) ?? [])).toEqual([]);
 });
 
 test("the hand-over leaves Pod and containers alone: tolerations, projected volumes, two ports of one number", async () => {

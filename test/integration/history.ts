@@ -4,6 +4,7 @@ import { connect } from "../../packages/kube/connection.ts";
 import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
 import { sleep } from "../../packages/kube/backoff.ts";
 import { FINAL_REASONS } from "../finalreasons.ts";
+import { bareness } from "../watchedclaims.ts";
 import { condition, type Loose, type Namespace } from "./namespace.ts";
 
 /** What a watch has shown so far. */
@@ -90,6 +91,7 @@ export function faultsOf({ versions }: History): string[] {
       ...reasons.map(({ reason, message }) => `${name}: ${reason}: ${message}`),
       ...(new Set(shown).size > 1 ? [`${name}: showed ${[...new Set(shown)].join(", ")}`] : []),
       ...incomplete.map(() => `${name}: Ready without name and addresses`),
+      ...history.flatMap((claim) => bareness(claim) ?? []),
     ];
   });
 }

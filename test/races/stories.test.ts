@@ -18,12 +18,12 @@ const names = (objects: KubeObject[]) => objects.map(({ metadata }) => metadata.
 const members = ({ store }: Outcome) =>
   objectsOf(store, "Sandbox").filter(({ metadata }) => controllerOf(metadata)?.kind === "SandboxWarmPool");
 
-test("a warm claim costs one write of the Sandbox, one status and one label; its Pod is relabelled, and no more", async () => {
+test("a warm claim costs one write of the Sandbox, one of its annotations, one status; its Pod is relabelled, and no more", async () => {
   const { writes, store } = await story({ acts: [{ act: "claim", claim: 0, wait: 500 }] });
   const name = statusOf(findObject(store, "SandboxClaim", "claim-0")).sandbox?.name;
   expect(writes.filter((write) => write.includes("SandboxClaim"))).toEqual([
-    "updateStatus SandboxClaim claim-0",
     "update SandboxClaim claim-0",
+    "updateStatus SandboxClaim claim-0",
   ]);
   const ofSandbox = writes.filter((write) => write.endsWith(` ${name}`) && !write.startsWith("updateStatus"));
   expect(ofSandbox).toEqual([

@@ -44,20 +44,9 @@ export function isBinders(claim: SandboxClaim, sandbox: Sandbox, now: number): b
   return isUntold(claim, sandbox) && isWithin(sandbox, BINDER_MS, now);
 }
 
-/**
- * Tells what the hook leaves to the binder: a first status, and the annotations. What neither says, the keeper brings to
- * the hook's notice.
- */
-export function leftToBinder(
-  { status }: SandboxClaim,
-  sandbox: Sandbox,
-  now: number,
-): { status: boolean; annotations: boolean } {
-  const isFresh = isReachable(sandbox) && isWithin(sandbox, SILENCE_MS, now);
-  const isSaid = status?.sandbox?.name === sandbox.metadata.name &&
-    findCondition(status.conditions, "Ready")?.status === "True";
-  // Whoever says that it is Ready notes when: a status that says so within this time was the binder's.
-  return { status: isFresh && status === undefined, annotations: isFresh && isSaid };
+/** Tells whether the hook leaves a first status to the binder. What neither says, the keeper brings to the hook's notice. */
+export function isLeftToBinder({ status }: SandboxClaim, sandbox: Sandbox, now: number): boolean {
+  return status === undefined && isReachable(sandbox) && isWithin(sandbox, SILENCE_MS, now);
 }
 
 /** Tells whether a Sandbox is Ready and has an address. */

@@ -3,7 +3,9 @@ import type { StoredChange } from "../../../packages/testing/engine/memory-state
 import type { MemoryStore } from "../../../packages/testing/engine/store-memory.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { findObject, objectsOf } from "../../../packages/testing/objects.ts";
+import type { SandboxClaim } from "../../../packages/api/sandboxclaim.ts";
 import { FINAL_REASONS } from "../../finalreasons.ts";
+import { bareness } from "../../watchedclaims.ts";
 import { claimOf, isSuspended, readyOf, statusOf } from "../shown.ts";
 import type { Notice, Say } from "../surroundings.ts";
 
@@ -57,6 +59,15 @@ export function shownRule(store: MemoryStore, say: Say, hasTwoBinders: boolean):
       say(`claim ${claim} showed ${before.name} and shows ${name}`);
     }
     if (live) last.set(uid, { name, uid: live.metadata.uid ?? "" });
+  };
+}
+
+/** A claim that is Ready has the annotations that clients read at that moment; two binders may each name their own Sandbox. */
+export function annotatedRule(say: Say, hasTwoBinders: boolean): Notice {
+  if (hasTwoBinders) return () => {};
+  return (_, after) => {
+    const lack = after?.kind === "SandboxClaim" ? bareness(after as unknown as SandboxClaim) : undefined;
+    if (lack) say(`claim is Ready: ${lack}`);
   };
 }
 
