@@ -171,10 +171,11 @@ export interface RouteOptions {
 export function routeOf(request: IncomingMessage, options: RouteOptions): Route | Refusal {
   const path = originForm(request.url ?? "");
   if (path === undefined) return badRequest("Invalid request path.");
+  // Whoever passes the request on could take the other for the one that counts. Source: RFC 9112 section 3.2.
+  if (isHostAmbiguous(request)) return badRequest("There is more than one Host header.");
   if (options.domain !== undefined) {
     const targets = targetsFromHost(hostOf(request), options.domain);
     if (targets) {
-      if (isHostAmbiguous(request)) return badRequest("There is more than one Host header.");
       const [target, ...others] = targets;
       if (!target) return badRequest("The host name is not <port>-<sandbox ID>-<namespace>.<domain>");
       return { target, path, base: "", via: "host", ...(others.length > 0 ? { readings: targets } : {}) };
@@ -195,5 +196,7 @@ export function hostOf({ headers }: IncomingMessage): string {
 }
 
 function isHostAmbiguous({ rawHeaders }: IncomingMessage): boolean {
-  return rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host").length > 1;
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) if (/^host$/i.test(rawHeaders[i] as string)) hosts++;
+  return hosts > 1;
 }
