@@ -2,7 +2,7 @@
 import type { Tracer } from "@opentelemetry/api";
 import type { Api } from "../kube/api.ts";
 import type { Log } from "../process/log.ts";
-import { createAddressOf, createLimits } from "./access/limits.ts";
+import { createAddressOf, createLimits, createProtoOf } from "./access/limits.ts";
 import { createGate, type Gate, openGate } from "./access/gate.ts";
 import { createScopedAccess, secretsIn } from "./access/scopedtoken.ts";
 import { createTokenReviewAccess } from "./access/tokenreview.ts";
@@ -69,12 +69,10 @@ export function assembleRouter(
     const onListed = () => resolve(void (isListed = true));
     followSandboxes(api, index, { log, signal, namespace, allowLoopback, onListed });
   });
-  const { cookieName } = options.browser;
   const metrics = createRouterMetrics(tracer !== undefined);
   const accessLog = options.accessLog ? createAccessLog(write) : undefined;
   const settings: ProxySettings = {
     ...options,
-    cookieName,
     dialler,
     onRetry: ({ namespace }) => metrics.upstreamRetries.inc({ sandbox_namespace: namespace }),
     onUpstreamError: ({ namespace }, reason) => metrics.upstreamErrors.inc({ sandbox_namespace: namespace, reason }),
@@ -107,10 +105,12 @@ export function assembleRouter(
       exists: existsIn(index),
       gate: gateOf(api, options, log),
       browser: options.browser,
+      rewrites: options.rewrites,
       allowedHosts: options.allowedHosts,
       dashboard,
       terminalPage: options.terminalPage ? createTerminalPage(log, options.runtimePort) : undefined,
       limits: createLimits(options.limits),
+      protoOf: createProtoOf(options.trustedProxies),
       room: createRoom(options.maxOpen || Infinity, "are under way to sandboxes"),
       reach,
       settings,

@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import { SAFE } from "./safeheaders.ts";
 
 /** Names that browsers ask for, and where the files are: by URL, or a package's, by its specifier. */
 export type Files = Readonly<Record<string, URL | string>>;
@@ -19,13 +20,6 @@ export interface Asset {
   plain: Buffer;
   gzipped: Buffer;
 }
-
-/** Headers of whatever a page of ours consists of. */
-export const SAFE = {
-  "X-Content-Type-Options": "nosniff",
-  "Referrer-Policy": "no-referrer",
-  "Cross-Origin-Resource-Policy": "same-origin",
-};
 
 const TYPES: Record<string, string> = {
   ".css": "text/css; charset=utf-8",

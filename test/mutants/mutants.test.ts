@@ -11,11 +11,12 @@ import { KEEPER } from "./keeper.ts";
 import { KUBE } from "./kube.ts";
 import { mutated } from "./mutant.ts";
 import { ROUTER } from "./router.ts";
+import { ROUTER_PROXY } from "./routerproxy.ts";
 import { RUNTIME } from "./runtime.ts";
 import { WIRING } from "./wiring.ts";
 import { WIRING_OUTSIDE } from "./wiringoutside.ts";
 
-const RULES = [...GUARD, ...BINDER, ...KUBE, ...KEEPER, ...ROUTER, ...RUNTIME, ...CLAIMS];
+const RULES = [...GUARD, ...BINDER, ...KUBE, ...KEEPER, ...ROUTER, ...ROUTER_PROXY, ...RUNTIME, ...CLAIMS];
 const WIRINGS = [...WIRING, ...WIRING_OUTSIDE];
 const MUTANTS = [...RULES, ...WIRINGS];
 

@@ -81,7 +81,7 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "a page of another origin may use the cookie",
-    file: "packages/router/access/credentials.ts",
+    file: "packages/router/access/pages.ts",
     from: "hostOfOrigin(origin) !== hostOf(request)",
     to: "hostOfOrigin(origin) === undefined",
     tests: GATE_TEST,
@@ -89,7 +89,7 @@ export const ROUTER: readonly Mutant[] = [
   {
     name: "the sandbox sees the token of the cookie",
     file: "packages/router/access/gate.ts",
-    from: '"cookie" in rest ? COOKIE : NOTHING',
+    from: "replaced.length === 0 ? NOTHING : new Set(replaced.map(([name]) => name))",
     to: "NOTHING",
     tests: GATE_TEST,
   },

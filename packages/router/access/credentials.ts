@@ -1,6 +1,7 @@
 /** The token that a request carries, what is left of the request without it, and whether a page of somebody else asks. Pure. @module */
 import type { IncomingMessage } from "node:http";
-import { hostOf, type Route } from "../destination.ts";
+import type { Route } from "../destination.ts";
+import { isForeign } from "./pages.ts";
 
 /** How browsers carry a token, which cannot set headers; undefined: not in that way. */
 export interface BrowserOptions {
@@ -21,6 +22,8 @@ export interface Credentials {
   path: string;
   /** Cookie header for the sandbox, without the token; undefined: none. Absent: as it came. */
   cookie?: string | undefined;
+  /** Referer header for the sandbox, without the token. Absent: as it came. */
+  referer?: string;
 }
 
 const BEARER = /^Bearer +([!-~]+)$/i;
@@ -30,7 +33,14 @@ export function credentialsOf({ headers }: IncomingMessage, { path }: Route, bro
   const [, bearer] = BEARER.exec(headers.authorization ?? "") ?? [];
   const query = browser.queryParam === undefined ? undefined : withoutParameter(path, browser.queryParam);
   const cookies = browser.cookieName === undefined ? undefined : withoutCookie(headers.cookie, browser.cookieName);
-  const rest = { path: query?.path ?? path, ...(cookies?.value === undefined ? {} : { cookie: cookies.rest }) };
+  const referer = browser.queryParam === undefined
+    ? undefined
+    : withoutParameter(headers.referer ?? "", browser.queryParam);
+  const rest = {
+    path: query?.path ?? path,
+    ...(cookies?.value === undefined ? {} : { cookie: cookies.rest }),
+    ...(referer?.value === undefined ? {} : { referer: referer.path }),
+  };
   if (bearer !== undefined) return { token: bearer, source: "header", ...rest };
   if (query?.value !== undefined) return { token: query.value, source: "query", ...rest };
   if (cookies?.value !== undefined) return { token: cookies.value, source: "cookie", ...rest };
@@ -57,21 +67,6 @@ function withoutCookie(
   const isOurs = (cookie: string) => cookie.startsWith(`${name}=`);
   const rest = cookies.filter((cookie) => !isOurs(cookie)).join("; ");
   return { rest: rest || undefined, value: cookies.find(isOurs)?.slice(name.length + 1) };
-}
-
-/**
- * Tells whether a request that a browser has furnished with the cookie by itself may come from a page of somebody else.
- * Sandboxes of one domain are of the same site, and strangers all the same.
- */
-export function isForeign(request: IncomingMessage, { allowedOrigins }: BrowserOptions): boolean {
-  const { origin, "sec-fetch-site": site, "sec-fetch-mode": mode } = request.headers;
-  if (origin !== undefined) return !allowedOrigins.includes(origin) && hostOfOrigin(origin) !== hostOf(request);
-  if (site === undefined || site === "same-origin" || site === "none") return false;
-  return !(mode === "navigate" && request.method === "GET");
-}
-
-function hostOfOrigin(origin: string): string | undefined {
-  return /^https?:\/\/([^/?#@]+)$/.exec(origin)?.[1];
 }
 
 /**

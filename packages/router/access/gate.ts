@@ -2,8 +2,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Route, Target } from "../destination.ts";
 import { isRefusal, type Refusal } from "../refusal.ts";
+import { sameHost } from "../proxy/rewrite.ts";
 import { isNavigation } from "../wake/page.ts";
-import { type BrowserOptions, cookieOf, type Credentials, credentialsOf, isForeign } from "./credentials.ts";
+import { type BrowserOptions, cookieOf, type Credentials, credentialsOf } from "./credentials.ts";
+import { isForeign } from "./pages.ts";
 
 /** A request's credentials and what they are for. */
 export interface Ask {
@@ -34,6 +36,8 @@ export interface Pass {
   client: string;
   /** Nobody has shown a token that was checked. */
   isAnonymous: boolean;
+  /** Pages of other origins may embed the answer: whoever asks has a token in the address. */
+  mayEmbed: boolean;
   /** Path and query for the sandbox, without credentials. */
   path: string;
   /** Headers that the sandbox does not get, in lower case, and some that it gets in their place, flat. */
@@ -51,7 +55,6 @@ export type Gate = (
 ) => Pass | Refusal | Promise<Pass | Refusal>;
 
 const NOTHING: ReadonlySet<string> = new Set();
-const COOKIE: ReadonlySet<string> = new Set(["cookie"]);
 /** What `v1` tokens and those of Kubernetes are made of: nothing that would end a cookie. */
 const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
 
@@ -60,7 +63,7 @@ const NO_WORKER: Refusal = { status: 403, detail: "Service workers are off where
 
 /** The gate of mode allow-all. */
 export function openGate(_: IncomingMessage, { path }: Route, address: string): Pass {
-  return { client: `address:${address}`, isAnonymous: true, path, withheld: NOTHING, added: [] };
+  return { client: `address:${address}`, isAnonymous: true, mayEmbed: false, path, withheld: NOTHING, added: [] };
 }
 
 /** Makes the gate of every other mode. */
@@ -86,20 +89,18 @@ function passOf(
   { client, expires }: Grant,
   browser: BrowserOptions,
 ): Pass {
-  const { cookie } = rest;
+  const replaced = Object.entries(rest);
   const pass: Pass = {
     client,
     isAnonymous: source === undefined,
+    mayEmbed: source === "query",
     path,
-    withheld: "cookie" in rest ? COOKIE : NOTHING,
-    added: cookie === undefined ? [] : ["Cookie", cookie],
+    withheld: replaced.length === 0 ? NOTHING : new Set(replaced.map(([name]) => name)),
+    added: replaced.flatMap(([name, value]) => value === undefined ? [] : [name, value]),
   };
-  const location = route.base + path;
-  // A path that begins with two slashes would name another host.
-  const isPath = /^\/(?![/\\])/.test(location);
-  if (source === "query" && browser.cookieName !== undefined && isPath && isNavigation(request) && TOKEN.test(token)) {
+  if (source === "query" && browser.cookieName !== undefined && isNavigation(request) && TOKEN.test(token)) {
     const seconds = expires === undefined ? undefined : expires - Date.now() / 1000;
-    pass.redirect = { location, cookie: cookieOf(token, route, browser, seconds) };
+    pass.redirect = { location: sameHost(route.base + path), cookie: cookieOf(token, route, browser, seconds) };
   }
   return pass;
 }

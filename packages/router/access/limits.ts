@@ -1,6 +1,7 @@
 /** How much one client may ask at a time and in a time, and which address it comes from, behind proxies that say so as well. @module */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { plainAddress } from "../../process/hosts.ts";
 import { createBudget } from "../budget.ts";
 import type { Refusal } from "../refusal.ts";
@@ -44,6 +45,21 @@ function tooMany(detail: string, seconds: number): Refusal {
 
 /** Returns the address of a request's client. */
 export type AddressOf = (request: Pick<IncomingMessage, "socket" | "headers">) => string;
+
+/** Returns the protocol that a request's client speaks. */
+export type ProtoOf = (request: Pick<IncomingMessage, "socket" | "headers">) => "http" | "https";
+
+/** Makes the function: the protocol of the connection, or where its peer is a trusted proxy, the last in X-Forwarded-Proto. @throws as {@link createAddressOf} */
+export function createProtoOf(trusted: readonly string[]): ProtoOf {
+  const proxies = listOf(trusted);
+  return ({ socket, headers }) => {
+    const peer = plainAddress(socket.remoteAddress ?? "");
+    const isProxy = trusted.length > 0 && isIP(peer) !== 0 && proxies.check(peer, isIP(peer) === 6 ? "ipv6" : "ipv4");
+    const forwarded = isProxy ? [headers["x-forwarded-proto"] ?? ""].flat().join(",").split(",").at(-1)?.trim() : "";
+    if (forwarded === "http" || forwarded === "https") return forwarded;
+    return (socket as Partial<TLSSocket>).encrypted === true ? "https" : "http";
+  };
+}
 
 const SUBNET = /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/;
 

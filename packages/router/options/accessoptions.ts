@@ -38,6 +38,9 @@ export function browserOf(values: Values): BrowserOptions {
       throw new RangeError(`Cannot carry a token in "${name}": bad name`);
     }
   }
+  if (queryParam !== undefined && cookieName === undefined) {
+    throw new RangeError("Cannot take tokens from addresses: --authz-cookie-query-param needs --authz-cookie-name");
+  }
   const isUsed = cookieName !== undefined || queryParam !== undefined;
   if (isUsed && values["authz-mode"] === "allow-all") {
     throw new RangeError("Cannot carry tokens in cookies: --authz-mode allow-all looks at none");

@@ -14,6 +14,8 @@ export const FLAGS = {
   "tls-key-file": { type: "string" },
   h2c: { type: "boolean", default: false },
   "path-routing-prefix": { type: "string", default: "" },
+  "path-routing-rewrite-responses": { type: "boolean", default: true },
+  "upstream-host": { type: "string", default: "pod" },
   domain: { type: "string", default: "" },
   "allowed-hosts": { type: "string", default: "" },
   "authz-mode": { type: "string" },

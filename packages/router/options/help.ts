@@ -24,7 +24,11 @@ Ports:
 
 Routing:
   --path-routing-prefix P           also by path: P/<namespace>/<sandbox ID>/<port>/<rest>
+  --no-path-routing-rewrite-responses
+                                    leave Location and Set-Cookie of sandboxes named by path as they are
   --domain D                        also by host: <port>-<sandbox ID>-<namespace>.D
+  --upstream-host H                 the Host that sandboxes see: pod (default, address and port of the Pod), localhost
+                                    (localhost and the port), or client (what the client asked for)
 
 Authorization:
   --authz-mode MODE                 tokenreview (default): the API server knows the token, and its user may "connect" to

@@ -9,6 +9,7 @@ import type { BrowserOptions } from "../access/credentials.ts";
 import { authzOf, type AuthzOptions, browserOf } from "./accessoptions.ts";
 import { type Bind, bindOf, choiceOf, durationOf, FLAGS, listOf, type Values, wholeNumber } from "./flags.ts";
 import { isPathPrefix } from "../destination.ts";
+import type { UpstreamHost } from "../proxy/headers.ts";
 
 /** What the command line says. Times in milliseconds. */
 export interface RouterOptions {
@@ -26,6 +27,10 @@ export interface RouterOptions {
   metrics: Bind | undefined;
   pathPrefix: string | undefined;
   domain: string | undefined;
+  /** Addresses and cookies in answers of sandboxes that a path names are put under that path. */
+  rewrites: boolean;
+  /** What sandboxes are told by Host. */
+  upstreamHost: UpstreamHost;
   /** Names of this machine beside localhost. */
   allowedHosts: string[];
   authz: AuthzOptions;
@@ -88,6 +93,8 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     h2c: values.h2c,
     https: httpsOf(values),
     ...routingOf(values),
+    rewrites: values["path-routing-rewrite-responses"],
+    upstreamHost: choiceOf("upstream-host", values["upstream-host"], ["pod", "localhost", "client"]),
     allowedHosts: hostsOf(values["allowed-hosts"]),
     authz: authzOf(values),
     browser: browserOf(values),

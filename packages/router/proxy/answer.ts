@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Refusal } from "../refusal.ts";
+import { SAFE } from "../safeheaders.ts";
 import { cutOff, endRequest, forgetHead, isHttp2 } from "./versions.ts";
 
 /** How long the rest of a request is read that nobody wants, so that its sender sees the answer. */
@@ -19,6 +20,7 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
     "Content-Type": "application/json",
     "Content-Length": body.length,
     "Cache-Control": "no-store",
+    ...SAFE,
     ...refusal.headers,
     // A client that was never told to go on may send its body or not: nobody knows where its next request begins.
     ...(request.headers.expect !== undefined && !isHttp2(request) ? { Connection: "close" } : {}),
@@ -37,7 +39,7 @@ export function sendRedirect(
     "Set-Cookie": cookie,
     "Content-Length": 0,
     "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
+    ...SAFE,
   });
   response.end();
 }

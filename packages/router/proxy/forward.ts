@@ -3,12 +3,13 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest, type 
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
 import { type Refusal, unanswered } from "../refusal.ts";
-import { hostOf as hostOfClient, type Target } from "../destination.ts";
+import { hostOf, type Target } from "../destination.ts";
 import { discard, sendRefusal } from "./answer.ts";
 import { delayOf, isDialFailure, retry } from "./dial.ts";
 import { coalesce } from "./coalesce.ts";
 import { CHATTER, reasonOf, refusalOf, SILENCE, UNASKED, unfit } from "./failure.ts";
-import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
+import { answerHeaders, type AnswerRules } from "./answerheaders.ts";
+import { headersForClient, headersForSandbox, hostForSandbox } from "./headers.ts";
 import { awaitHead } from "./headwait.ts";
 import { pass } from "./pass.ts";
 import type { ProxySettings } from "./settings.ts";
@@ -27,6 +28,8 @@ export interface Exchange {
   /** Names of headers that the sandbox does not get, in lower case, and some that it gets beside the client's, flat. */
   withheld: ReadonlySet<string>;
   added: readonly string[];
+  /** What is done to the headers of the answer. */
+  rules: AnswerRules;
   /** Headers for the answer beside the sandbox's own, flat. */
   extra: string[];
   /** The client waits for a sign before it sends its body. */
@@ -41,6 +44,8 @@ interface State extends Exchange {
   tries: number;
   outgoing: ClientRequest | undefined;
   answer: IncomingMessage | undefined;
+  /** Where the sandbox was asked last. */
+  podIP: string;
   /** The client has gone, or has been refused: nothing more is sent. */
   isOver: boolean;
 }
@@ -61,6 +66,7 @@ export function forward(exchange: Exchange, address: string, settings: ProxySett
     tries: 0,
     outgoing: undefined,
     answer: undefined,
+    podIP: address,
     isOver: false,
   };
   const problem = bodyProblem(request, settings.maxBodyBytes);
@@ -87,6 +93,7 @@ function tooLarge(maxBodyBytes: number): Refusal {
 
 function attempt(state: State, address: string): void {
   const { request, settings, target } = state;
+  state.podIP = address;
   let outgoing: ClientRequest;
   try {
     outgoing = httpRequest({
@@ -114,11 +121,11 @@ function attempt(state: State, address: string): void {
 }
 
 function requestHeaders(state: State, address: string): string[] {
-  const { request, target, hasBody, proto, withheld, added } = state;
+  const { request, target, settings, hasBody, proto, withheld, added } = state;
   const headers = headersForSandbox(rawHeadersOf(request), request.headers.connection, {
-    host: hostOf(address, target.port),
+    host: hostForSandbox(settings.upstreamHost, address, target.port, hostOf(request)),
     client: state.address,
-    clientHost: hostOfClient(request),
+    clientHost: hostOf(request),
     proto,
   }, withheld);
   headers.push(...added);
@@ -158,7 +165,7 @@ function answered(state: State, answer: IncomingMessage): void {
   const why = unfit(answer);
   if (why !== undefined) return refuse(state, unanswered(state.target.name, why));
   try {
-    const headers = headersForClient(answer.rawHeaders, answer.headers.connection, settings.cookieName);
+    const headers = answerHeaders(answer, state.podIP, state.rules);
     headers.push(...state.extra);
     beginAnswer(request, response, { status: answer.statusCode ?? 502, message: answer.statusMessage ?? "", headers });
   } catch {
@@ -170,7 +177,7 @@ function answered(state: State, answer: IncomingMessage): void {
   answer.on("error", () => {});
   answer.once("close", () => answer.complete || cutOff(response));
   answer.once("end", () => {
-    addTrailers(response, headersForClient(answer.rawTrailers, answer.headers.connection, settings.cookieName));
+    addTrailers(response, headersForClient(answer.rawTrailers, answer.headers.connection, state.rules.cookieName));
     response.end();
     if (request.complete) return;
     discard(request);

@@ -1,9 +1,10 @@
 /** Which headers pass the router, in both directions. Lists are flat: name, value, name, value. Pure. @module */
 import { REASON_HEADER } from "../../api/router/headers.ts";
+import { STORED_BY_BROWSERS } from "./storedheaders.ts";
 
 /** What the router says of a request to the sandbox. */
 export interface Forwarding {
-  /** `address:port` of the sandbox. */
+  /** What the sandbox is told that it is. */
   host: string;
   /** Address of the client. */
   client: string;
@@ -37,8 +38,8 @@ const NOT_TO_SANDBOX = new Set([
   "x-forwarded-proto",
   "x-forwarded-prefix",
 ]);
-/** Besides: what only the router says. */
-const NOT_TO_CLIENT = new Set([...HOP_BY_HOP, REASON_HEADER.toLowerCase()]);
+/** Besides: what only the router says, and what a browser would keep for the whole origin. */
+const NOT_TO_CLIENT = new Set([...HOP_BY_HOP, REASON_HEADER.toLowerCase(), ...STORED_BY_BROWSERS]);
 const PLAIN_CONNECTION = new Set(["", "keep-alive", "close", "upgrade", "keep-alive, upgrade"]);
 
 /**
@@ -105,7 +106,16 @@ function listedIn(connection: string | undefined): ReadonlySet<string> {
   return new Set(names.filter((name) => !FRAMING.has(name)));
 }
 
-/** Returns what a Host header says of an address. */
-export function hostOf(address: string, port: number): string {
+/** What the sandbox is told by Host: its Pod's address, `localhost`, or what the client asked for; each with a port. */
+export type UpstreamHost = "pod" | "localhost" | "client";
+
+/**
+ * Returns the Host header for the sandbox.
+ *
+ * @param clientHost what the client asked for; empty: it named none, and the sandbox is told its Pod's address
+ */
+export function hostForSandbox(choice: UpstreamHost, address: string, port: number, clientHost: string): string {
+  if (choice === "client" && clientHost !== "") return clientHost;
+  if (choice === "localhost") return `localhost:${port}`;
   return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
 }

@@ -2,6 +2,7 @@
 import type { Target } from "../destination.ts";
 import type { Dialler } from "./dial.ts";
 import type { FailureReason } from "./failure.ts";
+import type { UpstreamHost } from "./headers.ts";
 
 /** How patient the proxy is. Times in milliseconds. */
 export interface ProxySettings {
@@ -16,8 +17,8 @@ export interface ProxySettings {
   longestDelayMs: number;
   /** 0: any size. */
   maxBodyBytes: number;
-  /** Cookie of the router's own: no sandbox sets it. */
-  cookieName: string | undefined;
+  /** What sandboxes are told by Host. */
+  upstreamHost: UpstreamHost;
   onRetry(target: Target): void;
   onUpstreamError(target: Target, reason: FailureReason): void;
 }

@@ -2,12 +2,14 @@
 import { Buffer } from "node:buffer";
 import { type ClientRequest, type IncomingMessage, request as httpRequest, STATUS_CODES } from "node:http";
 import type { NetConnectOpts, Socket } from "node:net";
+import { SAFE } from "../safeheaders.ts";
 import { type Refusal, unanswered } from "../refusal.ts";
 import { delayOf, isDialFailure, retry } from "./dial.ts";
 import { coalesce } from "./coalesce.ts";
 import { reasonOf, refusalOf, unfit } from "./failure.ts";
 import type { Exchange } from "./forward.ts";
-import { headersForClient, headersForSandbox, hostOf } from "./headers.ts";
+import { answerHeaders } from "./answerheaders.ts";
+import { headersForClient, headersForSandbox, hostForSandbox } from "./headers.ts";
 import { awaitHead } from "./headwait.ts";
 import { pass } from "./pass.ts";
 import type { ProxySettings } from "./settings.ts";
@@ -24,6 +26,8 @@ interface State extends UpgradeExchange {
   settings: ProxySettings;
   tries: number;
   outgoing: ClientRequest | undefined;
+  /** Where the sandbox was asked last. */
+  podIP: string;
   isOver: boolean;
 }
 
@@ -33,7 +37,7 @@ const ORIGIN = "origin";
 /** Forwards the request to `address`; every outcome ends in an answer or in the end of the connection. */
 export function forwardUpgrade(exchange: UpgradeExchange, address: string, settings: ProxySettings): void {
   const { socket, request } = exchange;
-  const state: State = { ...exchange, settings, tries: 0, outgoing: undefined, isOver: false };
+  const state: State = { ...exchange, settings, tries: 0, outgoing: undefined, podIP: address, isOver: false };
   if (request.headers["transfer-encoding"] !== undefined || (request.headers["content-length"] ?? "0") !== "0") {
     return refuse(state, { status: 400, detail: "A request for another protocol has no body." });
   }
@@ -49,6 +53,7 @@ export function forwardUpgrade(exchange: UpgradeExchange, address: string, setti
 
 function attempt(state: State, address: string): void {
   const { request, settings, target } = state;
+  state.podIP = address;
   let outgoing: ClientRequest;
   try {
     outgoing = httpRequest({
@@ -74,16 +79,13 @@ function attempt(state: State, address: string): void {
 }
 
 function requestHeaders(
-  { request, target, address: client, proto, withheld, added }: State,
+  { request, target, settings, address: client, proto, withheld, added }: State,
   address: string,
 ): string[] {
   const { headers, rawHeaders } = request;
-  const forwarding = {
-    host: hostOf(address, target.port),
-    client,
-    clientHost: headers.host ?? "",
-    proto,
-  };
+  const clientHost = headers.host ?? "";
+  const host = hostForSandbox(settings.upstreamHost, address, target.port, clientHost);
+  const forwarding = { host, client, clientHost, proto };
   const passed = headersForSandbox(rawHeaders, headers.connection, forwarding, new Set([...withheld, ORIGIN]));
   return [...passed, ...added, "Connection", "Upgrade", "Upgrade", headers.upgrade ?? ""];
 }
@@ -98,7 +100,7 @@ function switched(state: State, answer: IncomingMessage, backend: Socket, head: 
     return refuse(state, unanswered(target.name, "it switches to a protocol that was not asked for"));
   }
   state.isOver = true;
-  const headers = headersForClient(answer.rawHeaders, answer.headers.connection, state.settings.cookieName);
+  const headers = headersForClient(answer.rawHeaders, answer.headers.connection, state.rules.cookieName);
   socket.write(headOf(101, answer.statusMessage, [...headers, "Connection", "Upgrade", "Upgrade", protocol]), "latin1");
   if (head.length > 0) socket.write(head);
   if (state.head.length > 0) backend.write(state.head);
@@ -118,7 +120,7 @@ function declined(state: State, answer: IncomingMessage): void {
   const why = unfit(answer);
   if (why !== undefined) return refuse(state, unanswered(state.target.name, why));
   state.isOver = true;
-  const headers = headersForClient(answer.rawHeaders, answer.headers.connection, state.settings.cookieName);
+  const headers = answerHeaders(answer, state.podIP, state.rules);
   socket.write(headOf(answer.statusCode ?? 502, answer.statusMessage, [...headers, "Connection", "close"]), "latin1");
   socket.once("close", () => answer.destroy());
   answer.on("error", () => socket.destroy());
@@ -190,6 +192,7 @@ export function refuseRaw(socket: Socket, { status, detail, headers = {} }: Refu
   const body = Buffer.from(JSON.stringify({ detail }));
   const head = headOf(status, undefined, [
     ...["Content-Type", "application/json", "Content-Length", String(body.length), "Cache-Control", "no-store"],
+    ...Object.entries(SAFE).flat(),
     ...Object.entries(headers).flat(),
     ...["Connection", "close"],
   ]);

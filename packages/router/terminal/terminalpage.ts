@@ -2,10 +2,11 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorFields, type Log } from "../../process/log.ts";
-import { createAssets, type Files, SAFE, sendAsset } from "../assets.ts";
+import { createAssets, type Files, sendAsset } from "../assets.ts";
 import type { Target } from "../destination.ts";
 import { sendRefusal } from "../proxy/answer.ts";
 import type { Refusal } from "../refusal.ts";
+import { SAFE } from "../safeheaders.ts";
 
 /** The path on the runtime's port that is not the sandbox's; `?` and `/` may follow. */
 const TERMINAL_PATH = "/.hookbox/terminal";

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Reachability } from "../index/reachability.ts";
+import { SAFE } from "../safeheaders.ts";
 
 /** Header of the page's own requests, which neither wake nor reach the sandbox. */
 export const POLL_HEADER = "x-sandbox-wake-poll";
@@ -45,7 +46,7 @@ export function sendPage(response: ServerResponse, namespace: string, name: stri
   response.end(body);
 }
 
-const UNSTORED = { "Cache-Control": "no-store" };
+const UNSTORED = { "Cache-Control": "no-store", ...SAFE };
 
 /** `sandbox` is made of DNS labels: it needs no escaping. */
 function pageOf(sandbox: string, nonce: string): string {

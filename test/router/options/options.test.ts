@@ -16,6 +16,12 @@ describe("readOptions()", () => {
     expect(readOptions(["--help"])).toBeUndefined();
   });
 
+  test("takes tokens from addresses only where they go on in a cookie", () => {
+    const args = ["--authz-mode=tokenreview", "--domain=d.example", "--authz-cookie-query-param=t"];
+    expect(() => read(...args)).toThrow("--authz-cookie-query-param needs --authz-cookie-name");
+    expect(read(...args, "--authz-cookie-name=c")?.browser).toMatchObject({ queryParam: "t", cookieName: "c" });
+  });
+
   test("sends cookies with tokens over HTTPS alone, unless it is told otherwise", () => {
     const isSecure = (...flags: string[]) => readOptions(flags)?.browser.isSecure;
     expect([isSecure(), isSecure("--authz-cookie-insecure")]).toEqual([true, false]);
@@ -58,5 +64,6 @@ describe("readOptions()", () => {
     ["--path-routing-prefix", "/a/"],
     ["--authz-cookie-name", "c"],
     ["--authz-cookie-samesite", "loose"],
+    ["--upstream-host", "other"],
   ])("refuses %s %s", (args) => expect(() => read(`${args[0]}=${args[1]}`)).toThrow(/^Cannot /));
 });

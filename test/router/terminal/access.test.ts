@@ -112,8 +112,10 @@ describe("a terminal", () => {
   ])("is not opened by a page of another origin, where everybody is let in: %o", async (headers) => {
     const { port } = await start({});
     const base = `ws://127.0.0.1:${port}/s/team-a/demo/${await startRuntime()}`;
-    expect(await statusOf(`${base}/v1/terminal`, headers)).toBe(401);
-    expect(await statusOf(`${base}/x/../v1/terminal?t=made-up`, headers)).toBe(401);
+    // The runtime refuses by Origin; without one the router does.
+    const status = "Origin" in headers ? 401 : 403;
+    expect(await statusOf(`${base}/v1/terminal`, headers)).toBe(status);
+    expect(await statusOf(`${base}/x/../v1/terminal?t=made-up`, headers)).toBe(status);
   });
 
   test("is not opened by a page of another origin with the cookie of its visitor, but with a token of its own", async () => {

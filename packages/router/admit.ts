@@ -1,0 +1,108 @@
+/** Decides where a request goes and whether it may. Sends nothing. @module */
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { isRebound, reboundText } from "../process/hosts.ts";
+import { errorFields } from "../process/log.ts";
+import { foreignOrigin } from "./access/credentials.ts";
+import { openGate, type Pass } from "./access/gate.ts";
+import { strangerOf } from "./access/pages.ts";
+import { chooseReading, type Chosen } from "./access/readings.ts";
+import { hostOf, type Route, routeOf } from "./destination.ts";
+import { type HandlerParts, INTERNAL } from "./handlerparts.ts";
+import type { RequestRecord } from "./observe/observer.ts";
+import { traceOf } from "./observe/tracecontext.ts";
+import type { Exchange } from "./proxy/forward.ts";
+import { isGone } from "./proxy/versions.ts";
+import { isRefusal, type Refusal } from "./refusal.ts";
+import { takePlaces } from "./room.ts";
+
+/** A request for which it is known where it goes and that it may. */
+export type Passed = Pick<
+  Exchange,
+  "target" | "address" | "path" | "proto" | "withheld" | "added" | "rules" | "locate"
+>;
+
+/** Decides whether the request is let in; calls `then` with what follows, unless the client has gone meanwhile. */
+export function admit(
+  parts: HandlerParts,
+  record: RequestRecord,
+  client: ServerResponse | Socket,
+  then: (passed: Passed | Refusal, pass?: Pass) => void,
+): void {
+  const { routing, gate, exists, limits, room, observer, log } = parts;
+  const { request, address } = record;
+  const asked = routeOf(request, routing);
+  if (isRefusal(asked)) return then(asked);
+  const decided = ({ route, pass }: Chosen) => {
+    const isKnown = exists(route.target);
+    if (gate !== openGate) observer.decided(isKnown ? route.target.namespace : "", pass);
+    if (isRefusal(pass)) return then(pass);
+    const places = [() => limits?.(pass.client, performance.now()), () => room(route.target.namespace)];
+    const stranger = pass.isAnonymous ? strangerOf(request, route.target, parts.browser, routing) : undefined;
+    const refusal = reboundRefusal(parts, request, route, pass) ??
+      (stranger === "asleep" ? undefined : stranger) ?? takePlaces(client, places);
+    if (refusal) return then(refusal);
+    if (stranger === "asleep") route = { ...route, target: { ...route.target, wakes: false } };
+    observer.passed(record, route.target, pass.client, isKnown);
+    const origin = isSocket(client) ? foreignOrigin(request, route, parts.browser, gate === openGate) : undefined;
+    then(passedOf(parts, record, route, origin ? { ...pass, added: [...pass.added, ...origin] } : pass), pass);
+  };
+  const chosen = asked.readings ? chooseReading(asked, exists, gate, request, address) : gate(request, asked, address);
+  if (!(chosen instanceof Promise)) return decided({ route: asked, pass: chosen });
+  const isOver = () => isSocket(client) ? client.destroyed : isGone(client);
+  chosen.then((found) => isOver() || decided("route" in found ? found : { route: asked, pass: found })).catch(
+    (error) => {
+      log("error", "Cannot handle a request", errorFields(error));
+      if (!isOver()) then(INTERNAL);
+    },
+  );
+}
+
+/** Keeps out pages by whose names this machine was never known, where nobody has to show a token. */
+function reboundRefusal(
+  { allowedHosts }: HandlerParts,
+  request: RequestRecord["request"],
+  route: Route,
+  { isAnonymous }: Pass,
+): Refusal | undefined {
+  const asked = { host: hostOf(request), localAddress: request.socket.localAddress };
+  const isKept = isAnonymous && route.via !== "host" && isRebound(asked, allowedHosts);
+  return isKept ? { status: 403, detail: reboundText(asked) } : undefined;
+}
+
+function isSocket(client: ServerResponse | Socket): client is Socket {
+  return "remoteAddress" in client;
+}
+
+function passedOf(
+  { reach, traces, tracer, browser, rewrites, protoOf }: HandlerParts,
+  record: RequestRecord,
+  { target, base, via }: Route,
+  { path, withheld, added, mayEmbed }: Pass,
+): Passed {
+  const { request } = record;
+  const trace = traces ? traceOf(request, target, tracer) : undefined;
+  record.traceId = trace?.id ?? "";
+  record.span = trace?.span;
+  const more = [...added, ...trace?.added ?? []];
+  if (base !== "") more.push("X-Forwarded-Prefix", base);
+  return {
+    target,
+    address: record.address,
+    path,
+    proto: protoOf(request),
+    withheld: trace?.withheld.length ? new Set([...withheld, ...trace.withheld]) : withheld,
+    added: more,
+    rules: {
+      via,
+      base,
+      path,
+      port: target.port,
+      clientHost: hostOf(request),
+      cookieName: browser.cookieName,
+      rewrites: rewrites || via !== "path",
+      resourcePolicy: mayEmbed ? "cross-origin" : "same-origin",
+    },
+    locate: async (signal) => reach.now(target) ?? (await reach.hold(target, signal)).place,
+  };
+}

@@ -1,0 +1,65 @@
+/** Mutants of what passes the router between clients, browsers among them, and sandboxes. @module */
+import type { Mutant } from "./mutant.ts";
+
+const PAGES_TEST = ["test/router/access/pages.test.ts"];
+const FRAMING_TEST = ["test/router/proxy/framing.test.ts"];
+const ANSWER_TEST = ["test/router/proxy/answerheaders.test.ts"];
+
+export const ROUTER_PROXY: readonly Mutant[] = [
+  {
+    name: "a length that Connection lists is left out",
+    file: "packages/router/proxy/headers.ts",
+    from: 'new Set(["content-length", "host"])',
+    to: "new Set<string>()",
+    tests: FRAMING_TEST,
+  },
+  {
+    name: "headers of a hop pass to the sandbox",
+    file: "packages/router/proxy/headers.ts",
+    from: "NOT_TO_SANDBOX.has(name) || listed.has(name)",
+    to: "NOT_TO_SANDBOX.has(name)",
+    tests: FRAMING_TEST,
+  },
+  {
+    name: "a request names two hosts",
+    file: "packages/router/destination.ts",
+    from: "return hosts > 1;",
+    to: "return false;",
+    tests: FRAMING_TEST,
+  },
+  {
+    name: "a sandbox sets what browsers keep for the origin",
+    file: "packages/router/proxy/headers.ts",
+    from: ", ...STORED_BY_BROWSERS]",
+    to: "]",
+    tests: ANSWER_TEST,
+  },
+  {
+    name: "a sandbox sees the token that the address of its page had",
+    file: "packages/router/access/credentials.ts",
+    from: "referer?.value === undefined",
+    to: "true",
+    tests: ANSWER_TEST,
+  },
+  {
+    name: "a page of another origin reads answers as scripts",
+    file: "packages/router/proxy/answerheaders.ts",
+    from: 'result.push("X-Content-Type-Options", "nosniff");',
+    to: "",
+    tests: ANSWER_TEST,
+  },
+  {
+    name: "a page of another origin without an Origin is a program",
+    file: "packages/router/access/pages.ts",
+    from: "if (origin === undefined) return REFUSED;",
+    to: "if (origin === undefined) return undefined;",
+    tests: PAGES_TEST,
+  },
+  {
+    name: "a page of another origin wakes a sandbox",
+    file: "packages/router/admit.ts",
+    from: 'if (stranger === "asleep") route',
+    to: "if (false) route",
+    tests: PAGES_TEST,
+  },
+];
