@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { SpawnError } from "../processes/command.ts";
 import { drained } from "../processes/drain.ts";
-import { killSession, signalGroup } from "../processes/signals.ts";
+import { signalGroup } from "../processes/signals.ts";
 import { type Running, start } from "../processes/spawn.ts";
 import { createEvents, type KernelEvent } from "./events.ts";
 import { readLines } from "./lines.ts";
@@ -19,6 +19,8 @@ export type Language = (typeof LANGUAGES)[number];
 export interface Kernel {
   /** False once it has ended. */
   alive(): boolean;
+  /** How it ended: `exit code 3`, `signal SIGKILL`. Undefined while it runs. */
+  end(): string | undefined;
   /**
    * Runs code; the events end with the run. Only one run at a time. A caller that stops reading leaves the code
    * running: `finished` tells when it is over. If the interpreter dies, that is the last event.
@@ -26,13 +28,17 @@ export interface Kernel {
   run(code: string): { events: AsyncGenerator<KernelEvent>; finished: Promise<void> };
   /** Breaks off what runs; the state stays. */
   interrupt(): void;
-  /** Kills it with all that it started. */
-  kill(): void;
+  /** Kills it with all that it started. @param why goes into what its code is told of its end */
+  kill(why?: string): void;
 }
 
 const LONGEST_LINE = 64 << 20;
 /** What the code's child processes wrote was in the pipe before the run ended: one turn of the event loop is enough. */
 const QUIET_MS = 1;
+/** How long an interpreter whose code ends it may take over that, in milliseconds. */
+const EXIT_MS = 3000;
+/** How long after its descriptors an interpreter may end by itself, in milliseconds. */
+const CLOSED_MS = 200;
 /** When an interpreter that has been interrupted is woken, in milliseconds after that. */
 const WAKE_MS = [50, 500, 5000];
 
@@ -42,8 +48,10 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
   const [requests, answers] = child.extra;
   if (!requests || !answers) throw new TypeError(`Cannot talk to process ${child.pid}: it has no further descriptors`);
   const events = createEvents([child.stdout, child.stderr, answers]);
-  let alive = true;
   let busy = false;
+  /** What is known of its end before it ends, and then how it ended. */
+  const fate: { why: string | undefined; end: string | undefined } = { why: undefined, end: undefined };
+  const alive = () => fate.end === undefined;
   let onDone = () => {};
   /** Whether the code heeds interrupts by now; and whether one waits for that. */
   const heeds = { interrupts: false, due: false };
@@ -51,50 +59,63 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
     heeds.due = !heeds.interrupts;
     if (!heeds.interrupts) return;
     signalGroup(child.pid, "SIGINT");
-    if (language === "python") wake(child.pid, () => alive && busy);
+    if (language === "python") wake(child.pid, () => alive() && busy);
+  };
+  const kill = (why?: string) => {
+    if (!alive()) return;
+    fate.why ??= why;
+    child.kill();
   };
   const ready = Promise.withResolvers<void>();
   readLines(answers, LONGEST_LINE, (line) => {
     const event = parse(line);
-    if (!event) killSession(child.pid);
-    else if ("ready" in event) ready.resolve();
+    if (!event) kill("the code wrote to a descriptor of hookbox");
+    else if (event.exiting !== undefined) {
+      fate.why = `exit code ${event.exiting}`;
+      const timer = setTimeout(kill, EXIT_MS);
+      child.ended.then(() => clearTimeout(timer));
+    } else if ("ready" in event) ready.resolve();
     else if ("begun" in event) {
       heeds.interrupts = true;
       if (heeds.due) interrupt();
     } else if ("done" in event) {
       busy = false;
-      drained([child.stdout, child.stderr], QUIET_MS).then(onDone);
+      drained([child.stdout, child.stderr], QUIET_MS).then(finishText).then(onDone);
     } else events.push(event as unknown as KernelEvent);
   });
-  readText(child, events.push);
-  requests.on("error", () => {});
+  const finishText = readText(child, events.push);
+  requests.on("error", () => {}).resume();
+  // The code has closed a descriptor, or is another program by now: nothing would ever come.
+  for (const stream of [requests, answers]) {
+    // At its end, too, and that is said better by how it ended.
+    stream.once("close", () => setTimeout(kill, CLOSED_MS, "the code closed a descriptor of hookbox, or ran exec"));
+  }
   child.ended.then(async ({ exitCode, signal }) => {
-    alive = false;
-    const why = signal ? `signal ${signal}` : `exit code ${exitCode}`;
-    ready.reject(new SpawnError("failed", `Cannot start ${language}: it ended with ${why}`));
+    const why = fate.end = fate.why ?? (signal ? `signal ${signal}` : `exit code ${exitCode}`);
+    ready.reject(new SpawnError("failed", `Cannot start ${language}: it ended (${why})`));
     await drained([child.stdout, child.stderr, answers], QUIET_MS);
-    events.push({ error: { name: "KernelDied", value: `The interpreter ended with ${why}`, traceback: "" } });
+    finishText();
+    events.push({ error: { name: "KernelDied", value: `The interpreter ended (${why})`, traceback: "" } });
     onDone();
   });
   await ready.promise;
   return {
-    alive: () => alive,
+    alive,
+    end: () => fate.end,
     run: (code) => {
       const finished = new Promise<void>((resolve) => onDone = resolve);
       Object.assign(heeds, { interrupts: language !== "python", due: false });
-      busy = alive;
-      if (!alive) onDone();
+      busy = alive();
+      if (!busy) onDone();
       else send(requests, { code, typescript: language === "typescript" });
       return { events: events.read(finished), finished };
     },
     interrupt: () => {
-      if (!alive) return;
+      if (!alive()) return;
       interrupt();
       if (language !== "python") send(requests, { interrupt: true });
     },
-    kill: () => {
-      if (alive) killSession(child.pid);
-    },
+    kill,
   };
 }
 
@@ -127,7 +148,7 @@ function send(requests: Duplex, request: object): void {
 }
 
 const text = z.string().optional();
-const saidSchema = z.looseObject({ stdout: text, stderr: text });
+const saidSchema = z.looseObject({ stdout: text, stderr: text, exiting: z.number().nullish() });
 
 /** Returns undefined where somebody else has written to the descriptor: nothing that follows could be trusted. */
 function parse(line: string): z.infer<typeof saidSchema> | undefined {
@@ -138,9 +159,16 @@ function parse(line: string): z.infer<typeof saidSchema> | undefined {
   }
 }
 
-/** What goes past the protocol: child processes, and C libraries. */
-function readText({ stdout, stderr }: Running, push: (event: KernelEvent) => void): void {
-  const [out, err] = [new TextDecoder(), new TextDecoder()];
+/**
+ * What goes past the protocol: child processes, and C libraries. The answer is called at the end of a run, for the
+ * beginning of a character whose end has not come.
+ */
+function readText({ stdout, stderr }: Running, push: (event: KernelEvent) => void): () => void {
+  const [out, err] = [0, 1].map(() => new TextDecoder("utf-8", { ignoreBOM: true })) as [TextDecoder, TextDecoder];
   stdout.on("data", (bytes) => push({ stdout: out.decode(bytes, { stream: true }) }));
   stderr.on("data", (bytes) => push({ stderr: err.decode(bytes, { stream: true }) }));
+  return () => {
+    push({ stdout: out.decode() });
+    push({ stderr: err.decode() });
+  };
 }

@@ -6,7 +6,6 @@ import type { Flow } from "./backpressure.ts";
 import { watchLimits } from "./limits.ts";
 import { createLog, type OutputLog } from "./log.ts";
 import { type Finished, run, type RunLimits } from "./run.ts";
-import { killSession } from "./signals.ts";
 import { type Running, start } from "./spawn.ts";
 import { type RunningTerminal, startTerminal, type TerminalSize } from "./terminal.ts";
 
@@ -38,8 +37,8 @@ export interface Process {
   ended: Promise<End>;
   /** The same; undefined once `signal` aborts before. */
   endedUnless(signal: AbortSignal): Promise<End | undefined>;
-  /** Kills the whole session; nothing happens to a process that has ended. */
-  kill(): unknown;
+  /** Kills it with all that it has started; nothing happens to a process that has ended. */
+  kill(): void;
 }
 
 /** How to start a process. */
@@ -151,7 +150,7 @@ function follow(command: Command, running: Running, more: ProcessOptions, log: O
     attached: 0,
     ended: ending.promise,
     endedUnless: ending.until,
-    kill: () => entry.end === undefined && killSession(running.pid),
+    kill: running.kill,
   };
   if (log) {
     running.stdout.on("data", (bytes) => log.append("stdout", bytes));

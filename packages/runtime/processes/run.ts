@@ -4,7 +4,6 @@ import { createGathered, type Gathered } from "../../process/gathered.ts";
 import type { Command } from "./command.ts";
 import { drained } from "./drain.ts";
 import { watchLimits } from "./limits.ts";
-import { killSession } from "./signals.ts";
 import { type Running, start } from "./spawn.ts";
 
 export { type Command, SpawnError, type SpawnErrorCode } from "./command.ts";
@@ -38,34 +37,29 @@ export interface Finished {
 /**
  * Runs `command` without a shell, standard input empty, in a session and process group of its own.
  *
- * At the time limit or on abort the whole session gets SIGKILL: the group, and the groups that a shell with job
- * control made of it. Only who called setsid(2) itself escapes. When the leader ends by itself, what it left running in
- * the background goes on, as after a shell's `&`: a server started this way is meant to stay. Such a process may hold
- * the pipes open, so the answer does not wait for their end: it comes when the leader has ended and its output has
- * arrived. What those left behind write afterwards is thrown away.
+ * At the time limit or on abort it gets SIGKILL with all that it has started, see `killAllOf`. When the leader ends by
+ * itself, what it left running in the background goes on, as after a shell's `&`: a server started this way is meant to
+ * stay. Such a process may hold the pipes open, so the answer does not wait for their end: it comes when the leader has
+ * ended and its output has arrived. What those left behind write afterwards is thrown away.
  *
  * @throws {SpawnError} if nothing was started
  */
 export async function run(command: Command, limits: RunLimits): Promise<Finished> {
   const process = await start(command);
   limits.onStart?.(process);
-  let running = true;
   let timedOut = false;
   let truncated = false;
-  // Once the leader has been waited for, its id may belong to another process.
-  const kill = () => running && killSession(process.pid);
   const onOverflow = () => {
     truncated = true;
-    if (limits.overflow === "kill") kill();
+    if (limits.overflow === "kill") process.kill();
   };
   const stdout = keep(process.stdout, limits.outputBytes, onOverflow);
   const stderr = keep(process.stderr, limits.outputBytes, onOverflow);
   const unwatch = watchLimits(limits.timeoutMs, limits.signal, (why) => {
     timedOut = why === "timeout";
-    kill();
+    process.kill();
   });
   const { exitCode } = await process.ended;
-  running = false;
   unwatch();
   await drained([process.stdout, process.stderr]);
   process.release();

@@ -6,6 +6,8 @@ import process from "node:process";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { abandon } from "./drain.ts";
 import { openPipes } from "./pipes.ts";
+import { createMark, killAllOf } from "./killall.ts";
+import { passLong } from "./longscript.ts";
 import { hideInheritable } from "./pty.ts";
 import { checkCommand, type Command, SpawnError } from "./command.ts";
 
@@ -27,6 +29,8 @@ export interface Running {
   extra: Duplex[];
   /** Resolves at the end of the leader, whatever others keep open. */
   ended: Promise<Ended>;
+  /** Kills it with all that it has started; nothing happens once it has ended. */
+  kill(): void;
   /** Throws away what still comes: nobody may wait on a full pipe that has no reader. */
   release(): void;
 }
@@ -64,6 +68,7 @@ export async function start(command: Command, options: StartOptions = {}): Promi
       stderr,
       extra: child.stdio.slice(3) as Duplex[],
       ended: child.ended,
+      kill: child.killAll,
       release: () => [stdout, stderr].forEach(abandon),
     };
   } catch (error) {
@@ -74,17 +79,30 @@ export async function start(command: Command, options: StartOptions = {}): Promi
   }
 }
 
-type Child = ChildProcess & { pid: number; ended: Promise<Ended> };
+type Child = ChildProcess & { pid: number; ended: Promise<Ended>; killAll(): void };
 
-/** Starts the leader of a new session. @throws {SpawnError} */
-export function launch(command: Command, stdio: (IOType | number)[]): Promise<Child> {
-  const [file = "", ...args] = command.argv;
+/**
+ * Starts the leader of a new session.
+ *
+ * @param through makes of the command what starts it
+ * @throws {SpawnError}
+ */
+export function launch(
+  command: Command,
+  stdio: (IOType | number)[],
+  through: (argv: string[]) => string[] = (argv) => argv,
+): Promise<Child> {
   return new Promise((resolve, reject) => {
+    const [file = ""] = command.argv;
     const fail = (error: Error) => reject(spawnError(file, error));
     try {
-      const env = { ...process.env, ...command.env };
+      const { mark, env: marked } = createMark();
+      const env = { ...process.env, ...command.env, ...marked };
+      const { argv, script } = passLong(command.argv, env, stdio.length);
+      const [program = "", ...args] = through(argv);
+      const all = script === undefined ? stdio : [...stdio, "pipe" as const];
       // detached is setsid(2): signals to the negative pid then reach the children's children too.
-      const child = spawn(file, args, { cwd: command.cwd, env, stdio: hideInheritable(stdio), detached: true });
+      const child = spawn(program, args, { cwd: command.cwd, env, stdio: hideInheritable(all), detached: true });
       const ended = new Promise<Ended>((resolveEnd) =>
         child.once("exit", (code, signal) => resolveEnd({ exitCode: code ?? -1, signal: signal ?? undefined }))
       );
@@ -92,7 +110,11 @@ export function launch(command: Command, stdio: (IOType | number)[]): Promise<Ch
       child.once("spawn", () => {
         child.off("error", fail);
         child.on("error", () => {});
-        resolve(Object.assign(child, { pid: child.pid ?? 0, ended }));
+        if (script !== undefined) (child.stdio[stdio.length] as Writable).on("error", () => {}).end(script);
+        const pid = child.pid ?? 0;
+        // Once the leader has been waited for, its id may belong to another process.
+        const killAll = () => child.exitCode === null && child.signalCode === null && killAllOf({ pid, mark });
+        resolve(Object.assign(child, { pid, ended, killAll }));
       });
     } catch (error) {
       fail(error as Error);
@@ -111,11 +133,16 @@ export async function checkCwd(cwd: string): Promise<void> {
 }
 
 function spawnError(file: string, error: Error): SpawnError {
+  if (error instanceof SpawnError) return error;
   const code = "code" in error ? String(error.code) : "";
   const name = JSON.stringify(file);
   if (code === "ENOENT" || code === "ENOTDIR") return new SpawnError("not-found", `Cannot run ${name}: not found`);
   if (code === "EACCES" || code === "EPERM") {
     return new SpawnError("not-executable", `Cannot run ${name}: permission denied`);
+  }
+  if (code === "E2BIG") {
+    const why = "its words and variables together are longer than the system takes (2 MiB in most cases)";
+    return new SpawnError("invalid", `Cannot run ${name}: ${why}`);
   }
   return new SpawnError("failed", `Cannot run ${name}: ${code || error.message}`);
 }

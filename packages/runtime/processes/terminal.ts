@@ -41,11 +41,12 @@ export async function startTerminal(command: Command, size: TerminalSize): Promi
   let socket: ReadStream | undefined;
   try {
     socket = readMaster(pty);
-    const argv = [...ON_TERMINAL, pty.pty, file, ...args];
-    const { pid, ended } = await launch({ ...command, argv, env }, ["ignore", "ignore", "ignore"]);
+    const onTerminal = (argv: string[]) => [...ON_TERMINAL, pty.pty, ...argv];
+    const all = { ...command, argv: [file, ...args], env };
+    const { pid, ended, killAll } = await launch(all, ["ignore", "ignore", "ignore"], onTerminal);
     // Not before: the terminal would hang up on a program that closes its descriptors and then takes a while.
     ended.then(pty.closeSlave);
-    return { pid, ended, extra: [], ...streamsOf(socket, pty, ended), resize: resizing(pty) };
+    return { pid, ended, kill: killAll, extra: [], ...streamsOf(socket, pty, ended), resize: resizing(pty) };
   } catch (error) {
     socket?.destroy();
     pty.closeSlave();

@@ -9,7 +9,16 @@ import { eventually } from "../../eventually.ts";
 function aProcess() {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const { promise: ended, resolve } = Promise.withResolvers<{ exitCode: number; signal: undefined }>();
-  const running: Running = { pid: 1, stdin: undefined, stdout, stderr, extra: [], ended, release: () => {} };
+  const running: Running = {
+    pid: 1,
+    stdin: undefined,
+    stdout,
+    stderr,
+    extra: [],
+    ended,
+    kill: () => {},
+    release: () => {},
+  };
   const end = () => {
     stdout.end();
     stderr.end();

@@ -5,7 +5,6 @@ import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { listProcesses } from "../../../packages/process/proctable.ts";
 import { run } from "../../../packages/runtime/processes/run.ts";
-import { killSession } from "../../../packages/runtime/processes/signals.ts";
 import { startTerminal } from "../../../packages/runtime/processes/terminal.ts";
 import { eventually } from "../../eventually.ts";
 
@@ -38,7 +37,7 @@ test("an end of input is Ctrl-D", async () => {
 test("the whole session is killed, with the groups that job control made", async () => {
   const terminal = await script("set -m; sleep 300 & sleep 300 & echo started; wait");
   await first(terminal.stdout);
-  killSession(terminal.pid);
+  terminal.kill();
   expect(await terminal.ended).toEqual({ exitCode: -1, signal: "SIGKILL" });
   await eventually(() => listProcesses().filter((one) => one.sid === terminal.pid && one.state !== "Z")).toEqual([]);
 });
@@ -78,6 +77,6 @@ test("a terminal is closed when its program has ended and nobody reads it any mo
 test("no other process gets the descriptors of a terminal", async () => {
   const terminal = await script("sleep 300");
   const { stdout } = await run(aCommand(["ls", "-l", "/proc/self/fd"]), { timeoutMs: undefined, outputBytes: 10_000 });
-  killSession(terminal.pid);
+  terminal.kill();
   expect(new TextDecoder().decode(stdout)).not.toMatch(/ptmx|pts/);
 });
