@@ -27,16 +27,12 @@ const COMMON: RolldownOptions = {
 
 /** Kernels run as programs of their own, so they stand beside the bundle under their own names. */
 function kernels(): Plugin {
-  const files = ["kernel.py", "hookbox_display.py"];
+  const folder = `${ROOT}packages/runtime/contexts/`;
   return {
     name: "kernels",
     generateBundle() {
-      for (const fileName of files) {
-        this.emitFile({
-          type: "asset",
-          fileName,
-          source: readFileSync(`${ROOT}packages/runtime/contexts/${fileName}`),
-        });
+      for (const fileName of globSync("*.py", { cwd: folder }).sort()) {
+        this.emitFile({ type: "asset", fileName, source: readFileSync(folder + fileName) });
       }
     },
   };

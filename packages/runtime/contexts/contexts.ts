@@ -11,7 +11,11 @@ export interface Context {
   /** Absolute. */
   cwd: string;
   env: Record<string, string>;
+  /** It is the one for those who name none, who cannot restart it: it gets a new interpreter when it needs one. */
+  isDefault: boolean;
   kernel: Kernel;
+  /** Settles when the interpreter that is being started runs, or could not be. */
+  starting: Promise<unknown>;
   /** Runs code now. */
   busy: boolean;
   /** How many times code ran, since the last restart. */
@@ -41,13 +45,22 @@ export interface Contexts {
   default(language: Language): Promise<Context>;
   list(): Context[];
   remove(context: Context): void;
-  /** A new interpreter, in the same folder and with the same variables. @throws {SpawnError} */
+  /** A new interpreter, in the same folder and with the same variables; code that waits runs in that. @throws {SpawnError} */
   restart(context: Context): Promise<void>;
-  /** Runs code after what runs already; the last thing yielded is how it ended. */
+  /**
+   * Runs code after what runs already; the last thing yielded is how it ended.
+   *
+   * @throws {DeadContextError} if there is no interpreter to run it
+   */
   run(context: Context, code: string, limits: CodeLimits): AsyncGenerator<KernelEvent | Ran>;
   /** How many run code now. */
   busy(): number;
   killAll(): void;
+}
+
+/** A context that was removed, or whose interpreter has ended. */
+export class DeadContextError extends Error {
+  override name = "DeadContextError";
 }
 
 /** Code that does not heed an interrupt for so long is killed with its interpreter, in milliseconds. */
@@ -57,51 +70,88 @@ const GRACE_MS = 3000;
 export function createContexts(root: string, env: () => Record<string, string> = () => ({})): Contexts {
   const byId = new Map<string, Context>();
   const defaults = new Map<Language, Promise<Context>>();
-  const launch = (language: Language, cwd: string, own: Record<string, string>) =>
-    startKernel(language, cwd, { ...env(), ...own });
-  const create = async (language: Language, cwd: string, own: Record<string, string>) => {
+  let isOver = false;
+  const launch = async (language: Language, cwd: string, own: Record<string, string>) => {
+    const kernel = await startKernel(language, cwd, { ...env(), ...own });
+    if (isOver) kernel.kill();
+    return kernel;
+  };
+  const add = async (language: Language, cwd: string, own: Record<string, string>, isDefault: boolean) => {
     const kernel = await launch(language, cwd, own);
-    const fresh = { busy: false, count: 0, turn: Promise.resolve() };
-    const context: Context = { id: randomUUID(), language, cwd, env: own, kernel, ...fresh };
+    const fresh = { busy: false, count: 0, turn: Promise.resolve(), starting: Promise.resolve() };
+    const context: Context = { id: randomUUID(), language, cwd, env: own, isDefault, kernel, ...fresh };
     byId.set(context.id, context);
     return context;
   };
+  /** Kills the interpreter and starts another, after those that are being started. */
+  const restart = (context: Context): Promise<void> => {
+    context.kernel.kill(RESTARTED);
+    const started = context.starting.then(async () => {
+      context.kernel.kill(RESTARTED);
+      context.kernel = await launch(context.language, context.cwd, context.env);
+      context.count = 0;
+      if (!byId.has(context.id)) context.kernel.kill();
+    });
+    context.starting = started.catch(() => {});
+    return started;
+  };
+  /** Sees to it that there is an interpreter; returns how the one before has ended, if there is a new one. */
+  const revive = async (context: Context): Promise<string | undefined> => {
+    await context.starting;
+    const end = context.kernel.end();
+    if (end === undefined) return undefined;
+    if (!byId.has(context.id)) throw new DeadContextError(`Cannot run code in context ${context.id}: it was removed`);
+    if (!context.isDefault) {
+      const why = `its ${context.language} interpreter ended (${end}), and its variables are lost`;
+      throw new DeadContextError(`Cannot run code in context ${context.id}: ${why}. Restart it, or make another.`);
+    }
+    await restart(context);
+    return end;
+  };
+  async function* run(context: Context, code: string, limits: CodeLimits): AsyncGenerator<KernelEvent | Ran> {
+    const before = context.turn;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    context.turn = before.then(() => promise);
+    try {
+      await before;
+      if (limits.signal?.aborted) return;
+      const end = await revive(context);
+      if (end !== undefined) yield { stderr: `${newInterpreter(context.language, end)}\n` };
+      yield* runNow(context, code, limits);
+    } finally {
+      resolve();
+    }
+  }
   return {
-    create,
+    create: (language, cwd, own) => add(language, cwd, own, false),
     get: (id) => byId.get(id),
-    default: async (language) => {
-      const known = await defaults.get(language)?.catch(() => undefined);
-      if (known && byId.has(known.id)) return known;
-      const made = create(language, root, {});
-      defaults.set(language, made);
-      return await made;
+    default: (language) => {
+      const make = () => add(language, root, {}, true);
+      // One after another: two who ask at once get the same.
+      const found = (defaults.get(language) ?? make()).then((known) => byId.has(known.id) ? known : make(), make);
+      defaults.set(language, found);
+      return found;
     },
     list: () => [...byId.values()],
     remove: (context) => {
       byId.delete(context.id);
-      context.kernel.kill();
+      context.kernel.kill("its context was removed");
     },
-    restart: async (context) => {
-      context.kernel.kill();
-      context.kernel = await launch(context.language, context.cwd, context.env);
-      context.count = 0;
-    },
-    run: inTurn,
+    restart,
+    run,
     busy: () => [...byId.values()].filter(({ busy }) => busy).length,
-    killAll: () => byId.forEach(({ kernel }) => kernel.kill()),
+    killAll: () => {
+      isOver = true;
+      byId.forEach(({ kernel }) => kernel.kill());
+    },
   };
 }
 
-async function* inTurn(context: Context, code: string, limits: CodeLimits): AsyncGenerator<KernelEvent | Ran> {
-  const before = context.turn;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  context.turn = before.then(() => promise);
-  try {
-    await before;
-    if (!limits.signal?.aborted) yield* runNow(context, code, limits);
-  } finally {
-    resolve();
-  }
+const RESTARTED = "its context was restarted";
+
+/** What code is told that runs in another interpreter than the code before it. */
+function newInterpreter(language: Language, end: string): string {
+  return `[hookbox: the ${language} interpreter had ended (${end}); this is a new one, without its variables]`;
 }
 
 async function* runNow(context: Context, code: string, limits: CodeLimits): AsyncGenerator<KernelEvent | Ran> {
@@ -131,6 +181,6 @@ async function* runNow(context: Context, code: string, limits: CodeLimits): Asyn
 /** Interrupts, and kills what does not heed it. */
 function breakOff(kernel: Kernel, finished: Promise<void>): void {
   kernel.interrupt();
-  const timer = setTimeout(kernel.kill, GRACE_MS);
+  const timer = setTimeout(kernel.kill, GRACE_MS, "the code heeded no interrupt, so it was killed");
   finished.then(() => clearTimeout(timer));
 }

@@ -6,6 +6,8 @@ import json
 import math
 import traceback
 
+#: Cells of a table that are sent as data beside its picture in HTML.
+MOST_CELLS = 200_000
 BINARY = ("image/png", "image/jpeg", "application/pdf")
 REPRESENTATIONS = {
     "_repr_html_": "text/html",
@@ -30,7 +32,7 @@ def as_json(event):
 def plain(value):
     """The nearest thing that JSON has: no NaN, names that are strings, numpy's numbers as numbers."""
     if isinstance(value, dict):
-        return {str(name): plain(item) for name, item in value.items()}
+        return dict(zip(unique(value), map(plain, value.values())))
     if isinstance(value, (list, tuple, set)):
         return [plain(item) for item in value]
     if isinstance(value, float):
@@ -41,6 +43,37 @@ def plain(value):
         return plain(value.item())
     except Exception:
         return str(value)
+
+
+def unique(names):
+    """The names as text, each once: the second "a" becomes "a.1", as pandas has it when it reads such a table."""
+    texts = [str(name) for name in names]
+    taken, used = set(texts), {}
+    for text in texts:
+        name, count = text, 0
+        while name in used or (count and name in taken):
+            count += 1
+            name = f"{text}.{count}"
+        used[name] = True
+    return list(used)
+
+
+def table(frame):
+    """The columns of a DataFrame by name; those of pandas may have a name twice. None: too many, or made another way."""
+    try:
+        if getattr(frame, "size", 0) > MOST_CELLS:
+            return None
+        if not hasattr(frame, "iloc"):
+            return frame.to_dict(orient="list")
+        columns = [frame.iloc[:, at].tolist() for at in range(len(frame.columns))]
+        return dict(zip(unique(frame.columns), columns))
+    except (AttributeError, TypeError):
+        return None
+
+
+def is_plain(forms):
+    """Whether there is nothing but text."""
+    return set(forms) == {"text/plain"}
 
 
 def encoded(mime, value):
@@ -61,8 +94,9 @@ def bundle(value):
             form = form[0]
         if form is not None:
             forms.setdefault(mime, form)
-    if type(value).__name__ == "DataFrame" and callable(getattr(value, "to_dict", None)):
-        forms.setdefault("application/vnd.hookbox.data+json", value.to_dict(orient="list"))
+    data = table(value) if type(value).__name__ == "DataFrame" else None
+    if data is not None:
+        forms.setdefault("application/vnd.hookbox.data+json", data)
     forms.setdefault("text/plain", repr(value))
     return {mime: encoded(mime, form) for mime, form in forms.items()}
 

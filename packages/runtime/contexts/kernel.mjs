@@ -2,15 +2,17 @@
  * Runs JavaScript piece by piece and keeps what it leaves behind; it must not decide who may send code.
  *
  * Descriptor 3 brings one JSON object per line: {"code", "typescript"} or {"interrupt"}; descriptor 4 takes them as
- * kernel.py's does. The code runs on the main thread, by V8's inspector, whose REPL mode has top-level await and lets a
+ * kernel.py's does, and {"exiting"} with the exit code when the code ends the process. The code runs on the main thread, by V8's inspector, whose REPL mode has top-level await and lets a
  * name be declared twice. A worker reads the requests, numbers them and breaks runs off: it is there while a loop runs.
  *
  * @module
  */
 import { init, parse } from "es-module-lexer";
-import { createReadStream, writeSync } from "node:fs";
+import { Buffer } from "node:buffer";
+import { writeSync } from "node:fs";
 import { Session } from "node:inspector";
 import { createRequire, registerHooks, stripTypeScriptTypes } from "node:module";
+import { Socket } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -18,7 +20,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { inspect } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
-const IMPORT = "__hookboxImport";
+const [IMPORT, META] = ["__hookboxImport", "__hookboxMeta"];
 /** Objects that say how they are shown, as in Deno's Jupyter kernel: a method that gives MIME types. */
 const DISPLAY = Symbol.for("Jupyter.display");
 
@@ -66,8 +68,17 @@ async function serveMain() {
       next(specifier, context.parentURL === import.meta.url ? { ...context, parentURL: base } : context),
   });
   const load = (specifier, options) => import(specifier, options);
+  const require = createRequire(base);
+  const meta = {
+    dirname: process.cwd(),
+    filename: fileURLToPath(base),
+    url: base,
+    main: true,
+    resolve: (specifier) => String(import.meta.resolve(specifier, base)),
+  };
   Object.defineProperty(globalThis, IMPORT, { value: load, enumerable: false });
-  globalThis.require = createRequire(base);
+  Object.defineProperty(globalThis, META, { value: meta, enumerable: false });
+  globalThis.require = require;
   globalThis.display = (...values) => values.forEach((value) => send({ result: bundle(value), main: false }));
   process.stdout.write = output("stdout");
   process.stderr.write = output("stderr");
@@ -76,11 +87,31 @@ async function serveMain() {
   }
   // A child process that the code waits for gets the signal too, and ends; this one stays.
   process.on("SIGINT", () => {});
+  tellOfExit();
   const handle = runner();
   const worker = new Worker(fileURLToPath(import.meta.url), { workerData: shared });
   worker.on("message", handle);
   worker.once("exit", () => process.exit(0));
   send({ ready: true });
+}
+
+/** From here on the run that ends the process has no other end. */
+let leaving = false;
+
+/**
+ * Says that the code ends the process. Node would wait for reads that block, of a terminal or a FIFO, and so never end:
+ * what is left to do after the listeners of "exit" is to be gone.
+ */
+function tellOfExit() {
+  const tell = (code) => {
+    if (!leaving) send({ exiting: Number(code ?? process.exitCode ?? 0) });
+    leaving = true;
+  };
+  process.on("exit", tell);
+  process.reallyExit = (code) => {
+    tell(code);
+    process.kill(process.pid, "SIGKILL");
+  };
 }
 
 /** Runs one request at a time; `{"interrupted"}` ends that run at once, even if its code still waits for something. */
@@ -97,7 +128,7 @@ function runner() {
 /** Ends a run with its last events; one that was broken off has ended already. */
 function end(id, events) {
   unbroken(() => {
-    if (shared[ENDED] >= id) return;
+    if (leaving || shared[ENDED] >= id) return;
     for (const event of [...events, { done: true }]) write(event);
     Atomics.store(shared, ENDED, id);
     Atomics.notify(shared, ENDED);
@@ -133,12 +164,24 @@ function taker(session) {
 }
 
 function output(stream) {
+  // A character may come in several pieces.
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   return (data, encoding, done) => {
-    send({ [stream]: typeof data === "string" ? data : new TextDecoder().decode(data) });
+    const bytes = typeof data === "string" && isText(encoding) ? undefined : bytesOf(data, encoding);
+    const text = bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode() + data;
+    if (text !== "") send({ [stream]: text });
     const callback = typeof encoding === "function" ? encoding : done;
     if (callback) process.nextTick(callback);
     return true;
   };
+}
+
+function isText(encoding) {
+  return typeof encoding !== "string" || /^utf-?8$/i.test(encoding);
+}
+
+function bytesOf(data, encoding) {
+  return typeof data === "string" ? Buffer.from(data, encoding) : data;
 }
 
 function send(event) {
@@ -191,7 +234,8 @@ function encoded(form) {
 function serveWorker() {
   const session = new Session();
   session.connectToMainThread();
-  const lines = createInterface({ input: createReadStream("", { fd: 3 }) });
+  // Not a file stream: this thread could not end before its read that blocks.
+  const lines = createInterface({ input: new Socket({ fd: 3, readable: true, writable: false }) });
   lines.on("close", () => process.exit(0));
   let id = 0;
   // A request that comes after an interrupt must not be hit by it.
@@ -243,7 +287,7 @@ function unlock() {
   Atomics.notify(shared, WANTED);
 }
 
-/** A script cannot import: `import x from "y"` becomes an await of a function, and so does `import("y")`. */
+/** A script cannot import: `import x from "y"` becomes an await of a function, and so do `import("y")`, `import.meta`. */
 function withImports(code) {
   let imports;
   try {
@@ -253,26 +297,31 @@ function withImports(code) {
     return code;
   }
   let changed = code;
-  for (const { ss, se, s, e, d } of [...imports].reverse()) {
-    if (d >= 0) changed = `${changed.slice(0, ss)}${IMPORT}${changed.slice(ss + "import".length)}`;
-    else if (d === -1) {
-      changed = changed.slice(0, ss) + awaited(code.slice(ss, s - 1), code.slice(s, e)) + changed.slice(se);
-    }
+  for (const { ss, se, s, e, d, a } of [...imports].reverse()) {
+    const put = (text, from, to) => changed = changed.slice(0, from) + text + changed.slice(to);
+    if (d >= 0) put(IMPORT, ss, ss + "import".length);
+    else if (d === -2) put(META, ss, se);
+    else put(awaited(code.slice(ss, s - 1), code.slice(s, e), a < 0 ? "" : code.slice(a, se)), ss, se);
   }
   return changed;
 }
 
-/** `import a, { b as c } from` becomes `const { default: a, b: c } = await …`. */
-function awaited(clause, specifier) {
-  const source = `await ${IMPORT}(${JSON.stringify(specifier)})`;
-  const names = /^import\s*([\s\S]*?)\s*(?:\bfrom\s*)?$/.exec(clause)?.[1] ?? "";
+const NAME = String.raw`[\p{ID_Continue}$\u200c\u200d]+`;
+const COMMENTS = /\/\*[\s\S]*?\*\/|\/\/.*/g;
+
+/** `import a, { b as c } from` becomes `const { default: a, b: c } = await …`. @param attributes `{ type: "json" }`, or "" */
+function awaited(clause, specifier, attributes) {
+  const options = attributes ? `, { with: ${attributes} }` : "";
+  const source = `await ${IMPORT}(${JSON.stringify(specifier)}${options})`;
+  const names = /^import\s*([\s\S]*?)\s*(?:\bfrom\s*)?$/.exec(clause.replaceAll(COMMENTS, " "))?.[1] ?? "";
   if (!names) return source;
-  const [, space] = /\*\s*as\s+([\w$]+)/.exec(names) ?? [];
-  const [, first] = /^([\w$]+)/.exec(names) ?? [];
+  const [, space] = new RegExp(String.raw`\*\s*as\s+(${NAME})`, "u").exec(names) ?? [];
+  const [, first] = new RegExp(`^(${NAME})`, "u").exec(names) ?? [];
   const [, braced] = /\{([\s\S]*)\}/.exec(names) ?? [];
   const parts = first ? [`default: ${first}`] : [];
+  const one = new RegExp(String.raw`^\s*(${NAME}|"[^"]*"|'[^']*')(\s+as\s+(${NAME}))?\s*$`, "u");
   for (const part of braced?.split(",") ?? []) {
-    const [, name, , as] = /^\s*([\w$]+|"[^"]*")(\s+as\s+([\w$]+))?\s*$/.exec(part) ?? [];
+    const [, name, , as] = one.exec(part) ?? [];
     if (name) parts.push(as ? `${name}: ${as}` : name);
   }
   const object = parts.length > 0 ? `{ ${parts.join(", ")} }` : "";

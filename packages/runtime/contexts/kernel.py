@@ -5,12 +5,8 @@ Descriptor 3 brings one JSON object per line, {"code"}, and descriptor 4 takes o
 and at last {"done": true}. What child processes write goes past this, to descriptors 1 and 2.
 """
 
-import ast
-import asyncio
 import builtins
-import importlib.abc
-import importlib.machinery
-import inspect
+import codecs
 import io
 import json
 import linecache
@@ -23,20 +19,20 @@ import types
 
 # What lies beside this file is not written to.
 sys.dont_write_bytecode, kept = True, sys.dont_write_bytecode
+import hookbox_cells as cells  # noqa: E402
+import hookbox_libraries as libraries  # noqa: E402
 from hookbox_display import as_json, bundle, encoded  # noqa: E402
 
 sys.dont_write_bytecode = kept
 
-BACKEND = "hookbox_matplotlib"
-
-requests = os.fdopen(3, "r", encoding="utf-8")
-events = os.fdopen(4, "wb", buffering=0)
-os.set_inheritable(3, False)
-os.set_inheritable(4, False)
+REQUESTS, EVENTS = 3, 4
+requests = os.fdopen(REQUESTS, "r", encoding="utf-8")
+events = os.fdopen(EVENTS, "wb", buffering=0)
+os.set_inheritable(REQUESTS, False)
+os.set_inheritable(EVENTS, False)
 kernel_pid = os.getpid()
 sending = threading.RLock()
-loop = asyncio.new_event_loop()
-asyncio.set_event_loop(loop)
+OWN = {__file__, cells.__file__, libraries.__file__}
 
 
 class Interrupts:
@@ -61,7 +57,14 @@ class Interrupts:
 interrupts = Interrupts()
 
 
+def is_forked():
+    """Code may fork: the copy of this process must not speak for it."""
+    return os.getpid() != kernel_pid
+
+
 def send(**event):
+    if is_forked():
+        return write_plainly(**event)
     data = memoryview(as_json(event).encode("utf-8", "backslashreplace") + b"\n")
     on_main = threading.current_thread() is threading.main_thread()
     interrupts.sending += on_main
@@ -75,8 +78,25 @@ def send(**event):
         interrupts.raise_late()
 
 
+def write_plainly(stdout="", stderr="", result=None, error=None, **_):
+    """What a forked copy of this process shows goes the way of other child processes."""
+    shown = "" if result is None else f"{result.get('text/plain', '')}\n"
+    failed = "" if error is None else error["traceback"]
+    for descriptor, text in (1, stdout + shown), (2, stderr + failed):
+        if text:
+            os.write(descriptor, text.encode("utf-8", "backslashreplace"))
+
+
+def leave_to_parent():
+    for descriptor in REQUESTS, EVENTS:
+        try:
+            os.close(descriptor)
+        except OSError:
+            pass
+
+
 class Output(io.TextIOBase):
-    """sys.stdout or sys.stderr: in order with results. A forked child writes to the descriptor instead."""
+    """sys.stdout or sys.stderr: in order with results."""
 
     encoding = "utf-8"
     errors = "backslashreplace"
@@ -90,11 +110,13 @@ class Output(io.TextIOBase):
     def write(self, text):
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        if os.getpid() != kernel_pid:
-            os.write(self.descriptor, text.encode("utf-8", "backslashreplace"))
-        elif text:
+        self.buffer.finish()
+        if text:
             send(**{self.stream: text})
         return len(text)
+
+    def reconfigure(self, **_):
+        pass
 
     def fileno(self):
         return self.descriptor
@@ -104,77 +126,35 @@ class Output(io.TextIOBase):
 
 
 class OutputBytes(io.RawIOBase):
+    """The same for bytes. A character may come in several pieces."""
+
     def __init__(self, output):
         self.output = output
+        self.decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
 
     def write(self, data):
-        self.output.write(bytes(data).decode("utf-8", "backslashreplace"))
+        data = bytes(data)
+        if is_forked():
+            return os.write(self.output.descriptor, data)
+        self.show(self.decoder.decode(data))
         return len(data)
+
+    def finish(self):
+        """Shows the beginning of a character whose end has not come."""
+        self.show(self.decoder.decode(b"", final=True))
+
+    def show(self, text):
+        if text:
+            send(**{self.output.stream: text})
 
     def writable(self):
         return True
 
 
-def display(*values, raw=False, **_):
-    """Shows values in every form that they have; with raw=True they are dicts by MIME type."""
-    for value in values:
-        send(result={m: encoded(m, v) for m, v in value.items()} if raw else bundle(value), main=False)
-
-
-def show_figures(*_, last=None, **__):
-    """Shows matplotlib's open figures, and closes them; the one that is the last value is the main result."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    for number in pyplot.get_fignums() if pyplot else []:
-        figure = pyplot.figure(number)
-        send(result=figure_forms(figure), main=figure is last)
-        pyplot.close(figure)
-
-
-def figure_forms(figure):
-    png = io.BytesIO()
-    figure.savefig(png, format="png", bbox_inches="tight")
-    return {"text/plain": repr(figure), "image/png": encoded("image/png", png.getvalue())}
-
-
-def is_open_figure(value):
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    return pyplot is not None and any(pyplot.figure(number) is value for number in pyplot.get_fignums())
-
-
-class BackendFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives matplotlib a backend whose show() shows here."""
-
-    def find_spec(self, name, path=None, target=None):
-        return importlib.machinery.ModuleSpec(name, self) if name == BACKEND else None
-
-    def exec_module(self, module):
-        from matplotlib.backends.backend_agg import FigureCanvasAgg, FigureManagerBase
-
-        module.FigureCanvas = FigureCanvasAgg
-        module.FigureManager = FigureManagerBase
-        module.show = show_figures
-
-
-def execute(code, name, space):
-    tree = ast.parse(code, name)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    if tree.body:
-        evaluate(compile(tree, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), space)
-    if last is None:
-        return None
-    return evaluate(compile(ast.Expression(last.value), name, "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), space)
-
-
-def evaluate(compiled, space):
-    if not compiled.co_flags & inspect.CO_COROUTINE:
-        return eval(compiled, space)
-    return loop.run_until_complete(eval(compiled, space))
-
-
 def without_own(shown):
     """Leaves out the frames of this file: print() ends in one, and so does what is interrupted."""
     if shown:
-        shown.stack = traceback.StackSummary.from_list([one for one in shown.stack if one.filename != __file__])
+        shown.stack = traceback.StackSummary.from_list([one for one in shown.stack if one.filename not in OWN])
         without_own(shown.__cause__)
         without_own(shown.__context__)
     return shown
@@ -183,7 +163,7 @@ def without_own(shown):
 def report(error):
     trace = error.__traceback__
     # What lies above the code is ours; an error of syntax has nothing below.
-    while trace and not trace.tb_frame.f_code.co_filename.startswith("<cell "):
+    while trace and not cells.is_cell(trace.tb_frame):
         trace = trace.tb_next
     shown = traceback.TracebackException(type(error), error, trace)
     text = "".join(without_own(shown).format())
@@ -191,6 +171,7 @@ def report(error):
 
 
 def run(code, count, space):
+    """Returns what would be the exit code of a process that runs this alone."""
     name = f"<cell {count}>"
     linecache.cache[name] = (len(code), None, code.splitlines(True), name)
     interrupts.late = False
@@ -198,38 +179,51 @@ def run(code, count, space):
     try:
         # Until now an interrupt would have been lost.
         send(begun=True)
-        value = execute(code, name, space)
+        value = cells.execute(code, name, space)
         if value is not None:
             space["_"] = value
-            if not is_open_figure(value):
-                send(result=bundle(value), main=True)
-        show_figures(last=value)
+            if not libraries.is_open_figure(value):
+                libraries.display_main(value)
+        libraries.show_figures(last=value)
+        for output in outputs:
+            output.buffer.finish()
+        return 0
     except BaseException as error:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if is_forked() and isinstance(error, SystemExit):
+            return error.code if isinstance(error.code, int) else int(error.code is not None)
         report(error)
+        return 1
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+outputs = [Output("stdout", 1), Output("stderr", 2)]
 
 
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # It only makes a call that blocks return, so that an interrupt that came before is heeded.
     signal.signal(signal.SIGURG, lambda *_: None)
-    sys.stdout, sys.stderr = Output("stdout", 1), Output("stderr", 2)
+    os.register_at_fork(after_in_child=leave_to_parent)
+    sys.stdout, sys.stderr = outputs
     sys.path[0] = ""
     sys.argv = [""]
-    sys.meta_path.append(BackendFinder())
-    os.environ.setdefault("MPLBACKEND", f"module://{BACKEND}")
-    builtins.display = display
+    libraries.install(send)
+    builtins.display = libraries.display
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
     send(ready=True)
     for count, line in enumerate(requests, 1):
+        status = 0
         try:
-            run(json.loads(line)["code"], count, module.__dict__)
+            status = run(json.loads(line)["code"], count, module.__dict__)
         except KeyboardInterrupt:
             # It came a moment too late for the code.
             pass
+        if is_forked():
+            # Only the code was to go on twice.
+            os._exit(status & 0xFF)
         send(done=True)
 
 

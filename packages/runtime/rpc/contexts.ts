@@ -14,7 +14,7 @@ import type {
   RunCodeRequest,
   RunCodeResponseSchema,
 } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
-import { coded } from "./errors.ts";
+import { coded, codedError } from "./errors.ts";
 import { folderOf, throwIfBrokenOff } from "./lookup.ts";
 
 /** What the service works on. */
@@ -40,8 +40,8 @@ export function createContextsService({ root, contexts }: ContextsServiceOptions
       contexts.remove(find(contextId));
       return {};
     },
-    restartContext: async ({ contextId }) => {
-      const context = find(contextId);
+    restartContext: async ({ contextId, language }) => {
+      const context = contextId ? find(contextId) : await coded(contexts.default(languageOf(language)));
       await coded(contexts.restart(context));
       return { context: infoOf(context) };
     },
@@ -53,10 +53,6 @@ export function createContextsService({ root, contexts }: ContextsServiceOptions
     runCode: async function* (request, handler) {
       const { contextId, language } = request;
       const context = contextId ? find(contextId) : await coded(contexts.default(languageOf(language)));
-      if (!context.kernel.alive()) {
-        const why = "its interpreter has ended, and the state with it; restart it";
-        throw new ConnectError(`Cannot run code in context ${context.id}: ${why}`, Code.FailedPrecondition);
-      }
       yield* run(contexts, context, request, handler);
     },
   };
@@ -64,7 +60,12 @@ export function createContextsService({ root, contexts }: ContextsServiceOptions
 
 async function* run(contexts: Contexts, context: Context, request: RunCodeRequest, { signal }: HandlerContext) {
   const timeoutMs = request.timeoutMs === undefined ? undefined : Number(request.timeoutMs);
-  for await (const event of contexts.run(context, request.code, { timeoutMs, signal })) yield messageOf(context, event);
+  const events = contexts.run(context, request.code, { timeoutMs, signal });
+  try {
+    for await (const event of events) yield messageOf(context, event);
+  } catch (error) {
+    throw codedError(error);
+  }
   throwIfBrokenOff(signal);
 }
 

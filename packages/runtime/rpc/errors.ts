@@ -1,6 +1,7 @@
 /** Codes of the wire for what may go wrong; it must not hide a bug behind one: what is not known stays unknown. @module */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { InvalidPathError, MissingError, OutsideError } from "../confine.ts";
+import { DeadContextError } from "../contexts/contexts.ts";
 import { SpawnError, type SpawnErrorCode } from "../processes/command.ts";
 
 const OF_SPAWN: Record<SpawnErrorCode, Code> = {
@@ -16,14 +17,19 @@ export async function coded<T>(work: T | Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    const code = codeFor(error);
-    if (code === undefined || !(error instanceof Error)) throw error;
-    throw new ConnectError(error.message, code);
+    throw codedError(error);
   }
+}
+
+/** Gives an error the code that callers know; one that has none is returned as it is. */
+export function codedError(error: unknown): unknown {
+  const code = codeFor(error);
+  return code === undefined || !(error instanceof Error) ? error : new ConnectError(error.message, code);
 }
 
 function codeFor(error: unknown): Code | undefined {
   if (error instanceof SpawnError) return OF_SPAWN[error.code];
+  if (error instanceof DeadContextError) return Code.FailedPrecondition;
   if (error instanceof OutsideError) return Code.PermissionDenied;
   if (error instanceof MissingError) return Code.NotFound;
   if (error instanceof InvalidPathError) return Code.InvalidArgument;

@@ -3,6 +3,7 @@ import type { CallOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import {
   type CodeContext,
+  type CodeLanguage,
   type CreateCodeContextOptions,
   createContext,
   interruptContext,
@@ -31,7 +32,8 @@ export interface Code {
    * ```
    *
    * @throws {@link NotFoundError} if there is no such context
-   * @throws {@link ConflictError} if the context's interpreter has ended: restart it
+   * @throws {@link ConflictError} if the interpreter of `context` has ended: restart it. The default context of a language
+   * gets a new interpreter by itself, which its `logs.stderr` says
    * @throws {@link InvalidArgumentError} if the runtime does not know the language
    * @throws {@link TimeoutError} at `timeoutMs`; its `cause` is the {@link Execution} so far
    */
@@ -55,8 +57,16 @@ export interface Code {
   /** Ends a context's interpreter and forgets the context. @throws {@link NotFoundError} */
   removeCodeContext(context: CodeContext | string, options?: CallOptions): Promise<void>;
 
-  /** Gives a context a new interpreter, in the same folder with the same variables; its state is gone. @throws {@link NotFoundError} */
-  restartCodeContext(context: CodeContext | string, options?: CallOptions): Promise<CodeContext>;
+  /**
+   * Gives a context a new interpreter, in the same folder with the same environment; what its code had made is lost. With
+   * `{ language }` it is the default context of that language.
+   *
+   * @throws {@link NotFoundError}
+   */
+  restartCodeContext(
+    context: CodeContext | string | { language: CodeLanguage },
+    options?: CallOptions,
+  ): Promise<CodeContext>;
 
   /** Breaks off what runs in a context, if anything does; its state stays. @throws {@link NotFoundError} */
   interruptCodeContext(context: CodeContext | string, options?: CallOptions): Promise<void>;

@@ -15,7 +15,10 @@ export interface CodeContext {
   language: string;
   /** Its working folder, an absolute path in the sandbox. */
   cwd: string;
-  /** False: its interpreter has ended, and its state with it; restart or remove it. As of this answer. */
+  /**
+   * False: its interpreter has ended, and its variables are lost; restart or remove it. The default context of a language
+   * gets a new one with the next code. As of this answer.
+   */
   isAlive: boolean;
   /** Code runs in it. As of this answer. */
   isBusy: boolean;
@@ -65,16 +68,17 @@ export async function removeContext(runtimeClient: RuntimeClient, context: CodeC
 /** Gives it a new interpreter. Sent once: a second time what ran in it meanwhile would be lost. */
 export async function restartContext(
   runtimeClient: RuntimeClient,
-  context: CodeContext | string,
+  context: CodeContext | string | { language: CodeLanguage },
   options: CallOptions,
 ): Promise<CodeContext> {
-  const contextId = idOf(context);
-  const action = `restart context ${contextId}`;
+  const isDefault = typeof context === "object" && !("id" in context);
+  const request = isDefault ? { language: context.language } : { contextId: idOf(context) };
+  const action = isDefault ? `restart the default context of ${context.language}` : `restart context ${idOf(context)}`;
   const restart = call(
     runtimeClient,
     action,
     options,
-    (sent) => clientOf(runtimeClient).restartContext({ contextId }, sent),
+    (sent) => clientOf(runtimeClient).restartContext(request, sent),
   );
   return contextOf((await restart).context);
 }

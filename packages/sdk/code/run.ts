@@ -133,7 +133,9 @@ async function take(
 
 function tookTooLong({ object }: RuntimeClient, execution: Execution, timeoutMs = 0): TimeoutError {
   const remedy = "Raise the option `timeoutMs`, or leave it out for no limit.";
-  return new TimeoutError(`Cannot ${ACTION} to its end: it was broken off after ${timeoutMs} ms`, {
+  const isLost = execution.error?.name === "KernelDied";
+  const lost = isLost ? ", and with it the interpreter, which heeded no interrupt: its variables are lost" : "";
+  return new TimeoutError(`Cannot ${ACTION} to its end: it was broken off after ${timeoutMs} ms${lost}`, {
     object,
     remedy,
     cause: execution,

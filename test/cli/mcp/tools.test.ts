@@ -117,6 +117,16 @@ display(Image())`;
   expect(textOf(failed)).toMatch(/ZeroDivisionError: division by zero/);
 });
 
+test("run_code has a new interpreter where one has died, or where it is asked for", async () => {
+  const died = await agent.call("run_code", { sandbox, code: "x = 1; import os; os._exit(3)" });
+  expect(died.structuredContent).toMatchObject({ error: { name: "KernelDied" } });
+  const next = await agent.call("run_code", { sandbox, code: "x = 2; 'new'" });
+  expect(next.structuredContent).toMatchObject({ text: "'new'" });
+  expect(next.structuredContent?.["stderr"]).toMatch(/interpreter had ended \(exit code 3\)/);
+  const restarted = await agent.call("run_code", { sandbox, code: "'x' in globals()", restart: true });
+  expect(restarted.structuredContent).toMatchObject({ text: "False", stderr: "" });
+});
+
 test("read_file goes on where it was, and cuts no character in two", async () => {
   const first = await agent.call("read_file", { sandbox, path: "text.txt", maxBytes: 5 });
   expect(first.structuredContent).toEqual({ content: "äö", nextOffset: 4 });

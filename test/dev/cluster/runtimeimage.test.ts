@@ -20,13 +20,14 @@ test("librariesOf() reads the libraries and the loader, and no more", () => {
 
 test("runtimeImage() has the bundle, its kernels and the native module, and no other package", async () => {
   const dist = await bundleRuntime(makeTempFolder());
-  expect(readdirSync(dist).sort()).toEqual(["hookbox_display.py", "kernel.mjs", "kernel.py", "main.js"]);
+  const python = ["hookbox_cells.py", "hookbox_display.py", "hookbox_libraries.py"];
+  expect(readdirSync(dist).sort()).toEqual([...python, "kernel.mjs", "kernel.py", "main.js"]);
   const busybox = join(makeTempFolder(), "busybox");
   writeFileSync(busybox, "#!/bin/sh\necho ls\n", { mode: 0o755 });
   const { files, entrypoint } = runtimeImage({ dist, busybox, tini: undefined });
   const own = files.map(({ path }) => path).filter((path) => path.startsWith("/opt/hookbox/")).sort();
   expect(own).toEqual([
-    "/opt/hookbox/hookbox_display.py",
+    ...python.map((name) => `/opt/hookbox/${name}`),
     "/opt/hookbox/kernel.mjs",
     "/opt/hookbox/kernel.py",
     "/opt/hookbox/main.js",

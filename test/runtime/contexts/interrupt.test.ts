@@ -13,7 +13,7 @@ async function told({ events }: ReturnType<Kernel["run"]>): Promise<string> {
 
 async function aKernel(language: Language) {
   const kernel = await startKernel(language, ".", {});
-  onTestFinished(kernel.kill);
+  onTestFinished(() => kernel.kill());
   const print = language === "python" ? "import os; print(f'<{os.getpid()}>')" : "console.log(`<${process.pid}>`)";
   const pid = Number(/<(\d+)>/.exec(await told(kernel.run(print)))?.[1]);
   return { kernel, pid };

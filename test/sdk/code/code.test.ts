@@ -121,6 +121,10 @@ test("contexts are made, listed, interrupted, restarted and removed", async () =
   await expect(runCode("1", { context })).rejects.toThrow(ConflictError);
   expect(await contexts.listCodeContexts()).toMatchObject([{ id: context.id, isAlive: false }]);
   expect((await contexts.restartCodeContext(context)).isAlive).toBe(true);
+  await runCode("x = 1");
+  const restarted = await contexts.restartCodeContext({ language: "python" });
+  expect((await runCode("'x' in globals()", { context: restarted })).text).toBe("False");
+  await contexts.removeCodeContext(restarted);
   expect(await runCode("'y' in globals()", { context })).toMatchObject({ text: "False", executionCount: 1 });
   await contexts.removeCodeContext(context);
   expect(await contexts.listCodeContexts()).toEqual([]);

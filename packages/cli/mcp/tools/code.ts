@@ -25,11 +25,14 @@ export const runCode: Tool = defineTool({
   description:
     "Runs code in a sandbox's interpreter. Variables, imports and functions stay for the next call with the " +
     "same language. The value of the last expression is returned, as in a notebook; images and tables that are " +
-    "displayed come back as such. An exception is a result, not an error.",
+    "displayed come back as such. An exception is a result, not an error. If the interpreter has died, the next call " +
+    "gets a new one, and stderr says so.",
   input: {
     sandbox: SANDBOX,
     code: z.string().min(1),
     language: z.string().default("python").describe("python, javascript or typescript"),
+    restart: z.boolean().default(false)
+      .describe("Gives the language a new interpreter first: variables, imports and functions are lost"),
     timeoutMs: z.int().min(1).max(86_400_000).default(60_000).describe("Breaks it off after so many milliseconds"),
     maxOutput: z.int().min(100).max(200_000).default(20_000)
       .describe("Characters of stdout, of stderr and of each result that are returned"),
@@ -48,8 +51,9 @@ export const runCode: Tool = defineTool({
     timedOut: z.boolean(),
   },
   hints: RUNS,
-  async run({ sandbox, code, language, timeoutMs, maxOutput }, { session, signal, progress }) {
+  async run({ sandbox, code, language, restart, timeoutMs, maxOutput }, { session, signal, progress }) {
     const handle = await session.open(sandbox, signal);
+    if (restart) await handle.code.restartCodeContext({ language }, { signal });
     // Only what is returned is kept: all sessions share the server's memory.
     const kept = { stdout: createClip(maxOutput), stderr: createClip(maxOutput) };
     const shown = createShown(maxOutput);

@@ -1,0 +1,198 @@
+"""Makes libraries that show things show them here: matplotlib, IPython.display, plotly, Pillow; it must not import any.
+
+What they do at their import is not known before, so each is changed right after it: see `install`.
+"""
+
+import functools
+import importlib.abc
+import importlib.machinery
+import io
+import os
+import sys
+
+from hookbox_display import bundle, encoded, is_plain
+
+BACKEND = "hookbox_matplotlib"
+#: Backends of matplotlib that draw, and show nothing.
+HEADLESS = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}
+#: Renderers of plotly that make an image.
+STATIC = {"png", "jpeg", "jpg", "svg", "pdf"}
+
+send = None
+
+
+def install(sender):
+    """`sender` is called with `result` and `main` for what is shown."""
+    global send
+    send = sender
+    sys.meta_path.insert(0, Changes())
+
+
+class Shown:
+    """What display() returns for a `display_id`: there is nothing to update, so a new value is shown anew."""
+
+    def __init__(self, display_id):
+        self.display_id = display_id
+
+    def display(self, value, **_):
+        display(value)
+
+    update = display
+
+
+def display(*values, raw=False, include=None, exclude=None, display_id=None, **_):
+    """Shows values in every form that they have; with raw=True they are dicts by MIME type."""
+    for value in values:
+        forms = {m: encoded(m, v) for m, v in value.items()} if raw else forms_of(value)
+        if forms is None:
+            continue
+        kept = {m: v for m, v in forms.items() if (not include or m in include) and m not in (exclude or ())}
+        send(result=kept, main=False)
+    return Shown(display_id) if display_id else None
+
+
+def display_main(value):
+    """Shows the value of the last expression."""
+    forms = forms_of(value)
+    send(result={"text/plain": repr(value)} if forms is None else forms, main=True)
+
+
+def forms_of(value):
+    """None for a value that has shown itself, as IPython has it."""
+    forms = bundle(value)
+    if is_plain(forms) and callable(getattr(type(value), "_ipython_display_", None)):
+        value._ipython_display_()
+        return None
+    return forms
+
+
+def show_figures(*_, last=None, **__):
+    """Shows matplotlib's open figures, and closes them; the one that is the last value is the main result."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    for number in pyplot.get_fignums() if pyplot else []:
+        show_figure(pyplot.figure(number), last)
+
+
+def show_figure(figure, last=None):
+    # An empty one has nothing but its background: plt.clf() after show() makes such.
+    if figure is last or len(figure.get_children()) > 1:
+        send(result=figure_forms(figure), main=figure is last)
+    sys.modules["matplotlib.pyplot"].close(figure)
+
+
+def figure_forms(figure):
+    png = io.BytesIO()
+    figure.savefig(png, format="png", bbox_inches="tight")
+    return {"text/plain": repr(figure), "image/png": encoded("image/png", png.getvalue())}
+
+
+def is_open_figure(value):
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return pyplot is not None and any(pyplot.figure(number) is value for number in pyplot.get_fignums())
+
+
+def make_backend(module):
+    """A backend of matplotlib whose show() shows here."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg, FigureManagerBase
+
+    class FigureManager(FigureManagerBase):
+        def show(self):
+            show_figure(self.canvas.figure)
+
+    class FigureCanvas(FigureCanvasAgg):
+        manager_class = FigureManager
+
+    module.FigureCanvas, module.FigureManager, module.show = FigureCanvas, FigureManager, show_figures
+
+
+def change_matplotlib(matplotlib):
+    # Not by MPLBACKEND: child processes would inherit it, and have no such module.
+    named = os.environ.get("MPLBACKEND", "").lower()
+    if not named or named in HEADLESS or "inline" in named:
+        matplotlib.rcParams["backend"] = f"module://{BACKEND}"
+
+
+def change_pyplot(pyplot):
+    shows = pyplot.show
+
+    @functools.wraps(shows)
+    def show(*args, **options):
+        # Code may have chosen such a backend by matplotlib.use().
+        return show_figures() if pyplot.get_backend().lower() in HEADLESS else shows(*args, **options)
+
+    pyplot.show = show
+
+
+def change_ipython(module):
+    """There is no shell that its functions could ask."""
+    ours = {
+        "display": display,
+        "update_display": display,
+        "publish_display_data": lambda data, *_, **__: display(data, raw=True),
+        "clear_output": lambda *_, **__: None,
+    }
+    for name, function in ours.items():
+        if getattr(getattr(module, name, None), "__module__", None) == module.__name__:
+            setattr(module, name, function)
+
+
+def change_plotly(module):
+    @functools.wraps(module.show)
+    def show(fig, renderer=None, validate=True, **options):
+        wanted = renderer or module.renderers.default or ""
+        if wanted and STATIC.issuperset(wanted.split("+")):
+            forms = module.renderers._build_mime_bundle(module.validate_coerce_fig_to_dict(fig, validate), wanted, **options)
+            return display(forms, raw=True)
+        if not hasattr(fig, "to_html"):
+            from plotly.graph_objects import Figure
+
+            fig = Figure(fig)
+        display(fig)
+
+    module.show = show
+
+
+def change_pillow(module):
+    class Viewer(module.Viewer):
+        def show(self, image, **_):
+            display(image)
+            return True
+
+    module.register(Viewer, 0)
+
+
+CHANGES = {
+    "matplotlib": change_matplotlib,
+    "matplotlib.pyplot": change_pyplot,
+    "IPython.core.display": change_ipython,
+    "IPython.core.display_functions": change_ipython,
+    "plotly.io._renderers": change_plotly,
+    "PIL.ImageShow": change_pillow,
+}
+
+
+class Changes(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds what others find, and changes it once it has been loaded; and gives matplotlib its backend."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == BACKEND:
+            return importlib.machinery.ModuleSpec(name, self)
+        if name not in CHANGES:
+            return None
+        others = (one for one in sys.meta_path if one is not self and hasattr(one, "find_spec"))
+        spec = next(filter(None, (one.find_spec(name, path, target) for one in others)), None)
+        if spec and spec.loader:
+            load = spec.loader.exec_module
+            spec.loader.exec_module = lambda module: (load(module), change(module))
+        return spec
+
+    def exec_module(self, module):
+        make_backend(module)
+
+
+def change(module):
+    try:
+        CHANGES[module.__name__](module)
+    except Exception as error:
+        # A version that is made another way: it does what it does elsewhere.
+        print(f"Cannot show what {module.__name__} shows: {error!r}", file=sys.stderr)
