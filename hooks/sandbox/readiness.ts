@@ -10,7 +10,8 @@ import { isPodTaken, type View } from "./view.ts";
 type ReadyVerdict = Verdict<"Ready", ReadyReason>;
 
 /**
- * Decides Ready. Source: Agent Sandbox API, section 2.8 (rows 1 to 8) and InvalidConfiguration as of 1.0.
+ * Decides Ready. Source: Agent Sandbox API, section 2.8 (rows 1 to 8), InvalidConfiguration as of 1.0, and a terminating
+ * Pod as of 1.0.11 (docs/decisions/0075).
  *
  * | rule | what holds | reason |
  * |---|---|---|
@@ -19,7 +20,7 @@ type ReadyVerdict = Verdict<"Ready", ReadyReason>;
  * | brokenChildren | a child cannot be made | InvalidConfiguration if only another spec helps, else ReconcilerError |
  * | suspended | mode Suspended | SandboxSuspended |
  * | finished | the Pod is Succeeded or Failed, and not by being deleted | PodSucceeded, PodFailed |
- * | notReady | Pod or required Service not ready | DependenciesNotReady |
+ * | notReady | the Pod is missing, terminating or not ready, or the required Service is missing | DependenciesNotReady |
  * | foreignVolumes | all ready, but a volume is not ours | ReconcilerError |
  * | (none of these) | | DependenciesReady |
  */
@@ -84,6 +85,8 @@ function podPart({ pod }: View): string {
   if (!pod) return "Pod does not exist";
   const phase = pod.status?.phase ?? "";
   if (phase !== "Running") return `Pod exists with phase: ${phase}`;
+  // The kubelet leaves it Ready until its containers have ended: a client that is sent there is cut off.
+  if (pod.metadata.deletionTimestamp !== undefined) return "Pod is terminating";
   if (!isPodReady(pod)) return "Pod is Running but not Ready";
   return podIPs(pod).length > 0 ? "Pod is Ready" : "Pod is Ready but has no podIPs yet";
 }

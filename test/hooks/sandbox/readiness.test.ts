@@ -73,6 +73,19 @@ const cases = [
     want: ["DependenciesReady", "Pod is Ready"],
   },
   {
+    name: "a Ready Pod that is being deleted",
+    reason: "the kubelet leaves it Ready until its containers have ended: clients would be sent to a Pod that goes",
+    children: [aReadyPod({ metadata: { deletionTimestamp: "2026-11-21T11:59:50Z" } })],
+    want: ["DependenciesNotReady", "Pod is terminating"],
+  },
+  {
+    name: "a Ready Pod that is being deleted, with a Service",
+    reason: "both are said, as ever",
+    spec: { service: true },
+    children: [aReadyPod({ metadata: { deletionTimestamp: "2026-11-21T11:59:50Z" } }), service],
+    want: ["DependenciesNotReady", "Pod is terminating; Service Exists"],
+  },
+  {
     name: "Succeeded",
     reason: "a finished Pod is final",
     children: [pod({ phase: "Succeeded" })],
