@@ -15,6 +15,7 @@ const BARE = {
   sandbox_template: "unknown",
   owned_by: "None",
   created_by: "unknown",
+  operating_mode: "Running",
 };
 const owned = (kind: string) => ({
   metadata: { ownerReferences: [{ apiVersion: "v1", kind, name: "x", uid: "x", controller: true }] },
@@ -29,6 +30,7 @@ describe("sortOf()", () => {
     ["an expired one", { status: { conditions: [aCondition("Ready", "False", "SandboxExpired")] } }, {
       expired: "true",
     }],
+    ["a suspended one", { spec: { operatingMode: "Suspended" } }, { operating_mode: "Suspended" }],
     ["a pool's", owned("SandboxWarmPool"), { owned_by: "SandboxWarmPool", launch_type: "unknown" }],
     ["somebody else's", owned("Workspace"), {}],
     ["one made by a client", { metadata: { labels: { [`${PREFIX}/created-by`]: "go-client" } } }, {

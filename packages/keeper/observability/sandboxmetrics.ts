@@ -16,8 +16,9 @@ const LABELS = [
   "sandbox_template",
   "owned_by",
   "created_by",
+  "operating_mode",
 ] as const;
-/** The labels of a Sandbox in the gauge `agent_sandboxes`. Source: Agent Sandbox API, section 5.1. */
+/** The labels of a Sandbox in the gauge `agent_sandboxes`. Source: Agent Sandbox API, section 5.1; `operating_mode` as of 1.0.11. */
 export type Sort = Record<(typeof LABELS)[number], string>;
 
 /** All Sandboxes of one sort. */
@@ -32,7 +33,7 @@ export interface Census extends EventHandler<Sandbox> {
 }
 
 /** Tells which sort a Sandbox is of. */
-export function sortOf({ metadata, status }: Sandbox): Sort {
+export function sortOf({ metadata, spec, status }: Sandbox): Sort {
   const ready = findCondition(status?.conditions, "Ready");
   const owner = controllerOf(metadata)?.kind ?? "";
   const ownedBy = owner === "SandboxClaim" || owner === "SandboxWarmPool" ? owner : "None";
@@ -45,6 +46,7 @@ export function sortOf({ metadata, status }: Sandbox): Sort {
     sandbox_template: labelValue(metadata.annotations?.[TEMPLATE_REF_ANNOTATION] ?? "unknown"),
     owned_by: ownedBy,
     created_by: creatorOf(metadata.labels),
+    operating_mode: spec.operatingMode,
   };
 }
 
