@@ -80,7 +80,10 @@ function subresources({ status, scale }: Pick<CustomResource, "status" | "scale"
 }
 
 /** The whole object. The API server checks apiVersion, kind and metadata itself. */
-function rootSchema({ specRules }: CustomResource, { description, properties }: StructuralSchema): StructuralSchema {
+function rootSchema(
+  { rules, specRules }: CustomResource,
+  { description, properties }: StructuralSchema,
+): StructuralSchema {
   const { spec, status } = properties as Record<string, StructuralSchema>;
   return {
     description,
@@ -93,5 +96,6 @@ function rootSchema({ specRules }: CustomResource, { description, properties }: 
       ...(status ? { status } : {}),
     },
     required: ["spec"],
+    ...(rules ? { "x-kubernetes-validations": rules } : {}),
   };
 }

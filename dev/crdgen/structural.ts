@@ -37,6 +37,7 @@ const PLAIN_KEYS = [
   "x-kubernetes-list-type",
   "x-kubernetes-list-map-keys",
   "x-kubernetes-map-type",
+  "x-kubernetes-validations",
 ] as const;
 
 /** Returns the schema as OpenAPI has it, with the definitions that it embeds still to be resolved. */

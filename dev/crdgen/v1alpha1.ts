@@ -85,8 +85,9 @@ export function v1alpha1Of(resource: CustomResource, root: StructuralSchema): { 
   const { spec, status, ...properties } = root["properties"] as Record<string, StructuralSchema>;
   // Rules of v1beta1 do not hold for writes of v1alpha1.
   const { "x-kubernetes-validations": _, ...fields } = spec ?? {};
+  const { "x-kubernetes-validations": __, ...object } = root;
   const schema = {
-    ...root,
+    ...object,
     properties: {
       ...properties,
       spec: changed(fields, change.spec),

@@ -1,9 +1,10 @@
 /** The options of the SandboxWarmPool hook, and the settings that they become. @module */
+import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
 import { numberOption, type Options } from "../../packages/webhook/options.ts";
 
 /** The settings of the SandboxWarmPool hook. */
 export interface WarmPoolConfig {
-  /** Seconds from its creation that a member may take to be Ready before it is replaced. */
+  /** Seconds from its creation that a member may take to be Ready before it is replaced, unless its pool says otherwise. */
   readinessGraceSeconds: number;
   /** Most members that one answer makes or gives up. */
   maxBatchSize: number;
@@ -15,11 +16,17 @@ export interface WarmPoolConfig {
   poolIntervalMs: number;
 }
 
+/** Returns the settings for one pool: what its spec says goes before the command line. */
+export function settingsFor({ spec }: SandboxWarmPool, config: WarmPoolConfig): WarmPoolConfig {
+  const { readinessGracePeriodSeconds: readinessGraceSeconds } = spec;
+  return readinessGraceSeconds === undefined ? config : { ...config, readinessGraceSeconds };
+}
+
 /** Its command line. */
 export const OPTIONS: Options<WarmPoolConfig> = {
   readinessGraceSeconds: numberOption({
     ...{ flag: "readiness-grace-seconds", placeholder: "S", default: "300" },
-    help: "how long a new sandbox may take to be Ready before it is replaced",
+    help: "how long a new sandbox may take to be Ready before it is replaced, where its pool does not say",
   }),
   maxBatchSize: numberOption({
     ...{ flag: "max-batch-size", placeholder: "N", default: "300", least: 1, isWhole: true },

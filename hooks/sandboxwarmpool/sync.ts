@@ -11,7 +11,7 @@ import { buildMember, type PoolSandbox } from "./sandbox.ts";
 import { countedUpTo, memberName, nextPlaces, type Place, placeOf } from "./sequence.ts";
 import { computeStatus } from "./status.ts";
 import { isReady, ownedBy, type View, viewOf } from "./view.ts";
-import type { WarmPoolConfig } from "./options.ts";
+import { settingsFor, type WarmPoolConfig } from "./options.ts";
 
 /** Nothing depends on an event that was lost for longer than this. */
 const RECHECK_SECONDS = 60;
@@ -27,10 +27,11 @@ const SHORTLY_SECONDS = 0.2;
 export function syncSandboxWarmPool(
   observed: Observed<SandboxWarmPool>,
   now: Date,
-  config: WarmPoolConfig,
+  given: WarmPoolConfig,
 ): Desired<SandboxWarmPoolStatus> {
   const view = viewOf(observed);
   const { pool } = view;
+  const config = settingsFor(pool, given);
   if (pool.metadata.deletionTimestamp !== undefined) return untouched(view);
   const { count, again = RECHECK_SECONDS } = refillOf(view, config, now);
   const made = placesOf(view, count, now);

@@ -14,6 +14,7 @@ const claimProblemSchema = z.object({
     "InvalidMetadata",
     "EnvVarsInjectionRejected",
     "VolumeClaimTemplatesError",
+    "InvalidConfiguration",
     "ReconcilerError",
     "SandboxMissing",
   ]),

@@ -12,6 +12,8 @@ export interface PrinterColumn {
 export interface CelRule {
   rule: string;
   message: string;
+  /** Holds for creations too: `oldSelf` is then an optional value without anything in it. */
+  optionalOldSelf?: true;
 }
 
 /** Where the `scale` subresource finds its fields. */
@@ -35,6 +37,8 @@ export interface CustomResource {
   /** Absent: the kind has no status at all. */
   status?: true;
   scale?: ScaleSubresource;
+  /** Rules on the whole object: of its metadata they see the name. Each write asks them, of the status or finalizers too. */
+  rules?: readonly CelRule[];
   /** Rules on `.spec`. */
   specRules?: readonly CelRule[];
 }

@@ -79,6 +79,15 @@ export const sandboxCRD = {
     AGE_COLUMN,
   ],
   status: true,
+  rules: [
+    {
+      // One that was let in before stays as it is: its status is still written, and its finalizers go.
+      rule: "!(has(self.spec.service) && self.spec.service) || size(self.metadata.name) <= 63 || " +
+        "(oldSelf.hasValue() && has(oldSelf.value().spec.service) && oldSelf.value().spec.service)",
+      message: "metadata.name must be no more than 63 characters when spec.service is true",
+      optionalOldSelf: true,
+    },
+  ],
   specRules: [
     {
       rule: "has(self.volumeClaimTemplates) == has(oldSelf.volumeClaimTemplates) && " +

@@ -28,7 +28,8 @@ const environmentVariableSchema = openObject({
 }).describe("One environment variable.");
 export type ClaimEnvironmentVariable = z.infer<typeof environmentVariableSchema>;
 
-const lifecycleSchema = openObject({
+/** When a claim expires: its own, or what its pool gives to claims without. */
+export const lifecycleSchema = openObject({
   shutdownTime: dateTimeSchema.optional().meta({
     description: "When the claim expires, as an absolute time. Absent means never.",
   }),

@@ -4,6 +4,7 @@ import { objectMetaSchema } from "./objects/objects.ts";
 import { conditionsSchema } from "./condition.ts";
 import { AGE_COLUMN, type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";
 import { countSchema, generationSchema, openObject, referenceName } from "./fields.ts";
+import { lifecycleSchema } from "./sandboxclaim.ts";
 
 const specSchema = openObject({
   replicas: countSchema.default(1).describe("How many sandboxes to keep ready that no claim has yet."),
@@ -15,6 +16,32 @@ const specSchema = openObject({
       "Recreate replaces outdated sandboxes at once; OnReplenish hands them out and makes only new ones anew.",
     ),
   }).optional().describe("What happens to unclaimed sandboxes when the template changes. Absent means OnReplenish."),
+  readinessGracePeriodSeconds: z.int32().min(30).optional().meta({
+    description:
+      "Seconds from its creation that a sandbox of the pool may take to be Ready before it is replaced. Absent " +
+      "means what the hook was started with. A change makes no sandbox outdated.",
+    format: "int32",
+  }),
+  claimDefaults: openObject({
+    lifecycle: lifecycleSchema.optional().describe(
+      "The lifecycle of claims that have none of their own. It is copied into a claim when the claim is given its sandbox.",
+    ),
+  }).optional().meta({
+    description:
+      "What claims of this pool get if they do not say otherwise. A change does not reach claims that have a " +
+      "sandbox.",
+    "x-kubernetes-validations": [
+      {
+        rule: "!has(self.lifecycle) || !has(self.lifecycle.shutdownTime)",
+        message: "shutdownTime is not allowed in claimDefaults; use ttlSecondsAfterFinished instead",
+      },
+      {
+        rule: "!has(self.lifecycle) || !has(self.lifecycle.ttlSecondsAfterFinished) || " +
+          "self.lifecycle.ttlSecondsAfterFinished >= 1",
+        message: "ttlSecondsAfterFinished in claimDefaults must be at least 1",
+      },
+    ],
+  }),
 });
 export type SandboxWarmPoolSpec = z.infer<typeof specSchema>;
 

@@ -3,9 +3,11 @@ import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
+import { nameTooLong } from "../api/claims/unserved.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { type Choice, choose, wantsSandbox } from "./choose.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
+import { withDefaults } from "./lifecycle.ts";
 import { offerOf } from "./offer.ts";
 import { noteBinding } from "./notes.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
@@ -46,12 +48,15 @@ export async function ownBefore({ api, index }: Binder, { claim, unsure }: Entry
 export async function give(binder: Binder, job: Job): Promise<Given | undefined> {
   const { api, clock } = binder;
   const { entry } = job;
-  const claim = job.choice ? entry.claim : await chooseByAll(binder, job);
+  const chosen = job.choice ? entry.claim : await chooseByAll(binder, job);
   const { choice } = job;
-  if (!claim || !choice) return undefined;
+  if (!chosen || !choice) return undefined;
+  const claim = await withDefaults(api, entry, chosen, choice.pool);
   const now = new Date(clock.now());
   entry.noting = undefined;
   if (choice.kind === "cold") {
+    const problem = nameTooLong(claim.metadata.name, choice.template);
+    if (problem) throw new RefusalError(problem.message, problem);
     entry.unsure = claim.metadata.name;
     const given = await postSandbox(api, coldSandbox(claim, choice.pool, choice.template, now), claim);
     entry.unsure = undefined;

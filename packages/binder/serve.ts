@@ -172,11 +172,14 @@ async function serve(binder: Binder, job: Job): Promise<void> {
     entry.notBefore = clock.now() + backoffMs(entry.failures++);
     const isRefused = error instanceof RefusalError;
     if (choice?.kind === "member") {
-      if (isRefused) blame(binder, entry, choice);
+      // What the claim itself may not have is held against no member.
+      if (isRefused && !error.problem) blame(binder, entry, choice);
       index.release(choice.sandbox);
     }
     if (isServing(binder)) log("error", "Cannot serve a claim", { ...logFields(claim), ...errorFields(error) });
-    if (isRefused && choice?.kind === "cold") await sayProblem(binder, entry, creationRefused(error.message));
+    if (isRefused && (choice?.kind === "cold" || error.problem)) {
+      await sayProblem(binder, entry, error.problem ?? creationRefused(error.message));
+    }
   }
   binder.serving--;
   binder.lines.done(turn);

@@ -1,4 +1,5 @@
 /** What the binder writes, and what came of it. One request after the other, each on condition of a version. @module */
+import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../api/sandboxclaim.ts";
 import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
@@ -61,6 +62,13 @@ export async function postSandbox(api: Api, sandbox: object, { metadata, ...clai
 /** The API server does not want a Sandbox as it is to be: a quota, a policy, an invalid field. The message has its own words. */
 export class RefusalError extends Error {
   override name = "RefusalError";
+  /** What the claim is told where its own words say more than the message. */
+  readonly problem: ClaimProblem | undefined;
+
+  constructor(message: string, problem?: ClaimProblem) {
+    super(message);
+    this.problem = problem;
+  }
 }
 
 /** Looks whether the Sandbox of that name is the claim's; undefined: it is not. @throws {Error} if nobody knows */
@@ -148,8 +156,8 @@ function ownOf({ metadata }: SandboxClaim, sandbox: Sandbox | undefined): Sandbo
   return sandbox && controllerOf(sandbox.metadata)?.uid === metadata.uid ? sandbox : undefined;
 }
 
-/** Asking again would not help. */
-function isRefusal({ status }: Answer): boolean {
+/** Tells whether asking again would not help. */
+export function isRefusal({ status }: Answer): boolean {
   return status === 400 || status === 403 || status === 422;
 }
 

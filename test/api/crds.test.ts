@@ -110,6 +110,7 @@ test("defaults of our own fields", () => {
   expect(said("SandboxWarmPool", "default")).toEqual({
     ".spec.replicas": 1,
     ".spec.updateStrategy.type": "OnReplenish",
+    ".spec.claimDefaults.lifecycle.shutdownPolicy": "Retain",
   });
   expect(said("SandboxClaim", "default")).toMatchObject({ ".spec.lifecycle.shutdownPolicy": "Retain" });
   expect(said("SandboxTemplate", "default")).toMatchObject({

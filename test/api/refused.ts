@@ -66,6 +66,11 @@ export const refusedSpecs: RefusedSample[] = [
   },
   { name: "fewer replicas than none", field: "spec.replicas", object: pool({ ...POOL, replicas: -1 }) },
   { name: "half a replica", field: "spec.replicas", object: pool({ ...POOL, replicas: 1.5 }) },
+  {
+    name: "a grace period of less than half a minute",
+    field: "spec.readinessGracePeriodSeconds",
+    object: pool({ ...POOL, readinessGracePeriodSeconds: 29 }),
+  },
   { name: "more replicas than fit", field: "spec.replicas", object: pool({ ...POOL, replicas: 2 ** 31 }) },
   {
     name: "unknown strategy",

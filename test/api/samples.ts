@@ -114,6 +114,15 @@ export const accepted: Sample[] = [
   { name: "SandboxTemplate that denies all traffic", object: template({ ...BLUEPRINT, networkPolicy: {} }) },
   { name: "SandboxWarmPool of a template", object: pool(POOL) },
   {
+    name: "SandboxWarmPool with a grace period, and a lifecycle for claims",
+    object: pool({
+      ...POOL,
+      replicas: 1,
+      readinessGracePeriodSeconds: 30,
+      claimDefaults: { lifecycle: { shutdownPolicy: "Delete", ttlSecondsAfterFinished: 10 } },
+    }),
+  },
+  {
     name: "SandboxWarmPool with every field",
     object: pool({ ...POOL, replicas: 0, updateStrategy: { type: "Recreate" } }, {
       observedGeneration: 1,

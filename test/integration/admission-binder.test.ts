@@ -78,6 +78,16 @@ test("the binder makes Sandboxes for pools and claims, hands members over, and d
         refused("change annotations that are its own"),
       );
     }
+    const lifecycle = { shutdownPolicy: "Delete", ttlSecondsAfterFinished: 10 };
+    if (object[1] === "c") {
+      const timed = { ...lifecycle, shutdownTime: past };
+      for (const spec of [{ lifecycle: timed }, { lifecycle, warmPoolRef: { name: "q" } }, { lifecycle, env: [] }]) {
+        expect(await patch(object, { spec })).toMatchObject(refused("change annotations of claims and pools"));
+      }
+      expect(await patch(object, { spec: { lifecycle } })).toMatchObject({ code: 0 });
+      const other = await patch(object, { spec: { lifecycle: { ...lifecycle, ttlSecondsAfterFinished: 1 } } });
+      expect(other, "only of one without").toMatchObject(refused("change annotations of claims and pools"));
+    }
     const spec = object[1] === "c" ? { warmPoolRef: { name: "q" } } : { replicas: 100 };
     for (const body of [{ spec }, { metadata: { labels: { a: "b" } } }, { metadata: ofClaim }]) {
       expect(await patch(object, body)).toMatchObject(refused("change annotations of claims and pools"));

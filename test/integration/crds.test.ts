@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fetchDefinitions, fromKubeconfig } from "../../dev/crdgen/fetch.ts";
 import { kinds } from "../../dev/crdgen/kinds.ts";
 import { refusedSpecs, refusedStatuses } from "../api/refused.ts";
-import { accepted, BLUEPRINT, sandbox, template } from "../api/samples.ts";
+import { accepted, BLUEPRINT, pool, sandbox, template } from "../api/samples.ts";
 import { begin, causes, cluster, create, dryRun, end, established, patch, send, writeStatus } from "./crds-world.ts";
 
 beforeAll(begin);
@@ -124,5 +124,57 @@ describe("volumeClaimTemplates of a Sandbox are immutable", () => {
       code: 200,
       body: { spec: { operatingMode: "Suspended" } },
     });
+  });
+});
+
+describe("a Sandbox with a Service has a name of 63 characters at most", () => {
+  const long = "n".repeat(64);
+  const served = sandbox({ ...BLUEPRINT, service: true });
+  const message = "metadata.name must be no more than 63 characters when spec.service is true";
+
+  test("it is refused beyond, and one without a Service is not", async () => {
+    expect((await create(served, long)).body.message).toContain(message);
+    expect(await create(served, "n".repeat(63))).toMatchObject({ code: 201 });
+    expect(await create(sandbox(BLUEPRINT), long)).toMatchObject({ code: 201 });
+    const changed = await patch(served, long, { spec: { service: true } });
+    expect([changed.code, changed.body.message]).toEqual([422, expect.stringContaining(message)]);
+  });
+
+  test("one that was let in before the rule has its status and spec written, and its finalizers go", async () => {
+    const name = "o".repeat(64);
+    const crd = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/sandboxes.agents.x-k8s.io`;
+    const rules = `/spec/versions/0/schema/openAPIV3Schema/x-kubernetes-validations`;
+    const { body } = await send("GET", crd);
+    const rule = body.spec.versions[0].schema.openAPIV3Schema["x-kubernetes-validations"];
+    const jsonPatch = (patch: object[]) => send("PATCH", crd, patch, "application/json-patch+json");
+    // Other files on this cluster make no Sandboxes of such names.
+    await jsonPatch([{ op: "remove", path: rules }]);
+    const metadata = { finalizers: ["example.com/stay"] };
+    let made: Awaited<ReturnType<typeof create>> | undefined;
+    try {
+      await expect.poll(async () => {
+        made = await create({ ...served, metadata: { ...served.metadata, ...metadata } }, name);
+        return made.code;
+      }, { timeout: 30_000 }).toBe(201);
+    } finally {
+      await jsonPatch([{ op: "add", path: rules, value: rule }]);
+    }
+    await expect.poll(async () => (await create(served, "p".repeat(64))).code, { timeout: 30_000 }).toBe(422);
+    const status = { conditions: [], podIPs: ["10.1.0.7"] };
+    expect(await writeStatus({ ...served, status }, name)).toMatchObject({ code: 200 });
+    expect(await patch(served, name, { spec: { operatingMode: "Suspended" } })).toMatchObject({ code: 200 });
+    expect(await patch(served, name, { metadata: { finalizers: null } })).toMatchObject({ code: 200 });
+  });
+});
+
+describe("what a pool gives to claims", () => {
+  const giving = (lifecycle: object) => pool({ sandboxTemplateRef: { name: "t" }, claimDefaults: { lifecycle } });
+
+  test("is a lifecycle without an absolute time, and not before the end", async () => {
+    expect(await dryRun(giving({ shutdownPolicy: "Delete", ttlSecondsAfterFinished: 1 }))).toMatchObject({ code: 201 });
+    for (const lifecycle of [{ shutdownTime: "2030-01-01T00:00:00Z" }, { ttlSecondsAfterFinished: 0 }]) {
+      const { code, body } = await dryRun(giving(lifecycle));
+      expect([code, body.message]).toEqual([422, expect.stringContaining("in claimDefaults")]);
+    }
   });
 });

@@ -1,6 +1,7 @@
 /** Why a claim is not served that asks for nothing wrong: what is missing, refused or down, in the contract's words. Pure. @module */
 import type { ClaimProblem } from "../claimproblem.ts";
 import { BINDER_LEASE } from "../installation.ts";
+import type { SandboxTemplate } from "../sandboxtemplate.ts";
 
 /** The claim's pool does not exist. */
 export function poolNotFound(pool: string): ClaimProblem {
@@ -23,6 +24,22 @@ export function nameTaken(name: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `${TAKEN}${name}" is not controlled by claim "${name}". ${remedy}` };
 }
 
+/** Longest name of a Sandbox that has a Service, which is called like it. Source: Agent Sandbox API 1.0.6. */
+const LONGEST_WITH_SERVICE = 63;
+
+/** The Sandbox that is made for the claim would have its name, and that is too long for a Service; undefined: it is not. */
+export function nameTooLong(name: string, { spec }: SandboxTemplate): ClaimProblem | undefined {
+  if (spec.service !== true || name.length <= LONGEST_WITH_SERVICE) return undefined;
+  const why = `must be no more than ${LONGEST_WITH_SERVICE} characters when spec.service is true`;
+  return { reason: "InvalidConfiguration", message: `${REFUSED}Sandbox "${name}" is invalid: metadata.name ${why}` };
+}
+
+/** The API server refuses the lifecycle that the claim's pool gives to it. @param words its own */
+export function lifecycleRefused(words: string): ClaimProblem {
+  return { reason: "ReconcilerError", message: `${DEFAULTS}${words}` };
+}
+
+const DEFAULTS = "Error seen: set the lifecycle of spec.claimDefaults: ";
 const REFUSED = "Error seen: create sandbox: ";
 const TAKEN = 'Error seen: sandbox "';
 
@@ -31,9 +48,9 @@ export function isNameTaken(message: string): boolean {
   return message.startsWith(TAKEN);
 }
 
-/** Tells whether a problem is {@link creationRefused} or {@link nameTaken}: the binder's word, which the keeper leaves alone. */
+/** Tells whether a problem is one of the above that start with an error seen: the binder's word, which the keeper leaves alone. */
 export function isBindersProblem(problem: ClaimProblem | undefined): boolean {
-  return [REFUSED, TAKEN].some((words) => problem?.message.startsWith(words));
+  return [DEFAULTS, REFUSED, TAKEN].some((words) => problem?.message.startsWith(words));
 }
 
 /** How long a claim waits before it is said who should have come, in milliseconds from its creation. */

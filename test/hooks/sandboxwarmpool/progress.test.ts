@@ -195,6 +195,13 @@ test.for([[0.5, "0.5s"], [30, "30s"], [60, "1m0s"], [90, "1m30s"], [3600, "1h0m0
   },
 );
 
+test("a grace period of the pool's own is the one that is told, and the one that is waited for", () => {
+  const pool = aPool({ spec: { readinessGracePeriodSeconds: 90 } });
+  const { conditions = [] } = syncPool({ ...single("unschedulable", 9999), pool }).status;
+  expect(conditions.map(({ message }) => message).join()).toContain("past the 1m30s readiness grace period");
+  expect(syncPool({ ...single("coming", 80), pool }).resyncAfterSeconds).toBe(10);
+});
+
 test("the status counts members, not what goes, has come back or was made for a claim; 0 is absent", () => {
   const sandboxes = [
     aMember(1),
