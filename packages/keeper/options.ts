@@ -23,6 +23,8 @@ export interface KeeperOptions extends BinderOptions {
   binder: boolean;
   /** False: claims have no Events. */
   claimEvents: boolean;
+  /** False: Sandboxes have no Events of their lives; those of what is wrong with them stay. */
+  sandboxEvents: boolean;
   /** Who is told what happens to Sandboxes; undefined: nobody. */
   cloudEvents: CloudEventsOptions | undefined;
   leaseSeconds: number;
@@ -36,6 +38,7 @@ const OPTIONS = {
   "max-losses-per-minute": { type: "string", default: "600" },
   "no-binder": { type: "boolean", default: false },
   "disable-claim-events": { type: "boolean", default: false },
+  "disable-sandbox-events": { type: "boolean", default: false },
   ...CLOUDEVENTS_OPTIONS,
 } as const;
 
@@ -57,6 +60,8 @@ ${IDENTITY_HELP}  --no-leader-election   act at once, Lease or not: for a single
                          0: no limit)
   --no-binder            leave it to another process to give claims their Sandboxes: hookbox binder
 ${BINDING_HELP}  --disable-claim-events record no Events of claims
+  --disable-sandbox-events
+                         record no Events of the lives of Sandboxes: Pod created, ready, suspended, expired, finished
 ${CLOUDEVENTS_HELP}  --port P               port for /healthz, /readyz and /metrics (default 0: none)
   --host H               address to listen on (default 0.0.0.0; with --kubeconfig 127.0.0.1)
   --log-level L          debug, info, warn or error (default info)
@@ -71,6 +76,7 @@ export function readOptions(args: string[]): KeeperOptions {
   return {
     ...optionsOf(values),
     claimEvents: !values["disable-claim-events"],
+    sandboxEvents: !values["disable-sandbox-events"],
     cloudEvents: readCloudEvents(values),
     binder: !values["no-binder"],
     maxLossesPerMinute: wholeNumber(values["max-losses-per-minute"], "delete per minute", 0, 1_000_000),

@@ -48,8 +48,11 @@ export async function runKeeper(
     metrics.leading.set(1);
     const api = connect(credentials, { signal: leading, userAgent: USER_AGENT, onAnswer: counter(metrics) });
     const onListed = () => isReady = true;
-    const { labelDomains, claimEvents, cloudEvents } = options;
-    const recording = createRecording({ api, log, metrics, claimEvents, cloudEvents, instance: hostname() }, leading);
+    const { labelDomains, claimEvents, sandboxEvents, cloudEvents } = options;
+    const recording = createRecording(
+      { api, log, metrics, claimEvents, sandboxEvents, cloudEvents, instance: hostname() },
+      leading,
+    );
     const reportFor = reporter(log, metrics, recording);
     const observers = recording.handlers;
     const binding = options.binder ? bindingFor(common, metrics.binder, leading) : undefined;

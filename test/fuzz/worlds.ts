@@ -64,7 +64,7 @@ export async function sayOf(
   const end = new AbortController();
   const metrics = createKeeperMetrics();
   const recording = createRecording(
-    { api, log, metrics, claimEvents: true, cloudEvents: undefined, instance: "here" },
+    { api, log, metrics, claimEvents: true, sandboxEvents: true, cloudEvents: undefined, instance: "here" },
     end.signal,
   );
   const binding = createBinding(api, { labelDomains: [], log });

@@ -18,6 +18,7 @@ describe("readOptions()", () => {
       labelDomains: ["sandbox.users.io"],
       leaderElection: true,
       claimEvents: true,
+      sandboxEvents: true,
       cloudEvents: undefined,
       binder: true,
       workers: 40,
@@ -31,7 +32,7 @@ describe("readOptions()", () => {
   test("takes every option that the help names", () => {
     const args =
       "--kubeconfig F --context C --namespace N --identity I --no-leader-election --lease-seconds 3 --max-losses-per-minute 9 --no-binder " +
-      "--binder-workers 3 --refill-delay-seconds 2 --disable-claim-events " +
+      "--binder-workers 3 --refill-delay-seconds 2 --disable-claim-events --disable-sandbox-events " +
       "--cloudevents-url https://events.example/hook?to=a --cloudevents-secret-file S --cloudevents-source //cluster-1 " +
       "--port 8081 --host ::1 --log-level debug --otlp-endpoint http://traces:4318 --allowed-label-domains a.example,b.example --help";
     expect(readOptions(args.split(" "))).toEqual({
@@ -46,6 +47,7 @@ describe("readOptions()", () => {
       labelDomains: ["a.example", "b.example"],
       leaderElection: false,
       claimEvents: false,
+      sandboxEvents: false,
       cloudEvents: { url: "https://events.example/hook?to=a", secretFile: "S", source: "//cluster-1" },
       binder: false,
       workers: 3,

@@ -30,11 +30,11 @@ interface Keeper extends Recording {
   term: AbortController;
 }
 
-function aKeeper({ claimEvents = true, metrics = createKeeperMetrics() } = {}): Keeper {
+function aKeeper({ claimEvents = true, sandboxEvents = false, metrics = createKeeperMetrics() } = {}): Keeper {
   const term = new AbortController();
   terms.push(term);
   const log = (level: string, message: string) => lines.push(`${level} ${message}`);
-  const options = { api: server, log, metrics, instance: "host-1", claimEvents, cloudEvents: undefined };
+  const options = { api: server, log, metrics, instance: "host-1", claimEvents, sandboxEvents, cloudEvents: undefined };
   return { ...createRecording(options, term.signal), metrics, term };
 }
 
@@ -111,6 +111,25 @@ describe("Events", () => {
     keeper.reported("Sandbox", "deleted", aSandbox().metadata, {});
     keeper.reported("SandboxClaim", "annotated", aClaim().metadata, {});
     expect((await recorded()).requests).toBe(0);
+  });
+
+  test("the lives of Sandboxes are told of, by two keepers and one after another under the same names", async () => {
+    const lived = aSandbox({
+      status: {
+        conditions: [
+          aCondition("Suspended", "False", "NotSuspended"),
+          aCondition("PodScheduled", "True", "PodScheduled"),
+          aCondition("Ready", "True", "DependenciesReady"),
+        ],
+      },
+    });
+    const reasons = ["SandboxPodCreated", "SandboxReady"];
+    for (const keeper of [started({ sandboxEvents: true }), started({ sandboxEvents: true })]) show(keeper, lived);
+    expect(await recorded()).toEqual({ reasons, requests: 4 });
+    show(aKeeper({ sandboxEvents: true }), lived);
+    expect(await recorded()).toEqual({ reasons, requests: 6 });
+    show(started(), lived, aSandbox(TWO_PODS));
+    expect((await recorded()).reasons, "without, only what is wrong").toEqual([...reasons, "MultiplePods"]);
   });
 
   test("claims can be silenced, and nothing else is", async () => {

@@ -20,6 +20,7 @@ import type { KeeperMetrics } from "../metrics.ts";
 import { policyNotOwned } from "../networkpolicy.ts";
 import { createPoolBook } from "./poolmetrics.ts";
 import type { Action } from "../reconciler.ts";
+import { createSandboxEvents } from "./sandboxevents.ts";
 import { createCensus } from "./sandboxmetrics.ts";
 
 export interface RecordingOptions {
@@ -30,6 +31,8 @@ export interface RecordingOptions {
   instance: string;
   /** False: claims have no Events. */
   claimEvents: boolean;
+  /** False: Sandboxes have no Events of their lives. */
+  sandboxEvents: boolean;
   /** Who is told what happens to Sandboxes; undefined: nobody. */
   cloudEvents: CloudEventsOptions | undefined;
 }
@@ -42,7 +45,7 @@ export interface Recording {
 
 /** Makes the event handlers for one term of leading; the metrics show what they know until `signal` fires. */
 export function createRecording(options: RecordingOptions, signal: AbortSignal): Recording {
-  const { metrics, claimEvents, cloudEvents, log } = options;
+  const { metrics, claimEvents, sandboxEvents, cloudEvents, log } = options;
   const isolate = <T>(name: string, handler: EventHandler<T>) => isolated(name, handler, log);
   const record = createEventQueue({ ...options, signal });
   const recordOfClaim: RecordEvent = claimEvents ? record : () => {};
@@ -71,6 +74,7 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
     handlers: {
       sandboxes: [
         isolate("Sandboxes' Events", eventSource(multiplePods, record)),
+        ...(sandboxEvents ? [isolate("Sandboxes' lives", createSandboxEvents(record))] : []),
         isolate("Sandboxes that are guarded", eventSource(childrenKept, record)),
         isolate("the count of Sandboxes", census),
         isolate("claims' Sandboxes", bindings.sandboxes),

@@ -1,0 +1,106 @@
+/** The Events in the life of a Sandbox, from its status: each once, whoever records it and whenever. Source: Agent Sandbox API 1.0.4. @module */
+import type { Sandbox } from "../../api/sandbox.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
+import { isYoung, type Occurrence, regardingOf } from "../../kube/event.ts";
+import type { EventHandler } from "../../kube/watch.ts";
+import type { RecordEvent } from "./eventrecorder.ts";
+
+const SANDBOX_CONTROLLER = "sandbox-controller";
+
+/** A message of Ready that is about the Pod: our own words, or the API server's. */
+const ABOUT_POD = /\b[Pp]ods? "/;
+
+type Words = Pick<Occurrence, "type" | "reason" | "action" | "note" | "key" | "at">;
+
+/**
+ * Lists what a Sandbox's status says has happened.
+ *
+ * | status | Event | told apart by |
+ * |---|---|---|
+ * | PodScheduled is there: a Pod is | SandboxPodCreated | since when the Sandbox has been running |
+ * | Ready is ReconcilerError or InvalidConfiguration about the Pod, and there is none | SandboxPodCreateFailed | the same |
+ * | Ready is True | SandboxReady | when it turned so |
+ * | Suspended is True | SandboxSuspended | when it turned so |
+ * | Ready is SandboxExpired, policy Retain | SandboxExpired | the shutdown time |
+ * | Finished is True | PodSucceeded, PodFailed | when it turned so |
+ *
+ * What tells one from another is in the object: a second keeper, or one that starts again, makes an Event of the same name.
+ * So a Sandbox whose Pod is lost and made again while it runs has one SandboxPodCreated, and a SandboxReady for each time.
+ */
+export function sandboxOccurrences(sandbox: Sandbox): Occurrence[] {
+  const { conditions } = sandbox.status ?? {};
+  const [ready, suspended, finished, scheduled] = ["Ready", "Suspended", "Finished", "PodScheduled"].map((type) =>
+    findCondition(conditions, type)
+  );
+  const found: Words[] = [];
+  const add = (reason: string, action: string, note: string, key: string, more: Partial<Words> = {}) => {
+    found.push({ type: "Normal", reason, action, note, key, at: Date.parse(key), ...more });
+  };
+  const runningSince = suspended?.lastTransitionTime ?? sandbox.metadata.creationTimestamp ?? "";
+  const isBroken = ready?.reason === "ReconcilerError" || ready?.reason === "InvalidConfiguration";
+  if (scheduled) add("SandboxPodCreated", "Creating", `Created Pod "${sandbox.metadata.name}"`, runningSince);
+  else if (isBroken && ABOUT_POD.test(ready.message)) {
+    add("SandboxPodCreateFailed", "Creating", ready.message, runningSince, { type: "Warning" });
+  }
+  if (ready?.status === "True") add("SandboxReady", "Reconciling", "Sandbox is ready", ready.lastTransitionTime);
+  if (suspended?.status === "True") {
+    add("SandboxSuspended", "Suspending", suspended.message, suspended.lastTransitionTime);
+  }
+  const { shutdownTime = "", shutdownPolicy } = sandbox.spec;
+  if (ready?.reason === "SandboxExpired" && shutdownPolicy === "Retain") {
+    // The condition keeps its time if the Sandbox was not Ready before.
+    const at = Math.max(...[ready.lastTransitionTime, shutdownTime].map((time) => Date.parse(time) || -Infinity));
+    add("SandboxExpired", "Expiring", ready.message, `expired ${shutdownTime}`, { at });
+  }
+  if (finished?.status === "True") {
+    const isFailed = finished.reason === "PodFailed";
+    const reason = isFailed ? "PodFailed" : "PodSucceeded";
+    const type = isFailed ? "Warning" : "Normal";
+    add(reason, "Reconciling", finished.message, finished.lastTransitionTime, { type });
+  }
+  const regarding = regardingOf(sandbox);
+  return found.map((words) => ({ regarding, reportingController: SANDBOX_CONTROLLER, ...words }));
+}
+
+/** So long after an Event of a Sandbox no other of the same reason is recorded: a probe may fail every few seconds. */
+const REST_MS = 60_000;
+
+/** What was seen of a Sandbox last. */
+interface Known {
+  /** Reason and key of each occurrence. */
+  marks: string[];
+  /** When an Event was recorded last, in milliseconds since the epoch, by reason. */
+  recorded: Record<string, number>;
+}
+
+/** Makes the event handler. What the first list shows is recorded only if it is young, as by `eventSource`. */
+export function createSandboxEvents(record: RecordEvent, clock: () => number = Date.now): EventHandler<Sandbox> {
+  const known = new Map<string, Known>();
+  let isListed = false;
+  return {
+    observe(sandbox) {
+      const { uid = "" } = sandbox.metadata;
+      const { marks = [], recorded = {} } = known.get(uid) ?? {};
+      const occurrences = sandboxOccurrences(sandbox);
+      const now = clock();
+      const next: Known = { marks: occurrences.map(markOf), recorded };
+      for (const occurrence of occurrences) {
+        if (marks.includes(markOf(occurrence)) || !(isListed || isYoung(occurrence, now))) continue;
+        const { reason } = occurrence;
+        if (now - (next.recorded[reason] ?? -Infinity) < REST_MS) continue;
+        next.recorded = { ...next.recorded, [reason]: now };
+        record(occurrence);
+      }
+      known.set(uid, next);
+    },
+    gone: (uid) => known.delete(uid),
+    listed(uids) {
+      for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
+      isListed = true;
+    },
+  };
+}
+
+function markOf({ reason, key }: Occurrence): string {
+  return `${reason} ${key}`;
+}
