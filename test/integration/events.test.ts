@@ -1,6 +1,6 @@
 /** Events of claims and pools where everything runs: hooks, engine and keeper on a real API server. @module */
 import { expect, test } from "vitest";
-import { type Loose, makeNamespace, type Namespace } from "./namespace.ts";
+import { condition, type Loose, makeNamespace, type Namespace } from "./namespace.ts";
 import { aClaim, aPool, aTemplate, untilFull, untilReady } from "./pools.ts";
 import { until } from "./kubectl.ts";
 import "./suite.ts";
@@ -50,5 +50,33 @@ test("a pool without its template has a Warning, and a word when the template co
   expect(await untilTold(ns, "SandboxWarmPool", 2)).toEqual([
     stuck,
     "Normal WarmPoolProgressing SandboxWarmPool/p: Warm pool is progressing again",
+  ]);
+});
+
+test("a Sandbox has an Event for each step of its life, and for a Pod that is refused", async () => {
+  const ns = await makeNamespace();
+  const sandbox = (name: string, spec: object) => ({
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: { name },
+    spec: { podTemplate: { spec: { containers: [{ name: "main", image: "busybox", ...spec }] } } },
+  });
+  await ns.apply(sandbox("s", {}));
+  await ns.until("sandbox", "s", (it) => condition(it, "Ready")?.status === "True");
+  await untilTold(ns, "Sandbox", 2);
+  await ns.patch("sandbox", "s", { spec: { operatingMode: "Suspended" } });
+  await untilTold(ns, "Sandbox", 3);
+  await ns.patch("sandbox", "s", { spec: { operatingMode: "Running" } });
+  await untilTold(ns, "Sandbox", 4);
+  await ns.patch("sandbox", "s", { spec: { shutdownTime: "2026-01-01T00:00:00Z", shutdownPolicy: "Retain" } });
+  const lives = await until(() => told(ns, "Sandbox"), (lines) => lines.some((line) => line.includes("Expired")));
+  const of = (reason: string) => lives.filter((line) => line.startsWith(`Normal ${reason} Sandbox/s: `)).length;
+  const reasons = ["SandboxPodCreated", "SandboxSuspended", "SandboxExpired"];
+  expect([...reasons.map(of), of("SandboxReady") > 0]).toEqual([2, 1, 1, true]);
+  const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "q" }, spec: { hard: { pods: "0" } } };
+  await ns.apply(quota, sandbox("refused", {}));
+  const lines = await until(() => told(ns, "Sandbox"), (all) => all.some((line) => line.includes("/refused")));
+  expect(lines.filter((line) => line.includes("/refused"))).toEqual([
+    expect.stringMatching(/^Warning SandboxPodCreateFailed Sandbox\/refused: Error seen: .*exceeded quota/),
   ]);
 });
