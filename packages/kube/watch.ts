@@ -13,8 +13,18 @@ export interface EventHandler<T> {
   observe(object: T): void;
   /** The object is gone. */
   gone(uid: string): void;
-  /** A list is complete: what is not in it is gone. */
+  /**
+   * A list is complete: what is not in it is gone, and what it has shown is so, even where an object is older than it was
+   * known to be. After a restore of etcd versions go back, and what was deleted is there again.
+   */
   listed(uids: ReadonlySet<string>): void;
+}
+
+export interface WatchOptions {
+  log: Log;
+  signal: AbortSignal;
+  /** Called whenever the API server has shown that it is there and the watch goes on: a list, an open watch, an event. */
+  onHeard?: (() => void) | undefined;
 }
 
 /** A collection: where it is, and how its objects are read. */
@@ -40,15 +50,19 @@ type Cursor = { version: string | undefined };
  *
  * | what happens | then |
  * |---|---|
- * | the watch ends, breaks or goes silent | goes on from the last version seen |
+ * | the server ends the watch | goes on from the last version seen |
+ * | the watch breaks or goes silent, or cannot be opened | lists again |
  * | the server refuses that version (410: too old; 504: it has none so new, having been restored) | lists again |
  * | anything fails | goes on after 1 s, 2 s, … 30 s |
+ *
+ * A watch that broke does not go on: etcd may have been restored meanwhile, and its versions may have come past the last one
+ * seen by other objects. The server would take that version, and never show what happened before it.
  */
 export async function listAndWatch<T extends Observed>(
   api: Api,
   collection: Collection<T>,
   handler: EventHandler<T>,
-  { log, signal }: { log: Log; signal: AbortSignal },
+  { log, signal, onHeard = () => {} }: WatchOptions,
 ): Promise<void> {
   const cursor: Cursor = { version: undefined };
   const checked = { ...collection, parse: reporting(collection, log) };
@@ -57,9 +71,11 @@ export async function listAndWatch<T extends Observed>(
     const startedAt = Date.now();
     try {
       cursor.version ??= await list(api, checked, handler);
-      await watch(api, checked, handler, { cursor, signal });
+      onHeard();
+      await watch(api, checked, handler, { cursor, signal, onHeard });
     } catch (error) {
       if (signal.aborted) return;
+      cursor.version = undefined;
       // Where nothing happens this may come every time.
       log(error instanceof WatchSilent ? "info" : "warn", "Watch interrupted", {
         path: collection.path,
@@ -99,7 +115,7 @@ async function watch<T extends Observed>(
   api: Api,
   { path, query, parse }: Collection<T>,
   handler: EventHandler<T>,
-  { cursor, signal }: { cursor: Cursor; signal: AbortSignal },
+  { cursor, signal, onHeard }: { cursor: Cursor; signal: AbortSignal; onHeard: () => void },
 ): Promise<void> {
   const wanted = {
     ...query,
@@ -108,9 +124,11 @@ async function watch<T extends Observed>(
     timeoutSeconds: String(Math.round(WATCH_SECONDS.least + Math.random() * WATCH_SECONDS.spread)),
   };
   const answer = await api.watch(path, wanted, signal);
-  if (answer.status !== 200) throw interrupted(path, answer, cursor);
+  if (answer.status !== 200) throw interrupted(path, answer);
+  onHeard();
   for await (const { type, object } of answer.events) {
-    if (type === "ERROR") throw interrupted(path, statusOf(object), cursor);
+    if (type === "ERROR") throw interrupted(path, statusOf(object));
+    onHeard();
     show({ type, object }, parse, handler);
     cursor.version = versionOf(object);
   }
@@ -127,8 +145,7 @@ function show<T extends Observed>(
   if (parsed) handler.observe(parsed);
 }
 
-function interrupted(path: string, answer: Answer, cursor: Cursor): Error {
-  cursor.version = undefined;
+function interrupted(path: string, answer: Answer): Error {
   return new Error(`Cannot watch ${path}: ${messageOf(answer)}`);
 }
 

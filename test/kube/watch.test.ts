@@ -23,7 +23,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function start(server: FakeApi, more: { listing?(): void } = {}): Promise<{ running: Promise<void> }> {
+async function start(
+  server: FakeApi,
+  more: { listing?(): void } = {},
+  onHeard?: () => void,
+): Promise<{ running: Promise<void> }> {
   const handler = {
     observe: ({ metadata }: KubeObject) => seen.push(metadata.name),
     gone: (uid: string) => seen.push(`-${uid}`),
@@ -33,7 +37,7 @@ async function start(server: FakeApi, more: { listing?(): void } = {}): Promise<
   const parse = (object: unknown) => (object as { broken?: true }).broken ? undefined : object as KubeObject;
   const log = (level: string, message: string, fields?: Record<string, unknown>) =>
     lines.push(`${level}: ${message}: ${fields?.["error"]}`);
-  const running = listAndWatch(server, { path: PATH, parse }, handler, { log, signal: end.signal });
+  const running = listAndWatch(server, { path: PATH, parse }, handler, { log, signal: end.signal, onHeard });
   await vi.advanceTimersByTimeAsync(1);
   return { running };
 }
@@ -72,24 +76,65 @@ describe("listAndWatch()", () => {
     expect(shown(), "a watch that goes on lists nothing").toBe("a");
   });
 
-  test("goes on where it was when a watch ends or breaks", async () => {
+  test("goes on where it was when the server ends a watch", async () => {
     const server = createFakeApi();
     server.put(at("a"), aThing("a"));
     await start(server);
     shown();
-    for (const error of [undefined, new Error("connection reset"), new WatchSilent(90_000)]) {
-      await vi.advanceTimersByTimeAsync(5000);
-      server.endWatches(error);
-      server.put(at("b"), aThing("b", { spec: String(error) }));
-      await vi.advanceTimersByTimeAsync(1);
-      expect(shown()).toBe("b");
-    }
+    await vi.advanceTimersByTimeAsync(5000);
+    server.endWatches();
+    server.put(at("b"), aThing("b"));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(shown()).toBe("b");
     expect(server.requests, "no second list").toHaveLength(1);
-    expect(server.watches).toBe(4);
-    expect(lines).toEqual([
-      "warn: Watch interrupted: connection reset",
-      "info: Watch interrupted: Cannot watch: silence for 90 s",
-    ]);
+    expect(server.watches).toBe(2);
+    expect(lines).toEqual([]);
+  });
+
+  test.for(
+    [
+      [new Error("connection reset"), "warn: Watch interrupted: connection reset"],
+      [new WatchSilent(90_000), "info: Watch interrupted: Cannot watch: silence for 90 s"],
+    ] as const,
+  )("lists again where a watch breaks (%s): etcd may have been restored", async ([error, line]) => {
+    const server = createFakeApi();
+    server.put(at("a"), aThing("a"));
+    await start(server);
+    shown();
+    await vi.advanceTimersByTimeAsync(5000);
+    server.endWatches(error);
+    server.put(at("b"), aThing("b"));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(shown()).toBe("a b [a,b]");
+    expect(lines).toEqual([line]);
+  });
+
+  test("lists again where a watch cannot be opened, though the version is one that the server has", async () => {
+    const server = createFakeApi();
+    server.put(at("a"), aThing("a"));
+    await start(server);
+    shown();
+    const open = server.watch;
+    server.watch = () => Promise.reject(new Error("connection refused"));
+    server.endWatches();
+    await vi.advanceTimersByTimeAsync(1100);
+    server.watch = open;
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(shown()).toBe("a [a]");
+  });
+
+  test("tells that it has heard of the server: of a list, an open watch, and an event", async () => {
+    const server = createFakeApi();
+    let heard = 0;
+    await start(server, {}, () => heard++);
+    expect(heard).toBe(2);
+    server.put(at("a"), aThing("a"));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(heard).toBe(3);
+    server.intercept = () => refusal(500, "down");
+    server.endWatches(new Error("connection reset"));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(heard).toBe(3);
   });
 
   test.for(["when it opens", "in the stream"])("lists again where its version is too old (410 %s)", async (where) => {
@@ -106,7 +151,7 @@ describe("listAndWatch()", () => {
     shown();
     server.compact();
     server.endWatches();
-    await vi.advanceTimersByTimeAsync(1);
+    await vi.advanceTimersByTimeAsync(1100);
     server.watch = open;
     await vi.advanceTimersByTimeAsync(5000);
     expect(shown()).toBe("a [a]");

@@ -135,7 +135,7 @@ async function act(parts: IdlerParts, entry: Entry, sandbox: SandboxRecord, deci
   } finally {
     entry.isBeingSuspended = false;
     // Whoever waits looks again.
-    parts.index.sandboxes.observe(entry.sandbox);
+    parts.index.answered(entry.sandbox);
   }
   onSuspended(namespace, reason);
   log("info", "Suspended", { namespace, name, uid, reason, note });

@@ -35,7 +35,7 @@ async function send(
   const path = pathOf({ resource: "sandboxes", namespace, name });
   const answer = await api.send({ method, path, ...(body ? { body } : {}) });
   const sandbox = isOk(answer) ? readSandbox(answer.body) : undefined;
-  if (sandbox) index.sandboxes.observe(sandbox);
+  if (sandbox) index.answered(sandbox);
   return answer;
 }
 

@@ -22,9 +22,14 @@ export interface Entry {
 }
 
 export interface SandboxIndex {
-  /** What the watches feed. */
+  /** What the watches feed. They are the truth, in the order in which they come: after a restore of etcd versions go back. */
   sandboxes: EventHandler<SandboxRecord>;
   pods: EventHandler<PodRecord>;
+  /**
+   * Takes note of a Sandbox that the API server has answered with, which may be ahead of the watch or behind it: an older
+   * version than what is known changes nothing, nor does one of a Sandbox that the watch has shown to be gone.
+   */
+  answered(sandbox: SandboxRecord): void;
   find(namespace: string, name: string): Entry | undefined;
   /** Calls `listener` after each change of the Sandbox of that name or of its Pods, until the returned function is called. */
   onChange(namespace: string, name: string, listener: () => void): () => void;
@@ -45,6 +50,10 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
   const podsOfSandbox = new Map<string, Map<string, PodRecord>>();
   /** An answer that was on its way as its Sandbox went must not bring it back. */
   const departed = new Set<string>();
+  /** By UID, versions that were answered and that the watch has not come to: until then it shows what was before. */
+  const ahead = new Map<string, string>();
+  /** Those of them that were answered since the list began: it says nothing about them. */
+  const sinceList = new Set<string>();
   const listeners = new Map<string, Set<() => void>>();
 
   function tell({ metadata }: SandboxRecord): void {
@@ -66,9 +75,27 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
   }
 
   function observeSandbox(sandbox: SandboxRecord): void {
+    const { uid, resourceVersion } = sandbox.metadata;
+    if (isOlder(resourceVersion, ahead.get(uid))) return;
+    ahead.delete(uid);
+    departed.delete(uid);
+    put(sandbox);
+  }
+
+  function answered(sandbox: SandboxRecord): void {
+    const { uid, resourceVersion } = sandbox.metadata;
+    const known = byUID.get(uid)?.sandbox;
+    if (departed.has(uid) || isOlder(resourceVersion, known?.metadata.resourceVersion)) return;
+    if (known?.metadata.resourceVersion !== resourceVersion) {
+      ahead.set(uid, resourceVersion);
+      sinceList.add(uid);
+    }
+    put(sandbox);
+  }
+
+  function put(sandbox: SandboxRecord): void {
     const { uid } = sandbox.metadata;
     const known = byUID.get(uid);
-    if (departed.has(uid) || known && isOlder(sandbox, known.sandbox)) return;
     const entry = known ?? entryOf(sandbox);
     if (entry.sandbox.evidence !== sandbox.evidence) entry.evidenceSeenAt = Date.now();
     if (entry.sandbox.asked !== sandbox.asked) entry.askedSeenAt = Date.now();
@@ -77,19 +104,34 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     const isFailing = sandbox.conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True");
     entry.failingSince = isFailing ? entry.failingSince ?? Date.now() : undefined;
     byUID.set(uid, entry);
-    // A name goes to whoever has it last: a Sandbox that is deleted and made again has two UIDs for a moment.
+    // A name goes to whoever was made last: a Sandbox that is deleted and made again has two UIDs for a moment.
     const holder = byName.get(keyOf(sandbox.metadata));
-    if (!holder || !isOlder(sandbox, holder.sandbox)) byName.set(keyOf(sandbox.metadata), entry);
+    if (!holder || !isOlder(sandbox.metadata.resourceVersion, holder.sandbox.metadata.resourceVersion)) {
+      byName.set(keyOf(sandbox.metadata), entry);
+    }
     tell(sandbox);
   }
 
   function forgetSandbox(uid: string): void {
+    ahead.delete(uid);
     const entry = byUID.get(uid);
     if (!entry) return;
     byUID.delete(uid);
     const key = keyOf(entry.sandbox.metadata);
     if (byName.get(key) === entry) byName.delete(key);
     tell(entry.sandbox);
+  }
+
+  /** What is not in the list is gone, and so is what it has replaced by an older one of the same name. */
+  function listedSandboxes(uids: ReadonlySet<string>): void {
+    for (const uid of [...byUID.keys()]) if (!uids.has(uid) && !sinceList.has(uid)) forgetSandbox(uid);
+    for (const entry of byUID.values()) {
+      const key = keyOf(entry.sandbox.metadata);
+      if (byName.has(key)) continue;
+      byName.set(key, entry);
+      tell(entry.sandbox);
+    }
+    sinceList.clear();
   }
 
   /** Returns the entry of the Sandbox that controls a Pod; undefined: none that is known, or of another namespace. */
@@ -133,10 +175,16 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
 
   return {
     sandboxes: {
+      listing() {
+        sinceList.clear();
+        // The list shows all of it, and versions may have gone back.
+        ahead.clear();
+      },
       observe: observeSandbox,
       gone: depart,
-      listed: (uids) => [...byUID.keys()].filter((uid) => !uids.has(uid)).forEach(forgetSandbox),
+      listed: listedSandboxes,
     },
+    answered,
     pods: {
       observe: observePod,
       gone: forgetPod,
@@ -156,9 +204,9 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
   };
 }
 
-/** Versions are numbers that grow: a direct look may have shown a newer one than the watch has come to. */
-function isOlder(sandbox: SandboxRecord, than: SandboxRecord): boolean {
-  return Number(sandbox.metadata.resourceVersion) < Number(than.metadata.resourceVersion);
+/** Versions are numbers that grow, unless etcd is restored. */
+function isOlder(version: string, than: string | undefined): boolean {
+  return than !== undefined && Number(version) < Number(than);
 }
 
 function keyOf({ namespace, name }: { namespace: string; name: string }): string {

@@ -78,13 +78,15 @@ test("a Pod out of a list says neither its kind nor its version, and is read all
   expect(readPod(listed, false)).toMatchObject({ sandboxUID: "u1", isReady: true });
 });
 
-test("an older version changes nothing, and a name goes to whoever has it last", () => {
+const unclaimed = { labels: { "agents.x-k8s.io/warm-pool-sandbox": "x" } };
+
+test("an older version that the API server answers with changes nothing, and a name goes to whoever has it last", () => {
   const index = createSandboxIndex();
   index.sandboxes.observe(sandbox(5));
-  index.sandboxes.observe(sandbox(4, { labels: { "agents.x-k8s.io/warm-pool-sandbox": "x" } }));
+  index.answered(sandbox(4, unclaimed));
   expect(index.find("n", "a")?.sandbox.isUnclaimed).toBe(false);
   index.sandboxes.observe(sandbox(9, { uid: "u2" }));
-  index.sandboxes.observe(sandbox(7));
+  index.answered(sandbox(7));
   expect(index.find("n", "a")?.sandbox.metadata.uid).toBe("u2");
   index.sandboxes.gone("u1");
   expect(index.find("n", "a")?.sandbox.metadata.uid).toBe("u2");
@@ -92,15 +94,68 @@ test("an older version changes nothing, and a name goes to whoever has it last",
   expect(index.find("n", "a")).toBeUndefined();
 });
 
+test("an answer counts before the watch has come to it, and the watch from then on", () => {
+  const index = createSandboxIndex();
+  index.sandboxes.observe(sandbox(5, unclaimed));
+  index.answered(sandbox(7));
+  index.sandboxes.observe(sandbox(6, unclaimed));
+  expect(index.find("n", "a")?.sandbox.isUnclaimed, "the watch is late").toBe(false);
+  index.sandboxes.observe(sandbox(7));
+  index.sandboxes.observe(sandbox(8, unclaimed));
+  expect(index.find("n", "a")?.sandbox.isUnclaimed).toBe(true);
+});
+
 test("what is gone does not come back with an answer that was late, but what a list was too early for does", () => {
   const index = createSandboxIndex();
   index.sandboxes.observe(sandbox(1));
   index.sandboxes.listed(new Set());
-  index.sandboxes.observe(sandbox(2));
+  index.answered(sandbox(2));
   expect(index.find("n", "a")).toBeDefined();
   index.sandboxes.gone("u1");
-  index.sandboxes.observe(sandbox(3));
+  index.answered(sandbox(3));
   expect(index.find("n", "a")).toBeUndefined();
+});
+
+test("a list says nothing about what was answered since it began", () => {
+  const index = createSandboxIndex();
+  index.sandboxes.observe(sandbox(1, unclaimed));
+  index.sandboxes.listing?.();
+  index.answered(sandbox(3));
+  index.answered(sandbox(4, { name: "b", uid: "u2" }));
+  index.sandboxes.observe(sandbox(1, unclaimed));
+  index.sandboxes.listed(new Set(["u1"]));
+  expect(index.find("n", "a")?.sandbox.isUnclaimed).toBe(false);
+  expect(index.find("n", "b")).toBeDefined();
+});
+
+/** Shows a whole list. */
+function list(index: SandboxIndex, ...shown: ReturnType<typeof sandbox>[]): void {
+  index.sandboxes.listing?.();
+  shown.forEach((record) => index.sandboxes.observe(record));
+  index.sandboxes.listed(new Set(shown.map(({ metadata }) => metadata.uid)));
+}
+
+test.for(
+  [
+    ["its versions have gone back", (index: SandboxIndex) => index.sandboxes.observe(sandbox(1_000_000, unclaimed))],
+    ["and the last of them was an answer", (index: SandboxIndex) => index.answered(sandbox(1_000_000, unclaimed))],
+    ["it was deleted after the backup", (index: SandboxIndex) => {
+      index.sandboxes.observe(sandbox(900_000));
+      index.sandboxes.gone("u1");
+    }],
+    ["another one of its name was made after the backup", (index: SandboxIndex) => {
+      index.sandboxes.observe(sandbox(900_000));
+      index.sandboxes.gone("u1");
+      index.sandboxes.observe(sandbox(950_000, { uid: "u2" }));
+    }],
+  ] as const,
+)("after a restore of etcd a Sandbox is as the list shows it: %s", ([, before]) => {
+  const index = createSandboxIndex();
+  before(index);
+  list(index, sandbox(500_000));
+  expect(index.find("n", "a")?.sandbox).toMatchObject({ isUnclaimed: false, metadata: { uid: "u1" } });
+  index.answered(sandbox(500_001, unclaimed));
+  expect(index.find("n", "a")?.sandbox.isUnclaimed, "versions count from there").toBe(true);
 });
 
 test("tells of changes of a Sandbox and of its Pods, until nobody listens", () => {
