@@ -16,6 +16,7 @@ import { createLines } from "./lines.ts";
 import { createNoteLines } from "./notelines.ts";
 import { type Binder, type BindOptions, type Entry, noteLoss } from "./state.ts";
 import { createRefills } from "./refills.ts";
+import { createReturns } from "./returns.ts";
 import { dropRetry } from "./tell.ts";
 import { createTurns } from "../kube/turns.ts";
 
@@ -73,6 +74,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     onPool: (namespace, pool) => poolChanged(binder, namespace, pool),
     onMembers: (namespace, pool) => membersChanged(binder, namespace, pool),
     onBound: (namespace, claim, sandbox) => boundChanged(binder, namespace, claim, sandbox),
+    onReturned: createReturns(api, options.log, clock),
   });
   const refills = createRefills({
     clock,
@@ -145,8 +147,8 @@ export async function watchFor({ handlers, listed }: Binding, api: Api, log: Log
   ): Promise<void> {
     const kindListed = Promise.withResolvers<void>();
     const safe = isolated(resource, handler, log);
-    const onListed = (uids: ReadonlySet<string>) => {
-      safe.listed(uids);
+    const onListed = (uids: ReadonlySet<string>, version?: string) => {
+      safe.listed(uids, version);
       kindListed.resolve();
     };
     watching.push(

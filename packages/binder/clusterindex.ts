@@ -10,6 +10,7 @@ import { type Assumptions, createAssumptions } from "./assumptions.ts";
 import { createFreshness, type Freshness } from "./freshness.ts";
 import { createMembers, type Members } from "./members.ts";
 import { namedHandler } from "./namedhandler.ts";
+import { createVersions } from "./versions.ts";
 import { memberToKeep, poolToKeep, templateToKeep } from "./whole.ts";
 
 /** Who is told of what has changed. */
@@ -20,6 +21,8 @@ export interface IndexListener {
   onMembers(namespace: string, pool: string): void;
   /** A claim's Sandbox has come, changed or, undefined, gone. */
   onBound(namespace: string, claim: string, sandbox: Sandbox | undefined): void;
+  /** A restore of etcd has given this Sandbox back to its pool, unmarked: it may have been a claim's meanwhile. */
+  onReturned?(sandbox: Sandbox): void;
 }
 
 export interface ClusterIndex {
@@ -72,6 +75,8 @@ interface State {
   /** Names of Sandboxes by their UIDs, by namespace and UID of their claim. */
   bound: Map<string, Map<string, string>>;
   assumed: Assumptions;
+  /** UIDs of Sandboxes that were shown older than they were: never a claim's again, whoever owns them. */
+  returned: Set<string>;
 }
 
 const NONE = createMembers();
@@ -88,7 +93,9 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     places: new Map(),
     bound: new Map(),
     assumed: createAssumptions(),
+    returned: new Set(),
   };
+  const versions = createVersions();
   const { assumed, pools, templates, poolKeys, templateKeys } = state;
   const freshness = createFreshness();
   return {
@@ -96,18 +103,28 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     sandboxes: {
       observe(sandbox) {
         freshness.shown(sandbox.metadata.resourceVersion ?? "");
+        if (versions.observe(sandbox.metadata)) state.returned.add(sandbox.metadata.uid ?? "");
         if (!assumed.isOld(sandbox)) place(state, sandbox);
       },
-      gone: (uid) => sandboxGone(state, uid),
+      gone(uid) {
+        versions.gone(uid);
+        sandboxGone(state, uid);
+      },
       listing() {
+        versions.listing();
         assumed.listing();
         freshness.listing();
       },
-      listed(uids) {
+      listed(uids, version) {
+        versions.listed(uids, version);
+        for (const uid of [...state.returned]) if (!uids.has(uid)) state.returned.delete(uid);
         for (const uid of [...state.places.keys()]) {
           if (!uids.has(uid) && !assumed.isSince(uid)) sandboxGone(state, uid);
         }
-        for (const sandbox of assumed.listed(uids)) place(state, sandbox);
+        for (const sandbox of assumed.listed(uids)) {
+          state.returned.add(sandbox.metadata.uid ?? "");
+          place(state, sandbox);
+        }
         freshness.listed();
       },
     },
@@ -150,7 +167,9 @@ function place(state: State, sandbox: Sandbox): void {
   const { uid = "", name, namespace = "" } = sandbox.metadata;
   const owner = controllerOf(sandbox.metadata);
   const before = takeOut(state, uid);
-  const after = placeOf(sandbox);
+  const found = placeOf(sandbox);
+  const isReturned = found?.with === "pool" && state.returned.has(uid);
+  const after = isReturned ? undefined : found;
   if (after) state.places.set(uid, after);
   if (after?.with === "pool") {
     const members = state.members.get(after.key) ?? createMembers();
@@ -161,6 +180,7 @@ function place(state: State, sandbox: Sandbox): void {
     state.listener.onBound(namespace, after.uid, sandbox);
   }
   if (before && !isSame(before, after)) tellOf(state, before);
+  if (isReturned) state.listener.onReturned?.(sandbox);
   if (after?.with === "pool") state.listener.onMembers(namespace, owner?.name ?? "");
 }
 
@@ -212,5 +232,6 @@ function displace(state: State, uid: string): void {
 
 function sandboxGone(state: State, uid: string): void {
   state.assumed.end(uid);
+  state.returned.delete(uid);
   displace(state, uid);
 }

@@ -3,6 +3,7 @@ import { isReachable } from "../api/claims/binding.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { EventHandler } from "../kube/watch.ts";
+import { isNewer } from "./assumptions.ts";
 import { type Binder, consider, createEntry, type Entry, isServing, noteLoss, takeNote, withdraw } from "./state.ts";
 import { pump, wake } from "./serve.ts";
 import { dropRetry, finish, tellIfReady } from "./tell.ts";
@@ -41,8 +42,10 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
   return {
     observe(raw) {
       const parsed = sandboxClaimSchema.safeParse(raw).data;
-      const { uid = "", generation } = raw.metadata;
-      if (!parsed) return gone(uid);
+      const { uid = "", generation, resourceVersion: version = "" } = raw.metadata;
+      // After a restore of etcd nothing of what this process has done or heard of the claim is so.
+      if (!parsed || isNewer(binder.claims.get(uid)?.version ?? "", version)) gone(uid);
+      if (!parsed) return;
       const claim = sharing(parsed, raw);
       const before = binder.claims.get(uid);
       const pool = claim.spec.warmPoolRef.name;
@@ -51,7 +54,7 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
       if (entry.claim.metadata.generation !== generation) {
         entry.refused = [];
       }
-      Object.assign(entry, { claim, raw, pool });
+      Object.assign(entry, { claim, raw, pool, version });
       keepLess(binder, entry);
       binder.claims.set(uid, entry);
       consider(binder, entry);

@@ -46,6 +46,8 @@ export interface Entry extends Waiter {
    * Undefined: not kept, so all of it has to be asked for.
    */
   raw: SandboxClaim | undefined;
+  /** The version that was observed last. */
+  version: string;
   /** When it was first seen, in milliseconds since the epoch. */
   seenAt: number;
   /** The start of the Sandbox that this binder gave it; undefined: none starts, or nobody traces it. */
@@ -160,8 +162,9 @@ export function takeNote({ notes, claims, index, clock }: Binder, entry: Entry):
 
 /** Makes the entry of a claim that is seen for the first time. */
 export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number): Entry {
-  const { uid = "", namespace = "", name, creationTimestamp = "" } = claim.metadata;
+  const { uid = "", namespace = "", name, creationTimestamp = "", resourceVersion: version = "" } = claim.metadata;
   return {
+    version,
     ...{ uid, namespace, pool: claim.spec.warmPoolRef.name, rank: `${creationTimestamp} ${name}`, claim, raw },
     ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, refused: [], unsure: undefined },
     ...{ isNoted: false, noting: undefined, isTold: claim.status !== undefined, starting: undefined },

@@ -99,6 +99,7 @@ export function expiryReconciler<T extends { metadata: ObjectMeta }>(
   return {
     name: `expiry of ${kind}`,
     memory,
+    listing: () => memory.clear(),
     dueAt(object, now) {
       const { uid = "", resourceVersion } = object.metadata;
       const decision = judge(object, now);

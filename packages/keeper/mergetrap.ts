@@ -38,6 +38,7 @@ export function mergeTrapReconciler(api: Api, report: Report): Reconciler<Sandbo
   return {
     name: "merge traps",
     memory,
+    listing: () => memory.clear(),
     dueAt(sandbox, now) {
       const { uid = "", annotations, resourceVersion } = sandbox.metadata;
       if (annotations?.[LAST_APPLIED_ANNOTATION] === undefined || !extensionOwner(sandbox.metadata)) return undefined;

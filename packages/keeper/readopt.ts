@@ -75,6 +75,7 @@ export function readoptReconciler({ api, report, references: { pools } }: Readop
   return {
     name: "readoption",
     memory,
+    listing: () => memory.clear(),
     dueAt(sandbox, now) {
       if (!planOf(sandbox) || memory.get(sandbox.metadata.uid ?? "") === stateOf(sandbox)) return undefined;
       return now;

@@ -11,6 +11,11 @@ export interface Reconciler<T> {
   name: string;
   memory: Map<string, unknown>;
   /**
+   * A list begins: forgets which versions were dealt with. What the list shows is so, whatever was done before: after a
+   * restore of etcd that may be undone, and a version may come twice. Absent: no version is remembered.
+   */
+  listing?(): void;
+  /**
    * Tells when it wants to act on the object as it is now, in milliseconds since the epoch; undefined: not at all.
    * Asked at every event, so it is cheap and sends nothing.
    */

@@ -172,6 +172,7 @@ export function createWaiting<T extends Named>(
   }
 
   return {
+    listing: () => queue.listing?.(),
     observe(object) {
       const { uid = "" } = object.metadata;
       const key = keyOf(object);

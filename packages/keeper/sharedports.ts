@@ -61,6 +61,7 @@ export function sharedPortsReconciler(api: Api, report: Report): Reconciler<Sand
   return {
     name: "shared ports",
     memory,
+    listing: () => memory.clear(),
     dueAt(sandbox, now) {
       const state = portsState(sandbox);
       return state === undefined || memory.get(sandbox.metadata.uid ?? "") === state ? undefined : now;

@@ -162,6 +162,9 @@ function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Wa
   return {
     name: `waking of ${kind}`,
     memory,
+    listing() {
+      for (const known of memory.values()) known.done = undefined;
+    },
     dueAt(object, now) {
       const { uid = "", deletionTimestamp, resourceVersion } = object.metadata;
       const known = memory.get(uid) ?? { seenAt: now };

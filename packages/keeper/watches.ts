@@ -87,8 +87,8 @@ function fanOut<T>(
       handlers.forEach((handler) => handler.observe(object.read));
     },
     gone: (uid) => all.forEach((handler) => handler.gone(uid)),
-    listed(uids) {
-      all.forEach((handler) => handler.listed(uids));
+    listed(uids, version) {
+      all.forEach((handler) => handler.listed(uids, version));
       onListed();
     },
   };

@@ -68,6 +68,7 @@ export function createQueue<T extends Named>(
     for (const entry of entries.values()) entry.cancel?.();
   });
   return {
+    listing: () => reconciler.listing?.(),
     observe: (object) => observe(queue, object),
     again: (kept) => again(queue, kept),
     gone: (uid) => forget(queue, uid),

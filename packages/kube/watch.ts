@@ -16,8 +16,10 @@ export interface EventHandler<T> {
   /**
    * A list is complete: what is not in it is gone, and what it has shown is so, even where an object is older than it was
    * known to be. After a restore of etcd versions go back, and what was deleted is there again.
+   *
+   * @param version that of the list; absent: not known
    */
-  listed(uids: ReadonlySet<string>): void;
+  listed(uids: ReadonlySet<string>, version?: string): void;
 }
 
 export interface WatchOptions {
@@ -106,7 +108,7 @@ async function list<T extends Observed>(
     }
     shown = version;
   }
-  handler.listed(uids);
+  handler.listed(uids, shown);
   return shown;
 }
 
@@ -182,6 +184,6 @@ export function isolated<T>(name: string, handler: EventHandler<T>, log: Log): E
     listing: () => attempt(() => handler.listing?.()),
     observe: (object) => attempt(() => handler.observe(object)),
     gone: (uid) => attempt(() => handler.gone(uid)),
-    listed: (uids) => attempt(() => handler.listed(uids)),
+    listed: (uids, version) => attempt(() => handler.listed(uids, version)),
   };
 }

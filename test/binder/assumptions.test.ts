@@ -14,39 +14,80 @@ const of = (version: number, sandbox: Sandbox): Sandbox => ({
 const at = (version: number) => of(version, aMember(1));
 const given = (version: number) => of(version, handedOver(aMember(1), aClaim("c"), aTemplate(), NOW));
 
-/** An index that has seen the member at version 9, and where that is: free, the claim's, or nowhere. */
+/** An index that has seen the member at version 9, and where that is: free, the claim's, or nowhere; "returned" stays. */
 function anIndex() {
-  const index = createClusterIndex({ onPool: () => {}, onMembers: () => {}, onBound: () => {} });
+  const returned = new Set<string>();
+  const onReturned = ({ metadata }: Sandbox) => returned.add(metadata.name);
+  const index = createClusterIndex({ onPool: () => {}, onMembers: () => {}, onBound: () => {}, onReturned });
   index.pools.observe(aPool());
   index.sandboxes.observe(at(9));
   const where = () => [
+    ...returned.size > 0 ? ["returned"] : [],
     ...index.members(aPool()).counts().all > 0 ? ["free"] : [],
     ...index.boundTo("team-a", "uid-c") === undefined ? [] : ["given"],
   ];
   /** Shows a whole list; `during` happens after it was read. */
-  const list = (shown: Sandbox[], during = () => {}) => {
+  const list = (shown: Sandbox[], during = () => {}, version?: string) => {
     index.sandboxes.listing();
     during();
     for (const sandbox of shown) index.sandboxes.observe(sandbox);
-    index.sandboxes.listed(new Set(shown.map(({ metadata }) => metadata.uid ?? "")));
+    index.sandboxes.listed(new Set(shown.map(({ metadata }) => metadata.uid ?? "")), version);
   };
   return { index, where, list };
 }
 
-test("the cluster was restored: what was given is free as the list shows it, without a further event", () => {
-  const { index, where, list } = anIndex();
-  index.assume(at(9));
-  index.written(given(12));
-  list([at(3)]);
-  expect(where()).toEqual(["free"]);
-  index.sandboxes.observe(given(5));
-  expect(where(), "versions count from there").toEqual(["given"]);
+const before = {
+  "it was given to a claim": ({ index }: World) => {
+    index.assume(at(9));
+    index.written(given(12));
+  },
+  "it was given to a claim, as the watch has shown": ({ index }: World) => {
+    index.assume(at(9));
+    index.written(given(12));
+    index.sandboxes.observe(given(12));
+    index.sandboxes.observe(given(13));
+  },
+  "it was being given": ({ index }: World) => index.assume(at(9)),
+  "somebody else gave it to a claim": ({ index }: World) => index.sandboxes.observe(given(12)),
+  "nothing is known but that it has changed": () => {},
+  "its claim has ended, and it is gone": ({ index, list }: World) => {
+    list([at(9)], () => {}, "20");
+    index.sandboxes.observe(given(22));
+    index.sandboxes.gone("uid-warm-1");
+  },
+  "it was gone before a list": ({ list }: World) => list([], () => {}, "20"),
+};
+type World = ReturnType<typeof anIndex>;
+
+test.for(Object.entries(before))("the cluster was restored: a member is nobody's that %s", ([, happened]) => {
+  const world = anIndex();
+  happened(world);
+  world.list([at(3)]);
+  expect(world.where()).toEqual(["returned"]);
+  world.index.sandboxes.observe(at(4));
+  world.list([at(4)]);
+  expect(world.where(), "whatever is heard of it").toEqual(["returned"]);
+  world.index.sandboxes.observe(given(5));
+  expect(world.where(), "versions count from there").toEqual(["returned", "given"]);
 });
 
-test("the cluster was restored: what was lost to somebody else is free", () => {
+test("the cluster was restored: a member that is as it was is free, and so is one that is made since", () => {
   const { index, where, list } = anIndex();
-  index.assume(at(9));
-  list([at(3)]);
+  list([at(9)], () => {}, "20");
+  list([at(9)], () => {}, "10");
+  expect(where()).toEqual(["free"]);
+  index.sandboxes.gone("uid-warm-1");
+  index.sandboxes.observe(at(11));
+  list([at(11)], () => {}, "12");
+  expect(where(), "versions count from the list").toEqual(["free"]);
+});
+
+test("a list that failed half-way makes no member look as if it had come back", () => {
+  const { index, where, list } = anIndex();
+  list([], () => {}, "2");
+  index.sandboxes.listing();
+  index.sandboxes.observe(of(40, aMember(2)));
+  list([at(9), of(40, aMember(2))], () => {}, "41");
   expect(where()).toEqual(["free"]);
 });
 
@@ -94,5 +135,5 @@ test("a list that has failed refutes nothing; the next one does", () => {
   index.sandboxes.observe(at(3));
   expect(where()).toEqual(["given"]);
   list([at(3)]);
-  expect(where()).toEqual(["free"]);
+  expect(where()).toEqual(["returned"]);
 });

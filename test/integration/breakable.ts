@@ -3,7 +3,7 @@
  * process that can be killed and comes back. @module
  */
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -29,6 +29,14 @@ export interface Breakable {
   /** Kills the binder that leads; it takes its Lease again, or the other one does. */
   killBinder(): Promise<void>;
   killApiServer(): Promise<void>;
+  /**
+   * Copies what etcd holds while it is stopped. The returned function restores that: the control plane ends, and begins
+   * anew on the copy, as the documentation of etcd and Kubernetes has it. hookbox and Metacontroller go on.
+   */
+  backUp(): Promise<() => Promise<void>>;
+  /** Kills both binders, and starts them again when `during` has ended, well or not: then none remembers anything. */
+  withoutBinders(during: () => Promise<void>): Promise<void>;
+  logs: string;
   down(): Promise<void>;
 }
 
@@ -59,7 +67,7 @@ export async function startBreakable(): Promise<Breakable> {
   const startBinder = (port: number) =>
     startChild(`breakable-binder-${port}`, ["packages/binder/main.ts", ...bindersOwn(port), ...given], logs);
   const binders = new Map<number, Child>(binderPorts.map((port) => [port, startBinder(port)]));
-  let apiServer: number | undefined;
+  const plane = controlPlaneOf(cluster, logs);
   const withoutHook = async (hook: string, during: () => Promise<void>) => {
     await hooks.get(hook)?.kill("SIGKILL");
     try {
@@ -85,31 +93,71 @@ export async function startBreakable(): Promise<Breakable> {
       await until(() => isUp(`http://127.0.0.1:${port}/healthz`), (up) => up);
     },
     killApiServer: async () => {
-      apiServer = await startedAgain(apiServer ?? apiServerOf(cluster), join(logs, "breakable-apiserver.log"));
+      await plane.kill("kube-apiserver");
+      plane.start("kube-apiserver");
       await until(() => attempt(kubectl, ["get", "--raw", "/readyz"]), ({ code }) => code === 0);
     },
+    backUp: async () => {
+      const [folder, copy] = [join(cluster.stateDir, "etcd"), join(directory, "backup")];
+      const around = async (change: () => void) => {
+        for (const name of PLANE.toReversed()) await plane.kill(name, name === "etcd" ? "SIGTERM" : "SIGKILL");
+        change();
+        for (const name of PLANE) plane.start(name);
+        await until(() => attempt(kubectl, ["get", "--raw", "/readyz"]), ({ code }) => code === 0, 120);
+      };
+      await around(() => cpSync(folder, copy, { recursive: true }));
+      return () =>
+        around(() => {
+          rmSync(folder, { recursive: true });
+          cpSync(copy, folder, { recursive: true });
+        });
+    },
+    withoutBinders: async (during) => {
+      await Promise.all([...binders.values()].map((binder) => binder.kill("SIGKILL")));
+      try {
+        await during();
+      } finally {
+        for (const port of binders.keys()) binders.set(port, startBinder(port));
+      }
+    },
+    logs,
     down: async () => {
       await Promise.all([keeper, engine, ...hooks.values(), ...binders.values()].map((child) => child.stop()));
-      if (apiServer !== undefined) await endProcess(apiServer);
+      await plane.end();
       await cluster.stop();
       rmSync(directory, { recursive: true, force: true });
     },
   };
 }
 
-function apiServerOf({ stateDir }: Cluster): number {
-  const record = readRecord(stateDir)?.processes.find(({ name }) => name === "kube-apiserver");
-  if (!record) throw new Error(`Cannot find the API server's process: ${stateDir} has no record of it`);
-  return record.pid;
-}
+/** What has to begin anew after a restore, in the order in which it starts. */
+const PLANE = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"];
 
-/** Kills a process and starts it again with the same arguments, as an init system would. */
-async function startedAgain(pid: number, logFile: string): Promise<number> {
-  const [command = "", ...args] = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
-  process.kill(pid, "SIGKILL");
-  await endProcess(pid);
-  const log = openSync(logFile, "a");
-  return spawn(command, args, { stdio: ["ignore", log, log] }).pid ?? 0;
+/** The processes of a cluster: killed, and started again with the same arguments, as an init system would. */
+function controlPlaneOf({ stateDir }: Cluster, logs: string) {
+  const commands = new Map<string, string[]>();
+  const pids = new Map<string, number>();
+  const startedHere = new Set<number>();
+  for (const { name, pid } of readRecord(stateDir)?.processes ?? []) pids.set(name, pid);
+  return {
+    async kill(name: string, signal: "SIGKILL" | "SIGTERM" = "SIGKILL") {
+      const pid = pids.get(name);
+      if (pid === undefined) throw new Error(`Cannot find the process ${name}: ${stateDir} has no record of it`);
+      const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
+      if (command.length > 0) commands.set(name, command);
+      if (signal === "SIGKILL") process.kill(pid, signal);
+      await endProcess(pid);
+      startedHere.delete(pid);
+    },
+    start(name: string) {
+      const [command = "", ...args] = commands.get(name) ?? [];
+      const log = openSync(join(logs, `breakable-${name}.log`), "a");
+      const { pid = 0 } = spawn(command, args, { stdio: ["ignore", log, log] });
+      pids.set(name, pid);
+      startedHere.add(pid);
+    },
+    end: async () => void await Promise.all([...startedHere].map(endProcess)),
+  };
 }
 
 /** As a Pod has it: its name outlives its containers. */
