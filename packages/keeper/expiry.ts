@@ -2,7 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type Expiring, expiryTime, isPublished, lifetimeOf } from "../api/expiry.ts";
-import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
+import { answerError, type Api, isOk, type ObjectPath, pathOf, timeAt } from "../kube/api.ts";
 import type { LossBudget } from "../webhook/lossbudget.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
@@ -85,7 +85,7 @@ interface Done {
 }
 
 /**
- * Makes the reconciler. Idempotent: whatever part of it a dead process has done, a new one finds and finishes the rest.
+ * Makes the reconciler. It judges by the API server's time: a clock of ours that is ahead deletes nothing early. Idempotent: whatever part of it a dead process has done, a new one finds and finishes the rest.
  *
  * @param budget how much may be deleted: hook and keeper may share a clock that is wrong, and volumes go with a Sandbox
  */
@@ -102,13 +102,14 @@ export function expiryReconciler<T extends { metadata: ObjectMeta }>(
     listing: () => memory.clear(),
     dueAt(object, now) {
       const { uid = "", resourceVersion } = object.metadata;
-      const decision = judge(object, now);
+      const ahead = timeAt(api) - now;
+      const decision = judge(object, now + ahead);
       const done = memory.get(uid);
       if (decision.verdict === "keep" || (done && done.resourceVersion === resourceVersion)) return undefined;
-      return decision.verdict === "wait" ? decision.until : done?.putOffUntil ?? now;
+      return decision.verdict === "wait" ? decision.until - ahead : done?.putOffUntil ?? now;
     },
     async reconcile(object, now) {
-      const decision = judge(object, now);
+      const decision = judge(object, timeAt(api));
       if (decision.verdict !== "delete") return;
       const { namespace = "", name, uid = "", resourceVersion } = object.metadata;
       if (budget.spend(namespace, [uid]).has(uid)) {

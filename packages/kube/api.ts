@@ -50,6 +50,8 @@ export class WatchSilent extends Error {
 
 /** An API server. Both functions throw only if no whole answer comes; an answer of any status is returned. */
 export interface Api {
+  /** What time it is at the API server, in milliseconds since the epoch. Undefined, or absent: not known. */
+  now?(): number | undefined;
   /** Sends a request and reads its answer whole. */
   send(request: ApiRequest): Promise<Answer>;
   /**
@@ -98,6 +100,11 @@ export function pathOf({ resource, namespace, name }: ObjectPath): string {
   const scope = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
   const tail = name === undefined ? "" : `/${encodeURIComponent(name)}`;
   return `${GROUP_VERSIONS[resource]}${scope}/${resource}${tail}`;
+}
+
+/** Returns the API server's time, or where that is not known this machine's, in milliseconds since the epoch. */
+export function timeAt(api: Pick<Api, "now">): number {
+  return api.now?.() ?? Date.now();
 }
 
 /** Tells whether an answer is a success. */

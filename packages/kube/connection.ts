@@ -3,6 +3,7 @@ import { type Answer, AnswerTooLong, type Api, type ApiRequest, type WatchEvent,
 import { createDeadlines } from "../process/deadlines.ts";
 import { createGathered } from "../process/gathered.ts";
 import type { Credentials } from "./credentials.ts";
+import { createServerClock } from "./serverclock.ts";
 import { createSend, type Incoming, nothing } from "./transport.ts";
 
 /** How patient a connection is, and who wants to know of its answers. Times in milliseconds. */
@@ -25,10 +26,18 @@ type Open = (request: ApiRequest, signal: AbortSignal, accept?: string) => Promi
 /** Makes the connection; the first request opens it. */
 export function connect(credentials: Credentials, options: ConnectionOptions): Api {
   const { signal, timeoutMs = 30_000, silenceMs = 90_000, onAnswer = () => {} } = options;
-  const open = createOpen(credentials, options.userAgent);
+  const clock = createServerClock();
+  const send = createOpen(credentials, options.userAgent);
+  const open: Open = async (...request) => {
+    const sentAt = performance.now();
+    const response = await send(...request);
+    clock.answered(response.date, sentAt, performance.now());
+    return response;
+  };
   const begin = createEndings(signal);
   const deadlines = createDeadlines(timeoutMs);
   return {
+    now: clock.now,
     async send(request) {
       const { signal, abort, end } = begin(request.signal);
       const endDeadline = deadlines.begin(() => abort(new Error(`no answer in ${timeoutMs / 1000} s`)));

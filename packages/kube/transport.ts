@@ -16,6 +16,8 @@ export interface Outgoing {
 /** An answer whose body is still to be read. */
 export interface Incoming {
   status: number;
+  /** The header Date; absent: there is none. */
+  date?: string | undefined;
   /** Ends with the body, throws if that breaks off; to leave it early lets go of the connection. */
   chunks: AsyncIterable<Uint8Array>;
   text(): Promise<string>;
@@ -56,7 +58,8 @@ function createFetchSend(deno: DenoHTTP): Send {
     const response = await fetch(url, init as RequestInit);
     const { status, body } = response;
     if (body) responseOf.set(body, response);
-    return { status, chunks: body ?? nothing(), text: () => response.text() };
+    const date = response.headers.get("date") ?? undefined;
+    return { status, date, chunks: body ?? nothing(), text: () => response.text() };
   };
 }
 
@@ -84,7 +87,8 @@ function createNodeSend(): Send {
       const request = protocol === "http:" ? httpRequest(url, options) : httpsRequest(url, { ...pass.tls, ...options });
       request.once("response", fulfil).once("error", reject).end(text);
     });
-    return { status: response.statusCode ?? 0, chunks: response, text: () => textOf(response) };
+    const { statusCode: status = 0, headers: { date } } = response;
+    return { status, date, chunks: response, text: () => textOf(response) };
   };
 }
 

@@ -1,6 +1,6 @@
 /** Puts the router together around an API server. Opens no port. @module */
 import type { Tracer } from "@opentelemetry/api";
-import type { Api } from "../kube/api.ts";
+import { type Api, timeAt } from "../kube/api.ts";
 import type { Log } from "../process/log.ts";
 import { createAddressOf, createLimits, createProtoOf } from "./access/limits.ts";
 import { createGate, type Gate, openGate } from "./access/gate.ts";
@@ -63,7 +63,8 @@ export function assembleRouter(
   const { log, write, tracer } = outputs;
   const { namespace, allowLoopback } = options;
   const dialler = createDialler(options.dialMs);
-  const index = createSandboxIndex(dialler.forget);
+  const now = () => timeAt(api);
+  const index = createSandboxIndex(dialler.forget, now);
   let isListed = false;
   const ready = new Promise<void>((resolve) => {
     const onListed = () => resolve(void (isListed = true));
@@ -90,6 +91,7 @@ export function assembleRouter(
   ready.then(() => idler.run(signal));
   const hold = createHold({
     index,
+    now,
     look: within(namespace, createLook({ api, index }, log)),
     wake: createWaker({ api, index, log, signal, onWoken: (woken) => metrics.wakes.inc({ sandbox_namespace: woken }) }),
     wakes: createBudget(options.wakesPerMinute / 60, options.wakesPerMinute),
@@ -98,7 +100,7 @@ export function assembleRouter(
     maxHeld: options.maxHeld,
     onHeld: (change) => metrics.now.held += change,
   });
-  const reach = createReach(index, hold);
+  const reach = createReach(index, hold, now);
   return {
     handler: createHandler({
       routing: { allowLoopback, pathPrefix: options.pathPrefix, domain: options.domain },

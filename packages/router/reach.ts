@@ -13,16 +13,16 @@ export interface Reach {
   reachability(target: Target): Reachability;
 }
 
-/** Makes it. */
-export function createReach(index: SandboxIndex, hold: Hold): Reach {
+/** Makes it. @param now in milliseconds since the epoch */
+export function createReach(index: SandboxIndex, hold: Hold, now: () => number = Date.now): Reach {
   return {
     hold,
     now(target) {
       const entry = index.find(target.namespace, target.name);
-      const reachability = reachabilityOf(target, entry, Date.now());
+      const reachability = reachabilityOf(target, entry, now());
       if (reachability.state === "reachable") return addressFor(target, reachability, entry);
       return reachability.state === "refused" && !reachability.mayLag ? reachability.refusal : undefined;
     },
-    reachability: (target) => reachabilityOf(target, index.find(target.namespace, target.name), Date.now()),
+    reachability: (target) => reachabilityOf(target, index.find(target.namespace, target.name), now()),
   };
 }

@@ -106,6 +106,20 @@ describe("expiryReconciler()", () => {
     aSandbox(api.put(PATH, { ...aSandbox({ ...EXPIRED, ...over }) }) as never);
   const now = NOW.getTime();
 
+  test.for([-3_600_000, 3_600_000])("judges by the API server's time where its own is %i ms off", async (off) => {
+    const api = createFakeApi();
+    api.now = () => now;
+    const ahead = new Date(now + 60_000).toISOString();
+    const sandbox = aStoredSandbox(api, { spec: { ...EXPIRED.spec, shutdownTime: ahead } });
+    const reconciler = expiryReconciler(api, () => {}, UNLIMITED, KIND);
+    expect(reconciler.dueAt(sandbox, now + off), "in a minute, by its own clock").toBe(now + off + 60_000);
+    await reconciler.reconcile(sandbox, now + off);
+    expect(api.requests).toEqual([]);
+    api.now = () => now + 60_000;
+    await reconciler.reconcile(sandbox, now + off + 60_000);
+    expect(api.requests.length).toBe(1);
+  });
+
   test("deletes in the background what has this uid and this version", async () => {
     const api = createFakeApi();
     const report = vi.fn();

@@ -129,6 +129,8 @@ export function createFakeApi({ pageSize = 500 } = {}): FakeApi {
 
   const api: FakeApi = {
     requests: [],
+    // Not Date.now(): a test may set that wrong, as the clock of one process.
+    now: () => new Date().getTime(),
     watches: 0,
     intercept: () => undefined,
     onDryRun: () => ({ status: 201, body: {} }),

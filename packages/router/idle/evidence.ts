@@ -1,5 +1,6 @@
 /** Whether a sandbox works though nobody asks for it: what its runtime says goes on inside, and whether somebody holds it up by a Lease. @module */
 import { request } from "node:http";
+import { setImmediate } from "node:timers";
 import * as z from "zod";
 import { answerError, type Api, pathOf } from "../../kube/api.ts";
 import { HOLD_LABEL } from "../../api/router/annotations.ts";
@@ -98,10 +99,12 @@ function getText(host: string, port: number, patienceMs: number): Promise<string
     // The kernel makes a connection to whoever listens, whether that gets any CPU or not.
     let isConnected = false;
     asked.once("socket", (socket) => socket.once("connect", () => isConnected = true));
-    const late = setTimeout(() => {
-      if (isConnected) resolve("silent");
-      refuse("no answer in time");
-    }, patienceMs);
+    // What has happened by then is seen first: this process may have got no CPU either.
+    const late = setTimeout(() =>
+      setImmediate(() => {
+        if (isConnected) resolve("silent");
+        refuse("no answer in time");
+      }), patienceMs);
     const unanswered = () => refuse("no whole answer");
     asked.once("close", unanswered).once("close", () => clearTimeout(late));
     asked.on("error", reject).end();

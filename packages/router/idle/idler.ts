@@ -1,4 +1,5 @@
 /** Looks for sandboxes that nobody uses, and suspends them. What counts as idle is decided elsewhere. @module */
+import { timeAt } from "../../kube/api.ts";
 import { sleep } from "../../kube/backoff.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import type { SandboxRecord } from "../index/records.ts";
@@ -44,9 +45,10 @@ export function createIdler(parts: IdlerParts): Idler {
         stack: undefined,
       });
     });
-  const traffic = createTraffic(Date.now, (namespace, name) => {
+  const traffic = createTraffic(() => performance.now(), (namespace, name) => {
     const entry = parts.index.find(namespace, name);
-    if (entry && isWordDue(entry, Date.now())) guarded(leaveWord(parts, entry.sandbox, new Date()), entry);
+    const now = timeAt(parts.api);
+    if (entry && isWordDue(entry, now)) guarded(leaveWord(parts, entry.sandbox, new Date(now)), entry);
   });
   const idler: Idler = {
     traffic,
@@ -91,12 +93,14 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   const { namespace, name, uid } = sandbox.metadata;
   if (sandbox.calledOff) return void await takeBack(parts, sandbox);
   const policy = policyOf(sandbox) as IdlePolicy;
-  const now = Date.now();
+  const now = timeAt(parts.api);
   if (sandbox.isSuspended) return await lookAtSuspended(parts, entry, policy, now);
   const use = traffic.useOf(namespace, name);
   if ((use?.open ?? 0) > 0 && isWordDue(entry, now)) return await leaveWord(parts, sandbox, new Date(now));
-  const secondsSince = (last: typeof lastUse | typeof lastAsked, instant: number) =>
-    (instant - last(entry, policy, traffic.useOf(namespace, name), { me: parts.me, now: instant })) / 1000;
+  const secondsSince = (last: typeof lastUse | typeof lastAsked, instant: number) => {
+    const clock = { me: parts.me, now: instant, counted: performance.now() };
+    return (instant - last(entry, policy, traffic.useOf(namespace, name), clock)) / 1000;
+  };
   const open = use?.open ?? 0;
   const pods = [...entry.pods.values()];
   const pod = pods.find(({ isReady, isDeleting }) => isReady && !isDeleting);
@@ -117,7 +121,7 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   // Somebody may have come meanwhile.
   const later = traffic.useOf(namespace, name)?.open ?? 0;
   // No await from here to the patch: who comes meanwhile waits for what becomes of it.
-  const instant = Date.now();
+  const instant = timeAt(parts.api);
   const [quietSeconds, unaskedSeconds] = [secondsSince(lastUse, instant), secondsSince(lastAsked, instant)];
   const evidence = { open: later, quietSeconds, unaskedSeconds, activity, isHeld: held };
   await act(parts, entry, sandbox, idleDecision(policy, evidence));
@@ -128,7 +132,7 @@ async function act(parts: IdlerParts, entry: Entry, sandbox: SandboxRecord, deci
   const { log, onSuspended } = parts;
   if (!decision.suspend) return log("debug", "Not idle", { namespace, name, uid, because: decision.because });
   const { reason, note } = decision;
-  const suspension = { reason, note, now: new Date() };
+  const suspension = { reason, note, now: new Date(timeAt(parts.api)) };
   entry.isBeingSuspended = true;
   try {
     if (!await suspend(parts, sandbox, suspension)) return;

@@ -6,9 +6,10 @@ import type { Entry } from "../index/sandboxindex.ts";
 import { ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../api/router/annotations.ts";
 import type { IdlePolicy } from "./decision.ts";
 
-/** Use of one sandbox. Times in milliseconds since the epoch. */
+/** Use of one sandbox. */
 export interface Use {
   open: number;
+  /** In milliseconds of the clock that the traffic is counted by, which nobody sets. */
   lastAt: number;
 }
 
@@ -30,13 +31,13 @@ interface UseEntry extends Use {
 /** How often the same sandbox is told of, in milliseconds. */
 const TELL_MS = 1000;
 
-/** Makes it; `onUse` hears of a sandbox that is used, now and then. */
+/** Makes it; `onUse` hears of a sandbox that is used, now and then. @param now in milliseconds of a monotonic clock */
 export function createTraffic(now: () => number, onUse: (namespace: string, name: string) => void): Traffic {
   const entries = new Map<string, UseEntry>();
   const entryOf = ({ namespace, name }: Target): UseEntry => {
     const key = `${namespace}/${name}`;
     let entry = entries.get(key);
-    if (!entry) entries.set(key, entry = { namespace, name, open: 0, lastAt: 0, toldAt: 0 });
+    if (!entry) entries.set(key, entry = { namespace, name, open: 0, lastAt: 0, toldAt: -Infinity });
     return entry;
   };
   return {
@@ -87,8 +88,9 @@ export function wordOf({ annotations }: SandboxRecord): { at: number; router: st
  * | it became Ready, was woken, or was given to a claim | then |
  * | it is not Ready | no telling: its last change may be long past, and its Pod just up |
  *
- * What others say counts from when this router saw it, by its own clock: theirs may be wrong. Only what it has found at
- * its start counts from when they say that it was, and never from the future.
+ * What others say counts from when this router saw it, by a clock that nobody sets. Only what it has found at its start
+ * counts from when they say that it was, by the API server's time, and never from the future: routers write that, too, and
+ * so judge alike whatever their own wall clocks say.
  */
 export function lastUse(
   { sandbox, evidenceSeenAt }: Pick<Entry, "sandbox" | "evidenceSeenAt">,
@@ -120,17 +122,20 @@ export function lastAsked(
   return latestOf(sandbox, policy, use, clock, askedSeenAt, [...said, createdAt ?? 0, assignedAt ?? 0]);
 }
 
-/** Who asks, and when, in milliseconds since the epoch. */
+/** Who asks, and when. */
 interface Clock {
   me: string;
+  /** At the API server, in milliseconds since the epoch. */
   now: number;
+  /** The same instant by the clock that this process counts use and news by. @default {now} */
+  counted?: number;
 }
 
 function latestOf(
   sandbox: SandboxRecord,
   policy: IdlePolicy,
   use: Use | undefined,
-  { me, now }: Clock,
+  { me, now, counted = now }: Clock,
   seenAt: number | undefined,
   said: number[],
 ): number {
@@ -139,8 +144,12 @@ function latestOf(
   const isOurs = word.router === me && use !== undefined;
   const keptMs = isOurs ? 0 : wordMs(policy);
   const wordAt = (at: number) => word.at === 0 ? 0 : at + keptMs;
-  if (seenAt !== undefined) return Math.max(use?.lastAt ?? 0, seenAt, wordAt(seenAt));
-  const latest = Math.max(use?.lastAt ?? 0, wordAt(Math.min(word.at, now)), ...said.map((at) => Math.min(at, now)));
+  const used = use === undefined ? 0 : now - (counted - use.lastAt);
+  if (seenAt !== undefined) {
+    const seen = now - (counted - seenAt);
+    return Math.max(used, seen, wordAt(seen));
+  }
+  const latest = Math.max(used, wordAt(Math.min(word.at, now)), ...said.map((at) => Math.min(at, now)));
   return latest === 0 ? Infinity : latest;
 }
 

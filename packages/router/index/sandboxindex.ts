@@ -13,11 +13,14 @@ export interface Entry {
   suspects: Set<string>;
   /** This router is about to suspend it: requests wait until that is settled. */
   isBeingSuspended: boolean;
-  /** When this process saw that others have used it, in milliseconds; undefined: it has seen no change of what they say. */
+  /**
+   * When this process saw that others have used it, in milliseconds of its monotonic clock; undefined: it has seen no change
+   * of what they say.
+   */
   evidenceSeenAt: number | undefined;
   /** The same of what code inside cannot bring about. */
   askedSeenAt: number | undefined;
-  /** When this process first saw its containers fail, in milliseconds; undefined: they do not. */
+  /** When this process first saw its containers fail, in milliseconds since the epoch; undefined: they do not. */
   failingSince: number | undefined;
 }
 
@@ -41,8 +44,16 @@ const NO_PODS: ReadonlyMap<string, PodRecord> = new Map();
 const FORMER_IPS = 4;
 const DEPARTED = 10_000;
 
-/** Makes an empty index; `onPodGone` hears of addresses that are nobody's any more. */
-export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void = () => {}): SandboxIndex {
+/**
+ * Makes an empty index.
+ *
+ * @param onPodGone hears of addresses that are nobody's any more
+ * @param now in milliseconds since the epoch
+ */
+export function createSandboxIndex(
+  onPodGone: (ips: readonly string[]) => void = () => {},
+  now: () => number = Date.now,
+): SandboxIndex {
   const byUID = new Map<string, Entry>();
   const byName = new Map<string, Entry>();
   const podsByUID = new Map<string, PodRecord>();
@@ -97,12 +108,12 @@ export function createSandboxIndex(onPodGone: (ips: readonly string[]) => void =
     const { uid } = sandbox.metadata;
     const known = byUID.get(uid);
     const entry = known ?? entryOf(sandbox);
-    if (entry.sandbox.evidence !== sandbox.evidence) entry.evidenceSeenAt = Date.now();
-    if (entry.sandbox.asked !== sandbox.asked) entry.askedSeenAt = Date.now();
+    if (entry.sandbox.evidence !== sandbox.evidence) entry.evidenceSeenAt = performance.now();
+    if (entry.sandbox.asked !== sandbox.asked) entry.askedSeenAt = performance.now();
     entry.sandbox = sandbox;
     if (sandbox.isSuspended) { for (const pod of entry.pods.keys()) entry.suspects.add(pod); }
     const isFailing = sandbox.conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True");
-    entry.failingSince = isFailing ? entry.failingSince ?? Date.now() : undefined;
+    entry.failingSince = isFailing ? entry.failingSince ?? now() : undefined;
     byUID.set(uid, entry);
     // A name goes to whoever was made last: a Sandbox that is deleted and made again has two UIDs for a moment.
     const holder = byName.get(keyOf(sandbox.metadata));

@@ -31,6 +31,8 @@ export type Hold = (target: Target, signal: AbortSignal, comesBack?: boolean) =>
 
 interface HoldParts {
   index: SandboxIndex;
+  /** In milliseconds since the epoch. @default {Date.now} */
+  now?: () => number;
   look: Look;
   wake: Wake;
   /** Wakes of a namespace. */
@@ -76,20 +78,20 @@ export function createHold(parts: HoldParts): Hold {
 }
 
 async function wait(parts: HoldParts, target: Target, signal: AbortSignal, comesBack: boolean): Promise<Held> {
-  const { index, look, holdMs } = parts;
+  const { index, look, holdMs, now = Date.now } = parts;
   const { namespace, name } = target;
   const startedAt = performance.now();
   const deadline = startedAt + holdMs;
   const stopwatch = createStopwatch(startedAt);
   const end = (place: string | Refusal): Held => {
-    const now = performance.now();
-    return { place, timing: stopwatch.stop(now), ms: now - startedAt };
+    const ended = performance.now();
+    return { place, timing: stopwatch.stop(ended), ms: ended - startedAt };
   };
   let hasLooked = false;
   let hasWoken = false;
   while (comesBack || !signal.aborted) {
     const entry = index.find(namespace, name);
-    const reachability = reachabilityOf(target, entry, Date.now());
+    const reachability = reachabilityOf(target, entry, now());
     if (reachability.state === "reachable") return end(addressFor(target, reachability, entry));
     if (reachability.state === "refused") {
       if (hasLooked || !reachability.mayLag) return end(reachability.refusal);

@@ -1,5 +1,5 @@
 /** Sets a suspended Sandbox to Running, once however many ask. Waits for no Pod. @module */
-import { type Answer, isOk, messageOf } from "../../kube/api.ts";
+import { type Answer, isOk, messageOf, timeAt } from "../../kube/api.ts";
 import { sleep } from "../../kube/backoff.ts";
 import { rfc3339 } from "../../api/objects/conditions.ts";
 import { errorFields, type Log } from "../../process/log.ts";
@@ -75,7 +75,7 @@ async function patch(parts: WakerParts, sandbox: SandboxRecord): Promise<Answer>
   const before = takenBack(sandbox);
   const annotations = {
     ...before.metadata?.annotations,
-    [WOKEN_AT_ANNOTATION]: rfc3339(new Date()),
+    [WOKEN_AT_ANNOTATION]: rfc3339(new Date(timeAt(parts.api))),
     [SUSPENDED_ANNOTATION]: null,
   };
   const body = { metadata: { resourceVersion, annotations }, spec: { ...before.spec, operatingMode: "Running" } };

@@ -12,7 +12,7 @@ const START = Date.parse("2026-11-21T12:00:00Z");
 const timeAt = (minute: number) => new Date(START + minute * 60_000).toISOString();
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["Date"], now: START });
+  vi.useFakeTimers({ toFake: ["Date", "performance"], now: START });
   onTestFinished(() => void vi.useRealTimers());
 });
 
@@ -62,7 +62,7 @@ function start() {
     index.pods.observe(readPod(api.get(`${PODS}/demo`), true)!);
   };
   const lookAt = async (minute: number) => {
-    vi.setSystemTime(START + minute * 60_000);
+    vi.advanceTimersByTime(START + minute * 60_000 - Date.now());
     await idler.look();
     const sandbox = api.get(`${SANDBOXES}/demo`);
     return [sandbox?.["spec"], sandbox?.metadata.annotations?.[key("suspended")]].map((part) => JSON.stringify(part));
