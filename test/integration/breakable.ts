@@ -30,8 +30,8 @@ export interface Breakable {
   killBinder(): Promise<void>;
   killApiServer(): Promise<void>;
   /**
-   * Copies what etcd holds while it is stopped. The returned function restores that: the control plane ends, and begins
-   * anew on the copy, as the documentation of etcd and Kubernetes has it. hookbox and Metacontroller go on.
+   * Copies what etcd holds while it is stopped. The returned function restores that: control plane and Metacontroller end,
+   * and begin anew on the copy, as docs/reliability.md has it. hookbox goes on.
    */
   backUp(): Promise<() => Promise<void>>;
   /** Kills both binders, and starts them again when `during` has ended, well or not: then none remembers anything. */
@@ -62,6 +62,11 @@ export async function startBreakable(): Promise<Breakable> {
       progress: () => {},
     });
   let engine = await startEngine();
+  let backups = 0;
+  const endEngine = async () => {
+    process.kill(engine.pid, "SIGKILL");
+    await engine.stop();
+  };
   const given = ["--kubeconfig", cluster.kubeconfig];
   const keeper = startChild("breakable-keeper", ["packages/keeper/main.ts", "--no-binder", ...given], logs);
   const startBinder = (port: number) =>
@@ -82,8 +87,7 @@ export async function startBreakable(): Promise<Breakable> {
     withoutHook,
     killHook: (hook) => withoutHook(hook, () => Promise.resolve()),
     killEngine: async () => {
-      process.kill(engine.pid, "SIGKILL");
-      await engine.stop();
+      await endEngine();
       engine = await startEngine();
     },
     killBinder: async () => {
@@ -98,12 +102,15 @@ export async function startBreakable(): Promise<Breakable> {
       await until(() => attempt(kubectl, ["get", "--raw", "/readyz"]), ({ code }) => code === 0);
     },
     backUp: async () => {
-      const [folder, copy] = [join(cluster.stateDir, "etcd"), join(directory, "backup")];
+      const folder = join(cluster.stateDir, "etcd");
+      const copy = join(directory, `backup-${backups++}`);
       const around = async (change: () => void) => {
+        await endEngine();
         for (const name of PLANE.toReversed()) await plane.kill(name, name === "etcd" ? "SIGTERM" : "SIGKILL");
         change();
         for (const name of PLANE) plane.start(name);
         await until(() => attempt(kubectl, ["get", "--raw", "/readyz"]), ({ code }) => code === 0, 120);
+        engine = await startEngine();
       };
       await around(() => cpSync(folder, copy, { recursive: true }));
       return () =>

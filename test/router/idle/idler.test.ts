@@ -203,10 +203,12 @@ describe("the idler", () => {
   });
 });
 
-test.for([
-  ["ahead", 2 * 3_600_000],
-  ["behind", -2 * 3_600_000],
-] as const)("a router whose clock is %s judges like the others", async ([, wrongMs]) => {
+test.for(
+  [
+    ["ahead", 2 * 3_600_000],
+    ["behind", -2 * 3_600_000],
+  ] as const,
+)("a router whose clock is %s judges like the others", async ([, wrongMs]) => {
   const ago = (seconds: number) => new Date(new Date().getTime() - seconds * 1000).toISOString();
   const used = { [key("idle-seconds")]: "3600", [key("active-at")]: `${ago(300)} b` };
   const unused = { [key("idle-seconds")]: "3600", [key("active-at")]: `${ago(5000)} b` };
