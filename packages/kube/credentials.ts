@@ -137,7 +137,7 @@ function plainPass(cluster: z.infer<typeof clusterSchema>, user: z.infer<typeof 
 }
 
 async function clientNodeCredentials(path: string, context: string, namespace: string | undefined) {
-  const { KubeConfig } = await import("@kubernetes/client-node");
+  const { KubeConfig } = await loadClientNode();
   const config = new KubeConfig();
   config.loadFromFile(path);
   config.setCurrentContext(context);
@@ -171,4 +171,14 @@ function remembered<T>(read: () => T): () => Promise<T> {
     if (value === undefined || Date.now() - readAt > REREAD_MS) [value, readAt] = [read(), Date.now()];
     return Promise.resolve(value);
   };
+}
+
+/** A bundler of a program that has not installed it leaves it out only if the import may fail. */
+async function loadClientNode(): Promise<typeof import("@kubernetes/client-node")> {
+  try {
+    return await import("@kubernetes/client-node");
+  } catch (cause) {
+    const why = "its user logs in by a plugin, which takes the package @kubernetes/client-node; install that too";
+    throw new Error(`Cannot use the kubeconfig: ${why}`, { cause });
+  }
 }

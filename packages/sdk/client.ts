@@ -2,7 +2,7 @@
 import type { Finding } from "../api/diagnosis/finding.ts";
 import { annotate, extendTimeoutOf, remove, setTimeoutOf } from "./control/change.ts";
 import { IDLE_ANNOTATION } from "../api/router/annotations.ts";
-import { secondsOf } from "./control/bodies.ts";
+import { isEndless, secondsOf } from "./control/bodies.ts";
 import { create, type Created } from "./control/create.ts";
 import { find, findIfAny } from "./control/find.ts";
 import { listPage, type SandboxPage } from "./control/list.ts";
@@ -180,7 +180,7 @@ export class SandboxClient {
     const api = await context.api();
     const ready = await untilReady(api, target, { ...options, known: claimOrSandbox, diagnose: context.why });
     const { namespace } = target;
-    if (options.idleMs !== undefined && target.kind === "SandboxClaim") {
+    if (options.idleMs !== undefined && !isEndless(options.idleMs) && target.kind === "SandboxClaim") {
       const own = { kind: "Sandbox", namespace, name: ready.sandboxName } as const;
       await annotate(api, own, { [IDLE_ANNOTATION]: secondsOf(options.idleMs) }, options.signal);
     }

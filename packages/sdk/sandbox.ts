@@ -170,6 +170,7 @@ export class SandboxHandle implements AsyncDisposable {
         remedy: "Give the client a `routerUrl`.",
       });
     }
+    if (!Number.isFinite(signedForMs)) throw new InvalidArgumentError("Cannot sign an address: signedForMs has no end");
     const exp = Math.floor((Date.now() + signedForMs) / 1000);
     const claims = { ns: this.namespace, name: this.sandboxName, exp, port };
     address.searchParams.set("token", await signToken(context.signingSecret(), claims));

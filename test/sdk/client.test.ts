@@ -87,6 +87,18 @@ describe("create()", () => {
     });
   });
 
+  test("what lasts for ever has no end and is never idle", async () => {
+    const { client, cluster } = await aClient();
+    for (const endless of [Infinity, Number.MAX_SAFE_INTEGER]) {
+      const sandbox = await client.create({ image: "node:24", timeoutMs: endless, idleMs: endless });
+      const object = (await cluster.objects("Sandbox")).find(({ metadata }) => metadata.name === sandbox.name);
+      expect(object?.["spec"]).not.toHaveProperty("shutdownTime");
+      expect(Object.keys(object?.metadata.annotations ?? {})).not.toContain("router.agents.x-k8s.io/idle-seconds");
+      expect(await sandbox.setTimeout(60_000)).toBeInstanceOf(Date);
+      expect(await sandbox.setTimeout(endless)).toBeUndefined();
+    }
+  });
+
   test.for<{ options: CreateOptions; words: RegExp }>([
     { options: {}, words: /exactly one of pool, template and image is needed, and none is given/ },
     { options: { pool: "a", image: "b" }, words: /pool and image are given/ },

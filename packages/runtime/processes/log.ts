@@ -18,6 +18,10 @@ export interface OutputLog {
   end(): void;
   /** Offset of the next byte. */
   size(): number;
+  /** Bytes that are kept, and what their pieces cost besides. */
+  kept(): number;
+  /** Forgets what is kept: readers are told that all before `size` is lost. */
+  drop(): void;
   /** Takes note that everything before `offset` has arrived where it was sent. */
   acknowledge(offset: number): void;
   /**
@@ -65,6 +69,8 @@ export function createLog(keepBytes: number, flow?: Flow): OutputLog {
       tell();
     },
     size: store.size,
+    kept: store.cost,
+    drop: store.drop,
     acknowledge: (offset) => backpressure?.taken(store.spentBefore(offset)),
     async *read(offset, { follow, signal }) {
       // Promise.race() would leave something on a promise of the abort for each turn.
@@ -103,6 +109,9 @@ interface Kept extends Piece {
 interface Store {
   add(stream: Piece["stream"], bytes: Uint8Array): void;
   size(): number;
+  /** What the pieces cost that are there. */
+  cost(): number;
+  drop(): void;
   /** What all pieces have cost so far, those that were dropped too. */
   spent(): number;
   /** What all pieces that end at `offset` or before have cost. */
@@ -139,6 +148,12 @@ function createStore(keepBytes: number): Store {
       drop();
     },
     size: () => size,
+    cost: () => cost,
+    drop: () => {
+      pieces = [];
+      first = 0;
+      cost = 0;
+    },
     spent: () => spent,
     spentBefore: (offset) => {
       const next = pieces[indexOf(pieces, first, offset)];

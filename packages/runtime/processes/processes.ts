@@ -33,6 +33,8 @@ export interface Process {
   log: OutputLog | undefined;
   /** How many read its output now. */
   attached: number;
+  /** Who started it has had its end: nobody else is expected to ask for it. */
+  isDelivered: boolean;
   /** Resolves when it has ended, and a detached one's log too. */
   ended: Promise<End>;
   /** The same; undefined once `signal` aborts before. */
@@ -86,13 +88,17 @@ export interface ProcessesOptions {
   env?: () => Record<string, string>;
   /** Bytes kept of a detached process's output. @default {4 MiB} */
   keepOutputBytes?: number;
-  /** How many detached processes are kept after their end. @default {64} */
+  /** How many detached processes are kept after their end: of those whose end was delivered. @default {64} */
   keepEnded?: number;
+  /** The same of all others: who started one in the background asks for its end when it has time. @default {1024} */
+  keepUnasked?: number;
+  /** Bytes of output that are kept of all that have ended; the output that ended first goes first. @default {128 MiB} */
+  keepEndedBytes?: number;
 }
 
 /** Makes the list. */
 export function createProcesses(options: ProcessesOptions = {}): Processes {
-  const { env = () => ({}), keepOutputBytes = 4 << 20, keepEnded = 64 } = options;
+  const { env = () => ({}), keepOutputBytes = 4 << 20 } = options;
   const byId = new Map<number, Process>();
   let lastActiveAt = new Date();
   const touch = () => lastActiveAt = new Date();
@@ -107,7 +113,7 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
     entry.ended.then(() => {
       touch();
       if (!log && byId.get(running.pid) === entry) byId.delete(running.pid);
-      forgetOldest(byId, keepEnded);
+      forgetOldest(byId, options);
     });
     return entry;
   };
@@ -148,6 +154,7 @@ function follow(command: Command, running: Running, more: ProcessOptions, log: O
     end: undefined,
     log,
     attached: 0,
+    isDelivered: false,
     ended: ending.promise,
     endedUnless: ending.until,
     kill: running.kill,
@@ -184,7 +191,18 @@ async function closeLog(running: Running, log: OutputLog): Promise<void> {
   log.end();
 }
 
-function forgetOldest(byId: Map<number, Process>, keep: number): void {
-  const ended = [...byId].filter(([, entry]) => entry.end);
-  for (const [pid] of ended.slice(0, Math.max(0, ended.length - keep))) byId.delete(pid);
+/** Forgets what ended first, by how likely it is that somebody asks for it. */
+function forgetOldest(byId: Map<number, Process>, options: ProcessesOptions): void {
+  const { keepEnded = 64, keepUnasked = 1024, keepEndedBytes = 128 << 20 } = options;
+  const ended = [...byId.values()].filter(({ end }) => end).sort((a, b) => Number(a.end?.at) - Number(b.end?.at));
+  const forget = (some: Process[], keep: number) => {
+    for (const { running } of some.slice(0, Math.max(0, some.length - keep))) byId.delete(running.pid);
+  };
+  forget(ended.filter(({ isDelivered }) => isDelivered), keepEnded);
+  forget(ended.filter(({ isDelivered }) => !isDelivered), keepUnasked);
+  let bytes = 0;
+  for (const { log } of ended.reverse()) {
+    bytes += log?.kept() ?? 0;
+    if (bytes > keepEndedBytes) log?.drop();
+  }
 }

@@ -34,6 +34,9 @@ export function createProcessesService(options: ProcessesServiceOptions): Servic
       const { processId } = await once(request.requestId, () => startDetached(options, request, context));
       yield { event: { case: "started" as const, value: { processId } } };
       yield* attach(processes, { processId, offset: 0n, noFollow: false, requestId: "" }, context);
+      // The caller has read on after the end.
+      const entry = processes.get(processId);
+      if (entry) entry.isDelivered = true;
     },
     attach: (request, context) => attach(processes, request, context),
     acknowledge: ({ processId, offset }) => {

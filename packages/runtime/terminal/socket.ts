@@ -100,7 +100,7 @@ async function open(query: URLSearchParams, { root, processes }: TerminalSocketO
   }
   const cwd = await root.resolve(query.get("cwd") || root.path);
   const command = query.get("command");
-  const argv = command ? ["/bin/sh", "-c", command] : [await findExecutable("bash", cwd).catch(() => "/bin/sh"), "-l"];
+  const argv = command ? ["/bin/sh", "-c", command] : [await findExecutable("bash", cwd).catch(() => "/bin/sh")];
   const [cols, rows] = [query.get("cols") ?? DEFAULT_SIZE.cols, query.get("rows") ?? DEFAULT_SIZE.rows].map(Number);
   return await processes.start({ argv, cwd, env: {} }, { size: { cols: cols ?? 0, rows: rows ?? 0 } });
 }

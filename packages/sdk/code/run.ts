@@ -3,7 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { ContextsService, type RunCodeResponse } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ConnectionError, InvalidArgumentError, TimeoutError } from "../errors.ts";
 import { errorOfConnect } from "../runtime/answers.ts";
-import { inTime } from "../runtime/deadline.ts";
+import { inTime, limitOf } from "../runtime/deadline.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { CodeContext, CodeLanguage } from "./contexts.ts";
 import { type Execution, type ExecutionError, type Result, resultOf } from "./execution.ts";
@@ -75,14 +75,15 @@ function requestOf(code: string, { language, context, timeoutMs }: RunCodeOption
   if (context !== undefined && language !== undefined) {
     throw new InvalidArgumentError(`Cannot ${ACTION}: pass either language or context, not both`);
   }
-  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs < Number.MAX_SAFE_INTEGER)) {
+  if (timeoutMs !== undefined && !(timeoutMs > 0)) {
     throw new InvalidArgumentError(`Cannot ${ACTION}: timeoutMs ${timeoutMs} is not above 0`);
   }
+  const limit = limitOf(timeoutMs);
   return {
     code,
     contextId: typeof context === "string" ? context : context?.id ?? "",
     language: language ?? "",
-    ...timeoutMs === undefined ? {} : { timeoutMs: BigInt(Math.ceil(timeoutMs)) },
+    ...limit === undefined ? {} : { timeoutMs: BigInt(Math.ceil(limit)) },
   };
 }
 

@@ -1,6 +1,7 @@
 /** What asks hookbox's runtime to start a command, the command as words, and the error of one that failed. Sends nothing. @module */
 import { envOf } from "../env.ts";
 import { type ErrorCode, InvalidArgumentError, type ObjectRef, SandboxError } from "../errors.ts";
+import { limitOf } from "../runtime/deadline.ts";
 import { randomId } from "../runtime/randomid.ts";
 import type { CommandOptions, CommandResult, RunOptions } from "./types.ts";
 
@@ -15,11 +16,12 @@ export function requestOf(
   if (timeoutMs !== undefined && !(timeoutMs > 0)) {
     throw new InvalidArgumentError(`Cannot run ${wordsFor(command)}: timeoutMs ${timeoutMs} is not above 0`);
   }
+  const limit = limitOf(timeoutMs);
   return {
     config: { command: argv, envVars: envOf(options), ...cwd === undefined ? {} : { cwd } },
     requestId: randomId(),
     stdin: stdin !== undefined,
-    ...timeoutMs === undefined ? {} : { timeoutMs: BigInt(Math.ceil(timeoutMs)) },
+    ...limit === undefined ? {} : { timeoutMs: BigInt(Math.ceil(limit)) },
   };
 }
 

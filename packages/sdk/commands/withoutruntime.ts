@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { SandboxError, TimeoutError, UnsupportedError } from "../errors.ts";
 import { errorOfAnswer } from "../runtime/answers.ts";
+import { after } from "../runtime/deadline.ts";
 import { jsonUpTo, MESSAGE_BYTES } from "../runtime/bounded.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { ExecSession, SandboxTransport } from "../transport/transport.ts";
@@ -24,8 +25,9 @@ export async function* eventsOfLegacy(
   action: string,
   { timeoutMs, signal }: Pick<CommandOptions, "timeoutMs" | "signal">,
 ): AsyncGenerator<ProcessEvent> {
-  const limit = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
-  const signals = [signal, limit].filter((one) => one !== undefined);
+  const limit = new AbortController();
+  const cancel = after(timeoutMs ?? Infinity, () => limit.abort());
+  const signals = signal ? [signal, limit.signal] : [limit.signal];
   const body = JSON.stringify({ command: argv.map(quoted).join(" ") });
   const headers = { "Content-Type": "application/json" };
   try {
@@ -50,11 +52,13 @@ export async function* eventsOfLegacy(
     yield { type: "end", exitCode, signal: "", timedOut: false };
   } catch (error) {
     signal?.throwIfAborted();
-    if (limit?.aborted) {
+    if (limit.signal.aborted) {
       throw new TimeoutError(`Cannot ${action}: it took longer than ${timeoutMs} ms`, { object, cause: error });
     }
     if (error instanceof SandboxError) throw error;
     throw new SandboxError(`Cannot ${action}: the answer is invalid`, { object, cause: error });
+  } finally {
+    cancel();
   }
 }
 
@@ -84,10 +88,10 @@ export async function* eventsOfExec(
   timeoutMs: number | undefined,
 ): AsyncGenerator<ProcessEvent> {
   let isLate = false;
-  const timer = timeoutMs === undefined ? undefined : setTimeout(() => {
+  const cancel = after(timeoutMs ?? Infinity, () => {
     isLate = true;
     session.close();
-  }, timeoutMs);
+  });
   try {
     for await (const event of session.events) {
       yield event.type === "end" ? { ...event, signal: "", timedOut: false } : event;
@@ -97,7 +101,7 @@ export async function* eventsOfExec(
     const remedy = "It may still run: a sandbox without hookbox's runtime cannot be told to end it.";
     throw new TimeoutError(`Cannot ${action}: it took longer than ${timeoutMs} ms`, { remedy, cause: error });
   } finally {
-    clearTimeout(timer);
+    cancel();
     session.close();
   }
 }

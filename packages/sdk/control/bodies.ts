@@ -116,6 +116,24 @@ export function coldPoolBody(name: string, template: string): object {
   };
 }
 
+/** What is longer has no end: about 7,000 years, after which RFC 3339 has no dates. */
+const FOR_EVER_MS = 2.2e14;
+
+/** Leaves out what has no end: `Infinity` is as good as nothing. */
+export function withoutEndless(options: CreateOptions): CreateOptions {
+  const { timeoutMs, idleMs, ...rest } = options;
+  return {
+    ...rest,
+    ...timeoutMs === undefined || isEndless(timeoutMs) ? {} : { timeoutMs },
+    ...idleMs === undefined || isEndless(idleMs) ? {} : { idleMs },
+  };
+}
+
+/** Whether a length of time in milliseconds has no end. */
+export function isEndless(ms: number): boolean {
+  return ms > FOR_EVER_MS;
+}
+
 /** Returns the fields that let an object live for so long. */
 export function lifetime(ms: number, now: Date): { shutdownTime: string; shutdownPolicy: "Delete" } {
   return { shutdownTime: new Date(now.getTime() + ms).toISOString().replace(/\.\d+Z$/, "Z"), shutdownPolicy: "Delete" };

@@ -3,7 +3,7 @@ import type { Sandbox } from "../../api/sandbox.ts";
 import { type Api, pathOf } from "../../kube/api.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import { ConflictError, InvalidArgumentError, SandboxNotFoundError } from "../errors.ts";
-import { lifetime } from "./bodies.ts";
+import { isEndless, lifetime } from "./bodies.ts";
 import { readIfAny } from "./find.ts";
 import { ask } from "./kube.ts";
 import { type ClaimOrSandbox, readinessOf } from "./readiness.ts";
@@ -77,8 +77,15 @@ export async function setTimeoutOf(
       remedy: "`kill` ends it at once.",
     });
   }
+  const end = ms === null || isEndless(ms) ? null : ms;
   return endOf(
-    await patch<ClaimOrSandbox>(api, target, ending(target, ms, now), `set the timeout of ${wordsFor(target)}`, signal),
+    await patch<ClaimOrSandbox>(
+      api,
+      target,
+      ending(target, end, now),
+      `set the timeout of ${wordsFor(target)}`,
+      signal,
+    ),
   );
 }
 
@@ -88,6 +95,9 @@ const TRIES = 8;
 /** Adds to the time it has left. @throws {@link InvalidArgumentError} if it has no end */
 export async function extendTimeoutOf(api: Api, target: Target, ms: number, signal?: AbortSignal): Promise<Date> {
   const action = `extend the timeout of ${wordsFor(target)}`;
+  if (isEndless(ms)) {
+    throw new InvalidArgumentError(`Cannot ${action}: ${ms} ms has no end`, { remedy: "Use `setTimeout(null)`." });
+  }
   let tried: number | undefined;
   for (let tries = 1;; tries++) {
     const claimOrSandbox = await readIfAny<ClaimOrSandbox>(api, target, signal);

@@ -5,7 +5,7 @@ import type { KubeObject } from "../../api/objects/objects.ts";
 import { CLIENT_REQUESTED_ANNOTATION } from "../../api/objects/keys.ts";
 import { ConflictError, ConnectionError, type ObjectRef } from "../errors.ts";
 import type { CreateOptions } from "../options.ts";
-import { checkOptions, claimBody, coldPoolBody, sandboxBody } from "./bodies.ts";
+import { checkOptions, claimBody, coldPoolBody, sandboxBody, withoutEndless } from "./bodies.ts";
 import { ask, askIfAny } from "./kube.ts";
 import type { ClaimOrSandbox } from "./readiness.ts";
 import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
@@ -26,11 +26,12 @@ export interface Created {
 export async function create(
   api: Api,
   namespace: string,
-  options: CreateOptions,
+  given: CreateOptions,
   now: Date,
   trace: Record<string, string>,
 ): Promise<Created> {
-  checkOptions(options);
+  checkOptions(given);
+  const options = withoutEndless(given);
   const { name = `sandbox-${randomSuffix()}`, image, pool, template, signal } = options;
   const target: Target = { kind: image === undefined ? "SandboxClaim" : "Sandbox", namespace, name };
   const creation = { name, now, trace };

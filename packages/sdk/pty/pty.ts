@@ -50,7 +50,7 @@ export interface PTY {
   create(options: PTYOptions): Promise<Terminal>;
 }
 
-const SHELL = ["/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash -l; else exec sh -l; fi"];
+const SHELL = ["/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash; else exec sh; fi"];
 const ACTION = "open a terminal";
 
 /** Makes them. */

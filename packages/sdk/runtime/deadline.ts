@@ -6,6 +6,11 @@ const GRACE_MS = 5000;
 /** A longer timer would fire at once: what has so much left is not limited. */
 const MOST_MS = 2 ** 31 - 1;
 
+/** Reads a limit as callers give it: `Infinity` is none, and so is what no clock reaches. */
+export function limitOf(timeoutMs: number | undefined): number | undefined {
+  return timeoutMs !== undefined && timeoutMs < Number.MAX_SAFE_INTEGER ? timeoutMs : undefined;
+}
+
 /** When it is too late. */
 export interface Deadline<T> {
   /** The caller's. */
@@ -80,7 +85,8 @@ export async function inGrace(ask: (signal: AbortSignal) => Promise<unknown>): P
   await ask(leaving.signal).catch(() => {}).finally(cancel);
 }
 
-function after(ms: number, act: () => void): () => void {
+/** Calls `act` after so many milliseconds; the answer takes it back. */
+export function after(ms: number, act: () => void): () => void {
   if (ms > MOST_MS) return () => {};
   if (ms <= 0) act();
   const timer = setTimeout(act, ms);

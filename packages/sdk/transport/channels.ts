@@ -70,6 +70,7 @@ async function opened(socket: WebSocket): Promise<void> {
     socket.once("open", resolve).on("error", reject);
     socket.once("unexpected-response", (request, answer) => {
       const chunks: Buffer[] = [];
+      answer.on("error", reject).on("close", () => reject(new Error(`status ${answer.statusCode}`)));
       answer.on("data", (chunk: Buffer) => chunks.push(chunk)).on("end", () => {
         request.destroy();
         const text = Buffer.concat(chunks).toString().trim();

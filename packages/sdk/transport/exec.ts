@@ -70,17 +70,30 @@ function finish(
   add: (event: Event) => void,
   end: (error?: ConnectionError) => void,
 ): void {
-  const status = JSON.parse(bytes.toString()) as {
-    status?: string;
-    message?: string;
-    details?: { causes?: { reason?: string; message?: string }[] };
-  };
-  const code = status.details?.causes?.find(({ reason }) => reason === "ExitCode")?.message;
+  const status = statusOf(bytes);
+  if (!status) return end(broken(object, "its end cannot be read"));
+  const code = status.details?.causes?.find?.(({ reason }) => reason === "ExitCode")?.message;
   if (status.status !== "Success" && code === undefined) {
     return end(broken(object, status.message ?? "no reason was given"));
   }
   add({ type: "end", exitCode: code === undefined ? 0 : Number(code) });
   end();
+}
+
+interface Status {
+  status?: string;
+  message?: string;
+  details?: { causes?: { reason?: string; message?: string }[] };
+}
+
+/** Undefined where it is none: what is thrown where a message comes in would end the caller's program. */
+function statusOf(bytes: Buffer): Status | undefined {
+  try {
+    const status: unknown = JSON.parse(bytes.toString());
+    return typeof status === "object" && status !== null ? status : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function broken(object: ObjectRef, why: string): ConnectionError {

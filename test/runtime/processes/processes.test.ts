@@ -101,11 +101,33 @@ test("a running process cannot be removed", async () => {
   expect(processes.list()).toEqual([entry]);
 });
 
-test("only the last few that have ended are kept", async () => {
-  const processes = aList({ keepEnded: 2 });
-  const names = ["a", "b", "c"];
-  for (const name of names) await (await processes.start(aCommand("true"), { detached: true, name })).ended;
-  await eventually(() => processes.list().map(({ name }) => name)).toEqual(["b", "c"]);
+test("only the last few that have ended are kept: more of those whose end nobody has had", async () => {
+  const processes = aList({ keepEnded: 1, keepUnasked: 2 });
+  const run = async (name: string, isDelivered: boolean) => {
+    const entry = await processes.start(aCommand("true"), { detached: true, name });
+    entry.isDelivered = isDelivered;
+    await entry.ended;
+  };
+  const slow = await processes.start(aCommand("read x"), { detached: true, stdin: true, name: "slow" });
+  for (const name of ["a", "b", "c"]) await run(name, true);
+  await eventually(() => processes.list().map(({ name }) => name)).toEqual(["slow", "c"]);
+  for (const name of ["d", "e"]) await run(name, false);
+  slow.running.stdin?.end();
+  await slow.ended;
+  // It began first, and ended last.
+  await eventually(() => processes.list().map(({ name }) => name).sort()).toEqual(["c", "e", "slow"]);
+});
+
+test("of the output of what has ended, the oldest goes first; the ends stay", async () => {
+  const processes = aList({ keepEndedBytes: 250_000 });
+  const ended: Process[] = [];
+  for (let n = 0; n < 3; n++) {
+    const entry = await processes.start(aCommand("head -c 100000 /dev/zero; exit 3"), { detached: true });
+    await entry.ended;
+    ended.push(entry);
+  }
+  await eventually(() => ended.map(({ log }) => (log?.kept() ?? 0) > 0)).toEqual([false, true, true]);
+  expect(processes.list().map(({ end, log }) => [end?.exitCode, log?.size()])).toEqual(Array(3).fill([3, 100_000]));
 });
 
 test("a detached process does not wait for a reader, and keeps the end of its output", async () => {

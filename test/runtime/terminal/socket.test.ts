@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { createRoot } from "../../../packages/runtime/confine.ts";
@@ -18,7 +19,7 @@ async function aServer(tokenText?: string) {
   const root = await createRoot(directory);
   const file = join(directory, "token");
   if (tokenText) writeFileSync(file, tokenText);
-  const processes = createProcesses();
+  const processes = createProcesses({ env: () => ({ HOME: directory }) });
   const sockets = createTerminalSockets({ root, processes, token: createTokenCheck(file, tokenText !== undefined) });
   const listening = await listen((_, response) => response.end("plain"), "127.0.0.1", 0, sockets);
   onTestFinished(async () => {
@@ -211,4 +212,13 @@ test("a handshake that fails leaves no shell behind", async () => {
     expect([wrong, String(first).split("\r\n")[0]]).toEqual([wrong, "HTTP/1.1 400 Bad Request"]);
   }
   await eventually(() => processes.list()).toEqual([]);
+});
+
+test("without a command it is a shell with the PATH that commands have", async () => {
+  const { host } = await aServer();
+  const terminal = open(host, { cols: "4000", rows: "33" });
+  await eventually(() => terminal.messages.length).toBe(1);
+  terminal.socket.send(new TextEncoder().encode("echo [$PATH]; exit\n"));
+  expect(await terminal.closed).toBe(1000);
+  expect(terminal.text).toContain(`[${process.env["PATH"]}]`);
 });

@@ -3,6 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createCommands } from "../../../packages/sdk/commands/commands.ts";
+import { createCode } from "../../../packages/sdk/code/code.ts";
+import { createPTY } from "../../../packages/sdk/pty/pty.ts";
 import { CommandExitError } from "../../../packages/sdk/commands/request.ts";
 import {
   InvalidArgumentError,
@@ -211,4 +213,26 @@ test("a start whose answer is lost starts nothing twice", async () => {
   proxy.cutAfter(undefined);
   expect(await (await handle).wait()).toMatchObject({ exitCode: 0 });
   expect(readFileSync(join(root.path, "runs"), "utf8")).toBe("run\n");
+});
+
+test("the end of a command in the background is there when it is asked for, however many others ran meanwhile", async () => {
+  const { commands, at } = await commandsOf();
+  const running = await commands.run("until [ -e go ]; do sleep .05; done; echo built; exit 4", { background: true });
+  const ended = await commands.run("echo early; exit 5", { background: true });
+  await eventually(async () => (await commands.list()).find((one) => one.processId === ended.processId)?.exitCode)
+    .toBe(5);
+  for (let n = 0; n < 70; n++) await commands.run("true");
+  writeFileSync(at("go"), "");
+  expect(await running.wait()).toMatchObject({ stdout: "built\n", exitCode: 4 });
+  expect(await ended.wait()).toMatchObject({ stdout: "early\n", exitCode: 5 });
+  expect(await (await commands.connect(running.processId)).wait()).toMatchObject({ exitCode: 4 });
+});
+
+test.for([Infinity, Number.MAX_VALUE, 2 ** 40])("timeoutMs %d is no limit that anything meets", async (timeoutMs) => {
+  const { commands, runtimeClient } = await commandsOf();
+  expect(await commands.run("echo on", { timeoutMs })).toMatchObject({ stdout: "on\n" });
+  expect(await (await commands.run("echo on", { timeoutMs, background: true })).wait()).toMatchObject({ exitCode: 0 });
+  expect(await createCode(runtimeClient).runCode("1 + 1", { timeoutMs })).toMatchObject({ text: "2" });
+  const terminal = await createPTY(runtimeClient).create({ cols: 80, rows: 24, command: "exit 3", timeoutMs });
+  expect(await terminal.wait()).toEqual({ exitCode: 3 });
 });

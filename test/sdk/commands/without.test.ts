@@ -97,4 +97,5 @@ test("where the API server is at hand it runs them, also where nobody listens; t
   const before = probes;
   await commands.run("true");
   expect(probes).toBe(before);
+  expect(await commands.run("true", { timeoutMs: Infinity })).toMatchObject({ exitCode: 2 });
 });

@@ -1,12 +1,14 @@
 /** watch() and watchDir() on a real runtime: events, gaps, and how a watch ends. @module */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { setImmediate } from "node:timers";
+import { expect, onTestFinished, test } from "vitest";
 import { ConnectionError, FileNotFoundError } from "../../../packages/sdk/errors.ts";
 import { createFiles } from "../../../packages/sdk/files/files.ts";
-import { type FileEvent, watchFolder } from "../../../packages/sdk/files/watch.ts";
+import { type FileEvent, watchFolder, type WatchHandle } from "../../../packages/sdk/files/watch.ts";
 import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
 import { hurry } from "../../hurry.ts";
 import { eventually } from "../../eventually.ts";
+import { watchForCrashes } from "../../fuzz/wire.ts";
 import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";
 import { aProxy } from "../proxy.ts";
 
@@ -112,3 +114,28 @@ test("watchDir() calls back until it is stopped, and tells how it ended", async 
   expect(JSON.stringify(seen)).not.toContain("after");
   await expect(watchDir("none", () => {})).rejects.toThrow(FileNotFoundError);
 });
+
+test.for<[string, (watching: Watching) => unknown]>([
+  ["its own signal", ({ leaving }) => leaving.abort()],
+  ["a callback that throws", ({ at }) => writeFileSync(at("d/new"), "")],
+  ["a runtime that is gone", ({ stop }) => stop()],
+  ["stop()", ({ handle }) => handle.stop()],
+])("a watch that ends by %s ends no program that does not ask how", async ([, end]) => {
+  const { crashes, stop: stopWatching } = watchForCrashes();
+  onTestFinished(stopWatching);
+  const sandbox = await aSandbox({ "d/old": "" });
+  hurry(50);
+  const { watchDir } = createFiles(sandbox.runtimeClient);
+  const leaving = new AbortController();
+  const fail = () => {
+    throw new Error("mine");
+  };
+  const handle = await watchDir("d", fail, { signal: leaving.signal });
+  await end({ ...sandbox, leaving, handle });
+  await handle.closed.catch(() => {});
+  // Those that nobody handles are told of after the microtasks of this turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(crashes).toEqual([]);
+});
+
+type Watching = Awaited<ReturnType<typeof aSandbox>> & { leaving: AbortController; handle: WatchHandle };

@@ -1,5 +1,6 @@
 /** sandbox.pty, against a real runtime. @module */
 import { expect, test } from "vitest";
+import { createCommands } from "../../../packages/sdk/commands/commands.ts";
 import { createPTY } from "../../../packages/sdk/pty/pty.ts";
 import { eventually } from "../../eventually.ts";
 import { aSandbox } from "../localtransport.ts";
@@ -37,4 +38,15 @@ test("Ctrl-C ends what runs in it, also in a flood", async () => {
   await eventually(() => bytes).toBeGreaterThan(100_000);
   await terminal.write("\x03");
   expect((await terminal.wait()).exitCode).not.toBe(0);
+});
+
+test("a shell has the PATH that commands have, whatever /etc/profile says", async () => {
+  const { runtimeClient, root } = await aSandbox();
+  const { stdout } = await createCommands(runtimeClient).run("echo $PATH");
+  let shown = "";
+  const onData = (bytes: Uint8Array) => void (shown += new TextDecoder().decode(bytes));
+  const terminal = await createPTY(runtimeClient).create({ cols: 4000, rows: 24, onData, env: { HOME: root.path } });
+  await terminal.write("echo [$PATH]; exit\n");
+  await terminal.wait();
+  expect(shown).toContain(`[${stdout.trim()}]`);
 });
