@@ -25,6 +25,10 @@ export const ACTIVE_ANNOTATION = `${ANNOTATION_PREFIX}active-at`;
 
 /** Annotation, set by users on a Sandbox or its Pod template: suspend it after so many idle seconds. Without it: never. */
 export const IDLE_ANNOTATION = `${ANNOTATION_PREFIX}idle-seconds`;
+/** The same by the name that the contract proposes (its design of auto-suspension); counts only where ours is absent. */
+export const IDLE_TIMEOUT_ANNOTATION = "agents.x-k8s.io/idle-timeout-seconds";
+/** Other names of annotations that users set, by ours. */
+export const OTHER_NAMES: Readonly<Record<string, string>> = { [IDLE_ANNOTATION]: IDLE_TIMEOUT_ANNOTATION };
 /** Annotation, as above: how many seconds without traffic work of its own keeps it up; without it any number. */
 export const MAX_ACTIVE_ANNOTATION = `${ANNOTATION_PREFIX}max-active-seconds`;
 /** Annotation, as above: cores that count as idle all the same. */

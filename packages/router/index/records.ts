@@ -15,6 +15,7 @@ import {
   FIRST_ACTIVE_ANNOTATION,
   IDLE_ANNOTATION,
   MAX_ACTIVE_ANNOTATION,
+  OTHER_NAMES,
   SUSPENDED_ANNOTATION,
   WAKE_ANNOTATION,
   WOKEN_AT_ANNOTATION,
@@ -106,8 +107,9 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
   const { metadata, spec, status } = data;
   const template = spec.podTemplate?.metadata?.annotations;
   const own = (key: string) => metadata.annotations?.[key];
+  const asked = (key: string) => own(key) ?? template?.[key];
   const annotations = Object.fromEntries([
-    ...keptOf(ASKED_ANNOTATIONS, (key) => own(key) ?? template?.[key]),
+    ...keptOf(ASKED_ANNOTATIONS, (key) => asked(key) ?? asked(OTHER_NAMES[key] ?? key)),
     ...keptOf(SAID_ANNOTATIONS, own),
   ]);
   const { operatingMode, shutdownTime, shutdownPolicy } = spec;

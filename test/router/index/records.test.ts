@@ -16,6 +16,21 @@ test("annotations that a router reads are kept: the Sandbox's own, else those of
   expect(read(own, {}, template).annotations).toEqual({ [`${KEY}idle-seconds`]: "5", [`${KEY}wake`]: "false" });
 });
 
+const PROPOSED = "agents.x-k8s.io/idle-timeout-seconds";
+
+test.for<[name: string, own: Record<string, string>, template: Record<string, string>, want: string | undefined]>([
+  ["the contract's proposed name counts", { [PROPOSED]: "60" }, {}, "60"],
+  ["on the Pod template, too", {}, { [PROPOSED]: "60" }, "60"],
+  ["its own before the Pod template's", { [PROPOSED]: "60" }, { [PROPOSED]: "90" }, "60"],
+  ["ours before it", { [PROPOSED]: "60", [`${KEY}idle-seconds`]: "5" }, {}, "5"],
+  ["ours before it, wherever it stands", { [PROPOSED]: "60" }, { [`${KEY}idle-seconds`]: "5" }, "5"],
+  ["neither is none", {}, {}, undefined],
+])("how long idle: %s", ([, own, template, want]) => {
+  const { annotations } = read({ annotations: own }, {}, { annotations: template });
+  expect(annotations[`${KEY}idle-seconds`]).toBe(want);
+  expect(annotations).not.toHaveProperty([PROPOSED]);
+});
+
 test.for(["active-at", "first-active-at", "woken-at", "suspended", "wake", "idle-seconds", "of-nobody"])(
   "a megabyte of %s is not kept, wherever it stands",
   (name) => {
