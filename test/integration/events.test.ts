@@ -1,6 +1,6 @@
 /** Events of claims and pools where everything runs: hooks, engine and keeper on a real API server. @module */
 import { expect, test } from "vitest";
-import { condition, type Loose, makeNamespace, type Namespace } from "./namespace.ts";
+import { condition, type Loose, makeNamespace, type Namespace, sleeper } from "./namespace.ts";
 import { aClaim, aPool, aTemplate, untilFull, untilReady } from "./pools.ts";
 import { until } from "./kubectl.ts";
 import "./suite.ts";
@@ -55,13 +55,7 @@ test("a pool without its template has a Warning, and a word when the template co
 
 test("a Sandbox has an Event for each step of its life, and for a Pod that is refused", async () => {
   const ns = await makeNamespace();
-  const sandbox = (name: string, spec: object) => ({
-    apiVersion: "agents.x-k8s.io/v1beta1",
-    kind: "Sandbox",
-    metadata: { name },
-    spec: { podTemplate: { spec: { containers: [{ name: "main", image: "busybox", ...spec }] } } },
-  });
-  await ns.apply(sandbox("s", {}));
+  await ns.apply(sleeper("s"));
   await ns.until("sandbox", "s", (it) => condition(it, "Ready")?.status === "True");
   await untilTold(ns, "Sandbox", 2);
   await ns.patch("sandbox", "s", { spec: { operatingMode: "Suspended" } });
@@ -74,7 +68,7 @@ test("a Sandbox has an Event for each step of its life, and for a Pod that is re
   const reasons = ["SandboxPodCreated", "SandboxSuspended", "SandboxExpired"];
   expect([...reasons.map(of), of("SandboxReady") > 0]).toEqual([2, 1, 1, true]);
   const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "q" }, spec: { hard: { pods: "0" } } };
-  await ns.apply(quota, sandbox("refused", {}));
+  await ns.apply(quota, sleeper("refused"));
   const lines = await until(() => told(ns, "Sandbox"), (all) => all.some((line) => line.includes("/refused")));
   expect(lines.filter((line) => line.includes("/refused"))).toEqual([
     expect.stringMatching(/^Warning SandboxPodCreateFailed Sandbox\/refused: Error seen: .*exceeded quota/),

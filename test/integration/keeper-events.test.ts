@@ -47,7 +47,7 @@ afterEach(end);
 
 describe("a claim that is served", () => {
   test("has one Event, under the contract's names, for one request", async () => {
-    startKeeper();
+    startKeeper("--disable-sandbox-events");
     await listed();
     const claim = await makeClaim();
     await giveSandbox(claim, "p-1");
