@@ -10,10 +10,10 @@ import { withLock } from "./lock.ts";
 import { planNodes, startNodes } from "./nodes.ts";
 import { isRunning, thisProcess } from "./processes.ts";
 import { CONTROL_PLANE } from "./programs.ts";
-import { noteCluster, notesFolder, sweepClusters } from "./notes.ts";
+import { notesFolder, saveCluster, sweepClusters } from "./notes.ts";
 import { removeCluster } from "./remove.ts";
 import { beginSession, type Session } from "./session.ts";
-import { type ClusterRecord, kubeconfigPath, readRecord, writeRecord } from "./state.ts";
+import { type ClusterRecord, kubeconfigPath, readRecord } from "./state.ts";
 import { prepareMountPoints } from "./storage.ts";
 
 export interface ClusterOptions {
@@ -68,10 +68,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const progress = options.progress ?? (() => {});
   const notes = notesFolder();
   await sweepClusters(notes, progress);
-  const write = (record: ClusterRecord) => {
-    writeRecord(stateDir, record);
-    noteCluster(notes, stateDir, record);
-  };
+  const write = (record: ClusterRecord) => saveCluster(stateDir, record, notes);
   const session = await withLock(`claim ${stateDir}`, async () => {
     await claimFolder(stateDir);
     return beginSession({ stateDir, write, progress, signal: options.signal }, newRecord());

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { type ApiAccess, createObject } from "./api.ts";
 import { nodeImages } from "./busybox.ts";
 import { makeCertificate } from "./certificates.ts";
 import { type ControlPlane, userKubeconfig } from "./controlplane.ts";
@@ -78,10 +79,40 @@ export async function startRealNode(session: Session, plane: ControlPlane, node:
   writeFileSync(join(session.stateDir, "node", "plugged"), "");
   if (node.networkPolicies) startNetworkPolicies(session, tools, first);
   await waitForContainerd(session, first);
+  await refuseResizes(plane.access);
   await importImages(session.stateDir, [...nodeImages(tools.busybox), ...node.images], session);
   const probe = async () => await countReady(plane, `kubernetes.io/hostname=${REAL_NODE}`) === 1;
   const needs = [outer, { ...first, name: "kubelet", logFile: join(session.stateDir, "logs", "kubelet.log") }];
   await waitUntil({ what: "the real node", probe, needs, timeoutSeconds: 60, signal: session.signal });
+}
+
+/**
+ * Refuses in-place resizes of the node's Pods. Without control groups for Pods (`cgroupsPerQOS`), which need more of the
+ * machine than a container of it has, a kubelet of 1.36 ends at the first one, and at each start from then on.
+ */
+async function refuseResizes(access: ApiAccess): Promise<void> {
+  const metadata = { name: "hookbox-local-node-resizes" };
+  const path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic";
+  const rule = { apiGroups: [""], apiVersions: ["v1"], resources: ["pods/resize"], operations: ["UPDATE"] };
+  await createObject(access, `${path}ies`, {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingAdmissionPolicy",
+    metadata,
+    spec: {
+      failurePolicy: "Fail",
+      matchConstraints: { resourceRules: [rule] },
+      validations: [{
+        expression: `object.spec.?nodeName.orValue("") != "${REAL_NODE}"`,
+        message: `The local node ${REAL_NODE} cannot resize a Pod in place. Change the spec and make another Pod.`,
+      }],
+    },
+  });
+  await createObject(access, `${path}ybindings`, {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingAdmissionPolicyBinding",
+    metadata,
+    spec: { policyName: metadata.name, validationActions: ["Deny"] },
+  });
 }
 
 function startNetworkPolicies(session: Session, { nft }: NodeTools, first: ProcessRecord): void {

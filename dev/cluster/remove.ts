@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { removeContainerCgroups } from "./cgroups.ts";
 import { removeMountPoints } from "./mountpoints.ts";
 import { removeBridge } from "./network.ts";
-import { endProcesses } from "./processes.ts";
+import { endProcesses, processesOf } from "./processes.ts";
 import { type ClusterRecord, readRecord, RECORD } from "./state.ts";
 
 /**
@@ -23,6 +23,8 @@ export async function removeCluster(stateDir: string): Promise<boolean> {
 /** Ends a cluster's processes and removes what it has outside its folder, which may be gone already. */
 export async function endCluster(stateDir: string, record: ClusterRecord): Promise<void> {
   await endProcesses(record.processes);
+  // One that ends may just have started another.
+  for (let left = processesOf(record.id); left.length > 0; left = processesOf(record.id)) await endProcesses(left);
   await removeRealNode(stateDir, record);
   if (record.network) await removeBridge(record.network.ip, record.network.bridge);
   if (record.mountPoints) removeMountPoints(record.mountPoints);

@@ -1,7 +1,7 @@
 /** One start of a cluster: its folder, what it has started so far, and how to report and to give up. @module */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type ProcessRecord, startProcess } from "./processes.ts";
+import { CLUSTER_VARIABLE, type ProcessRecord, startProcess } from "./processes.ts";
 import type { ClusterRecord } from "./state.ts";
 
 export interface Session {
@@ -31,7 +31,8 @@ export function beginSession(
   mkdirSync(join(stateDir, "logs"), { recursive: true });
   const startOne: Session["start"] = (name, command, args, env = {}) => {
     signal?.throwIfAborted();
-    const started = startProcess({ name, command, args, env, logFile: join(stateDir, "logs", `${name}.log`) });
+    const marked = { ...env, [CLUSTER_VARIABLE]: record.id };
+    const started = startProcess({ name, command, args, env: marked, logFile: join(stateDir, "logs", `${name}.log`) });
     update({ processes: [...record.processes, started] });
     return started;
   };

@@ -7,7 +7,8 @@ import { needPackages } from "../cluster/apt.ts";
 import { freePorts } from "../cluster/ports.ts";
 import { endGently, startProcess } from "../cluster/processes.ts";
 import { REGISTRIES_FOLDER } from "../cluster/nodeconfig.ts";
-import { readRecord, writeRecord } from "../cluster/state.ts";
+import { saveCluster } from "../cluster/notes.ts";
+import { readRecord } from "../cluster/state.ts";
 
 /** CNCF distribution, as Debian's package of that name has it. */
 const PROGRAM = "/usr/bin/docker-registry";
@@ -44,7 +45,7 @@ export async function startRegistry(stateDir: string, signal: AbortSignal): Prom
   const logFile = join(stateDir, "logs", "registry.log");
   const started = startProcess({ name: "registry", command: PROGRAM, args: ["serve", config], logFile });
   const now = readRecord(stateDir) ?? record;
-  writeRecord(stateDir, { ...now, processes: [...now.processes, started] });
+  saveCluster(stateDir, { ...now, processes: [...now.processes, started] });
   await untilAnswering(`${url}/v2/`, started, signal);
   return { address, stop: () => endGently(started) };
 }

@@ -3,7 +3,8 @@ import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
 import { endGently, type ProcessRecord } from "../cluster/processes.ts";
-import { readRecord, writeRecord } from "../cluster/state.ts";
+import { saveCluster } from "../cluster/notes.ts";
+import { readRecord } from "../cluster/state.ts";
 import { STATE_FOLDER } from "../cluster/statefolder.ts";
 import { localCRDs } from "../crds.ts";
 import { installation } from "./installation.ts";
@@ -53,5 +54,5 @@ export async function openStage(signal: AbortSignal): Promise<Stage> {
 function handOver(cluster: Cluster, beside: ProcessRecord[]): void {
   const record = readRecord(cluster.stateDir);
   if (!record) throw new Error(`Cannot leave the cluster running: ${cluster.stateDir} has no record of it`);
-  writeRecord(cluster.stateDir, { ...record, owner: undefined, processes: [...record.processes, ...beside] });
+  saveCluster(cluster.stateDir, { ...record, owner: undefined, processes: [...record.processes, ...beside] });
 }

@@ -9,7 +9,8 @@ import process from "node:process";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
 import { endProcesses, isRunning, type ProcessRecord, startProcess } from "../../dev/cluster/processes.ts";
-import { readRecord, writeRecord } from "../../dev/cluster/state.ts";
+import { saveCluster } from "../../dev/cluster/notes.ts";
+import { readRecord } from "../../dev/cluster/state.ts";
 import { localCRDs } from "../../dev/crds.ts";
 import { startMetacontroller } from "../../dev/metacontroller/start.ts";
 import { renderManifests } from "../../packages/manifests/render.ts";
@@ -209,7 +210,7 @@ function starter(cluster: Cluster, name: string, logs: string): (more: string[])
     if (!record) throw new Error(`Cannot start ${name}: ${cluster.stateDir} has no record`);
     const begun = startProcess({ name, command, args: [...args, ...more], logFile: join(logs, `faults-${name}.log`) });
     const others = record.processes.filter((process) => process.name !== name);
-    writeRecord(cluster.stateDir, { ...record, processes: [...others, begun] });
+    saveCluster(cluster.stateDir, { ...record, processes: [...others, begun] });
     return begun;
   };
 }

@@ -6,9 +6,11 @@ import { join } from "node:path";
 import process from "node:process";
 import { afterAll, expect, test } from "vitest";
 import {
+  CLUSTER_VARIABLE,
   endGently,
   endProcesses,
   isRunning,
+  processesOf,
   startProcess,
   startTimeOf,
   thisProcess,
@@ -62,4 +64,20 @@ test("endGently() lets a process finish what it is at", async () => {
   await endGently(record);
   expect(readFileSync(logFile, "utf8")).toBe("ready\nfinished\n");
   expect(isRunning(record)).toBe(false);
+});
+
+test("processesOf() finds what a cluster's processes have started and left, and nobody else's", async () => {
+  const logFile = join(folder, "left.log");
+  const env = { [CLUSTER_VARIABLE]: "0000beef" };
+  // A child in a session of its own outlives its parent.
+  const script = "setsid sleep 300 & echo $! >>left.pid; wait";
+  const parent = startProcess({ name: "parent", command: "sh", args: ["-c", `cd ${folder}; ${script}`], logFile, env });
+  const other = startProcess({ name: "other", command: "sleep", args: ["300"], logFile });
+  await eventually(() => processesOf("0000beef").length).toBe(2);
+  await endProcesses([parent]);
+  const left = processesOf("0000beef");
+  expect(left).toHaveLength(1);
+  await endProcesses(left);
+  expect([processesOf("0000beef"), isRunning(other)]).toEqual([[], true]);
+  await endProcesses([other]);
 });

@@ -1,13 +1,13 @@
 /** @module */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, expect, test } from "vitest";
 import { findCluster, startCluster } from "../../../dev/cluster/cluster.ts";
 import { definitionsIn } from "../../../dev/cluster/crds.ts";
-import { isRunning, startProcess, thisProcess } from "../../../dev/cluster/processes.ts";
-import { noteCluster, sweepClusters } from "../../../dev/cluster/notes.ts";
+import { CLUSTER_VARIABLE, isRunning, startProcess, thisProcess } from "../../../dev/cluster/processes.ts";
+import { noteCluster, saveCluster, sweepClusters } from "../../../dev/cluster/notes.ts";
 import { removeCluster } from "../../../dev/cluster/remove.ts";
 import { type ClusterRecord, readRecord, writeRecord } from "../../../dev/cluster/state.ts";
 
@@ -41,6 +41,18 @@ test("removeCluster() ends the processes of the record and removes the folder", 
   const stateDir = cluster("removed", { processes: [sleep] });
   expect(await removeCluster(stateDir)).toBe(true);
   expect([isRunning(sleep), existsSync(stateDir)]).toEqual([false, false]);
+});
+
+test("removeCluster() ends what was started again and is not in the record", async () => {
+  const logFile = join(folder, "again.log");
+  const id = "0000f00d";
+  const again = startProcess({
+    ...{ name: "sleep", command: "sleep", args: ["60"], logFile },
+    env: { [CLUSTER_VARIABLE]: id },
+  });
+  const stateDir = cluster("restarted", { id, processes: [GONE] });
+  expect(await removeCluster(stateDir)).toBe(true);
+  expect([isRunning(again), existsSync(stateDir)]).toEqual([false, false]);
 });
 
 test("removeCluster() leaves a folder alone that holds no cluster", async () => {
@@ -87,6 +99,38 @@ test("sweepClusters() removes abandoned clusters and stale notes, and nothing el
   expect(readdirSync(notes)).toEqual(["0000000a.json", "0000000b.json"]);
   expect([owned, detached, abandoned, replaced].map((path) => existsSync(path))).toEqual([true, true, false, true]);
   expect(lines).toEqual([expect.stringContaining(abandoned)]);
+});
+
+test("sweepClusters() leaves a cluster that was left running after it was noted", async () => {
+  const notes = join(folder, "kept");
+  const stateDir = cluster("kept-cluster", { owner: undefined });
+  noteCluster(notes, stateDir, { ...RECORD, owner: GONE });
+  await sweepClusters(notes, () => {});
+  expect([existsSync(stateDir), readdirSync(notes)]).toEqual([true, ["00000001.json"]]);
+});
+
+test("saveCluster() has the record and the note say the same", () => {
+  const notes = join(folder, "saved");
+  const stateDir = cluster("saved-cluster", { owner: GONE });
+  noteCluster(notes, stateDir, { ...RECORD, owner: GONE });
+  saveCluster(stateDir, { ...RECORD, owner: undefined }, notes);
+  expect(readRecord(stateDir)).not.toHaveProperty("owner");
+  expect(JSON.parse(readFileSync(join(notes, "00000001.json"), "utf8")).record).toEqual(readRecord(stateDir));
+});
+
+test("sweepClusters() touches no cluster of another checkout, abandoned or not, as long as that exists", async () => {
+  const notes = join(folder, "others");
+  const logFile = join(folder, "others.log");
+  const sleep = startProcess({ name: "sleep", command: "sleep", args: ["60"], logFile });
+  const other = mkdtempSync(join(folder, "checkout-"));
+  const abandoned = cluster("abandoned-elsewhere", { id: "0000001a", owner: GONE, processes: [sleep] });
+  noteCluster(notes, abandoned, { ...RECORD, id: "0000001a", owner: GONE, processes: [sleep] }, other);
+  noteCluster(notes, join(folder, "nowhere"), { ...RECORD, id: "0000001b", processes: [sleep] }, other);
+  await sweepClusters(notes, () => {});
+  expect([existsSync(abandoned), isRunning(sleep), readdirSync(notes).length]).toEqual([true, true, 2]);
+  rmSync(other, { recursive: true });
+  await sweepClusters(notes, () => {});
+  expect([existsSync(abandoned), isRunning(sleep), readdirSync(notes).length]).toEqual([false, false, 0]);
 });
 
 test("sweepClusters() ends a cluster whose folder was deleted under it", async () => {
