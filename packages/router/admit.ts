@@ -17,10 +17,14 @@ import { isRefusal, type Refusal } from "./refusal.ts";
 import { takePlaces } from "./room.ts";
 
 /** A request for which it is known where it goes and that it may. */
-export type Passed = Pick<
-  Exchange,
-  "target" | "address" | "path" | "proto" | "withheld" | "added" | "rules" | "locate"
->;
+export type Passed =
+  & Pick<Exchange, "target" | "address" | "path" | "proto" | "withheld" | "added" | "rules" | "locate">
+  & {
+    /** Asks again whether the client may; undefined: it has shown nothing that could end. */
+    check: (() => object | Promise<object>) | undefined;
+    /** When its token ends, in seconds since the epoch; undefined: not known. */
+    expires: number | undefined;
+  };
 
 /** Decides whether the request is let in; calls `then` with what follows, unless the client has gone meanwhile. */
 export function admit(
@@ -45,7 +49,9 @@ export function admit(
     if (stranger === "asleep") route = { ...route, target: { ...route.target, wakes: false } };
     observer.passed(record, route.target, pass.client, isKnown);
     const origin = isSocket(client) ? foreignOrigin(request, route, parts.browser, gate === openGate) : undefined;
-    then(passedOf(parts, record, route, origin ? { ...pass, added: [...pass.added, ...origin] } : pass), pass);
+    const check = pass.isAnonymous ? undefined : () => gate(request, route, address);
+    const passed = passedOf(parts, record, route, origin ? { ...pass, added: [...pass.added, ...origin] } : pass);
+    then({ ...passed, check }, pass);
   };
   const chosen = asked.readings ? chooseReading(asked, exists, gate, request, address) : gate(request, asked, address);
   if (!(chosen instanceof Promise)) return decided({ route: asked, pass: chosen });
@@ -78,8 +84,8 @@ function passedOf(
   { reach, traces, tracer, browser, rewrites, protoOf }: HandlerParts,
   record: RequestRecord,
   { target, base, via }: Route,
-  { path, withheld, added, mayEmbed }: Pass,
-): Passed {
+  { path, withheld, added, mayEmbed, expires }: Pass,
+): Omit<Passed, "check"> {
   const { request } = record;
   const trace = traces ? traceOf(request, target, tracer) : undefined;
   record.traceId = trace?.id ?? "";
@@ -93,6 +99,7 @@ function passedOf(
     proto: protoOf(request),
     withheld: trace?.withheld.length ? new Set([...withheld, ...trace.withheld]) : withheld,
     added: more,
+    expires,
     rules: {
       via,
       base,

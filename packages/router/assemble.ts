@@ -4,6 +4,7 @@ import { type Api, timeAt } from "../kube/api.ts";
 import type { Log } from "../process/log.ts";
 import { createAddressOf, createLimits, createProtoOf } from "./access/limits.ts";
 import { createGate, type Gate, openGate } from "./access/gate.ts";
+import { createRecheck } from "./access/recheck.ts";
 import { createScopedAccess, secretsIn } from "./access/scopedtoken.ts";
 import { createTokenReviewAccess } from "./access/tokenreview.ts";
 import { createAccessLog } from "./observe/accesslog.ts";
@@ -112,6 +113,7 @@ export function assembleRouter(
       dashboard,
       terminalPage: options.terminalPage ? createTerminalPage(log, options.runtimePort) : undefined,
       limits: createLimits(options.limits),
+      recheck: createRecheck(options.recheckMs),
       protoOf: createProtoOf(options.trustedProxies),
       room: createRoom(options.maxOpen || Infinity, "are under way to sandboxes"),
       reach,

@@ -50,6 +50,8 @@ export function createHandler(parts: HandlerParts): Handler {
         }
         if (pass?.redirect) return sendRedirect(response, pass.redirect);
         if (parts.terminalPage?.owns(passed)) return parts.terminalPage.answer(request, response, passed);
+        const end = (refusal: Refusal) => sendRefusal(request, response, refusal);
+        if (passed.check) parts.recheck({ client: response, ...passed, check: passed.check, end });
         serve(parts, record, passed, { request, response, expectsContinue });
       });
     },
@@ -66,6 +68,8 @@ export function createHandler(parts: HandlerParts): Handler {
       admit(parts, record, socket, (passed) => {
         if (isRefusal(passed)) return refuse(passed);
         if (parts.terminalPage?.owns(passed)) return refuse(NO_UPGRADE);
+        const end = (refusal: Refusal) => status === GONE ? refuse(refusal) : socket.destroy();
+        if (passed.check) parts.recheck({ client: socket, ...passed, check: passed.check, end });
         const onAnswered = (answered: number) => status = answered || GONE;
         serveUpgrade(parts, record, { ...passed, request, socket, head, onAnswered }, refuse);
       });

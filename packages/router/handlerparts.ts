@@ -4,6 +4,7 @@ import type { Log } from "../process/log.ts";
 import type { BrowserOptions } from "./access/credentials.ts";
 import type { Gate } from "./access/gate.ts";
 import type { Limits, ProtoOf } from "./access/limits.ts";
+import type { Recheck } from "./access/recheck.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
 import type { RouteOptions, Target } from "./destination.ts";
 import type { Observer } from "./observe/observer.ts";
@@ -28,6 +29,7 @@ export interface HandlerParts {
   /** Undefined: sandboxes have the whole path. */
   terminalPage: TerminalPage | undefined;
   limits: Limits | undefined;
+  recheck: Recheck;
   protoOf: ProtoOf;
   /** For requests that are under way, and connections of other protocols. */
   room: Room;

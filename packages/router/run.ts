@@ -65,6 +65,7 @@ function dashboardOf(options: RouterOptions, credentials: Credentials, log: Log)
     log,
     domain: options.domain,
     addressOf: createAddressOf(options.trustedProxies),
+    recheckMs: options.recheckMs,
   });
 }
 

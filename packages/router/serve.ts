@@ -24,7 +24,8 @@ export function serve(
   const place = reach.now(passed.target);
   if (place !== undefined) return go(place, []);
   waitFor(reach, passed.target, request, response).then((held) => {
-    if (!held) return;
+    // Its client may have been refused meanwhile.
+    if (!held || response.writableEnded) return;
     observer.held(record, held.ms);
     go(held.place, ["Server-Timing", held.timing]);
   }).catch((error) => {

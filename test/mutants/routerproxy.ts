@@ -4,8 +4,30 @@ import type { Mutant } from "./mutant.ts";
 const PAGES_TEST = ["test/router/access/pages.test.ts"];
 const FRAMING_TEST = ["test/router/proxy/framing.test.ts"];
 const ANSWER_TEST = ["test/router/proxy/answerheaders.test.ts"];
+const RECHECK_TEST = ["test/router/access/recheck.test.ts"];
 
 export const ROUTER_PROXY: readonly Mutant[] = [
+  {
+    name: "a stream outlives its token",
+    file: "packages/router/access/recheck.ts",
+    from: "if (leftMs < periodMs) timer",
+    to: "if (leftMs < -Infinity) timer",
+    tests: RECHECK_TEST,
+  },
+  {
+    name: "a stream outlives the right to connect",
+    file: "packages/router/access/recheck.ts",
+    from: "everyMs === 0 ? {}",
+    to: "everyMs >= 0 ? {}",
+    tests: RECHECK_TEST,
+  },
+  {
+    name: "bad tokens shut out a good one of their address",
+    file: "packages/router/access/tokenreview.ts",
+    from: ", isPatient: true }",
+    to: " }",
+    tests: ["test/router/access/tokenreview.test.ts"],
+  },
   {
     name: "a length that Connection lists is left out",
     file: "packages/router/proxy/headers.ts",

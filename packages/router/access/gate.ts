@@ -19,7 +19,7 @@ export interface Ask {
 export interface Grant {
   client: string;
   /** Until when, in seconds since the epoch; undefined: not known. */
-  expires?: number;
+  expires?: number | undefined;
 }
 
 /** Decides whether a client may reach a sandbox. */
@@ -38,6 +38,8 @@ export interface Pass {
   isAnonymous: boolean;
   /** Pages of other origins may embed the answer: whoever asks has a token in the address. */
   mayEmbed: boolean;
+  /** When its token ends, in seconds since the epoch; undefined: not known, or it has none. */
+  expires: number | undefined;
   /** Path and query for the sandbox, without credentials. */
   path: string;
   /** Headers that the sandbox does not get, in lower case, and some that it gets in their place, flat. */
@@ -63,7 +65,15 @@ const NO_WORKER: Refusal = { status: 403, detail: "Service workers are off where
 
 /** The gate of mode allow-all. */
 export function openGate(_: IncomingMessage, { path }: Route, address: string): Pass {
-  return { client: `address:${address}`, isAnonymous: true, mayEmbed: false, path, withheld: NOTHING, added: [] };
+  return {
+    client: `address:${address}`,
+    isAnonymous: true,
+    mayEmbed: false,
+    expires: undefined,
+    path,
+    withheld: NOTHING,
+    added: [],
+  };
 }
 
 /** Makes the gate of every other mode. */
@@ -94,6 +104,7 @@ function passOf(
     client,
     isAnonymous: source === undefined,
     mayEmbed: source === "query",
+    expires,
     path,
     withheld: replaced.length === 0 ? NOTHING : new Set(replaced.map(([name]) => name)),
     added: replaced.flatMap(([name, value]) => value === undefined ? [] : [name, value]),

@@ -9,10 +9,15 @@ interface QuestionOptions {
   burst: number;
   /** What an asker is told who has had too many. */
   detail: string;
+  /**
+   * Once bad answers have used the budget up, those who ask wait for it to fill, the newest first: many share what the
+   * asker stands for, and one who asks once must not be shut out by others who ask without end. @default {false}
+   */
+  isPatient?: boolean;
 }
 
 /**
- * Puts a question, at once or as soon as it is its turn. An asker's questions are put in order.
+ * Puts a question, at once or as soon as it is its turn. An asker's questions are put in order, unless it is patient.
  *
  * @param isGood whether an answer costs its asker nothing; an error costs as much as a bad answer
  * @returns the answer, or 429: bad answers have used the budget up, or too many wait already, or for too long
@@ -33,42 +38,59 @@ interface Line {
   running: number;
   /** In order. */
   waiting: Set<Begin>;
+  /** Looks again once the budget has filled; undefined: nobody waits for that. */
+  timer: NodeJS.Timeout | undefined;
 }
 
 type Begin = (refusal?: Refusal) => void;
 
 /** Makes it. Each asker has a budget and a line of its own. */
-export function createQuestions({ perSecond, burst, detail }: QuestionOptions): Questions {
+export function createQuestions({ perSecond, burst, detail, isPatient = false }: QuestionOptions): Questions {
   const budget = createBudget(perSecond, burst);
   const deadlines = createDeadlines(LONGEST_WAIT_MS);
   const lines = new Map<string, Line>();
 
   function lineOf(asker: string): Line {
-    const line = lines.get(asker) ?? { running: 0, waiting: new Set() };
+    const line = lines.get(asker) ?? { running: 0, waiting: new Set(), timer: undefined };
     lines.set(asker, line);
     return line;
   }
 
   /** Lets those begin whose turn it is. What still runs may give back what it took; once nothing does, refuses the others. */
   function serve(asker: string, line: Line): void {
-    for (const begin of line.waiting) {
+    while (line.waiting.size > 0 && line.running < burst) {
       // The budget fills while slow answers are awaited.
-      if (line.running >= burst) return;
       const seconds = budget(asker, performance.now());
+      if (seconds > 0 && isPatient) return lookAgain(asker, line);
       if (seconds > 0 && line.running > 0) return;
+      const begin = isPatient ? newestOf(line.waiting) : oldestOf(line.waiting);
       line.waiting.delete(begin);
       if (seconds === 0) line.running++;
       begin(seconds > 0 ? tooMany(detail, seconds) : undefined);
     }
-    if (line.running === 0) lines.delete(asker);
+    if (line.running > 0 || line.waiting.size > 0) return;
+    clearTimeout(line.timer);
+    lines.delete(asker);
+  }
+
+  function lookAgain(asker: string, line: Line): void {
+    line.timer ??= setTimeout(() => {
+      line.timer = undefined;
+      serve(asker, line);
+    }, 1000 / perSecond);
   }
 
   function turnOf(asker: string, line: Line): Promise<Refusal | undefined> {
-    if (line.waiting.size >= MOST_WAITING) return Promise.resolve(tooMany(TOO_LONG, 1));
+    if (line.waiting.size >= MOST_WAITING) {
+      if (!isPatient) return Promise.resolve(tooMany(TOO_LONG, 1));
+      const oldest = oldestOf(line.waiting);
+      line.waiting.delete(oldest);
+      oldest(tooMany(detail, 1));
+    }
     return new Promise((resolve) => {
       const end = deadlines.begin(() => {
         line.waiting.delete(begin);
-        resolve(tooMany(TOO_LONG, 1));
+        resolve(tooMany(isPatient ? detail : TOO_LONG, 1));
       });
       const begin: Begin = (refusal) => {
         end();
@@ -92,6 +114,14 @@ export function createQuestions({ perSecond, burst, detail }: QuestionOptions): 
       serve(asker, line);
     }
   };
+}
+
+function oldestOf(waiting: ReadonlySet<Begin>): Begin {
+  return waiting.values().next().value as Begin;
+}
+
+function newestOf(waiting: ReadonlySet<Begin>): Begin {
+  return [...waiting].at(-1) as Begin;
 }
 
 /** Refuses who asks too much. @param seconds after which it may ask again */

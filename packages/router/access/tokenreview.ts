@@ -8,6 +8,7 @@ import type { Refusal } from "../refusal.ts";
 import { type Ask, type Authorise, type Grant, unauthorized } from "./gate.ts";
 import { createQuestions, tooMany } from "./questions.ts";
 import { createShelf } from "./shelf.ts";
+import { askerOf, expiryOf, holderOf } from "./tokenclaims.ts";
 
 interface TokenReviewOptions {
   api: Api;
@@ -33,7 +34,8 @@ export const REVIEWS_AT_ONCE = 100;
 const NAMES_PER_SECOND = 200;
 const NAMES_AT_ONCE = 2000;
 
-type Verdict = { user: User | undefined } | Refusal;
+/** `expires` as the token says, in seconds since the epoch. */
+type Verdict = { user: User | undefined; expires: number | undefined } | Refusal;
 type Right = { isAllowed: boolean; asker: string } | Refusal;
 
 /** Makes the decision of mode tokenreview. Tokens are kept as hashes only. */
@@ -44,21 +46,33 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
   };
   const users = createMemory<Verdict>(cacheSize, (verdict) => {
     if ("detail" in verdict) return undefined;
-    return worthOf(verdict.user !== undefined, verdict.user ? askerOf(verdict.user.username) : "");
+    const worth = worthOf(verdict.user !== undefined, verdict.user ? askerOf(verdict.user.username) : "");
+    const leftMs = (verdict.expires ?? Infinity) * 1000 - Date.now();
+    // By our clock: where the API server knows better, it is asked each time.
+    return { ...worth, ttlMs: Math.min(worth.ttlMs, Math.max(0, leftMs)) };
   });
   const rights = createMemory<Right>(
     cacheSize,
     (right) => "detail" in right ? undefined : worthOf(right.isAllowed, right.asker),
   );
   const rate = { perSecond: REVIEWS_PER_SECOND, burst: REVIEWS_AT_ONCE };
-  const tokens = createQuestions({ ...rate, detail: "Too many unknown tokens." });
+  const tokens = createQuestions({ ...rate, detail: "Too many unknown tokens.", isPatient: true });
+  /** Who has been let in before: their next tokens have a line of their own, past those who guess. */
+  const holders = createShelf<true>(cacheSize);
   const names = createQuestions({ ...rate, detail: "Too many sandboxes that this user may not connect to." });
   const newNames = createBudget(NAMES_PER_SECOND, NAMES_AT_ONCE);
 
   const review = (key: string, token: string, address: string) => (): Promise<Verdict> => {
-    const ask = async () => ({ user: await reviewToken(api, token, audiences) });
+    const holder = holderOf(token);
+    const ask = async () => {
+      const user = await reviewToken(api, token, audiences);
+      if (user && holder !== token && holders.get(holder) === undefined) holders.add(holder, true, address);
+      return { user, expires: expiryOf(token) };
+    };
     // Who was let in before does not wait behind those who guess.
-    return users.wasGood(key) ? ask() : tokens(address, ask, ({ user }) => user !== undefined);
+    if (users.wasGood(key)) return ask();
+    const line = holders.get(holder) ? `${address} ${holder}` : address;
+    return tokens(line, ask, ({ user }) => user !== undefined);
   };
 
   const reviewRight = (key: string, user: User, namespace: string, name: string) => async (): Promise<Right> => {
@@ -70,10 +84,14 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
     return await names(asker, ask, ({ isAllowed }) => isAllowed);
   };
 
-  function decide({ target: { namespace, name } }: Ask, user: User): Promise<Grant | Refusal> | Grant | Refusal {
+  function decide(
+    { target: { namespace, name } }: Ask,
+    user: User,
+    expires: number | undefined,
+  ): Promise<Grant | Refusal> | Grant | Refusal {
     const verdict = (right: Right) => {
       if ("detail" in right) return right;
-      if (right.isAllowed) return { client: `user:${user.username}` };
+      if (right.isAllowed) return { client: `user:${user.username}`, ...(expires === undefined ? {} : { expires }) };
       return { status: 403, detail: `User ${user.username} may not connect to sandbox ${namespace}/${name}.` };
     };
     const key = JSON.stringify([user.username, user.uid, user.groups, user.extra, namespace, name]);
@@ -84,7 +102,7 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
   async function slowly(ask: Ask, identified: Promise<Verdict>): Promise<Grant | Refusal> {
     const verdict = await identified;
     if ("detail" in verdict) return verdict;
-    return verdict.user ? await decide(ask, verdict.user) : unauthorized(ask.token);
+    return verdict.user ? await decide(ask, verdict.user, verdict.expires) : unauthorized(ask.token);
   }
 
   return (ask) => {
@@ -99,14 +117,9 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
     if (verdict instanceof Promise) return slowly(ask, verdict).catch(failed);
     if ("detail" in verdict) return verdict;
     if (!verdict.user) return unauthorized(token);
-    const grant = decide(ask, verdict.user);
+    const grant = decide(ask, verdict.user, verdict.expires);
     return grant instanceof Promise ? grant.catch(failed) : grant;
   };
-}
-
-/** Whose budget a user's questions cost, and whose share of the memory: whoever may make ServiceAccounts in a namespace could have any number of them. */
-export function askerOf(username: string): string {
-  return /^system:serviceaccount:[^:]+(?=:)/.exec(username)?.[0] ?? username;
 }
 
 const userSchema = z.object({

@@ -1,6 +1,4 @@
 /** Places that several share: nobody holds more than a part of them, so that the others find some. Pure. @module */
-import { Buffer } from "node:buffer";
-import { askerOf } from "../access/tokenreview.ts";
 
 /** Takes a place for somebody; returns what gives it back once, however often it is called, undefined if there is none for them. */
 export type ConcurrencyLimit = (who: string) => (() => void) | undefined;
@@ -24,19 +22,4 @@ export function createConcurrencyLimit(most: number, each: number): ConcurrencyL
       else held.delete(who);
     };
   };
-}
-
-/**
- * Returns whom a token says that it is of: a user, or the ServiceAccounts of one namespace. Only the API server knows
- * whether that is true.
- *
- * @returns the token itself if it says nothing
- */
-export function holderOf(token: string): string {
-  try {
-    const { sub } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { sub?: unknown };
-    return typeof sub === "string" ? askerOf(sub) : token;
-  } catch {
-    return token;
-  }
 }

@@ -8,9 +8,11 @@ import { createAssets, type Files, sendAsset } from "../assets.ts";
 import { hostOf, targetsFromHost } from "../destination.ts";
 import { unauthorized } from "../access/gate.ts";
 import type { AddressOf } from "../access/limits.ts";
+import { createRecheck } from "../access/recheck.ts";
+import { expiryOf } from "../access/tokenclaims.ts";
 import { createGathered } from "../../process/gathered.ts";
 import { sendRefusal } from "../proxy/answer.ts";
-import { endRequest, isWhole } from "../proxy/versions.ts";
+import { cutOff, endRequest, isWhole } from "../proxy/versions.ts";
 import { isRefusal, type Refusal } from "../refusal.ts";
 import { SAFE } from "../safeheaders.ts";
 import { mayPass } from "./allowlist.ts";
@@ -36,6 +38,8 @@ export interface DashboardOptions {
   addressOf: AddressOf;
   /** Requests to the API server at a time, watches among them; of one user a fifth of it. @default 500 */
   maxOpen?: number;
+  /** How often the API server is asked again whether a watch or log may go on, in milliseconds. @default {30_000} */
+  recheckMs?: number;
 }
 
 const NO_FILE: Refusal = { status: 404, detail: "There is no such file of the dashboard." };
@@ -62,12 +66,14 @@ const MAX_BODIES_EACH = 32;
 const WITH_BODY = new Set(["POST", "PATCH"]);
 
 /** Makes it. */
-export function createDashboard({ apiProxy, log, domain, addressOf, maxOpen = 500 }: DashboardOptions): Dashboard {
+export function createDashboard(options: DashboardOptions): Dashboard {
+  const { apiProxy, log, domain, addressOf, maxOpen = 500, recheckMs = 30_000 } = options;
   const files = dashboardFiles();
   const assets = createAssets(files);
   const places = createConcurrencyLimit(maxOpen, Math.ceil(maxOpen / 5));
   const bodies = createConcurrencyLimit(MAX_BODIES, MAX_BODIES_EACH);
   const identify = createIdentify(apiProxy);
+  const recheck = createRecheck(recheckMs);
 
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = request;
@@ -93,6 +99,10 @@ export function createDashboard({ apiProxy, log, domain, addressOf, maxOpen = 50
       const answer = await apiProxy({ method, path, token, body, signal: gone.signal });
       const type = /\/log(\?|$)/.test(path) ? "text/plain; charset=utf-8" : "application/json";
       response.writeHead(answer.status, { ...INERT, "Content-Type": type });
+      if (method === "GET") {
+        const check = () => askAgain(apiProxy, path, token, gone.signal);
+        recheck({ client: response, expires: expiryOf(token), check, end: () => cutOff(response) });
+      }
       // A watch that has nothing to say yet is open all the same.
       response.flushHeaders();
       await pipeline(answer.chunks, response);
@@ -129,6 +139,29 @@ export function createDashboard({ apiProxy, log, domain, addressOf, maxOpen = 50
       else sendFile(request, response);
     },
   };
+}
+
+/** Parameters that make an answer go on, or depend on one before. */
+const LASTING = [
+  "watch",
+  "follow",
+  "resourceVersion",
+  "resourceVersionMatch",
+  "sendInitialEvents",
+  "allowWatchBookmarks",
+];
+
+/** Asks for as little as can be of what a watch or a log shows; returns a refusal if the API server does not let its user see it any more. */
+async function askAgain(apiProxy: APIProxy, path: string, token: string, signal: AbortSignal): Promise<object> {
+  const [name = "", query = ""] = path.split("?", 2);
+  const parameters = new URLSearchParams(query);
+  for (const each of LASTING) parameters.delete(each);
+  for (const [each, most] of [["limit", "1"], ["tailLines", "1"], ["limitBytes", "1"]] as const) {
+    if (name.endsWith("/log") !== (each === "limit")) parameters.set(each, most);
+  }
+  const answer = await apiProxy({ method: "GET", path: `${name}?${parameters}`, token, body: undefined, signal });
+  await answer.text();
+  return answer.status === 401 || answer.status === 403 ? unauthorized(token) : {};
 }
 
 /** Returns the whole body, or why it is not taken. @throws {Error} if it does not come in time */

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { APIProxy } from "../../kube/apiproxy.ts";
 import { createQuestions } from "../access/questions.ts";
-import { askerOf, createMemory, REVIEWS_AT_ONCE, REVIEWS_PER_SECOND } from "../access/tokenreview.ts";
+import { askerOf, holderOf } from "../access/tokenclaims.ts";
+import { createMemory, REVIEWS_AT_ONCE, REVIEWS_PER_SECOND } from "../access/tokenreview.ts";
 import type { Refusal } from "../refusal.ts";
-import { holderOf } from "./concurrency.ts";
 
 /** Whose a token is: a user, or the ServiceAccounts of one namespace. `holder` undefined: the API server does not know it. */
 export interface Identity {
@@ -41,6 +41,7 @@ export function createIdentify(apiProxy: APIProxy): Identify {
     perSecond: REVIEWS_PER_SECOND,
     burst: REVIEWS_AT_ONCE,
     detail: "Too many unknown tokens.",
+    isPatient: true,
   });
   return (token, address) => {
     const key = createHash("sha256").update(token).digest("base64");

@@ -23,6 +23,7 @@ export const FLAGS = {
   "authz-tokenreview-cache-size": { type: "string", default: "2048" },
   "authz-tokenreview-require-token": { type: "boolean", default: true },
   "authz-tokenreview-audiences": { type: "string", default: "" },
+  "authz-recheck-interval": { type: "string", default: "30s" },
   "authz-scoped-token-secret-file": { type: "string" },
   "authz-cookie-name": { type: "string", default: "" },
   "authz-cookie-query-param": { type: "string", default: "" },

@@ -38,6 +38,8 @@ Authorization:
   --authz-tokenreview-audiences A,B for whom tokens must be made (default: the API server)
   --no-authz-tokenreview-require-token
                                     let in who shows no token
+  --authz-recheck-interval D        how often the client of an open request or stream is checked again; it ends if the
+                                    client may no longer connect (default 30s; 0: it ends with its token alone)
   --authz-scoped-token-secret-file F
                                     secrets of 32 bytes or more, one in each line; the first signs
   --authz-cookie-query-param Q      browsers may carry the token as ?Q=…

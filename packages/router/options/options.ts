@@ -35,6 +35,8 @@ export interface RouterOptions {
   allowedHosts: string[];
   authz: AuthzOptions;
   browser: BrowserOptions;
+  /** How often clients of open requests and streams are asked about again; 0: never. */
+  recheckMs: number;
   limits: LimitOptions;
   /** Addresses and subnets of proxies whose X-Forwarded-For is believed. */
   trustedProxies: string[];
@@ -98,6 +100,7 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     allowedHosts: hostsOf(values["allowed-hosts"]),
     authz: authzOf(values),
     browser: browserOf(values),
+    recheckMs: durationOf("authz-recheck-interval", values["authz-recheck-interval"]),
     ...patienceOf(values),
     limits: limitsOf(values),
     trustedProxies: proxiesOf(values),

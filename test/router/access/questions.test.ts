@@ -6,8 +6,8 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setTimeout", "
 afterEach(() => void vi.useRealTimers());
 
 /** Questions of budget 2, and one more each second; `answer` and `fail` end the one that has run for the longest. */
-function start() {
-  const questions = createQuestions({ perSecond: 1, burst: 2, detail: "Used up." });
+function start(isPatient = false) {
+  const questions = createQuestions({ perSecond: 1, burst: 2, detail: "Used up.", isPatient });
   const running: { name: string; answer: PromiseWithResolvers<boolean> }[] = [];
   const said: string[] = [];
   const ask = (name: string, asker = "ann") => {
@@ -100,5 +100,29 @@ describe("createQuestions()", () => {
     expect(await names(), "who has given up is not asked for").toEqual([]);
     ask("late");
     expect(await names()).toEqual(["late"]);
+  });
+
+  test("has a patient asker's questions wait for the budget to fill, the newest first", async () => {
+    const { ask, answer, names, said } = start(true);
+    for (const name of ["a", "b", "c", "d"]) ask(name);
+    await answer(false);
+    await answer(false);
+    ask("e");
+    expect(await names()).toEqual([]);
+    vi.advanceTimersByTime(1000);
+    expect(await names()).toEqual(["e"]);
+    await answer(true);
+    expect(await names(), "a good answer gives back what it took").toEqual(["d"]);
+    expect(said).toEqual(["a: false", "b: false", "e: true"]);
+    await answer(false);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await names()).toEqual(["c"]);
+  });
+
+  test("lets a thousand questions of a patient asker wait: the oldest makes room for the newest", async () => {
+    const { ask, names, said } = start(true);
+    for (let n = 0; n < 1003; n++) ask(String(n));
+    expect(await names()).toEqual(["0", "1"]);
+    expect(said).toEqual(["2: Used up."]);
   });
 });

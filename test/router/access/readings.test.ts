@@ -16,7 +16,15 @@ async function choose(there: string[], may: string[] | "nobody") {
   const gate: Gate = (_, { target, path }) => {
     if (may === "nobody") return { status: 401, detail: "who" };
     if (!may.includes(keyOf(target))) return { status: 403, detail: `not ${keyOf(target)}` };
-    return { client: "ann", isAnonymous: false, mayEmbed: false, path, withheld: new Set(), added: [] };
+    return {
+      client: "ann",
+      isAnonymous: false,
+      mayEmbed: false,
+      expires: undefined,
+      path,
+      withheld: new Set(),
+      added: [],
+    };
   };
   const { route, pass } = await chooseReading(
     ROUTE,

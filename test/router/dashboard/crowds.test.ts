@@ -1,15 +1,15 @@
 /** The dashboard's questions to the API server under many askers: who has a token costs nobody a budget, and pushes out no one else. @module */
 import type { IncomingMessage } from "node:http";
 import { setTimeout } from "node:timers/promises";
-import { expect, onTestFinished, test, vi } from "vitest";
-import { SANDBOXES, start, subjectOf, tokenOf } from "./stage.ts";
+import { expect, test } from "vitest";
+import { until } from "../../eventually.ts";
+import { open } from "../client.ts";
+import { answerOf, SANDBOXES, start, subjectOf, tokenOf } from "./stage.ts";
 
 const addressOf = ({ headers }: Pick<IncomingMessage, "headers">) => `${headers["x-from"]}`;
 
 /** Starts a dashboard whose clients say where they are. Tokens that begin with `guess` are nobody's. */
 async function startCrowd(options: Parameters<typeof start>[0] = {}) {
-  vi.useFakeTimers({ toFake: ["performance"] });
-  onTestFinished(() => void vi.useRealTimers());
   const { ask, ...rest } = await start({ addressOf, ...options });
   const look = async (token: string, { from = "ingress", query = "" } = {}) => {
     const headers = { authorization: `Bearer ${token}`, "x-from": from };
@@ -49,7 +49,7 @@ test("one namespace's tokens push no other's out of what is remembered", async (
   }
   const { reviews } = seen;
   await Promise.all(many(100, (i) => look(`guess-${i}`)));
-  expect([await look(ada), await look("guess-more")]).toEqual([200, 429]);
+  expect(await look(ada)).toBe(200);
   expect(seen.reviews, "she is remembered").toBe(reviews);
 });
 
@@ -57,14 +57,14 @@ test("who was let in before does not wait behind those who guess", async () => {
   const { look } = await startCrowd({ userOf });
   expect(await look("ada")).toBe(200);
   await Promise.all(many(150, (i) => look(`guess-${i}`)));
-  expect([await look("bob"), await look("ada")]).toEqual([429, 200]);
+  expect([await look("bob"), await look("ada")], "nor does somebody new").toEqual([200, 200]);
 });
 
 test("an answer that the API server gives before it looks at a token proves none", async () => {
   const { look, seen } = await startCrowd({ userOf });
-  const answers = await Promise.all(many(300, (i) => look(`guess-${i}`, { query: "?timeout=x" })));
-  expect(new Set(answers)).toEqual(new Set([401, 429]));
-  expect(seen.unknown).toBe(100);
+  const answers = await Promise.all(many(120, (i) => look(`guess-${i}`, { query: "?timeout=x" })));
+  expect(answers.filter((status) => status !== 401 && status !== 429)).toEqual([]);
+  expect(seen.unknown).toBeGreaterThan(0);
   expect(await look("ada", { query: "?timeout=x", from: "elsewhere" })).toBe(400);
 });
 
@@ -99,3 +99,29 @@ test("an API server that does not say who somebody is, is a 502, and asked again
   isDown = false;
   expect(await look("ada")).toBe(200);
 });
+
+test("a watch ends once its user may not see any more what it shows", async () => {
+  let mayWatch = true;
+  const paths: string[] = [];
+  const { port } = await start({
+    recheckMs: 20,
+    apiProxy: ({ path }) => {
+      paths.push(path);
+      const watching = { status: 200, chunks: endless(), text: () => Promise.resolve("") };
+      return Promise.resolve(path.includes("watch=") ? watching : answerOf(mayWatch ? 200 : 403, { items: [] }));
+    },
+  });
+  const watch = `/.hookbox/api${SANDBOXES}?fieldSelector=metadata.name%3Ddemo&watch=1&resourceVersion=7`;
+  const watching = await open(port, { path: watch, headers: { authorization: "Bearer ada" } });
+  let isOver = false;
+  watching.resume().on("error", () => {}).once("close", () => isOver = true);
+  await until(() => paths.length > 2);
+  expect(paths.at(-1)).toBe(`${SANDBOXES}?fieldSelector=metadata.name%3Ddemo&limit=1`);
+  mayWatch = false;
+  await until(() => isOver);
+});
+
+async function* endless(): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode("{}\n");
+  await new Promise(() => {});
+}
