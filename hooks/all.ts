@@ -7,11 +7,12 @@ import { OPTIONS as SANDBOX_OPTIONS, type SandboxConfig } from "./sandbox/option
 import { sandboxClaimHook } from "./sandboxclaim/hook.ts";
 import { type ClaimConfig, OPTIONS as CLAIM_OPTIONS } from "./sandboxclaim/options.ts";
 import { sandboxTemplateHook } from "./sandboxtemplate/hook.ts";
+import { OPTIONS as TEMPLATE_OPTIONS, type TemplateConfig } from "./sandboxtemplate/options.ts";
 import { sandboxWarmPoolHook } from "./sandboxwarmpool/hook.ts";
 import { OPTIONS as POOL_OPTIONS, type WarmPoolConfig } from "./sandboxwarmpool/options.ts";
 
 /** The settings of all hooks, and of the server that they share. */
-export interface HookSettings extends ServerSettings, SandboxConfig, ClaimConfig, WarmPoolConfig {}
+export interface HookSettings extends ServerSettings, SandboxConfig, ClaimConfig, TemplateConfig, WarmPoolConfig {}
 
 interface AnyHook {
   name: string;
@@ -22,11 +23,17 @@ interface AnyHook {
 const HOOKS: readonly AnyHook[] = [
   { name: "sandbox", options: SANDBOX_OPTIONS, make: sandboxHook },
   { name: "sandboxclaim", options: CLAIM_OPTIONS, make: sandboxClaimHook },
-  { name: "sandboxtemplate", options: {}, make: sandboxTemplateHook },
+  { name: "sandboxtemplate", options: TEMPLATE_OPTIONS, make: sandboxTemplateHook },
   { name: "sandboxwarmpool", options: POOL_OPTIONS, make: sandboxWarmPoolHook },
 ];
 
-const OPTIONS: Options<HookSettings> = { ...SERVER_OPTIONS, ...SANDBOX_OPTIONS, ...CLAIM_OPTIONS, ...POOL_OPTIONS };
+const OPTIONS: Options<HookSettings> = {
+  ...SERVER_OPTIONS,
+  ...SANDBOX_OPTIONS,
+  ...CLAIM_OPTIONS,
+  ...TEMPLATE_OPTIONS,
+  ...POOL_OPTIONS,
+};
 
 /** Names of all hooks, sorted. */
 export const hookNames: readonly string[] = HOOKS.map(({ name }) => name).sort();

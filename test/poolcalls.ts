@@ -5,7 +5,7 @@ import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../packages/api/san
 import { syncSandboxWarmPool } from "../hooks/sandboxwarmpool/sync.ts";
 import type { WarmPoolConfig } from "../hooks/sandboxwarmpool/options.ts";
 import type { Desired, Observed } from "../packages/webhook/metacontroller.ts";
-import type { DesiredObject } from "../packages/api/objects/objects.ts";
+import type { DesiredObject, KubeObject } from "../packages/api/objects/objects.ts";
 import { aPool } from "./pools.ts";
 import { mapOf, NOW } from "./sandboxes.ts";
 import { aTemplate } from "./templates.ts";
@@ -19,6 +19,7 @@ export const CONFIG: WarmPoolConfig = {
   maxRefillRate: 0,
   replenishDelaySeconds: 0,
   poolIntervalMs: 0,
+  templatePolicy: "required",
 };
 
 /** What a pool's hook is shown. */
@@ -27,13 +28,24 @@ export interface World {
   /** null: there is none. */
   template?: SandboxTemplate | null;
   sandboxes?: Sandbox[];
+  /** null: there is none; absent: the hook has not asked for it yet. */
+  policy?: KubeObject | null;
 }
 
 /** Makes a request of the SandboxWarmPool hook as Metacontroller sends it. */
-export function aPoolRequest({ pool = aPool(), template = aTemplate(), sandboxes = [] }: World = {}) {
+export function aPoolRequest({ pool = aPool(), template = aTemplate(), sandboxes = [], policy }: World = {}) {
   const children = { "Sandbox.agents.x-k8s.io/v1beta1": {}, ...onlyOwn(mapOf(sandboxes)) };
   const related = { [`SandboxTemplate.${API}`]: {}, ...onlyOwn(mapOf(template ? [template] : [])) };
-  return { parent: pool, children, related, finalizing: false } as Observed<SandboxWarmPool>;
+  const policies = policy === undefined ? {} : { "NetworkPolicy.networking.k8s.io/v1": {}, ...mapOfPolicy(policy) };
+  return { parent: pool, children, related: { ...related, ...policies }, finalizing: false } as Observed<
+    SandboxWarmPool
+  >;
+}
+
+function mapOfPolicy(policy: KubeObject | null): Observed<unknown>["related"] {
+  if (!policy) return {};
+  const { namespace, name } = policy.metadata;
+  return { "NetworkPolicy.networking.k8s.io/v1": { [`${namespace}/${name}`]: policy } };
 }
 
 /** {@link mapOf} lists the Sandbox hook's kinds, too. */

@@ -3,15 +3,17 @@ import { sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
 import { TEMPLATE_CONTROLLER } from "../../packages/api/objects/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
 import { deletionReasons } from "./deletionreasons.ts";
-import { syncSandboxTemplate } from "./sync.ts";
+import type { TemplateConfig } from "./options.ts";
+import { customizeSandboxTemplate, syncSandboxTemplate } from "./sync.ts";
 
-/** Makes the hook; it has nothing to configure. */
-export function sandboxTemplateHook(): HookCalls {
+/** Makes the hook for one installation. */
+export function sandboxTemplateHook(config: TemplateConfig): HookCalls {
   return decoratorCalls({
     type: "decorator",
     name: TEMPLATE_CONTROLLER,
     parentSchema: sandboxTemplateSchema,
     deletionReasons,
-    sync: syncSandboxTemplate,
+    customize: customizeSandboxTemplate,
+    sync: (observed) => syncSandboxTemplate(observed, config),
   });
 }

@@ -1,10 +1,18 @@
 /** The NetworkPolicy of a template: one for all its sandboxes, pool members and claimed ones alike. @module */
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
+import { namespaceReference, policyName, policyStamp } from "../../packages/api/templatepolicy.ts";
 import { lastApplied } from "../../packages/api/objects/apply.ts";
 import { withForeignFields } from "../../packages/webhook/foreign.ts";
-import { TEMPLATE_REF_HASH_LABEL } from "../../packages/api/objects/keys.ts";
+import { TEMPLATE_GENERATION_ANNOTATION, TEMPLATE_REF_HASH_LABEL } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
-import type { DesiredObject, KubeObject } from "../../packages/api/objects/objects.ts";
+import {
+  controllerReference,
+  type DesiredMeta,
+  type DesiredObject,
+  type KubeObject,
+  ownerReferenceSchema,
+} from "../../packages/api/objects/objects.ts";
+import type { TemplateConfig } from "./options.ts";
 
 type NetworkPolicy = DesiredObject<"NetworkPolicy", Record<string, unknown>>;
 
@@ -21,39 +29,71 @@ const DEFAULT_INGRESS = [{
 }];
 const PRIVATE_V4 = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"];
 const PRIVATE_V6 = ["fc00::/7", "fe80::/10"];
-const DEFAULT_EGRESS = [{
-  to: [
-    { ipBlock: { cidr: "0.0.0.0/0", except: PRIVATE_V4 } },
-    { ipBlock: { cidr: "::/0", except: PRIVATE_V6 } },
-  ],
-}];
 
-/** Returns the name of a template's policy. */
-export function policyName(template: SandboxTemplate): string {
-  return `${template.metadata.name}-network-policy`;
+/** Returns the default rules for egress, with the networks that the operator has closed besides. */
+function defaultEgress({ deniedCIDRs }: TemplateConfig): object[] {
+  const isV6 = (cidr: string) => cidr.includes(":");
+  const except = (closed: string[], more: string[]) => [...new Set([...closed, ...more])];
+  return [{
+    to: [
+      { ipBlock: { cidr: "0.0.0.0/0", except: except(PRIVATE_V4, deniedCIDRs.filter((cidr) => !isV6(cidr))) } },
+      { ipBlock: { cidr: "::/0", except: except(PRIVATE_V6, deniedCIDRs.filter(isV6)) } },
+    ],
+  }];
 }
 
-/**
- * Builds the policy: the template's own rules word for word, or the default ones; an empty or absent list denies.
- *
- * @param observed the policy as it is, if there is one: whatever somebody added to it is undone
- */
-export function buildNetworkPolicy(template: SandboxTemplate, observed?: KubeObject): NetworkPolicy {
+/** What surrounds a template when its policy is built. */
+export interface Surroundings {
+  /** The policy as it is, if there is one: whatever somebody added to it is undone. */
+  observed?: KubeObject | undefined;
+  /** The template's namespace; undefined: not shown, then owners stay as they are. */
+  namespace?: KubeObject | undefined;
+}
+
+/** Builds the policy: the template's own rules word for word, or the default ones; an empty or absent list denies. */
+export function buildNetworkPolicy(
+  template: SandboxTemplate,
+  config: TemplateConfig,
+  { observed, namespace }: Surroundings = {},
+): NetworkPolicy {
   const { networkPolicy } = template.spec;
   const spec = {
     podSelector: { matchLabels: { [TEMPLATE_REF_HASH_LABEL]: nameHash(template.metadata.name) } },
     policyTypes: ["Ingress", "Egress"],
     ...rules("ingress", networkPolicy ? networkPolicy.ingress : DEFAULT_INGRESS),
-    ...rules("egress", networkPolicy ? networkPolicy.egress : DEFAULT_EGRESS),
+    ...rules("egress", networkPolicy ? networkPolicy.egress : defaultEgress(config)),
   };
   const wanted: NetworkPolicy = {
     apiVersion: "networking.k8s.io/v1",
     kind: "NetworkPolicy",
-    metadata: { name: policyName(template) },
+    metadata: {
+      name: policyName(template.metadata.name),
+      annotations: { [TEMPLATE_GENERATION_ANNOTATION]: policyStamp(template.metadata) },
+      ...owners(template, { observed, namespace }),
+    },
     spec,
   };
   if (!observed) return wanted;
   return { ...wanted, spec: withForeignFields(spec, observed["spec"], lastApplied(observed)?.["spec"]) };
+}
+
+/**
+ * The template, and its namespace: the garbage collector deletes what has lost all its owners, so the policy stays when the
+ * template goes. The keeper deletes it once no sandbox needs it.
+ *
+ * Metacontroller tells items of a list apart by their `name`: of two owners of one name it would lose the template. The
+ * keeper adds the namespace to the policy of a template that is named like it.
+ */
+function owners(
+  template: SandboxTemplate,
+  { observed, namespace }: Surroundings,
+): Pick<DesiredMeta, "ownerReferences"> {
+  if (namespace && namespace.metadata.name !== template.metadata.name) {
+    return { ownerReferences: [controllerReference(template), namespaceReference(namespace.metadata)] };
+  }
+  const applied = observed && (lastApplied(observed)?.["metadata"] as KubeObject["metadata"] | undefined);
+  const before = ownerReferenceSchema.array().safeParse(applied?.ownerReferences).data;
+  return before ? { ownerReferences: before } : {};
 }
 
 /** Says what the API server would store: no empty list, and the protocol of every port. */

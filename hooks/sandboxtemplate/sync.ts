@@ -1,12 +1,25 @@
 /** The SandboxTemplate hook: a label to find its sandboxes by, and the policy that fences them. Pure. @module */
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
+import { policyName } from "../../packages/api/templatepolicy.ts";
 import { TEMPLATE_REF_HASH_LABEL } from "../../packages/api/objects/keys.ts";
-import { childKey, type Decorated, listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
+import {
+  childKey,
+  type Decorated,
+  listKind,
+  type Observed,
+  type RelatedRule,
+} from "../../packages/webhook/metacontroller.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { type KubeObject, kubeObjectSchema } from "../../packages/api/objects/objects.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { UNMANAGED } from "./deletionreasons.ts";
-import { buildNetworkPolicy, policyName } from "./networkpolicy.ts";
+import { buildNetworkPolicy } from "./networkpolicy.ts";
+import type { TemplateConfig } from "./options.ts";
+
+/** Asks for the template's namespace, which owns the policy, too. */
+export function customizeSandboxTemplate({ metadata: { namespace = "" } }: SandboxTemplate): RelatedRule[] {
+  return [{ apiVersion: "v1", resource: "namespaces", names: [namespace] }];
+}
 
 /**
  * Decides label and NetworkPolicy of one template.
@@ -18,17 +31,23 @@ import { buildNetworkPolicy, policyName } from "./networkpolicy.ts";
  *
  * @throws {RangeError} if the controller lacks the attachment rule
  */
-export function syncSandboxTemplate(observed: Observed<SandboxTemplate>): Decorated<never> {
+export function syncSandboxTemplate(observed: Observed<SandboxTemplate>, config: TemplateConfig): Decorated<never> {
   const template = observed.parent;
   const policies = listKind(observed.children, "NetworkPolicy.networking.k8s.io/v1", kubeObjectSchema);
   if (template.metadata.deletionTimestamp !== undefined) return { attachments: policies.map(unchanged) };
   const labels = { [TEMPLATE_REF_HASH_LABEL]: nameHash(template.metadata.name) };
-  const isOurs = ({ metadata }: KubeObject) => metadata.name === policyName(template);
+  const isOurs = ({ metadata }: KubeObject) => metadata.name === policyName(template.metadata.name);
   const ours = policies.find(isOurs);
   const others = policies.filter((policy) => !isOurs(policy)).map(unchanged);
   if (template.spec.networkPolicyManagement === "Unmanaged") {
     const deletions = ours ? { [childKey(ours)]: UNMANAGED } : {};
     return { labels, attachments: others, deletions };
   }
-  return { labels, attachments: [buildNetworkPolicy(template, ours), ...others] };
+  const surroundings = { observed: ours, namespace: namespaceOf(observed) };
+  return { labels, attachments: [buildNetworkPolicy(template, config, surroundings), ...others] };
+}
+
+/** Undefined where the controller does not ask for it: one from before it did, until it is updated. */
+function namespaceOf({ parent, related }: Observed<SandboxTemplate>): KubeObject | undefined {
+  return related["Namespace.v1"]?.[parent.metadata.namespace ?? ""];
 }

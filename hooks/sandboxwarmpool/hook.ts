@@ -1,5 +1,6 @@
 /** The SandboxWarmPool hook as a value, what a server mounts: what it asks to see, how often it is answered, and its function. @module */
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../../packages/api/sandboxwarmpool.ts";
+import { policyName } from "../../packages/api/templatepolicy.ts";
 import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
 import type { RelatedRule } from "../../packages/webhook/metacontroller.ts";
 import type { Spacing } from "../../packages/webhook/throttle.ts";
@@ -20,10 +21,14 @@ export function sandboxWarmPoolHook(config: WarmPoolConfig): HookCalls {
   });
 }
 
-/** Asks for the pool's template, and nothing else. */
+/** Asks for the pool's template and for the NetworkPolicy of that. */
 export function customizeSandboxWarmPool({ metadata: { namespace = "" }, spec }: SandboxWarmPool): RelatedRule[] {
+  const { name } = spec.sandboxTemplateRef;
   const apiVersion = "extensions.agents.x-k8s.io/v1beta1";
-  return [{ apiVersion, resource: "sandboxtemplates", namespace, names: [spec.sandboxTemplateRef.name] }];
+  return [
+    { apiVersion, resource: "sandboxtemplates", namespace, names: [name] },
+    { apiVersion: "networking.k8s.io/v1", resource: "networkpolicies", namespace, names: [policyName(name)] },
+  ];
 }
 
 /** From so many members on, each sync carries so much that it is made more seldom. */

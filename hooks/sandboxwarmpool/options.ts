@@ -1,5 +1,6 @@
 /** The options of the SandboxWarmPool hook, and the settings that they become. @module */
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
+import { TEMPLATE_POLICY, type TemplatePolicy } from "../../packages/api/templatepolicy.ts";
 import { numberOption, type Options } from "../../packages/webhook/options.ts";
 
 /** The settings of the SandboxWarmPool hook. */
@@ -14,6 +15,8 @@ export interface WarmPoolConfig {
   replenishDelaySeconds: number;
   /** Shortest time between two answers for one pool, in milliseconds. */
   poolIntervalMs: number;
+  /** Whether members are made without their template's NetworkPolicy. */
+  templatePolicy: TemplatePolicy;
 }
 
 /** Returns the settings for one pool: what its spec says goes before the command line. */
@@ -45,4 +48,11 @@ export const OPTIONS: Options<WarmPoolConfig> = {
     help: "shortest time between two answers for one pool: what happens to its members meanwhile is answered " +
       "together; 0: none. Claims do not wait for it",
   }),
+  templatePolicy: {
+    ...{ flag: TEMPLATE_POLICY.flag, placeholder: "W", default: "required" },
+    help:
+      "required: no sandbox is made as long as its template's NetworkPolicy is missing; optional: it is made all the " +
+      "same. Keeper and binder need the same value",
+    read: TEMPLATE_POLICY.read,
+  },
 };

@@ -29,7 +29,7 @@ export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill 
   const deficit = Math.min(missing, missedBefore(pool, config, now));
   const landing = flying > 0 ? { again: IN_FLIGHT_MS / 1000 } : {};
   const later = deficit < missing ? { again: REPLACED_SECONDS } : landing;
-  if (!view.template) return { count: 0, ...landing };
+  if (!view.template || isUnfenced(view, config)) return { count: 0, ...landing };
   if (deficit <= 0) return { count: 0, ...later };
 
   const { most, notBefore } = cautionOf(pool, owned, now);
@@ -39,6 +39,11 @@ export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill 
   if (count === deficit) return { count, ...later };
   if (count === most) return { count, again: IN_FLIGHT_MS / 1000 };
   return { count, again: count > 0 && config.maxRefillRate === 0 ? SOON : 1 / config.maxRefillRate };
+}
+
+/** Tells whether new members would start without their NetworkPolicy, and may not. */
+export function isUnfenced({ policyFault }: View, { templatePolicy }: Pick<WarmPoolConfig, "templatePolicy">): boolean {
+  return policyFault !== undefined && templatePolicy === "required";
 }
 
 /**

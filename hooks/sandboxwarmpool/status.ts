@@ -1,17 +1,19 @@
 /** The status of a pool, and what keeps it from its size: from what is observed. Metacontroller adds observedGeneration. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type {
+  PoolPolicyReason,
   PoolProgressingReason,
   PoolReadyReason,
   SandboxWarmPoolStatus,
 } from "../../packages/api/sandboxwarmpool.ts";
 import { SANDBOX_CAUSES, sandboxCause, unscheduled } from "../../packages/api/diagnosis/sandboxcause.ts";
+import { type PolicyFault, policyMessage, type TemplatePolicy } from "../../packages/api/templatepolicy.ts";
 import { findCondition, stamp, type Verdict } from "../../packages/api/objects/conditions.ts";
 import { WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { batchesStatus, cautionOf } from "./batches.ts";
 import { isOverdue } from "./drain.ts";
-import { lostAt } from "./refill.ts";
+import { isUnfenced, lostAt } from "./refill.ts";
 import { numbersOf, type Place } from "./sequence.ts";
 import type { WarmPoolConfig } from "./options.ts";
 import { isReady, ownedBy, type View } from "./view.ts";
@@ -32,7 +34,11 @@ export function computeStatus(
   const ready = members.filter(isReady).length;
   const owned = ownedBy(view);
   const lost = lostAt(view, config, now);
-  const verdicts = [progressVerdict(view, config, now), readyVerdict(ready, pool.spec.replicas)];
+  const verdicts = [
+    progressVerdict(view, config, now),
+    readyVerdict(ready, pool.spec.replicas),
+    ...policyVerdicts(view, config),
+  ];
   return {
     ...(members.length > 0 ? { replicas: members.length } : {}),
     ...(ready > 0 ? { readyReplicas: ready } : {}),
@@ -51,6 +57,27 @@ function readyVerdict(ready: number, wanted: number): Verdict<"Ready", PoolReady
     : { type: "Ready", status: "False", reason: "NotFull", message };
 }
 
+/** A condition of its own, for a pool may have all its members and yet lack their policy; none while nothing is wrong. */
+function policyVerdicts(
+  { template, policyFault }: View,
+  config: WarmPoolConfig,
+): Verdict<"NetworkPolicy", PoolPolicyReason>[] {
+  if (!template || !policyFault) return [];
+  const message = `${policyMessage(template, policyFault)}; ${CONSEQUENCES[config.templatePolicy]}`;
+  return [{ type: "NetworkPolicy", status: "False", reason: POLICY_REASONS[policyFault.state], message }];
+}
+
+const POLICY_REASONS = {
+  missing: "NetworkPolicyMissing",
+  taken: "NetworkPolicyNotOwned",
+  outdated: "NetworkPolicyOutdated",
+} as const satisfies Record<PolicyFault["state"], PoolPolicyReason>;
+
+const CONSEQUENCES: Record<TemplatePolicy, string> = {
+  required: "no sandbox of the template starts until that is mended",
+  optional: "sandboxes of the template start all the same",
+};
+
 type Progressing = Verdict<"Progressing", PoolProgressingReason>;
 type Cause = { reason: PoolProgressingReason; detail: string };
 
@@ -64,6 +91,7 @@ const CAUSES: PoolProgressingReason[] = [...SANDBOX_CAUSES, "NotReadyInTime"];
  * |---|---|
  * | as many are Ready as should be | True Full |
  * | the template is missing | False TemplateNotFound |
+ * | the template's NetworkPolicy is not in force, and has to be | False, with what is wrong |
  * | a member cannot become Ready | False with its cause |
  * | a member waits for a node or a gate, within the grace period | True Unschedulable or SchedulingGated |
  * | the same past the grace period | False, in the contract's words |
@@ -71,11 +99,15 @@ const CAUSES: PoolProgressingReason[] = [...SANDBOX_CAUSES, "NotReadyInTime"];
  * | else | True Filling |
  */
 function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progressing {
-  const { pool, template, members } = view;
+  const { pool, template, members, policyFault } = view;
   const wanted = pool.spec.replicas;
   const ready = members.filter(isReady).length;
   if (ready >= wanted) return verdict("True", "Full", `${ready} of ${wanted} sandboxes are Ready`);
   if (!template) return verdict("False", "TemplateNotFound", `SandboxTemplate "${templateOf(view)}" not found`);
+  if (policyFault && isUnfenced(view, config)) {
+    const message = `${ready} of ${wanted} sandboxes are Ready. ${policyMessage(template, policyFault)}`;
+    return verdict("False", POLICY_REASONS[policyFault.state], message);
+  }
   const causes = members.filter((member) => !isReady(member)).flatMap((member) => causeOf(member, config, now) ?? []);
   const reason = CAUSES.find((candidate) => causes.some((cause) => cause.reason === candidate));
   const same = causes.filter((cause) => cause.reason === reason);

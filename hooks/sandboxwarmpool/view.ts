@@ -4,7 +4,8 @@ import { type SandboxTemplate, sandboxTemplateSchema } from "../../packages/api/
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../../packages/api/objects/keys.ts";
-import { listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
+import { type PolicyFault, policyFault, policyName } from "../../packages/api/templatepolicy.ts";
+import { listKind, type ObjectMap, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { readApplied } from "./applied.ts";
 import { forClaim } from "./sandbox.ts";
 
@@ -13,6 +14,8 @@ export interface View {
   pool: SandboxWarmPool;
   /** Undefined if there is none. */
   template: SandboxTemplate | undefined;
+  /** What is wrong with the template's NetworkPolicy; undefined: nothing, or nothing that is known. */
+  policyFault: PolicyFault | undefined;
   /** What the next claim can have, oldest first. */
   members: Sandbox[];
   /** Were a claim's, or made for one, and are nobody's: never used again. */
@@ -30,20 +33,33 @@ export function ownedBy({ members, draining, terminating }: View): Sandbox[] {
 
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
 const TEMPLATES = "SandboxTemplate.extensions.agents.x-k8s.io/v1beta1";
+const POLICIES = "NetworkPolicy.networking.k8s.io/v1";
 
 /** Sorts the request. @throws {RangeError} if the controller lacks its child rule, or the hook's customize answer */
 export function viewOf({ parent: pool, children, related }: Observed<SandboxWarmPool>): View {
   const roles = Map.groupBy(listKind(children, SANDBOXES, sandboxSchema), roleOf);
   const of = (role: Role) => (roles.get(role) ?? []).sort(byAge);
   const templates = listKind(related, TEMPLATES, sandboxTemplateSchema);
+  const template = templates.find(({ metadata }) => metadata.name === pool.spec.sandboxTemplateRef.name);
   return {
     pool,
-    template: templates.find(({ metadata }) => metadata.name === pool.spec.sandboxTemplateRef.name),
+    template,
+    policyFault: template && policyFaultOf(template, related),
     members: of("member"),
     returned: of("returned"),
     draining: of("draining"),
     terminating: of("terminating"),
   };
+}
+
+/**
+ * Metacontroller asks a pool for its related objects every 20 minutes: just after an update of the hook it does not show
+ * the policy yet. That is no reason to stop.
+ */
+function policyFaultOf(template: SandboxTemplate, related: ObjectMap): PolicyFault | undefined {
+  const policies = related[POLICIES];
+  const { namespace = "", name } = template.metadata;
+  return policies && policyFault(template, policies[`${namespace}/${policyName(name)}`]);
 }
 
 type Role = "member" | "returned" | "draining" | "terminating";

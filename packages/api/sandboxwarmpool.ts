@@ -77,18 +77,24 @@ const statusSchema = openObject({
     description: "When the pool last lost a sandbox; only where refills wait for a while after that.",
     format: "date-time",
   }),
-  conditions: conditionsSchema("Ready, and Progressing with what keeps the pool from its size").optional(),
+  conditions: conditionsSchema(
+    "Ready, Progressing with what keeps the pool from its size, and NetworkPolicy while that of the template is not in force",
+  ).optional(),
 });
 export type SandboxWarmPoolStatus = z.infer<typeof statusSchema>;
 
 /** Reasons of a pool's `Ready`. */
 export type PoolReadyReason = "Full" | "NotFull";
 
+/** Reasons of a pool's `NetworkPolicy`, which is there and False while that of its template is not in force. */
+export type PoolPolicyReason = "NetworkPolicyMissing" | "NetworkPolicyNotOwned" | "NetworkPolicyOutdated";
+
 /** Reasons of a pool's `Progressing`: True for the first two, False for what keeps the pool from its size. */
 export type PoolProgressingReason =
   | "Full"
   | "Filling"
   | "TemplateNotFound"
+  | PoolPolicyReason
   | "QuotaExceeded"
   | "Unschedulable"
   | "SchedulingGated"

@@ -2,6 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
+import { policyToKeep } from "../api/templatepolicy.ts";
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
 import { type EventHandler, isolated, listAndWatch } from "../kube/watch.ts";
@@ -9,7 +10,7 @@ import { systemClock } from "../process/clock.ts";
 import { isObject } from "../api/objects/json.ts";
 import { HANDED_OVER_AT_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields, type Log } from "../process/log.ts";
-import type { ObjectMeta } from "../api/objects/objects.ts";
+import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
 import { begin, boundChanged, claimHandler, membersChanged, poolChanged } from "./feed.ts";
 import { createClusterIndex } from "./clusterindex.ts";
 import { createLines } from "./lines.ts";
@@ -18,6 +19,7 @@ import { type Binder, type BindOptions, type Entry, noteLoss } from "./state.ts"
 import { createRefills } from "./refills.ts";
 import { createReturns } from "./returns.ts";
 import { dropRetry } from "./tell.ts";
+import { mayStart } from "./fence.ts";
 import { createTurns } from "../kube/turns.ts";
 
 /** Large claims that are served at once. */
@@ -31,6 +33,8 @@ export interface Binding {
     sandboxclaims: EventHandler<SandboxClaim>;
     sandboxwarmpools: EventHandler<SandboxWarmPool>;
     sandboxtemplates: EventHandler<SandboxTemplate>;
+    /** As `policyToKeep` reads them. */
+    networkpolicies: EventHandler<KubeObject>;
   };
   /** Every object of every kind has been seen: from now on claims may be served. */
   listed(): void;
@@ -48,6 +52,7 @@ export function createBinding(api: Api, options: BindOptions): Binding {
       sandboxclaims: claimHandler(binder),
       sandboxwarmpools: index.pools,
       sandboxtemplates: index.templates,
+      networkpolicies: index.policies.handler,
     },
     listed() {
       binder.isListed = true;
@@ -67,7 +72,14 @@ export function createBinding(api: Api, options: BindOptions): Binding {
 }
 
 function createBinder(api: Api, options: BindOptions): Binder {
-  const { clock = systemClock, workers = 40, refillDelayMs = 5000, onServed = () => {}, tracer } = options;
+  const {
+    clock = systemClock,
+    workers = 40,
+    refillDelayMs = 5000,
+    onServed = () => {},
+    tracer,
+    templatePolicy = "optional",
+  } = options;
   const cap = Math.max(1, Math.ceil(workers / 2));
   const lines = createLines<Entry>({ namespace: cap, pool: cap });
   const index = createClusterIndex({
@@ -87,7 +99,9 @@ function createBinder(api: Api, options: BindOptions): Binder {
       const { replicas = 0, readyReplicas = 0 } = pool.status ?? {};
       const expected = all + (binder.replacing.get(pool.metadata.uid ?? "") ?? 0);
       const isBehind = replicas !== all || readyReplicas < ready;
-      const hasTemplate = index.template(pool) !== undefined;
+      // Without its policy there is nothing that a pool could make.
+      const template = index.template(pool);
+      const hasTemplate = template !== undefined && mayStart(binder, template);
       const hasLost = binder.untold.has(`${namespace}/${name}`);
       return {
         ...{ pool, hasTemplate, hasLost, members: expected, ready, waiting, isBehind },
@@ -97,7 +111,20 @@ function createBinder(api: Api, options: BindOptions): Binder {
     tell: (pool) => tellPool(binder, pool),
   });
   const binder: Binder = {
-    ...{ ...options, clock, workers, refillDelayMs, onServed, tracer, api, term: undefined, index, lines, refills },
+    ...{
+      ...options,
+      templatePolicy,
+      clock,
+      workers,
+      refillDelayMs,
+      onServed,
+      tracer,
+      api,
+      term: undefined,
+      index,
+      lines,
+      refills,
+    },
     claims: new Map(),
     parked: new Map(),
     awaitingMember: new Map(),
@@ -156,6 +183,7 @@ export async function watchFor({ handlers, listed }: Binding, api: Api, log: Log
     );
     await Promise.race([kindListed.promise, fired(signal)]);
   }
+  await watch("networkpolicies", policyToKeep, handlers.networkpolicies);
   await watch("sandboxtemplates", (object) => sandboxTemplateSchema.safeParse(object).data, handlers.sandboxtemplates);
   await watch("sandboxwarmpools", (object) => sandboxWarmPoolSchema.safeParse(object).data, handlers.sandboxwarmpools);
   await watch("sandboxclaims", asObject<SandboxClaim>, handlers.sandboxclaims);

@@ -41,6 +41,7 @@ export function wantsSandbox(claim: SandboxClaim, now: number): boolean {
  * |---|---|
  * | the pool is missing or being deleted | refused |
  * | it asks for what the template does not allow | refused |
+ * | the template's NetworkPolicy is not in force, and has to be | refused |
  * | with env or volumes | cold |
  * | two members were refused to it | cold |
  * | a member is Ready, or runs, the pool's status was seen to count its number, and it was not refused | that member |
@@ -62,7 +63,7 @@ export function choose(
   const problem = template
     ? requestProblem(claim, template, domains)
     : metadataProblem(claim.spec.additionalPodMetadata, domains);
-  if (problem) return { kind: "refused" };
+  if (problem || !offer.mayStart) return { kind: "refused" };
   if (!needsColdStart(claim) && refused.length < MOST_REFUSED) {
     const { first, second, isUncounted, coming } = offer.find();
     const sandbox = refused.includes(first?.metadata.uid ?? "") ? second() : first;

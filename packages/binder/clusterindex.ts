@@ -9,6 +9,8 @@ import { controllerOf } from "../api/objects/objects.ts";
 import { type Assumptions, createAssumptions } from "./assumptions.ts";
 import { createFreshness, type Freshness } from "./freshness.ts";
 import { createMembers, type Members } from "./members.ts";
+import { createPolicies, type Policies } from "./fence.ts";
+import { policyName } from "../api/templatepolicy.ts";
 import { namedHandler } from "./namedhandler.ts";
 import { createVersions } from "./versions.ts";
 import { memberToKeep, poolToKeep, templateToKeep } from "./whole.ts";
@@ -29,6 +31,8 @@ export interface ClusterIndex {
   sandboxes: Required<EventHandler<Sandbox>>;
   pools: EventHandler<SandboxWarmPool>;
   templates: EventHandler<SandboxTemplate>;
+  /** The NetworkPolicies of templates. */
+  policies: Policies;
   /** Whether the watch of Sandboxes has shown what a binder before this one has given. */
   freshness: Pick<Freshness, "begin" | "isFresh" | "asked">;
   pool(namespace: string, name: string): SandboxWarmPool | undefined;
@@ -135,10 +139,10 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
       else listener.onPool(namespace, name);
     }),
     templates: namedHandler(templates, templateKeys, templateToKeep, ({ metadata: { namespace = "", name } }) => {
-      for (const pool of pools.values()) {
-        const isOf = pool.metadata.namespace === namespace && pool.spec.sandboxTemplateRef.name === name;
-        if (isOf) listener.onPool(namespace, pool.metadata.name);
-      }
+      templateChanged(state, namespace, (template) => template === name);
+    }),
+    policies: createPolicies((namespace, name) => {
+      templateChanged(state, namespace, (template) => policyName(template) === name);
     }),
     pool: (namespace, name) => pools.get(`${namespace}/${name}`),
     template: ({ metadata, spec }) => templates.get(`${metadata.namespace}/${spec.sandboxTemplateRef.name}`),
@@ -160,6 +164,15 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
       assumed.assume(sandbox.metadata.uid ?? "", sandbox.metadata.resourceVersion ?? "");
     },
   };
+}
+
+/** Tells the listener of the pools of a template. */
+function templateChanged({ pools, listener }: State, namespace: string, isIt: (template: string) => boolean): void {
+  for (const { metadata, spec } of pools.values()) {
+    if (metadata.namespace === namespace && isIt(spec.sandboxTemplateRef.name)) {
+      listener.onPool(namespace, metadata.name);
+    }
+  }
 }
 
 /** Puts a Sandbox where its owner says that it belongs; who is told finds it there, and nowhere else. */

@@ -8,6 +8,7 @@ import { backoffMs } from "../kube/backoff.ts";
 import { type Choice, choose, wantsSandbox } from "./choose.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
 import { withDefaults } from "./lifecycle.ts";
+import { mayStart } from "./fence.ts";
 import { offerOf } from "./offer.ts";
 import { noteBinding } from "./notes.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
@@ -93,7 +94,7 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   const pool = claim && index.pool(entry.namespace, claim.spec.warmPoolRef.name);
   // Another one has come meanwhile.
   if (kept !== templateOf(binder, claim)) return undefined;
-  const offer = offerOf(pool, template, index.members(pool), now);
+  const offer = offerOf(pool, template, index.members(pool), now, mayStart(binder, kept));
   const choice: Choice = claim && wantsSandbox(claim, now)
     ? choose(claim, { ...offer, refused: entry.refused }, labelDomains, now)
     : { kind: "refused" };

@@ -1,6 +1,7 @@
 /** The binder's command line, which is part of the keeper's. Reads nothing but its arguments. @module */
 import { parseArgs } from "node:util";
 import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
+import { TEMPLATE_POLICY, type TemplatePolicy } from "../api/templatepolicy.ts";
 import { LOG_LEVELS, type LogLevel } from "../process/log.ts";
 import { OTLP_HELP, readEndpoint } from "../process/tracingoption.ts";
 
@@ -25,6 +26,8 @@ export interface BinderOptions {
   otlpEndpoint: string | undefined;
   /** Domains of label keys that claims may use. */
   labelDomains: string[];
+  /** Whether sandboxes start without the NetworkPolicy of their template. */
+  templatePolicy: TemplatePolicy;
   help: boolean;
 }
 
@@ -42,6 +45,7 @@ export const OPTIONS = {
   "log-level": { type: "string", default: "info" },
   "otlp-endpoint": { type: "string", default: "" },
   "allowed-label-domains": { type: "string", default: DEFAULT_LABEL_DOMAINS.join() },
+  [TEMPLATE_POLICY.flag]: { type: "string", default: "required" },
   help: { type: "boolean", default: false },
 } as const;
 
@@ -50,6 +54,9 @@ export const BINDING_HELP =
   --refill-delay-seconds S
                          longest time until a pool that has handed over members makes new ones (default 5). It is
                          shorter where the pool runs low, or where no claims wait
+  --template-network-policy W
+                         required: no claim gets a Sandbox as long as the NetworkPolicy of its template is missing;
+                         optional: it gets one all the same (default required). The hook for pools needs the same value
 `;
 
 export const IDENTITY_HELP =
@@ -96,6 +103,7 @@ export function optionsOf(values: ReturnType<typeof parseArgs<{ options: typeof 
   return {
     ...{ kubeconfig, context, namespace, identity, host, help, logLevel },
     labelDomains: values["allowed-label-domains"].split(",").map((domain) => domain.trim()).filter(Boolean),
+    templatePolicy: TEMPLATE_POLICY.read(values[TEMPLATE_POLICY.flag]),
     leaderElection: !values["no-leader-election"],
     otlpEndpoint: readEndpoint(values["otlp-endpoint"]),
     workers: wholeNumber(values["binder-workers"], "serve claims at once:", 1, 1000),

@@ -13,6 +13,7 @@ import { applyCreate, lastApplied, sameJson } from "../api/objects/apply.ts";
 import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import type { Choice } from "./choose.ts";
+import { mayStart } from "./fence.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
 import { isOutline } from "./whole.ts";
 
@@ -81,7 +82,10 @@ async function replace(
   const { namespace = "", uid = "" } = metadata;
   const pool = index.pool(namespace, metadata.name);
   const template = pool && index.template(pool);
-  if (!isServing(binder) || !template || isOutline(template) || pool.metadata.deletionTimestamp !== undefined) return;
+  if (
+    !isServing(binder) || !template || !mayStart(binder, template) || isOutline(template) ||
+    pool.metadata.deletionTimestamp !== undefined
+  ) return;
   if (isCrowded(binder, pool)) return;
   if (index.members(pool).counts().all + (replacing.get(uid) ?? 0) > pool.spec.replicas) return;
   try {

@@ -22,7 +22,10 @@ const TIMEOUT_MS = 10_000;
 
 /** What it takes to serve claims, in whichever process. */
 export type ServeClaimsOptions =
-  & Pick<BinderOptions, "kubeconfig" | "identity" | "leaderElection" | "labelDomains" | "workers" | "refillDelayMs">
+  & Pick<
+    BinderOptions,
+    "kubeconfig" | "identity" | "leaderElection" | "labelDomains" | "templatePolicy" | "workers" | "refillDelayMs"
+  >
   & { namespace: string; credentials: Credentials; log: Log; tracer: Tracer | undefined };
 
 /**

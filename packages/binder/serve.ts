@@ -10,6 +10,7 @@ import type { Line } from "./lines.ts";
 import { type Offer, offerOf, refuse } from "./offer.ts";
 import { type Binder, consider, type Entry, isServing, noteLoss, park, takeNote } from "./state.ts";
 import { expectReplacement } from "./replacements.ts";
+import { mayStart } from "./fence.ts";
 import { writeNotes } from "./notes.ts";
 import { sayProblem } from "./tell.ts";
 import { isOutline, keepLess } from "./whole.ts";
@@ -63,7 +64,8 @@ function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
   const { namespace, pool: name, waiters } = line;
   const now = binder.clock.now();
   const pool = index.pool(namespace, name);
-  const offer = offerOf(pool, pool && index.template(pool), index.members(pool), now);
+  const template = pool && index.template(pool);
+  const offer = offerOf(pool, template, index.members(pool), now, mayStart(binder, template));
   let wait = Infinity;
   let turnedAway = 0;
   for (const entry of [...waiters]) {

@@ -11,12 +11,15 @@ import type { ClusterIndex } from "./clusterindex.ts";
 import type { Lines, Waiter } from "./lines.ts";
 import type { NoteLines } from "./notelines.ts";
 import type { Refills } from "./refills.ts";
+import type { TemplatePolicy } from "../api/templatepolicy.ts";
 import type { Turns } from "../kube/turns.ts";
 
 export interface BindOptions {
   log: Log;
   /** Domains of label keys that claims may use. */
   labelDomains: readonly string[];
+  /** Whether sandboxes start without the NetworkPolicy of their template; a process says what its flag does. @default {"optional"} */
+  templatePolicy?: TemplatePolicy;
   /** Claims that are served at once. @default {40} */
   workers?: number;
   /** Longest time from the first missing member of a pool until it is told, in milliseconds. @default {5000} */

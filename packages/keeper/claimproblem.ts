@@ -3,8 +3,9 @@ import { type ClaimProblem, problemText } from "../api/claimproblem.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
+import { policyFault, policyMessage, policyName, type TemplatePolicy } from "../api/templatepolicy.ts";
 import { needsColdStart } from "../api/claims/request.ts";
-import { NOT_SERVED } from "../api/claims/unserved.ts";
+import { NOT_SERVED, policyNotInForce } from "../api/claims/unserved.ts";
 import { answerError, type Api, isOk, pathOf } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import type { EventHandler } from "../kube/watch.ts";
@@ -22,7 +23,7 @@ import {
 } from "./claimsituation.ts";
 import { type Intervals, lookReconciler } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
-import { createWaiting, type References, templateGroup } from "./references.ts";
+import { createWaiting, policyGroup, type References, templateGroup } from "./references.ts";
 import { findObject } from "../kube/find.ts";
 import type { WorkQueue } from "./workqueue.ts";
 
@@ -32,6 +33,8 @@ interface ClaimProblemReconcilerOptions {
   references: References;
   /** Domains of label keys that claims may use. */
   domains: readonly string[];
+  /** Whether sandboxes start without the NetworkPolicy of their template; a process says what its flag does. @default {"optional"} */
+  templatePolicy?: TemplatePolicy | undefined;
   /** @default {systemClock} */
   clock?: Clock | undefined;
 }
@@ -61,50 +64,61 @@ export function claimProblemReconciler(options: ClaimProblemReconcilerOptions): 
 /** Returns the event handler of the reconciler's queue that sees claims again when what they refer to changes. */
 export function withReferences(
   queue: WorkQueue<SandboxClaim>,
-  { pools, templates }: References,
+  { pools, templates, policies }: References,
 ): EventHandler<SandboxClaim> {
   const keyOf = (namespace: string | undefined, pool: string) => `${namespace}/${pool}`;
+  const again = (template: { namespace: string; name: string }) => {
+    const of = pools.members(templateGroup(template.namespace, template.name));
+    for (const pool of of) waiting.again(keyOf(pool.namespace, pool.name));
+  };
   const waiting = createWaiting(queue, (claim: SandboxClaim) => {
     return isUnbound(claim) ? keyOf(claim.metadata.namespace, claim.spec.warmPoolRef.name) : undefined;
   });
   pools.onChange((pool) => waiting.again(pool && keyOf(pool.namespace, pool.name)));
-  templates.onChange((template) => {
-    if (!template) return waiting.again();
-    const of = pools.members(templateGroup(template.namespace, template.name));
-    for (const pool of of) waiting.again(keyOf(pool.namespace, pool.name));
+  templates.onChange((template) => template ? again(template) : waiting.again());
+  policies.onChange((policy) => {
+    if (!policy) return waiting.again();
+    for (const template of templates.members(policyGroup(policy.namespace, policy.name))) again(template);
   });
   return waiting;
 }
 
 /** By template and claim: a look asks for them several times, and a claim may have 50,000 labels. */
-type Verdicts = WeakMap<SandboxTemplate, WeakMap<SandboxClaim, { found: Known }>>;
+type Verdicts = WeakMap<SandboxTemplate, WeakMap<SandboxClaim, { found: Known; policyProblem: string | undefined }>>;
 
 function knownProblem(
   claim: SandboxClaim,
-  { references: { pools, templates }, domains }: ClaimProblemReconcilerOptions,
+  { references: { pools, templates, policies }, domains, templatePolicy = "optional" }: ClaimProblemReconcilerOptions,
   verdicts: Verdicts,
 ): Known {
-  if (!pools.isComplete() || !templates.isComplete()) return "unknown";
+  if (!pools.isComplete() || !templates.isComplete() || !policies.isComplete()) return "unknown";
   const { namespace } = claim.metadata;
   const pool = pools.find(namespace, claim.spec.warmPoolRef.name);
   const facts = pool && templates.find(namespace, pool.template);
   if (!facts) return claimProblem(claim, { pool, template: undefined }, domains);
-  const { template } = facts;
+  const { template, managed } = facts;
+  const fault = templatePolicy === "required"
+    ? policyFault(managed, policies.find(namespace, policyName(facts.name))?.policy)
+    : undefined;
+  const policyProblem = fault && (facts.policyProblem ?? fault.message);
   if (template) {
-    const ofTemplate = verdicts.get(template) ?? new WeakMap<SandboxClaim, { found: Known }>();
-    const verdict = ofTemplate.get(claim) ?? { found: claimProblem(claim, { pool, template }, domains) };
-    verdicts.set(template, ofTemplate.set(claim, verdict));
-    return verdict.found;
+    const ofTemplate: NonNullable<ReturnType<Verdicts["get"]>> = verdicts.get(template) ?? new WeakMap();
+    const before = ofTemplate.get(claim);
+    if (before && before.policyProblem === policyProblem) return before.found;
+    const found = claimProblem(claim, { pool, template, policyProblem }, domains);
+    verdicts.set(template, ofTemplate.set(claim, { found, policyProblem }));
+    return found;
   }
   const asksForMore = needsColdStart(claim) || claim.spec.additionalPodMetadata !== undefined;
-  return asksForMore ? { large: `${facts.uid} ${facts.version}` } : undefined;
+  if (asksForMore) return { large: `${facts.uid} ${facts.version} ${policyProblem}` };
+  return policyProblem === undefined ? undefined : policyNotInForce(facts.name, policyProblem);
 }
 
 async function decidedByAsking(
   claim: SandboxClaim,
-  { api, domains }: ClaimProblemReconcilerOptions,
+  options: ClaimProblemReconcilerOptions,
 ): Promise<ClaimSituation | undefined> {
-  const problem = claimProblem(claim, await referredBy(claim, api), domains);
+  const problem = claimProblem(claim, await referredBy(claim, options), options.domains);
   return claimSituation(claim, () => problem);
 }
 
@@ -112,9 +126,9 @@ async function decidedByAsking(
 async function isStillSo(
   claim: SandboxClaim,
   problem: ClaimProblem,
-  { api, domains }: ClaimProblemReconcilerOptions,
+  { api, domains, templatePolicy }: ClaimProblemReconcilerOptions,
 ): Promise<boolean> {
-  const referred = await referredBy(claim, api);
+  const referred = await referredBy(claim, { api, templatePolicy });
   const found = claimProblem(claim, referred, domains);
   if (!sameJson(found === "its hook's" ? undefined : found ?? NOT_SERVED, problem)) return false;
   if (await hasSandbox(claim, api)) return false;
@@ -133,14 +147,27 @@ async function hasSandbox({ metadata }: SandboxClaim, api: Api): Promise<boolean
   return ((answer.body as { items?: unknown[] }).items ?? []).length > 0;
 }
 
-async function referredBy({ metadata, spec }: SandboxClaim, api: Api): Promise<Referred> {
+async function referredBy(
+  { metadata, spec }: SandboxClaim,
+  { api, templatePolicy = "optional" }: Pick<ClaimProblemReconcilerOptions, "api" | "templatePolicy">,
+): Promise<Referred> {
   const { namespace } = metadata;
   const { name } = spec.warmPoolRef;
   const pool = await findObject(api, { resource: "sandboxwarmpools", namespace, name }, sandboxWarmPoolSchema);
   if (!pool) return { pool, template: undefined };
   const of = pool.spec.sandboxTemplateRef.name;
   const template = await findObject(api, { resource: "sandboxtemplates", namespace, name: of }, sandboxTemplateSchema);
-  return { pool: { template: of }, template };
+  const isRequired = template && templatePolicy === "required";
+  const policyProblem = isRequired ? await policyProblemFor(template, api) : undefined;
+  return { pool: { template: of }, template, policyProblem };
+}
+
+async function policyProblemFor(template: SandboxTemplate, api: Api): Promise<string | undefined> {
+  const { namespace } = template.metadata;
+  const name = policyName(template.metadata.name);
+  const policy = await findObject(api, { resource: "networkpolicies", namespace, name }, kubeObjectSchema);
+  const fault = policyFault(template, policy);
+  return fault && policyMessage(template, fault);
 }
 
 /** Writes the annotation, or removes it. @returns false if the claim has changed or gone meanwhile: look again */

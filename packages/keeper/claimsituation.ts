@@ -3,7 +3,14 @@ import { type ClaimProblem, problemText, readClaimProblem } from "../api/claimpr
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import { requestProblem } from "../api/claims/request.ts";
-import { isBindersProblem, LATE_MS, NOT_SERVED, poolNotFound, templateNotFound } from "../api/claims/unserved.ts";
+import {
+  isBindersProblem,
+  LATE_MS,
+  NOT_SERVED,
+  policyNotInForce,
+  poolNotFound,
+  templateNotFound,
+} from "../api/claims/unserved.ts";
 import { sameJson } from "../api/objects/apply.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
@@ -13,6 +20,8 @@ import type { Situation } from "./look.ts";
 export interface Referred {
   pool: { template: string } | undefined;
   template: SandboxTemplate | undefined;
+  /** What is wrong with the NetworkPolicy that the template must have; undefined: nothing. */
+  policyProblem?: string | undefined;
 }
 
 /** Tells whether a claim still waits for a Sandbox. */
@@ -29,13 +38,14 @@ export function isUnbound({ metadata, status }: SandboxClaim): boolean {
  */
 export function claimProblem(
   claim: SandboxClaim,
-  { pool, template }: Referred,
+  { pool, template, policyProblem }: Referred,
   domains: readonly string[],
 ): ClaimProblem | undefined | "its hook's" {
   if (!pool) return poolNotFound(claim.spec.warmPoolRef.name);
   if (!template) return templateNotFound(pool.template);
   const problem = requestProblem(claim, template, domains);
-  return problem?.reason === "InvalidMetadata" ? "its hook's" : problem;
+  if (problem?.reason === "InvalidMetadata") return "its hook's";
+  return problem ?? (policyProblem === undefined ? undefined : policyNotInForce(pool.template, policyProblem));
 }
 
 /**

@@ -98,7 +98,7 @@ const LONGEST_MESSAGE = 2000;
  * | 500 because an admission webhook cannot be called | refused |
  * | any other | unknown |
  */
-export function dryRunVerdict({ kind, name }: Pick<Child, "kind" | "name">, answer: Answer): DryRunVerdict {
+export function dryRunVerdict({ kind, name }: Pick<Problem, "kind" | "name">, answer: Answer): DryRunVerdict {
   const { status } = answer;
   const message = messageOf(answer).slice(0, LONGEST_MESSAGE);
   const cause = readRefusal(message, undefined)?.code;

@@ -7,6 +7,7 @@ import { sandboxSchema } from "../api/sandbox.ts";
 import { sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
+import type { TemplatePolicy } from "../api/templatepolicy.ts";
 import { createTurns } from "../kube/turns.ts";
 import type { Api } from "../kube/api.ts";
 import { childrenReconciler } from "./children.ts";
@@ -19,7 +20,8 @@ import { claimExpiryVerdict, expiryReconciler, sandboxExpiryVerdict } from "./ex
 import { readoptReconciler, withPools } from "./readopt.ts";
 import type { Intervals } from "./look.ts";
 import { mergeTrapReconciler } from "./mergetrap.ts";
-import { policyReconciler } from "./networkpolicy.ts";
+import { policyReconciler, withPolicies } from "./networkpolicy.ts";
+import { policyEndReconciler, withTemplates } from "./policyend.ts";
 import { createQueue, type WorkQueue } from "./workqueue.ts";
 import { createReferences } from "./references.ts";
 import { hookDeployments, rolloutReconciler } from "./rollouts.ts";
@@ -31,6 +33,8 @@ export interface KeepOptions {
   log: Log;
   /** Domains of label keys that claims may use. */
   labelDomains: readonly string[];
+  /** Whether sandboxes start without the NetworkPolicy of their template; a process says what its flag does. @default {"optional"} */
+  templatePolicy?: TemplatePolicy;
   /** Makes what the reconcilers of one kind report by. */
   reportFor(kind: string): Report;
   /** Further event handlers, which see each object after the reconcilers. */
@@ -54,7 +58,17 @@ const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: c
 
 /** Watches all our kinds and runs the reconcilers for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
-  const { log, clock, labelDomains: domains, reportFor, observers = {}, binding, budget, hooksNamespace } = options;
+  const {
+    log,
+    clock,
+    labelDomains: domains,
+    templatePolicy,
+    reportFor,
+    observers = {},
+    binding,
+    budget,
+    hooksNamespace,
+  } = options;
   const queue = <T extends Named>(reconciler: Reconciler<T>, getter?: Getter<T>): WorkQueue<T> =>
     createQueue(reconciler, { log, getter, ...(clock && { clock }) }, signal);
   const turns = createTurns(MOST_ASKED);
@@ -80,7 +94,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     ],
     sandboxclaims: [
       withReferences(
-        queue(claimProblemReconciler({ api, report: claimReport, references, domains, clock }), claims),
+        queue(claimProblemReconciler({ api, report: claimReport, references, domains, templatePolicy, clock }), claims),
         references,
       ),
       queue(expiryReconciler(api, claimReport, budget, CLAIM_EXPIRY), claims),
@@ -96,8 +110,19 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     sandboxtemplates: [
       ...binding ? [binding.handlers.sandboxtemplates] : [],
       references.templates.handler,
-      queue(policyReconciler({ api, ...options, report: reportFor("SandboxTemplate") }), templates),
+      withPolicies(
+        queue(policyReconciler({ api, ...options, report: reportFor("SandboxTemplate"), references }), templates),
+        references,
+      ),
       ...observers.sandboxtemplates ?? [],
+    ],
+    networkpolicies: [
+      ...binding ? [binding.handlers.networkpolicies] : [],
+      references.policies.handler,
+      withTemplates(
+        queue(policyEndReconciler({ api, report: reportFor("NetworkPolicy"), references, clock })),
+        references,
+      ),
     ],
   };
   const onListed = () => {

@@ -8,12 +8,14 @@ import { type ClaimMetrics, createClaimMetrics } from "./observability/claimmetr
 import { type PoolFigures, poolMetrics } from "./observability/poolmetrics.ts";
 import manifest from "./package.json" with { type: "json" };
 import type { Action } from "./reconciler.ts";
+import { type MissingPolicy, policyGauge } from "./observability/policymetrics.ts";
 import { sandboxGauge, type SortCount } from "./observability/sandboxmetrics.ts";
 
 /** What a leader knows of our objects at any moment. */
 interface Inventory {
   sorts(): Iterable<SortCount>;
   pools(): Iterable<PoolFigures>;
+  policies(): Iterable<MissingPolicy>;
   claims(): Iterable<ClaimView>;
 }
 
@@ -40,6 +42,7 @@ export function createKeeperMetrics(isTraced = false): KeeperMetrics {
   buildInfo(registers);
   sandboxGauge(registers, () => metrics.inventory?.sorts());
   poolMetrics(registers, () => metrics.inventory);
+  policyGauge(registers, () => metrics.inventory?.policies());
   const metrics: KeeperMetrics = {
     requests: new Counter({
       name: "hookbox_keeper_requests_total",

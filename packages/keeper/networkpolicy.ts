@@ -1,78 +1,66 @@
-/** Has Metacontroller know the NetworkPolicies of templates, and says which of them are somebody else's. @module */
-import { policyName } from "../../hooks/sandboxtemplate/networkpolicy.ts";
+/** Looks after the NetworkPolicies of templates: has Metacontroller see them, lets them outlive their template, reports what is wrong. @module */
+import { policyFault, policyName } from "../api/templatepolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
-import { type Problem, readUnresolved } from "../api/unresolved.ts";
+import type { Problem } from "../api/unresolved.ts";
 import type { Api } from "../kube/api.ts";
-import { regardingOf } from "../kube/event.ts";
-import { type MetadataChange, patchOf, sendPatch } from "../kube/patch.ts";
+import { patchOf, sendPatch } from "../kube/patch.ts";
 import type { Clock } from "../process/clock.ts";
-import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
-import { controllerOf, type KubeObject, kubeObjectSchema, type ObjectMeta } from "../api/objects/objects.ts";
-import type { Sight } from "./observability/eventrecorder.ts";
+import { systemClock } from "../process/clock.ts";
+import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
+import { kubeObjectSchema } from "../api/objects/objects.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, type Situation } from "./look.ts";
+import { isWhole, mendingPatch } from "./policymending.ts";
+import { policyRefusal } from "./policyrefusal.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
+import { createWaiting, type PolicyFacts, policyGroup, type References } from "./references.ts";
 import { findObject } from "../kube/find.ts";
 import { publishProblems } from "./unresolved.ts";
+import type { WorkQueue } from "./workqueue.ts";
 
 /**
  * Tells what calls for a look at the policy of a template; undefined: nothing.
  *
- * | template | annotation | situation |
- * |---|---|---|
- * | being deleted | any | none |
- * | Managed | any | look |
- * | Unmanaged | there | leftover |
- * | Unmanaged | none | none |
+ * | template | policy | annotation | situation |
+ * |---|---|---|---|
+ * | being deleted | any | any | none |
+ * | Unmanaged | any | there | leftover |
+ * | Unmanaged | any | none | none |
+ * | Managed | whole | none | none |
+ * | Managed | else | any | look |
  */
-function policySituation({ metadata, spec }: SandboxTemplate): Situation | undefined {
+function policySituation(template: SandboxTemplate, known: PolicyFacts | undefined): Situation | undefined {
+  const { metadata, spec } = template;
   if (metadata.deletionTimestamp !== undefined) return undefined;
-  if (spec.networkPolicyManagement === "Managed") return { key: `${metadata.generation}`, kind: "look" };
   const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
-  return isAnnotated ? { key: `leftover ${metadata.resourceVersion}`, kind: "leftover" } : undefined;
-}
-
-/** What a look at the policy has shown. */
-interface PolicyFinding {
-  outcome: Outcome;
-  problems: Problem[];
-  /** What makes Metacontroller see a policy that another controller has made for the template. */
-  change?: MetadataChange;
-}
-
-/** Judges what exists under the policy's name; undefined: nothing. Source: Agent Sandbox API, section 3.1. */
-function policyFinding(
-  { metadata }: SandboxTemplate,
-  name: string,
-  found: KubeObject | undefined,
-): PolicyFinding {
-  if (!found) return { outcome: "coming", problems: [] };
-  if (controllerOf(found.metadata)?.uid === metadata.uid) {
-    const isSeen = found.metadata.annotations?.[DECORATOR_ANNOTATION] === TEMPLATE_CONTROLLER;
-    const change = isSeen ? {} : { change: { annotations: { [DECORATOR_ANNOTATION]: TEMPLATE_CONTROLLER } } };
-    return { outcome: "whole", problems: [], ...change };
+  if (spec.networkPolicyManagement !== "Managed") {
+    return isAnnotated ? { key: `leftover ${metadata.resourceVersion}`, kind: "leftover" } : undefined;
   }
-  const message =
-    `refusing to update NetworkPolicy "${name}" as it is not controlled by SandboxTemplate "${metadata.name}"`;
-  return { outcome: "problem", problems: [{ kind: "NetworkPolicy", name, state: "taken", message }] };
+  if (!isAnnotated && isWhole(template, known?.policy)) return undefined;
+  return { key: `${metadata.generation} ${known?.version}`, kind: "look" };
 }
 
 interface PolicyReconcilerOptions {
   api: Api;
   report: Report;
+  references: Pick<References, "policies">;
   /** @default {INTERVALS} */
   intervals?: Intervals;
   /** @default {systemClock} */
   clock?: Clock;
 }
 
-/** Makes the reconciler. A template whose policy is its own costs one request in five minutes. */
+/** Makes the reconciler. A template whose policy is in force costs no request. */
 export function policyReconciler(options: PolicyReconcilerOptions): Reconciler<SandboxTemplate> {
-  const { api, report, intervals = INTERVALS, clock } = options;
+  const { api, report, references: { policies }, intervals = INTERVALS, clock } = options;
   return lookReconciler({
     name: "network policies",
     intervals,
     clock,
-    situationOf: policySituation,
+    situationOf(template: SandboxTemplate) {
+      const { namespace, name } = template.metadata;
+      return policies.isComplete() ? policySituation(template, policies.find(namespace, policyName(name))) : undefined;
+    },
     async look(template, { kind }) {
       const { outcome, problems } = kind === "leftover" ? LEFTOVER : await findingOf(template, options);
       const parent = { kind: "SandboxTemplate", resource: "sandboxtemplates", metadata: template.metadata } as const;
@@ -81,58 +69,57 @@ export function policyReconciler(options: PolicyReconcilerOptions): Reconciler<S
   });
 }
 
+/** Returns the event handler of the reconciler's queue that sees templates again when their policies change. */
+export function withPolicies(
+  queue: WorkQueue<SandboxTemplate>,
+  { policies }: Pick<References, "policies">,
+): EventHandler<SandboxTemplate> {
+  const waiting = createWaiting(queue, ({ metadata: { namespace, name } }: SandboxTemplate) => {
+    return policyGroup(namespace, policyName(name));
+  });
+  policies.onChange((policy) => waiting.again(policy && policyGroup(policy.namespace, policy.name)));
+  return waiting;
+}
+
+/** What a look at the policy has shown. */
+interface PolicyFinding {
+  outcome: Outcome;
+  problems: Problem[];
+}
+
 const LEFTOVER: PolicyFinding = { outcome: "nothing", problems: [] };
+const COMING: PolicyFinding = { outcome: "coming", problems: [] };
 
-async function findingOf(
-  template: SandboxTemplate,
-  { api, report }: PolicyReconcilerOptions,
-): Promise<PolicyFinding> {
-  const { namespace } = template.metadata;
-  const name = policyName(template);
-  const found = await findObject(api, { resource: "networkpolicies", namespace, name }, kubeObjectSchema);
-  const finding = policyFinding(template, name, found);
-  if (!found || !finding.change) return finding;
-  const target = { kind: "NetworkPolicy", resource: "networkpolicies", metadata: found.metadata } as const;
-  if (!await sendPatch(api, target, patchOf(found.metadata, finding.change))) return { ...finding, outcome: "coming" };
-  report("adopted", template.metadata, { kind: "NetworkPolicy", child: name });
-  return finding;
-}
-
-/** Who the contract says records Events of templates. */
-const REPORTING_CONTROLLER = "sandboxtemplate-controller";
-
-/** Reads a template. Each time that the annotation is written is an occurrence of its own. */
-export function policyNotOwned(template: SandboxTemplate): Sight {
+async function findingOf(template: SandboxTemplate, options: PolicyReconcilerOptions): Promise<PolicyFinding> {
+  const { api, report, clock = systemClock } = options;
   const { metadata } = template;
-  const problem = readUnresolved(metadata)?.problems.find(({ kind }) => kind === "NetworkPolicy");
-  if (!problem) return {};
-  const writtenAt = annotatedAt(metadata);
-  const mark = `${metadata.annotations?.[UNRESOLVED_ANNOTATION]} ${writtenAt}`;
-  return {
-    mark,
-    occurrence: {
-      regarding: regardingOf(template),
-      type: "Warning",
-      reason: "NetworkPolicyNotOwned",
-      action: "Reconciling",
-      note: problem.message,
-      reportingController: REPORTING_CONTROLLER,
-      key: mark,
-      at: Date.parse(writtenAt ?? metadata.creationTimestamp ?? ""),
-    },
-  };
+  const name = policyName(metadata.name);
+  const { namespace } = metadata;
+  const found = await findObject(api, { resource: "networkpolicies", namespace, name }, kubeObjectSchema);
+  const change = found && await mendingPatch(api, template, found);
+  if (found && change) {
+    const target = { kind: "NetworkPolicy", resource: "networkpolicies", metadata: found.metadata } as const;
+    if (!await sendPatch(api, target, patchOf(found.metadata, change))) return COMING;
+    report("adopted", metadata, { kind: "NetworkPolicy", child: name });
+    return COMING;
+  }
+  const fault = policyFault(template, found);
+  if (!fault) return { outcome: "whole", problems: [] };
+  const problem = (state: Problem["state"], message: string): PolicyFinding => ({
+    outcome: "problem",
+    problems: [{ kind: "NetworkPolicy", name, state, message }],
+  });
+  if (fault.state === "taken") return problem("taken", fault.message);
+  const refusal = await policyRefusal(api, template, found);
+  if (refusal) return problem(refusal.state, `${fault.message}: ${refusal.message}`);
+  // Metacontroller may be about to do it.
+  if (clock.now() - Date.parse(metadata.creationTimestamp ?? "") < LATE_MS) return COMING;
+  return problem("missing", `${fault.message}; ${UNTRIED}`);
 }
 
-/** What is read of an entry of `metadata.managedFields`. */
-interface Writer {
-  time?: string;
-  fieldsV1?: { "f:metadata"?: { "f:annotations"?: Record<string, unknown> } };
-}
+/** How old a template is before it is said that nobody makes its policy, in milliseconds. */
+const LATE_MS = 10_000;
 
-/** Returns when the annotation was written: the API server keeps, for each writer, what it wrote and when. */
-function annotatedAt(metadata: ObjectMeta): string | undefined {
-  const { managedFields = [] } = metadata as { managedFields?: Writer[] };
-  const wrote = ({ fieldsV1 }: Writer) =>
-    fieldsV1?.["f:metadata"]?.["f:annotations"]?.[`f:${UNRESOLVED_ANNOTATION}`] !== undefined;
-  return managedFields.find(wrote)?.time;
-}
+const UNTRIED =
+  "the API server would accept it: see the Events of the SandboxTemplate, and whether Metacontroller and " +
+  "the hook sandboxtemplate run and may write NetworkPolicies";

@@ -2,6 +2,8 @@
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { EventHandler } from "../kube/watch.ts";
+import { policyName, policyProblemOf } from "../api/templatepolicy.ts";
+import type { KubeObject } from "../api/objects/objects.ts";
 import { nameHash } from "../api/objects/names.ts";
 import { isTooLarge, type Kept, type Named, toKeep } from "./kept.ts";
 import type { WorkQueue } from "./workqueue.ts";
@@ -16,15 +18,27 @@ export interface PoolFacts extends Facts {
 export interface TemplateFacts extends Facts {
   /** Without what is bulky and says nothing of sandboxes: `managedFields`, annotations. Undefined: it is large, ask. */
   template: SandboxTemplate | undefined;
+  /** Of its name. */
+  hash: string;
+  /** What was found out about its NetworkPolicy, which is not in force; undefined: nothing. */
+  policyProblem: string | undefined;
+  /** What the policy's fault depends on. */
+  managed: Pick<SandboxTemplate, "metadata"> & { spec: Pick<SandboxTemplate["spec"], "networkPolicyManagement"> };
+}
+
+export interface PolicyFacts extends Facts {
+  policy: KubeObject;
 }
 
 export interface References {
   pools: Known<SandboxWarmPool, PoolFacts>;
   templates: Known<SandboxTemplate, TemplateFacts>;
+  /** NetworkPolicies, whoever has made them, as {@link policyToKeep} reads them. */
+  policies: Known<KubeObject, PolicyFacts>;
 }
 
 export function createReferences(): References {
-  return { pools: createKnown(poolFacts), templates: createKnown(templateFacts) };
+  return { pools: createKnown(poolFacts), templates: createKnown(templateFacts), policies: createKnown(policyFacts) };
 }
 
 function poolFacts({ metadata, spec }: SandboxWarmPool): PoolFacts {
@@ -53,10 +67,34 @@ export function templateGroup(namespace: string | undefined, template: string): 
   return `template ${namespace}/${template}`;
 }
 
+/** Names the group of templates whose policy has a name. */
+export function policyGroup(namespace: string | undefined, policy: string): string {
+  return `policy ${namespace}/${policy}`;
+}
+
 function templateFacts({ metadata, ...template }: SandboxTemplate): TemplateFacts {
   const { uid = "", namespace = "", name, generation } = metadata;
-  const kept = { ...template, metadata: { uid, namespace, name, ...(generation === undefined ? {} : { generation }) } };
-  return { uid, namespace, name, version: String(generation), template: isTooLarge(kept) ? undefined : kept };
+  const identity = { uid, namespace, name, ...(generation === undefined ? {} : { generation }) };
+  const kept = { ...template, metadata: identity };
+  const hash = nameHash(name);
+  const policyProblem = policyProblemOf(metadata);
+  const { networkPolicyManagement } = template.spec;
+  return {
+    uid,
+    namespace,
+    name,
+    version: `${generation} ${policyProblem ?? ""}`,
+    groups: [hashGroup(namespace, hash), policyGroup(namespace, policyName(name))],
+    template: isTooLarge(kept) ? undefined : kept,
+    hash,
+    policyProblem,
+    managed: { metadata: identity, spec: { networkPolicyManagement } },
+  };
+}
+
+function policyFacts(policy: KubeObject): PolicyFacts {
+  const { uid = "", namespace = "", name, resourceVersion: _, ...metadata } = policy.metadata;
+  return { uid, namespace, name, version: JSON.stringify([metadata, policy["spec"]]), policy };
 }
 
 /** What is remembered of an object. */

@@ -48,7 +48,7 @@ export async function runKeeper(
     metrics.leading.set(1);
     const api = connect(credentials, { signal: leading, userAgent: USER_AGENT, onAnswer: counter(metrics) });
     const onListed = () => isReady = true;
-    const { labelDomains, claimEvents, sandboxEvents, cloudEvents } = options;
+    const { labelDomains, templatePolicy, claimEvents, sandboxEvents, cloudEvents } = options;
     const recording = createRecording(
       { api, log, metrics, claimEvents, sandboxEvents, cloudEvents, instance: hostname() },
       leading,
@@ -59,7 +59,17 @@ export async function runKeeper(
     await Promise.all([
       keep(
         api,
-        { labelDomains, log, reportFor, observers, binding, budget, hooksNamespace: namespace, onListed },
+        {
+          labelDomains,
+          templatePolicy,
+          log,
+          reportFor,
+          observers,
+          binding,
+          budget,
+          hooksNamespace: namespace,
+          onListed,
+        },
         leading,
       ),
       ...(binding ? [serveClaims(binding, common, metrics.binder, leading)] : []),

@@ -4,9 +4,10 @@ import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
+import { policyToKeep } from "../api/templatepolicy.ts";
 import { type EventHandler, isolated, listAndWatch } from "../kube/watch.ts";
 import type { Log } from "../process/log.ts";
-import type { ObjectMeta } from "../api/objects/objects.ts";
+import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
 
 /** What each kind's watch feeds, in this order; the keys are the kinds' plurals. */
 export interface EventHandlers {
@@ -14,6 +15,8 @@ export interface EventHandlers {
   sandboxclaims: EventHandler<SandboxClaim>[];
   sandboxwarmpools: EventHandler<SandboxWarmPool>[];
   sandboxtemplates: EventHandler<SandboxTemplate>[];
+  /** As `policyToKeep` reads them. */
+  networkpolicies: EventHandler<KubeObject>[];
 }
 
 /** Event handlers of what was observed, untouched by the parser: what is sent back must not have defaults that were never written. */
@@ -39,6 +42,7 @@ export async function listAndWatchAll(
   raw: RawEventHandlers = {},
 ): Promise<void> {
   const unlisted = new Set<ObjectPath["resource"]>([
+    "networkpolicies",
     "sandboxtemplates",
     "sandboxwarmpools",
     "sandboxclaims",
@@ -65,7 +69,9 @@ export async function listAndWatchAll(
     const handler = fanOut(list.map(isolate), rawHandler && isolate(rawHandler), onKindListed);
     return listAndWatch(api, { path: pathOf({ resource }), parse }, handler, { log, signal });
   };
+  const policySchema = { safeParse: (object: unknown) => ({ data: policyToKeep(object) }) };
   await Promise.all([
+    watch("networkpolicies", policySchema, handlers.networkpolicies),
     watch("sandboxtemplates", sandboxTemplateSchema, handlers.sandboxtemplates),
     watch("sandboxwarmpools", sandboxWarmPoolSchema, handlers.sandboxwarmpools),
     watch("sandboxclaims", sandboxClaimSchema, handlers.sandboxclaims, raw.sandboxclaims),

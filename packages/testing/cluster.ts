@@ -99,9 +99,10 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   server.onChange((change) => book.record(change, clock.now()));
   const hooks = startHooks({ clock, settings: options.settings ?? {}, replacements: options.hooks ?? {} });
   const pods = await startPods(store, options.pods ?? {});
-  const keeper = startKeeper(server.connect(), clock);
+  const { templatePolicy = "required" } = options.settings ?? {};
+  const keeper = startKeeper(server.connect(), clock, templatePolicy);
   await keeper.listed;
-  const binder = startBinder(server.connect(), clock);
+  const binder = startBinder(server.connect(), clock, undefined, templatePolicy);
   await binder.listed;
   const engine = startEngine({ store, fetch: hooks.fetch });
   const settle = () => settled(store, engine);

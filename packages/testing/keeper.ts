@@ -3,6 +3,7 @@ import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
 import { keep } from "../keeper/keep.ts";
 import type { Clock } from "../process/clock.ts";
 import { UNLIMITED } from "../webhook/lossbudget.ts";
+import type { TemplatePolicy } from "../api/templatepolicy.ts";
 import type { MemoryApi } from "./api/memoryapi.ts";
 
 export interface RunningKeeper {
@@ -13,13 +14,19 @@ export interface RunningKeeper {
   stop(): Promise<void>;
 }
 
-/** Starts it. @param api its own: stopping ends the watches on it */
-export function startKeeper(api: MemoryApi, clock: Clock): RunningKeeper {
+/**
+ * Starts it.
+ *
+ * @param api its own: stopping ends the watches on it
+ * @param templatePolicy whether templates need their NetworkPolicies: where no hook makes them they do not
+ */
+export function startKeeper(api: MemoryApi, clock: Clock, templatePolicy: TemplatePolicy = "optional"): RunningKeeper {
   const faults: string[] = [];
   const ending = new AbortController();
   const listed = Promise.withResolvers<void>();
   const kept = keep(api, {
     labelDomains: DEFAULT_LABEL_DOMAINS,
+    templatePolicy,
     clock,
     budget: UNLIMITED,
     log(level, message, { error } = {}) {

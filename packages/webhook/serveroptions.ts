@@ -61,6 +61,7 @@ export const SERVER_OPTIONS: Options<ServerSettings> = {
 export const HOOK_FLAGS = [
   ...["cluster-domain", "allowed-label-domains"],
   ...["readiness-grace-seconds", "max-batch-size", "max-refill-rate", "replenish-delay-seconds", "pool-interval-ms"],
+  ...["template-network-policy", "denied-egress-cidrs"],
 ] as const;
 
 /** Writes the help of a process that runs these hooks. */

@@ -31,7 +31,7 @@ const REASONS: Record<string, (request: unknown, now: Date) => Reasons> = {
   sandboxclaim: (request, now) =>
     syncSandboxClaim(decoratorRequestSchema(sandboxClaimSchema).parse(request), now, settings).deletions,
   sandboxtemplate: (request) =>
-    syncSandboxTemplate(decoratorRequestSchema(sandboxTemplateSchema).parse(request)).deletions,
+    syncSandboxTemplate(decoratorRequestSchema(sandboxTemplateSchema).parse(request), settings).deletions,
   sandboxwarmpool: (request, now) =>
     syncSandboxWarmPool(compositeRequestSchema(sandboxWarmPoolSchema).parse(request), now, settings).deletions,
 };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
-import { policyNotOwned } from "../../packages/keeper/networkpolicy.ts";
+import { policyEvent } from "../../packages/keeper/policyevent.ts";
 
 const KEY = "agents.x-k8s.io/unresolved";
 const WRITTEN = "2026-11-21T11:59:00Z";
@@ -30,8 +30,8 @@ function aTemplate({ kind = "NetworkPolicy", time = WRITTEN, managedFields }: {
   });
 }
 
-test("policyNotOwned() tells of a policy that is somebody else's, at the time when the word was left", () => {
-  expect(policyNotOwned(aTemplate()).occurrence).toMatchObject({
+test("policyEvent() tells of a policy that is somebody else's, at the time when the word was left", () => {
+  expect(policyEvent(aTemplate()).occurrence).toMatchObject({
     regarding: { kind: "SandboxTemplate", namespace: "team-a", name: "python", uid: "uid-python" },
     type: "Warning",
     reason: "NetworkPolicyNotOwned",
@@ -42,18 +42,18 @@ test("policyNotOwned() tells of a policy that is somebody else's, at the time wh
   });
 });
 
-test("policyNotOwned() takes the word, left once more, for another occurrence", () => {
-  const [first, second] = [aTemplate(), aTemplate({ time: "2026-11-21T11:59:30Z" })].map(policyNotOwned);
+test("policyEvent() takes the word, left once more, for another occurrence", () => {
+  const [first, second] = [aTemplate(), aTemplate({ time: "2026-11-21T11:59:30Z" })].map(policyEvent);
   expect(second?.mark).not.toBe(first?.mark);
-  expect(policyNotOwned(aTemplate()).mark).toBe(first?.mark);
+  expect(policyEvent(aTemplate()).mark).toBe(first?.mark);
 });
 
-test("policyNotOwned() falls back to the template's own time, which is early", () => {
-  expect(policyNotOwned(aTemplate({ managedFields: [] })).occurrence?.at).toBe(Date.parse("2026-11-21T09:00:00Z"));
+test("policyEvent() falls back to the template's own time, which is early", () => {
+  expect(policyEvent(aTemplate({ managedFields: [] })).occurrence?.at).toBe(Date.parse("2026-11-21T09:00:00Z"));
 });
 
-test("policyNotOwned() says nothing of others", () => {
-  expect(policyNotOwned(aTemplate({ kind: "Pod" }))).toEqual({});
+test("policyEvent() says nothing of others", () => {
+  expect(policyEvent(aTemplate({ kind: "Pod" }))).toEqual({});
   const { metadata: { annotations: _, ...metadata }, ...rest } = aTemplate();
-  expect(policyNotOwned({ ...rest, metadata })).toEqual({});
+  expect(policyEvent({ ...rest, metadata })).toEqual({});
 });

@@ -12,7 +12,7 @@ beforeEach(() => {
   metrics = createKeeperMetrics();
   book = createPoolBook();
   claims = [];
-  metrics.inventory = { sorts: () => [], pools: () => book.figures(), claims: () => claims };
+  metrics.inventory = { sorts: () => [], pools: () => book.figures(), claims: () => claims, policies: () => [] };
 });
 
 /** Samples of the pool metrics, in short: `replicas{pool} 3`. */

@@ -58,7 +58,7 @@ describe("agent_sandboxes", () => {
   beforeEach(() => {
     metrics = createKeeperMetrics();
     census = createCensus();
-    metrics.inventory = { sorts: () => census.counts(), pools: () => [], claims: () => [] };
+    metrics.inventory = { sorts: () => census.counts(), pools: () => [], claims: () => [], policies: () => [] };
   });
   const gauge = async () =>
     (await linesOf(metrics, "agent_sandboxes")).map((line) => line.replace(/,expired.*\}/, "}"));

@@ -18,6 +18,8 @@ function recorder() {
   return { seen, handler };
 }
 
+const NONE = { sandboxes: [], sandboxclaims: [], sandboxwarmpools: [], sandboxtemplates: [], networkpolicies: [] };
+
 test("listAndWatchAll() opens one watch for each kind, shows each event handler what is its own, and tells when all is listed", async () => {
   vi.useFakeTimers();
   const server = createFakeApi();
@@ -34,6 +36,7 @@ test("listAndWatchAll() opens one watch for each kind, shows each event handler 
     sandboxclaims: [claims.handler],
     sandboxwarmpools: [pools.handler],
     sandboxtemplates: [templates.handler],
+    networkpolicies: [],
   };
   const raw = recorder();
   const end = new AbortController();
@@ -81,7 +84,7 @@ test("an event handler that cannot read an object is told of the others, and so 
   const end = new AbortController();
   const lines: string[] = [];
   const log = (_: string, message: string) => lines.push(message);
-  const handlers = { sandboxes: [picky, other.handler], sandboxclaims: [], sandboxwarmpools: [], sandboxtemplates: [] };
+  const handlers = { ...NONE, sandboxes: [picky, other.handler] };
   void listAndWatchAll(server, handlers, { log, signal: end.signal, onListed: () => {} });
   await vi.advanceTimersByTimeAsync(5000);
   expect(seen).toEqual(["second"]);
@@ -97,7 +100,7 @@ test("listAndWatchAll() asks for Sandboxes when it has all claims, and not befor
   let isRefused = true;
   server.intercept = ({ path }) => isRefused && path.endsWith("/sandboxclaims") ? refusal(500, "not now") : undefined;
   const end = new AbortController();
-  const handlers = { sandboxes: [], sandboxclaims: [], sandboxwarmpools: [], sandboxtemplates: [] };
+  const handlers = NONE;
   void listAndWatchAll(server, handlers, { log: () => {}, signal: end.signal, onListed: () => {} });
   const asked = () => server.requests.filter(({ path }) => path.endsWith("/sandboxes")).length;
   await vi.advanceTimersByTimeAsync(500);

@@ -16,7 +16,7 @@ export interface FakeApi extends Api {
   remove(path: string): void;
   /** Asked before each request: an answer replaces the server's, an error is thrown. Undefined: as ever. */
   intercept: (request: ApiRequest) => Answer | undefined | Promise<Answer | undefined>;
-  /** What a dry-run create is answered; by default a success. */
+  /** What a dry run is answered; by default a success. */
   onDryRun: (request: ApiRequest) => Answer;
   /** Ends all watches: with an error, or in peace. */
   endWatches(error?: Error): void;
@@ -77,7 +77,7 @@ export function createFakeApi({ pageSize = 500 } = {}): FakeApi {
 
   function answer(request: ApiRequest): Answer {
     const { method, path, body = {}, query = {} } = request;
-    if (method === "POST" && query["dryRun"]) return api.onDryRun(request);
+    if (query["dryRun"]) return api.onDryRun(request);
     if (method === "POST") {
       const key = `${path}/${((body as Json)["metadata"] as Json)["name"]}`;
       return objects.has(key) ? refusal(409, "already exists") : { status: 201, body: store(key, body as Json) };

@@ -20,6 +20,8 @@ test("every option is in the help, and has a default", () => {
     maxRefillRate: 0,
     replenishDelaySeconds: 0,
     poolIntervalMs: 1000,
+    templatePolicy: "required",
+    deniedCIDRs: [],
     record: "",
     recordMaxBytes: 268_435_456,
   });

@@ -13,6 +13,17 @@ export function templateNotFound(template: string): ClaimProblem {
   return { reason: "TemplateNotFound", message: `SandboxTemplate "${template}" not found` };
 }
 
+/** The template's NetworkPolicy is missing, and no sandbox starts without it. @param words what is wrong with it */
+export function policyNotInForce(template: string, words: string): ClaimProblem {
+  const message = `${UNFENCED}${template}" starts without its NetworkPolicy: ${words}`;
+  return { reason: "ReconcilerError", message };
+}
+
+/** Tells whether a message is that of {@link policyNotInForce}. */
+export function isPolicyMissing(message: string): boolean {
+  return message.startsWith(UNFENCED);
+}
+
 /** The API server refuses the Sandbox that is made for the claim. @param words its own */
 export function creationRefused(words: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `${REFUSED}${words}` };
@@ -41,6 +52,7 @@ export function lifecycleRefused(words: string): ClaimProblem {
 
 const DEFAULTS = "Error seen: set the lifecycle of spec.claimDefaults: ";
 const REFUSED = "Error seen: create sandbox: ";
+const UNFENCED = 'No sandbox of SandboxTemplate "';
 const TAKEN = 'Error seen: sandbox "';
 
 /** Tells whether a message is that of {@link nameTaken}. */

@@ -28,6 +28,8 @@ export const POD_TEMPLATE_HASH_LABEL = `${PREFIX}sandbox-pod-template-hash`;
 export const SHARD_LABEL = `${PREFIX}shard`;
 /** Label on what a pool is about to delete; the value says why. Never taken back: what carries it is never handed over. */
 export const DRAINING_LABEL = `${PREFIX}draining`;
+/** Annotation on NetworkPolicies of templates: `<UID>/<generation>` of the template whose rules they have. */
+export const TEMPLATE_GENERATION_ANNOTATION = `${PREFIX}template-generation`;
 /** Annotation on Sandboxes that a pool has made: name of their template. */
 export const TEMPLATE_REF_ANNOTATION = `${PREFIX}sandbox-template-ref`;
 /** Annotation on Sandboxes: name of their Pod. Ours have it from pools, for clients before 1.0; of the Go controller all do. */

@@ -17,10 +17,11 @@ import { createEventQueue, eventSource, type RecordEvent } from "./eventrecorder
 import { childrenKept, claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";
 import type { EventHandlers } from "../watches.ts";
 import type { KeeperMetrics } from "../metrics.ts";
-import { policyNotOwned } from "../networkpolicy.ts";
+import { policyEvent } from "../policyevent.ts";
 import { createPoolBook } from "./poolmetrics.ts";
 import type { Action } from "../reconciler.ts";
 import { createSandboxEvents } from "./sandboxevents.ts";
+import { createPolicyBook } from "./policymetrics.ts";
 import { createCensus } from "./sandboxmetrics.ts";
 
 export interface RecordingOptions {
@@ -51,6 +52,7 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
   const recordOfClaim: RecordEvent = claimEvents ? record : () => {};
   const census = createCensus();
   const pools = createPoolBook();
+  const policies = createPolicyBook();
   const bindings = createBindings({
     onBound(claim: ClaimView, sandbox: SandboxView, isNew: boolean) {
       const occurrence = claimBound(claim, sandbox);
@@ -64,6 +66,7 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
   const inventory = {
     sorts: () => census.counts(),
     pools: () => pools.figures(),
+    policies: () => policies.faults(),
     claims: () => bindings.views(),
   };
   metrics.inventory = inventory;
@@ -90,7 +93,11 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
         isolate("pools that are guarded", eventSource(childrenKept, record)),
         isolate("pools' figures", pools),
       ],
-      sandboxtemplates: [isolate("templates' Events", eventSource(policyNotOwned, record))],
+      sandboxtemplates: [
+        isolate("templates' Events", eventSource(policyEvent, record)),
+        isolate("templates without their policy", policies),
+      ],
+      networkpolicies: [],
     },
     reported(kind, action, metadata, { propagation }) {
       if (kind !== sandboxClaimCRD.kind || action !== "deleted") return;

@@ -1,5 +1,6 @@
 /** The SandboxTemplate hook: the policy it wants, and that it gets it by Metacontroller's merge. @module */
 import { expect, test } from "vitest";
+import { OPTIONS } from "../../../hooks/sandboxtemplate/options.ts";
 import { sandboxTemplateHook } from "../../../hooks/sandboxtemplate/hook.ts";
 import { applyCreate, applyUpdate, sameJson } from "../../../packages/api/objects/apply.ts";
 import type { Decorated } from "../../../packages/webhook/metacontroller.ts";
@@ -10,7 +11,7 @@ import { aTemplate, aTemplateRequest } from "../../templates.ts";
 const HASH = "agents.x-k8s.io/sandbox-template-ref-hash";
 
 function answer(template = aTemplate(), policies: KubeObject[] = []): Decorated<never> {
-  const outcome = sandboxTemplateHook().sync(aTemplateRequest(template, policies), NOW);
+  const outcome = sandboxTemplateHook({ deniedCIDRs: [] }).sync(aTemplateRequest(template, policies), NOW);
   if (!("answer" in outcome)) throw new Error(outcome.refusal.message);
   return outcome.answer as Decorated<never>;
 }
@@ -27,7 +28,10 @@ test("a new template gets its label and the default policy", () => {
   expect(attachments).toEqual([{
     apiVersion: "networking.k8s.io/v1",
     kind: "NetworkPolicy",
-    metadata: { name: "python-network-policy" },
+    metadata: {
+      name: "python-network-policy",
+      annotations: { "agents.x-k8s.io/template-generation": "uid-python/1" },
+    },
     spec: {
       podSelector: { matchLabels: { [HASH]: "0fceff97" } },
       policyTypes: ["Ingress", "Egress"],
@@ -124,3 +128,63 @@ test("an attachment of another name is kept as it is, and so is everything while
   });
   expect(answer(deleting, [other]).attachments).toHaveLength(1);
 });
+
+const NAMESPACE = { apiVersion: "v1", kind: "Namespace", metadata: { name: "team-a", uid: "uid-team-a" } };
+const RELATED = { "Namespace.v1": { "team-a": NAMESPACE } };
+const owners = (template = aTemplate(), policies: KubeObject[] = []) => {
+  const request = aTemplateRequest(template, policies, RELATED);
+  const outcome = sandboxTemplateHook({ deniedCIDRs: [] }).sync(request, NOW);
+  return (outcome as unknown as { answer: Decorated<never> }).answer.attachments[0];
+};
+
+test("it asks for the namespace, which owns the policy beside the template: so the policy outlives that", () => {
+  const hook = sandboxTemplateHook({ deniedCIDRs: [] });
+  expect(hook.customize?.({ parent: aTemplate() })).toEqual({
+    relatedResources: [{ apiVersion: "v1", resource: "namespaces", names: ["team-a"] }],
+  });
+  expect(owners()?.metadata.ownerReferences).toMatchObject([
+    { kind: "SandboxTemplate", name: "python", uid: "uid-python", controller: true },
+    { apiVersion: "v1", kind: "Namespace", name: "team-a", uid: "uid-team-a" },
+  ]);
+});
+
+test("a policy from before it had two owners keeps the one and gets the other, in one write", () => {
+  const [old] = answer().attachments;
+  const owner = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxTemplate", name: "python" };
+  const before = stored(old);
+  before.metadata.ownerReferences = [{ ...owner, uid: "uid-python", controller: true, blockOwnerDeletion: true }];
+  const after = applyUpdate(before, owners(aTemplate(), [before]) as object);
+  expect(after.metadata.ownerReferences?.map(({ uid }) => uid)).toEqual(["uid-python", "uid-team-a"]);
+  expect(sameJson(applyUpdate(after, owners(aTemplate(), [after]) as object), after)).toBe(true);
+  // Where the namespace is not shown, nothing is taken away.
+  expect(sameJson(applyUpdate(after, answer(aTemplate(), [after]).attachments[0] as object), after)).toBe(true);
+});
+
+test("the namespace of a template that is named like it is left to the keeper: the merge would lose the template", () => {
+  expect(owners(aTemplate({ metadata: { name: "team-a" } }))?.metadata.ownerReferences).toBeUndefined();
+});
+
+test("a template whose name leaves no room for the contract's name of the policy gets a shorter one", () => {
+  const name = "a".repeat(253);
+  const [policy] = answer(aTemplate({ metadata: { name } })).attachments;
+  expect(policy?.metadata.name).toMatch(/^a{229}-[0-9a-f]{8}-network-policy$/);
+  expect(policy?.metadata.name).toHaveLength(253);
+});
+
+test("further networks are closed by the default rules, each in its family, and not by rules of a template's own", () => {
+  const deniedCIDRs = OPTIONS.deniedCIDRs.read("100.64.0.0/10, 168.63.129.16/32,10.0.0.0/8,64:ff9b::/96");
+  const policyOf = (template = aTemplate()) => {
+    const outcome = sandboxTemplateHook({ deniedCIDRs }).sync(aTemplateRequest(template), NOW);
+    return JSON.stringify((outcome as unknown as { answer: Decorated<never> }).answer.attachments[0]);
+  };
+  expect(policyOf()).toContain(
+    '"except":["10.0.0.0/8","172.16.0.0/12","192.168.0.0/16","169.254.0.0/16","100.64.0.0/10","168.63.129.16/32"]',
+  );
+  expect(policyOf()).toContain('"except":["fc00::/7","fe80::/10","64:ff9b::/96"]');
+  expect(policyOf(aTemplate({ spec: { networkPolicy: { egress: [{}] } } }))).not.toContain("100.64.0.0");
+});
+
+test.for(["10.0.0.0", "10.0.0.0/33", "0.0.0.0/0", "::/0", "example.com", "10.0.0.0/8;11.0.0.0/8"])(
+  "%s is no network to close",
+  (text) => expect(() => OPTIONS.deniedCIDRs.read(text)).toThrow("Cannot use --denied-egress-cidrs"),
+);

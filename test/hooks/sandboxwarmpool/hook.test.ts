@@ -5,13 +5,18 @@ import { aPoolRequest, CONFIG } from "../../poolcalls.ts";
 import { aMember, aPool } from "../../pools.ts";
 import { NOW } from "../../sandboxes.ts";
 
-test("it asks for its template by name, and for nothing elsewhere", () => {
+test("it asks for its template and the policy of that by name, and for nothing elsewhere", () => {
   expect(sandboxWarmPoolHook(CONFIG).customize?.({ controller: {}, parent: aPool() })).toEqual({
     relatedResources: [{
       apiVersion: "extensions.agents.x-k8s.io/v1beta1",
       resource: "sandboxtemplates",
       namespace: "team-a",
       names: ["python"],
+    }, {
+      apiVersion: "networking.k8s.io/v1",
+      resource: "networkpolicies",
+      namespace: "team-a",
+      names: ["python-network-policy"],
     }],
   });
 });

@@ -1,0 +1,28 @@
+/** The options of the SandboxTemplate hook, and the settings that they become. @module */
+import * as z from "zod";
+import type { Options } from "../../packages/webhook/options.ts";
+
+/** The settings of the SandboxTemplate hook. */
+export interface TemplateConfig {
+  /** Networks, in CIDR notation, that the default rules close besides the contract's own. */
+  deniedCIDRs: readonly string[];
+}
+
+const FLAG = "denied-egress-cidrs";
+const cidrSchema = z.union([z.cidrv4(), z.cidrv6()]);
+
+/** Its command line. */
+export const OPTIONS: Options<TemplateConfig> = {
+  deniedCIDRs: {
+    ...{ flag: FLAG, placeholder: "C,D", default: "" },
+    help: "networks that the default NetworkPolicy closes to sandboxes besides private ones, in CIDR notation; a " +
+      "template with rules of its own is not affected",
+    read: (text) => text.split(",").map((cidr) => cidr.trim()).filter(Boolean).map(readCIDR),
+  },
+};
+
+/** @throws {RangeError} if it is no network, or all of them: the API server would refuse every policy */
+function readCIDR(text: string): string {
+  if (cidrSchema.safeParse(text).success && !text.endsWith("/0")) return text;
+  throw new RangeError(`Cannot use --${FLAG} "${text}": it is not a network such as 100.64.0.0/10`);
+}

@@ -1,0 +1,47 @@
+/** Which templates lack their NetworkPolicy, as a gauge. @module */
+import { Gauge, type Registry } from "prom-client";
+import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
+import { type Problem, readUnresolved } from "../../api/unresolved.ts";
+import type { EventHandler } from "../../kube/watch.ts";
+import { labelValue } from "./labelvalue.ts";
+
+/** A template whose NetworkPolicy is not in force. */
+export interface MissingPolicy {
+  namespace: string;
+  template: string;
+  state: Problem["state"];
+}
+
+/** Makes what knows them, by the annotation that the keeper leaves on templates. */
+export function createPolicyBook(): EventHandler<SandboxTemplate> & { faults(): Iterable<MissingPolicy> } {
+  const missing = new Map<string, MissingPolicy>();
+  return {
+    observe({ metadata }) {
+      const { namespace = "", name, uid = "" } = metadata;
+      const problem = readUnresolved(metadata)?.problems.find(({ kind }) => kind === "NetworkPolicy");
+      if (problem) missing.set(uid, { namespace, template: name, state: problem.state });
+      else missing.delete(uid);
+    },
+    gone: (uid) => void missing.delete(uid),
+    listed(uids) {
+      for (const uid of missing.keys()) if (!uids.has(uid)) missing.delete(uid);
+    },
+    faults: () => missing.values(),
+  };
+}
+
+/** Makes the gauge, which asks at each scrape. @param source undefined: this process does not lead */
+export function policyGauge(registers: Registry[], source: () => Iterable<MissingPolicy> | undefined): void {
+  new Gauge({
+    name: "hookbox_template_network_policy_missing",
+    help: "1 for each SandboxTemplate whose NetworkPolicy is not in force, by what is wrong with it",
+    labelNames: ["namespace", "template", "state"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { namespace, template, state } of source() ?? []) {
+        this.set({ namespace, template: labelValue(template), state }, 1);
+      }
+    },
+  });
+}

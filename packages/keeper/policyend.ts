@@ -1,0 +1,88 @@
+/** Deletes the NetworkPolicy of a template that is gone, once no sandbox needs it any more. @module */
+import { selectedHash } from "../api/templatepolicy.ts";
+import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
+import type { EventHandler } from "../kube/watch.ts";
+import type { Clock } from "../process/clock.ts";
+import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, TEMPLATE_REF_HASH_LABEL } from "../api/objects/keys.ts";
+import type { KubeObject } from "../api/objects/objects.ts";
+import { type Intervals, lookReconciler } from "./look.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
+import { createWaiting, hashGroup, type References } from "./references.ts";
+import type { WorkQueue } from "./workqueue.ts";
+
+/** What pools and claims do for a template that has just gone is over by then. In milliseconds. */
+const END_INTERVALS: Intervals = { settle: 10_000, problem: 30_000, calm: 300_000 };
+
+interface PolicyEndOptions {
+  api: Api;
+  report: Report;
+  references: Pick<References, "templates">;
+  clock?: Clock | undefined;
+}
+
+/** Makes the reconciler. A policy whose template exists costs no request; another one, two or three in five minutes. */
+export function policyEndReconciler({ api, report, references, clock }: PolicyEndOptions): Reconciler<KubeObject> {
+  const { templates } = references;
+  return lookReconciler({
+    name: "left policies",
+    intervals: END_INTERVALS,
+    clock,
+    situationOf(policy: KubeObject) {
+      const hash = leftHash(policy);
+      if (hash === undefined || !templates.isComplete()) return undefined;
+      const [template] = templates.members(hashGroup(policy.metadata.namespace, hash));
+      return template ? undefined : { key: policy.metadata.uid ?? "", kind: "look" };
+    },
+    async look(policy) {
+      const hash = leftHash(policy) ?? "";
+      if (await isNeeded(api, policy, hash)) return "coming";
+      const { uid, namespace, name, resourceVersion } = policy.metadata;
+      const path = pathOf({ resource: "networkpolicies", namespace, name });
+      // Another template of the name may have taken it over meanwhile.
+      const body = { preconditions: { uid, resourceVersion } };
+      const answer = await api.send({ method: "DELETE", path, body });
+      if (answer.status === 404 || answer.status === 409) return "coming";
+      if (!isOk(answer)) throw answerError(`delete NetworkPolicy ${namespace}/${name}`, answer);
+      report("deleted", policy.metadata, { kind: "NetworkPolicy" });
+      return "nothing";
+    },
+  });
+}
+
+/** Returns the event handler of the reconciler's queue that sees policies again when templates come and go. */
+export function withTemplates(
+  queue: WorkQueue<KubeObject>,
+  { templates }: Pick<References, "templates">,
+): EventHandler<KubeObject> {
+  const waiting = createWaiting(queue, (policy: KubeObject) => {
+    const hash = leftHash(policy);
+    return hash === undefined ? undefined : hashGroup(policy.metadata.namespace, hash);
+  });
+  templates.onChange((template) => waiting.again(template && hashGroup(template.namespace, template.hash)));
+  return waiting;
+}
+
+/** Returns the hash of the template of a policy that the hook has made; undefined: it has not, or the policy is going. */
+function leftHash(policy: KubeObject): string | undefined {
+  const { deletionTimestamp, annotations } = policy.metadata;
+  const isOurs = deletionTimestamp === undefined && annotations?.[DECORATOR_ANNOTATION] === TEMPLATE_CONTROLLER;
+  return isOurs ? selectedHash(policy) : undefined;
+}
+
+/** Tells whether a Pod or a Sandbox, which may get one, has the template's hash. A watch may lag: the API server is asked. */
+async function isNeeded(api: Api, policy: KubeObject, hash: string): Promise<boolean> {
+  const { namespace } = policy.metadata;
+  return await hasAny(api, "pods", namespace, hash) || await hasAny(api, "sandboxes", namespace, hash);
+}
+
+async function hasAny(
+  api: Api,
+  resource: ObjectPath["resource"],
+  namespace: string | undefined,
+  hash: string,
+): Promise<boolean> {
+  const query = { labelSelector: `${TEMPLATE_REF_HASH_LABEL}=${hash}`, limit: "1" };
+  const answer = await api.send({ method: "GET", path: pathOf({ resource, namespace }), query });
+  if (!isOk(answer)) throw answerError(`list ${resource} of namespace ${namespace}`, answer);
+  return ((answer.body as { items?: unknown[] }).items ?? []).length > 0;
+}

@@ -1,0 +1,59 @@
+/** What the keeper changes about the NetworkPolicy of a template: whom it belongs to. Its rules are the hook's. @module */
+import { isLeftBehind, namespaceReference, outlivesTemplate, type Policy, policyFault } from "../api/templatepolicy.ts";
+import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
+import type { Api } from "../kube/api.ts";
+import { findObject } from "../kube/find.ts";
+import type { MetadataChange } from "../kube/patch.ts";
+import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER } from "../api/objects/keys.ts";
+import {
+  controllerOf,
+  controllerReference,
+  type KubeObject,
+  kubeObjectSchema,
+  type OwnerReference,
+} from "../api/objects/objects.ts";
+
+/** Tells whether a policy is in force, seen by Metacontroller, and outlives its template. */
+export function isWhole(template: SandboxTemplate, policy: Policy | undefined): boolean {
+  return policy !== undefined && policyFault(template, policy) === undefined && isSeen(policy) &&
+    outlivesTemplate(policy.metadata);
+}
+
+/** Metacontroller sees only attachments that say whose they are. */
+function isSeen({ metadata }: Policy): boolean {
+  return metadata.annotations?.[DECORATOR_ANNOTATION] === TEMPLATE_CONTROLLER;
+}
+
+/** What is written of a policy's metadata; `ownerReferences` replaces the list. */
+export type PolicyChange = MetadataChange & { ownerReferences?: OwnerReference[] };
+
+/**
+ * Returns what makes a policy the template's; undefined: it is, or is somebody else's.
+ *
+ * | controlled by | annotated as the hook's | namespace among its owners | what changes |
+ * |---|---|---|---|
+ * | the template | no | any | the annotation: another controller has made it for the template |
+ * | the template | yes | no | the namespace is added, so that the policy outlives its template |
+ * | nobody, or an earlier template of the name | yes | any | the template controls it |
+ * | any other | any | any | nothing |
+ */
+export async function mendingPatch(
+  api: Api,
+  template: SandboxTemplate,
+  policy: KubeObject,
+): Promise<PolicyChange | undefined> {
+  const { metadata } = policy;
+  if (metadata.deletionTimestamp !== undefined) return undefined;
+  const isOurs = controllerOf(metadata)?.uid === template.metadata.uid;
+  if (!isOurs && !isLeftBehind(policy, template.metadata)) return undefined;
+  if (isOurs && isSeen(policy) && outlivesTemplate(metadata)) return undefined;
+  const name = template.metadata.namespace ?? "";
+  const namespace = await findObject(api, { resource: "namespaces", name }, kubeObjectSchema);
+  // Gone, or on its way: everything goes with it.
+  if (!namespace || namespace.metadata.deletionTimestamp !== undefined) return undefined;
+  const others = (metadata.ownerReferences ?? []).filter(({ controller, kind }) => !controller && kind !== "Namespace");
+  return {
+    ...isSeen(policy) ? {} : { annotations: { [DECORATOR_ANNOTATION]: TEMPLATE_CONTROLLER } },
+    ownerReferences: [controllerReference(template), namespaceReference(namespace.metadata), ...others],
+  };
+}

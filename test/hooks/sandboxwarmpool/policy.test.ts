@@ -1,0 +1,62 @@
+/** A pool whose template's NetworkPolicy is not in force: no member starts, and the pool says why. */
+import { expect, test } from "vitest";
+import { aPool } from "../../pools.ts";
+import { newNames, syncPool } from "../../poolcalls.ts";
+import { aPolicy, aTemplate } from "../../templates.ts";
+
+const pool = aPool({ spec: { replicas: 2 } });
+const conditionsOf = ({ status }: ReturnType<typeof syncPool>) =>
+  Object.fromEntries((status.conditions ?? []).map(({ type, ...rest }) => [type, rest]));
+
+test.for(
+  [
+    ["missing", null, "NetworkPolicyMissing", "does not exist"],
+    ["somebody else's", aPolicy({ metadata: { ownerReferences: [] } }), "NetworkPolicyNotOwned", "not controlled by"],
+    [
+      "outdated",
+      aPolicy({ metadata: { annotations: { "agents.x-k8s.io/template-generation": "uid-python/0" } } }),
+      "NetworkPolicyOutdated",
+      "rules of generation 1",
+    ],
+  ] as const,
+)("whose policy is %s makes nothing, and says so", ([, policy, reason, words]) => {
+  const answer = syncPool({ pool, policy });
+  expect(newNames(answer)).toEqual([]);
+  expect(conditionsOf(answer)).toMatchObject({
+    Progressing: { status: "False", reason, message: expect.stringContaining(words) },
+    NetworkPolicy: { status: "False", reason, message: expect.stringContaining("no sandbox of the template starts") },
+  });
+});
+
+test("whose policy is missing makes members where that is allowed, and says so all the same", () => {
+  const answer = syncPool({ pool, policy: null }, { config: { templatePolicy: "optional" } });
+  expect(newNames(answer)).toHaveLength(2);
+  expect(conditionsOf(answer)).toMatchObject({
+    Progressing: { reason: "Filling" },
+    NetworkPolicy: { status: "False", message: expect.stringContaining("start all the same") },
+  });
+});
+
+test("that has all its members says that their policy is missing", () => {
+  const answer = syncPool({ pool: aPool({ spec: { replicas: 0 } }), policy: null });
+  expect(conditionsOf(answer)).toMatchObject({ Progressing: { reason: "Full" }, NetworkPolicy: { status: "False" } });
+});
+
+test("repeats what the keeper has found out", () => {
+  const problems = [{ kind: "NetworkPolicy", name: "n", state: "refused", message: "exceeded quota: q" }];
+  const annotations = { "agents.x-k8s.io/unresolved": JSON.stringify({ generation: 1, problems }) };
+  const answer = syncPool({ pool, policy: null, template: aTemplate({ metadata: { annotations } }) });
+  expect(conditionsOf(answer)["Progressing"]?.message).toBe("0 of 2 sandboxes are Ready. exceeded quota: q");
+});
+
+test.for(
+  [
+    ["in force", { policy: aPolicy() }],
+    ["not shown yet, as after an update", {}],
+    ["nobody's to make", { policy: null, template: aTemplate({ spec: { networkPolicyManagement: "Unmanaged" } }) }],
+  ] as const,
+)("whose policy is %s makes members, and says nothing of it", ([, world]) => {
+  const answer = syncPool({ pool, ...world });
+  expect(newNames(answer)).toHaveLength(2);
+  expect(conditionsOf(answer)["NetworkPolicy"]).toBeUndefined();
+});
