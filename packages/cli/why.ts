@@ -8,6 +8,7 @@ import { findKind } from "../summary/kinds.ts";
 
 /** A bare name is tried in this order. */
 const ANY: Subject["kind"][] = ["SandboxClaim", "Sandbox", "SandboxWarmPool"];
+const ALL: Subject["kind"][] = [...ANY, "SandboxTemplate"];
 
 /**
  * Finds out why an object is as it is. Of a bare name the claim is asked about, else the Sandbox, else the pool.
@@ -17,9 +18,9 @@ const ANY: Subject["kind"][] = ["SandboxClaim", "Sandbox", "SandboxWarmPool"];
  */
 export async function runWhy(api: Api, name: string, namespace: string, signal?: AbortSignal): Promise<Finding> {
   const [first = "", second] = name.split("/");
-  const kind = second === undefined ? undefined : ANY.find((one) => one === findKind(first)?.kind);
+  const kind = second === undefined ? undefined : ALL.find((one) => one === findKind(first)?.kind);
   if (second !== undefined && !kind) {
-    throw new RangeError(`Cannot explain "${name}": kinds are claim, sandbox and pool`);
+    throw new RangeError(`Cannot explain "${name}": kinds are claim, sandbox, pool and template`);
   }
   let found: Finding | undefined;
   for (const candidate of kind ? [kind] : ANY) {

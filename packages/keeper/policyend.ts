@@ -11,7 +11,7 @@ import { createWaiting, hashGroup, type References } from "./references.ts";
 import type { WorkQueue } from "./workqueue.ts";
 
 /** What pools and claims do for a template that has just gone is over by then. In milliseconds. */
-const END_INTERVALS: Intervals = { settle: 10_000, problem: 30_000, calm: 300_000 };
+const END_INTERVALS: Intervals = { settle: 3000, problem: 30_000, calm: 300_000 };
 
 interface PolicyEndOptions {
   api: Api;

@@ -106,6 +106,6 @@ test("a bare name that nothing has is said to name none of the three", async () 
 
 test("a kind that is none of ours is said to be none", async () => {
   await expect(runWhy(empty().api, "pod/x", "team-a")).rejects.toThrow(
-    'Cannot explain "pod/x": kinds are claim, sandbox and pool',
+    'Cannot explain "pod/x": kinds are claim, sandbox, pool and template',
   );
 });

@@ -184,3 +184,19 @@ test("helm lint has nothing to complain of", async () => {
   const stdout = await helm("lint", "--strict", `${DEPLOY}/chart`);
   expect(stdout).toContain("0 chart(s) failed");
 });
+
+test("values loosen or tighten what templates get, in each process that has to know", async () => {
+  const argsOf = (objects: Loose[]) =>
+    Object.fromEntries(
+      objects.filter(({ kind }) => kind === "Deployment").map(({ metadata, spec }) => [
+        metadata.name,
+        spec.template.spec.containers[0].args.join(" "),
+      ]),
+    );
+  const values = ["required=false", "deniedEgressCIDRs={100.64.0.0/10,240.0.0.0/4}"];
+  const args = argsOf(await template(...values.flatMap((value) => ["--set", `templateNetworkPolicy.${value}`])));
+  const loose = Object.keys(args).filter((name) => args[name].includes("--template-network-policy=optional")).sort();
+  expect(loose).toEqual(["hookbox-binder", "hookbox-keeper", "sandboxwarmpool"]);
+  expect(args["sandboxtemplate"]).toContain("--denied-egress-cidrs=100.64.0.0/10,240.0.0.0/4");
+  expect(JSON.stringify(argsOf(await template()))).not.toMatch(/template-network-policy|denied-egress/);
+});

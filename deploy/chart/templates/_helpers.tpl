@@ -75,6 +75,14 @@ Takes: object, process (its folder), values (of the process), root.
 {{- end }}
 {{- end }}
 {{- end }}
+{{- $policy := .root.Values.templateNetworkPolicy | default dict }}
+{{- $starts := list "sandboxwarmpool" "hookbox-keeper" "hookbox-binder" }}
+{{- if and (hasKey $policy "required") (not $policy.required) (has .object.metadata.name $starts) }}
+{{- $_ := set $container "args" (append $container.args "--template-network-policy=optional") }}
+{{- end }}
+{{- if and $policy.deniedEgressCIDRs (eq .object.metadata.name "sandboxtemplate") }}
+{{- $_ := set $container "args" (append $container.args (printf "--denied-egress-cidrs=%s" (join "," $policy.deniedEgressCIDRs))) }}
+{{- end }}
 {{- if and (eq .process "keeper") .root.Values.cloudEvents.url }}{{ include "hookbox.cloudEvents" . }}{{ end }}
 {{- with $values.args }}{{ $_ := set $container "args" (concat $container.args .) }}{{ end }}
 {{- with $values.resources }}{{ $_ := set $container "resources" . }}{{ end }}

@@ -3,13 +3,13 @@ import type { Sandbox } from "../sandbox.ts";
 import type { SandboxClaim } from "../sandboxclaim.ts";
 import type { SandboxTemplate } from "../sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../sandboxwarmpool.ts";
-import type { ObjectMeta } from "../objects/objects.ts";
+import type { KubeObject, ObjectMeta } from "../objects/objects.ts";
 import type { ObjectRef } from "./finding.ts";
 import type { PodFact } from "./podfact.ts";
 
 /** What was asked about. */
 export interface Subject extends ObjectRef {
-  kind: "Sandbox" | "SandboxClaim" | "SandboxWarmPool";
+  kind: "Sandbox" | "SandboxClaim" | "SandboxWarmPool" | "SandboxTemplate";
   namespace: string;
 }
 
@@ -19,6 +19,8 @@ export interface Facts {
   claim?: SandboxClaim | null;
   pool?: SandboxWarmPool | null;
   template?: SandboxTemplate | null;
+  /** What has the name of the template's NetworkPolicy; read of a template that is the subject. */
+  policy?: KubeObject | null;
   /** The claim's, given or made for it; of a pool, the member that {@link worstMember} names; or the subject. */
   sandbox?: Sandbox | null;
   /** Of a pool that is the subject. */

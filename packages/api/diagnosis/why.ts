@@ -4,6 +4,7 @@ import { type Cause, cause, type Evidence, type Finding, isSame, named, type Obj
 import { claimFinding } from "./rules/claim.ts";
 import { poolFinding } from "./rules/pool.ts";
 import { sandboxFinding } from "./rules/sandbox.ts";
+import { templateFinding } from "./rules/template.ts";
 
 /**
  * Finds the root cause: the culprit, not the symptom. Never throws on facts that are incomplete.
@@ -12,6 +13,7 @@ import { sandboxFinding } from "./rules/sandbox.ts";
  * |---|---|
  * | claim | itself, pool, template, its Sandbox, that one's Pod and what the Pod needs |
  * | pool | itself, template, its worst member as a Sandbox |
+ * | template | itself, its NetworkPolicy |
  * | Sandbox | itself, its children, its Pod and what the Pod needs |
  */
 export function why(facts: Facts, now: Date): Finding {
@@ -22,15 +24,22 @@ export function why(facts: Facts, now: Date): Finding {
 }
 
 function causeOf(facts: Facts, now: Date): Cause {
-  const { subject, claim, pool, sandbox } = facts;
+  const { subject, claim, pool, sandbox, template } = facts;
   if (subject.kind === "SandboxClaim" && claim) return claimFinding(facts, claim, now);
   if (subject.kind === "SandboxWarmPool" && pool) return poolFinding(facts, pool, now);
+  if (subject.kind === "SandboxTemplate" && template) return templateFinding(facts, template);
   if (subject.kind === "Sandbox" && sandbox) return sandboxFinding(facts, sandbox, now);
-  const read = { SandboxClaim: claim, SandboxWarmPool: pool, Sandbox: sandbox }[subject.kind];
+  const read =
+    { SandboxClaim: claim, SandboxWarmPool: pool, Sandbox: sandbox, SandboxTemplate: template }[subject.kind];
   return read === null ? notFound(subject) : unread(subject, facts);
 }
 
-const PLURALS = { Sandbox: "sandboxes", SandboxClaim: "sandboxclaims", SandboxWarmPool: "sandboxwarmpools" } as const;
+const PLURALS = {
+  Sandbox: "sandboxes",
+  SandboxClaim: "sandboxclaims",
+  SandboxWarmPool: "sandboxwarmpools",
+  SandboxTemplate: "sandboxtemplates",
+} as const;
 
 function notFound(subject: Subject): Cause {
   const { namespace } = subject;

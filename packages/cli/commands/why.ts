@@ -16,8 +16,8 @@ Examples:
 
 export function whyCommand(context: CommandContext): Command {
   const command = new Command("why")
-    .description("Say why a claim, Sandbox or pool is not ready, and what to do")
-    .argument("<name>", "its name, or claim/name, sandbox/name, pool/name")
+    .description("Say why a claim, Sandbox, pool or template is not ready, and what to do")
+    .argument("<name>", "its name, or claim/name, sandbox/name, pool/name, template/name")
     .option("-o, --output <format>", "json or yaml")
     .addHelpText("after", MORE)
     .action(async (name: string) => {

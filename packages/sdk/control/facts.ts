@@ -19,6 +19,8 @@ import { isQuotaExceeded } from "../../api/diagnosis/refusal.ts";
 import { worstMember } from "../../api/diagnosis/sandboxcause.ts";
 import { why } from "../../api/diagnosis/why.ts";
 import type { Api, ObjectPath } from "../../kube/api.ts";
+import { policyName } from "../../api/templatepolicy.ts";
+import { kubeObjectSchema } from "../../api/objects/objects.ts";
 import { WARM_POOL_LABEL } from "../../api/objects/keys.ts";
 import { podNameOf } from "../../api/podname.ts";
 import { nameHash } from "../../api/objects/names.ts";
@@ -44,6 +46,7 @@ export async function explain(api: Api, subject: Subject, signal?: AbortSignal):
  * | Sandbox | 3, and what its Pod refers to |
  * | claim | 4 to 10, and what its Sandbox's Pod refers to |
  * | pool | 4, and those of its worst member |
+ * | template | 2 |
  *
  * @param asked when they are for: what is over by then needs no more
  * @throws {Error} if the API server does not answer; what it forbids or does not have is told in the facts
@@ -56,7 +59,12 @@ export async function readFacts(
 ): Promise<Facts> {
   const reader = createFactReader(api, signal);
   const facts: Facts = { subject };
-  const readers = { Sandbox: readSandboxFacts, SandboxClaim: readClaimFacts, SandboxWarmPool: readPoolFacts };
+  const readers = {
+    Sandbox: readSandboxFacts,
+    SandboxClaim: readClaimFacts,
+    SandboxWarmPool: readPoolFacts,
+    SandboxTemplate: readTemplateFacts,
+  };
   await readers[subject.kind](reader, facts, asked);
   const unreadable = reader.unreadable();
   if (unreadable.length > 0) facts.unreadable = unreadable;
@@ -110,6 +118,15 @@ async function readPoolFacts(reader: FactReader, facts: Facts, asked: Date): Pro
   facts.sandbox = worst;
   await readPod(reader, facts, worst);
   await readAround(reader, facts);
+}
+
+async function readTemplateFacts(reader: FactReader, facts: Facts): Promise<void> {
+  const { namespace, name } = facts.subject;
+  const [policy] = await Promise.all([
+    reader.one({ resource: "networkpolicies", namespace, name: policyName(name) }, kubeObjectSchema),
+    readTemplate(reader, facts, name),
+  ]);
+  set(facts, "policy", policy);
 }
 
 /** Reads a Sandbox by name and, at the same time, the Pod and the Events that most often have its name. */

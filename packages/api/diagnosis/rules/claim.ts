@@ -19,6 +19,7 @@ import { poolUnable, templateNotFound } from "./pool.ts";
 import { refusalIn } from "./refused.ts";
 import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
+import { policyMissing } from "./template.ts";
 
 /** Until then an unbound claim may simply not have been looked at. */
 const PATIENCE_SECONDS = 10;
@@ -42,7 +43,9 @@ export function claimFinding(facts: Facts, claim: SandboxClaim, now: Date): Caus
   const poolRef = { ...at, kind: "SandboxWarmPool", name: claim.spec.warmPoolRef.name };
   const isBound = Boolean(claim.status?.sandbox?.name);
   const ground: Ground = { facts, claim, at, poolRef, isBound, now };
-  for (const rule of [going, expired, ready, missing, rejected, given, unbound, nameTaken, unserved, failing]) {
+  for (
+    const rule of [going, expired, ready, missing, unfenced, rejected, given, unbound, nameTaken, unserved, failing]
+  ) {
     const found = rule(ground);
     if (found) return found;
   }
@@ -105,6 +108,16 @@ function missing(ground: Ground): Cause | undefined {
   }
   const found = templateNotFound(poolRef, name);
   return { ...found, evidence: [...found.evidence, ...says("TemplateNotFound")], path: [poolRef, found.object] };
+}
+
+/** Its template lacks the NetworkPolicy without which no sandbox starts. */
+function unfenced(ground: Ground): Cause | undefined {
+  const { facts, claim, at, poolRef, isBound } = ground;
+  const name = facts.pool?.spec.sandboxTemplateRef.name;
+  if (isBound || name === undefined) return undefined;
+  const found = policyMissing(facts, { ...poolRef, kind: "SandboxTemplate", name });
+  const told = evidenceOf(at, claim.status?.conditions, "Ready");
+  return found && through(ground, { ...found, evidence: [...found.evidence, ...told] });
 }
 
 /** Reasons of a claim's Ready, and of the keeper's word, that say that it may not have what it asks for. */

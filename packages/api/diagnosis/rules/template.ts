@@ -1,0 +1,52 @@
+/** Whether a template's NetworkPolicy is in force: no sandbox of the template starts without. @module */
+import type { SandboxTemplate } from "../../sandboxtemplate.ts";
+import { policyFault, policyMessage, policyName } from "../../templatepolicy.ts";
+import { findCondition } from "../../objects/conditions.ts";
+import { UNRESOLVED_ANNOTATION } from "../../objects/keys.ts";
+import type { Facts } from "../facts.ts";
+import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
+import { conditionEvidence, refOf } from "../scene.ts";
+import { beingDeleted } from "./deletion.ts";
+
+/** Finds the cause of a template's state; there is always one. */
+export function templateFinding(facts: Facts, template: SandboxTemplate): Cause {
+  const at = refOf("SandboxTemplate", template.metadata);
+  return beingDeleted(template.metadata, at) ?? policyMissing(facts, at) ?? cause("Ready", {
+    object: at,
+    summary: template.spec.networkPolicyManagement === "Unmanaged"
+      ? `${named(at)} leaves NetworkPolicies to others.`
+      : `${named(at)} has its NetworkPolicy "${policyName(at.name)}" in force.`,
+    evidence: [],
+  });
+}
+
+/** The policy is not in force, as the template's annotation, the pool's condition or the policy itself shows; else undefined. */
+export function policyMissing(facts: Facts, at: ObjectRef): Cause | undefined {
+  const evidence = [...ofTemplate(facts, at), ...ofPool(facts)];
+  const [first] = evidence;
+  if (!first) return undefined;
+  return cause("NetworkPolicyMissing", {
+    object: at,
+    summary: `${named(at)} has no NetworkPolicy in force, so that no sandbox of it starts: ${first.words}.`,
+    evidence: evidence.map(({ words: _, ...seen }) => seen),
+    since: findCondition(facts.pool?.status?.conditions, "NetworkPolicy")?.lastTransitionTime,
+  });
+}
+
+type Seen = Evidence & { words: string };
+
+function ofTemplate({ template, policy }: Facts, object: ObjectRef): Seen[] {
+  if (!template) return [];
+  const annotated = template.metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
+  const fault = policy === undefined ? undefined : policyFault(template, policy ?? undefined);
+  const words = fault || annotated ? policyMessage(template, fault ?? { state: "missing", message: "" }) : "";
+  if (words === "" || (policy && !fault)) return [];
+  return [{ object, where: annotated ? "metadata.annotations" : "its NetworkPolicy", text: words, words }];
+}
+
+function ofPool({ pool }: Facts): Seen[] {
+  const condition = findCondition(pool?.status?.conditions, "NetworkPolicy");
+  if (!pool || condition?.status !== "False") return [];
+  const [words = ""] = condition.message.split("; no sandbox of the template");
+  return [{ ...conditionEvidence(refOf("SandboxWarmPool", pool.metadata), condition), words }];
+}
