@@ -17,6 +17,7 @@ describe("readOptions()", () => {
       logLevel: "info",
       otlpEndpoint: undefined,
       labelDomains: ["sandbox.users.io"],
+      templatePolicy: "required",
       leaderElection: true,
       workers: 40,
       refillDelayMs: 5000,
@@ -26,7 +27,7 @@ describe("readOptions()", () => {
 
   test("takes every option that the help names", () => {
     const args = "--kubeconfig F --context C --namespace N --identity I --no-leader-election --binder-workers 3 " +
-      "--refill-delay-seconds 0 --port 8081 --host ::1 --log-level warn " +
+      "--refill-delay-seconds 0 --template-network-policy optional --port 8081 --host ::1 --log-level warn " +
       "--otlp-endpoint http://traces:4318/ --allowed-label-domains a.example,b.example --help";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
@@ -38,6 +39,7 @@ describe("readOptions()", () => {
       logLevel: "warn",
       otlpEndpoint: "http://traces:4318",
       labelDomains: ["a.example", "b.example"],
+      templatePolicy: "optional",
       leaderElection: false,
       workers: 3,
       refillDelayMs: 0,

@@ -16,6 +16,7 @@ describe("readOptions()", () => {
       logLevel: "info",
       otlpEndpoint: undefined,
       labelDomains: ["sandbox.users.io"],
+      templatePolicy: "required",
       leaderElection: true,
       claimEvents: true,
       sandboxEvents: true,
@@ -32,7 +33,7 @@ describe("readOptions()", () => {
   test("takes every option that the help names", () => {
     const args =
       "--kubeconfig F --context C --namespace N --identity I --no-leader-election --lease-seconds 3 --max-losses-per-minute 9 --no-binder " +
-      "--binder-workers 3 --refill-delay-seconds 2 --disable-claim-events --disable-sandbox-events " +
+      "--binder-workers 3 --refill-delay-seconds 2 --template-network-policy optional --disable-claim-events --disable-sandbox-events " +
       "--cloudevents-url https://events.example/hook?to=a --cloudevents-secret-file S --cloudevents-source //cluster-1 " +
       "--port 8081 --host ::1 --log-level debug --otlp-endpoint http://traces:4318 --allowed-label-domains a.example,b.example --help";
     expect(readOptions(args.split(" "))).toEqual({
@@ -45,6 +46,7 @@ describe("readOptions()", () => {
       logLevel: "debug",
       otlpEndpoint: "http://traces:4318",
       labelDomains: ["a.example", "b.example"],
+      templatePolicy: "optional",
       leaderElection: false,
       claimEvents: false,
       sandboxEvents: false,

@@ -9,10 +9,11 @@ import { SANDBOX } from "../keeper/keeping.ts";
 import { type MainProcess, startMain } from "../mainprocess.ts";
 import { send } from "../runtime/servers.ts";
 import { aSandbox } from "../sandboxes.ts";
-import { aTemplate } from "../templates.ts";
+import { aPolicy, aTemplate } from "../templates.ts";
 import { until } from "../eventually.ts";
 
 const LEASE = "/apis/coordination.k8s.io/v1/namespaces/system/leases/hookbox-keeper";
+const POLICY = "/apis/networking.k8s.io/v1/namespaces/team-a/networkpolicies/python-network-policy";
 const PAST = "2026-11-21T11:00:00Z";
 
 const isLease = ({ path }: ApiRequest) => path.includes("/leases");
@@ -163,7 +164,10 @@ test("it has a binder in its process, fed by its watches, which serves claims wh
   api.put(LEASE, another);
   api.put(binderLease, another);
   api.put(POOL, { ...aPool() });
-  api.put(TEMPLATE, { ...aTemplate() });
+  const template = api.put(TEMPLATE, { ...aTemplate() });
+  const [{ metadata, ...policy }, uid] = [aPolicy(), template.metadata.uid];
+  const owner = { kind: "SandboxTemplate", apiVersion: template.apiVersion, name: "python", uid, controller: true };
+  api.put(POLICY, { ...policy, metadata: { ...metadata, annotations: {}, ownerReferences: [owner] } });
   const early = putClaim("early");
   const keeper = await startWhole(kubeconfig, "--lease-seconds", "3");
   await until(() => looksAt(LEASE) > 1);
@@ -174,8 +178,11 @@ test("it has a binder in its process, fed by its watches, which serves claims wh
   api.put(binderLease, free);
   await until(() => early() !== undefined);
   expect(early()?.metadata.ownerReferences).toMatchObject([{ kind: "SandboxClaim", uid: "uid-early" }]);
-  expect([await leading("binder"), api.watches], "a watch for each kind, and one for the Deployments of hooks").toEqual(
-    [true, 5],
+  expect(
+    [await leading("binder"), api.watches],
+    "a watch for each kind and for NetworkPolicies, and one for the Deployments of hooks",
+  ).toEqual(
+    [true, 6],
   );
   expect(await keeper.get("/metrics")).toMatch(/\nhookbox_binder_requests_total\{method="POST",code="201"\} 1\n/);
   api.put(LEASE, another);

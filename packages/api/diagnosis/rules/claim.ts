@@ -19,7 +19,7 @@ import { poolUnable, templateNotFound } from "./pool.ts";
 import { refusalIn } from "./refused.ts";
 import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
-import { policyMissing } from "./template.ts";
+import { poolUnfenced } from "./template.ts";
 
 /** Until then an unbound claim may simply not have been looked at. */
 const PATIENCE_SECONDS = 10;
@@ -52,9 +52,7 @@ export function claimFinding(facts: Facts, claim: SandboxClaim, now: Date): Caus
   return waits(ground);
 }
 
-function going({ claim, at }: Ground): Cause | undefined {
-  return beingDeleted(claim.metadata, at);
-}
+const going = ({ claim, at }: Ground) => beingDeleted(claim.metadata, at);
 
 function expired({ claim, at, now }: Ground): Cause | undefined {
   const ready = findCondition(claim.status?.conditions, "Ready");
@@ -112,12 +110,8 @@ function missing(ground: Ground): Cause | undefined {
 
 /** Its template lacks the NetworkPolicy without which no sandbox starts. */
 function unfenced(ground: Ground): Cause | undefined {
-  const { facts, claim, at, poolRef, isBound } = ground;
-  const name = facts.pool?.spec.sandboxTemplateRef.name;
-  if (isBound || name === undefined) return undefined;
-  const found = policyMissing(facts, { ...poolRef, kind: "SandboxTemplate", name });
-  const told = evidenceOf(at, claim.status?.conditions, "Ready");
-  return found && through(ground, { ...found, evidence: [...found.evidence, ...told] });
+  const found = ground.isBound ? undefined : poolUnfenced(ground.facts, ground.poolRef);
+  return found && through(ground, found);
 }
 
 /** Reasons of a claim's Ready, and of the keeper's word, that say that it may not have what it asks for. */

@@ -9,7 +9,7 @@ import { beingDeleted } from "./deletion.ts";
 import { creationRefused } from "./refused.ts";
 import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
-import { policyMissing } from "./template.ts";
+import { poolUnfenced } from "./template.ts";
 
 /** Metacontroller tries again and again; what it was refused longer ago may be over. */
 const RECENT_MS = 300_000;
@@ -20,7 +20,7 @@ export function poolFinding(facts: Facts, pool: SandboxWarmPool, now: Date): Cau
   const member = memberCause(facts, pool, at, now);
   // What ails a member is more than that others cannot be made.
   const definite = member && !member.isGuess ? member : undefined;
-  return beingDeleted(pool.metadata, at) ?? unfenced(facts, pool, at) ?? full(pool, at) ??
+  return beingDeleted(pool.metadata, at) ?? poolUnfenced(facts, at) ?? full(pool, at) ??
     withoutTemplate(facts, pool, at) ?? definite ??
     poolUnable(facts, pool, at, now) ?? member ?? filling(pool, at);
 }
@@ -36,11 +36,6 @@ function full({ spec, status, metadata }: SandboxWarmPool, at: ObjectRef): Cause
     evidence: evidenceOf(at, conditions, "Progressing"),
     since: findCondition(conditions, "Ready")?.lastTransitionTime,
   });
-}
-
-/** A full pool may have lost the policy of its members. */
-function unfenced(facts: Facts, pool: SandboxWarmPool, at: ObjectRef): Cause | undefined {
-  return policyMissing(facts, { ...at, kind: "SandboxTemplate", name: pool.spec.sandboxTemplateRef.name });
 }
 
 function withoutTemplate({ template }: Facts, pool: SandboxWarmPool, at: ObjectRef): Cause | undefined {

@@ -20,8 +20,14 @@ export function templateFinding(facts: Facts, template: SandboxTemplate): Cause 
   });
 }
 
+/** The policy of a pool's template is not in force: a full pool may have lost that of its members. */
+export function poolUnfenced(facts: Facts, poolRef: ObjectRef): Cause | undefined {
+  const name = facts.pool?.spec.sandboxTemplateRef.name;
+  return name === undefined ? undefined : policyMissing(facts, { ...poolRef, kind: "SandboxTemplate", name });
+}
+
 /** The policy is not in force, as the template's annotation, the pool's condition or the policy itself shows; else undefined. */
-export function policyMissing(facts: Facts, at: ObjectRef): Cause | undefined {
+function policyMissing(facts: Facts, at: ObjectRef): Cause | undefined {
   const evidence = [...ofTemplate(facts, at), ...ofPool(facts)];
   const [first] = evidence;
   if (!first) return undefined;
