@@ -1,5 +1,6 @@
 /** Writes a tar entry by entry, no faster than it is read; opens no files. @module */
 import { type Header, pack } from "tar-stream";
+import { named } from "./tarnames.ts";
 
 /** Bytes that may wait for the reader before writing pauses. */
 const MOST_WAITING_BYTES = 1024 * 1024;
@@ -30,19 +31,25 @@ export function createTarWriter(): TarWriter {
   // Its reader learns of an error by reading; one that has not begun must not end the process.
   tar.on("error", () => {});
   return {
-    put: async (header) => {
+    put: async (wanted) => {
       await room();
+      const { header, before } = named(wanted);
+      if (before.length > 0) tar.push(before);
       await new Promise<void>((resolve, reject) => {
         tar.entry(header, (error) => error ? reject(error) : resolve());
       });
     },
-    putFile: async (header, source) => {
+    putFile: async (wanted, source) => {
       await room();
+      const { header, before } = named(wanted);
       const done = Promise.withResolvers<void>();
       done.promise.catch(() => {});
       let entry: Entry | undefined;
       // Opened with the first chunk: a source that fails before it leaves no trace.
-      const open = () => tar.entry({ ...header, type: "file" }, (error) => error ? done.reject(error) : done.resolve());
+      const open = () => {
+        if (before.length > 0) tar.push(before);
+        return tar.entry({ ...header, type: "file" }, (error) => error ? done.reject(error) : done.resolve());
+      };
       for await (const chunk of source) {
         entry ??= open();
         if (!entry.write(chunk)) await Promise.race([drained(entry), done.promise]);

@@ -1,7 +1,8 @@
 /** Finds where a path inside the root ends up, through every symlink; reads folders and links, changes nothing. @module */
-import { Buffer } from "node:buffer";
-import { lstat, mkdir, readlink, realpath, stat } from "node:fs/promises";
+import { lstat, mkdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { bytePath, readTarget } from "../process/bytepaths.ts";
+import { bytesOfName } from "../process/filenames.ts";
 
 /** A path that ends up outside the root, or would have to leave it on its way. */
 export class OutsideError extends Error {
@@ -30,7 +31,7 @@ export interface ResolveOptions {
 export interface Location {
   /** Names from the root on, no symlink among them; empty for the root itself. */
   parts: string[];
-  /** The same as an absolute path. */
+  /** The same as an absolute path; `bytePath` makes of it what `node:fs` takes. */
   path: string;
   /** False where nothing is there (yet). */
   exists: boolean;
@@ -114,7 +115,7 @@ async function stepInto(walk: Walk, name: string, followLast: boolean): Promise<
   const kind = walk.missing > 0 ? "missing" : await look(`/${[...position, name].join("/")}`, wanted);
   if (kind === "link" && (followLast || walk.pending.length > 0)) {
     if (++walk.links > MOST_LINKS) throw new InvalidPathError(`Cannot follow "${wanted}": too many symlinks`);
-    enter(walk, await readlink(`/${[...position, name].join("/")}`), position);
+    enter(walk, await readTarget(bytePath(`/${[...position, name].join("/")}`)), position);
     return;
   }
   if (kind === "missing") walk.missing++;
@@ -123,7 +124,7 @@ async function stepInto(walk: Walk, name: string, followLast: boolean): Promise<
 
 async function look(path: string, wanted: string): Promise<"link" | "missing" | "there"> {
   try {
-    return (await lstat(path)).isSymbolicLink() ? "link" : "there";
+    return (await lstat(bytePath(path))).isSymbolicLink() ? "link" : "there";
   } catch (error) {
     const code = codeOf(error);
     if (code === "ENOENT") return "missing";
@@ -134,11 +135,11 @@ async function look(path: string, wanted: string): Promise<"link" | "missing" | 
 
 function checkText(wanted: string): void {
   if (wanted.includes("\0")) throw new InvalidPathError("Cannot use a path: it holds a NUL byte");
-  if (Buffer.byteLength(wanted) > LONGEST_PATH_BYTES) throw new InvalidPathError("Cannot use a path: it is too long");
+  if (bytesOfName(wanted).length > LONGEST_PATH_BYTES) throw new InvalidPathError("Cannot use a path: it is too long");
 }
 
 function checkName(name: string, wanted: string): void {
-  if (Buffer.byteLength(name) > LONGEST_NAME_BYTES) {
+  if (bytesOfName(name).length > LONGEST_NAME_BYTES) {
     throw new InvalidPathError(`Cannot use "${wanted}": a name in it is too long`);
   }
 }

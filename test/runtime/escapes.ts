@@ -1,4 +1,5 @@
 /** What wants out of the root: paths, symlinks, and how each is to be taken. No test in here. @module */
+import { Buffer } from "node:buffer";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -60,7 +61,11 @@ export function makeOutside(around: string): void {
 export function makeInside(around: string): void {
   const root = join(around, "root");
   mkdirSync(root, { recursive: true });
-  for (const name of readdirSync(root)) rmSync(join(root, name), { recursive: true });
+  // Names need not be UTF-8.
+  const inside = readdirSync(root, { encoding: "buffer" }).map((name) =>
+    Buffer.concat([Buffer.from(`${root}/`), name])
+  );
+  for (const path of inside) rmSync(path, { recursive: true });
   mkdirSync(join(root, "deep/a/b"), { recursive: true });
   for (const file of ["file", "victim", "deep/file"]) writeFileSync(join(root, file), "inside");
   for (const [name, target] of Object.entries(LINKS)) symlinkSync(target.replace("@", around), join(root, name));

@@ -1,7 +1,9 @@
 /** Holds a folder of the root open while something is done in it, so that no symlink can slip in. @module */
+import type { Buffer } from "node:buffer";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink } from "node:fs/promises";
 import { join } from "node:path";
+import { bytePath, readTarget } from "../../process/bytepaths.ts";
 import { codeOf, missing, outside, type ResolveOptions, type Root } from "../confine.ts";
 
 /**
@@ -11,13 +13,16 @@ import { codeOf, missing, outside, type ResolveOptions, type Root } from "../con
  */
 export interface Folder {
   /** The folder itself, for `readdir` and the like. */
-  here: string;
+  here: FSPath;
   /** False where it is known by its path only. */
   held: boolean;
-  at(name: string): string;
+  at(name: string): FSPath;
   /** Calls `use` with a folder in this one, held open in the same way. @throws {MissingError} if it is not a folder */
   within<T>(name: string, use: (child: Folder) => Promise<T>): Promise<T>;
 }
+
+/** A path for `node:fs`: names need not be UTF-8. */
+export type FSPath = string | Buffer;
 
 /** What to open, and what to make on the way. */
 interface Target {
@@ -94,11 +99,11 @@ function pinnedFolder(handle: FileHandle): Folder {
   };
 }
 
-function childOf(handle: FileHandle, name: string): string {
-  return `/proc/self/fd/${handle.fd}/${name}`;
+function childOf(handle: FileHandle, name: string): FSPath {
+  return bytePath(`/proc/self/fd/${handle.fd}/${name}`);
 }
 
-async function openChild(path: string, { make, wanted }: Pick<Target, "make" | "wanted">): Promise<FileHandle> {
+async function openChild(path: FSPath, { make, wanted }: Pick<Target, "make" | "wanted">): Promise<FileHandle> {
   try {
     return await open(path, FOLDER_FLAGS);
   } catch (error) {
@@ -111,7 +116,7 @@ async function openChild(path: string, { make, wanted }: Pick<Target, "make" | "
 }
 
 /** Somebody else may make the same folder at the same moment. */
-async function makeChild(path: string): Promise<void> {
+async function makeChild(path: FSPath): Promise<void> {
   await mkdir(path).catch((error) => {
     if (codeOf(error) !== "EEXIST") throw error;
   });
@@ -125,7 +130,7 @@ function whyNoFolder(error: unknown, wanted: string): unknown {
 
 /** The folder may have been moved out of the root while it was being opened. */
 async function checkStillInside(root: Root, handle: FileHandle, wanted: string): Promise<void> {
-  const real = await readlink(`/proc/self/fd/${handle.fd}`);
+  const real = await readTarget(`/proc/self/fd/${handle.fd}`);
   const prefix = root.path.endsWith("/") ? root.path : `${root.path}/`;
   if (real !== root.path && !real.startsWith(prefix)) throw outside(wanted);
 }
@@ -134,7 +139,7 @@ async function checkedFolder(root: Root, { parts, wanted, make }: Target): Promi
   let path = root.path;
   for (const name of parts) {
     path = join(path, name);
-    if (make) await makeChild(path);
+    if (make) await makeChild(bytePath(path));
     await checkFolder(path, wanted);
   }
   return plainFolder(path);
@@ -142,9 +147,9 @@ async function checkedFolder(root: Root, { parts, wanted, make }: Target): Promi
 
 function plainFolder(path: string): Folder {
   return {
-    here: path,
+    here: bytePath(path),
     held: false,
-    at: (name) => join(path, name),
+    at: (name) => bytePath(join(path, name)),
     within: async (name, use) => {
       await checkFolder(join(path, name), name);
       return await use(plainFolder(join(path, name)));
@@ -153,7 +158,7 @@ function plainFolder(path: string): Folder {
 }
 
 async function checkFolder(path: string, wanted: string): Promise<void> {
-  const found = await lstat(path).catch((error) => {
+  const found = await lstat(bytePath(path)).catch((error) => {
     throw whyNoFolder(error, wanted);
   });
   if (!found.isDirectory()) throw missing(wanted);

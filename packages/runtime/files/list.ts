@@ -1,9 +1,10 @@
 /** Lists a folder and describes a single path; symlinks that lead out of the root are left out. @module */
 import type { Stats } from "node:fs";
-import { lstat, opendir, stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
+import { bytePath, entriesIn } from "../../process/bytepaths.ts";
 import { InvalidPathError, MissingError, OutsideError, type Root } from "../confine.ts";
 import { type Entry, entryOf } from "./entry.ts";
-import { type Folder, withFolder, withParent } from "./folder.ts";
+import { type Folder, type FSPath, withFolder, withParent } from "./folder.ts";
 
 /** An entry that may be a symlink, described itself. */
 export interface LinkEntry extends Entry {
@@ -22,7 +23,7 @@ export async function listFolder(root: Root, path: string, links = false): Promi
   const { parts } = await root.locate(path);
   return await withFolder(root, { parts, wanted: path }, async (folder) => {
     const entries: LinkEntry[] = [];
-    for await (const { name } of await opendir(folder.here)) {
+    for await (const { name } of entriesIn(folder.here)) {
       const entry = await describe(root, folder, [...parts, name], links);
       if (entry) entries.push(entry);
     }
@@ -84,10 +85,10 @@ async function follow(
 }
 
 /** What a listing names may be gone a moment later. */
-async function lstatIfThere(at: string): Promise<Stats | undefined> {
+async function lstatIfThere(at: FSPath): Promise<Stats | undefined> {
   return await lstat(at).catch(() => undefined);
 }
 
 async function statIfThere(path: string): Promise<Stats | undefined> {
-  return await stat(path).catch(() => undefined);
+  return await stat(bytePath(path)).catch(() => undefined);
 }

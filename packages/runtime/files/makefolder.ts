@@ -1,5 +1,6 @@
 /** Makes a folder and those above it. @module */
 import { chmod, lstat } from "node:fs/promises";
+import { bytePath } from "../../process/bytepaths.ts";
 import { MissingError, type Root } from "../confine.ts";
 import { withFolder } from "./folder.ts";
 import { Refused } from "./refused.ts";
@@ -16,7 +17,7 @@ export async function makeFolder(root: Root, path: string, mode?: number): Promi
     throw occupied(error, path);
   });
   if (exists) {
-    if ((await lstat(real)).isDirectory()) return false;
+    if ((await lstat(bytePath(real))).isDirectory()) return false;
     throw occupied(new MissingError(), path);
   }
   await withFolder(root, { parts, wanted: path, make: true }, async (folder) => {

@@ -1,8 +1,9 @@
 /** Streams a folder or a file as a tar; symlinks go in as links, and those that lead out of the root stay out. @module */
-import { lstat, opendir, readlink } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
+import { bytePath, entriesIn, readTarget } from "../../process/bytepaths.ts";
 import { createTarWriter, type TarHeader, type TarWriter } from "../../process/tarwriter.ts";
 import { codeOf, MissingError, OutsideError, type Root } from "../confine.ts";
-import { type Folder, withFolder, withParent } from "./folder.ts";
+import { type Folder, type FSPath, withFolder, withParent } from "./folder.ts";
 import { openFile, readChunks } from "./read.ts";
 import { TEMPORARY_PREFIX } from "./write.ts";
 
@@ -19,7 +20,7 @@ interface Packing {
  */
 export async function packPath(root: Root, path: string): Promise<AsyncGenerator<Uint8Array>> {
   const { parts, path: real } = await root.locate(path);
-  const isFolder = (await lstat(real)).isDirectory();
+  const isFolder = (await lstat(bytePath(real))).isDirectory();
   const tar = createTarWriter();
   const packing = { root, tar };
   const done = isFolder
@@ -30,7 +31,7 @@ export async function packPath(root: Root, path: string): Promise<AsyncGenerator
 }
 
 async function packFolder(packing: Packing, folder: Folder, parts: string[], prefix: string): Promise<void> {
-  for await (const { name } of await opendir(folder.here)) {
+  for await (const { name } of entriesIn(folder.here)) {
     if (packing.tar.isOver()) return;
     if (name.startsWith(TEMPORARY_PREFIX)) continue;
     try {
@@ -56,7 +57,7 @@ async function packEntry(
     await folder.within(name, (child) => packFolder(packing, child, [...parts, name], `${header.name}/`));
   } else if (stats.isSymbolicLink()) {
     if (!await leadsOut(packing.root, [...parts, name])) {
-      await packing.tar.put({ ...header, type: "symlink", linkname: await readlink(folder.at(name)), size: 0 });
+      await packing.tar.put({ ...header, type: "symlink", linkname: await readTarget(folder.at(name)), size: 0 });
     }
   } else if (stats.isFile()) {
     await packFile(packing, folder.at(name), header);
@@ -68,7 +69,7 @@ async function leadsOut(root: Root, parts: string[]): Promise<boolean> {
     .then(() => false, (error) => error instanceof OutsideError);
 }
 
-async function packFile({ tar }: Packing, at: string, header: TarHeader): Promise<void> {
+async function packFile({ tar }: Packing, at: FSPath, header: TarHeader): Promise<void> {
   const { handle, stats } = await openFile(at, header.name);
   // From here on the generator closes the file, so it has to be begun.
   await tar.putFile({ ...header, size: stats.size }, padded(readChunks(handle, 0, stats.size), stats.size));

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
 import type { Root } from "../confine.ts";
-import { withParent } from "./folder.ts";
+import { type FSPath, withParent } from "./folder.ts";
 import { Refused } from "./refused.ts";
 
 /** A file that is open for reading, or a folder, which is not opened. Whoever gets a handle closes it. */
@@ -29,7 +29,7 @@ export async function openForRead(root: Root, path: string): Promise<Opened> {
 }
 
 /** Opens the file `name` of a folder that is held open. */
-export async function openFile(at: string, wanted: string): Promise<{ stats: Stats; handle: FileHandle }> {
+export async function openFile(at: FSPath, wanted: string): Promise<{ stats: Stats; handle: FileHandle }> {
   // O_NONBLOCK: if a pipe took the file's place just now, opening it would wait for a writer.
   const handle = await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

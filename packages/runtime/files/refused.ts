@@ -1,4 +1,5 @@
 /** Why something cannot be done with a file, as the wire names it; knows no HTTP. @module */
+import { UnreachableNameError } from "../../process/bytepaths.ts";
 import { codeOf, InvalidPathError, MissingError, OutsideError } from "../confine.ts";
 
 /** Codes of `{code, message}`. */
@@ -55,6 +56,9 @@ export function refusedFor(error: unknown, wanted: string): Refused | undefined 
   if (error instanceof OutsideError) return new Refused("PERMISSION_DENIED", error.message);
   if (error instanceof MissingError) return new Refused("NOT_FOUND", error.message);
   if (error instanceof InvalidPathError) return new Refused("INVALID_ARGUMENT", error.message);
+  if (error instanceof UnreachableNameError) {
+    return new Refused("INVALID_ARGUMENT", `Cannot use "${wanted}": ${error.message}`);
+  }
   // Deno's permissions, where they are narrower than the root.
   if (error instanceof Error && error.name === "NotCapable") {
     return new Refused("PERMISSION_DENIED", `Cannot use "${wanted}": the runtime has no permission`);

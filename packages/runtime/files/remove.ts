@@ -1,5 +1,6 @@
 /** Removes files and whole folders; a symlink is removed itself, what it leads to never. @module */
-import { lstat, opendir, rmdir, unlink } from "node:fs/promises";
+import { lstat, rmdir, unlink } from "node:fs/promises";
+import { entriesIn } from "../../process/bytepaths.ts";
 import { codeOf, MissingError, type Root } from "../confine.ts";
 import { type Folder, withParent } from "./folder.ts";
 import { Refused } from "./refused.ts";
@@ -32,9 +33,9 @@ async function removeFolder(parent: Folder, name: string, recursive: boolean): P
 
 /** Removes what is in a folder. What another process takes away meanwhile is no failure. */
 async function empty(folder: Folder): Promise<void> {
-  for await (const entry of await opendir(folder.here)) {
+  for await (const entry of entriesIn(folder.here)) {
     try {
-      if (entry.isDirectory()) await removeFolder(folder, entry.name, true);
+      if (entry.isDirectory) await removeFolder(folder, entry.name, true);
       else await unlink(folder.at(entry.name));
     } catch (error) {
       if (codeOf(error) !== "ENOENT" && !(error instanceof MissingError)) throw error;

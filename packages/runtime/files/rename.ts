@@ -1,7 +1,7 @@
 /** Moves a file or folder within the root; a symlink is moved itself. @module */
 import { lstat, rename } from "node:fs/promises";
 import { codeOf, MissingError, type Root } from "../confine.ts";
-import { withParent } from "./folder.ts";
+import { type FSPath, withParent } from "./folder.ts";
 import { Refused } from "./refused.ts";
 
 /**
@@ -30,7 +30,7 @@ export async function renamePath(root: Root, from: string, to: string, replace: 
   });
 }
 
-async function isThere(at: string): Promise<boolean> {
+async function isThere(at: FSPath): Promise<boolean> {
   return await lstat(at).then(() => true, () => false);
 }
 

@@ -4,9 +4,11 @@ import { chmod, link, lstat, rename, symlink, unlink } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { extract, type Header } from "tar-stream";
+import type { Header } from "tar-stream";
+import { bytePath } from "../../process/bytepaths.ts";
+import { extractNames, namesOf } from "../../process/tarnames.ts";
 import { codeOf, type Root } from "../confine.ts";
-import { withFolder, withParent } from "./folder.ts";
+import { type FSPath, withFolder, withParent } from "./folder.ts";
 import { makeFolder } from "./makefolder.ts";
 import { Refused, refusedFor } from "./refused.ts";
 import { TEMPORARY_PREFIX, writeWhole } from "./write.ts";
@@ -48,7 +50,7 @@ export async function unpackInto(
     modes: [],
     done: { files: 0, directories: 0, links: 0, bytes: 0 },
   };
-  const tar = extract();
+  const tar = extractNames();
   const reading = options.gzip ? pipeline(source, createGunzip(), tar) : pipeline(source, tar);
   reading.catch(() => {});
   try {
@@ -80,7 +82,8 @@ interface Unpacking {
 
 async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void> {
   const { root, done } = unpacking;
-  const { name, type, mode, mtime, linkname } = entry.header;
+  const { type, mode, mtime } = entry.header;
+  const { name, linkname } = namesOf(entry.header);
   const place = placeOf(unpacking.base, name);
   try {
     if (type === "directory") {
@@ -119,7 +122,7 @@ async function makeSymlink({ root }: Unpacking, place: string, target: string): 
     // Refused if it leads out; one that leads to a place where nothing is (yet) is fine.
     const where = target.startsWith("/") ? target : [...parts.slice(0, -1), target].join("/");
     await root.locate(where, { missing: "allow" });
-    await replace(folder.at(name), folder.at(temporaryName()), (at) => symlink(target, at));
+    await replace(folder.at(name), folder.at(temporaryName()), (at) => symlink(bytePath(target), at));
   });
 }
 
@@ -141,7 +144,7 @@ function temporaryName(): string {
 }
 
 /** Makes something beside its place and then puts it there, whatever is there but a folder. */
-async function replace(at: string, temporary: string, make: (at: string) => Promise<void>): Promise<void> {
+async function replace(at: FSPath, temporary: FSPath, make: (at: FSPath) => Promise<void>): Promise<void> {
   await make(temporary);
   try {
     await rename(temporary, at);

@@ -1,7 +1,10 @@
 /** The folders of one watch and what happens in them; a symlink is reported, never entered. @module */
 import { type FSWatcher, watch } from "node:fs";
-import { lstat, opendir, stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import { basename } from "node:path";
+import { entriesIn } from "../../process/bytepaths.ts";
+import { textOfName } from "../../process/filenames.ts";
+import { ON_DENO } from "../processes/pty.ts";
 import { codeOf, MissingError, type Root } from "../confine.ts";
 import { entryOf } from "./entry.ts";
 import { type Folder, withFolder } from "./folder.ts";
@@ -39,12 +42,12 @@ export async function addFolder(watching: Watching, folder: Folder, path: string
   if (watching.folders.has(path) || !await startWatching(watching, folder, path)) return;
   const names = watching.folders.get(path)?.names;
   if (!watching.recursive && !names) return;
-  for await (const entry of await opendir(folder.here)) {
+  for await (const entry of entriesIn(folder.here)) {
     names?.add(entry.name);
     if (!watching.recursive) continue;
     const child = join(path, entry.name);
     if (isNew) await look(watching, folder, { path: child, name: entry.name, kind: "rename" });
-    else if (entry.isDirectory()) await enter(watching, folder, entry.name, child, false);
+    else if (entry.isDirectory) await enter(watching, folder, entry.name, child, false);
   }
 }
 
@@ -62,9 +65,12 @@ async function startWatching(watching: Watching, folder: Folder, path: string): 
   const names = folder.held ? undefined : new Set<string>();
   try {
     if (watching.folders.size >= MOST_FOLDERS) throw new RangeError("too many folders");
-    const watcher = watch(folder.here, (kind, name) => name !== null && enqueue(watching, path, kind, name));
+    const onChange = (kind: string, name: string | Uint8Array | null) =>
+      name !== null && enqueue(watching, path, kind, typeof name === "string" ? name : textOfName(name));
+    // Deno has no names as bytes.
+    const watcher = ON_DENO ? watch(folder.here, onChange) : watch(folder.here, { encoding: "buffer" }, onChange);
     watcher.on("error", () => {});
-    watching.folders.set(path, { watcher, inode: ino, selfName: basename(folder.here), names });
+    watching.folders.set(path, { watcher, inode: ino, selfName: basename(String(folder.here)), names });
     return true;
   } catch (error) {
     if (path === "" || codeOf(error) === "ENOENT") throw error;

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, rename, unlink } from "node:fs/promises";
 import { codeOf, MissingError, type Root } from "../confine.ts";
-import { type Folder, withParent } from "./folder.ts";
+import { type Folder, type FSPath, withParent } from "./folder.ts";
 import { Refused } from "./refused.ts";
 
 /** How to write. */
@@ -143,7 +143,7 @@ async function dress(handle: FileHandle, old: Stats | undefined, options: WriteO
   if (options.modifiedAt) await handle.utimes(options.modifiedAt, options.modifiedAt);
 }
 
-async function statIfThere(at: string): Promise<Stats | undefined> {
+async function statIfThere(at: FSPath): Promise<Stats | undefined> {
   try {
     return await lstat(at);
   } catch (error) {

@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { sep } from "node:path";
 import type { IncomingMessage } from "node:http";
+import { decodeName } from "../../process/filenames.ts";
 import type { Root } from "../confine.ts";
 import { Refused } from "../files/refused.ts";
 
@@ -19,15 +20,16 @@ export function rawPath(request: Request, options?: { env?: HTTPEnv["Bindings"] 
 }
 
 /**
- * Returns what follows `prefix` in the path of the request, percent-decoded once.
+ * Returns what follows `prefix` in the path of the request, percent-decoded once. Bytes that are no UTF-8 are as in
+ * `packages/process/filenames.ts`.
  *
  * @throws {Refused} INVALID_ARGUMENT if it cannot be decoded
  */
 export function pathAfter(c: Context, prefix: string): string {
   try {
-    return decodeURIComponent(c.req.path.slice(prefix.length));
+    return decodeName(c.req.path.slice(prefix.length));
   } catch {
-    throw new Refused("INVALID_ARGUMENT", "Cannot use the path: it is not percent-encoded UTF-8");
+    throw new Refused("INVALID_ARGUMENT", "Cannot use the path: it is not percent-encoded");
   }
 }
 

@@ -1,6 +1,7 @@
 /** Brings a file or folder of a sandbox to the caller's disk. @module */
-import { mkdir, realpath } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { bytePath, realPath } from "../../process/bytepaths.ts";
 import { AuthorizationError, ConnectionError, InvalidArgumentError, SandboxError } from "../errors.ts";
 import type { Entry } from "../files/entry.ts";
 import { describe } from "../files/manage.ts";
@@ -69,7 +70,7 @@ async function downloadFile(
   { onProgress, signal }: TransferOptions,
 ): Promise<Transferred> {
   const tally = createTally(onProgress, size);
-  await mkdir(dirname(target), { recursive: true });
+  await mkdir(bytePath(dirname(target)), { recursive: true });
   await writeWhole(target, tally.watch(readChunks(runtimeClient, path, { signal })), { mode, modifiedAt });
   tally.file();
   return tally.done;
@@ -85,9 +86,9 @@ async function downloadFolder(
   const action = `download ${JSON.stringify(path)}`;
   const answer = await runtimeClient.request(endpointPath("archive", path), { signal, action, repeatable: true });
   try {
-    await mkdir(localPath, { recursive: true });
+    await mkdir(bytePath(localPath), { recursive: true });
     await unpackInto(bodyOf(answer, runtimeClient, action, signal), {
-      folder: await realpath(localPath),
+      folder: await realPath(localPath),
       filter,
       tally,
     });

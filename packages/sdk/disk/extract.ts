@@ -1,7 +1,9 @@
 /** Puts files, folders and links below one folder of the caller's disk; nothing that it is told leads out of there. @module */
+import type { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { chmod, lstat, mkdir, open, rename, symlink, unlink, utimes } from "node:fs/promises";
 import { join, sep } from "node:path";
+import { bytePath } from "../../process/bytepaths.ts";
 import { ConflictError } from "../errors.ts";
 
 /** A name or a link that would lead out of the folder. */
@@ -41,6 +43,7 @@ export function partsOf(name: string): string[] {
 /** Makes an extractor to a folder that is there. @param top its real path, without symlinks */
 export function createExtractor(top: string): Extractor {
   const at = (parts: string[]) => join(top, ...parts);
+  const place = (parts: string[]) => bytePath(at(parts));
   // Folders that were seen to be real ones: nothing here ever replaces a folder.
   const known = new Set([""]);
   const folder = async (parts: string[]) => {
@@ -60,11 +63,11 @@ export function createExtractor(top: string): Extractor {
     link: async (parts, linkname) => {
       checkLink(parts, linkname);
       await folder(parts.slice(0, -1));
-      await putInPlace(at(parts), (beside) => symlink(linkname, beside));
+      await putInPlace(at(parts), (beside) => symlink(bytePath(linkname), beside));
     },
     dress: async (parts, { mode, modifiedAt }) => {
-      await utimes(at(parts), modifiedAt, modifiedAt);
-      await chmod(at(parts), mode);
+      await utimes(place(parts), modifiedAt, modifiedAt);
+      await chmod(place(parts), mode);
     },
   };
 }
@@ -84,9 +87,9 @@ function checkLink(parts: string[], linkname: string): void {
 }
 
 async function makeRealFolder(path: string): Promise<void> {
-  await mkdir(path).catch(async (error) => {
+  await mkdir(bytePath(path)).catch(async (error) => {
     if (error.code !== "EEXIST") throw error;
-    if ((await lstat(path)).isDirectory()) return;
+    if ((await lstat(bytePath(path))).isDirectory()) return;
     throw new ConflictError(`Cannot make folder ${JSON.stringify(path)}: something that is not a folder is there`);
   });
 }
@@ -105,14 +108,14 @@ export async function writeWhole(path: string, content: AsyncIterable<Uint8Array
   });
 }
 
-async function putInPlace(path: string, make: (beside: string) => Promise<void>): Promise<void> {
-  const beside = join(path, "..", `.hookbox-download-${randomUUID()}`);
+async function putInPlace(path: string, make: (beside: string | Buffer) => Promise<void>): Promise<void> {
+  const beside = bytePath(join(path, "..", `.hookbox-download-${randomUUID()}`));
   try {
     await make(beside);
-    await rename(beside, path);
+    await rename(beside, bytePath(path));
   } catch (error) {
     await unlink(beside).catch(() => {});
-    const isFolder = await lstat(path).then((stats) => stats.isDirectory(), () => false);
+    const isFolder = await lstat(bytePath(path)).then((stats) => stats.isDirectory(), () => false);
     const isTaken = ["EISDIR", "ENOTEMPTY", "EEXIST", "EPERM"].includes((error as { code: string }).code);
     if (!isFolder || !isTaken) throw error;
     throw new ConflictError(`Cannot write ${JSON.stringify(path)}: a folder is there`);

@@ -1,6 +1,7 @@
 /** Unpacks a tar from a sandbox, which may be hostile, into a folder of the caller's disk. @module */
 import { pipeline } from "node:stream/promises";
-import { extract, type Header } from "tar-stream";
+import type { Header } from "tar-stream";
+import { extractNames, namesOf } from "../../process/tarnames.ts";
 import type { TransferOptions } from "../files/transfer.ts";
 import { createExtractor, type Dress, type Extractor, LeadsOutError, partsOf } from "./extract.ts";
 import type { Tally } from "./tally.ts";
@@ -44,7 +45,7 @@ export async function unpackInto(source: AsyncIterable<Uint8Array>, options: Unp
   const keep = createKeep(options.mostCharacters);
   const unpacking: Unpacking = { ...options, extractor: createExtractor(options.folder), folders: new Map(), keep };
   let broken: unknown;
-  const tar = extract();
+  const tar = extractNames();
   const reading = pipeline(recording(source, (error) => broken = error), tar);
   reading.catch(() => {});
   try {
@@ -79,7 +80,8 @@ async function* recording(source: AsyncIterable<Uint8Array>, onError: (error: un
 
 async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void> {
   const { extractor, tally } = unpacking;
-  const { name, type, mode, mtime = new Date(0), linkname } = entry.header;
+  const { type, mode, mtime = new Date(0) } = entry.header;
+  const { name, linkname } = namesOf(entry.header);
   const parts = safeParts(name);
   if (parts.length === 0 || isLeftOut(unpacking, parts.join("/"), type)) return;
   const dress = { mode: (mode ?? (type === "directory" ? 0o755 : 0o644)) & 0o777, modifiedAt: mtime };

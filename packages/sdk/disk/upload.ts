@@ -3,6 +3,7 @@ import * as z from "zod";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
+import { bytePath } from "../../process/bytepaths.ts";
 import { createTarWriter, type TarWriter } from "../../process/tarwriter.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { endpointPath, folderOf, nameOf } from "../files/paths.ts";
@@ -115,7 +116,7 @@ async function pack(tar: TarWriter, entries: AsyncGenerator<LocalEntry>, tally: 
 async function* contentOf(path: string, size: number): AsyncGenerator<Uint8Array> {
   let left = size;
   if (size > 0) {
-    for await (const chunk of createReadStream(path, { end: size - 1, highWaterMark: CHUNK_BYTES })) {
+    for await (const chunk of createReadStream(bytePath(path), { end: size - 1, highWaterMark: CHUNK_BYTES })) {
       left -= (chunk as Uint8Array).length;
       yield chunk as Uint8Array;
     }

@@ -1,4 +1,5 @@
 /** Paths of files in a sandbox, and how they stand in a URL. Pure. @module */
+import { encodeName } from "../../process/filenames.ts";
 import { InvalidArgumentError } from "../errors.ts";
 
 /** The path of a request to `/v1/<endpoint>/{path}`. @throws {@link InvalidArgumentError} if no URL can hold it */
@@ -12,7 +13,7 @@ function encodedPath(path: string): string {
   if (path === "." || path === "./") return "";
   try {
     // One whole segment, slashes encoded: a URL would take "..", and "a//b", for something else.
-    return encodeURIComponent(path === ".." ? "./.." : path);
+    return encodeName(path === ".." ? "./.." : path);
   } catch {
     throw new InvalidArgumentError(`Cannot use the path ${JSON.stringify(path)}: it is not Unicode text`);
   }

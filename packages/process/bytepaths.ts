@@ -1,0 +1,61 @@
+/** Paths for `node:fs` where names need not be UTF-8, see filenames.ts; on Deno such files cannot be reached. @module */
+import { Buffer } from "node:buffer";
+import { lstat, opendir, readlink, realpath } from "node:fs/promises";
+import process from "node:process";
+import { bytesOfName, isEscaped, textOfName } from "./filenames.ts";
+
+const ON_DENO = process.versions["deno"] !== undefined;
+
+/** A file whose name this process cannot use. */
+export class UnreachableNameError extends Error {
+  override name = "UnreachableNameError";
+  constructor(name: string) {
+    super(`the name ${JSON.stringify(name)} is not UTF-8, and Deno cannot use such names`);
+  }
+}
+
+/** Returns a path as `node:fs` takes it. @throws {UnreachableNameError} on Deno, for a name that is no UTF-8 */
+export function bytePath(path: string): string | Buffer {
+  if (!isEscaped(path)) return path;
+  if (ON_DENO) throw new UnreachableNameError(path);
+  return Buffer.from(bytesOfName(path));
+}
+
+/** What is in a folder. */
+export interface FolderEntry {
+  name: string;
+  isDirectory: boolean;
+}
+
+/** Lists a folder. @throws {UnreachableNameError} on Deno, if a name in it is no UTF-8: it is not left out */
+export async function* entriesIn(folder: string | Buffer): AsyncGenerator<FolderEntry> {
+  if (ON_DENO) {
+    for await (const entry of await opendir(folder)) {
+      // Deno puts this in the place of what it cannot read.
+      if (entry.name.includes("\ufffd") && !await isThere(`${folder}/${entry.name}`)) {
+        throw new UnreachableNameError(entry.name);
+      }
+      yield { name: entry.name, isDirectory: entry.isDirectory() };
+    }
+    return;
+  }
+  // The types do not know that "buffer" is an encoding of names.
+  const options = { encoding: "buffer" as BufferEncoding };
+  for await (const entry of await opendir(folder, options)) {
+    yield { name: textOfName(entry.name as unknown as Uint8Array), isDirectory: entry.isDirectory() };
+  }
+}
+
+/** Reads where a symlink leads. */
+export async function readTarget(link: string | Buffer): Promise<string> {
+  return ON_DENO ? await readlink(link) : textOfName(await readlink(link, { encoding: "buffer" }));
+}
+
+/** Returns a path without symlinks. */
+export async function realPath(path: string): Promise<string> {
+  return ON_DENO ? await realpath(path) : textOfName(await realpath(bytePath(path), { encoding: "buffer" }));
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await lstat(path).then(() => true, () => false);
+}

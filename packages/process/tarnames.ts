@@ -1,0 +1,89 @@
+/** Names in a tar that are no UTF-8, which tar-stream can neither write nor read; see filenames.ts. @module */
+import { Buffer } from "node:buffer";
+import { extract, type Header } from "tar-stream";
+import { bytesOfName, isEscaped, textOfName } from "./filenames.ts";
+
+const BLOCK = 512;
+/** Longest name that a header has room for in any case. */
+const PLAIN = 90;
+
+/** A header as tar-stream takes it, and what has to stand before it. */
+export interface Named<T> {
+  header: T;
+  /** Long names as GNU tar writes them, each before the header that it belongs to; empty where they are not needed. */
+  before: Uint8Array;
+}
+
+/** Lets a header have names that are no UTF-8. */
+export function named<T extends Partial<Header> & { name: string }>(header: T): Named<T> {
+  const { name, linkname } = header;
+  if (!isEscaped(name) && !isEscaped(linkname ?? "")) return { header, before: new Uint8Array() };
+  const before = [longName("L", name), ...linkname ? [longName("K", linkname)] : []];
+  const plain = { ...header, name: plainName(name), ...linkname ? { linkname: plainName(linkname) } : {} };
+  return { header: plain, before: Buffer.concat(before) };
+}
+
+/** What readers see that know no long names. */
+function plainName(name: string): string {
+  const folder = name.endsWith("/") ? "/" : "";
+  return name.replace(/[^\x20-\x7e]/gu, "?").slice(0, PLAIN).replace(/\/+$/, "") + folder;
+}
+
+/** Source: GNU tar, "Basic Tar Format", OLDGNU_MAGIC, GNUTYPE_LONGNAME and GNUTYPE_LONGLINK. */
+function longName(type: "L" | "K", name: string): Buffer {
+  const content = Buffer.concat([bytesOfName(name), Buffer.alloc(1)]);
+  const block = Buffer.alloc(BLOCK);
+  block.write("././@LongLink");
+  block.write("0000644\0" + "0000000\0".repeat(2), 100);
+  block.write(`${content.length.toString(8).padStart(11, "0")}\0${"0".repeat(11)}\0`, 124);
+  block.write(`        ${type}`, 148);
+  block.write("ustar  \0", 257);
+  const sum = block.reduce((sum, byte) => sum + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+  return Buffer.concat([block, content, Buffer.alloc(-content.length & (BLOCK - 1))]);
+}
+
+/** What is private of tar-stream 3.2.2, which package.json pins. */
+interface Inner {
+  _header: Header;
+  _pax: Record<string, string> | null;
+  _decodeLongHeader(bytes: Uint8Array): void;
+}
+
+/** Makes a reader of a tar; the names of its headers are for {@link namesOf}. */
+export function extractNames(): ReturnType<typeof extract> {
+  // Each byte becomes a character, so that none is lost.
+  const options = { filenameEncoding: "latin1" };
+  const tar = extract(options as Parameters<typeof extract>[0]);
+  const inner = tar as unknown as Inner;
+  const decode = inner._decodeLongHeader.bind(tar);
+  inner._decodeLongHeader = (bytes) => {
+    decode(bytes);
+    if (String(inner._header.type) === "pax-header" && inner._pax) Object.assign(inner._pax, paxNames(bytes));
+  };
+  return tar;
+}
+
+/** Names of a pax header are UTF-8, but GNU tar and Python write into it what they have. */
+function paxNames(bytes: Uint8Array): Record<string, string> {
+  const text = Buffer.from(bytes).toString("latin1");
+  const names: Record<string, string> = {};
+  for (let at = 0; at < text.length;) {
+    const length = Number.parseInt(text.slice(at), 10);
+    if (!(length > 0)) break;
+    const [, key = "", value = ""] = /^\d+ ([^=]*)=([\s\S]*)\n$/.exec(text.slice(at, at + length)) ?? [];
+    if (key === "path" || key === "linkpath") names[key] = textOfName(Buffer.from(value, "latin1"));
+    at += length;
+  }
+  return names;
+}
+
+/** Reads the names of a header of {@link extractNames}. */
+export function namesOf({ name, linkname, pax }: Header): { name: string; linkname: string | undefined } {
+  const given = (pax ?? {}) as Record<string, string>;
+  const read = (text: string) => textOfName(Buffer.from(text, "latin1"));
+  return {
+    name: given["path"] ? name : read(name),
+    linkname: typeof linkname !== "string" || given["linkpath"] ? linkname ?? undefined : read(linkname),
+  };
+}
