@@ -66,7 +66,7 @@ test("a large claim is asked for once, and given a member with all that it adds"
   const [sandbox] = world.sandboxes();
   expect([world.shares(), world.shown()]).toEqual([{ c: ["warm-1"] }, { c: "warm-1" }]);
   expect(sandbox?.spec.podTemplate.metadata?.annotations?.["note"]).toHaveLength(20_000);
-  expect(asked("GET sandboxclaims"), "to choose, and to say what it was given").toHaveLength(2);
+  expect(asked("GET sandboxclaims"), "the answer to its annotations shows the rest").toHaveLength(1);
 });
 
 test("one with variables gets a Sandbox of its own with all of them, and no member is missing meanwhile", async () => {
