@@ -1,4 +1,5 @@
 /** Builders for tests of claims: a claim, the Sandbox that it was given, a request, and what the engine makes of an answer. @module */
+import type { ClaimConfig } from "../hooks/sandboxclaim/options.ts";
 import { type Sandbox, sandboxSchema } from "../packages/api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../packages/api/sandboxclaim.ts";
 import { syncSandboxClaim } from "../hooks/sandboxclaim/sync.ts";
@@ -11,7 +12,7 @@ import { NOW } from "./sandboxes.ts";
 type Fields = Record<string, unknown>;
 
 const KEY = (name: string) => `agents.x-k8s.io/${name}`;
-export const CONFIG = { labelDomains: ["sandbox.users.io"] };
+export const CONFIG: ClaimConfig = { labelDomains: ["sandbox.users.io"] };
 
 /** The time so many seconds after {@link NOW}, as metav1.Time is written. */
 export function after(seconds: number): string {
@@ -129,10 +130,10 @@ export function aClaimRequest(object: SandboxClaim, sandboxes: Sandbox[] = []) {
 export function syncClaim(
   claim: SandboxClaim,
   sandboxes: Sandbox[] = [],
-  { now = NOW }: { now?: Date } = {},
+  { now = NOW, config = CONFIG }: { now?: Date; config?: ClaimConfig } = {},
 ): Decorated<SandboxClaimStatus> {
   const observed = decoratorRequestSchema(sandboxClaimSchema).parse(aClaimRequest(claim, sandboxes));
-  return syncSandboxClaim(observed, now, CONFIG);
+  return syncSandboxClaim(observed, now, config);
 }
 
 /** The Ready condition of an answer as `status reason message`; undefined: no status was answered. */

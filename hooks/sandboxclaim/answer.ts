@@ -87,7 +87,7 @@ const MISSING_MS = 3000;
  * | it has never said anything | none |
  * | else | SandboxMissing |
  */
-export function unattached(claim: SandboxClaim, phase: ExpiryPhase, { labelDomains }: ClaimConfig, now: Date): Answer {
+export function unattached(claim: SandboxClaim, phase: ExpiryPhase, config: ClaimConfig, now: Date): Answer {
   const { metadata } = claim;
   const isExpired = phase !== "none";
   const hadSandbox = Boolean(claim.status?.sandbox?.name);
@@ -98,7 +98,8 @@ export function unattached(claim: SandboxClaim, phase: ExpiryPhase, { labelDomai
   }
   const problem = hadSandbox
     ? undefined
-    : metadataProblem(claim.spec.additionalPodMetadata, labelDomains) ?? readClaimProblem(metadata);
+    : metadataProblem(claim.spec.additionalPodMetadata, config.labelDomains, config.annotationDomains) ??
+      readClaimProblem(metadata);
   if (claim.status === undefined && !isExpired && !problem) return {};
   const status = computeStatus({ claim, sandbox: undefined, isExpired, problem }, now);
   return { status, annotations: notesOf(claim, undefined, status, now) };

@@ -49,9 +49,9 @@ interface Attachment {
  * Answers with the claim's Sandbox. Mode, shutdown time and policy, and whatever else users or others have set in its
  * spec, is theirs; the Pod's labels and annotations that came from the claim follow it.
  */
-export function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, { labelDomains }: ClaimConfig): Attachment {
+export function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, config: ClaimConfig): Attachment {
   const desired = unchanged(sandbox);
-  const problem = metadataProblem(claim.spec.additionalPodMetadata, labelDomains);
+  const problem = metadataProblem(claim.spec.additionalPodMetadata, config.labelDomains, config.annotationDomains);
   if (problem) return { desired, problem };
   const { metadata = {} } = sandbox.spec.podTemplate;
   const update = updatedMetadata(metadata, recorded(claim, sandbox), claim);

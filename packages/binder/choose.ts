@@ -57,12 +57,13 @@ export function choose(
   offer: Offer & { refused?: readonly string[] },
   domains: readonly string[],
   now: number,
+  annotationDomains?: readonly string[],
 ): Choice {
   const { pool, template, refused = [] } = offer;
   if (!pool || pool.metadata.deletionTimestamp !== undefined) return { kind: "refused" };
   const problem = template
-    ? requestProblem(claim, template, domains)
-    : metadataProblem(claim.spec.additionalPodMetadata, domains);
+    ? requestProblem(claim, template, domains, annotationDomains)
+    : metadataProblem(claim.spec.additionalPodMetadata, domains, annotationDomains);
   if (problem || !offer.mayStart) return { kind: "refused" };
   if (!needsColdStart(claim) && refused.length < MOST_REFUSED) {
     const { first, second, isUncounted, coming } = offer.find();

@@ -83,7 +83,7 @@ function templateOf({ index }: Binder, claim: SandboxClaim | undefined): Sandbox
 
 /** Asks for all of claim and template, chooses by that, and returns it; undefined: it is gone, or can be given nothing now. */
 async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | undefined> {
-  const { api, clock, index, labelDomains } = binder;
+  const { api, clock, index, labelDomains, annotationDomains } = binder;
   const { entry } = job;
   // Its turn may come late.
   if (!isServing(binder)) return undefined;
@@ -96,7 +96,7 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   if (kept !== templateOf(binder, claim)) return undefined;
   const offer = offerOf(pool, template, index.members(pool), now, mayStart(binder, kept));
   const choice: Choice = claim && wantsSandbox(claim, now)
-    ? choose(claim, { ...offer, refused: entry.refused }, labelDomains, now)
+    ? choose(claim, { ...offer, refused: entry.refused }, labelDomains, now, annotationDomains)
     : { kind: "refused" };
   if (choice.kind === "member" || choice.kind === "cold") {
     if (choice.kind === "member") index.assume(choice.sandbox);

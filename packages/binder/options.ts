@@ -1,6 +1,12 @@
 /** The binder's command line, which is part of the keeper's. Reads nothing but its arguments. @module */
 import { parseArgs } from "node:util";
-import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
+import {
+  ANNOTATION_DOMAINS_HELP,
+  ANY_ANNOTATION_DOMAIN,
+  DEFAULT_LABEL_DOMAINS,
+  readAnnotationDomains,
+  readDomains,
+} from "../api/claims/podmetadata.ts";
 import { TEMPLATE_POLICY, type TemplatePolicy } from "../api/templatepolicy.ts";
 import { LOG_LEVELS, type LogLevel } from "../process/log.ts";
 import { OTLP_HELP, readEndpoint } from "../process/tracingoption.ts";
@@ -28,6 +34,8 @@ export interface BinderOptions {
   labelDomains: string[];
   /** Whether sandboxes start without the NetworkPolicy of their template. */
   templatePolicy: TemplatePolicy;
+  /** Domains of annotation keys that claims may use; undefined: any that is not reserved. */
+  annotationDomains: string[] | undefined;
   help: boolean;
 }
 
@@ -46,6 +54,7 @@ export const OPTIONS = {
   "otlp-endpoint": { type: "string", default: "" },
   "allowed-label-domains": { type: "string", default: DEFAULT_LABEL_DOMAINS.join() },
   [TEMPLATE_POLICY.flag]: { type: "string", default: "required" },
+  "allowed-annotation-domains": { type: "string", default: ANY_ANNOTATION_DOMAIN },
   help: { type: "boolean", default: false },
 } as const;
 
@@ -68,6 +77,10 @@ export const TRACING_HELP = `  --otlp-endpoint URL    ${OTLP_HELP};
                          for claims whose clients trace (default: none)
 `;
 
+export const ANNOTATIONS_HELP = `  --allowed-annotation-domains D,E
+                         ${ANNOTATION_DOMAINS_HELP}
+`;
+
 export const HELP = `Usage: hookbox binder [options]
 
 Gives claims their Sandboxes: a member of the claim's pool, or one made for it. A second binder is ready to take over
@@ -85,7 +98,7 @@ ${BINDING_HELP}  --port P               port for /healthz, /readyz and /metrics 
 ${TRACING_HELP}  --allowed-label-domains D,E
                          domains of label keys that claims may use, as the hook for claims has them
                          (default ${DEFAULT_LABEL_DOMAINS.join()})
-`;
+${ANNOTATIONS_HELP}`;
 
 /** Reads the arguments. @throws {TypeError | RangeError} if one makes no sense */
 export function readOptions(args: string[]): BinderOptions {
@@ -102,7 +115,8 @@ export function optionsOf(values: ReturnType<typeof parseArgs<{ options: typeof 
   if (!logLevel) throw new RangeError(`Cannot log at level "${values["log-level"]}": use debug, info, warn or error`);
   return {
     ...{ kubeconfig, context, namespace, identity, host, help, logLevel },
-    labelDomains: values["allowed-label-domains"].split(",").map((domain) => domain.trim()).filter(Boolean),
+    labelDomains: readDomains(values["allowed-label-domains"]),
+    annotationDomains: readAnnotationDomains(values["allowed-annotation-domains"]),
     templatePolicy: TEMPLATE_POLICY.read(values[TEMPLATE_POLICY.flag]),
     leaderElection: !values["no-leader-election"],
     otlpEndpoint: readEndpoint(values["otlp-endpoint"]),

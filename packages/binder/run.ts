@@ -24,7 +24,14 @@ const TIMEOUT_MS = 10_000;
 export type ServeClaimsOptions =
   & Pick<
     BinderOptions,
-    "kubeconfig" | "identity" | "leaderElection" | "labelDomains" | "templatePolicy" | "workers" | "refillDelayMs"
+    | "kubeconfig"
+    | "identity"
+    | "leaderElection"
+    | "labelDomains"
+    | "annotationDomains"
+    | "templatePolicy"
+    | "workers"
+    | "refillDelayMs"
   >
   & { namespace: string; credentials: Credentials; log: Log; tracer: Tracer | undefined };
 

@@ -109,7 +109,13 @@ function chosenFor(binder: Binder, entry: Entry, offer: Offer): Choice | { kind:
   try {
     if (!wantsSandbox(entry.claim, now)) return { kind: "refused" };
     if (offer.template && isOutline(offer.template)) return { kind: "unknown" };
-    return choose(entry.claim, { ...offer, refused: entry.refused }, binder.labelDomains, now);
+    return choose(
+      entry.claim,
+      { ...offer, refused: entry.refused },
+      binder.labelDomains,
+      now,
+      binder.annotationDomains,
+    );
   } catch (error) {
     binder.log("error", "Cannot choose a Sandbox for a claim", { ...logFields(entry.claim), ...errorFields(error) });
     const ms = backoffMs(entry.failures++);

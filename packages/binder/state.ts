@@ -20,6 +20,8 @@ export interface BindOptions {
   labelDomains: readonly string[];
   /** Whether sandboxes start without the NetworkPolicy of their template; a process says what its flag does. @default {"optional"} */
   templatePolicy?: TemplatePolicy;
+  /** Domains of annotation keys that claims may use; undefined: any that is not reserved. */
+  annotationDomains?: readonly string[] | undefined;
   /** Claims that are served at once. @default {40} */
   workers?: number;
   /** Longest time from the first missing member of a pool until it is told, in milliseconds. @default {5000} */
@@ -88,9 +90,10 @@ export interface Notes {
 }
 
 /** All that a binder keeps between events. */
-export interface Binder extends Required<Omit<BindOptions, "tracer">> {
+export interface Binder extends Required<Omit<BindOptions, "tracer" | "annotationDomains">> {
   api: Api;
   tracer: Tracer | undefined;
+  annotationDomains?: readonly string[] | undefined;
   /** Undefined or fired: this process does not lead. */
   term: AbortSignal | undefined;
   index: ClusterIndex;

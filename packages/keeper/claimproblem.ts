@@ -35,6 +35,7 @@ interface ClaimProblemReconcilerOptions {
   domains: readonly string[];
   /** Whether sandboxes start without the NetworkPolicy of their template; a process says what its flag does. @default {"optional"} */
   templatePolicy?: TemplatePolicy | undefined;
+  annotationDomains?: readonly string[] | undefined;
   /** @default {systemClock} */
   clock?: Clock | undefined;
 }
@@ -88,14 +89,19 @@ type Verdicts = WeakMap<SandboxTemplate, WeakMap<SandboxClaim, { found: Known; p
 
 function knownProblem(
   claim: SandboxClaim,
-  { references: { pools, templates, policies }, domains, templatePolicy = "optional" }: ClaimProblemReconcilerOptions,
+  {
+    references: { pools, templates, policies },
+    domains,
+    annotationDomains,
+    templatePolicy = "optional",
+  }: ClaimProblemReconcilerOptions,
   verdicts: Verdicts,
 ): Known {
   if (!pools.isComplete() || !templates.isComplete() || !policies.isComplete()) return "unknown";
   const { namespace } = claim.metadata;
   const pool = pools.find(namespace, claim.spec.warmPoolRef.name);
   const facts = pool && templates.find(namespace, pool.template);
-  if (!facts) return claimProblem(claim, { pool, template: undefined }, domains);
+  if (!facts) return claimProblem(claim, { pool, template: undefined }, domains, annotationDomains);
   const { template, managed } = facts;
   const fault = templatePolicy === "required"
     ? policyFault(managed, policies.find(namespace, policyName(facts.name))?.policy)
@@ -105,7 +111,7 @@ function knownProblem(
     const ofTemplate: NonNullable<ReturnType<Verdicts["get"]>> = verdicts.get(template) ?? new WeakMap();
     const before = ofTemplate.get(claim);
     if (before && before.policyProblem === policyProblem) return before.found;
-    const found = claimProblem(claim, { pool, template, policyProblem }, domains);
+    const found = claimProblem(claim, { pool, template, policyProblem }, domains, annotationDomains);
     verdicts.set(template, ofTemplate.set(claim, { found, policyProblem }));
     return found;
   }
@@ -118,7 +124,7 @@ async function decidedByAsking(
   claim: SandboxClaim,
   options: ClaimProblemReconcilerOptions,
 ): Promise<ClaimSituation | undefined> {
-  const problem = claimProblem(claim, await referredBy(claim, options), options.domains);
+  const problem = claimProblem(claim, await referredBy(claim, options), options.domains, options.annotationDomains);
   return claimSituation(claim, () => problem);
 }
 
@@ -126,10 +132,10 @@ async function decidedByAsking(
 async function isStillSo(
   claim: SandboxClaim,
   problem: ClaimProblem,
-  { api, domains, templatePolicy }: ClaimProblemReconcilerOptions,
+  { api, domains, annotationDomains, templatePolicy }: ClaimProblemReconcilerOptions,
 ): Promise<boolean> {
   const referred = await referredBy(claim, { api, templatePolicy });
-  const found = claimProblem(claim, referred, domains);
+  const found = claimProblem(claim, referred, domains, annotationDomains);
   if (!sameJson(found === "its hook's" ? undefined : found ?? NOT_SERVED, problem)) return false;
   if (await hasSandbox(claim, api)) return false;
   if (referred.template) return true;

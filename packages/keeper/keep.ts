@@ -35,6 +35,8 @@ export interface KeepOptions {
   labelDomains: readonly string[];
   /** Whether sandboxes start without the NetworkPolicy of their template; a process says what its flag does. @default {"optional"} */
   templatePolicy?: TemplatePolicy;
+  /** Domains of annotation keys that claims may use; undefined: any that is not reserved. */
+  annotationDomains?: readonly string[] | undefined;
   /** Makes what the reconcilers of one kind report by. */
   reportFor(kind: string): Report;
   /** Further event handlers, which see each object after the reconcilers. */
@@ -63,6 +65,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     clock,
     labelDomains: domains,
     templatePolicy,
+    annotationDomains,
     reportFor,
     observers = {},
     binding,
@@ -94,7 +97,12 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     ],
     sandboxclaims: [
       withReferences(
-        queue(claimProblemReconciler({ api, report: claimReport, references, domains, templatePolicy, clock }), claims),
+        queue(
+          claimProblemReconciler({
+            ...{ api, report: claimReport, references, domains, annotationDomains, templatePolicy, clock },
+          }),
+          claims,
+        ),
         references,
       ),
       queue(expiryReconciler(api, claimReport, budget, CLAIM_EXPIRY), claims),

@@ -8,6 +8,7 @@ import {
   readCloudEvents,
 } from "./cloudevents/options.ts";
 import {
+  ANNOTATIONS_HELP,
   type BinderOptions,
   BINDING_HELP,
   IDENTITY_HELP,
@@ -68,7 +69,7 @@ ${CLOUDEVENTS_HELP}  --port P               port for /healthz, /readyz and /metr
 ${TRACING_HELP}  --allowed-label-domains D,E
                          domains of label keys that claims may use, as the hook for claims has them
                          (default ${DEFAULT_LABEL_DOMAINS.join()})
-`;
+${ANNOTATIONS_HELP}`;
 
 /** Reads the arguments. @throws {TypeError | RangeError} if one makes no sense */
 export function readOptions(args: string[]): KeeperOptions {

@@ -59,7 +59,7 @@ export const SERVER_OPTIONS: Options<ServerSettings> = {
 
 /** What any of our hooks takes: each ignores what is another's, so that all can be started alike. */
 export const HOOK_FLAGS = [
-  ...["cluster-domain", "allowed-label-domains"],
+  ...["cluster-domain", "allowed-label-domains", "allowed-annotation-domains"],
   ...["readiness-grace-seconds", "max-batch-size", "max-refill-rate", "replenish-delay-seconds", "pool-interval-ms"],
   ...["template-network-policy", "denied-egress-cidrs"],
 ] as const;

@@ -235,3 +235,14 @@ const wishes = [
 test.for(wishes)("a claim wants a Sandbox: %s: %s", ([, want, over]) => {
   expect(wantsSandbox(aClaim("c", over), NOW.getTime())).toBe(want);
 });
+
+test("a claim whose annotations are of a domain that is not allowed gets no member, and no Sandbox of its own", () => {
+  const claim = aClaim("c", { spec: { additionalPodMetadata: { annotations: { "vault.example/role": "admin" } } } });
+  const members = createMembers();
+  for (const template of [aTemplate(), undefined]) {
+    const offer = offerOf(aPool(), template, members, NOW.getTime());
+    const given = (domains?: string[]) => choose(claim, offer, DOMAINS, NOW.getTime(), domains).kind;
+    expect([given(["other.example"]), given([])]).toEqual(["refused", "refused"]);
+    expect(given(["vault.example"])).toBe(given());
+  }
+});

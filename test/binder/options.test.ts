@@ -18,6 +18,7 @@ describe("readOptions()", () => {
       otlpEndpoint: undefined,
       labelDomains: ["sandbox.users.io"],
       templatePolicy: "required",
+      annotationDomains: undefined,
       leaderElection: true,
       workers: 40,
       refillDelayMs: 5000,
@@ -28,7 +29,7 @@ describe("readOptions()", () => {
   test("takes every option that the help names", () => {
     const args = "--kubeconfig F --context C --namespace N --identity I --no-leader-election --binder-workers 3 " +
       "--refill-delay-seconds 0 --template-network-policy optional --port 8081 --host ::1 --log-level warn " +
-      "--otlp-endpoint http://traces:4318/ --allowed-label-domains a.example,b.example --help";
+      "--otlp-endpoint http://traces:4318/ --allowed-label-domains a.example,b.example --allowed-annotation-domains c.example --help";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
       context: "C",
@@ -40,6 +41,7 @@ describe("readOptions()", () => {
       otlpEndpoint: "http://traces:4318",
       labelDomains: ["a.example", "b.example"],
       templatePolicy: "optional",
+      annotationDomains: ["c.example"],
       leaderElection: false,
       workers: 3,
       refillDelayMs: 0,

@@ -68,6 +68,24 @@ test("values change one process, and no other", async () => {
   expect(resources).toEqual({ limits: { memory: "3Gi" } });
 });
 
+test("which domains claims may use is told to hooks, keeper and binder alike", async () => {
+  const values = ["claims.allowedLabelDomains={a.example,b.example}", "claims.allowedAnnotationDomains={c.example}"];
+  const argsOf = async (...args: string[]) => {
+    const deployments = (await template(...args)).filter(({ kind }) => kind === "Deployment");
+    return Object.fromEntries(deployments.map(({ metadata, spec }) => [
+      metadata.name,
+      spec.template.spec.containers[0].args.filter((arg: string) => arg.startsWith("--allowed-")).sort(),
+    ]));
+  };
+  const told = await argsOf(...values.flatMap((value) => ["--set", value]));
+  const all = ["--allowed-annotation-domains=c.example", "--allowed-label-domains=a.example,b.example"];
+  for (const name of ["sandboxclaim", "keeper", "binder"]) expect(told[name]).toEqual(all);
+  expect((await argsOf("--set-json", "claims.allowedAnnotationDomains=[]"))["binder"]).toEqual([
+    "--allowed-annotation-domains=",
+  ]);
+  expect((await argsOf())["sandboxclaim"]).toEqual([]);
+});
+
 test("the policy that keeps managedFields away is there where the API server knows such a thing", async () => {
   const kind = "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy";
   const policies = async (...args: string[]) =>

@@ -17,6 +17,7 @@ describe("readOptions()", () => {
       otlpEndpoint: undefined,
       labelDomains: ["sandbox.users.io"],
       templatePolicy: "required",
+      annotationDomains: undefined,
       leaderElection: true,
       claimEvents: true,
       sandboxEvents: true,
@@ -35,7 +36,7 @@ describe("readOptions()", () => {
       "--kubeconfig F --context C --namespace N --identity I --no-leader-election --lease-seconds 3 --max-losses-per-minute 9 --no-binder " +
       "--binder-workers 3 --refill-delay-seconds 2 --template-network-policy optional --disable-claim-events --disable-sandbox-events " +
       "--cloudevents-url https://events.example/hook?to=a --cloudevents-secret-file S --cloudevents-source //cluster-1 " +
-      "--port 8081 --host ::1 --log-level debug --otlp-endpoint http://traces:4318 --allowed-label-domains a.example,b.example --help";
+      "--port 8081 --host ::1 --log-level debug --otlp-endpoint http://traces:4318 --allowed-label-domains a.example,b.example --allowed-annotation-domains c.example --help";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
       context: "C",
@@ -47,6 +48,7 @@ describe("readOptions()", () => {
       otlpEndpoint: "http://traces:4318",
       labelDomains: ["a.example", "b.example"],
       templatePolicy: "optional",
+      annotationDomains: ["c.example"],
       leaderElection: false,
       claimEvents: false,
       sandboxEvents: false,

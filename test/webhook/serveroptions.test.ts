@@ -14,6 +14,7 @@ test("every option is in the help, and has a default", () => {
     clusterDomain: "cluster.local",
     logLevel: "info",
     labelDomains: ["sandbox.users.io"],
+    annotationDomains: undefined,
     readinessGraceSeconds: 300,
     maxBatchSize: 300,
     maxLossesPerMinute: 600,

@@ -83,6 +83,13 @@ Takes: object, process (its folder), values (of the process), root.
 {{- if and $policy.deniedEgressCIDRs (eq .object.metadata.name "sandboxtemplate") }}
 {{- $_ := set $container "args" (append $container.args (printf "--denied-egress-cidrs=%s" (join "," $policy.deniedEgressCIDRs))) }}
 {{- end }}
+{{- if has .process (list "hooks" "keeper" "binder") }}
+{{- range $flag, $domains := dict "label" .root.Values.claims.allowedLabelDomains "annotation" .root.Values.claims.allowedAnnotationDomains }}
+{{- if not (kindIs "invalid" $domains) }}
+{{- $_ := set $container "args" (append $container.args (printf "--allowed-%s-domains=%s" $flag (join "," $domains))) }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if and (eq .process "keeper") .root.Values.cloudEvents.url }}{{ include "hookbox.cloudEvents" . }}{{ end }}
 {{- with $values.args }}{{ $_ := set $container "args" (concat $container.args .) }}{{ end }}
 {{- with $values.resources }}{{ $_ := set $container "resources" . }}{{ end }}

@@ -12,6 +12,24 @@ export interface PodMetadata {
 /** Domains of label keys that claims may use unless an installation says otherwise. */
 export const DEFAULT_LABEL_DOMAINS: readonly string[] = ["sandbox.users.io"];
 
+/** What `--allowed-annotation-domains` says for all domains but Kubernetes' and ours: the contract's rule. */
+export const ANY_ANNOTATION_DOMAIN = "*";
+
+/** The option for domains of annotation keys, as each process that judges claims has it. */
+export const ANNOTATION_DOMAINS_HELP =
+  `domains of annotation keys that claims may add to Pods. Other software acts on annotations: name the domains that
+                         claims need (default ${ANY_ANNOTATION_DOMAIN}: any but Kubernetes' and ours)`;
+
+/** Reads domains, divided by commas. */
+export function readDomains(text: string): string[] {
+  return text.split(",").map((domain) => domain.trim()).filter(Boolean);
+}
+
+/** Reads the domains of annotation keys; undefined: any that is not reserved. */
+export function readAnnotationDomains(text: string): string[] | undefined {
+  return text.trim() === ANY_ANNOTATION_DOMAIN ? undefined : readDomains(text);
+}
+
 const NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const LONGEST_NAME = 63;
 const RESERVED_DOMAINS = ["kubernetes.io", "k8s.io", "agents.x-k8s.io"];
@@ -23,13 +41,20 @@ const RESERVED_DOMAINS = ["kubernetes.io", "k8s.io", "agents.x-k8s.io"];
  * |---|---|
  * | label key | qualified name with a prefix that is one of `domains` or below one of them |
  * | label value | a label value; `app: sandbox-router` is nobody's but the router's |
- * | annotation key | qualified name, prefix optional, not of Kubernetes' or our domains but for safe-to-evict |
+ * | annotation key | qualified name, not of Kubernetes' or our domains but for safe-to-evict |
+ * | the same, with `annotationDomains` | and with a prefix that is one of those or below one of them |
  *
  * Source: Agent Sandbox API, section 3.5.4.
+ *
+ * @param annotationDomains undefined: any
  */
-export function metadataProblem(additional: PodMetadata = {}, domains: readonly string[]): ClaimProblem | undefined {
+export function metadataProblem(
+  additional: PodMetadata = {},
+  domains: readonly string[],
+  annotationDomains?: readonly string[],
+): ClaimProblem | undefined {
   const message = firstFault("label", additional.labels, (key, value) => labelFault(key, value, domains)) ??
-    firstFault("annotation", additional.annotations, annotationFault);
+    firstFault("annotation", additional.annotations, (key) => annotationFault(key, annotationDomains));
   return message === undefined ? undefined : { reason: "InvalidMetadata", message };
 }
 
@@ -72,19 +97,24 @@ function labelFault(key: string, value: string, domains: readonly string[]): str
   if (key.toLowerCase() === "app" && value.toLowerCase() === "sandbox-router") return "the value belongs to the router";
   const fault = nameFault(key);
   if (fault) return fault;
-  if (domain === undefined) return "the key must have a domain prefix";
-  if (!domains.some((allowed) => isWithin(domain, allowed))) {
-    return `domain "${domain}" is not allowed, use one of: ${domains.join(", ")}`;
-  }
+  const notAllowed = domainFault(domain, domains);
+  if (notAllowed) return notAllowed;
   const isValue = value === "" || (value.length <= LONGEST_NAME && NAME.test(value));
   return isValue ? undefined : "the value is not a label value";
 }
 
-function annotationFault(key: string): string | undefined {
+function domainFault(domain: string | undefined, domains: readonly string[]): string | undefined {
+  if (domain === undefined) return "the key must have a domain prefix";
+  if (domains.some((allowed) => isWithin(domain, allowed))) return undefined;
+  return `domain "${domain}" is not allowed, use one of: ${domains.join(", ")}`;
+}
+
+function annotationFault(key: string, domains: readonly string[] | undefined): string | undefined {
   const domain = domainOf(key);
   const isReserved = domain !== undefined && key !== SAFE_TO_EVICT_ANNOTATION &&
     RESERVED_DOMAINS.some((reserved) => isWithin(domain, reserved));
-  return nameFault(key) ?? (isReserved ? `domain "${domain}" is reserved` : undefined);
+  const fault = nameFault(key) ?? (isReserved ? `domain "${domain}" is reserved` : undefined);
+  return fault ?? (domains && domainFault(domain, domains));
 }
 
 function nameFault(key: string): string | undefined {

@@ -150,3 +150,21 @@ test("metadataProblem() finds the first fault without sorting all: a claim may h
   expect(work(good), "each is judged, none compared").toBeLessThan(50_000);
   expect(metadataProblem({ labels: bad }, DEFAULT_LABEL_DOMAINS)?.message).toContain('label "a.io/0"');
 });
+
+test.for(
+  [
+    ["an allowed domain", "example.com/note", ["example.com"], undefined],
+    ["one below it", "a.example.com/note", ["example.com"], undefined],
+    ["another one", "k8s.v1.cni.cncf.io/networks", ["example.com"], "use one of: example.com"],
+    ["one that ends alike", "bad-example.com/note", ["example.com"], "use one of: example.com"],
+    ["none", "note", ["example.com"], "the key must have a domain prefix"],
+    ["any, where none is allowed", "example.com/note", [], "is not allowed"],
+    ["Kubernetes', allowed or not", "cni.k8s.io/x", ["k8s.io"], "is reserved"],
+    ["safe-to-evict, which is not named", SAFE, ["example.com"], "use one of: example.com"],
+    ["safe-to-evict, which is", SAFE, ["cluster-autoscaler.kubernetes.io"], undefined],
+  ] as const,
+)("an annotation key of a claim, where domains are listed, with %s", ([, key, domains, want]) => {
+  const problem = metadataProblem({ annotations: { [key]: "x" } }, DEFAULT_LABEL_DOMAINS, domains);
+  if (want === undefined) return expect(problem).toBe(undefined);
+  expect(problem).toMatchObject({ reason: "InvalidMetadata", message: expect.stringContaining(want) });
+});
