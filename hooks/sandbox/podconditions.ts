@@ -44,7 +44,7 @@ export function suspendedVerdict(view: View): Verdict<"Suspended", SuspendedReas
   return verdict("True", "PodTerminated", "Pod has been terminated. Sandbox is suspended");
 }
 
-/** Decides PodScheduled: the Pod's own, word for word; undefined (no such condition) where no Pod is ours. */
+/** Decides PodScheduled: the Pod's own, word for word where a condition may have such words; undefined (no such condition) where no Pod is ours. */
 export function podScheduledVerdict(view: View): Verdict<"PodScheduled"> | undefined {
   const unknown = (message: string) =>
     verdictOf("Unknown", "PodSchedulingUnknown" satisfies PodScheduledReason, message);

@@ -2,7 +2,13 @@
 import type { SandboxStatus } from "../../packages/api/sandbox.ts";
 import { lifetimeOf } from "../../packages/api/expiry.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
-import { type Condition, findCondition, stamp, type Verdict } from "../../packages/api/objects/conditions.ts";
+import {
+  type Condition,
+  findCondition,
+  fitCondition,
+  stamp,
+  type Verdict,
+} from "../../packages/api/objects/conditions.ts";
 import { NAME_HASH_LABEL } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { podIPs } from "../../packages/api/objects/pods.ts";
@@ -64,7 +70,7 @@ function stamped({ sandbox }: View, verdict: Verdict, now: Date): Condition {
 
 /** Conditions of other writers: our write replaces the list, so they are carried along. */
 function foreignConditions({ sandbox }: View): Condition[] {
-  return (sandbox.status?.conditions ?? []).filter(({ type }) => !OUR_TYPES.has(type));
+  return (sandbox.status?.conditions ?? []).filter(({ type }) => !OUR_TYPES.has(type)).map(fitCondition);
 }
 
 function serviceFields(view: View, clusterDomain: string): Pick<SandboxStatus, "service" | "serviceFQDN"> {

@@ -3,7 +3,13 @@ import type { ClaimProblem } from "../../packages/api/claimproblem.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { ClaimReadyReason, SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
 import { assignedAt } from "../../packages/api/claims/binding.ts";
-import { type Condition, findCondition, stamp, type Verdict } from "../../packages/api/objects/conditions.ts";
+import {
+  type Condition,
+  findCondition,
+  fitCondition,
+  stamp,
+  type Verdict,
+} from "../../packages/api/objects/conditions.ts";
 import {
   FIRST_OBSERVED_ANNOTATION,
   FIRST_READY_ANNOTATION,
@@ -16,7 +22,7 @@ const OUR_TYPES = new Set(["Finished", "Ready"]);
 export function computeStatus(situation: Situation, now: Date): SandboxClaimStatus {
   const { claim, sandbox } = situation;
   const finished = finishedCondition(situation);
-  const foreign = (claim.status?.conditions ?? []).filter(({ type }) => !OUR_TYPES.has(type));
+  const foreign = (claim.status?.conditions ?? []).filter(({ type }) => !OUR_TYPES.has(type)).map(fitCondition);
   const podIPs = sandbox?.status?.podIPs ?? [];
   return {
     conditions: [...(finished ? [finished] : []), readyCondition(situation, now), ...foreign],
@@ -61,7 +67,7 @@ export function readyCondition(situation: Situation, now: Date): Condition {
       now,
     );
   }
-  const { type, status, reason, message, lastTransitionTime } = theirs;
+  const { type, status, reason, message, lastTransitionTime } = fitCondition(theirs);
   return {
     type,
     status,
@@ -75,7 +81,8 @@ export function readyCondition(situation: Situation, now: Date): Condition {
 /** Copies Finished from the Sandbox; where that is gone after expiry, the claim's own stays. */
 export function finishedCondition({ claim, sandbox, isExpired }: Situation): Condition | undefined {
   const theirs = findCondition(sandbox?.status?.conditions, "Finished");
-  return sandbox || !isExpired ? theirs : findCondition(claim.status?.conditions, "Finished");
+  const kept = sandbox || !isExpired ? theirs : findCondition(claim.status?.conditions, "Finished");
+  return kept && fitCondition(kept);
 }
 
 function ownVerdict({ sandbox, isExpired, problem }: Situation): ReadyVerdict | undefined {

@@ -3,6 +3,7 @@
  * hook of it, or the binder where the API server refuses a Sandbox. The keeper removes it, the hook reads it. @module
  */
 import * as z from "zod";
+import { cutText } from "./objects/fit.ts";
 import { UNRESOLVED_ANNOTATION } from "./objects/keys.ts";
 import type { ObjectMeta } from "./objects/objects.ts";
 
@@ -36,9 +37,16 @@ export function readClaimProblem(meta: ObjectMeta): ClaimProblem | undefined {
   return generation === meta.generation ? (problem as ClaimProblem) : undefined;
 }
 
+/** Longest message of the annotation: a template may have said 256 KiB, and no more fits into all annotations of a claim. */
+const LONGEST_MESSAGE = 4096;
+
 /** Writes what the annotation of a claim says: JSON of {@link ClaimUnresolved}. */
 export function problemText({ metadata }: { metadata: ObjectMeta }, problem: ClaimProblem): string {
-  const word: ClaimUnresolved = { generation: metadata.generation ?? 0, ...problem };
+  const word: ClaimUnresolved = {
+    generation: metadata.generation ?? 0,
+    ...problem,
+    message: cutText(problem.message, LONGEST_MESSAGE),
+  };
   return JSON.stringify(word);
 }
 

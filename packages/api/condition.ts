@@ -2,17 +2,19 @@
 import * as z from "zod";
 import { conditionSchema, conditionStatusSchema } from "./objects/conditions.ts";
 import { dateTimeSchema, generationSchema } from "./fields.ts";
+import { LONGEST_MESSAGE, LONGEST_REASON, REASON_PATTERN } from "./objects/fit.ts";
 
 const TYPE_PATTERN =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/;
-const REASON_PATTERN = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 
 const declaredConditionSchema = conditionSchema.extend({
   type: z.string().max(316).regex(TYPE_PATTERN).describe("What the condition is about, in CamelCase."),
   status: conditionStatusSchema.describe("Whether it holds: True, False or Unknown."),
-  reason: z.string().min(1).max(1024).regex(REASON_PATTERN).describe("Why, in one CamelCase word for programs."),
+  reason: z.string().min(1).max(LONGEST_REASON).regex(REASON_PATTERN).describe(
+    "Why, in one CamelCase word for programs.",
+  ),
   // Not .max(): it counts UTF-16 units where the API server counts characters.
-  message: z.string().meta({ description: "Why, for people. May be empty.", maxLength: 32768 }),
+  message: z.string().meta({ description: "Why, for people. May be empty.", maxLength: LONGEST_MESSAGE }),
   lastTransitionTime: dateTimeSchema.meta({
     description: "When the status last changed; a new reason or message alone leaves it.",
     format: "date-time",

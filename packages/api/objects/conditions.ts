@@ -1,5 +1,6 @@
 /** metav1.Condition: its schema, and the rule for moving `lastTransitionTime`. No clock of its own. @module */
 import * as z from "zod";
+import { cutText, fitReason, LONGEST_MESSAGE } from "./fit.ts";
 
 export const conditionStatusSchema = z.enum(["True", "False", "Unknown"]);
 export type ConditionStatus = z.infer<typeof conditionStatusSchema>;
@@ -46,20 +47,22 @@ export function stamp(
   return {
     type: verdict.type,
     status: verdict.status,
-    reason: verdict.reason,
-    message: inBounds(verdict.message),
+    ...fitWords(verdict),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     lastTransitionTime,
   };
 }
 
-/** Longest message that the API server takes, in characters: with a longer one it would refuse the whole status, for ever. */
-const LONGEST_MESSAGE = 32_768;
+/** Returns a condition of another writer, with words that the API server takes: for one that it refuses the whole status is lost. */
+export function fitCondition<T extends Condition>(condition: T): T {
+  return { ...condition, ...fitWords(condition) };
+}
 
-function inBounds(message: string): string {
-  if (message.length <= LONGEST_MESSAGE) return message;
-  // A character that is cut in two is left out.
-  return `${message.slice(0, LONGEST_MESSAGE - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+/** A reason that has to be changed is kept at the head of the message. */
+function fitWords({ reason, message }: { reason: string; message: string }): { reason: string; message: string } {
+  const fitted = fitReason(reason, "Unknown");
+  const whole = fitted === reason || reason === "" ? message : `${reason}${message === "" ? "" : `: ${message}`}`;
+  return { reason: fitted, message: cutText(whole, LONGEST_MESSAGE) };
 }
 
 /** Writes an instant as metav1.Time does: RFC 3339, UTC, whole seconds (fractions are cut off). */
