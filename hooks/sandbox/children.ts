@@ -5,7 +5,7 @@ import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { EXPIRED, NO_SERVICE, SUSPENDED } from "./deletionreasons.ts";
 import { buildPod, keepPod } from "./pod.ts";
-import { buildPVCs } from "./pvcs.ts";
+import { buildPVCs, claimTemplates, pvcName } from "./pvcs.ts";
 import { buildService, keepService } from "./service.ts";
 import { isInvalid, type View } from "./view.ts";
 
@@ -15,9 +15,9 @@ export interface Children {
   deletions: Record<string, string>;
 }
 
-/** Decides the children of a Sandbox that is alive, running or suspended. */
-export function desiredChildren(view: View): Children {
-  return joined([volumes(view), pods(view), service(view), keptOthers(view)]);
+/** Decides the children of a Sandbox that is alive, running or suspended; `isHeld`: no Pod is made now. */
+export function desiredChildren(view: View, isHeld = false): Children {
+  return joined([volumes(view), pods(view, isHeld), service(view), keptOthers(view)]);
 }
 
 /** Decides the children of a Sandbox that has expired: Pod and Service go, volumes stay. */
@@ -46,7 +46,7 @@ function volumes(view: View): Children {
   return { children: [...possible, ...unnamed.map(unchanged)], deletions: {} };
 }
 
-function pods(view: View): Children {
+function pods(view: View, isHeld: boolean): Children {
   const { sandbox, pod } = view;
   if (view.pods.length > 1) return { children: view.pods.map(unchanged), deletions: {} };
   if (sandbox.spec.operatingMode === "Suspended") {
@@ -55,8 +55,14 @@ function pods(view: View): Children {
   if (pod) return { children: [keepPod(sandbox, pod)], deletions: {} };
   // It may be there, unlabelled: until the keeper has looked, one of our own could be the second.
   if (hasOtherPod(sandbox)) return { children: [], deletions: {} };
-  const impossible = isInvalid(view, "Pod", sandbox.metadata.name);
+  // A claim of a volume's name that is not seen may be another Sandbox's: a Pod would mount it.
+  const impossible = isHeld || !hasVolumes(view) || isInvalid(view, "Pod", sandbox.metadata.name);
   return { children: impossible ? [] : [buildPod(sandbox)], deletions: {} };
+}
+
+function hasVolumes({ sandbox, pvcs }: View): boolean {
+  const ours = new Set(pvcs.map(({ metadata }) => metadata.name));
+  return claimTemplates(sandbox).every((template) => ours.has(pvcName(template, sandbox)));
 }
 
 function service(view: View): Children {

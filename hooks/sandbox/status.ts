@@ -20,10 +20,19 @@ import {
   podScheduledVerdict,
   suspendedVerdict,
 } from "./podconditions.ts";
+import type { PodLosses } from "./podlosses.ts";
 import { readyVerdict } from "./readiness.ts";
 import { isPodTaken, type View } from "./view.ts";
 
-const OUR_TYPES = new Set(["ContainersFailing", "Finished", "PodOutdated", "PodScheduled", "Ready", "Suspended"]);
+const OUR_TYPES = new Set([
+  "ContainersFailing",
+  "Finished",
+  "PodLost",
+  "PodOutdated",
+  "PodScheduled",
+  "Ready",
+  "Suspended",
+]);
 const EXPIRED: Verdict = { type: "Ready", status: "False", reason: "SandboxExpired", message: "Sandbox has expired" };
 
 /**
@@ -36,7 +45,13 @@ const EXPIRED: Verdict = { type: "Ready", status: "False", reason: "SandboxExpir
  * | published, policy Retain | Ready, and Suspended and Finished as they were | none |
  * | published, policy Delete | as they were: the object is about to go | as they were |
  */
-export function computeStatus(view: View, expiry: ExpiryPhase, clusterDomain: string, now: Date): SandboxStatus {
+export function computeStatus(
+  view: View,
+  expiry: ExpiryPhase,
+  clusterDomain: string,
+  now: Date,
+  losses?: PodLosses,
+): SandboxStatus {
   const { sandbox } = view;
   if (expiry === "published") {
     return lifetimeOf(sandbox).shutdownPolicy === "Delete" ? { ...sandbox.status } : retainedStatus(view, now);
@@ -44,6 +59,7 @@ export function computeStatus(view: View, expiry: ExpiryPhase, clusterDomain: st
   const verdicts = [
     containersFailingVerdict(view),
     finishedVerdict(view),
+    losses?.verdict,
     expiry === "none" ? podOutdatedVerdict(view) : undefined,
     expiry === "none" ? podScheduledVerdict(view) : undefined,
     expiry === "none" ? readyVerdict(view) : EXPIRED,
@@ -124,7 +140,7 @@ export function isQuiet({ sandbox, pod }: View, status: SandboxStatus, now: Date
   const { observedGeneration, ...rest } = sandbox.status ?? {};
   const isPreset = observedGeneration === generation && generation !== undefined && Object.keys(rest).length === 0;
   return isPreset && isOnItsWay(status) && isYoung(creationTimestamp, LONGEST_MS, now) &&
-    (!pod || isYoung(pod.metadata.creationTimestamp, QUIET_MS, now));
+    (!pod || pod.metadata.deletionTimestamp === undefined && isYoung(pod.metadata.creationTimestamp, QUIET_MS, now));
 }
 
 /** Tells whether something was made a moment ago: never where the clock is behind the API server's. */
@@ -135,6 +151,6 @@ export function isYoung(creationTimestamp = "", longestMs: number, now: Date): b
 
 /** A Pod with an address can serve a claim that waits; everything but a Pod that is not Ready yet is news. */
 function isOnItsWay({ conditions, podIPs }: SandboxStatus): boolean {
-  const isFailing = findCondition(conditions, "ContainersFailing")?.status === "True";
+  const isFailing = ["ContainersFailing", "PodLost"].some((type) => findCondition(conditions, type)?.status === "True");
   return findCondition(conditions, "Ready")?.reason === "DependenciesNotReady" && !isFailing && podIPs === undefined;
 }

@@ -3,6 +3,7 @@ import type { Sandbox, SandboxStatus } from "../../packages/api/sandbox.ts";
 import type { Desired, Observed } from "../../packages/webhook/metacontroller.ts";
 import { desiredChildren, expiredChildren, untouchedChildren } from "./children.ts";
 import { type ExpiryPhase, expiryPhase, resyncAfter } from "./expiry.ts";
+import { podLosses } from "./podlosses.ts";
 import { computeStatus, isQuiet, isYoung } from "./status.ts";
 import { type View, viewOf } from "./view.ts";
 import type { SandboxConfig } from "./options.ts";
@@ -25,16 +26,18 @@ export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: Sand
     return { status: { ...sandbox.status }, ...untouchedChildren(view) };
   }
   const expiry = expiryPhase(sandbox, now);
-  const status = computeStatus(view, expiry, config.clusterDomain, now);
+  const losses = expiry === "none" ? podLosses(view, now) : undefined;
+  const status = computeStatus(view, expiry, config.clusterDomain, now, losses);
   const quiet = isQuiet(view, status, now);
   const isExpected = quiet && isYoung(sandbox.metadata.creationTimestamp, POD_EXPECTED_MS, now);
   const resyncAfterSeconds = soonest(
     resyncAfter(sandbox, now),
-    isExpected ? undefined : lookForPod(view, expiry),
+    losses?.againSeconds,
+    isExpected || losses?.isHeld ? undefined : lookForPod(view, expiry),
   );
   return {
     status: quiet ? {} : status,
-    ...(expiry === "published" ? expiredChildren(view) : desiredChildren(view)),
+    ...(expiry === "published" ? expiredChildren(view) : desiredChildren(view, losses?.isHeld)),
     ...(resyncAfterSeconds === undefined ? {} : { resyncAfterSeconds }),
   };
 }

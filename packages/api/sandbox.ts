@@ -35,6 +35,9 @@ export type ContainersFailingReason = "ImagePullFailed" | "ContainerCreationFail
 /** Reasons of `PodOutdated`, which is True or absent. Not of the contract, where nobody is told. */
 export type PodOutdatedReason = "SpecChanged";
 
+/** Reasons of `PodLost`, which is True or absent. Not of the contract. */
+export type PodLostReason = "PodDeleted";
+
 const specSchema = openObject({
   ...blueprintShape,
   operatingMode: z.enum(["Running", "Suspended"]).default("Running").describe(
@@ -54,7 +57,7 @@ const statusSchema = openObject({
     "The metadata.generation that this status was computed from.",
   ),
   conditions: conditionsSchema(
-    "Ready and Suspended always, PodScheduled, PodOutdated, ContainersFailing and Finished where they apply",
+    "Ready and Suspended always, PodScheduled, PodOutdated, PodLost, ContainersFailing and Finished where they apply",
   ).optional(),
   service: z.string().optional().describe("Name of the sandbox's Service; empty or absent if there is none."),
   serviceFQDN: z.string().optional().describe("DNS name of that Service; empty or absent if there is none."),

@@ -79,8 +79,8 @@ test("which domains claims may use is told to hooks, keeper and binder alike", a
   };
   const told = await argsOf(...values.flatMap((value) => ["--set", value]));
   const all = ["--allowed-annotation-domains=c.example", "--allowed-label-domains=a.example,b.example"];
-  for (const name of ["sandboxclaim", "keeper", "binder"]) expect(told[name]).toEqual(all);
-  expect((await argsOf("--set-json", "claims.allowedAnnotationDomains=[]"))["binder"]).toEqual([
+  for (const name of ["sandboxclaim", "hookbox-keeper", "hookbox-binder"]) expect(told[name]).toEqual(all);
+  expect((await argsOf("--set-json", "claims.allowedAnnotationDomains=[]"))["hookbox-binder"]).toEqual([
     "--allowed-annotation-domains=",
   ]);
   expect((await argsOf())["sandboxclaim"]).toEqual([]);

@@ -1,0 +1,101 @@
+/**
+ * A Pod that disappears again and again is made less and less often: what deletes it, a descheduler or a policy, would
+ * otherwise have it made sixteen times a second. How often it has, and when the last was made, stands in the condition
+ * PodLost: a hook remembers nothing.
+ * @module
+ */
+import type { PodLostReason } from "../../packages/api/sandbox.ts";
+import { findCondition, type Verdict } from "../../packages/api/objects/conditions.ts";
+import type { View } from "./view.ts";
+
+/** What is said of a Pod that has disappeared, and whether the next one has to wait. */
+export interface PodLosses {
+  /** Undefined: none has disappeared of late. */
+  verdict: Verdict<"PodLost", PodLostReason> | undefined;
+  /** No Pod is made now. */
+  isHeld: boolean;
+  /** When to look again without an event, in seconds; undefined: never. */
+  againSeconds: number | undefined;
+}
+
+const NONE: PodLosses = { verdict: undefined, isHeld: false, againSeconds: undefined };
+/** A Pod that has lasted as long, or for twice the wait before it, is not one that disappears. */
+const LASTS_MS = 60_000;
+/** The second is made at once but for what caches need to show the first. */
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 300_000;
+/** From when "Pod does not exist" counts as a Pod that was made and is gone; times are whole seconds. */
+const MADE_MS = 2000;
+
+/**
+ * Decides for a Sandbox that wants a Pod.
+ *
+ * | Pod | condition | answer |
+ * |---|---|---|
+ * | there | none | nothing |
+ * | there, young | there | as it is: the next loss counts on |
+ * | there for a minute, or twice the last wait | there | nothing |
+ * | none | none, and none was seen | it is made |
+ * | none | none, and one was seen, or asked for two seconds ago | it is made, and counted |
+ * | none | there, and its wait is not over | none is made |
+ * | none | there, and its wait is over | it is made, and counted |
+ */
+export function podLosses(view: View, now: Date): PodLosses {
+  const { sandbox, pod, pods } = view;
+  if (sandbox.spec.operatingMode !== "Running" || pods.length > 1) return NONE;
+  // What the API server refuses did not disappear.
+  if (view.problems.some(({ kind }) => kind === "Pod")) return NONE;
+  const before = read(view);
+  const time = now.getTime();
+  if (pod) {
+    if (!before) return NONE;
+    const lasts = Math.max(LASTS_MS, 2 * waitMs(before.count));
+    const left = Date.parse(pod.metadata.creationTimestamp ?? "") + lasts - time;
+    return left > 0 ? { verdict: verdictOf(before), isHeld: false, againSeconds: left / 1000 } : NONE;
+  }
+  if (!before) return wasThere(view, time) ? made({ count: 1, at: time }) : NONE;
+  const left = before.at + waitMs(before.count) - time;
+  // Another clock has written what lies far ahead.
+  if (left <= 0 || left > LONGEST_WAIT_MS) return made({ count: before.count + 1, at: time });
+  return { verdict: verdictOf(before), isHeld: true, againSeconds: left / 1000 };
+}
+
+/** `at`: when the last one was made, in milliseconds since the epoch. */
+interface Losses {
+  count: number;
+  at: number;
+}
+
+function made(losses: Losses): PodLosses {
+  return { verdict: verdictOf(losses), isHeld: false, againSeconds: undefined };
+}
+
+/** A status that is about a Pod, or one that asked for it a while ago. */
+function wasThere({ sandbox: { status } }: View, now: number): boolean {
+  const conditions = status?.conditions;
+  const ready = findCondition(conditions, "Ready");
+  if (findCondition(conditions, "PodScheduled") || (status?.podIPs ?? []).length > 0) return true;
+  return ready?.reason === "DependenciesNotReady" && ready.message.startsWith("Pod does not exist") &&
+    now - Date.parse(ready.lastTransitionTime) >= MADE_MS;
+}
+
+/** 250 ms after the first, then 1, 2, 4 … 300 s. */
+function waitMs(count: number): number {
+  return count < 2 ? FIRST_WAIT_MS : Math.min(1000 * 2 ** (count - 2), LONGEST_WAIT_MS);
+}
+
+function verdictOf({ count, at }: Losses): Verdict<"PodLost", PodLostReason> {
+  const times = count === 1 ? "once" : `${count} times`;
+  const message = `Pod has disappeared ${times}, and was made again at ${new Date(at).toISOString()}. ` +
+    `If that one disappears, too, the next is made ${
+      waitMs(count) / 1000
+    } s later at the soonest: find out what deletes it`;
+  return { type: "PodLost", status: "True", reason: "PodDeleted", message };
+}
+
+const SAID = /^Pod has disappeared (?:once|(\d{1,9}) times), and was made again at (\S+)\. /;
+
+function read({ sandbox }: View): Losses | undefined {
+  const [, times = "1", at = ""] = findCondition(sandbox.status?.conditions, "PodLost")?.message.match(SAID) ?? [];
+  return Number.isNaN(Date.parse(at)) ? undefined : { count: Number(times), at: Date.parse(at) };
+}

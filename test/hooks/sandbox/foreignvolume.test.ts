@@ -1,0 +1,30 @@
+/** A Sandbox whose volume is not seen to be its own is not started: its Pod would mount what another one writes. @module */
+import { expect, test } from "vitest";
+import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
+import { findCondition } from "../../../packages/api/objects/conditions.ts";
+import { aChild, aRequest, aSandbox, NOW } from "../../sandboxes.ts";
+
+const spec = {
+  volumeClaimTemplates: [{ metadata: { name: "a" }, spec: {} }, { metadata: { name: "b" }, spec: {} }],
+};
+const claim = (name: string) => aChild("PersistentVolumeClaim", { metadata: { name, uid: name } });
+const sync = (metadata: object, ...claims: string[]) =>
+  syncSandbox(aRequest(aSandbox({ spec, metadata }), claims.map(claim)), NOW, { clusterDomain: "cluster.local" });
+const hasPod = (...claims: string[]) => sync({}, ...claims).children.some(({ kind }) => kind === "Pod");
+
+test("its Pod waits until all its claims are among its children", () => {
+  expect([hasPod(), hasPod("a-demo"), hasPod("b-demo", "c-demo"), hasPod("a-demo", "b-demo")]).toEqual([
+    ...[false, false, false, true],
+  ]);
+});
+
+test("where another's has the name, the Sandbox says so, and is not started", () => {
+  const message = 'PVC "a-demo" is owned by Sandbox/other (UID: u), not by sandbox "demo"';
+  const problems = [{ kind: "PersistentVolumeClaim", name: "a-demo", state: "taken", message }];
+  const annotations = { "agents.x-k8s.io/unresolved": JSON.stringify({ generation: 1, problems }) };
+  const { status, children } = sync({ annotations }, "b-demo");
+  expect(children.map(({ metadata }) => metadata.name)).toEqual(["a-demo", "b-demo"]);
+  expect(findCondition(status?.conditions, "Ready")).toMatchObject({
+    ...{ status: "False", reason: "ReconcilerError", message: `Error seen: ${message}` },
+  });
+});
