@@ -18,7 +18,7 @@ import { takePlaces } from "./room.ts";
 
 /** A request for which it is known where it goes and that it may. */
 export type Passed =
-  & Pick<Exchange, "target" | "address" | "path" | "proto" | "withheld" | "added" | "rules" | "locate">
+  & Pick<Exchange, "target" | "address" | "path" | "proto" | "withheld" | "added" | "rules" | "locate" | "mayYetListen">
   & {
     /** Asks again whether the client may; undefined: it has shown nothing that could end. */
     check: (() => object | Promise<object>) | undefined;
@@ -81,7 +81,7 @@ function isSocket(client: ServerResponse | Socket): client is Socket {
 }
 
 function passedOf(
-  { reach, traces, tracer, browser, rewrites, protoOf }: HandlerParts,
+  { reach, holdMs, traces, tracer, browser, rewrites, protoOf }: HandlerParts,
   record: RequestRecord,
   { target, base, via }: Route,
   { path, withheld, added, mayEmbed, expires }: Pass,
@@ -110,6 +110,7 @@ function passedOf(
       rewrites: rewrites || via !== "path",
       resourcePolicy: mayEmbed ? "cross-origin" : "same-origin",
     },
+    mayYetListen: () => performance.now() - record.startedAt < holdMs && reach.isJustWoken(target),
     locate: async (signal) => reach.now(target) ?? (await reach.hold(target, signal)).place,
   };
 }

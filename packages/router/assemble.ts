@@ -24,6 +24,7 @@ import type { Target } from "./destination.ts";
 import { createRoom } from "./room.ts";
 import { createTerminalPage } from "./terminal/terminalpage.ts";
 import { createBudget } from "./budget.ts";
+import { createJustWoken } from "./wake/justwoken.ts";
 import { createHold } from "./wake/waitingrequest.ts";
 import { createWaker } from "./wake/waker.ts";
 
@@ -90,7 +91,9 @@ export function assembleRouter(
     onSuspended: (suspended, reason) => metrics.suspensions.inc({ sandbox_namespace: suspended, reason }),
   });
   ready.then(() => idler.run(signal));
+  const justWoken = createJustWoken(index, options.holdMs, now);
   const hold = createHold({
+    justWoken,
     index,
     now,
     look: within(namespace, createLook({ api, index }, log)),
@@ -101,7 +104,7 @@ export function assembleRouter(
     maxHeld: options.maxHeld,
     onHeld: (change) => metrics.now.held += change,
   });
-  const reach = createReach(index, hold, now);
+  const reach = createReach(index, hold, justWoken, now);
   return {
     handler: createHandler({
       routing: { allowLoopback, pathPrefix: options.pathPrefix, domain: options.domain },
@@ -117,6 +120,7 @@ export function assembleRouter(
       protoOf: createProtoOf(options.trustedProxies),
       room: createRoom(options.maxOpen || Infinity, "are under way to sandboxes"),
       reach,
+      holdMs: options.holdMs,
       settings,
       observer: createObserver({
         metrics,

@@ -34,6 +34,8 @@ export interface HandlerParts {
   /** For requests that are under way, and connections of other protocols. */
   room: Room;
   reach: Reach;
+  /** Longest wait for a sandbox that wakes up, in milliseconds. */
+  holdMs: number;
   settings: ProxySettings;
   observer: Observer;
   log: Log;

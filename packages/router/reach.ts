@@ -3,6 +3,7 @@ import { addressFor, type Reachability, reachabilityOf } from "./index/reachabil
 import type { SandboxIndex } from "./index/sandboxindex.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Target } from "./destination.ts";
+import type { JustWoken } from "./wake/justwoken.ts";
 import type { Hold } from "./wake/waitingrequest.ts";
 
 /** Two ways to find a sandbox's address, and what there is to tell of it meanwhile. */
@@ -11,12 +12,20 @@ export interface Reach {
   now(target: Target): string | Refusal | undefined;
   hold: Hold;
   reachability(target: Target): Reachability;
+  /** Whether the sandbox has just woken: see {@link JustWoken.holds}. */
+  isJustWoken(target: Target): boolean;
 }
 
 /** Makes it. @param now in milliseconds since the epoch */
-export function createReach(index: SandboxIndex, hold: Hold, now: () => number = Date.now): Reach {
+export function createReach(
+  index: SandboxIndex,
+  hold: Hold,
+  justWoken: JustWoken,
+  now: () => number = Date.now,
+): Reach {
   return {
     hold,
+    isJustWoken: justWoken.holds,
     now(target) {
       const entry = index.find(target.namespace, target.name);
       const reachability = reachabilityOf(target, entry, now());

@@ -8,6 +8,20 @@ const RECHECK_TEST = ["test/router/access/recheck.test.ts"];
 
 export const ROUTER_PROXY: readonly Mutant[] = [
   {
+    name: "an answer is lost that comes before the upload has ended",
+    file: "packages/router/proxy/dial.ts",
+    from: "outliveWrites(connect(options as NetConnectOpts))",
+    to: "connect(options as NetConnectOpts)",
+    tests: ["test/router/proxy/earlyanswer.test.ts"],
+  },
+  {
+    name: "who has woken a sandbox does not wait for its app",
+    file: "packages/router/proxy/dial.ts",
+    from: '"ECONNREFUSED" && mayYetListen()',
+    to: '"ECONNREFUSED" && false',
+    tests: ["test/router/wake/lateport.test.ts"],
+  },
+  {
     name: "a stream outlives its token",
     file: "packages/router/access/recheck.ts",
     from: "if (leftMs < periodMs) timer",

@@ -4,6 +4,7 @@ import { Agent } from "node:http";
 import { createConnection, type NetConnectOpts, type Socket } from "node:net";
 import type { Target } from "../destination.ts";
 import type { Refusal } from "../refusal.ts";
+import { outliveWrites } from "./outlive.ts";
 import type { ProxySettings } from "./settings.ts";
 
 /** Servers close idle connections after 5 s at the earliest (uvicorn, Node): ours go first. */
@@ -31,7 +32,7 @@ export function createDialler(dialMs: number): Dialler {
     return socket;
   };
   const agent = new Agent({ keepAlive: true, timeout: KEEP_MS, maxFreeSockets: KEPT_PER_SANDBOX, scheduling: "lifo" });
-  agent.createConnection = (options) => connect(options as NetConnectOpts);
+  agent.createConnection = (options) => outliveWrites(connect(options as NetConnectOpts));
   return {
     agent,
     connect,
@@ -62,6 +63,16 @@ interface Retried {
   /** Nobody waits for it any more. */
   isOver: boolean;
   locate(signal: AbortSignal): Promise<string | Refusal>;
+  mayYetListen(): boolean;
+}
+
+/** Tells whether to try again where no connection came about: so often, or while an app in a sandbox that has just woken may yet listen. */
+export function mayTryAgain(
+  { tries, settings, mayYetListen }: Pick<Retried, "tries" | "settings" | "mayYetListen">,
+  error: Error,
+): boolean {
+  if (tries < settings.retries) return true;
+  return (error as NodeJS.ErrnoException).code === "ECONNREFUSED" && mayYetListen();
 }
 
 /** Returns the wait before another try, in milliseconds: twice as long each time, up to the longest. */

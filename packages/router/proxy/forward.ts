@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers";
 import { type Refusal, unanswered } from "../refusal.ts";
 import { hostOf, type Target } from "../destination.ts";
 import { discard, sendRefusal } from "./answer.ts";
-import { delayOf, isDialFailure, retry } from "./dial.ts";
+import { delayOf, isDialFailure, mayTryAgain, retry } from "./dial.ts";
 import { coalesce } from "./coalesce.ts";
 import { CHATTER, reasonOf, refusalOf, SILENCE, UNASKED, unfit } from "./failure.ts";
 import { answerHeaders, type AnswerRules } from "./answerheaders.ts";
@@ -36,6 +36,8 @@ export interface Exchange {
   expectsContinue: boolean;
   /** Finds the address anew before another try; `signal` fires when the client has gone. */
   locate(signal: AbortSignal): Promise<string | Refusal>;
+  /** Whether the sandbox has just woken: what does not listen yet may do so in a moment. */
+  mayYetListen(): boolean;
 }
 
 interface State extends Exchange {
@@ -215,7 +217,7 @@ function failed(state: State, outgoing: ClientRequest, error: Error): void {
   const isUnsent = isDialFailure(error);
   const isStale = outgoing.reusedSocket && !ENDED_BY_US.has(error) && !state.hasBody &&
     REPEATABLE.has(request.method ?? "");
-  if ((isUnsent || isStale) && state.tries < settings.retries) {
+  if (isUnsent && mayTryAgain(state, error) || isStale && state.tries < settings.retries) {
     return retry(state, state.response, isUnsent ? delayOf(settings, state.tries) : 0, { attempt, refuse });
   }
   settings.onUpstreamError(target, reasonOf(error));

@@ -4,7 +4,7 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest, STATU
 import type { NetConnectOpts, Socket } from "node:net";
 import { SAFE } from "../safeheaders.ts";
 import { type Refusal, unanswered } from "../refusal.ts";
-import { delayOf, isDialFailure, retry } from "./dial.ts";
+import { delayOf, isDialFailure, mayTryAgain, retry } from "./dial.ts";
 import { coalesce } from "./coalesce.ts";
 import { reasonOf, refusalOf, unfit } from "./failure.ts";
 import type { Exchange } from "./forward.ts";
@@ -135,7 +135,7 @@ function declined(state: State, answer: IncomingMessage): void {
 function failed(state: State, error: Error): void {
   if (state.isOver) return;
   const { settings, target } = state;
-  if (!isDialFailure(error) || state.tries >= settings.retries) {
+  if (!isDialFailure(error) || !mayTryAgain(state, error)) {
     settings.onUpstreamError(target, reasonOf(error));
     return refuse(state, refusalOf(target.name, error, settings));
   }

@@ -11,6 +11,7 @@ import { isGone } from "../proxy/versions.ts";
 import type { Reach } from "../reach.ts";
 import { type Refusal, timedOut } from "../refusal.ts";
 import { createRoom } from "../room.ts";
+import type { JustWoken } from "./justwoken.ts";
 import { isNavigation, sendPage } from "./page.ts";
 import type { Wake } from "./waker.ts";
 
@@ -43,6 +44,7 @@ interface HoldParts {
   /** Requests held at a time. */
   maxHeld: number;
   onHeld(change: 1 | -1): void;
+  justWoken: JustWoken;
 }
 
 const GONE: Refusal = { status: 499, detail: "The client has gone." };
@@ -89,10 +91,14 @@ async function wait(parts: HoldParts, target: Target, signal: AbortSignal, comes
   };
   let hasLooked = false;
   let hasWoken = false;
+  let hasWaited = false;
   while (comesBack || !signal.aborted) {
     const entry = index.find(namespace, name);
     const reachability = reachabilityOf(target, entry, now());
-    if (reachability.state === "reachable") return end(addressFor(target, reachability, entry));
+    if (reachability.state === "reachable") {
+      if (hasWaited) parts.justWoken.reached(target, startedAt);
+      return end(addressFor(target, reachability, entry));
+    }
     if (reachability.state === "refused") {
       if (hasLooked || !reachability.mayLag) return end(reachability.refusal);
       hasLooked = true;
@@ -100,6 +106,7 @@ async function wait(parts: HoldParts, target: Target, signal: AbortSignal, comes
       await look(namespace, name);
       continue;
     }
+    hasWaited = true;
     if (reachability.state === "suspended") {
       stopwatch.enter("wake", performance.now());
       const refusal = hasWoken ? suspendedAgain(target) : await wakeOnce(parts, target);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { until } from "../../eventually.ts";
 import { fetchFrom } from "../client.ts";
-import { naming, putReady, putSandbox, SANDBOXES, startRouter } from "../stage.ts";
+import { naming, putReady, putSandbox, SANDBOXES, startBackend, startRouter } from "../stage.ts";
 
 test("requests that wait for sandboxes of one namespace leave room for those of others", async () => {
   const api = createFakeApi();
@@ -32,7 +32,8 @@ test("requests that wait for one sandbox are no more than 500: each change of it
   const api = createFakeApi();
   putSandbox(api);
   const { port, router } = await startRouter(api, { holdMs: 60_000 });
-  const all = Array.from({ length: 510 }, () => fetchFrom(port, { headers: naming(1) }));
+  const backend = await startBackend((_, answer) => answer.end());
+  const all = Array.from({ length: 510 }, () => fetchFrom(port, { headers: naming(backend.port) }));
   let refused = 0;
   for (const reply of all) reply.then(({ status }) => refused += status === 503 ? 1 : 0);
   await until(() => refused === 10);
