@@ -1,6 +1,6 @@
 /** Names of files whose bytes are no UTF-8, as text, in URLs and back. @module */
 import { Buffer } from "node:buffer";
-import fc from "fast-check";
+import fc from "../properties.ts";
 import { expect, test } from "vitest";
 import { bytesOfName, decodeName, encodeName, isEscaped, textOfName } from "../../packages/process/filenames.ts";
 

@@ -9,6 +9,7 @@ import { ServerReflection } from "../../packages/runtime-api/gen/grpc/reflection
 import { ContextsService } from "../../packages/runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ProcessesService } from "../../packages/runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService } from "../../packages/runtime-api/gen/process/v1/process_pb.ts";
+import { FileWatcherService } from "../../packages/runtime-api/gen/watcher/v1/watcher_pb.ts";
 import { AlphaServerReflection } from "../../packages/runtime/rpc/reflection.ts";
 import type { Runtime } from "../../packages/runtime/start.ts";
 import { makeRoot } from "../runtime/folders.ts";
@@ -22,6 +23,7 @@ const SERVICES: DescService[] = [
   ProcessService,
   ProcessesService,
   ContextsService,
+  FileWatcherService,
   ServerReflection,
   AlphaServerReflection,
 ];

@@ -4,12 +4,14 @@ import { ServerReflection } from "../../runtime-api/gen/grpc/reflection/v1/refle
 import { ContextsService } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService } from "../../runtime-api/gen/process/v1/process_pb.ts";
+import { FileWatcherService } from "../../runtime-api/gen/watcher/v1/watcher_pb.ts";
 import { STOPPING } from "../http/guard.ts";
 import type { TokenCheck } from "../token.ts";
 import { type ContextsServiceOptions, createContextsService } from "./contexts.ts";
 import { createProcessService, type ProcessServiceOptions } from "./process.ts";
 import { createProcessesService, type ProcessesServiceOptions } from "./processes.ts";
 import { AlphaServerReflection, createReflection } from "./reflection.ts";
+import { createWatcherService } from "./watcher.ts";
 
 /** What the services work on, and who may call them. */
 export interface RoutesOptions extends ProcessServiceOptions, ProcessesServiceOptions, ContextsServiceOptions {
@@ -40,6 +42,7 @@ export function createRoutes(options: RoutesOptions): Routes {
     ProcessService,
     ProcessesService,
     ContextsService,
+    FileWatcherService,
     ServerReflection,
     AlphaServerReflection,
   ]);
@@ -47,6 +50,7 @@ export function createRoutes(options: RoutesOptions): Routes {
     router.service(ProcessService, createProcessService(options), shared);
     router.service(ProcessesService, createProcessesService(options), shared);
     router.service(ContextsService, createContextsService(options), shared);
+    router.service(FileWatcherService, createWatcherService(options), shared);
     router.service(ServerReflection, reflection, shared);
     router.service(AlphaServerReflection, reflection, shared);
   };

@@ -38,6 +38,7 @@ describe.for([ServerReflection, AlphaServerReflection])("$typeName", (service) =
       "hookbox.runtime.v1.ContextsService",
       "hookbox.runtime.v1.ProcessesService",
       "process.v1.ProcessService",
+      "watcher.v1.FileWatcherService",
     ]);
   });
 

@@ -1,0 +1,110 @@
+/** watcher.v1.FileWatcherService over gRPC: what is told of each change, once, and how a watch ends. @module */
+import { Code, createClient } from "@connectrpc/connect";
+import { Buffer } from "node:buffer";
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { expect, onTestFinished, test } from "vitest";
+import {
+  type FileEvent,
+  FileEventType,
+  FileWatcherService,
+} from "../../../packages/runtime-api/gen/watcher/v1/watcher_pb.ts";
+import { aServer } from "./serving.ts";
+
+/** Watches, and gives what is told until a file `mark…` comes that nobody has seen yet. */
+async function aWatch(path: string, recursive: boolean, files: (root: string) => void = () => {}) {
+  const { root, transport } = await aServer();
+  mkdirSync(`${root}/d`);
+  files(root);
+  const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
+  const client = createClient(FileWatcherService, transport);
+  const events = client.watchDir({ path, recursive }, { signal: leaving.signal })[Symbol.asyncIterator]();
+  const seen: FileEvent[] = [];
+  let marks = 0;
+  const upTo = async (mark: string): Promise<string[]> => {
+    for (;;) {
+      const { value, done } = await events.next();
+      if (done) return textsOf(seen.splice(0));
+      if (value.path === mark) return textsOf(seen.splice(0).filter((one) => !one.path.includes("mark")));
+      seen.push(value);
+    }
+  };
+  /** What is told of all that was done before. */
+  const told = async () => {
+    const mark = `d/mark${++marks}`;
+    writeFileSync(`${root}/${mark}`, "");
+    return await upTo(mark);
+  };
+  // Nothing says that a watch has begun: files are made until one is told of.
+  const timer = setInterval(() => writeFileSync(`${root}/d/mark-begin-${++marks}`, ""), 20);
+  const first = await events.next();
+  clearInterval(timer);
+  expect(first.value?.type).toBe(FileEventType.CREATE);
+  await told();
+  return { root, told, events, leaving, client };
+}
+
+const NAMES = new Map<number, string>(Object.entries(FileEventType).map(([name, type]) => [type, name]));
+
+function textsOf(events: FileEvent[]): string[] {
+  return events.map(({ type, path, oldPath, error }) =>
+    [NAMES.get(type), path, oldPath && `from ${oldPath}`, error].filter(Boolean).join(" ")
+  ).sort();
+}
+
+test("each change is told once: a new file, what is written, moved, given another mode, removed", async () => {
+  const { root, told } = await aWatch("d", true, (root) => {
+    for (const name of ["old", "moved", "mode", "gone"]) writeFileSync(`${root}/d/${name}`, "x");
+    mkdirSync(`${root}/d/sub`);
+    writeFileSync(`${root}/d/sub/in`, "");
+  });
+  writeFileSync(`${root}/d/new`, "");
+  for (let piece = 0; piece < 20; piece++) writeFileSync(`${root}/d/new`, "more", { flag: "a" });
+  writeFileSync(`${root}/d/old`, "longer");
+  renameSync(`${root}/d/moved`, `${root}/d/there`);
+  chmodSync(`${root}/d/mode`, 0o600);
+  rmSync(`${root}/d/gone`);
+  expect(await told()).toEqual([
+    "CHMOD d/mode",
+    "CREATE d/new",
+    "REMOVE d/gone",
+    "RENAME d/there from d/moved",
+    "WRITE d/old",
+  ]);
+  renameSync(`${root}/d/sub`, `${root}/d/other`);
+  expect(await told()).toEqual(["RENAME d/other from d/sub"]);
+  writeFileSync(`${root}/d/other/in`, "now");
+  mkdirSync(`${root}/d/deep/er`, { recursive: true });
+  writeFileSync(`${root}/d/deep/er/file`, "");
+  expect(await told()).toEqual(["CREATE d/deep", "CREATE d/deep/er", "CREATE d/deep/er/file", "WRITE d/other/in"]);
+  // Written beside, and put in its place, as editors do.
+  writeFileSync(`${root}/beside`, "whole");
+  renameSync(`${root}/beside`, `${root}/d/old`);
+  expect(await told()).toEqual(["WRITE d/old"]);
+});
+
+test("without `recursive` what is further down is not told; a name that is not UTF-8 is an error that names it", async () => {
+  const { root, told } = await aWatch(".", true);
+  writeFileSync(`${root}/top`, "");
+  writeFileSync(Buffer.concat([Buffer.from(`${root}/caf`), Buffer.of(0xe9)]), "");
+  expect(await told()).toEqual(["CREATE top", 'ERROR create of "caf\\udce9", whose name is not UTF-8']);
+  const flat = await aWatch("d", false, (root) => mkdirSync(`${root}/d/sub`));
+  writeFileSync(`${flat.root}/d/sub/in`, "");
+  writeFileSync(`${flat.root}/d/new`, "");
+  expect((await flat.told()).filter((one) => !one.endsWith("d/sub"))).toEqual(["CREATE d/new"]);
+});
+
+test("it ends with its folder; a file, nothing, and what leads out are refused", async () => {
+  const { root, events, client } = await aWatch("d", false);
+  rmSync(`${root}/d`, { recursive: true });
+  const rest: FileEvent[] = [];
+  for (let next = await events.next(); !next.done; next = await events.next()) rest.push(next.value);
+  expect(textsOf(rest)).toContain("REMOVE d");
+  writeFileSync(`${root}/file`, "");
+  for (
+    const [path, code] of [["none", Code.NotFound], ["file", Code.NotFound], ["../..", Code.PermissionDenied]] as const
+  ) {
+    const refused = client.watchDir({ path })[Symbol.asyncIterator]().next();
+    await expect(refused, path).rejects.toMatchObject({ code });
+  }
+});
