@@ -3,22 +3,26 @@ import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
 import { controllerOf } from "../../packages/api/objects/objects.ts";
 import type { Spacing } from "../../packages/webhook/throttle.ts";
+import { childRules } from "./childrules.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { evidence } from "./evidence.ts";
+import { statusRules } from "./statusrules.ts";
 import { syncSandbox } from "./sync.ts";
 import type { SandboxConfig } from "./options.ts";
 
-/** Makes the hook for one installation. */
-export function sandboxHook(config: SandboxConfig): HookCalls {
+/** Makes the hook for one installation. @param decide in place of its own decision, which the guard then judges: for tests */
+export function sandboxHook(config: SandboxConfig, decide = syncSandbox): HookCalls {
   return compositeCalls({
     type: "composite",
     name: "sandbox",
     parentSchema: sandboxSchema,
     deletionReasons,
+    childRules,
     evidence,
+    statusRules: statusRules(config),
     spacing: startSpacing,
     delayMs: bindingDelay,
-    sync: (observed, now) => syncSandbox(observed, now, config),
+    sync: (observed, now) => decide(observed, now, config),
   });
 }
 

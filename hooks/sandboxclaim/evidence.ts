@@ -1,6 +1,8 @@
 /** What must be observed where a claim's status says these: it ends by them. @module */
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { expiryTime } from "../../packages/api/expiry.ts";
+import { readClaimProblem } from "../../packages/api/claimproblem.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { type Condition, findCondition } from "../../packages/api/objects/conditions.ts";
 import { conditionsOf, type Evidence, isSame, type Saying } from "../../packages/webhook/evidence.ts";
 
@@ -8,6 +10,9 @@ import { conditionsOf, type Evidence, isSame, type Saying } from "../../packages
 export const evidence: Evidence<SandboxClaim> = {
   "Finished True": (saying) => isTheirs(saying) || (saying.isOld && isExpired(saying)),
   "Ready True": isTheirs,
+  "Ready Absent": () => false,
+  // The binder gives a claim another Sandbox by some of these words, and clients give up on others.
+  "Ready False": (saying) => isTheirs(saying) || hasCause(saying),
   // Whatever a Sandbox says is copied, this too; nothing goes by it, as hook and keeper look at the time.
   "Ready False ClaimExpired": (saying) => isExpired(saying) || isTheirs(saying),
   "Ready False InvalidConfiguration": isTheirs,
@@ -18,6 +23,35 @@ export const evidence: Evidence<SandboxClaim> = {
 };
 
 type Of = Saying<SandboxClaim>;
+
+/**
+ * Tells whether a claim that does not copy its Sandbox's Ready has a cause of its own for these words.
+ *
+ * | reason | cause |
+ * |---|---|
+ * | ClaimExpired, SandboxExpired | see above |
+ * | SandboxMissing | there is no Sandbox |
+ * | SandboxNotReady | the Sandbox is not Ready, has no address, or is being deleted |
+ * | InvalidMetadata, ReconcilerError | the claim asks for metadata |
+ * | any other | there is no Sandbox, and keeper or binder have said so |
+ */
+function hasCause({ said: { reason }, observed }: Of): boolean {
+  const { spec, metadata } = observed.parent;
+  const sandboxes = Object.values(observed.children).flatMap((byName) => Object.values(byName));
+  if (["ClaimExpired", "SandboxExpired"].includes(reason)) return true;
+  if (reason === "SandboxNotReady") return sandboxes.some((sandbox) => !isServing(sandbox));
+  const isMetadata = ["InvalidMetadata", "ReconcilerError"].includes(reason) &&
+    spec.additionalPodMetadata !== undefined;
+  if (isMetadata) return true;
+  if (sandboxes.length > 0) return false;
+  return reason === "SandboxMissing" || readClaimProblem(metadata)?.reason === reason;
+}
+
+function isServing(sandbox: KubeObject): boolean {
+  const { podIPs = [] } = (sandbox["status"] ?? {}) as { podIPs?: string[] };
+  const ready = findCondition(conditionsOf(sandbox), "Ready");
+  return sandbox.metadata.deletionTimestamp === undefined && ready?.status === "True" && podIPs.length > 0;
+}
 
 function isTheirs({ said, observed }: Of): boolean {
   return sayingsOf(observed, said.type).some((theirs) => isSame(said, theirs));

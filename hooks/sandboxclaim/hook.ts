@@ -3,18 +3,23 @@ import { sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
 import { CLAIM_CONTROLLER } from "../../packages/api/objects/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
 import { syncSandboxClaim } from "./sync.ts";
+import { childRules } from "./childrules.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { evidence } from "./evidence.ts";
+import { parentRules, statusRules } from "./statusrules.ts";
 import type { ClaimConfig } from "./options.ts";
 
-/** Makes the hook for one installation. */
-export function sandboxClaimHook(config: ClaimConfig): HookCalls {
+/** Makes the hook for one installation. @param decide in place of its own decision, which the guard then judges: for tests */
+export function sandboxClaimHook(config: ClaimConfig, decide = syncSandboxClaim): HookCalls {
   return decoratorCalls({
     type: "decorator",
     name: CLAIM_CONTROLLER,
     parentSchema: sandboxClaimSchema,
     deletionReasons,
+    childRules,
     evidence,
-    sync: (observed, now) => syncSandboxClaim(observed, now, config),
+    statusRules,
+    parentRules,
+    sync: (observed, now) => decide(observed, now, config),
   });
 }

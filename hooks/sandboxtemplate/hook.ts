@@ -2,18 +2,21 @@
 import { sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
 import { TEMPLATE_CONTROLLER } from "../../packages/api/objects/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
+import { childRules, parentRules } from "./childrules.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import type { TemplateConfig } from "./options.ts";
 import { customizeSandboxTemplate, syncSandboxTemplate } from "./sync.ts";
 
-/** Makes the hook for one installation. */
-export function sandboxTemplateHook(config: TemplateConfig): HookCalls {
+/** Makes the hook for one installation. @param decide in place of its own decision, which the guard then judges: for tests */
+export function sandboxTemplateHook(config: TemplateConfig, decide = syncSandboxTemplate): HookCalls {
   return decoratorCalls({
     type: "decorator",
     name: TEMPLATE_CONTROLLER,
     parentSchema: sandboxTemplateSchema,
     deletionReasons,
+    childRules: childRules(config),
+    parentRules,
     customize: customizeSandboxTemplate,
-    sync: (observed) => syncSandboxTemplate(observed, config),
+    sync: (observed) => decide(observed, config),
   });
 }

@@ -33,7 +33,7 @@ function parsed(sandbox: Sandbox): Applied {
  * Tells whether it is of the shape that is relied upon: whoever may write Sandboxes may write the annotation. A pool never
  * says when a member ends: the guard would refuse to answer with one that does, and the whole pool with it.
  */
-function isShaped({ metadata, spec = {} }: Json): boolean {
+export function isShaped({ metadata, spec = {} }: Json): boolean {
   if (!isObject(metadata) || !isObject(spec)) return false;
   const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
   const { podTemplate = {} } = spec;

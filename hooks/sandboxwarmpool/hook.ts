@@ -4,20 +4,25 @@ import { policyName } from "../../packages/api/templatepolicy.ts";
 import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
 import type { RelatedRule } from "../../packages/webhook/metacontroller.ts";
 import type { Spacing } from "../../packages/webhook/throttle.ts";
+import { childRules } from "./childrules.ts";
 import { deletionReasons } from "./deletionreasons.ts";
+import { evidence, statusRules } from "./statusrules.ts";
 import { syncSandboxWarmPool } from "./sync.ts";
 import type { WarmPoolConfig } from "./options.ts";
 
-/** Makes the hook for one installation. */
-export function sandboxWarmPoolHook(config: WarmPoolConfig): HookCalls {
+/** Makes the hook for one installation. @param decide in place of its own decision, which the guard then judges: for tests */
+export function sandboxWarmPoolHook(config: WarmPoolConfig, decide = syncSandboxWarmPool): HookCalls {
   return compositeCalls({
     type: "composite",
     name: "sandboxwarmpool",
     parentSchema: sandboxWarmPoolSchema,
     deletionReasons,
+    childRules,
+    evidence,
+    statusRules,
     customize: customizeSandboxWarmPool,
     spacing: (request) => answerSpacing(request, config),
-    sync: (observed, now) => syncSandboxWarmPool(observed, now, config),
+    sync: (observed, now) => decide(observed, now, config),
   });
 }
 

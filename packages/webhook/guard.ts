@@ -1,6 +1,7 @@
 /** The last look at an answer before it leaves: what would it take away, and does what is observed bear that out? Pure. @module */
 import { DRAINING_LABEL } from "../api/objects/keys.ts";
-import { endOf, PROHIBITIONS } from "./childchanges.ts";
+import { isObject, type Json } from "../api/objects/json.ts";
+import { type ChildRules, type Violation, violationsOf } from "./childrules.ts";
 import { childKey, kindKey, listAll, type Observed } from "./metacontroller.ts";
 import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
 
@@ -34,18 +35,18 @@ export interface Loss {
 export type Verdict = { refusal: Refusal } | { losses: Loss[] };
 
 /**
- * Judges an answer. `any`: whatever words are a reason.
+ * Judges an answer. `any`: whatever words are a reason, whatever is made of children.
  *
- * | what the answer does to a child that is alive | verdict |
+ * | what the answer does | verdict |
  * |---|---|
- * | leaves it out, and names no reason, or one that does not hold | refused |
- * | takes the label away by which its Sandbox's Service selects it | refused |
- * | changes the spec of a Pod | refused |
- * | has a Service select anything but what is the parent's | refused |
+ * | changes a child in a field that the hook's rules do not list, or not so | refused |
+ * | asks for a new child that is not what its parent asks for, or for too many | refused |
+ * | leaves out a child that is alive, and names no reason, or one that does not hold | refused |
  * | leaves it out for a reason that holds | a loss; none if the parent's spec says so, or if it was marked as draining |
  * | marks it as draining | the same |
- * | suspends it, lets it expire or expire sooner, or be deleted when it expires | refused; a loss if any words are a reason |
+ * | suspends it, lets it expire or expire sooner, or be deleted when it expires | a loss, where the rules allow it at all |
  *
+ * @param rules absent: nothing may be changed, and nothing made
  * @throws {RangeError} if a desired child is of a kind without a child rule (Metacontroller would create it again and
  * again), if one is of another namespace than its parent, or if two have the same kind and name (the last would win)
  */
@@ -55,6 +56,7 @@ export function guardAnswer<Parent>(
   deletions: Readonly<Record<string, string>>,
   now: Date,
   reasons: DeletionReasons<Parent> | "any",
+  rules: ChildRules<Parent> | "any" = {},
 ): Verdict {
   const known = reasons === "any" ? undefined : reasons;
   const wanted = wantedChildren(observed, desired);
@@ -70,19 +72,27 @@ export function guardAnswer<Parent>(
     const after = wanted.get(identity(child));
     return after ? [{ child, after }] : [];
   });
-  for (const { words, isBroken } of PROHIBITIONS) {
-    // Every parent is an object of Kubernetes.
-    const broken = kept.filter((each) => isBroken(each, observed.parent as KubeObject)).map(({ child }) => child);
-    if (broken.length > 0) return refusal(`${broken.length} of ${living.length} children ${words}`, broken);
+  if (rules !== "any") {
+    const byIdentity = new Map(listAll(observed.children).map((child) => [identity(child), child]));
+    const asked = desired.map((child) => ({ desired: child, child: byIdentity.get(identity(child)) }));
+    const { changed, made } = violationsOf(asked, observed, rules, now);
+    if (changed.length > 0) {
+      return refusal(
+        `${changed.length} of ${byIdentity.size} children would be changed where they must not (${fieldsOf(changed)})`,
+        changed.map(({ child }) => child),
+      );
+    }
+    if (made.length > 0) {
+      return refusal(
+        `${made.length} new children are not what their parent asks for (${fieldsOf(made)})`,
+        made.map(({ child }) => child),
+      );
+    }
   }
   const ending = kept.flatMap((each) => {
     const what = endOf(each);
     return what ? [loss(each.child, what)] : [];
   });
-  if (known && ending.length > 0) {
-    const words = "would be suspended, expire, or be deleted when they expire";
-    return refusal(`${ending.length} of ${living.length} children ${words}`, ending.map(({ child }) => child));
-  }
   const free = new Map<string, number>();
   const isFree = (words: string) => {
     const count = free.get(words) ?? known?.[words]?.stated?.(observed) ?? 0;
@@ -100,6 +110,36 @@ export function guardAnswer<Parent>(
       ...ending,
     ],
   };
+}
+
+/** A child that is observed, and as it is answered. */
+interface Kept {
+  child: KubeObject;
+  after: DesiredObject;
+}
+
+/** Tells whether it gives a child an end: suspends it, lets it expire or expire sooner, or has it deleted when it expires. */
+function endOf({ child, after }: Kept): "suspended" | "expiring" | undefined {
+  const [is, will] = [specOf(child), specOf(after)];
+  if (will["operatingMode"] === "Suspended" && is["operatingMode"] !== "Suspended") return "suspended";
+  if (will["shutdownPolicy"] === "Delete" && is["shutdownPolicy"] !== "Delete") return "expiring";
+  const [from, to] = [is["shutdownTime"], will["shutdownTime"]].map((time) => Date.parse(String(time ?? "")));
+  return !Number.isNaN(to) && !(from! <= to!) ? "expiring" : undefined;
+}
+
+function specOf(object: object): Json {
+  const { spec } = object as { spec?: unknown };
+  return isObject(spec) ? spec : {};
+}
+
+/** Most fields and children that a refusal names. */
+const MOST_FIELDS = 5;
+const MOST_NAMED = 100;
+
+function fieldsOf(violations: readonly Violation[]): string {
+  const fields = [...new Set(violations.flatMap((violation) => violation.fields))];
+  const more = fields.length > MOST_FIELDS ? ` and ${fields.length - MOST_FIELDS} more` : "";
+  return fields.slice(0, MOST_FIELDS).join(", ") + more;
 }
 
 function wantedChildren<Parent>(
@@ -134,6 +174,6 @@ export function identity(object: { apiVersion: string; kind: string; metadata: {
   return `${kindKey(object)}/${object.metadata.name}`;
 }
 
-function refusal(message: string, children: readonly KubeObject[]): Verdict {
-  return { refusal: { message, children: children.map(childKey) } };
+function refusal(message: string, children: readonly { kind: string; metadata: { name: string } }[]): Verdict {
+  return { refusal: { message, children: children.slice(0, MOST_NAMED).map(childKey) } };
 }

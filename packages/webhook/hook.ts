@@ -1,6 +1,7 @@
 /** A hook as a value, and how one call of it goes: parse, decide, guard, check. No HTTP, no I/O. @module */
 import * as z from "zod";
-import { type Evidence, guardStatus } from "./evidence.ts";
+import { type ChildRules, unexpectedStrategy } from "./childrules.ts";
+import { type Evidence, guardParent, guardStatus, type ParentRules, type StatusRules } from "./evidence.ts";
 import { type DeletionReasons, guardAnswer, type Loss, type Refusal } from "./guard.ts";
 import { announced, heldOf, keeping } from "./throttledanswer.ts";
 import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
@@ -25,8 +26,12 @@ interface HookBasics<Parent> {
   parentSchema: z.ZodType<Parent>;
   /** When a child may go, by the words that `deletions` names. `any`: the guard believes whatever words. */
   deletionReasons: DeletionReasons<Parent> | "any";
+  /** What answers may make of children, by their kind; whatever is not listed is refused. `any`: the guard does not look. */
+  childRules: ChildRules<Parent> | "any";
   /** What must be observed where the status says something that others act on; absent: it may say whatever it does. */
   evidence?: Evidence<Parent>;
+  /** What other fields and conditions a status may have; absent: any. */
+  statusRules?: StatusRules<Parent>;
   /** Which related objects the sync hook wants to see; absent means none. */
   customize?(parent: Parent): RelatedRule[];
   /** See {@link HookCalls.spacing}. */
@@ -44,6 +49,8 @@ export interface CompositeHook<Parent, Status> extends HookBasics<Parent> {
 /** The function behind a DecoratorController. */
 export interface DecoratorHook<Parent, Status> extends HookBasics<Parent> {
   type: "decorator";
+  /** What answers may write on the parent; absent: any label and annotation. */
+  parentRules?: ParentRules<Parent>;
   sync(observed: Observed<Parent>, now: Date): Decorated<Status>;
 }
 
@@ -104,19 +111,26 @@ interface Wire<Parent, Answer> {
 }
 
 function callsOf<Parent, Answer extends Partial<Omit<Desired<unknown>, "children">>>(
-  hook: HookBasics<Parent> & { sync(observed: Observed<Parent>, now: Date): Answer },
+  hook: HookBasics<Parent> & {
+    parentRules?: ParentRules<Parent>;
+    sync(observed: Observed<Parent>, now: Date): Answer;
+  },
   wire: Wire<Parent, Answer>,
 ): HookCalls {
   return {
     ...basics(hook),
     sync: (body, now, budget = UNLIMITED) => {
       const observed = wire.request.parse(body);
+      const rules = hook.childRules ?? {};
+      const unexpected = rules === "any" ? undefined : unexpectedStrategy(body, rules);
+      if (unexpected !== undefined) return { refusal: { message: unexpected, children: [] } };
       const desired = hook.sync(observed, now);
       const children = wire.childrenOf(desired);
-      const verdict = guardAnswer(observed, children, desired.deletions ?? {}, now, hook.deletionReasons);
+      const verdict = guardAnswer(observed, children, desired.deletions ?? {}, now, hook.deletionReasons, rules);
       if ("refusal" in verdict) return verdict;
-      const unproven = guardStatus(observed, desired.status, now, hook.evidence ?? {});
-      if (unproven) return { refusal: unproven };
+      const unproven = guardStatus(observed, desired.status, now, hook.evidence ?? {}, hook.statusRules);
+      const unlisted = unproven ?? (hook.parentRules && guardParent(observed, desired, now, hook.parentRules));
+      if (unlisted) return { refusal: unlisted };
       const { losses } = verdict;
       // Every parent is an object of Kubernetes.
       const parent = observed.parent as KubeObject;

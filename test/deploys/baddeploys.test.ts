@@ -1,5 +1,5 @@
 /** A bad deploy erases no fleet. `npm run soak` tries 500 Sandboxes for longer. @module */
-import { expect, inject, test } from "vitest";
+import { afterAll, expect, inject, test } from "vitest";
 import { GUARDED } from "../../packages/webhook/throttledanswer.ts";
 import { LOSSES_ALLOWED_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { conditionOf } from "../testing/objects.ts";
@@ -17,16 +17,32 @@ async function aFleet(): Promise<Fleet & AsyncDisposable> {
   return { ...fleet, [Symbol.asyncDispose]: () => fleet.cluster.stop() };
 }
 
-test.for(Object.entries(BAD_DEPLOYS))("a hook that %s takes nothing away", PATIENCE, async ([, fault]) => {
-  await using fleet = await aFleet();
-  fleet.deploy(faulty(fault()));
-  await fleet.live(MINUTES);
-  expect(fleet.lost()).toEqual([]);
-  expect(fleet.cluster.faults().length, "somebody is told").toBeGreaterThan(0);
-  fleet.deploy();
-  await fleet.live(2);
-  expect(fleet.lost(), "nor does the good one that follows").toEqual([]);
-});
+/** A fleet to which nothing has happened yet, whatever was deployed: as long as no test has failed, the same again. */
+let untouched: Promise<Fleet & AsyncDisposable> | undefined;
+async function withUntouched(act: (fleet: Fleet) => Promise<void>): Promise<void> {
+  const fleet = untouched ?? aFleet();
+  untouched = undefined;
+  await act(await fleet);
+  untouched = fleet;
+}
+afterAll(async () => (await untouched)?.[Symbol.asyncDispose]());
+
+test.for(Object.entries(BAD_DEPLOYS))(
+  "a hook that %s takes nothing away",
+  PATIENCE,
+  ([, fault]) =>
+    withUntouched(async (fleet) => {
+      const before = fleet.cluster.faults().length;
+      fleet.deploy(faulty(fault()));
+      await fleet.live(MINUTES);
+      expect(fleet.lost()).toEqual([]);
+      expect(fleet.made(), "and makes nothing").toEqual([]);
+      expect(fleet.cluster.faults().length, "somebody is told").toBeGreaterThan(before);
+      fleet.deploy();
+      await fleet.live(2);
+      expect(fleet.lost(), "nor does the good one that follows").toEqual([]);
+    }),
+);
 
 test(
   "a clock that is a year ahead ends Sandboxes no faster than is set, and their status says so",

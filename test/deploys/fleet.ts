@@ -1,4 +1,6 @@
 /** Sandboxes that run, in three namespaces: on their own with a volume, as members of pools, and as claims'. @module */
+import { canonicalJson, LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
+import { UNRESOLVED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import type { HookCalls } from "../../packages/webhook/hook.ts";
 import { createLossBudget, type LossBudget } from "../../packages/webhook/lossbudget.ts";
 import { createTestCluster, type TestCluster } from "../../packages/testing/mod.ts";
@@ -8,6 +10,8 @@ const NAMESPACES = ["team-a", "team-b", "team-c"] as const;
 /** As hooks are served by default. */
 export const LOSSES_PER_MINUTE = 600;
 const volumeClaimTemplates = [{ metadata: { name: "home" }, spec: { accessModes: ["ReadWriteOnce"] } }];
+
+const PASSING = [LAST_APPLIED_ANNOTATION, UNRESOLVED_ANNOTATION, WOKEN_AT_ANNOTATION, "example.com/looked-at"];
 
 type Stored = ReturnType<TestCluster["objects"]>[number];
 
@@ -20,8 +24,10 @@ export interface Fleet {
   look(): Promise<void>;
   /** Has them looked at once a minute. */
   live(minutes: number): Promise<void>;
-  /** Lists what is no more, or no more what it was: a Sandbox, a Pod, a volume, a Service. */
+  /** Lists what is no more, or no more what it was: a Sandbox, a Pod, a volume, a Service, a NetworkPolicy. */
   lost(): string[];
+  /** Lists what has come into being since the fleet was started, but for Sandboxes of these names. */
+  made(but?: string): string[];
   /** Sandboxes that run. */
   running(): number;
 }
@@ -76,11 +82,11 @@ export async function startFleet(size: number, good: Record<string, () => HookCa
     await cluster.patch("SandboxWarmPool", "shells", { spec: { replicas: share } }, namespace);
   }
   await cluster.clock.advance(60_000);
-  const kinds = ["Sandbox", "Pod", "PersistentVolumeClaim", "Service"];
-  // Of a volume nothing else can be changed; the template of a Sandbox that has a Pod decides nothing.
-  const stateOf = ({ kind, spec }: Stored): string => {
-    const { operatingMode, shutdownPolicy, selector } = spec;
-    return JSON.stringify(kind === "Pod" ? spec : { operatingMode, shutdownPolicy, selector });
+  const kinds = ["Sandbox", "Pod", "PersistentVolumeClaim", "Service", "NetworkPolicy"];
+  // What others note on an object says nothing of what it is.
+  const stateOf = ({ spec, metadata: { labels, annotations = {}, finalizers, ownerReferences } }: Stored): string => {
+    const lasting = Object.entries(annotations).filter(([key]) => !PASSING.includes(key));
+    return canonicalJson({ spec, labels, finalizers, ownerReferences, annotations: Object.fromEntries(lasting) });
   };
   const fleet = kinds.flatMap((kind) => cluster.objects(kind)).filter((object) =>
     object.metadata.deletionTimestamp === undefined
@@ -89,7 +95,7 @@ export async function startFleet(size: number, good: Record<string, () => HookCa
   let looks = 0;
   const look = async () => {
     const annotations = { "example.com/looked-at": String(looks++) };
-    for (const kind of ["Sandbox", "SandboxClaim", "SandboxWarmPool"]) {
+    for (const kind of ["Sandbox", "SandboxClaim", "SandboxWarmPool", "SandboxTemplate"]) {
       for (const { metadata: { name, namespace } } of cluster.objects(kind)) {
         // What was looked at before it may have taken it along.
         if (cluster.get(kind, name, namespace)) {
@@ -117,6 +123,10 @@ export async function startFleet(size: number, good: Record<string, () => HookCa
         return !now || now.metadata.deletionTimestamp !== undefined || stateOf(now) !== states.get(metadata.uid);
       }).map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
     },
+    made: (but = "") =>
+      kinds.flatMap((kind) => cluster.objects(kind)).filter(({ metadata }) =>
+        !states.has(metadata.uid) && (but === "" || !metadata.name.startsWith(but))
+      ).map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`),
     running: () => fleet.filter(({ kind }) => kind === "Sandbox").length,
   };
 }

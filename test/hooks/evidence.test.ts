@@ -159,8 +159,16 @@ test.for(CLAIMS)("a claim says $words: $fine", (each) => {
 test("a hook that says of Sandboxes whose Pods run that they are finished is refused, and one that does not is not", () => {
   const observed = aRequest(aSandbox(), running);
   const deletionReasons = "any" as const;
+  const childRules = "any" as const;
   const hook = compositeCalls({
-    ...{ type: "composite", name: "sandbox", parentSchema: sandboxSchema, deletionReasons, evidence: ofSandboxes },
+    ...{
+      type: "composite",
+      name: "sandbox",
+      parentSchema: sandboxSchema,
+      deletionReasons,
+      childRules,
+      evidence: ofSandboxes,
+    },
     sync: (request, now) => {
       const desired = syncSandbox(request, now, { clusterDomain: "cluster.local" });
       return { ...desired, status: { ...desired.status, conditions: [says("Finished True PodFailed")] } as object };

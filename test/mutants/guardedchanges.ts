@@ -1,44 +1,120 @@
 /** Mutants of what the guard says to changes of children that stay, and to what a status says. @module */
 import type { Mutant } from "./mutant.ts";
 
-const CHANGES_TEST = ["test/webhook/childchanges.test.ts"];
+const RULES_TEST = ["test/webhook/childrules.test.ts"];
+const SANDBOX_TEST = ["test/hooks/sandbox/childrules.test.ts"];
+const STATUS_TEST = ["test/hooks/statusrules.test.ts"];
+const MAKERS_TEST = ["test/deploys/badmakers.test.ts"];
 const EVIDENCE_TEST = ["test/hooks/evidence.test.ts"];
+
+const SPEC_IS_LEFT_ALONE =
+  "return sameJson(is, will) || sameJson(desired.spec, unchangedSpec(child, lastApplied(child)).spec);";
 
 export const GUARDED_CHANGES: readonly Mutant[] = [
   {
-    name: "a live Pod may be changed in what was never applied",
-    file: "packages/webhook/childchanges.ts",
-    from: "return !sameJson(spec, unchangedSpec(child).spec);",
-    to: "return applied['spec'] !== undefined && !sameJson(spec, unchangedSpec(child).spec);",
-    tests: CHANGES_TEST,
+    name: "a child may change in a field that no rule lists",
+    file: "packages/webhook/childrules.ts",
+    from: "return field !== undefined && rule",
+    to: "return field === undefined || rule",
+    tests: [...RULES_TEST, ...SANDBOX_TEST],
+  },
+  {
+    name: "what is another's may be taken over as it is",
+    file: "packages/webhook/fieldchanges.ts",
+    from: "!sameJson(is, will) || isTaken(was, wants)",
+    to: "!sameJson(is, will)",
+    tests: [...RULES_TEST, ...SANDBOX_TEST],
+  },
+  {
+    name: "a new child of which no rule says anything is made",
+    file: "packages/webhook/childrules.ts",
+    from: '?? ["kind"];',
+    to: "?? [];",
+    tests: RULES_TEST,
+  },
+  {
+    name: "more children than the parent asks for are made",
+    file: "packages/webhook/childrules.ts",
+    from: "count > rule.mostNew(observed)",
+    to: "count > 1000",
+    tests: RULES_TEST,
+  },
+  {
+    name: "a controller that deletes what differs is answered",
+    file: "packages/webhook/hook.ts",
+    from: "if (unexpected !== undefined) return",
+    to: 'if (unexpected === "") return',
+    tests: ["test/hooks/childrules.test.ts"],
+  },
+  {
+    name: "a live Pod's spec may be changed",
+    file: "hooks/sandbox/podrules.ts",
+    from: SPEC_IS_LEFT_ALONE,
+    to: "return true;",
+    tests: SANDBOX_TEST,
   },
   {
     name: "a Pod whose ports share a number is refused until the keeper has helped",
-    file: "packages/webhook/childchanges.ts",
-    from: "return !sameJson(spec, unchangedSpec(child).spec);",
-    to: "return true;",
-    tests: CHANGES_TEST,
+    file: "hooks/sandbox/podrules.ts",
+    from: SPEC_IS_LEFT_ALONE,
+    to: "return sameJson(is, will);",
+    tests: SANDBOX_TEST,
+  },
+  {
+    name: "a new Pod's spec may be any",
+    file: "hooks/sandbox/podrules.ts",
+    from: '...differences(rest, { ...wanted, ...Object.fromEntries(added) }, ["spec"]),',
+    to: "",
+    tests: MAKERS_TEST,
+  },
+  {
+    name: "a new Pod's volumes may be any",
+    file: "hooks/sandbox/podrules.ts",
+    from: '...differences(made, expected, ["spec", "volumes"]),',
+    to: "",
+    tests: MAKERS_TEST,
   },
   {
     name: "a Service may select less and less",
-    file: "packages/webhook/childchanges.ts",
-    from: "before![key] === ours[key]",
-    to: "false",
-    tests: CHANGES_TEST,
+    file: "hooks/sandbox/servicerules.ts",
+    from: "Object.hasOwn(wanted, key) ? will === wanted[key] : will === undefined",
+    to: "will === wanted[key] || will === undefined",
+    tests: SANDBOX_TEST,
   },
   {
-    name: "what expires may be deleted by an answer",
-    file: "packages/webhook/childchanges.ts",
+    name: "a claim may name any Sandbox",
+    file: "hooks/sandboxclaim/statusrules.ts",
+    from: "return sandbox !== undefined && ",
+    to: "return sandbox === undefined || ",
+    tests: STATUS_TEST,
+  },
+  {
+    name: "a status may have any field",
+    file: "packages/webhook/evidence.ts",
+    from: "const field = rules && isObject(status) ?",
+    to: "const field = rules && !isObject(status) ?",
+    tests: STATUS_TEST,
+  },
+  {
+    name: "a claim's hook may write any annotation",
+    file: "packages/webhook/evidence.ts",
+    from: "return !Object.hasOwn(rules[map] ?? {}, each) ||",
+    to: "return Object.hasOwn(rules[map] ?? {}, each) &&",
+    tests: STATUS_TEST,
+  },
+  {
+    name: "what is to be deleted at its end is no loss",
+    file: "packages/webhook/guard.ts",
     from: 'will["shutdownPolicy"] === "Delete" && ',
     to: 'will["shutdownPolicy"] === "" && ',
-    tests: CHANGES_TEST,
+    tests: ["test/webhook/guard.test.ts"],
   },
   {
     name: "a merge that takes a field away changes nothing",
     file: "packages/api/objects/unchangedbymerge.ts",
     from: "if (!present(desired, key) && present(observed, key)) return false;",
     to: "if (!present(desired, key) && present(observed, key)) continue;",
-    tests: ["test/api/objects/unchangedbymerge.test.ts", ...CHANGES_TEST],
+    tests: ["test/api/objects/unchangedbymerge.test.ts", ...SANDBOX_TEST],
   },
   {
     name: "a status may say of a reason what it likes",

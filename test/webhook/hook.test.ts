@@ -5,7 +5,7 @@ import { compositeCalls, decoratorCalls } from "../../packages/webhook/hook.ts";
 import { aChild, aRequest, aSandbox, mapOf, NOW } from "../sandboxes.ts";
 
 const parentSchema = z.looseObject({ metadata: z.looseObject({ name: z.string() }) });
-const toy = { name: "x", parentSchema, deletionReasons: "any" } as const;
+const toy = { name: "x", parentSchema, deletionReasons: "any", childRules: "any" } as const;
 const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "demo" } };
 
 test("compositeCalls() takes the reasons of deletions out of the answer", () => {

@@ -33,6 +33,7 @@ function forgetful(keeps: (child: KubeObject) => boolean, deletions: Record<stri
     name: "forgetful",
     parentSchema: sandboxSchema,
     deletionReasons: "any",
+    childRules: "any",
     sync: ({ children }) => ({
       status: {},
       deletions,

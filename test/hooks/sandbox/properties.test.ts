@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { deletionReasons } from "../../../hooks/sandbox/deletionreasons.ts";
+import { childRules } from "../../../hooks/sandbox/childrules.ts";
+import { statusRules } from "../../../hooks/sandbox/statusrules.ts";
 import { evidence } from "../../../hooks/sandbox/evidence.ts";
 import { guardStatus } from "../../../packages/webhook/evidence.ts";
 import { guardAnswer } from "../../../packages/webhook/guard.ts";
@@ -130,10 +132,10 @@ test("it answers by the protocol, and the guard lets every answer pass", () => {
   fc.assert(fc.property(request, (observed) => {
     const { deletions, ...desired } = sync(observed);
     expect(compositeAnswerSchema.safeParse(desired).error).toBeUndefined();
-    expect(guardAnswer(observed, desired.children, deletions ?? {}, NOW, deletionReasons)).not.toHaveProperty(
-      "refusal",
-    );
-    expect(guardStatus(observed, desired.status, NOW, evidence)).toBeUndefined();
+    const verdict = guardAnswer(observed, desired.children, deletions ?? {}, NOW, deletionReasons, childRules);
+    expect("refusal" in verdict && verdict.refusal).toBe(false);
+    const rules = statusRules({ clusterDomain: "cluster.local" });
+    expect(guardStatus(observed, desired.status, NOW, evidence, rules)).toBeUndefined();
   }));
 });
 

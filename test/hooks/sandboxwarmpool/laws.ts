@@ -3,6 +3,9 @@ import { type Sandbox, sandboxSchema } from "../../../packages/api/sandbox.ts";
 import type { SandboxWarmPool } from "../../../packages/api/sandboxwarmpool.ts";
 import { applyUpdate, lastApplied, mergeApply, sameJson } from "../../../packages/api/objects/apply.ts";
 import { deletionReasons } from "../../../hooks/sandboxwarmpool/deletionreasons.ts";
+import { childRules } from "../../../hooks/sandboxwarmpool/childrules.ts";
+import { evidence, statusRules } from "../../../hooks/sandboxwarmpool/statusrules.ts";
+import { guardStatus } from "../../../packages/webhook/evidence.ts";
 import { guardAnswer } from "../../../packages/webhook/guard.ts";
 import { NOW } from "../../sandboxes.ts";
 import {
@@ -25,12 +28,16 @@ export function brokenLaws(observed: Observed<SandboxWarmPool>, answer: Answer):
   const isPoolGoing = observed.parent.metadata.deletionTimestamp !== undefined;
   return [
     ...(compositeAnswerSchema.safeParse(wire).error ? ["the answer breaks the protocol"] : []),
-    ...("refusal" in guardAnswer(observed, answer.children, deletions, NOW, deletionReasons)
-      ? ["the guard refuses the answer"]
-      : []),
+    ...refusals(observed, answer, deletions),
     ...(isPoolGoing ? [] : sandboxes.flatMap((sandbox) => brokenBy(sandbox, answer, sequence))),
     ...overfull(observed.parent, sandboxes, answer),
   ];
+}
+
+function refusals(observed: Observed<SandboxWarmPool>, { children, status }: Answer, deletions: object): string[] {
+  const verdict = guardAnswer(observed, children, { ...deletions }, NOW, deletionReasons, childRules);
+  const refusal = "refusal" in verdict ? verdict.refusal : guardStatus(observed, status, NOW, evidence, statusRules);
+  return refusal ? [`the guard refuses the answer: ${refusal.message}`] : [];
 }
 
 /** @param sequence the number that the status counts on from */

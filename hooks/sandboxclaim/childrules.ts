@@ -1,0 +1,76 @@
+/**
+ * What an answer of the claim's hook may make of its Sandbox: the Pod metadata that follows the claim, and the record of what
+ * came from there. Sandboxes are given to claims by the binder: this hook makes none. @module
+ */
+import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
+import { canonicalJson, sameJson } from "../../packages/api/objects/apply.ts";
+import { isObject, type Json } from "../../packages/api/objects/json.ts";
+import { CLAIM_METADATA_ANNOTATION } from "../../packages/api/objects/keys.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import { appliedTo, type Change, type ChildRules, oncePer } from "../../packages/webhook/childrules.ts";
+import { unchangedSpec } from "../../packages/webhook/unchanged.ts";
+
+type Of = Change<SandboxClaim>;
+
+export const childRules: ChildRules<SandboxClaim> = {
+  "Sandbox.agents.x-k8s.io/v1beta1": {
+    resource: "sandboxes",
+    updateStrategy: "InPlace",
+    isAttachment: true,
+    mayChange: {
+      "metadata.annotations": (change) => change.path[2] === CLAIM_METADATA_ANNOTATION && isRecord(change),
+      "spec.podTemplate.metadata.labels": (change) => followsClaim(change, "labels"),
+      "spec.podTemplate.metadata.annotations": (change) => followsClaim(change, "annotations"),
+      "spec.podTemplate.metadata": ({ is, will }) => sameJson(is ?? {}, will ?? {}),
+      spec: isLeftAlone,
+    },
+  },
+};
+
+/** A key of the claim gets the claim's value; one that the record says came from the claim, and it wants no more, goes. */
+function followsClaim({ path, is, will, child, observed: { parent } }: Of, map: "labels" | "annotations"): boolean {
+  const key = path[4];
+  if (key === undefined) return sameJson(is ?? {}, will ?? {});
+  if (sameJson(is, will)) return true;
+  const wanted = parent.spec.additionalPodMetadata?.[map] ?? {};
+  if (Object.hasOwn(wanted, key)) return will === wanted[key];
+  const record = recordOn(child)[map];
+  return will === undefined && isObject(record) && Object.hasOwn(record, key) && record[key] === is;
+}
+
+/** The record says no more than what the claim asks for. */
+function isRecord({ will, observed: { parent } }: Of): boolean {
+  const wanted = parent.spec.additionalPodMetadata ?? {};
+  const record = recordOf(will);
+  const isClaims = (["labels", "annotations"] as const).every((map) => {
+    const share = record[map] ?? {};
+    return isObject(share) && Object.entries(share).every(([key, value]) => wanted[map]?.[key] === value);
+  });
+  return isClaims && will === canonicalJson(record) &&
+    Object.keys(record).every((map) => ["labels", "annotations"].includes(map));
+}
+
+const recordOn = oncePer(({ metadata }: KubeObject) => recordOf(metadata.annotations?.[CLAIM_METADATA_ANNOTATION]));
+
+function recordOf(text: unknown): Json {
+  try {
+    const record: unknown = JSON.parse(typeof text === "string" ? text : "{}");
+    return isObject(record) ? record : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Its user's are mode, end and all else. Ports that share a number do not survive any merge: the nearest words have to do. */
+function isLeftAlone({ is, will, child, desired }: Of): boolean {
+  if (sameJson(is, will)) return true;
+  const applied = appliedTo(child);
+  return applied !== "broken" &&
+    sameJson(withoutMetadata(desired.spec), withoutMetadata(unchangedSpec(child, applied).spec));
+}
+
+function withoutMetadata(spec: unknown): unknown {
+  if (!isObject(spec) || !isObject(spec["podTemplate"])) return spec;
+  const { metadata: _, ...podTemplate } = spec["podTemplate"];
+  return { ...spec, podTemplate };
+}

@@ -1,0 +1,97 @@
+/** What an answer of the pool's hook may make of its Sandboxes: everything else the guard refuses. @module */
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
+import { sameJson } from "../../packages/api/objects/apply.ts";
+import { findCondition } from "../../packages/api/objects/conditions.ts";
+import { isObject } from "../../packages/api/objects/json.ts";
+import {
+  CLAIM_CONTROLLER,
+  CLAIM_UID_LABEL,
+  DECORATOR_ANNOTATION,
+  DRAINING_LABEL,
+  FOR_CLAIM_ANNOTATION,
+  TEMPLATE_REF_HASH_LABEL,
+} from "../../packages/api/objects/keys.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
+import { appliedTo, type Change, type ChildRule, type ChildRules, oncePer } from "../../packages/webhook/childrules.ts";
+import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
+import { isShaped } from "./applied.ts";
+import type { DrainReason } from "./deletionreasons.ts";
+import { securedSpec, templateOf, wrongWithMember } from "./memberrules.ts";
+
+type Of = Change<SandboxWarmPool>;
+
+const memberRule: ChildRule<SandboxWarmPool> = {
+  resource: "sandboxes",
+  updateStrategy: "InPlace",
+  mayChange: {
+    "metadata.labels": (change) => change.path[2] === DRAINING_LABEL ? isDue(change) : isRepaired(change),
+    "metadata.annotations": (change) =>
+      change.path[2] === DECORATOR_ANNOTATION ? change.will === CLAIM_CONTROLLER : isRepaired(change),
+    "metadata.ownerReferences": isPools,
+    "spec.podTemplate": isRepaired,
+    "spec.volumeClaimTemplates": isRepaired,
+    "spec.service": isRepaired,
+  },
+  wrongWith: wrongWithMember,
+  // All that the pool still owns counts, whatever becomes of it.
+  mostNew: oncePer(({ parent, children }) => Math.max(0, parent.spec.replicas - listAll(children).length)),
+  isBeyondRepair: (applied) => !isShaped(applied),
+};
+
+export const childRules: ChildRules<SandboxWarmPool> = { "Sandbox.agents.x-k8s.io/v1beta1": memberRule };
+
+/**
+ * A field is put back to what the pool applied when it made the member. What another controller has made and nobody applied
+ * becomes Metacontroller's as it is.
+ */
+function isRepaired({ is, will, was, wants, child }: Of): boolean {
+  if (wants === undefined) return false;
+  return was === undefined ? sameJson(is, will) && appliedTo(child) === undefined : sameJson(wants, was);
+}
+
+/** The pool is the one owner that it names. */
+function isPools({ wants, observed: { parent } }: Of): boolean {
+  if (!Array.isArray(wants) || wants.length !== 1 || !isObject(wants[0])) return false;
+  const { apiVersion, kind, name, uid, controller, blockOwnerDeletion, ...more } = wants[0];
+  return apiVersion === parent.apiVersion && kind === parent.kind && name === parent.metadata.name &&
+    uid === parent.metadata.uid && controller === true && blockOwnerDeletion === true && Object.keys(more).length === 0;
+}
+
+const DUE: Record<DrainReason, (change: Of) => boolean> = {
+  returned: ({ child: { metadata } }) =>
+    metadata.labels?.[CLAIM_UID_LABEL] !== undefined || metadata.annotations?.[FOR_CLAIM_ANNOTATION] !== undefined,
+  stale: isUnlikeTemplate,
+  stuck: ({ child }) => findCondition((child as Sandbox).status?.conditions, "Ready")?.status !== "True",
+  // How many there are too many is counted as losses are.
+  surplus: ({ observed }) => unmarked(observed) > observed.parent.spec.replicas,
+};
+
+/** A mark is put on a member for a reason that it shows, and never taken back. */
+function isDue(change: Of): boolean {
+  const { is, will, was, wants, child } = change;
+  if (sameJson(wants, was)) return true;
+  if (sameJson(is, will)) return appliedTo(child) === undefined;
+  return is === undefined && typeof will === "string" && Object.hasOwn(DUE, will) && DUE[will as DrainReason](change);
+}
+
+const unmarked = oncePer(({ children }: Observed<SandboxWarmPool>) =>
+  listAll(children).filter(({ metadata }) =>
+    metadata.deletionTimestamp === undefined && metadata.labels?.[DRAINING_LABEL] === undefined
+  ).length
+);
+
+/** Only a pool that is told so replaces its own members; those of another controller it always does. */
+function isUnlikeTemplate({ child, observed }: Of): boolean {
+  const template = templateOf(observed);
+  const isReplaced = observed.parent.spec.updateStrategy?.type === "Recreate" ||
+    appliedTo(child) === undefined;
+  if (!template || !isReplaced) return false;
+  const { spec, metadata } = child as Sandbox;
+  if (metadata.labels?.[TEMPLATE_REF_HASH_LABEL] !== nameHash(template.metadata.name)) return true;
+  const { volumeClaimTemplates, service = null } = template.spec;
+  const volumes = (list: Sandbox["spec"]["volumeClaimTemplates"] = []) =>
+    list.map((volume) => [volume.metadata?.name ?? "", volume.spec]);
+  return !sameJson(spec.podTemplate.spec, securedSpec(template)) || (spec.service ?? null) !== service ||
+    !sameJson(volumes(spec.volumeClaimTemplates), volumes(volumeClaimTemplates));
+}

@@ -1,0 +1,159 @@
+/**
+ * What a pool's new member must look like, for the guard: computed from pool and template without the code that builds it.
+ * Source: Agent Sandbox API, sections 3.2 and 3.3.2. @module
+ */
+import type { V1PodSpec } from "@kubernetes/client-node";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { type SandboxTemplate, sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
+import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
+import { canonicalJson } from "../../packages/api/objects/apply.ts";
+import type { Json } from "../../packages/api/objects/json.ts";
+import {
+  CLAIM_CONTROLLER,
+  CLAIM_UID_LABEL,
+  CREATED_BY_LABEL,
+  DECORATOR_ANNOTATION,
+  FOR_CLAIM_ANNOTATION,
+  LAUNCH_TYPE_LABEL,
+  POD_NAME_ANNOTATION,
+  POD_TEMPLATE_HASH_LABEL,
+  POOL_SEQUENCE_ANNOTATION,
+  REFILL_ANNOTATION,
+  SAFE_TO_EVICT_ANNOTATION,
+  SHARD_LABEL,
+  TEMPLATE_HASH_LABEL,
+  TEMPLATE_REF_ANNOTATION,
+  TEMPLATE_REF_HASH_LABEL,
+  WARM_POOL_LABEL,
+} from "../../packages/api/objects/keys.ts";
+import { isDNSLabel, nameHash } from "../../packages/api/objects/names.ts";
+import type { DesiredObject } from "../../packages/api/objects/objects.ts";
+import { differences } from "../../packages/webhook/fieldchanges.ts";
+import { oncePer } from "../../packages/webhook/childrules.ts";
+import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
+
+/**
+ * Fields of a member's Pod spec that this hook sets where the template does not, and what they may be. A rule of your own
+ * in `securedPodSpec` (blueprint.ts) is declared here, or the guard refuses the members that it makes.
+ */
+const ADDED_FIELDS: Readonly<Record<string, unknown>> = { automountServiceAccountToken: false };
+/** The same where the default NetworkPolicy keeps the cluster's own resolver out of reach, and the template names none. */
+const ADDED_DNS = { dnsPolicy: "None", dnsConfig: { nameservers: ["8.8.8.8", "1.1.1.1"] } };
+
+/** Lists the fields in which a new member is not what pool and template ask for. */
+export function wrongWithMember(member: DesiredObject, observed: Observed<SandboxWarmPool>): string[] {
+  const pool = observed.parent;
+  const template = templateOf(observed);
+  if (!template) return ["a member without a template"];
+  const { name, annotations = {} } = member.metadata;
+  const place = annotations[POOL_SEQUENCE_ANNOTATION] ?? "";
+  const refill = annotations[REFILL_ANNOTATION] === "limited" ? { [REFILL_ANNOTATION]: "limited" } : {};
+  const tracked = { [WARM_POOL_LABEL]: nameHash(pool.metadata.name), ...trackedBy(template) };
+  const shard = pool.metadata.labels?.[SHARD_LABEL];
+  const { uid = "", name: poolName } = pool.metadata;
+  const { labels: podLabels = {}, annotations: podAnnotations = {} } = template.spec.podTemplate.metadata ?? {};
+  const { volumeClaimTemplates, service } = template.spec;
+  const wrong = differences(member, {
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: {
+      name,
+      labels: {
+        ...tracked,
+        [LAUNCH_TYPE_LABEL]: "warm",
+        [CREATED_BY_LABEL]: "controller",
+        ...(shard === undefined ? {} : { [SHARD_LABEL]: shard }),
+      },
+      annotations: {
+        [TEMPLATE_REF_ANNOTATION]: template.metadata.name,
+        [POD_NAME_ANNOTATION]: name,
+        [DECORATOR_ANNOTATION]: CLAIM_CONTROLLER,
+        [POOL_SEQUENCE_ANNOTATION]: place,
+        ...refill,
+      },
+      ownerReferences: [{
+        apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+        kind: "SandboxWarmPool",
+        name: poolName,
+        uid,
+        controller: true,
+        blockOwnerDeletion: true,
+      }],
+    },
+    spec: {
+      podTemplate: {
+        metadata: {
+          labels: { ...podLabels, ...tracked },
+          annotations: { [SAFE_TO_EVICT_ANNOTATION]: "true", ...podAnnotations },
+        },
+        spec: securedSpec(template),
+      },
+      ...(volumeClaimTemplates === undefined ? {} : { volumeClaimTemplates }),
+      ...(service === undefined ? {} : { service }),
+    },
+  });
+  return isNext(name, place, observed) ? wrong : [...wrong, "metadata.name"];
+}
+
+/** Returns the pool's template; undefined: it is not there. */
+export const templateOf = oncePer(({ parent, related }: Observed<SandboxWarmPool>): SandboxTemplate | undefined => {
+  const found = listAll(related).find(({ kind, metadata }) =>
+    kind === "SandboxTemplate" && metadata.name === parent.spec.sandboxTemplateRef.name
+  );
+  return found && sandboxTemplateSchema.parse(found);
+});
+
+/** Labels by which NetworkPolicies, pools and rollouts find a member and its Pod. */
+const trackedBy = oncePer((template: SandboxTemplate): Record<string, string> => {
+  const spec = securedSpec(template);
+  const volumes = (template.spec.volumeClaimTemplates ?? []).map((volume) => {
+    return { name: volume.metadata?.name ?? "", spec: volume.spec };
+  });
+  return {
+    [TEMPLATE_REF_HASH_LABEL]: nameHash(template.metadata.name),
+    [POD_TEMPLATE_HASH_LABEL]: nameHash(canonicalJson(spec)),
+    [TEMPLATE_HASH_LABEL]: nameHash(canonicalJson([spec, volumes, template.spec.service ?? null])),
+  };
+});
+
+/** Returns the Pod spec that a member has: the template's, and what this hook adds. */
+export function securedSpec({ spec }: SandboxTemplate): V1PodSpec {
+  const wanted = spec.podTemplate.spec;
+  const isFenced = spec.networkPolicyManagement !== "Unmanaged" && spec.networkPolicy === undefined;
+  const hasOwnDNS = Boolean(wanted.dnsPolicy) || !isFenced;
+  const isTold = (field: string) => (wanted as unknown as Json)[field] !== undefined;
+  const added = Object.entries(ADDED_FIELDS).filter(([field]) => !isTold(field));
+  return { ...wanted, ...Object.fromEntries(added), ...(hasOwnDNS ? {} : ADDED_DNS) };
+}
+
+/** Highest number that counts: beyond it they are no longer exact. */
+const LAST_NUMBER = 2 ** 52;
+
+/** Tells whether name and place are those of a number that no member has had. */
+function isNext(name: string, place: string, observed: Observed<SandboxWarmPool>): boolean {
+  const { metadata } = observed.parent;
+  const [number = NaN, first = NaN] = place.split("/").map(Number);
+  const secret = bytesToHex(sha256(utf8ToBytes(`${metadata.uid}/${number}`))).slice(0, 5);
+  const isCounted = Number.isInteger(number) && Number.isInteger(first) && highestNumber(observed) < first;
+  const label = metadata.name.replaceAll(".", "-").slice(0, 20).replace(/-+$/, "");
+  return isCounted && first <= number && isDNSLabel(name) && name.startsWith(label) &&
+    name.endsWith(`-${number.toString(36)}${secret}`);
+}
+
+/** Returns the highest number that the pool's status or a Sandbox of its own has; 0: none. One that was a claim's is not its own. */
+export const highestNumber = oncePer(({ parent, children }: Observed<SandboxWarmPool>): number => {
+  const { sequence = 0 } = parent.status ?? {};
+  const own = listAll(children).filter(({ metadata: { labels = {}, annotations = {} } }) =>
+    labels[CLAIM_UID_LABEL] === undefined && annotations[FOR_CLAIM_ANNOTATION] === undefined
+  );
+  const numbers = own.map(({ metadata }) => numberOf(metadata.annotations?.[POOL_SEQUENCE_ANNOTATION]));
+  return numbers.reduce((most, number) => Math.max(most, number), sequence <= LAST_NUMBER ? sequence : 0);
+});
+
+/** Returns the number of a member; 0: it has none, or somebody has written nonsense. */
+function numberOf(place = ""): number {
+  const [number = NaN, first = NaN] = place.split("/").map(Number);
+  const isPlace = Number.isInteger(number) && Number.isInteger(first) && 0 < first && first <= number;
+  return isPlace && number <= LAST_NUMBER && number - first < 1000 ? number : 0;
+}

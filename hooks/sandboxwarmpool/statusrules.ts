@@ -1,0 +1,72 @@
+/** What a pool's status may say, for the guard: autoscalers scale by it, and names of members follow from it. @module */
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
+import { sameJson } from "../../packages/api/objects/apply.ts";
+import { findCondition } from "../../packages/api/objects/conditions.ts";
+import {
+  CLAIM_UID_LABEL,
+  DRAINING_LABEL,
+  FOR_CLAIM_ANNOTATION,
+  WARM_POOL_LABEL,
+} from "../../packages/api/objects/keys.ts";
+import { nameHash } from "../../packages/api/objects/names.ts";
+import { appliedTo, oncePer } from "../../packages/webhook/childrules.ts";
+import type { Evidence, Saying, StatusRules } from "../../packages/webhook/evidence.ts";
+import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
+import { isShaped } from "./applied.ts";
+import { highestNumber } from "./memberrules.ts";
+
+type Of = Observed<SandboxWarmPool>;
+
+/** A pool that is being deleted goes on to say what it said. */
+const unlessDeleted =
+  (isRight: (value: unknown, observed: Of) => boolean) => (value: unknown, observed: Of, _: Date, status: object) =>
+    isRight(value, observed) ||
+    (observed.parent.metadata.deletionTimestamp !== undefined && sameJson(status, { ...observed.parent.status }));
+
+export const statusRules: StatusRules<SandboxWarmPool> = {
+  conditionTypes: ["Progressing", "Ready"],
+  fields: {
+    replicas: unlessDeleted((value, observed) => value === (membersOf(observed).length || undefined)),
+    readyReplicas: unlessDeleted((value, observed) =>
+      value === (membersOf(observed).filter(isReady).length || undefined)
+    ),
+    selector: unlessDeleted((value, { parent }) => value === `${WARM_POOL_LABEL}=${nameHash(parent.metadata.name)}`),
+    // Names of members are made of numbers: one that went back would be a name that was used before.
+    sequence: unlessDeleted((value, observed) => Number(value ?? 0) >= highestNumber(observed)),
+    observedSequence: unlessDeleted((value, { parent: { status } }) =>
+      value === undefined ? (status?.sequence ?? 0) === 0 : value === (status?.sequence ?? 0)
+    ),
+    batches: (value) => value === undefined || Array.isArray(value),
+    lostAt: (value) => value === undefined || !Number.isNaN(Date.parse(String(value))),
+  },
+};
+
+export const evidence: Evidence<SandboxWarmPool> = {
+  "Ready True": (saying) => isFull(saying) || isDeleted(saying),
+  "Ready False": (saying) => !isFull(saying) || isDeleted(saying),
+  "Ready Absent": isDeleted,
+};
+
+function isDeleted({ observed: { parent } }: Saying<SandboxWarmPool>): boolean {
+  return parent.metadata.deletionTimestamp !== undefined;
+}
+
+function isFull({ observed }: Saying<SandboxWarmPool>): boolean {
+  return membersOf(observed).filter(isReady).length >= observed.parent.spec.replicas;
+}
+
+/** What the next claim can have. */
+const membersOf = oncePer(({ children }: Of): Sandbox[] =>
+  listAll(children).filter((sandbox) => {
+    const { deletionTimestamp, labels = {}, annotations = {} } = sandbox.metadata;
+    const isLeaving = deletionTimestamp !== undefined || labels[DRAINING_LABEL] !== undefined;
+    const isUsed = labels[CLAIM_UID_LABEL] !== undefined || annotations[FOR_CLAIM_ANNOTATION] !== undefined;
+    const applied = appliedTo(sandbox);
+    return !isLeaving && !isUsed && applied !== "broken" && (!applied || isShaped(applied));
+  }) as unknown as Sandbox[]
+);
+
+function isReady({ status }: Sandbox): boolean {
+  return findCondition(status?.conditions, "Ready")?.status === "True";
+}

@@ -1,0 +1,156 @@
+/** What the fields of a status, and a decorator's labels and annotations, may say: the guard of each hook refuses the rest. @module */
+import { describe, expect, test } from "vitest";
+import { sandboxHook } from "../../hooks/sandbox/hook.ts";
+import { syncSandbox } from "../../hooks/sandbox/sync.ts";
+import { sandboxClaimHook } from "../../hooks/sandboxclaim/hook.ts";
+import { syncSandboxClaim } from "../../hooks/sandboxclaim/sync.ts";
+import { sandboxTemplateHook } from "../../hooks/sandboxtemplate/hook.ts";
+import { syncSandboxTemplate } from "../../hooks/sandboxtemplate/sync.ts";
+import { sandboxWarmPoolHook } from "../../hooks/sandboxwarmpool/hook.ts";
+import { syncSandboxWarmPool } from "../../hooks/sandboxwarmpool/sync.ts";
+import { readSettings } from "../../hooks/all.ts";
+import type { Condition } from "../../packages/api/objects/conditions.ts";
+import type { Outcome } from "../../packages/webhook/hook.ts";
+import { aClaim, aClaimed, aClaimRequest } from "../claimbuilders.ts";
+import { aPoolRequest } from "../poolcalls.ts";
+import { aMember, aPool } from "../pools.ts";
+import { aChild, aReadyPod, aRequest, aSandbox, NOW } from "../sandboxes.ts";
+import { aTemplate, aTemplateRequest } from "../templates.ts";
+
+const { settings } = readSettings([]);
+const condition = (type: string, status: string, reason: string) => ({
+  ...{ type, status, reason, message: "", lastTransitionTime: "2026-11-21T11:00:00Z" },
+});
+const refusalOf = (outcome: Outcome) => "refusal" in outcome ? outcome.refusal.message : "passes";
+const unproven = (field: string) => `status.${field} would be what nothing that is observed bears out`;
+const untrue = (words: string) => `status.conditions would say "${words}", which nothing that is observed bears out`;
+
+describe("a Sandbox", () => {
+  const status = { conditions: [condition("Ready", "True", "DependenciesReady")], podIPs: ["10.1.0.7"] };
+  const foreign = condition("Backup", "True", "Done");
+  const sandbox = aSandbox({
+    spec: { service: true },
+    status: { ...status, conditions: [...status.conditions, foreign] },
+  });
+  const observed = aRequest(sandbox, [aReadyPod(), aChild("Service", { spec: { clusterIP: "None" } })]);
+  const say = (fields: object) =>
+    refusalOf(
+      sandboxHook(settings, (request, now, config) => {
+        const desired = syncSandbox(request, now, config);
+        return { ...desired, status: { ...desired.status, ...fields } };
+      }).sync(observed, NOW),
+    );
+  const conditions = [condition("Ready", "True", "DependenciesReady"), condition("Suspended", "False", "NotSuspended")];
+
+  test.for<[string, object, string]>([
+    ["what it is", {}, "passes"],
+    ["no addresses", { podIPs: undefined }, unproven("podIPs")],
+    ["another's address", { podIPs: ["10.9.9.9"] }, unproven("podIPs")],
+    ["one address more", { podIPs: ["10.1.0.7", "10.9.9.9"] }, unproven("podIPs")],
+    ["another node", { nodeName: "other" }, unproven("nodeName")],
+    ["another Service", { service: "other" }, unproven("service")],
+    ["another domain", { serviceFQDN: "demo.team-a.svc.example.com" }, unproven("serviceFQDN")],
+    ["no name", { serviceFQDN: undefined }, unproven("serviceFQDN")],
+    ["that it selects all", { selector: "" }, unproven("selector")],
+    ["a field of its own", { more: true }, unproven("more")],
+    ["that it is not Ready", { conditions: [condition("Ready", "False", "Any"), foreign] }, untrue("Ready False")],
+    ["nothing of Ready", { conditions: [foreign] }, untrue("Ready Absent")],
+    [
+      "nothing of what others say",
+      { conditions },
+      "status.conditions would no longer say Backup, which is not this hook's",
+    ],
+    [
+      "what only others say",
+      { conditions: [...conditions, foreign, condition("Restored", "True", "Any")] },
+      "status.conditions would say Restored, which this hook never does",
+    ],
+  ])("says %s", ([, fields, want]) => expect(say(fields)).toBe(want));
+
+  test("says that it is Ready only where its Pod is", () => {
+    const hook = sandboxHook(settings, (request, now, config) => {
+      const desired = syncSandbox(request, now, config);
+      const conditions = [condition("Ready", "True", "Any")] as Condition[];
+      return { ...desired, status: { ...desired.status, conditions } };
+    });
+    for (const status of [{ phase: "Pending" }, { podIPs: [] }, { conditions: [{ type: "Ready", status: "False" }] }]) {
+      expect(refusalOf(hook.sync(aRequest(aSandbox(), [aReadyPod({ status })]), NOW))).toBe(untrue("Ready True"));
+    }
+  });
+});
+
+describe("a claim", () => {
+  const sandbox = aClaimed();
+  const { name } = sandbox.metadata;
+  const { podIPs } = sandbox.status ?? {};
+  const say = (fields: object, sandboxes = [sandbox]) =>
+    refusalOf(
+      sandboxClaimHook(settings, (request, now, config) => {
+        const { attachments } = syncSandboxClaim(request, now, config);
+        const status = { conditions: sandbox.status?.conditions, sandbox: { name, ...(podIPs ? { podIPs } : {}) } };
+        return { attachments, status, ...fields } as never;
+      }).sync(aClaimRequest(aClaim(), sandboxes), NOW),
+    );
+  const status = (fields: object) => ({ status: { conditions: sandbox.status?.conditions, ...fields } });
+  const annotation = (key: string) => `metadata.annotations of the parent would change where they must not (${key})`;
+
+  test.for<[string, object, string]>([
+    ["what it has", {}, "passes"],
+    ["another's Sandbox", status({ sandbox: { name: "other", podIPs } }), unproven("sandbox")],
+    ["another's address", status({ sandbox: { name, podIPs: ["10.9.9.9"] } }), unproven("sandbox")],
+    ["no Sandbox", status({}), unproven("sandbox")],
+    [
+      "that its Sandbox is missing",
+      { status: { conditions: [condition("Ready", "False", "SandboxMissing")], sandbox: { name, podIPs } } },
+      untrue("Ready False"),
+    ],
+    [
+      "that its pool is missing",
+      { status: { conditions: [condition("Ready", "False", "WarmPoolNotFound")], sandbox: { name, podIPs } } },
+      untrue("Ready False"),
+    ],
+    ["its name in an annotation", { annotations: { "agents.x-k8s.io/sandbox-name": name } }, "passes"],
+    [
+      "another's name there",
+      { annotations: { "agents.x-k8s.io/sandbox-name": "other" } },
+      annotation("agents.x-k8s.io/sandbox-name"),
+    ],
+    [
+      "that its losses are allowed",
+      { annotations: { "agents.x-k8s.io/losses-allowed-until": "2099-01-01T00:00:00Z" } },
+      annotation("agents.x-k8s.io/losses-allowed-until"),
+    ],
+  ])("says %s", ([, fields, want]) => expect(say(fields)).toBe(want));
+});
+
+describe("a pool", () => {
+  const observed = aPoolRequest({ pool: aPool({ status: { sequence: 7 } }), sandboxes: [aMember(1), aMember(2)] });
+  const say = (fields: object) =>
+    refusalOf(
+      sandboxWarmPoolHook(settings, (request, now, config) => {
+        const desired = syncSandboxWarmPool(request, now, config);
+        return { ...desired, status: { ...desired.status, ...fields } };
+      }).sync(observed, NOW),
+    );
+
+  test.for<[string, object, string]>([
+    ["what it is", {}, "passes"],
+    ["that it has more", { replicas: 3 }, unproven("replicas")],
+    ["that it has none", { replicas: undefined }, unproven("replicas")],
+    ["that more are Ready", { readyReplicas: 9 }, unproven("readyReplicas")],
+    ["that other Pods are its own", { selector: "app=x" }, unproven("selector")],
+    ["that its numbers begin anew", { sequence: 1 }, unproven("sequence")],
+    ["that it has seen more counted", { observedSequence: 9 }, unproven("observedSequence")],
+    ["that it is full", { conditions: [condition("Ready", "True", "Full")] }, untrue("Ready True")],
+  ])("says %s", ([, fields, want]) => expect(say(fields)).toBe(want));
+});
+
+test("a template is labelled with the hash of its own name", () => {
+  const label = (value: string, key = "agents.x-k8s.io/sandbox-template-ref-hash") =>
+    refusalOf(
+      sandboxTemplateHook(settings, (request, config) => ({ ...syncSandboxTemplate(request, config), labels: { [key]: value } }))
+        .sync(aTemplateRequest(aTemplate()), NOW),
+    );
+  expect(label("00000000")).toMatch(/^metadata.labels of the parent would change where they must not/);
+  expect(label("x", "app")).toMatch(/\(app\)$/);
+});
