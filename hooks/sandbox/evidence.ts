@@ -68,9 +68,10 @@ function isSound(saying: Of): boolean {
 function isMissingSomething(saying: Of): boolean {
   const { parent: { metadata, spec }, children } = saying.observed;
   const namesOf = (kind: string) => new Set(Object.values(children[kind] ?? {}).map((child) => child.metadata.name));
+  const { shutdownTime } = lifetimeOf(saying.observed.parent);
   const volumes = namesOf("PersistentVolumeClaim.v1");
   return podsOf(saying).length === 0 || metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined ||
-    (spec.shutdownTime !== undefined && Number.isNaN(Date.parse(spec.shutdownTime))) ||
+    (shutdownTime !== undefined && Number.isNaN(Date.parse(shutdownTime))) ||
     (spec.service === true && !namesOf("Service.v1").has(metadata.name)) ||
     volumeTemplates(saying.observed.parent).some(({ claimName }) => !volumes.has(claimName));
 }

@@ -1,5 +1,6 @@
 /** What the fields of a Sandbox's status may be, for the guard: clients connect by them. @module */
 import type { Sandbox, SandboxStatus } from "../../packages/api/sandbox.ts";
+import { lifetimeOf } from "../../packages/api/expiry.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import type { Json } from "../../packages/api/objects/json.ts";
 import { NAME_HASH_LABEL } from "../../packages/api/objects/keys.ts";
@@ -49,8 +50,9 @@ export function statusRules({ clusterDomain }: SandboxConfig): StatusRules<Sandb
   };
 }
 
-function isOver({ parent: { metadata, spec } }: Of, now: Date): boolean {
-  return metadata.deletionTimestamp !== undefined || Date.parse(spec.shutdownTime ?? "") <= now.getTime();
+function isOver({ parent }: Of, now: Date): boolean {
+  return parent.metadata.deletionTimestamp !== undefined ||
+    Date.parse(lifetimeOf(parent).shutdownTime ?? "") <= now.getTime();
 }
 
 function podsIn(children: Of["children"]): Pod[] {

@@ -31,7 +31,7 @@ type Of = Saying<SandboxClaim>;
  * |---|---|
  * | ClaimExpired, SandboxExpired | see above |
  * | SandboxMissing | there is no Sandbox |
- * | SandboxNotReady | the Sandbox is not Ready, has no address, or is being deleted |
+ * | SandboxNotReady | the Sandbox is not Ready, has no address, is being deleted, or is not the one that the claim has shown |
  * | InvalidMetadata, ReconcilerError | the claim asks for metadata |
  * | any other | there is no Sandbox, and keeper or binder have said so |
  */
@@ -39,7 +39,10 @@ function hasCause({ said: { reason }, observed }: Of): boolean {
   const { spec, metadata } = observed.parent;
   const sandboxes = Object.values(observed.children).flatMap((byName) => Object.values(byName));
   if (["ClaimExpired", "SandboxExpired"].includes(reason)) return true;
-  if (reason === "SandboxNotReady") return sandboxes.some((sandbox) => !isServing(sandbox));
+  const shown = observed.parent.status?.sandbox?.name ?? "";
+  if (reason === "SandboxNotReady") {
+    return sandboxes.some((sandbox) => !isServing(sandbox) || ![sandbox.metadata.name, ""].includes(shown));
+  }
   const isMetadata = ["InvalidMetadata", "ReconcilerError"].includes(reason) &&
     spec.additionalPodMetadata !== undefined;
   if (isMetadata) return true;

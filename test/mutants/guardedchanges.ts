@@ -84,8 +84,8 @@ export const GUARDED_CHANGES: readonly Mutant[] = [
   {
     name: "a claim may name any Sandbox",
     file: "hooks/sandboxclaim/statusrules.ts",
-    from: "return sandbox !== undefined && ",
-    to: "return sandbox === undefined || ",
+    from: "if (sandbox === undefined || Object.keys(more).length > 0) return false;",
+    to: "if (sandbox === undefined) return true;",
     tests: STATUS_TEST,
   },
   {
