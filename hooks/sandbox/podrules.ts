@@ -125,7 +125,9 @@ function isLeftAlone({ is, will, child, desired }: Change<Sandbox>): boolean {
 
 function wrongWithPod(pod: DesiredObject, { parent, children }: Observed<Sandbox>): string[] {
   if (Object.keys(children["Pod.v1"] ?? {}).length > 0) return ["a second Pod"];
-  const claims = new Set(Object.values(children["PersistentVolumeClaim.v1"] ?? {}).map(({ metadata }) => metadata.name));
+  const claims = new Set(
+    Object.values(children["PersistentVolumeClaim.v1"] ?? {}).map(({ metadata }) => metadata.name),
+  );
   // One that is not seen to be the Sandbox's own may be another's.
   if (volumeTemplates(parent).some(({ claimName }) => !claims.has(claimName))) return ["a Pod before its volumes"];
   if (parent.spec.operatingMode !== "Running") return ["a Pod of a suspended Sandbox"];

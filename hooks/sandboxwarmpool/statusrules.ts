@@ -25,7 +25,7 @@ const unlessDeleted =
     (observed.parent.metadata.deletionTimestamp !== undefined && sameJson(status, { ...observed.parent.status }));
 
 export const statusRules: StatusRules<SandboxWarmPool> = {
-  conditionTypes: ["Progressing", "Ready"],
+  conditionTypes: ["NetworkPolicy", "Progressing", "Ready"],
   fields: {
     replicas: unlessDeleted((value, observed) => value === (membersOf(observed).length || undefined)),
     readyReplicas: unlessDeleted((value, observed) =>

@@ -60,7 +60,10 @@ export function guardStatus<Parent>(
     const says: Words[] = [`${said.type} ${said.status}`, `${said.type} ${said.status} ${said.reason}`];
     const unproven = says.find((words) => isUnproven(evidence, words, { said, observed, now, isOld }));
     if (unproven !== undefined) return wrong(unproven);
-    if (rules && !rules.conditionTypes.includes(said.type) && !before.some((old) => sameJson(said, old) || sameJson(said, fitCondition(old)))) {
+    if (
+      rules && !rules.conditionTypes.includes(said.type) &&
+      !before.some((old) => sameJson(said, old) || sameJson(said, fitCondition(old)))
+    ) {
       return refusal(`status.conditions would say ${said.type}, which this hook never does`);
     }
   }

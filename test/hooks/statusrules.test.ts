@@ -148,7 +148,10 @@ describe("a pool", () => {
 test("a template is labelled with the hash of its own name", () => {
   const label = (value: string, key = "agents.x-k8s.io/sandbox-template-ref-hash") =>
     refusalOf(
-      sandboxTemplateHook(settings, (request, config) => ({ ...syncSandboxTemplate(request, config), labels: { [key]: value } }))
+      sandboxTemplateHook(
+        settings,
+        (request, config) => ({ ...syncSandboxTemplate(request, config), labels: { [key]: value } }),
+      )
         .sync(aTemplateRequest(aTemplate()), NOW),
     );
   expect(label("00000000")).toMatch(/^metadata.labels of the parent would change where they must not/);
