@@ -2,6 +2,7 @@
  * HTTP to an API server over kept connections, JSON as it is: `@kubernetes/client-node` gives the credentials, but its
  * clients open a connection per request and turn times into Dates. @module
  */
+import { parseJson } from "../../packages/api/objects/exactjson.ts";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
@@ -34,7 +35,7 @@ export function createRequester(kubeConfig: KubeConfig): Requester {
     async json(method, path, body) {
       const text = body === undefined ? undefined : JSON.stringify(body);
       const answer = await send(new URL(server + path), { ...await credentials(), method, timeout: TIMEOUT_MS }, text);
-      return JSON.parse(await textOf(answer));
+      return parseJson(await textOf(answer)) as never;
     },
     async lines(path, signal, onLine) {
       const answer = await send(new URL(server + path), { ...await credentials(), signal, timeout: IDLE_MS });

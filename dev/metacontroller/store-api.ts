@@ -1,4 +1,5 @@
 /** The store over a real API server. Keeps no objects: informers do. @module */
+import { parseJson } from "../../packages/api/objects/exactjson.ts";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../packages/process/clock.ts";
@@ -160,7 +161,7 @@ async function follow({ requester, resource, handler, signal }: Watching, progre
   const query =
     `watch=true&allowWatchBookmarks=true&timeoutSeconds=${WATCH_SECONDS}&resourceVersion=${progress.resourceVersion}`;
   await requester.lines(`${pathOf(resource)}?${query}`, signal, (line) => {
-    const { type, object } = JSON.parse(line) as WatchEvent;
+    const { type, object } = parseJson(line) as WatchEvent;
     if (signal.aborted || failure) return;
     if (type === "ERROR") {
       const { code, reason, message } = object as unknown as { code: number; reason: string; message: string };

@@ -1,4 +1,5 @@
 /** What the conversions between versions see and give, and what they read in annotations, which anybody may write. Pure. @module */
+import { parseJson } from "./objects/exactjson.ts";
 import type { KubeObject } from "./objects/objects.ts";
 import { isObject } from "./objects/json.ts";
 
@@ -15,7 +16,7 @@ export interface Content {
 export function parsed(text: string | undefined): unknown {
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

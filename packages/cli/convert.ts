@@ -1,4 +1,5 @@
 /** Reads files of Kubernetes objects, and prints those of v1alpha1 as v1beta1. @module */
+import { withoutBigInts } from "../api/objects/exactjson.ts";
 import { text } from "node:stream/consumers";
 import { parseAllDocuments } from "yaml";
 import type { KubeObject } from "../api/objects/objects.ts";
@@ -36,10 +37,10 @@ export async function runConvert(context: CommandContext, files: string[], forma
 
 /** Reads the documents of a file, and what is in lists. */
 function objectsIn(content: string, file: string): KubeObject[] {
-  return parseAllDocuments(content).flatMap((document) => {
+  return parseAllDocuments(content, { intAsBigInt: true }).flatMap((document) => {
     const [error] = document.errors;
     if (error) throw new Failure(`Cannot read ${file}: ${error.message}`);
-    const value = document.toJS() as { items?: unknown[] } | null;
+    const value = withoutBigInts(document.toJS()) as { items?: unknown[] } | null;
     if (value === null) return [];
     const items = Array.isArray(value.items) ? value.items : [value];
     return items.map((item) => checked(item, file));

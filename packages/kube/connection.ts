@@ -1,4 +1,5 @@
 /** Talks JSON to an API server over connections that are kept. Decides nothing and tries nothing twice. @module */
+import { parseJson } from "../api/objects/exactjson.ts";
 import { type Answer, AnswerTooLong, type Api, type ApiRequest, type WatchEvent, WatchSilent } from "./api.ts";
 import { createDeadlines } from "../process/deadlines.ts";
 import { createGathered } from "../process/gathered.ts";
@@ -138,7 +139,7 @@ async function textUpTo(chunks: AsyncIterable<Uint8Array>, mostBytes: number): P
 
 function bodyOf(status: number, text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return status === 200 ? text : { message: text.trim().slice(0, 500) };
   }
@@ -199,7 +200,7 @@ async function* eventsOf(body: AsyncIterable<Uint8Array>, silence: Silence) {
       silence.heard();
       const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
-      for (const line of lines) if (line !== "") yield JSON.parse(line) as WatchEvent;
+      for (const line of lines) if (line !== "") yield parseJson(line) as WatchEvent;
     }
   } catch (error) {
     throw silence.signal.aborted ? silence.signal.reason : error;

@@ -1,4 +1,5 @@
 /** The hooks in this process, as an engine calls them, and as they can be started anew. @module */
+import { parseJson } from "../api/objects/exactjson.ts";
 import type { Clock } from "../process/clock.ts";
 import type { HookCalls } from "../webhook/hook.ts";
 import { createLossBudget, type LossBudget } from "../webhook/lossbudget.ts";
@@ -55,7 +56,7 @@ interface Call extends Partial<HookProcess> {
 function answerOf({ hook, budget, path, now }: Call, body: string, faults: string[]): Response {
   try {
     if (path.endsWith("/customize")) return response(200, JSON.stringify(hook?.customize?.(JSON.parse(body))));
-    const outcome = hook?.sync(JSON.parse(body), now, budget);
+    const outcome = hook?.sync(parseJson(body), now, budget);
     if (outcome && "answer" in outcome) return response(200, JSON.stringify(outcome.answer));
     faults.push(`${hook?.name} was refused: ${outcome?.refusal.message}`);
     return response(429, "", { "retry-after": "30" });

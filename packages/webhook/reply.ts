@@ -1,4 +1,5 @@
 /** What one request of a hook comes to: status, body, and what the log should know of it. No HTTP, no clock. @module */
+import { parseJson } from "../api/objects/exactjson.ts";
 import * as z from "zod";
 import type { Loss, Refusal } from "./guard.ts";
 import { type HookCalls, issuePaths } from "./hook.ts";
@@ -69,7 +70,7 @@ export type Body = { request: unknown; error?: Error };
 /** Reads a body; never throws. */
 export function readBody(text: string): Body {
   try {
-    return { request: JSON.parse(text) as unknown };
+    return { request: parseJson(text) };
   } catch {
     return { request: undefined, error: new BodyError("Cannot parse the body: it is not JSON") };
   }

@@ -1,4 +1,5 @@
 /** Metacontroller's dynamic-apply, the three-way merge of a child, as pure functions. No I/O, inputs are never changed. @module */
+import { isRawInteger, parseJson } from "./exactjson.ts";
 import { isObject, type Json } from "./json.ts";
 
 /** Where Metacontroller keeps the JSON text of the desired object that it applied last. */
@@ -111,6 +112,7 @@ function annotationsWith(metadata: Json, applied: object): Record<string, string
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
+  if (isRawInteger(a)) return isRawInteger(b) && a.rawJSON === b.rawJSON;
   if (!isObject(a) || !isObject(b)) return false;
   const keys = presentKeys(a);
   return keys.length === presentKeys(b).length && keys.every((key) => present(b, key) && sameJson(a[key], b[key]));
@@ -118,7 +120,7 @@ export function sameJson(a: unknown, b: unknown): boolean {
 
 /**
  * Writes a JSON value as Go's `json.Marshal` writes a map: keys in order of their UTF-8 bytes, no spaces, `<`, `>`, `&`,
- * U+2028 and U+2029 escaped. Integers beyond 2^53 have lost their last digits before they get here.
+ * U+2028 and U+2029 escaped.
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value === "string") return quote(value);
@@ -197,7 +199,7 @@ function metadataOf(object: object): Json {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw new SyntaxError(`Cannot read annotation ${LAST_APPLIED_ANNOTATION}: it is not JSON`);
   }

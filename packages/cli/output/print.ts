@@ -1,4 +1,5 @@
 /** Objects as `-o` asks for them. Writes nothing itself. @module */
+import { withBigInts } from "../../api/objects/exactjson.ts";
 import { UsageError } from "../failure.ts";
 
 /** What `-o` may say; absent means a table. */
@@ -17,5 +18,5 @@ export function formatOf(text: string | undefined, allowed: readonly Format[] = 
 export async function serialize(value: unknown, format: "json" | "yaml"): Promise<string> {
   if (format === "json") return `${JSON.stringify(value, null, 4)}\n`;
   const { stringify } = await import("yaml");
-  return stringify(value, { lineWidth: 0, version: "1.1" });
+  return stringify(withBigInts(value), { lineWidth: 0, version: "1.1" });
 }

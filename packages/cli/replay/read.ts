@@ -1,4 +1,5 @@
 /** Reads recordings line by line: files, or folders of them. Knows nothing of what hooks decide. @module */
+import { parseJson } from "../../api/objects/exactjson.ts";
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
@@ -50,7 +51,7 @@ async function* readFile(file: string): AsyncGenerator<RecordedLine> {
   let number = 0;
   try {
     for await (const line of linesOf(file)) {
-      const value: unknown = JSON.parse(line);
+      const value = parseJson(line);
       if (number++ === 0) yield { header: recordingHeaderSchema.parse(value) };
       else yield { exchange: recordedExchangeSchema.parse(value), place: `${basename(file)}:${number}` };
     }

@@ -1,4 +1,5 @@
 /** Runs recorded requests through hooks and says which decisions differ: what `hookbox replay` does. @module */
+import { parseJson } from "../../api/objects/exactjson.ts";
 import process from "node:process";
 import type { RecordedExchange } from "../../webhook/exchange.ts";
 import type { HookCalls } from "../../webhook/hook.ts";
@@ -80,7 +81,7 @@ function changesOf(hook: HookCalls, exchange: RecordedExchange): Change[] {
   const { endpoint, at, request, status, answer } = exchange;
   // The hook reads the request as it came: one that writes to it must not change what it is compared with.
   const reply = replyOf(hook, endpoint, { request }, new Date(at));
-  const after = { status: reply.status, body: JSON.parse(reply.text) as unknown };
+  const after = { status: reply.status, body: parseJson(reply.text) };
   return answerChanges(request, { status, body: answer }, after);
 }
 

@@ -1,4 +1,5 @@
 /** Text of others without what terminals take for orders: a sandbox names its files as it likes. Pure. @module */
+import { exactly } from "../../api/objects/exactjson.ts";
 import type { CommandContext, Output } from "../commandcontext.ts";
 
 // deno-lint-ignore no-control-regex -- those are what must not get through
@@ -20,7 +21,9 @@ function escaped(character: string): string {
 
 /** The same value with all its texts {@link plain}. */
 export function plainly<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value), (_, part) => typeof part === "string" ? plain(part) : part);
+  const part = (key: string, part: unknown, context?: { source?: string }) =>
+    typeof part === "string" ? plain(part) : exactly(key, part, context ?? {});
+  return JSON.parse(JSON.stringify(value), part) as T;
 }
 
 /** Bytes of a text whose orders to the terminal are ours. */

@@ -1,4 +1,5 @@
 /** Lists of the API in memory, page by page. Reads the store, changes nothing. @module */
+import { copyJson } from "../../api/objects/exactjson.ts";
 import type { ServedResource } from "../engine/memory-kinds.ts";
 import { keyOf, StoreError } from "../engine/store.ts";
 import type { MemoryStore } from "../engine/store-memory.ts";
@@ -49,7 +50,7 @@ export function answerList(
 
 function itemOf({ custom }: ServedResource): (object: KubeObject) => object {
   return (object) => {
-    const { apiVersion, kind, ...item } = structuredClone(object);
+    const { apiVersion, kind, ...item } = copyJson(object);
     return custom ? { apiVersion, kind, ...item } : item;
   };
 }

@@ -1,4 +1,5 @@
 /** The Kubernetes API over a store in memory: what `packages/kube/connection.ts` is over HTTP. Opens no port. @module */
+import { copyJson } from "../../api/objects/exactjson.ts";
 import type { ServedResource } from "../engine/memory-kinds.ts";
 import type { MemoryStore } from "../engine/store-memory.ts";
 import type { Answer, Api, ApiRequest, WatchEvent } from "../../kube/api.ts";
@@ -43,13 +44,13 @@ export function createMemoryApi(store: MemoryStore, changes: Changes, options: M
     clock: store.clock,
     version: store.version,
     list: ({ resource, namespace, matches }) =>
-      matching(store, resource, namespace, matches).map((object) => structuredClone(object)),
+      matching(store, resource, namespace, matches).map((object) => copyJson(object)),
   };
   return {
     async send({ signal, query = {}, body, ...request }) {
       signal?.throwIfAborted();
       const failed = faultOf(fault({ ...request, query, body }));
-      const sent = body === undefined ? body : JSON.parse(JSON.stringify(body));
+      const sent = body === undefined ? body : copyJson(body);
       const answered = failed ?? await answer(store, { ...request, query, body: sent });
       signal?.throwIfAborted();
       return answered;
@@ -109,7 +110,7 @@ async function answer(store: MemoryStore, request: Answerable): Promise<Answer> 
   try {
     switch (`${method} ${name ? "object" : "collection"}`) {
       case "GET object":
-        return { status: 200, body: structuredClone(await store.get(resource, namespace, name)) };
+        return { status: 200, body: copyJson(await store.get(resource, namespace, name)) };
       case "GET collection":
         return answerList(store, resource, namespace, query);
       case "POST collection":

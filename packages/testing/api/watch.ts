@@ -1,4 +1,5 @@
 /** Watches of the API in memory: what is shown to whom, in which words. @module */
+import { copyJson } from "../../api/objects/exactjson.ts";
 import type { ServedResource } from "../engine/memory-kinds.ts";
 import { type Clock, StoreError } from "../engine/store.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
@@ -98,7 +99,7 @@ function eventOf({ resource, namespace, matches }: Watching, change: Change): Wa
   const is = !isGone && matches(object);
   if (!was && !is) return undefined;
   const type = is ? (was ? "MODIFIED" : "ADDED") : "DELETED";
-  return { type, object: { ...structuredClone(object), apiVersion: resource.apiVersion } };
+  return { type, object: { ...copyJson(object), apiVersion: resource.apiVersion } };
 }
 
 /** Returns the end of them. */

@@ -1,4 +1,5 @@
 /** What changes objects of the API in memory: POST, PUT, PATCH and DELETE, with their preconditions. @module */
+import { copyJson } from "../../api/objects/exactjson.ts";
 import type { ServedResource } from "../engine/memory-kinds.ts";
 import { type DeleteOptions, isConflict, StoreError } from "../engine/store.ts";
 import type { MemoryStore } from "../engine/store-memory.ts";
@@ -43,7 +44,7 @@ export async function create(store: MemoryStore, { resource, namespace, query, b
     kind,
     metadata: { ...metadata, ...(namespace && { namespace }) },
   } as KubeObject;
-  return { status: 201, body: structuredClone(await writing(store, query).create(resource, object)) };
+  return { status: 201, body: copyJson(await writing(store, query).create(resource, object)) };
 }
 
 /**
@@ -73,7 +74,7 @@ export async function replace(
   const object = { ...rest, metadata: { ...metadata, ...(resourceVersion !== undefined && { resourceVersion }) } };
   const target = writing(store, query);
   const replaced = await (part === "status" ? target.updateStatus : target.update)(resource, object as KubeObject);
-  return { status: 200, body: structuredClone(replaced) };
+  return { status: 200, body: copyJson(replaced) };
 }
 
 /** Merges a patch into an object, or into its status. @throws {StoreError} */
@@ -82,12 +83,12 @@ export async function patch(store: MemoryStore, write: Write): Promise<Answer> {
   const { metadata } = (body ?? {}) as { metadata?: { resourceVersion?: string; name?: string } };
   for (let tries = 1;; tries++) {
     const live = await store.get(resource, namespace, name);
-    const merged = mergePatch(structuredClone(live), body) as KubeObject;
+    const merged = mergePatch(copyJson(live), body) as KubeObject;
     checkName(merged.metadata.name, name);
     try {
       const target = writing(store, query);
       const patched = await (part === "status" ? target.updateStatus : target.update)(resource, merged);
-      return { status: 200, body: structuredClone(patched) };
+      return { status: 200, body: copyJson(patched) };
     } catch (error) {
       if (metadata?.resourceVersion || tries === PATCH_TRIES || !isConflict(error)) throw error;
     }
@@ -105,7 +106,7 @@ export async function remove(store: MemoryStore, { resource, namespace, name, qu
   const { metadata } = await store.get(resource, namespace, name);
   await writing(store, dryRun ? { dryRun: "All" } : query).delete(resource, namespace, name, wish);
   const left = await store.get(resource, namespace, name).catch(() => undefined);
-  if (left?.metadata.uid === metadata.uid) return { status: 200, body: structuredClone(left) };
+  if (left?.metadata.uid === metadata.uid) return { status: 200, body: copyJson(left) };
   return { status: 200, body: success({ resource, name }, metadata.uid) };
 }
 
@@ -118,7 +119,7 @@ export async function removeAll(store: MemoryStore, write: Write): Promise<Answe
   }
   const { apiVersion, kind } = resource;
   const metadata = { resourceVersion: store.version() };
-  return { status: 200, body: { apiVersion, kind: `${kind}List`, metadata, items: structuredClone(found) } };
+  return { status: 200, body: { apiVersion, kind: `${kind}List`, metadata, items: copyJson(found) } };
 }
 
 function writing(store: MemoryStore, query: Record<string, string>): MemoryStore["dryRun"] {

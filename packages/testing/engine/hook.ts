@@ -1,4 +1,5 @@
 /** Calls one webhook and decodes its answer, as strictly as Metacontroller does. Knows nothing of what it means. @module */
+import { parseJson } from "../../api/objects/exactjson.ts";
 import type { HookName, HookSpec } from "./definition.ts";
 import type { Clock } from "./store.ts";
 
@@ -137,7 +138,7 @@ function decode(name: HookName, body: string, fields: Record<string, Check>, str
 
 function parsed(name: HookName, body: string): unknown {
   try {
-    return JSON.parse(body);
+    return parseJson(body);
   } catch {
     throw new SyntaxError(`Cannot use answer of ${name} hook: it is not JSON`);
   }

@@ -1,4 +1,5 @@
 /** The state of a memory store, and what creating, replacing and deleting do to it. @module */
+import { copyJson } from "../../api/objects/exactjson.ts";
 import { sameJson } from "../../api/objects/apply.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { startCollector } from "./memory-garbage.ts";
@@ -148,7 +149,7 @@ function shownAs(object: KubeObject, { apiVersion }: ServedResource): KubeObject
 }
 
 function clone(object: KubeObject): KubeObject {
-  return JSON.parse(JSON.stringify(object));
+  return copyJson(object);
 }
 
 function deepFreeze<T>(value: T): T {

@@ -1,5 +1,5 @@
 /** Text of others in fields that the API server checks: whatever it is, the field takes what comes of it. @module */
-import fc from "fast-check";
+import fc from "../../properties.ts";
 import { expect, test } from "vitest";
 import { conditionsSchema } from "../../../packages/api/condition.ts";
 import { fitCondition } from "../../../packages/api/objects/conditions.ts";

@@ -1,0 +1,67 @@
+/** Integers of 64 bits go through hooks, conversion and hand-over with all their digits: people set the largest there is. @module */
+import { expect, test } from "vitest";
+import { answerReview, reviewSchema } from "../../hooks/conversion/review.ts";
+import { sandboxHook } from "../../hooks/sandbox/hook.ts";
+import { sandboxWarmPoolHook } from "../../hooks/sandboxwarmpool/hook.ts";
+import type { Sandbox } from "../../packages/api/sandbox.ts";
+import { applyCreate } from "../../packages/api/objects/apply.ts";
+import { parseJson } from "../../packages/api/objects/exactjson.ts";
+import { handedOver } from "../../packages/binder/handover.ts";
+import { readBody, replyOf } from "../../packages/webhook/reply.ts";
+import { aPoolRequest, CONFIG as POOL_CONFIG } from "../poolcalls.ts";
+import { aClaim, aMember } from "../pools.ts";
+import { NOW } from "../sandboxes.ts";
+import { aTemplate } from "../templates.ts";
+
+const LARGEST = "9223372036854775807";
+const ODD = "9007199254740993";
+const SPEC = `{"containers":[{"image":"busybox","name":"main"}],"terminationGracePeriodSeconds":${LARGEST},` +
+  `"tolerations":[{"key":"a","operator":"Exists","tolerationSeconds":${ODD}}]}`;
+const META = `"name":"demo","namespace":"team-a","uid":"uid-demo","generation":1`;
+const SANDBOX = `{"apiVersion":"agents.x-k8s.io/v1beta1","kind":"Sandbox","metadata":{${META}},` +
+  `"spec":{"operatingMode":"Running","shutdownPolicy":"Retain","podTemplate":{"spec":${SPEC}}}}`;
+
+test("the hook for Sandboxes makes a Pod with all digits, and leaves one alone that has them", () => {
+  const request = (pods: string) =>
+    `{"parent":${SANDBOX},"children":{"Pod.v1":{${pods}},"Service.v1":{},"PersistentVolumeClaim.v1":{}},` +
+    `"related":{},"finalizing":false}`;
+  const ask = (pods: string) =>
+    replyOf(sandboxHook({ clusterDomain: "cluster.local" }), "sync", readBody(request(pods)), NOW);
+  const first = ask("");
+  expect([first.status, first.text]).toEqual([
+    200,
+    expect.stringContaining(`"terminationGracePeriodSeconds":${LARGEST}`),
+  ]);
+  expect(first.text).toContain(`"tolerationSeconds":${ODD}`);
+  const [pod] = (parseJson(first.text) as { children: { metadata: object }[] }).children;
+  const stored = applyCreate({ ...pod, metadata: { ...pod?.metadata, uid: "u", namespace: "team-a" } }, pod);
+  const kept = ask(`"team-a/demo":${JSON.stringify(stored)}`);
+  expect([kept.status, kept.text]).toEqual([200, expect.stringContaining(`"tolerationSeconds":${ODD}`)]);
+  // As it was last applied: Metacontroller finds nothing to do.
+  expect(kept.text).toContain(SPEC);
+});
+
+test("the hook for pools, and the binder when it hands a member over", () => {
+  const template = { ...aTemplate(), spec: { ...aTemplate().spec, podTemplate: { spec: parseJson(SPEC) } } } as never;
+  const reply = replyOf(
+    sandboxWarmPoolHook(POOL_CONFIG),
+    "sync",
+    readBody(JSON.stringify(aPoolRequest({ template }))),
+    NOW,
+  );
+  expect([reply.status, reply.text]).toEqual([200, expect.stringContaining(`"tolerationSeconds":${ODD}`)]);
+  const member = aMember(1);
+  const large = applyCreate({ ...member, spec: { ...member.spec, podTemplate: { spec: parseJson(SPEC) } } }) as Sandbox;
+  const given = JSON.stringify(handedOver(large, aClaim("c"), template, NOW));
+  expect(given).toContain(`"terminationGracePeriodSeconds":${LARGEST}`);
+});
+
+test.for(["v1alpha1", "v1beta1"])("a conversion to %s", (version) => {
+  const from = version === "v1beta1" ? "v1alpha1" : "v1beta1";
+  const object = SANDBOX.replace("agents.x-k8s.io/v1beta1", `agents.x-k8s.io/${from}`);
+  const review = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u",` +
+    `"desiredAPIVersion":"agents.x-k8s.io/${version}","objects":[${object}]}}`;
+  const text = JSON.stringify(answerReview(reviewSchema.parse(parseJson(review))));
+  expect(text).toContain(`"terminationGracePeriodSeconds":${LARGEST}`);
+  expect(text).toContain(`"tolerationSeconds":${ODD}`);
+});
