@@ -49,7 +49,9 @@ export function admit(
     if (stranger === "asleep") route = { ...route, target: { ...route.target, wakes: false } };
     observer.passed(record, route.target, pass.client, isKnown);
     const origin = isSocket(client) ? foreignOrigin(request, route, parts.browser, gate === openGate) : undefined;
-    const check = pass.isAnonymous ? undefined : () => gate(request, route, address);
+    const given = route;
+    if (pass.uid !== undefined) route = { ...route, target: { ...route.target, uid: pass.uid } };
+    const check = pass.isAnonymous ? undefined : () => gate(request, given, address);
     const passed = passedOf(parts, record, route, origin ? { ...pass, added: [...pass.added, ...origin] } : pass);
     then({ ...passed, check }, pass);
   };

@@ -5,7 +5,9 @@ import type { Log } from "../process/log.ts";
 import { createAddressOf, createLimits, createProtoOf } from "./access/limits.ts";
 import { createGate, type Gate, openGate } from "./access/gate.ts";
 import { createRecheck } from "./access/recheck.ts";
-import { createScopedAccess, secretsIn } from "./access/scopedtoken.ts";
+import { readPublicKeys } from "./access/publickeys.ts";
+import { rereading } from "./access/reread.ts";
+import { createScopedAccess, readSecrets, type TokenKeys } from "./access/scopedtoken.ts";
 import { createTokenReviewAccess } from "./access/tokenreview.ts";
 import { createAccessLog } from "./observe/accesslog.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
@@ -109,7 +111,7 @@ export function assembleRouter(
     handler: createHandler({
       routing: { allowLoopback, pathPrefix: options.pathPrefix, domain: options.domain },
       exists: existsIn(index),
-      gate: gateOf(api, options, log),
+      gate: gateOf(api, index, options, log),
       browser: options.browser,
       rewrites: options.rewrites,
       allowedHosts: options.allowedHosts,
@@ -147,12 +149,23 @@ function existsIn(index: SandboxIndex): (target: Target) => boolean {
   return ({ namespace, name }) => index.find(namespace, name)?.sandbox.isUnclaimed === false;
 }
 
-function gateOf(api: Api, { authz, browser }: RouterSettings, log: Log): Gate {
+function gateOf(api: Api, index: SandboxIndex, { authz, browser }: RouterSettings, log: Log): Gate {
   if (authz.mode === "allow-all") return openGate;
-  const authorise = authz.mode === "tokenreview"
-    ? createTokenReviewAccess({ ...authz, api, log })
-    : createScopedAccess(secretsIn(authz.secretFile, log));
+  const authorise = authz.mode === "tokenreview" ? createTokenReviewAccess({ ...authz, api, log }) : createScopedAccess(
+    keysOf(authz, log),
+    ({ namespace, name }) => index.find(namespace, name)?.sandbox.metadata.uid,
+  );
   return createGate(authorise, browser);
+}
+
+function keysOf(
+  { secretFile, publicKeysFile }: Extract<RouterSettings["authz"], { mode: "scoped-token" }>,
+  log: Log,
+): TokenKeys {
+  return {
+    secrets: secretFile ? rereading(() => readSecrets(secretFile), "secrets", log) : () => [],
+    publicKeys: publicKeysFile ? rereading(() => readPublicKeys(publicKeysFile), "public keys", log) : () => new Map(),
+  };
 }
 
 /** A router of one namespace sees no Pods of another: what it would find there it could never reach. */

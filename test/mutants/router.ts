@@ -10,6 +10,20 @@ const WAKE_TEST = ["test/router/wake/wake.test.ts"];
 
 export const ROUTER: readonly Mutant[] = [
   {
+    name: "a token for one Sandbox opens the next of its name",
+    file: "packages/router/access/scopedtoken.ts",
+    from: " || known !== uid",
+    to: "",
+    tests: ["test/router/access/sandboxtoken.test.ts"],
+  },
+  {
+    name: "a token that nobody has signed opens a Sandbox",
+    file: "packages/router/access/scopedtoken.ts",
+    from: "if (!key || !verify(",
+    to: "if (!key || verify(",
+    tests: ["test/router/access/sandboxtoken.test.ts"],
+  },
+  {
     name: "a token for one port opens all",
     file: "packages/router/access/scopedtoken.ts",
     from: "name !== target.name || port !== target.port",

@@ -1,4 +1,4 @@
-/** Tokens that open one sandbox until a time: their format, and how they are signed. Web Crypto alone. Source: Agent Sandbox API, section 7.1. @module */
+/** Tokens that open one sandbox until a time: their formats, and how they are signed. Web Crypto alone. Source: Agent Sandbox API, section 7.1, and 1.0.2 to 1.0.12. @module */
 
 /** What a token opens; without `port` every port. `exp` in seconds since the epoch. */
 export interface TokenClaims {
@@ -6,6 +6,14 @@ export interface TokenClaims {
   name: string;
   exp: number;
   port?: number | undefined;
+}
+
+/** What a token of the second format opens: this very Sandbox, and no later one of its name. Absent: every port, method or path. */
+export interface SandboxTokenClaims extends TokenClaims {
+  uid: string;
+  method?: string | undefined;
+  /** Without a query; its percent-encoding in upper case. */
+  path?: string | undefined;
 }
 
 /** Keeps signatures of this kind apart from all others of the same secret. */
@@ -26,6 +34,48 @@ export async function signToken(
 /** Returns what a secret signs, of the part with the claims. */
 export function signedText(payload: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(DOMAIN + payload);
+}
+
+const DOMAIN_V2 = "agent-sandbox/scoped-token/v2.";
+const KEY_ID = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** Tells whether a text can be the name of a key. */
+export function isKeyID(kid: string): boolean {
+  return KEY_ID.test(kid);
+}
+
+/**
+ * Makes a token of the second format: `v2.<kid>.<claims>.<Ed25519>`. Whoever checks it needs the public key alone.
+ *
+ * @param kid name of the key, by which the router finds it
+ * @param key private key for `sign` by Ed25519
+ * @throws {RangeError} if `kid` is none
+ */
+export async function signSandboxToken(key: CryptoKey, kid: string, claims: SandboxTokenClaims): Promise<string> {
+  if (!isKeyID(kid)) throw new RangeError(`Cannot sign by key "${kid}": a name has 1 to 128 letters, digits, - or _`);
+  const { ns, name, uid, port, method, path, exp } = claims;
+  const payload = base64url(new TextEncoder().encode(JSON.stringify({
+    ns,
+    name,
+    uid,
+    ...(port === undefined ? {} : { port }),
+    ...(method === undefined ? {} : { method: method.toUpperCase() }),
+    ...(path === undefined ? {} : { path: normalPath(path) }),
+    exp,
+  })));
+  const signature = await crypto.subtle.sign("Ed25519", key, sandboxSignedText(kid, payload));
+  return `v2.${kid}.${payload}.${base64url(new Uint8Array(signature))}`;
+}
+
+/** Returns what a key signs, of its name and the part with the claims. */
+export function sandboxSignedText(kid: string, payload: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(`${DOMAIN_V2}${kid}.${payload}`);
+}
+
+/** Returns a path as tokens have it: without its query, percent-encoding in upper case. */
+export function normalPath(path: string): string {
+  const [name = ""] = path.split("?", 1);
+  return name.replace(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase()) || "/";
 }
 
 function base64url(bytes: Uint8Array): string {

@@ -1,18 +1,30 @@
 /** `hookbox token`: a token that opens one sandbox, for routers that check scoped tokens. Asks no cluster. @module */
+import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import type { TokenClaims } from "../../api/router/scopedtoken.ts";
+import { UsageError } from "../failure.ts";
 import { optionsOf } from "../clusteroptions.ts";
 import type { CommandContext } from "../commandcontext.ts";
 import { readingFile } from "../files.ts";
 import { durationMs, wholeNumber } from "../values.ts";
 
 const MORE = `
-For routers with --authz-mode scoped-token and the same secret. "hookbox url --signed-for" puts one into an address.
+For routers with --authz-mode scoped-token. With --secret-file the token is signed with a secret that the router has, too.
+With --private-key-file the router needs the public key alone, and the token opens the Sandbox of that UID, not a later one
+of the same name. "hookbox url --signed-for" puts a token into an address.
 
-Example:
-  hookbox token demo -n team-a --secret-file secret --port 3000 --ttl 8h`;
+Examples:
+  hookbox token demo -n team-a --secret-file secret --port 3000 --ttl 8h
+  openssl genpkey -algorithm ed25519 -out k1.key && openssl pkey -in k1.key -pubout -out keys/k1.pem
+  hookbox token demo -n team-a --private-key-file k1.key --key-id k1 --uid 6b2b7c4e-0a3f-4a57-9c0e-3f1b7f1c2d3e`;
 
 interface Options {
-  secretFile: string;
+  secretFile?: string;
+  privateKeyFile?: string;
+  keyId?: string;
+  uid?: string;
+  method?: string;
+  path?: string;
   port?: string;
   ttl: string;
 }
@@ -21,19 +33,50 @@ export function tokenCommand({ stdout }: CommandContext): Command {
   const command = new Command("token")
     .description("Sign a token that opens one sandbox")
     .argument("<sandbox>", "name of the Sandbox, not of its claim")
-    .requiredOption("--secret-file <file>", "secrets of 32 bytes or more, one in each line; the first signs")
+    .option("--secret-file <file>", "secrets of 32 bytes or more, one in each line; the first signs")
+    .option("--private-key-file <file>", "Ed25519 private key in PEM; needs --key-id and --uid")
+    .option("--key-id <id>", "name by which the router knows the public key")
+    .option("--uid <uid>", "UID of the Sandbox")
     .option("--port <port>", "only this port (default: all)")
+    .option("--method <method>", "only this method; needs --private-key-file (default: all)")
+    .option("--path <path>", "only this path; needs --private-key-file (default: all)")
     .option("--ttl <time>", "how long it is valid", "1h")
     .option("-n, --namespace <name>", 'namespace of the Sandbox (default: "default")')
     .addHelpText("after", MORE)
     .action(async (name: string) => {
-      const { secretFile, port, ttl, namespace: ns = "default" } = optionsOf<Options>(command);
+      const { port, ttl, namespace: ns = "default", ...options } = optionsOf<Options>(command);
       const exp = Math.floor((Date.now() + durationMs("--ttl", ttl)) / 1000);
       const limit = port === undefined ? {} : { port: wholeNumber("--port", port, 1, 65535) };
-      const { readSecrets } = await import("../../router/access/scopedtoken.ts");
-      const { signToken } = await import("../../api/router/scopedtoken.ts");
-      const [secret] = await readingFile(secretFile, () => readSecrets(secretFile));
-      stdout.write(`${await signToken(secret as Uint8Array<ArrayBuffer>, { ns, name, exp, ...limit })}\n`);
+      stdout.write(`${await sign({ ns, name, exp, ...limit }, options)}\n`);
     });
   return command;
+}
+
+async function sign(claims: TokenClaims, options: Omit<Options, "port" | "ttl">): Promise<string> {
+  const { secretFile, privateKeyFile, keyId, uid, method, path } = options;
+  if ((secretFile === undefined) === (privateKeyFile === undefined)) {
+    throw new UsageError("Cannot sign a token: it needs either --secret-file or --private-key-file");
+  }
+  const { signSandboxToken, signToken } = await import("../../api/router/scopedtoken.ts");
+  if (privateKeyFile === undefined) {
+    if (uid ?? method ?? path ?? keyId) {
+      throw new UsageError("Cannot limit a token by --uid, --method or --path: they need --private-key-file");
+    }
+    const { readSecrets } = await import("../../router/access/scopedtoken.ts");
+    const [secret] = await readingFile(secretFile as string, () => readSecrets(secretFile as string));
+    return await signToken(secret as Uint8Array<ArrayBuffer>, claims);
+  }
+  if (keyId === undefined || uid === undefined) {
+    throw new UsageError("Cannot sign by a private key: --key-id and --uid are missing");
+  }
+  const der = await readingFile(privateKeyFile, () => derOf(readFileSync(privateKeyFile, "utf8")));
+  const key = await crypto.subtle.importKey("pkcs8", der, "Ed25519", false, ["sign"]).catch((cause) => {
+    throw new UsageError(`Cannot sign by ${privateKeyFile}: it is no Ed25519 private key in PEM`, { cause });
+  });
+  return await signSandboxToken(key, keyId, { ...claims, uid, method, path });
+}
+
+function derOf(pem: string): Uint8Array<ArrayBuffer> {
+  const [, text = ""] = /-----BEGIN PRIVATE KEY-----([^-]*)-----END/.exec(pem) ?? [];
+  return Uint8Array.from(atob(text.replaceAll(/\s/g, "")), (character) => character.charCodeAt(0));
 }

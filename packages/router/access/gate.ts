@@ -13,6 +13,8 @@ export interface Ask {
   token: string | undefined;
   /** Address that the request comes from. */
   address: string;
+  /** What is asked for: some tokens are for one request alone. */
+  request?: { method: string; path: string };
 }
 
 /** The client may. `client` names it for limits and logs: a user, a token's sandbox, or an address. */
@@ -20,6 +22,8 @@ export interface Grant {
   client: string;
   /** Until when, in seconds since the epoch; undefined: not known. */
   expires?: number | undefined;
+  /** UID of the Sandbox that it is for alone. */
+  uid?: string;
 }
 
 /** Decides whether a client may reach a sandbox. */
@@ -42,6 +46,8 @@ export interface Pass {
   expires: number | undefined;
   /** Path and query for the sandbox, without credentials. */
   path: string;
+  /** UID of the Sandbox that it may reach alone; undefined: whichever has the name. */
+  uid: string | undefined;
   /** Headers that the sandbox does not get, in lower case, and some that it gets in their place, flat. */
   withheld: ReadonlySet<string>;
   added: string[];
@@ -70,6 +76,7 @@ export function openGate(_: IncomingMessage, { path }: Route, address: string): 
     isAnonymous: true,
     mayEmbed: false,
     expires: undefined,
+    uid: undefined,
     path,
     withheld: NOTHING,
     added: [],
@@ -85,7 +92,8 @@ export function createGate(authorise: Authorise, browser: BrowserOptions): Gate 
       return { status: 403, detail: "A page of another origin may not use this cookie." };
     }
     const { token } = credentials;
-    const grant = authorise({ target: route.target, token, address });
+    const asked = { method: request.method ?? "", path: credentials.path };
+    const grant = authorise({ target: route.target, token, address, request: asked });
     const passed = (found: Grant | Refusal) =>
       isRefusal(found) ? found : passOf(request, route, credentials, found, browser);
     return grant instanceof Promise ? grant.then(passed) : passed(grant);
@@ -96,7 +104,7 @@ function passOf(
   request: IncomingMessage,
   route: Route,
   { token = "", source, path, ...rest }: Credentials,
-  { client, expires }: Grant,
+  { client, expires, uid }: Grant,
   browser: BrowserOptions,
 ): Pass {
   const replaced = Object.entries(rest);
@@ -105,6 +113,7 @@ function passOf(
     isAnonymous: source === undefined,
     mayEmbed: source === "query",
     expires,
+    uid,
     path,
     withheld: replaced.length === 0 ? NOTHING : new Set(replaced.map(([name]) => name)),
     added: replaced.flatMap(([name, value]) => value === undefined ? [] : [name, value]),

@@ -6,7 +6,8 @@ import { choiceOf, durationOf, listOf, type Values, wholeNumber } from "./flags.
 export type AuthzOptions =
   | { mode: "allow-all" }
   | { mode: "tokenreview"; ttlMs: number; cacheSize: number; audiences: string[]; requiresToken: boolean }
-  | { mode: "scoped-token"; secretFile: string };
+  /** At least one of both: what tokens of the first format are signed with, and of the second are checked by. */
+  | { mode: "scoped-token"; secretFile?: string | undefined; publicKeysFile?: string | undefined };
 
 const MODES = ["tokenreview", "scoped-token", "allow-all"] as const;
 const COOKIE_NAME = /^[A-Za-z0-9_.-]+$/;
@@ -24,9 +25,14 @@ export function authzOf(values: Values): AuthzOptions {
       requiresToken: values["authz-tokenreview-require-token"],
     };
   }
-  const secretFile = values["authz-scoped-token-secret-file"];
-  if (!secretFile) throw new RangeError("Cannot check scoped tokens: --authz-scoped-token-secret-file is missing");
-  return { mode, secretFile };
+  const secretFile = values["authz-scoped-token-secret-file"] || undefined;
+  const publicKeysFile = values["authz-scoped-token-public-keys-file"] || undefined;
+  if (!secretFile && !publicKeysFile) {
+    throw new RangeError(
+      "Cannot check scoped tokens: --authz-scoped-token-secret-file or --authz-scoped-token-public-keys-file is missing",
+    );
+  }
+  return { mode, secretFile, publicKeysFile };
 }
 
 /** Reads how browsers may carry a token. @throws {RangeError} if that makes no sense */

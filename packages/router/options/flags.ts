@@ -25,6 +25,7 @@ export const FLAGS = {
   "authz-tokenreview-audiences": { type: "string", default: "" },
   "authz-recheck-interval": { type: "string", default: "30s" },
   "authz-scoped-token-secret-file": { type: "string" },
+  "authz-scoped-token-public-keys-file": { type: "string" },
   "authz-cookie-name": { type: "string", default: "" },
   "authz-cookie-query-param": { type: "string", default: "" },
   "authz-cookie-samesite": { type: "string", default: "Lax" },

@@ -42,6 +42,9 @@ Authorization:
                                     client may no longer connect (default 30s; 0: it ends with its token alone)
   --authz-scoped-token-secret-file F
                                     secrets of 32 bytes or more, one in each line; the first signs
+  --authz-scoped-token-public-keys-file F
+                                    Ed25519 public keys for tokens of version 2: a JSON Web Key Set, or a folder with a
+                                    file <key ID>.pem for each; read anew every 30 s
   --authz-cookie-query-param Q      browsers may carry the token as ?Q=…
   --authz-cookie-name C             and go on with it in the cookie C
   --authz-cookie-samesite S         Lax (default), Strict or None

@@ -21,6 +21,7 @@ async function choose(there: string[], may: string[] | "nobody") {
       isAnonymous: false,
       mayEmbed: false,
       expires: undefined,
+      uid: undefined,
       path,
       withheld: new Set(),
       added: [],

@@ -59,7 +59,7 @@ describe("openToken()", () => {
 });
 
 test("createScopedAccess() lets a token into its own sandbox and port, and nowhere by address", async () => {
-  const access = createScopedAccess(() => [SECRET]);
+  const access = createScopedAccess({ secrets: () => [SECRET], publicKeys: () => new Map() }, () => undefined);
   const target = { namespace: "team-a", name: "demo", port: 80 };
   const token = await signToken(SECRET, { ...CLAIMS, port: 80 });
   const ask = (over: object, given: string | undefined = token) =>
