@@ -13,7 +13,7 @@ import { createAccessLog } from "./observe/accesslog.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
 import { createHandler, type Handler } from "./handle.ts";
 import { createIdler } from "./idle/idler.ts";
-import { createLook, type Look } from "./index/sandboxapi.ts";
+import { createLook, listPods, type Look } from "./index/sandboxapi.ts";
 import { createSandboxIndex, type SandboxIndex } from "./index/sandboxindex.ts";
 import { followSandboxes } from "./index/watches.ts";
 import { createRouterMetrics, type RouterMetrics } from "./observe/metrics.ts";
@@ -34,6 +34,7 @@ import { createWaker } from "./wake/waker.ts";
 export interface Router {
   handler: Handler;
   index: SandboxIndex;
+  /** Whether every Sandbox and Pod has been seen, and the API server was heard of lately. */
   isReady(): boolean;
   /** Resolves once every Sandbox and Pod has been seen: a router that knows nothing yet would deny what exists. */
   ready: Promise<void>;
@@ -70,15 +71,29 @@ export function assembleRouter(
   const now = () => timeAt(api);
   const index = createSandboxIndex(dialler.forget, now);
   let isListed = false;
+  /** By watch, in milliseconds of a monotonic clock. */
+  const heardAt = new Map<string, number>();
+  const isStale = () => {
+    const now = performance.now();
+    return options.staleMs > 0 && [...heardAt.values()].some((at) => now - at > options.staleMs);
+  };
   const ready = new Promise<void>((resolve) => {
     const onListed = () => resolve(void (isListed = true));
-    followSandboxes(api, index, { log, signal, namespace, allowLoopback, onListed });
+    const onHeard = (watch: string) => void heardAt.set(watch, performance.now());
+    followSandboxes(api, index, { log, signal, namespace, allowLoopback, onListed, onHeard });
   });
   const metrics = createRouterMetrics(tracer !== undefined);
   const accessLog = options.accessLog ? createAccessLog(write) : undefined;
+  const shown = { api, index };
+  const lookAtPods = createLook(shown, log, Date.now, (ref) => listPods(shown, ref, allowLoopback));
   const settings: ProxySettings = {
     ...options,
     dialler,
+    podUIDAt: ({ namespace, name }, address) =>
+      [...index.find(namespace, name)?.pods.values() ?? []].find(({ ips, isDeleting }) =>
+        !isDeleting && ips.includes(address)
+      )?.metadata.uid,
+    lookAgain: ({ namespace, name }) => lookAtPods(namespace, name),
     onRetry: ({ namespace }) => metrics.upstreamRetries.inc({ sandbox_namespace: namespace }),
     onUpstreamError: ({ namespace }, reason) => metrics.upstreamErrors.inc({ sandbox_namespace: namespace, reason }),
   };
@@ -137,7 +152,7 @@ export function assembleRouter(
     metrics,
     index,
     ready,
-    isReady: () => isListed,
+    isReady: () => isListed && !isStale(),
     close() {
       dialler.close();
       accessLog?.flush();

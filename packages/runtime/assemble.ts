@@ -23,7 +23,7 @@ export interface RuntimeSignals {
 
 /** Makes everything that needs no port: an app for each, and what they work on. @throws if the root cannot be made */
 export async function assemble(options: RuntimeOptions, log: Log, signals: RuntimeSignals) {
-  const { outputBytes, execTimeoutMs: timeoutMs, maxUploadBytes, tokenScope, allowedHosts } = options;
+  const { outputBytes, execTimeoutMs: timeoutMs, maxUploadBytes, tokenScope, allowedHosts, podUID } = options;
   const root = await createRoot(options.root);
   const token = createTokenCheck(options.tokenFile, options.tokenRequired);
   const tokenForAll = tokenScope === "all" ? token : undefined;
@@ -47,7 +47,7 @@ export async function assemble(options: RuntimeOptions, log: Log, signals: Runti
   });
   const terminals = createTerminalSockets({ root, processes, token: tokenForAll, allowedHosts, stop });
   return {
-    apps: { legacy, rest, routes, door: { token: tokenForAll, allowedHosts }, terminals },
+    apps: { legacy, rest, routes, door: { token: tokenForAll, allowedHosts, podUID }, terminals },
     processes,
     contexts,
     root,

@@ -8,6 +8,7 @@ import { countRunning } from "../process/running.ts";
 import { createWaiting } from "../process/waiting.ts";
 import { type Listening, MOST_WAITING } from "./listen.ts";
 import { keptOut } from "./http/guard.ts";
+import { isForOther, refuseOther } from "./http/otherpod.ts";
 import type { Routes } from "./rpc/routes.ts";
 import type { TokenCheck } from "./token.ts";
 
@@ -26,6 +27,8 @@ export interface Door {
   token: TokenCheck | undefined;
   /** Names of this machine, see packages/process/hosts.ts. */
   allowedHosts: readonly string[];
+  /** UID of the Pod; absent or empty: not known. */
+  podUID?: string;
 }
 
 /** Listens; `port` 0 takes a free one. @throws if the port is taken */
@@ -33,7 +36,7 @@ export async function listenGRPC(
   routes: Routes,
   host: string,
   port: number,
-  { token, allowedHosts }: Door,
+  { token, allowedHosts, podUID = "" }: Door,
 ): Promise<Listening> {
   const handler = connectNodeAdapter({ routes });
   const running = countRunning();
@@ -57,6 +60,7 @@ export async function listenGRPC(
     }).once("finish", () => giveUp(request));
     // The adapter stops listening when the answer has ended; a body that is still coming can break after that.
     request.on("error", () => {});
+    if (isForOther(request.headers, podUID)) return refuseOther(request, response);
     const why = strangeness(request, allowedHosts);
     if (why === undefined) return answer(request, response);
     let isGone = false;

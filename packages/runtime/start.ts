@@ -2,6 +2,7 @@
 import { getRequestListener } from "@hono/node-server";
 import type { Log } from "../process/log.ts";
 import { assemble } from "./assemble.ts";
+import { forThisPod, upgradesForThisPod } from "./http/otherpod.ts";
 import { listenGRPC } from "./listen-grpc.ts";
 import { listen, type Listening } from "./listen.ts";
 import type { RuntimeOptions } from "./options.ts";
@@ -33,11 +34,17 @@ export async function startRuntime(options: RuntimeOptions, log: Log): Promise<R
     stop: stopping.signal,
     kill: killing.signal,
   });
-  const { host } = options;
+  const { host, podUID } = options;
   const token = await tokenIsMounted(options.tokenFile, options.tokenRequired) ? options.tokenScope : "none";
   const ports = await listenAll([
-    () => listen(getRequestListener(legacy.fetch), host, options.port),
-    () => listen(getRequestListener(rest.fetch), host, options.restPort, terminals),
+    () => listen(forThisPod(podUID, getRequestListener(legacy.fetch)), host, options.port),
+    () =>
+      listen(
+        forThisPod(podUID, getRequestListener(rest.fetch)),
+        host,
+        options.restPort,
+        upgradesForThisPod(podUID, terminals),
+      ),
     () => listenGRPC(routes, host, options.grpcPort, door),
   ]);
   const [port = 0, restPort = 0, grpcPort = 0] = ports.map(({ port }) => port);

@@ -2,8 +2,8 @@
  * A cluster of its own for tests that break things: simulated nodes, each hook, the engine, the keeper and two binders a
  * process that can be killed and comes back. @module
  */
-import { spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -140,32 +140,44 @@ export async function startBreakable(): Promise<Breakable> {
 /** What has to begin anew after a restore, in the order in which it starts. */
 const PLANE = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"];
 
-/** The processes of a cluster: killed, and started again with the same arguments, as an init system would. */
+/**
+ * The processes of a cluster: killed, and started again with the same arguments, as an init system would. One that was
+ * started here and ends by itself is started again, too, as kube-scheduler has to be after the API server was killed.
+ */
 function controlPlaneOf({ stateDir }: Cluster, logs: string) {
   const commands = new Map<string, string[]>();
   const pids = new Map<string, number>();
-  const startedHere = new Set<number>();
-  for (const { name, pid } of readRecord(stateDir)?.processes ?? []) pids.set(name, pid);
-  return {
-    async kill(name: string, signal: "SIGKILL" | "SIGTERM" = "SIGKILL") {
-      const pid = pids.get(name);
-      if (pid === undefined) throw new Error(`Cannot find the process ${name}: ${stateDir} has no record of it`);
-      const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
-      if (command.length > 0) commands.set(name, command);
-      if (signal === "SIGKILL") process.kill(pid, signal);
-      await endProcess(pid);
-      startedHere.delete(pid);
-    },
-    start(name: string) {
-      const [command = "", ...args] = commands.get(name) ?? [];
-      const log = openSync(join(logs, `breakable-${name}.log`), "a");
-      const { pid = 0 } = spawn(command, args, { stdio: ["ignore", log, log] });
-      pids.set(name, pid);
-      startedHere.add(pid);
-    },
-    end: async () => void await Promise.all([...startedHere].map(endProcess)),
-  };
+  for (const { name, pid } of readRecord(stateDir)?.processes ?? []) {
+    pids.set(name, pid);
+    commands.set(name, readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1));
+  }
+  const startedHere = new Map<string, ChildProcess>();
+  function start(name: string): void {
+    const [command = "", ...args] = commands.get(name) ?? [];
+    const log = openSync(join(logs, `breakable-${name}.log`), "a");
+    const child = spawn(command, args, { stdio: ["ignore", log, log] });
+    closeSync(log);
+    pids.set(name, child.pid ?? 0);
+    startedHere.set(name, child);
+    child.once("exit", () => startedHere.get(name) === child && setTimeout(() => restart(name, child), AGAIN_MS));
+  }
+  function restart(name: string, child: ChildProcess): void {
+    if (startedHere.get(name) === child) start(name);
+  }
+  async function kill(name: string, signal: "SIGKILL" | "SIGTERM" = "SIGKILL"): Promise<void> {
+    const pid = pids.get(name);
+    if (pid === undefined) throw new Error(`Cannot find the process ${name}: ${stateDir} has no record of it`);
+    const child = startedHere.get(name);
+    startedHere.delete(name);
+    if (child && (child.exitCode !== null || child.signalCode !== null)) return;
+    if (signal === "SIGKILL") process.kill(pid, signal);
+    await endProcess(pid);
+  }
+  return { kill, start, end: async () => void await Promise.all([...startedHere.keys()].map((name) => kill(name))) };
 }
+
+/** How long an init system waits before it starts something again, in milliseconds. */
+const AGAIN_MS = 500;
 
 /** As a Pod has it: its name outlives its containers. */
 function bindersOwn(port: number): string[] {

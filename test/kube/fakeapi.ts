@@ -67,7 +67,8 @@ export function createFakeApi({ pageSize = 500 } = {}): FakeApi {
     const wanted = (labelSelector?.split(",") ?? []).map((label) => label.split("="));
     const items = [...objects]
       .filter(([key, { metadata }]) =>
-        isIn(path, key) && wanted.every(([label = "", value]) => metadata.labels?.[label] === value)
+        isIn(path, key) &&
+        wanted.every(([label = "", value]) => value === undefined || metadata.labels?.[label] === value)
       )
       .map(([, object]) => structuredClone(object));
     const next = from + pageSize < items.length ? { continue: String(from + pageSize) } : {};

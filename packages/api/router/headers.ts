@@ -8,3 +8,10 @@ export const REASON_HEADER = "X-Sandbox-Reason";
 export const SANDBOX_NOT_FOUND = "SandboxNotFound";
 /** Its value with a 502: nothing of the request has reached the sandbox. */
 export const NOT_SENT = "NotSent";
+/**
+ * Header of the router's requests to sandboxes: UID of the Pod that is meant. A runtime that knows its own refuses those for
+ * another one, whose address it has by now.
+ */
+export const POD_UID_HEADER = "X-Sandbox-Pod-UID";
+/** Value of {@link REASON_HEADER} with a runtime's 421: the request is for another Pod, and nothing of it was carried out. */
+export const OTHER_POD = "OtherPod";

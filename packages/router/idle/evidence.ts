@@ -1,10 +1,12 @@
 /** Whether a sandbox works though nobody asks for it: what its runtime says goes on inside, and whether somebody holds it up by a Lease. @module */
-import { request } from "node:http";
+import { request, type RequestOptions } from "node:http";
 import { setImmediate } from "node:timers";
 import * as z from "zod";
 import { answerError, type Api, pathOf } from "../../kube/api.ts";
 import { HOLD_LABEL } from "../../api/router/annotations.ts";
+import { POD_UID_HEADER } from "../../api/router/headers.ts";
 import { createGathered } from "../../process/gathered.ts";
+import { isMisdirected } from "../proxy/otherpod.ts";
 import type { Activity } from "./decision.ts";
 
 const count = z.number().nonnegative().optional().catch(undefined);
@@ -32,15 +34,18 @@ const LEAST_SPAN_MS = 1000;
 
 /**
  * Asks `GET /v1/activity`. Undefined: there is no runtime, for nobody listens or what answers is something else. "silent":
- * somebody listens and gives no whole answer in time, as a runtime does that gets no CPU because what it runs takes all.
+ * somebody listens and gives no whole answer in time, as a runtime does that gets no CPU because what it runs takes all; or
+ * another Pod's runtime has the address, which says nothing of this one.
  */
 export async function askActivity(
   address: string,
   port: number,
   patienceMs = PATIENCE_MS,
+  podUID?: string,
 ): Promise<Sample | "silent" | undefined> {
   try {
-    const text = await getText(address, port, patienceMs);
+    const headers = podUID === undefined ? {} : { [POD_UID_HEADER]: podUID };
+    const text = await getText({ host: address, port, headers }, patienceMs);
     if (text === "silent") return text;
     const { data } = activitySchema.safeParse(JSON.parse(text));
     return data && { at: performance.now(), said: data };
@@ -71,9 +76,9 @@ export function activityOf(before: Sample | undefined, { at, said }: Sample): Ac
 }
 
 /** Returns the answer's body, or "silent" after `patienceMs` on a connection that was made. @throws {Error} for all else */
-function getText(host: string, port: number, patienceMs: number): Promise<string> {
+function getText(options: RequestOptions, patienceMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const asked = request({ host, port, path: "/v1/activity", agent: false }, (answer) => {
+    const asked = request({ ...options, path: "/v1/activity", agent: false }, (answer) => {
       const body = createGathered();
       asked.off("close", unanswered);
       answer.once("close", unanswered);
@@ -84,6 +89,7 @@ function getText(host: string, port: number, patienceMs: number): Promise<string
       });
       answer.once("end", () => {
         if (answer.statusCode === 200) resolve(body.takeText());
+        else if (isMisdirected(answer)) resolve("silent");
         else refuse(`status ${answer.statusCode}`);
       });
     });

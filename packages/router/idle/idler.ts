@@ -102,7 +102,7 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
     return (instant - last(entry, policy, traffic.useOf(namespace, name), clock)) / 1000;
   };
   const open = use?.open ?? 0;
-  const pods = [...entry.pods.values()];
+  const pods = [...entry.pods.values()].filter(({ metadata }) => !entry.lost.has(metadata.uid));
   const pod = pods.find(({ isReady, isDeleting }) => isReady && !isDeleting);
   const isIdle = pod !== undefined && secondsSince(lastUse, now) >= policy.idleSeconds;
   // One that is not Ready works all the same, once it runs.
@@ -114,7 +114,7 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   const held = await isHeld(parts.api, namespace, name, now);
   const answer = pod?.address === undefined || pod.usesHostNetwork
     ? undefined
-    : await askActivity(pod.address, parts.runtimePort);
+    : await askActivity(pod.address, parts.runtimePort, undefined, pod.metadata.uid);
   const before = samples.get(uid);
   const activity = typeof answer === "object" ? activityOf(before, answer) : answer;
   if (typeof answer === "object") samples.set(uid, comparedNext(before, answer));

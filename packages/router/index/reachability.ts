@@ -41,6 +41,7 @@ const FAILING_GRACE_MS = 15_000;
  * | mode Suspended, and Ready says that it will not run | refused 502 |
  * | mode Suspended | suspended |
  * | this router is about to suspend it | starting |
+ * | (a Pod whose address a younger Pod has counts as none of those below) | |
  * | several Pods Ready | refused 502 |
  * | the Pod was there while the Sandbox was suspended, and nobody has said Ready since | starting |
  * | one Pod Ready, with an address that a Pod can have, not labelled as a pool's | reachable |
@@ -69,8 +70,8 @@ export function reachabilityOf(target: Target, entry: Entry | undefined, now: nu
   const final = finalCause(sandbox);
   if (sandbox.isSuspended) return final ? broken(final) : { state: "suspended" };
   if (entry.isBeingSuspended) return { state: "starting", phase: "resuming", cause: "it is just being suspended" };
-  const pods = [...entry.pods.values()].filter(({ isDeleting, isReady, ips }) =>
-    !isDeleting && isReady && ips.length > 0
+  const pods = [...entry.pods.values()].filter(({ isDeleting, isReady, ips, metadata: { uid } }) =>
+    !isDeleting && isReady && ips.length > 0 && !entry.lost.has(uid)
   );
   const [pod, second] = pods;
   if (second) return broken(`${pods.length} Pods of it are Ready`);
@@ -95,8 +96,11 @@ export function reachabilityOf(target: Target, entry: Entry | undefined, now: nu
   return startingOf(entry);
 }
 
-function startingOf({ sandbox, pods }: Entry): Reachability {
+function startingOf({ sandbox, pods, lost }: Entry): Reachability {
   const pod = [...pods.values()].find(({ isDeleting }) => !isDeleting);
+  if (pod && lost.has(pod.metadata.uid)) {
+    return { state: "starting", phase: "starting", cause: "another Pod has the address of its Pod by now" };
+  }
   const phase: Phase = !pod ? "resuming" : pod.isScheduled ? "starting" : "scheduling";
   const told = [findCondition(sandbox.conditions, "ContainersFailing"), unscheduled(sandbox), ready(sandbox)];
   const cause = told.find((condition) => condition?.message)?.message ?? "its Pod is not Ready";

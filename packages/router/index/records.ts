@@ -67,6 +67,8 @@ export interface PodRecord {
   isReady: boolean;
   isScheduled: boolean;
   usesHostNetwork: boolean;
+  /** In milliseconds since the epoch; undefined: that cannot be read. */
+  createdAt: number | undefined;
   phase: string;
   /** In canonical form. */
   ips: string[];
@@ -176,6 +178,7 @@ export function readPod(object: unknown, allowLoopback: boolean): PodRecord | un
     isReady: holds("Ready"),
     isScheduled: holds("PodScheduled"),
     usesHostNetwork: spec?.["hostNetwork"] === true,
+    createdAt: instantOf(metadata.creationTimestamp),
     phase: status?.phase ?? "",
     ips,
     address: ips.find((ip) => isPodAddress(ip, allowLoopback)),

@@ -1,8 +1,10 @@
 /** Reads and patches one Sandbox at the API server, which may know better than the watch, and shows the answer to the index. @module */
-import { type Answer, type Api, isOk, pathOf } from "../../kube/api.ts";
+import { type Answer, answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
+import { NAME_HASH_LABEL } from "../../api/objects/keys.ts";
+import { nameHash } from "../../api/objects/names.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import { createBudget } from "../budget.ts";
-import { readSandbox } from "./records.ts";
+import { readPod, readSandbox } from "./records.ts";
 import type { SandboxIndex } from "./sandboxindex.ts";
 
 /** Who is asked, and who is shown the answer. */
@@ -49,8 +51,42 @@ const LOOKS_PER_SECOND = 50;
 const LOOKS_EACH = 25;
 const REMEMBERED = 10_000;
 
-/** Makes the look: one at a time for each name, once a second at most, so many in all and half of them for one namespace. */
-export function createLook(shown: Shown, log: Log, now: () => number = Date.now): Look {
+/**
+ * Lists the Pods of the Sandbox of that name into the index: one that it shows at an address where another Pod answers may be
+ * gone. Ask through {@link createLook}.
+ *
+ * @throws if nobody answers, or the API server refuses
+ */
+export async function listPods(
+  { api, index }: Shown,
+  { namespace, name }: Ref,
+  allowLoopback: boolean,
+): Promise<void> {
+  const before = [...index.find(namespace, name)?.pods.keys() ?? []];
+  const path = pathOf({ resource: "pods", namespace });
+  const answer = await api.send({
+    method: "GET",
+    path,
+    query: { labelSelector: `${NAME_HASH_LABEL}=${nameHash(name)}` },
+  });
+  if (!isOk(answer)) throw answerError(`list the Pods of Sandbox ${namespace}/${name}`, answer);
+  const pods = (answer.body as { items: unknown[] }).items.flatMap((item) => readPod(item, allowLoopback) ?? []);
+  const there = new Set(pods.map(({ metadata }) => metadata.uid));
+  for (const uid of before) if (!there.has(uid)) index.pods.gone(uid);
+  pods.forEach(index.pods.observe);
+}
+
+/**
+ * Makes the look: one at a time for each name, once a second at most, so many in all and half of them for one namespace.
+ *
+ * @param ask what is asked for
+ */
+export function createLook(
+  shown: Shown,
+  log: Log,
+  now: () => number = Date.now,
+  ask: (ref: Ref) => Promise<unknown> = (ref) => getSandbox(shown, ref),
+): Look {
   const running = new Map<string, Promise<void>>();
   const lookedAt = new Map<string, number>();
   const looks = createBudget(LOOKS_PER_SECOND, LOOKS_PER_SECOND);
@@ -58,7 +94,7 @@ export function createLook(shown: Shown, log: Log, now: () => number = Date.now)
 
   async function look(namespace: string, name: string): Promise<void> {
     try {
-      await getSandbox(shown, { namespace, name });
+      await ask({ namespace, name });
     } catch (error) {
       log("warn", "Cannot look at a Sandbox", { namespace, name, ...errorFields(error), stack: undefined });
     }

@@ -1,5 +1,6 @@
 /** All Sandboxes and their Pods, as the watches show them, found by name and by UID. Asks nobody and decides nothing. @module */
 import type { EventHandler } from "../../kube/watch.ts";
+import { createAddresses } from "./addresses.ts";
 import type { PodRecord, SandboxRecord } from "./records.ts";
 
 /** A Sandbox with its Pods. */
@@ -7,6 +8,8 @@ export interface Entry {
   sandbox: SandboxRecord;
   /** By UID. */
   pods: ReadonlyMap<string, PodRecord>;
+  /** UIDs of Pods, of whatever Sandbox, whose address a younger one has. */
+  lost: ReadonlySet<string>;
   /** Addresses that its Pods have had; a client may still know one of them. */
   formerIPs: string[];
   /** UIDs of Pods that were there while the Sandbox was suspended: they may be on their way out, seen or unseen. */
@@ -57,6 +60,7 @@ export function createSandboxIndex(
   const byUID = new Map<string, Entry>();
   const byName = new Map<string, Entry>();
   const podsByUID = new Map<string, PodRecord>();
+  const addresses = createAddresses();
   /** By Sandbox: a Pod that names the UID of one in another namespace is not its own. */
   const podsOfSandbox = new Map<string, Map<string, PodRecord>>();
   /** An answer that was on its way as its Sandbox went must not bring it back. */
@@ -82,7 +86,8 @@ export function createSandboxIndex(
     const { namespace, uid } = sandbox.metadata;
     const pods = podsOfSandbox.get(`${namespace}/${uid}`) ?? NO_PODS;
     const unseen = { evidenceSeenAt: undefined, askedSeenAt: undefined, failingSince: undefined };
-    return { sandbox, pods, isBeingSuspended: false, formerIPs: [], suspects: new Set<string>(), ...unseen };
+    const { lost } = addresses;
+    return { sandbox, pods, lost, isBeingSuspended: false, formerIPs: [], suspects: new Set<string>(), ...unseen };
   }
 
   function observeSandbox(sandbox: SandboxRecord): void {
@@ -155,6 +160,7 @@ export function createSandboxIndex(
     const pod = podsByUID.get(uid);
     if (!pod) return;
     podsByUID.delete(uid);
+    addresses.remove(pod);
     onPodGone(pod.ips);
     const key = `${pod.metadata.namespace}/${pod.sandboxUID}`;
     const pods = podsOfSandbox.get(key);
@@ -172,6 +178,8 @@ export function createSandboxIndex(
     const known = podsByUID.get(uid);
     if (known && known.sandboxUID !== sandboxUID) forgetPod(uid);
     podsByUID.set(uid, pod);
+    const taken = addresses.put(pod);
+    if (taken.length > 0) onPodGone(taken);
     if (sandboxUID === undefined) return;
     const key = `${namespace}/${sandboxUID}`;
     // Not made anew: whoever makes thousands of Pods for one Sandbox would have each of them copied at each event.

@@ -14,16 +14,18 @@ export interface WatchesOptions {
   allowLoopback: boolean;
   /** Called once, when both lists are complete. */
   onListed(): void;
+  /** Called whenever the API server has been heard of by one of the two watches. */
+  onHeard?(watch: "sandboxes" | "pods"): void;
 }
 
 /** Watches until `signal` fires. */
 export async function followSandboxes(api: Api, index: SandboxIndex, options: WatchesOptions): Promise<void> {
-  const { log, signal, namespace, allowLoopback, onListed } = options;
+  const { log, signal, namespace, allowLoopback, onListed, onHeard } = options;
   const pending = new Set(["sandboxes", "pods"]);
   const counted = <T>(resource: string, handler: EventHandler<T>): EventHandler<T> => ({
     ...handler,
-    listed(uids) {
-      handler.listed(uids);
+    listed(uids, version) {
+      handler.listed(uids, version);
       if (pending.delete(resource) && pending.size === 0) onListed();
     },
   });
@@ -35,7 +37,11 @@ export async function followSandboxes(api: Api, index: SandboxIndex, options: Wa
     parse: (object: unknown) => readPod(object, allowLoopback),
   };
   await Promise.all([
-    listAndWatch(api, sandboxes, counted("sandboxes", index.sandboxes), { log, signal }),
-    listAndWatch(api, pods, counted("pods", index.pods), { log, signal }),
+    listAndWatch(api, sandboxes, counted("sandboxes", index.sandboxes), {
+      log,
+      signal,
+      onHeard: () => onHeard?.("sandboxes"),
+    }),
+    listAndWatch(api, pods, counted("pods", index.pods), { log, signal, onHeard: () => onHeard?.("pods") }),
   ]);
 }

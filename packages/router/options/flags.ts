@@ -38,6 +38,7 @@ export const FLAGS = {
   "proxy-timeout": { type: "string", default: "180s" },
   "response-header-timeout": { type: "string", default: "180s" },
   "dial-timeout": { type: "string", default: "5s" },
+  "stale-after": { type: "string", default: "3m" },
   "shutdown-delay": { type: "string" },
   "shutdown-timeout": { type: "string", default: "30s" },
   "upstream-max-retries": { type: "string", default: "3" },

@@ -68,6 +68,8 @@ Timeouts and limits:
   --proxy-timeout D                 longest silence of a body, both ways (default 180s); event streams may be silent
   --response-header-timeout D       longest wait for the head of an answer (default 180s)
   --dial-timeout D                  longest wait for a connection (default 5s)
+  --stale-after D                   silence of the API server after which /readyz fails: Pods may have moved (default 3m;
+                                    0: never). Longer than an API server takes to restart
   --upstream-max-retries N          further tries where no connection came about (default 3)
   --upstream-retry-initial-delay D  before the first of them, then twice as long (default 200ms)
   --upstream-retry-max-delay D      at most (default 800ms)

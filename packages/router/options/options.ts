@@ -44,6 +44,8 @@ export interface RouterOptions {
   answerMs: number;
   silenceMs: number;
   dialMs: number;
+  /** After how long a silence of the API server this router is not ready; 0: never. */
+  staleMs: number;
   /** How long connections are still taken after a stop has begun: others take a while to hear of it. */
   shutdownDelayMs: number;
   shutdownMs: number;
@@ -162,6 +164,7 @@ function patienceOf(values: Values) {
     answerMs: durationOf("response-header-timeout", values["response-header-timeout"]),
     silenceMs: durationOf("proxy-timeout", values["proxy-timeout"]),
     dialMs: durationOf("dial-timeout", values["dial-timeout"]),
+    staleMs: durationOf("stale-after", values["stale-after"]),
     shutdownDelayMs: durationOf(
       "shutdown-delay",
       values["shutdown-delay"] ?? (values.kubeconfig === undefined ? "5s" : "0"),

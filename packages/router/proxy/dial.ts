@@ -56,7 +56,7 @@ function dialTimeout(ms: number): Error {
 }
 
 /** A request that may be tried again. */
-interface Retried {
+export interface Retried {
   target: Target;
   settings: ProxySettings;
   tries: number;

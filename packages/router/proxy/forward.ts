@@ -11,6 +11,7 @@ import { CHATTER, reasonOf, refusalOf, SILENCE, UNASKED, unfit } from "./failure
 import { answerHeaders, type AnswerRules } from "./answerheaders.ts";
 import { headersForClient, headersForSandbox, hostForSandbox } from "./headers.ts";
 import { awaitHead } from "./headwait.ts";
+import { isMisdirected, misdirected, retryElsewhere } from "./otherpod.ts";
 import { pass } from "./pass.ts";
 import type { ProxySettings } from "./settings.ts";
 import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, isWhole, rawHeadersOf } from "./versions.ts";
@@ -129,6 +130,7 @@ function requestHeaders(state: State, address: string): string[] {
     client: state.address,
     clientHost: hostOf(request),
     proto,
+    podUID: settings.podUIDAt(target, address),
   }, withheld);
   headers.push(...added);
   // Framing is said anew: what node:http has parsed is the body, and nothing else may follow it.
@@ -163,6 +165,7 @@ function sendBody(state: State, outgoing: ClientRequest): void {
 
 function answered(state: State, answer: IncomingMessage): void {
   const { request, response, settings } = state;
+  if (isMisdirected(answer)) return wentElsewhere(state, answer);
   state.answer = answer;
   const why = unfit(answer);
   if (why !== undefined) return refuse(state, unanswered(state.target.name, why));
@@ -190,6 +193,16 @@ function answered(state: State, answer: IncomingMessage): void {
   setImmediate(() => response.writableEnded || response.flushHeaders());
 }
 
+/** Another Pod has refused the request. What has a body cannot be sent once more: that has been read. */
+function wentElsewhere(state: State, answer: IncomingMessage): void {
+  const { target, response, outgoing } = state;
+  answer.on("error", () => {});
+  state.outgoing = undefined;
+  outgoing?.destroy();
+  if (state.hasBody) return void state.settings.lookAgain(target).then(() => refuse(state, misdirected(target.name)));
+  retryElsewhere(state, response, { attempt, refuse });
+}
+
 /** What fits in one packet goes as a string: node:http then writes head and body as one, which a buffer costs a vector. */
 const SMALL_BYTES = 1024;
 
@@ -212,7 +225,7 @@ function pump(state: State, answer: IncomingMessage): void {
 
 function failed(state: State, outgoing: ClientRequest, error: Error): void {
   // What happens to an answer that has begun is told by the answer itself.
-  if (state.isOver || state.answer) return;
+  if (state.isOver || state.answer || state.outgoing !== outgoing) return;
   const { target, settings, request } = state;
   const isUnsent = isDialFailure(error);
   const isStale = outgoing.reusedSocket && !ENDED_BY_US.has(error) && !state.hasBody &&

@@ -1,5 +1,5 @@
 /** Which headers pass the router, in both directions. Lists are flat: name, value, name, value. Pure. @module */
-import { REASON_HEADER } from "../../api/router/headers.ts";
+import { POD_UID_HEADER, REASON_HEADER } from "../../api/router/headers.ts";
 import { STORED_BY_BROWSERS } from "./storedheaders.ts";
 
 /** What the router says of a request to the sandbox. */
@@ -11,6 +11,8 @@ export interface Forwarding {
   /** What the client asked for by Host or :authority; empty if it named none. */
   clientHost: string;
   proto: "http" | "https";
+  /** UID of the Pod that is meant; undefined: not known. */
+  podUID: string | undefined;
 }
 
 /** Concern one connection only. Source: RFC 9110 section 7.6.1 and its predecessors. */
@@ -37,6 +39,7 @@ const NOT_TO_SANDBOX = new Set([
   "x-forwarded-host",
   "x-forwarded-proto",
   "x-forwarded-prefix",
+  POD_UID_HEADER.toLowerCase(),
 ]);
 /** Besides: what only the router says, and what a browser would keep for the whole origin. */
 const NOT_TO_CLIENT = new Set([...HOP_BY_HOP, REASON_HEADER.toLowerCase(), ...STORED_BY_BROWSERS]);
@@ -62,6 +65,7 @@ export function headersForSandbox(
     result.push(raw[i] as string, raw[i + 1] as string);
   }
   result.push("X-Forwarded-For", forwarding.client, "X-Forwarded-Proto", forwarding.proto);
+  if (forwarding.podUID !== undefined) result.push(POD_UID_HEADER, forwarding.podUID);
   if (forwarding.clientHost !== "") result.push("X-Forwarded-Host", forwarding.clientHost);
   return result;
 }

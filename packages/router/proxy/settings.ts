@@ -19,6 +19,10 @@ export interface ProxySettings {
   maxBodyBytes: number;
   /** What sandboxes are told by Host. */
   upstreamHost: UpstreamHost;
+  /** Returns the UID of the sandbox's Pod at an address; undefined: it has none there by now. */
+  podUIDAt(target: Target, address: string): string | undefined;
+  /** Another Pod has the address: asks the API server where the sandbox's Pods are. Never throws. */
+  lookAgain(target: Target): Promise<void>;
   onRetry(target: Target): void;
   onUpstreamError(target: Target, reason: FailureReason): void;
 }

@@ -11,6 +11,7 @@ import type { Exchange } from "./forward.ts";
 import { answerHeaders } from "./answerheaders.ts";
 import { headersForClient, headersForSandbox, hostForSandbox } from "./headers.ts";
 import { awaitHead } from "./headwait.ts";
+import { isMisdirected, retryElsewhere } from "./otherpod.ts";
 import { pass } from "./pass.ts";
 import type { ProxySettings } from "./settings.ts";
 
@@ -73,7 +74,7 @@ function attempt(state: State, address: string): void {
     switched(state, answer, backend, head);
   });
   outgoing.once("response", (answer: IncomingMessage) => declined(state, answer));
-  outgoing.on("error", (error: Error) => failed(state, error));
+  outgoing.on("error", (error: Error) => state.outgoing === outgoing && failed(state, error));
   awaitHead(outgoing, settings.answerMs);
   outgoing.end();
 }
@@ -85,7 +86,7 @@ function requestHeaders(
   const { headers, rawHeaders } = request;
   const clientHost = headers.host ?? "";
   const host = hostForSandbox(settings.upstreamHost, address, target.port, clientHost);
-  const forwarding = { host, client, clientHost, proto };
+  const forwarding = { host, client, clientHost, proto, podUID: settings.podUIDAt(target, address) };
   const passed = headersForSandbox(rawHeaders, headers.connection, forwarding, new Set([...withheld, ORIGIN]));
   return [...passed, ...added, "Connection", "Upgrade", "Upgrade", headers.upgrade ?? ""];
 }
@@ -117,6 +118,11 @@ function offered({ headers }: IncomingMessage): Set<string> {
 function declined(state: State, answer: IncomingMessage): void {
   const { socket } = state;
   if (state.isOver) return void answer.destroy();
+  if (isMisdirected(answer)) {
+    state.outgoing = undefined;
+    answer.on("error", () => {}).destroy();
+    return retryElsewhere(state, socket, { attempt, refuse });
+  }
   const why = unfit(answer);
   if (why !== undefined) return refuse(state, unanswered(state.target.name, why));
   state.isOver = true;

@@ -1,0 +1,76 @@
+/**
+ * Which Pods no longer have their address: a younger one has it, and the end of the older has not been seen, because its node
+ * is lost or the watch is late. Knows of sandboxes' Pods alone.
+ * @module
+ */
+import { isLoopback } from "../podip.ts";
+import type { PodRecord } from "./records.ts";
+
+export interface Addresses {
+  /** UIDs of Pods that have lost an address to a younger one. Of the same age both have: nobody can tell. */
+  lost: ReadonlySet<string>;
+  /** Takes note of a Pod as it is now; returns the addresses that it has newly taken from others. */
+  put(pod: PodRecord): string[];
+  remove(pod: PodRecord): void;
+}
+
+/** Makes it. */
+export function createAddresses(): Addresses {
+  const holders = new Map<string, Map<string, PodRecord>>();
+  const known = new Map<string, PodRecord>();
+  const lost = new Set<string>();
+
+  function judge(uid: string): void {
+    const pod = known.get(uid);
+    const isLost = pod !== undefined && pod.ips.some((ip) => {
+      for (const other of holders.get(ip)?.values() ?? []) {
+        if (other.metadata.uid !== uid && !(ageOf(other) < ageOf(pod))) return true;
+      }
+      return false;
+    });
+    if (isLost) lost.add(uid);
+    else lost.delete(uid);
+  }
+
+  function judgeAt(ips: readonly string[]): void {
+    for (const ip of ips) for (const uid of holders.get(ip)?.keys() ?? []) judge(uid);
+  }
+
+  function remove({ metadata: { uid } }: PodRecord): void {
+    const before = known.get(uid);
+    if (!before) return;
+    known.delete(uid);
+    lost.delete(uid);
+    for (const ip of before.ips) {
+      const group = holders.get(ip);
+      group?.delete(uid);
+      if (group?.size === 0) holders.delete(ip);
+    }
+    judgeAt(before.ips);
+  }
+
+  return {
+    lost,
+    put(pod) {
+      const { uid } = pod.metadata;
+      const before = known.get(uid);
+      if (before && before.ips.join() === pod.ips.join() && holdsOf(before) === holdsOf(pod)) return [];
+      remove(pod);
+      if (!holdsOf(pod)) return [];
+      known.set(uid, pod);
+      for (const ip of pod.ips) holders.set(ip, (holders.get(ip) ?? new Map<string, PodRecord>()).set(uid, pod));
+      judgeAt(pod.ips);
+      return pod.ips.filter((ip) => (holders.get(ip)?.size ?? 0) > 1);
+    },
+    remove,
+  };
+}
+
+/** A Pod that has ended has no address any more, though it still says so; that of a node's network is many Pods'. */
+function holdsOf({ phase, usesHostNetwork, ips }: PodRecord): boolean {
+  return !usesHostNetwork && phase !== "Succeeded" && phase !== "Failed" && ips.every((ip) => !isLoopback(ip));
+}
+
+function ageOf({ createdAt = -Infinity }: PodRecord): number {
+  return createdAt;
+}
