@@ -23,9 +23,7 @@ export function createAddresses(): Addresses {
   function judge(uid: string): void {
     const pod = known.get(uid);
     const isLost = pod !== undefined && pod.ips.some((ip) => {
-      for (const other of holders.get(ip)?.values() ?? []) {
-        if (other.metadata.uid !== uid && !(ageOf(other) < ageOf(pod))) return true;
-      }
+      for (const other of holders.get(ip)?.values() ?? []) if (other !== pod && hasTaken(other, pod)) return true;
       return false;
     });
     if (isLost) lost.add(uid);
@@ -64,6 +62,12 @@ export function createAddresses(): Addresses {
     },
     remove,
   };
+}
+
+/** Of two Pods of one Sandbox and of one age it is the Sandbox that says which counts. */
+function hasTaken(other: PodRecord, pod: PodRecord): boolean {
+  const isOfOne = other.sandboxUID !== undefined && other.sandboxUID === pod.sandboxUID;
+  return ageOf(other) > ageOf(pod) || (ageOf(other) === ageOf(pod) && !isOfOne);
 }
 
 /** A Pod that has ended has no address any more, though it still says so; that of a node's network is many Pods'. */
