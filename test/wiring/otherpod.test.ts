@@ -1,6 +1,7 @@
 /** A router whose view is old reaches a stranger's Pod: a runtime that knows its Pod refuses, and the router looks again. @module */
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { setImmediate } from "node:timers";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import type { WatchEvent } from "../../packages/kube/api.ts";
@@ -15,9 +16,10 @@ import { makeTempFolder } from "../tempfolder.ts";
 
 const POD_UID = "X-Sandbox-Pod-UID";
 
-async function* silence(): AsyncGenerator<WatchEvent> {
-  await new Promise(() => {});
-}
+/** A watch in which nothing ever comes. */
+const silence: AsyncIterable<WatchEvent> = {
+  [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
+};
 
 /** A runtime in the Pod `new`, and a router that has seen the Pod `old` at its address, and hears of nothing any more. */
 async function start() {
@@ -25,7 +27,7 @@ async function start() {
   const runtime = await startTestRuntime(root, "--pod-uid", "new");
   onTestFinished(() => runtime.stop());
   const api = createFakeApi();
-  api.watch = () => Promise.resolve({ status: 200, body: null, events: silence() });
+  api.watch = () => Promise.resolve({ status: 200, body: null, events: silence });
   putSandbox(api);
   const labels = { "agents.x-k8s.io/sandbox-name-hash": nameHash("demo") };
   const put = (uid: string) => {
