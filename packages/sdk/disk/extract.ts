@@ -13,10 +13,13 @@ export class LeadsOutError extends Error {
 
 /** What a file is to be like. */
 export interface Dress {
-  /** Permission bits. */
+  /** Permission bits; others, such as setuid, are not taken over. */
   mode: number;
   modifiedAt: Date;
 }
+
+/** What a sandbox may choose of a mode: a program with setuid would run as whoever downloads it. */
+const PERMISSIONS = 0o777;
 
 /** A folder to put things below. Paths are parts, from {@link partsOf}. */
 export interface Extractor {
@@ -67,7 +70,7 @@ export function createExtractor(top: string): Extractor {
     },
     dress: async (parts, { mode, modifiedAt }) => {
       await utimes(place(parts), modifiedAt, modifiedAt);
-      await chmod(place(parts), mode);
+      await chmod(place(parts), mode & PERMISSIONS);
     },
   };
 }
@@ -101,7 +104,7 @@ export async function writeWhole(path: string, content: AsyncIterable<Uint8Array
     try {
       for await (const chunk of content) await handle.writeFile(chunk);
       await handle.utimes(dress.modifiedAt, dress.modifiedAt);
-      await handle.chmod(dress.mode);
+      await handle.chmod(dress.mode & PERMISSIONS);
     } finally {
       await handle.close();
     }

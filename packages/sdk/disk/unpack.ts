@@ -84,7 +84,7 @@ async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void>
   const { name, linkname } = namesOf(entry.header);
   const parts = safeParts(name);
   if (parts.length === 0 || isLeftOut(unpacking, parts.join("/"), type)) return;
-  const dress = { mode: (mode ?? (type === "directory" ? 0o755 : 0o644)) & 0o777, modifiedAt: mtime };
+  const dress = { mode: mode ?? (type === "directory" ? 0o755 : 0o644), modifiedAt: mtime };
   if (type === "directory") {
     const path = parts.join("/");
     if (!unpacking.folders.has(path)) unpacking.keep(path);

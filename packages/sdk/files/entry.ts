@@ -60,7 +60,8 @@ export function entryOf(
   { name, type, size, mode, modified_at, target }: z.infer<typeof entrySchema>,
   path: string,
 ): Entry {
-  const entry: Entry = { name, path, type, size, mode: Number.parseInt(mode, 8), modifiedAt: new Date(modified_at) };
+  const permissions = Number.parseInt(mode, 8) & 0o777;
+  const entry: Entry = { name, path, type, size, mode: permissions, modifiedAt: new Date(modified_at) };
   return target === undefined ? entry : { ...entry, target };
 }
 

@@ -1,6 +1,7 @@
 /** download() from a sandbox that wants to write elsewhere: everything around the target stays as it was. @module */
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { type Header, pack } from "tar-stream";
 import { expect, test } from "vitest";
 import { InvalidArgumentError, SandboxError } from "../../../packages/sdk/errors.ts";
@@ -104,6 +105,37 @@ test("links within the folder are kept; a file that takes a link's place does no
   expect([links, files, readlinkSync(join(to, "a/b/l"))]).toEqual([2, 2, "../c"]);
   expect(readFileSync(join(to, "own"), "utf8")).toBe("planted");
   isUntouched();
+});
+
+test("of a mode the permission bits alone reach this disk, of an owner nothing, and no device is made", async () => {
+  const { to } = aTarget();
+  const kindOf = (path: string) => {
+    const { mode, uid, gid } = statSync(join(to, path));
+    return [path, (mode & 0o7777).toString(8), uid, gid];
+  };
+  const me = [process.getuid?.(), process.getgid?.()];
+  for (const mode of ["04755", "02755", "01777", "07755", "06644", "0755"]) {
+    const file = filesThatSend("abc", { name: "tool", path: "tool", type: "file", size: 3, mode });
+    expect((await file.stat("tool")).mode.toString(8)).toBe(mode.slice(-3));
+    await file.download("tool", join(to, mode));
+    expect(kindOf(mode)).toEqual([mode, mode.slice(-3), ...me]);
+  }
+  const owner = { uid: 12_345, gid: 12_345, uname: "somebody", gname: "somebody" };
+  const { skipped } = await filesThatSend(
+    await tarOf([
+      { name: "d/", type: "directory", mode: 0o7755, ...owner },
+      { name: "d/tool", mode: 0o6755, content: "abc", ...owner },
+      { name: "d/null", type: "character-device", devmajor: 1, devminor: 3 },
+      { name: "d/disk", type: "block-device", devmajor: 8, devminor: 0 },
+      { name: "d/pipe", type: "fifo" },
+      { name: "d/again", type: "link", linkname: "d/tool" },
+      link("d/out", "/etc/passwd"),
+    ]),
+  ).download("d", join(to, "all"));
+  expect(kindOf("all/d")).toEqual(["all/d", "755", ...me]);
+  expect(kindOf("all/d/tool")).toEqual(["all/d/tool", "755", ...me]);
+  expect(readdirSync(join(to, "all/d"))).toEqual(["tool"]);
+  expect(skipped.map(({ path }) => path)).toEqual(["null", "disk", "pipe", "again", "out"].map((name) => `d/${name}`));
 });
 
 test("half a tar, or none, is told; the file that was being written is not there", async () => {
