@@ -20,6 +20,10 @@ const VOLUME_POLICY = `${PREFIX}v1beta1-volume-claim-templates-policy`;
 const SERVICE = `${PREFIX}v1beta1-service`;
 const UNSET = "unset";
 const VOLUME_TEMPLATES = `${PREFIX}v1beta1-volume-claim-templates`;
+/** Ours, too: a pool whose name v1alpha1 would read as another, such as "default", and what it says in its place. */
+const POOL = `${PREFIX}v1beta1-warm-pool-ref`;
+/** Of an object, as API servers take it. */
+const LONGEST_NAME = 253;
 const VOLUME_POLICIES = ["Disallowed", "Allowed", "Overrides"];
 /** A pool without members, for claims that v1alpha1 lets name a template in place of a pool. */
 export const SHADOW_POOL = "shadow-pool-";
@@ -125,27 +129,57 @@ function sandboxToAlpha(content: Content, saved: Fields | undefined): Content {
  * one without members, of its template.
  */
 function claimToBeta(content: Content): Content {
-  const { sandboxTemplateRef, warmpool = "default", ...spec } = content.spec;
-  const template = nameOf(sandboxTemplateRef);
-  const bound = boundName(content);
-  const name = isPool(warmpool)
-    ? warmpool
-    : bound !== undefined && bound !== content.metadata.name
-    ? withoutSuffix(bound)
-    : SHADOW_POOL + template;
-  const named = { ...spec, warmPoolRef: { name } };
+  const { sandboxTemplateRef: _, warmpool: __, ...spec } = content.spec;
+  const note = poolNote(content);
+  const named = { ...spec, warmPoolRef: { name: note && isSaid(note, content.spec) ? note.name : poolOf(content) } };
   const volumeClaimTemplates = parsed(content.metadata.annotations?.[VOLUME_TEMPLATES]);
+  const rest = note ? without(content, POOL) : content;
   return isVolumes(volumeClaimTemplates)
-    ? { ...without(content, VOLUME_TEMPLATES), spec: { ...named, volumeClaimTemplates } }
-    : { ...content, spec: named };
+    ? { ...without(rest, VOLUME_TEMPLATES), spec: { ...named, volumeClaimTemplates } }
+    : { ...rest, spec: named };
+}
+
+function poolOf(content: Content): string {
+  const { sandboxTemplateRef, warmpool = "default" } = content.spec;
+  const bound = boundName(content);
+  if (isPool(warmpool)) return warmpool;
+  return bound !== undefined && bound !== content.metadata.name
+    ? withoutSuffix(bound)
+    : SHADOW_POOL + nameOf(sandboxTemplateRef);
 }
 
 function claimToAlpha(content: Content, saved: Fields | undefined): Content {
   const { warmPoolRef, volumeClaimTemplates, ...rest } = content.spec;
   const ref = nameOf(warmPoolRef);
-  const spec = { ...rest, ...referencesOf(ref, content, saved) };
-  if (volumeClaimTemplates === undefined) return { ...content, spec };
-  return { ...annotated(content, { [VOLUME_TEMPLATES]: JSON.stringify(volumeClaimTemplates) }), spec };
+  const said = referencesOf(ref, content, saved);
+  const unnoted = { ...poolNote(content) ? without(content, POOL) : content, spec: { ...rest, ...said } };
+  const alpha = poolOf(unnoted) === ref ? unnoted : annotated(unnoted, { [POOL]: JSON.stringify(noteOf(ref, said)) });
+  if (volumeClaimTemplates === undefined) return alpha;
+  return annotated(alpha, { [VOLUME_TEMPLATES]: JSON.stringify(volumeClaimTemplates) });
+}
+
+/** A pool's name, and the template and pool that v1alpha1 says in its place. */
+interface PoolNote {
+  name: string;
+  template: string;
+  warmpool: unknown;
+}
+
+function noteOf(name: string, { sandboxTemplateRef, warmpool }: Fields): PoolNote {
+  return { name, template: nameOf(sandboxTemplateRef), warmpool };
+}
+
+/** Reads the annotation; undefined: it is not there, or no note of ours. */
+function poolNote({ metadata }: Content): PoolNote | undefined {
+  const note = parsed(metadata.annotations?.[POOL]);
+  if (!isObject(note) || typeof note["template"] !== "string") return undefined;
+  const { name, template, warmpool } = note;
+  return typeof name === "string" && name.length <= LONGEST_NAME ? { name, template, warmpool } : undefined;
+}
+
+/** A claim of v1alpha1 that names another template or pool since is of that one. */
+function isSaid(note: PoolNote, spec: Fields): boolean {
+  return sameJson(note, noteOf(note.name, spec));
 }
 
 /** What v1alpha1 says in place of a pool's name: as it was said, unless the claim names another pool since. */

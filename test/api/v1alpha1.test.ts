@@ -90,6 +90,44 @@ describe("a claim", () => {
     expect(specOf(toAlpha(bound))).toEqual(specOf(before));
   });
 
+  test.for([
+    ["default"],
+    ["default", "default-mwz0"],
+    ["default", "other-mwz0"],
+    ["default", "it"],
+    ["none"],
+    ["none", "x"],
+    ["shadow-pool-"],
+    ["shadow-pool-python", "fast-1"],
+    ["fast", "slow-1"],
+  ])("of v1beta1 of pool %s, with Sandbox %s, is of that pool when v1alpha1 has written it back", ([pool, bound]) => {
+    const over = bound === undefined ? {} : { status: { sandbox: { name: bound } } };
+    const before = beta("SandboxClaim", { warmPoolRef: { name: pool } }, over);
+    expect(toBeta(toAlpha(before))).toEqual(before);
+    const { annotations = {} } = toAlpha(before).metadata;
+    // Where the name says it all there is nothing to note.
+    if (pool === "fast") expect(annotations).toEqual({});
+    const later = { ...toAlpha(before), spec: { sandboxTemplateRef: { name: "python" }, warmpool: "quick" } };
+    expect(toBeta(later)).toMatchObject({ spec: { warmPoolRef: { name: "quick" } } });
+    expect(Object.keys(toBeta(later).metadata.annotations ?? {})).toEqual([CLAIM_STATE]);
+  });
+
+  test("of v1alpha1 that now names a pool called default is of that pool when v1alpha1 has written it back", () => {
+    const stored = toBeta(alpha("SandboxClaim", { sandboxTemplateRef: { name: "python" }, warmpool: "fast" }));
+    const renamed = { ...stored, spec: { warmPoolRef: { name: "default" } } };
+    expect(toBeta(toAlpha(renamed))).toMatchObject({ spec: { warmPoolRef: { name: "default" } } });
+  });
+
+  test.for(["1", "[]", "{", '{"name":1,"template":"a"}', '{"name":"x"}'])(
+    "with an annotation of a pool that is none of ours, %s, keeps it",
+    (text) => {
+      const key = "api.agents.x-k8s.io/v1beta1-warm-pool-ref";
+      const before = beta("SandboxClaim", { warmPoolRef: { name: "fast" } });
+      const annotatedBefore = { ...before, metadata: { ...before.metadata, annotations: { [key]: text } } };
+      expect(toBeta(toAlpha(annotatedBefore))).toEqual(annotatedBefore);
+    },
+  );
+
   test("with volumes of its own keeps them", () => {
     const before = beta("SandboxClaim", { warmPoolRef: { name: "p" }, volumeClaimTemplates: [{ spec: {} }] });
     expect(specOf(toAlpha(before))).not.toHaveProperty("volumeClaimTemplates");
@@ -141,7 +179,16 @@ test.for([
 });
 
 describe("there and back again", () => {
-  const name = fc.constantFrom("a", "python", "fast-1");
+  const name = fc.constantFrom(
+    "a",
+    "python",
+    "fast-1",
+    "default",
+    "none",
+    "it",
+    "shadow-pool-a",
+    "shadow-pool-default",
+  );
   const maybe = <T>(value: fc.Arbitrary<T>, key: string) =>
     fc.oneof(fc.constant({}), value.map((it) => ({ [key]: it })));
   const merged = (...parts: fc.Arbitrary<object>[]) =>
@@ -159,7 +206,7 @@ describe("there and back again", () => {
       merged(
         ...claimSpec,
         name.map((it) => ({ sandboxTemplateRef: { name: it } })),
-        maybe(fc.constantFrom("none", "default", "a", "python", "fast-1"), "warmpool"),
+        maybe(name, "warmpool"),
       ),
       bound,
     ).map(([spec, over]) => alpha("SandboxClaim", spec, over)),
@@ -170,11 +217,14 @@ describe("there and back again", () => {
     merged(...common, fc.constantFrom("Running", "Suspended").map((operatingMode) => ({ operatingMode }))).map((spec) =>
       beta("Sandbox", spec)
     ),
-    merged(
-      ...claimSpec,
-      fc.constantFrom("fast", "shadow-pool-a").map((it) => ({ warmPoolRef: { name: it } })),
-      maybe(fc.constant([{ metadata: { name: "v" }, spec: {} }]), "volumeClaimTemplates"),
-    ).map((spec) => beta("SandboxClaim", spec)),
+    fc.tuple(
+      merged(
+        ...claimSpec,
+        name.map((it) => ({ warmPoolRef: { name: it } })),
+        maybe(fc.constant([{ metadata: { name: "v" }, spec: {} }]), "volumeClaimTemplates"),
+      ),
+      bound,
+    ).map(([spec, over]) => beta("SandboxClaim", spec, over)),
     merged(fc.constant({ podTemplate: POD }), maybe(fc.constant("Overrides"), "volumeClaimTemplatesPolicy")).map((
       spec,
     ) => beta("SandboxTemplate", spec)),
@@ -187,6 +237,20 @@ describe("there and back again", () => {
 
   test("an object of v1beta1 is what it was", () => {
     fc.assert(fc.property(betas, (object) => void expect(toBeta(toAlpha(object))).toEqual(object)), { numRuns: 1000 });
+  });
+
+  test("an object of either version that the other has changed is of the pool, mode and size that it was changed to", () => {
+    const changed = fc.tuple(alphas, betas).filter(([before, { kind }]) => before.kind === kind);
+    fc.assert(
+      fc.property(changed, ([before, { spec }]) => {
+        const now = { ...toBeta(before), spec };
+        expect(specOf(toBeta(toAlpha(now)))).toEqual(spec);
+        const { spec: _, ...rest } = toAlpha(now);
+        const back = { ...rest, spec: before["spec"] };
+        expect(specOf(toAlpha(toBeta(back)))).toEqual(before["spec"]);
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   test("metadata that the API server keeps for itself is never changed", () => {
