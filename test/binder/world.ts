@@ -7,6 +7,7 @@ import type { ApiFault, MemoryApi } from "../../packages/testing/api/memoryapi.t
 import { type RunningBinder, startBinder } from "../../packages/testing/binder.ts";
 import { createMemoryServer } from "../../packages/testing/server.ts";
 import { aClaim, aMember, aPool, COUNTED, type Over, type Seen } from "../pools.ts";
+import { underRole } from "../rights.ts";
 import { aTemplate } from "../templates.ts";
 
 const AGENTS = "agents.x-k8s.io/v1beta1";
@@ -92,7 +93,7 @@ export async function aWorld({ template = aTemplate(), pool = aPool({ status: CO
           return fault(request);
         },
       });
-      const binder = startBinder(surrounded(api, around), clock, leads);
+      const binder = startBinder(surrounded(underRole(api, "binder"), around), clock, leads);
       binders.push(binder);
       await binder.listed;
       await clock.advance(0);

@@ -6,6 +6,7 @@ import type { Action } from "../../packages/keeper/reconciler.ts";
 import { UNLIMITED } from "../../packages/webhook/lossbudget.ts";
 import { aSandbox } from "../sandboxes.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
+import { underRole } from "../rights.ts";
 
 export const CORE = "/api/v1/namespaces/team-a";
 export const SANDBOX = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxes/demo";
@@ -30,9 +31,10 @@ export function startKeeper(
   const end = new AbortController();
   const actions: Action[] = [];
   const alive = <T>(promise: Promise<T>): Promise<T> => end.signal.aborted ? new Promise(() => {}) : promise;
+  const held = underRole<Api>({ send: (request) => server.send(request), watch: server.watch }, "keeper");
   const api: Api = {
-    send: async (request) => await alive(end.signal.aborted ? new Promise<never>(() => {}) : server.send(request)),
-    watch: (path, query) => alive(server.watch(path, query)),
+    send: async (request) => await alive(end.signal.aborted ? new Promise<never>(() => {}) : held.send(request)),
+    watch: (path, query) => alive(held.watch(path, query)),
   };
   const log = (_: string, message: string) => parameters.log?.(message);
   const labelDomains = ["sandbox.users.io"];

@@ -6,6 +6,7 @@ import { onTestFinished } from "vitest";
 import type { Api } from "../../packages/kube/api.ts";
 import { listenOn } from "../../packages/process/ports.ts";
 import { makeTempFolder } from "../tempfolder.ts";
+import { type Process, underRole } from "../rights.ts";
 import { createFakeApi, type FakeApi } from "./fakeapi.ts";
 
 /** What can be served: whatever answers, and whose watches can be ended. */
@@ -19,17 +20,25 @@ export interface ServedApi<A = FakeApi> {
   left: string[];
 }
 
-/** Serves `api`; it goes with the test. */
-export function serveApi(): Promise<ServedApi>;
-export function serveApi<A extends Servable>(api: A): Promise<ServedApi<A>>;
-export async function serveApi(api: Servable = createFakeApi()): Promise<ServedApi<Servable>> {
+/**
+ * Serves `api`; it goes with the test.
+ *
+ * @param processes whose roles in deploy/ the client has; none: it may do everything
+ */
+export function serveApi(api?: undefined, ...processes: Process[]): Promise<ServedApi>;
+export function serveApi<A extends Servable>(api: A, ...processes: Process[]): Promise<ServedApi<A>>;
+export async function serveApi(
+  served: Servable = createFakeApi(),
+  ...[process, ...more]: Process[]
+): Promise<ServedApi<Servable>> {
+  const api = process === undefined ? served : underRole(served, process, ...more);
   const left: string[] = [];
   const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? "", "http://api");
     const query = Object.fromEntries(url.searchParams);
     if (query["watch"]) {
-      const { events } = await api.watch(url.pathname, query);
-      response.writeHead(200).flushHeaders();
+      const { status, events } = await api.watch(url.pathname, query);
+      response.writeHead(status).flushHeaders();
       for await (const event of events) response.write(`${JSON.stringify(event)}\n`);
       return void response.end();
     }
@@ -54,5 +63,5 @@ export async function serveApi(api: Servable = createFakeApi()): Promise<ServedA
     "current-context": "x",
   };
   writeFileSync(kubeconfig, JSON.stringify(config));
-  return { api, kubeconfig, left };
+  return { api: served, kubeconfig, left };
 }

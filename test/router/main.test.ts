@@ -24,7 +24,7 @@ const PROCESSES: [string, "node" | "deno", string[]][] = [
 ];
 
 test.for(PROCESSES)("the router as a process, on %s", async ([, runtime, args]) => {
-  const { api, kubeconfig } = await serveApi();
+  const { api, kubeconfig } = await serveApi(undefined, "router");
   putReady(api);
   const flags = ["--kubeconfig", kubeconfig, "--port", "0", "--authz-mode", "allow-all", "--allow-loopback-pod-ip"];
   const router = await startMain(runtime, [...args, ...flags], "Serving");

@@ -8,6 +8,7 @@ import { assembleRouter, type Router, type RouterSettings } from "../../packages
 import { readOptions } from "../../packages/router/options/options.ts";
 import { listen } from "../../packages/router/server.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
+import { underRole } from "../rights.ts";
 
 export const SANDBOXES = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxes";
 export const PODS = "/api/v1/namespaces/team-a/pods";
@@ -31,7 +32,7 @@ export async function startRouter(
   const end = new AbortController();
   const settings = { ...options, firstDelayMs: 5, longestDelayMs: 20, ...over };
   const lines: string[] = [];
-  const router = assembleRouter(api, settings, {
+  const router = assembleRouter(underRole(api, "router"), settings, {
     log: () => {},
     write: (text) => lines.push(...text.split("\n").filter(Boolean)),
     tracer,

@@ -43,7 +43,7 @@ export async function serveCluster() {
     },
   });
   const api = { ...inner, send: async (request: ApiRequest) => (await world.hold(request), await inner.send(request)) };
-  const { kubeconfig } = await serveApi(api);
+  const { kubeconfig } = await serveApi(api, "binder");
   const find = (apiVersion: string, kind: string, name: string) =>
     server.store.objects(apiVersion, kind).find(({ metadata }) => metadata.name === name);
   const putLease = (holderIdentity: string, leaseDurationSeconds: number) =>

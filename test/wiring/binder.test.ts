@@ -1,38 +1,17 @@
 /** The binder as a process on an API server in memory: its probes, its Lease and the loss of it, its rights, and its flags. @module */
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { parseAllDocuments } from "yaml";
 import { until } from "../eventually.ts";
 import { startMain } from "../mainprocess.ts";
-import { aClaim, aMember } from "../pools.ts";
+import { aClaim, aMember, aPool } from "../pools.ts";
+import { rightOf, rulesOf, wordsFor } from "../rights.ts";
 import { send } from "../runtime/servers.ts";
-import { isHandOver, isLease, ownerOf, type Request, serveCluster, start } from "./binder-world.ts";
+import { aTemplate } from "../templates.ts";
+import { isHandOver, isLease, ownerOf, serveCluster, start } from "./binder-world.ts";
 
-const VERBS = new Map(
-  Object.entries({ POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete", WATCH: "watch" }),
-);
-
-/** What RBAC asks about a request: `update sandboxclaims/status.extensions.agents.x-k8s.io`, and the name if rights have names. */
-function rightOf({ method, path }: Request): string {
-  const [, group = "", rest = ""] = /^\/apis\/([^/]+)\/[^/]+(?:\/namespaces\/[^/]+)?\/(.*)$/.exec(path) ?? [];
-  const [resource, name, subresource] = rest.split("/");
-  const verb = VERBS.get(method) ?? (name === undefined ? "list" : "get");
-  const what = `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}.${group}`;
-  return resource === "leases" && name !== undefined ? `${what} ${name}` : what;
-}
-
-/** All rights of deploy/binder/rbac.yaml, in the same words. */
+/** All rights of deploy/binder/rbac.yaml. */
 function rights(): string[] {
-  interface Rule {
-    apiGroups: string[];
-    resources: string[];
-    verbs: string[];
-    resourceNames?: string[];
-  }
-  const text = readFileSync(new URL("../../deploy/binder/rbac.yaml", import.meta.url), "utf8");
-  const rules = parseAllDocuments(text).flatMap((document) => (document.toJS() as { rules: Rule[] }).rules);
-  return rules.flatMap(({ apiGroups: [group], resources, verbs, resourceNames: [name] = [] }) =>
-    resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}.${group}${name ? ` ${name}` : ""}`))
+  return rulesOf("binder").flatMap(({ apiGroups: [group = ""], resources, verbs }) =>
+    resources.flatMap((resource) => verbs.map((verb) => wordsFor({ verb, group, resource })))
   );
 }
 
@@ -43,6 +22,14 @@ test("as the leader it serves, counts and answers its probes, with the rights of
   const annotations = { "agents.x-k8s.io/assigned-at": new Date().toISOString() };
   const given = aMember(9, { metadata: { ownerReferences: [ownerOf(half)], annotations } });
   await put(given, aClaim("warm"), aClaim("cold", { spec: { env: [{ name: "A", value: "1" }] } }));
+  // Of a template that is not kept whole.
+  const env = [{ name: "LARGE", value: "x".repeat(140 * 1024) }];
+  const large = { spec: { containers: [{ name: "main", image: "busybox", env }] } };
+  await put(
+    aTemplate({ metadata: { name: "large" }, spec: { podTemplate: large } }),
+    aPool({ metadata: { name: "large", uid: "uid-large" }, spec: { sandboxTemplateRef: { name: "large" } } }),
+    aClaim("of-large", { spec: { warmPoolRef: { name: "large" } } }),
+  );
   let conflicts = 0;
   world.fault = ({ method, path }) =>
     method === "PUT" && path.endsWith("/warm/status") && conflicts++ === 0
@@ -52,15 +39,17 @@ test("as the leader it serves, counts and answers its probes, with the rights of
   await until(() => sandboxOf("warm") !== undefined && sandboxOf("half") !== undefined);
   expect(sandboxOf("warm")).toMatch(/^warm-[123]$/);
   expect(sandboxOf("half")).toBe(given.metadata.name);
-  await until(() => find("agents.x-k8s.io/v1beta1", "Sandbox", "cold") !== undefined);
+  for (const name of ["cold", "of-large"]) {
+    await until(() => find("agents.x-k8s.io/v1beta1", "Sandbox", name) !== undefined);
+  }
   const noted = () => claim("warm")?.metadata.annotations?.["agents.x-k8s.io/sandbox-name"];
   const told = () => find("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool", "warm")?.metadata.annotations;
   await until(() => noted() !== undefined && told()?.["agents.x-k8s.io/handed-over-at"] !== undefined);
   expect(lease()).toMatchObject({ holderIdentity: expect.stringMatching(/.+_.+/), leaseDurationSeconds: 5 });
   expect(binder.said("Listening")).toMatchObject([{ host: "127.0.0.1", port: binder.port }]);
   expect([await binder.get("/healthz"), await binder.get("/readyz")]).toEqual(["ok", "ok"]);
-  for (const kind of ["warm", "cold"]) {
-    const counted = `\nhookbox_binder_claim_seconds_count{launch_type="${kind}"} 1\n`;
+  for (const [kind, count] of [["warm", 1], ["cold", 2]]) {
+    const counted = `\nhookbox_binder_claim_seconds_count{launch_type="${kind}"} ${count}\n`;
     await until(async () => (await binder.get("/metrics")).includes(counted));
   }
   const metrics = await binder.get("/metrics");
@@ -72,9 +61,10 @@ test("as the leader it serves, counts and answers its probes, with the rights of
   expect(await binder.stop()).toBe(0);
   expect(lease()["holderIdentity"], "the next one need not wait").toBeFalsy();
   // Asked for by an owner reference that blocks deletion, not by a request.
-  const blocking = (kind: string) => `update ${kind}/finalizers.extensions.agents.x-k8s.io`;
-  const asked = [...world.requests.map(rightOf), blocking("sandboxclaims"), blocking("sandboxwarmpools")];
-  expect([...new Set(asked)].sort()).toEqual(rights().sort());
+  const blocking = (kind: string) => `update ${kind}.extensions.agents.x-k8s.io/finalizers`;
+  const asked = world.requests.flatMap((request) => rightOf(request) ?? []).map(wordsFor);
+  const all = [...asked, blocking("sandboxclaims"), blocking("sandboxwarmpools")];
+  expect([...new Set(all)].sort()).toEqual([...new Set(rights())].sort());
 });
 
 test("a second binder stands by: it watches, and writes nothing; given the Lease, or holding it by name, it serves", async () => {

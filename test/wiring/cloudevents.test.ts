@@ -70,7 +70,7 @@ const SUSPENDED =
   () => [condition("Ready", "False", "SandboxSuspended"), condition("Suspended", "True", "PodTerminated")];
 
 async function world() {
-  const { api, kubeconfig } = await serveApi();
+  const { api, kubeconfig } = await serveApi(undefined, "keeper", "binder");
   const secretFile = join(makeTempFolder(), "secret");
   writeFileSync(secretFile, `${FIRST}\n`);
   const [port = 0, receiverPort = 0] = await freePorts(2);

@@ -65,7 +65,7 @@ async function startWhole(kubeconfig: string, ...flags: string[]): Promise<Start
 }
 
 test("as the leader it acts, counts and answers its probes; SIGTERM ends it with 0 and gives the Lease back", async () => {
-  const { api, kubeconfig } = await serveApi();
+  const { api, kubeconfig } = await serveApi(undefined, "keeper", "binder");
   putExpired(api);
   putExpiredClaim(api);
   api.put(POOL, { ...aPool() });
@@ -105,7 +105,7 @@ test("as the leader it acts, counts and answers its probes; SIGTERM ends it with
 });
 
 test("a Lease that is lost ends the requests under way, and what comes of them; got back, the work goes on", async () => {
-  const { api, kubeconfig, left } = await serveApi();
+  const { api, kubeconfig, left } = await serveApi(undefined, "keeper", "binder");
   const held = Promise.withResolvers<undefined>();
   api.intercept = ({ method }) => method === "DELETE" ? held.promise : undefined;
   putExpired(api);
@@ -137,7 +137,7 @@ test("a Lease that is lost ends the requests under way, and what comes of them; 
 });
 
 test("a second keeper stands by: ready, and not leading", async () => {
-  const { api, kubeconfig } = await serveApi();
+  const { api, kubeconfig } = await serveApi(undefined, "keeper", "binder");
   api.put(LEASE, { spec: { holderIdentity: "another", leaseDurationSeconds: 3600 } });
   putExpired(api);
   const keeper = await start(kubeconfig);
@@ -150,7 +150,7 @@ test("a second keeper stands by: ready, and not leading", async () => {
 });
 
 test("it has a binder in its process, fed by its watches, which serves claims while both Leases are held", async () => {
-  const { api, kubeconfig } = await serveApi();
+  const { api, kubeconfig } = await serveApi(undefined, "keeper", "binder");
   const binderLease = LEASE.replace("hookbox-keeper", "hookbox-binder");
   const another = { spec: { holderIdentity: "another", leaseDurationSeconds: 3600 } };
   const free = { spec: { holderIdentity: "", leaseDurationSeconds: 1 } };
@@ -196,7 +196,7 @@ test("it has a binder in its process, fed by its watches, which serves claims wh
 });
 
 test("without election there is no Lease, and claims may have no Events; a keeper that has not seen all is not ready", async () => {
-  const { api, kubeconfig } = await serveApi();
+  const { api, kubeconfig } = await serveApi(undefined, "keeper", "binder");
   const listed = Promise.withResolvers<undefined>();
   api.intercept = ({ method, path }) =>
     method === "GET" && path.endsWith("/sandboxtemplates") ? listed.promise : undefined;
@@ -214,7 +214,7 @@ test("without election there is no Lease, and claims may have no Events; a keepe
 });
 
 test("what makes no sense, and a namespace that is not there, end it with one sentence", async () => {
-  const { api, kubeconfig } = await serveApi();
+  const { api, kubeconfig } = await serveApi(undefined, "keeper", "binder");
   const refused = { status: 404, body: { message: 'namespaces "system" not found' } };
   api.intercept = ({ method }) => method === "POST" ? refused : undefined;
   const flags = ["packages/keeper/main.ts", "--kubeconfig", kubeconfig, "--namespace", "system"];
@@ -228,7 +228,7 @@ test("what makes no sense, and a namespace that is not there, end it with one se
 });
 
 test("one that leads anew while hardly anybody answers goes on, and so does its binder", async () => {
-  const { api, kubeconfig } = await serveApi();
+  const { api, kubeconfig } = await serveApi(undefined, "keeper", "binder");
   const NAMESPACE = "/api/v1/namespaces/hookbox-system";
   let isAway = false;
   api.put(NAMESPACE, { apiVersion: "v1", kind: "Namespace", metadata: { name: "hookbox-system" } });

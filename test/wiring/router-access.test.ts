@@ -33,7 +33,7 @@ function review({ path, body }: ApiRequest) {
 
 describe("packages/router/main.ts", () => {
   test("asks the API server unless told otherwise, for each namespace anew, in whatever way a request comes", async () => {
-    const { api, kubeconfig } = await serveApi();
+    const { api, kubeconfig } = await serveApi(undefined, "router");
     putBoth(api);
     api.intercept = review;
     const { port } = await startRouterMain(kubeconfig, ...ROUTING, ...COOKIE);
@@ -51,7 +51,7 @@ describe("packages/router/main.ts", () => {
   });
 
   test("takes no token that was made for somebody else, where it is told for whom", async () => {
-    const { api, kubeconfig } = await serveApi();
+    const { api, kubeconfig } = await serveApi(undefined, "router");
     putBoth(api);
     api.intercept = (request) => {
       const answer = review(request);
@@ -74,7 +74,7 @@ describe("packages/router/main.ts", () => {
   });
 
   test("has probes and metrics on ports of their own, where nobody reaches a sandbox", async () => {
-    const { api, kubeconfig } = await serveApi();
+    const { api, kubeconfig } = await serveApi(undefined, "router");
     putBoth(api);
     api.intercept = review;
     const [health = 0, metrics = 0] = await freePorts(2);
@@ -100,7 +100,7 @@ describe("packages/router/main.ts", () => {
   });
 
   test("with scoped tokens lets in, by TLS as well, to this sandbox and port alone", async () => {
-    const { api, kubeconfig } = await serveApi();
+    const { api, kubeconfig } = await serveApi(undefined, "router");
     putBoth(api);
     const secret = join(makeTempFolder(), "secret");
     writeFileSync(secret, `${SECRET}\n`);
@@ -133,7 +133,7 @@ describe("packages/router/main.ts", () => {
   });
 
   test("without --allow-loopback-pod-ip reaches nothing on its own machine, whatever a Pod says of its address", async () => {
-    const { api, kubeconfig } = await serveApi();
+    const { api, kubeconfig } = await serveApi(undefined, "router");
     putBoth(api);
     const router = await startRouterMain(kubeconfig, "--authz-mode", "allow-all", "--wake-timeout", "100ms");
     const { port: backend, seen } = await startSandboxes();
@@ -144,7 +144,7 @@ describe("packages/router/main.ts", () => {
   });
 
   test("lets no page in whose name was made to lead to it, and no host name tell what exists", async () => {
-    const { api, kubeconfig } = await serveApi();
+    const { api, kubeconfig } = await serveApi(undefined, "router");
     putBoth(api);
     const flags = ["--authz-mode", "allow-all", "--allowed-hosts", "dev.example"];
     const { port } = await startRouterMain(kubeconfig, ...ROUTING, ...flags);
@@ -172,7 +172,7 @@ describe("packages/router/main.ts", () => {
   });
 
   test("tells who may reach nothing nothing of what exists, by whatever host name", async () => {
-    const { api, kubeconfig } = await serveApi();
+    const { api, kubeconfig } = await serveApi(undefined, "router");
     putBoth(api);
     api.intercept = review;
     const { port } = await startRouterMain(kubeconfig, ...ROUTING);

@@ -41,7 +41,7 @@ function openTLS(port: number, headers: Record<string, string>): Promise<Incomin
 
 describe("packages/router/main.ts", () => {
   test("limits what its flags limit, and does nothing that they turn off", async () => {
-    const { api, kubeconfig } = await serveApi();
+    const { api, kubeconfig } = await serveApi(undefined, "router");
     putBoth(api);
     putIdle(api);
     putSandbox(api, "asleep", { spec: { operatingMode: "Suspended" } });
@@ -78,7 +78,7 @@ describe("packages/router/main.ts", () => {
   });
 
   test("unless told otherwise wakes what is wanted, suspends what is idle, and has a page with a terminal", async () => {
-    const { api, kubeconfig } = await serveApi();
+    const { api, kubeconfig } = await serveApi(undefined, "router");
     putIdle(api);
     putSandbox(api, "asleep", { spec: { operatingMode: "Suspended" } });
     const router = await startRouterMain(kubeconfig, ...ROUTING, ...OPEN, ...IDLE, "--runtime-port", "1");
@@ -93,7 +93,7 @@ describe("packages/router/main.ts", () => {
   });
 
   test("is ready once it has seen all; SIGTERM turns that off, then takes nothing new, and ends what runs first", async () => {
-    const { api, kubeconfig } = await serveApi();
+    const { api, kubeconfig } = await serveApi(undefined, "router");
     putReady(api);
     const listed = Promise.withResolvers<undefined>();
     api.intercept = ({ path }) => path.endsWith("/pods") ? listed.promise : undefined;

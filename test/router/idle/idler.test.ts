@@ -5,6 +5,7 @@ import { readPod, readSandbox } from "../../../packages/router/index/records.ts"
 import { createSandboxIndex } from "../../../packages/router/index/sandboxindex.ts";
 import { hurry } from "../../hurry.ts";
 import { createFakeApi, refusal } from "../../kube/fakeapi.ts";
+import { underRole } from "../../rights.ts";
 import { fetchFrom, open } from "../client.ts";
 import { naming, PODS, putPod, putReady, putSandbox, SANDBOXES, startBackend, startRouter } from "../stage.ts";
 import { until } from "../../eventually.ts";
@@ -35,7 +36,7 @@ async function start(annotations: object = {}, activity?: () => object) {
     };
     sync();
     const idler = createIdler({
-      api,
+      api: underRole(api, "router"),
       index,
       me,
       suspends: true,
