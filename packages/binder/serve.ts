@@ -3,7 +3,8 @@ import type { Attributes } from "@opentelemetry/api";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
 import { isReachable } from "../api/claims/binding.ts";
-import { creationRefused, nameTaken } from "../api/claims/unserved.ts";
+import { creationRefused, nameTaken, rightLacking } from "../api/claims/unserved.ts";
+import { lackedRight } from "../api/lackedright.ts";
 import { type Choice, choose, MOST_REFUSED, wantsSandbox } from "./choose.ts";
 import { give, type Job, ownBefore, type Refused } from "./give.ts";
 import type { Line } from "./lines.ts";
@@ -178,14 +179,17 @@ async function serve(binder: Binder, job: Job): Promise<void> {
     endFailed(span, error);
     const { choice } = job;
     entry.notBefore = clock.now() + backoffMs(entry.failures++);
-    const isRefused = error instanceof RefusalError;
+    const lacked = error instanceof Error ? lackedRight(error.message) : undefined;
+    // A right that this account lacks is no fault of claim or member.
+    const isRefused = !lacked && error instanceof RefusalError;
     if (choice?.kind === "member") {
       // What the claim itself may not have is held against no member.
       if (isRefused && !error.problem) blame(binder, entry, choice);
       index.release(choice.sandbox);
     }
     if (isServing(binder)) log("error", "Cannot serve a claim", { ...logFields(claim), ...errorFields(error) });
-    if (isRefused && (choice?.kind === "cold" || error.problem)) {
+    if (lacked) await sayProblem(binder, entry, rightLacking(lacked, (error as Error).message));
+    else if (isRefused && (choice?.kind === "cold" || error.problem)) {
       await sayProblem(binder, entry, error.problem ?? creationRefused(error.message));
     }
   }

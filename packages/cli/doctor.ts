@@ -1,4 +1,5 @@
 /** Asks a cluster whether hookbox can work in it: the list of checks, and how they are shown. Changes nothing. @module */
+import { checkAccounts } from "./doctor/accounts.ts";
 import type { Check, Diagnosis, Patient } from "./doctor/check.ts";
 import { checkControllers, checkMetacontroller } from "./doctor/engine.ts";
 import { checkBinder, checkKeeper, checkRouter } from "./doctor/processes.ts";
@@ -15,6 +16,7 @@ const CHECKS: Check[] = [
   checkKeeper,
   checkBinder,
   checkRouter,
+  checkAccounts,
   checkRights,
   checkRuntimeClasses,
   checkStorage,

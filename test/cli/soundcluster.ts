@@ -37,6 +37,8 @@ export function sound(): Answers {
     [`GET ${METACONTROLLER}/decoratorcontrollers/sandboxtemplate`]: hook("http://hooks.test:8080/x/sync"),
     "GET /api/v1/namespaces/test/services/hooks:8080/proxy/healthz": { status: 200, body: "ok" },
     "GET /api/v1/namespaces/test/services/hooks:80/proxy/healthz": { status: 200, body: "ok" },
+    // Nothing of it runs in Deployments.
+    "GET /apis/apps/v1/deployments": listOf("apps/v1", "Deployment"),
     [KEEPER]: aLease("hookbox-keeper", { holderIdentity: "k1", leaseDurationSeconds: 15 }, 2),
     [BINDER]: aLease("hookbox-binder", { holderIdentity: "b1", leaseDurationSeconds: 5 }, 1),
     "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews": { status: 201, body: { status: { allowed: true } } },

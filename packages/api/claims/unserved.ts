@@ -1,6 +1,7 @@
 /** Why a claim is not served that asks for nothing wrong: what is missing, refused or down, in the contract's words. Pure. @module */
 import type { ClaimProblem } from "../claimproblem.ts";
 import { BINDER_LEASE } from "../installation.ts";
+import type { LackedRight } from "../lackedright.ts";
 import type { SandboxTemplate } from "../sandboxtemplate.ts";
 
 /** The claim's pool does not exist. */
@@ -51,6 +52,13 @@ export function lifecycleRefused(words: string): ClaimProblem {
 }
 
 const DEFAULTS = "Error seen: set the lifecycle of spec.claimDefaults: ";
+
+/** The binder's own account lacks a right, and so no claim like this one is served. @param words the API server's */
+export function rightLacking({ right }: LackedRight, words: string): ClaimProblem {
+  return { reason: "ReconcilerError", message: `${LACKING}${right}: ${words}` };
+}
+
+const LACKING = "Error seen: the installation of hookbox lacks the right to ";
 const REFUSED = "Error seen: create sandbox: ";
 const UNFENCED = 'No sandbox of SandboxTemplate "';
 const TAKEN = 'Error seen: sandbox "';
@@ -60,9 +68,9 @@ export function isNameTaken(message: string): boolean {
   return message.startsWith(TAKEN);
 }
 
-/** Tells whether a problem is one of the above that start with an error seen: the binder's word, which the keeper leaves alone. */
+/** Tells whether the binder reports a problem by itself, with the functions above: the keeper leaves such a one alone. */
 export function isBindersProblem(problem: ClaimProblem | undefined): boolean {
-  return [DEFAULTS, REFUSED, TAKEN].some((words) => problem?.message.startsWith(words));
+  return [DEFAULTS, LACKING, REFUSED, TAKEN].some((words) => problem?.message.startsWith(words));
 }
 
 /** How long a claim waits before it is said who should have come, in milliseconds from its creation. */

@@ -104,8 +104,8 @@ export const OBJECT_CODES = {
   ),
   NamespaceTerminating: final("The namespace is being deleted.", "Use another namespace."),
   ControllerForbidden: final(
-    "The installation itself lacks the right to create it.",
-    "Grant it to Metacontroller's ServiceAccount: the ClusterRole of the installation.",
+    "An account of the installation itself lacks a right that it needs.",
+    "Install the roles of this version: hookbox install --apply, or deploy/metacontroller for Metacontroller's.",
   ),
   InvalidConfiguration: final(
     "The API server rejected an object made from this spec as invalid.",

@@ -1,6 +1,7 @@
 /** Why a claim is as it is: what it refers to, what it asks for, and its Sandbox. @module */
 import { expect, test } from "vitest";
-import { nameTaken } from "../../../packages/api/claims/unserved.ts";
+import { nameTaken, rightLacking } from "../../../packages/api/claims/unserved.ts";
+import { lackedRight } from "../../../packages/api/lackedright.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
 import { aClaim, aPool } from "../../pools.ts";
 import { aTemplate } from "../../templates.ts";
@@ -29,6 +30,12 @@ const forClaim = aWaitingSandbox({
   metadata: { annotations: { [KEY("for-claim")]: "uid-job", [KEY("sandbox-template-ref")]: "python" } },
 });
 const badImage = aPod({ containerStatuses: [waiting("InvalidImageName")] });
+
+const FORBIDDEN =
+  'Cannot get SandboxTemplate team-a/t: sandboxtemplates.extensions.agents.x-k8s.io "t" is forbidden: User ' +
+  '"system:serviceaccount:h:hookbox-binder" cannot get resource "sandboxtemplates" in API group ' +
+  '"extensions.agents.x-k8s.io" in the namespace "team-a" (status 403)';
+const LACKING = rightLacking(lackedRight(FORBIDDEN)!, FORBIDDEN);
 
 const cases: Case[] = [
   {
@@ -87,6 +94,18 @@ const cases: Case[] = [
     facts: claimFacts({ status: says("ReconcilerError", 'Error seen: target container "x" not found') }),
     want: ["ClaimRejected", "SandboxClaim/job", true],
     says: 'target container "x"',
+  },
+  {
+    name: "a right that the binder's account lacks",
+    facts: claimFacts({ status: says("ReconcilerError", LACKING.message) }),
+    want: ["ControllerForbidden", "SandboxClaim/job", true],
+    says: "system:serviceaccount:h:hookbox-binder may not get sandboxtemplates.extensions.agents.x-k8s.io",
+  },
+  {
+    name: "a right that the binder's account lacks, which no hook has said yet",
+    facts: claimFacts(word("ReconcilerError", LACKING.message)),
+    want: ["ControllerForbidden", "SandboxClaim/job", true],
+    says: "system:serviceaccount:h:hookbox-binder may not get sandboxtemplates.extensions.agents.x-k8s.io",
   },
   {
     name: "its time is up",

@@ -148,7 +148,8 @@ function rejected(ground: Ground): Cause | undefined {
   const since = isSaid ? condition.lastTransitionTime : claim.metadata.creationTimestamp;
   const scene = { at, blueprint: templateRef ?? poolRef, facts: ground.facts, pod: undefined };
   const refusal = refusalIn(scene, { text: problem.message, evidence, since });
-  if (refusal) return through(ground, refusal);
+  // What has no name of its own stays with the claim.
+  if (refusal) return refusal.object === at ? refusal : through(ground, refusal);
   const { code, asked, policy } = rejection;
   const message = problem.message.replace(/^Error seen: /, "");
   const value = policy && template?.spec[policy];

@@ -1,4 +1,5 @@
 /** What to do about what the API server refuses, with the object and the field. Pure. @module */
+import { lackedRight } from "../../lackedright.ts";
 import { named, type ObjectRef } from "../finding.ts";
 import type { Refusal } from "../refusal.ts";
 import { change, fieldOf, kubectl } from "../remedy.ts";
@@ -33,6 +34,8 @@ export function remedyOf(scene: Ground, code: Refusal["code"], culprit: ObjectRe
       return { remedy: `Create the RuntimeClass "${name}", or change ${fieldOf(scene, "runtimeClassName")}.` };
     case "PriorityClassNotFound":
       return { remedy: `Create the PriorityClass "${name}", or change ${fieldOf(scene, "priorityClassName")}.` };
+    case "ControllerForbidden":
+      return forbiddenRemedy(words);
     case "NameTaken":
       return { remedy: takenRemedy(culprit) };
     case "InvalidConfiguration":
@@ -40,6 +43,17 @@ export function remedyOf(scene: Ground, code: Refusal["code"], culprit: ObjectRe
     default:
       return {};
   }
+}
+
+function forbiddenRemedy(words: string): { remedy?: string } {
+  const lacked = lackedRight(words);
+  if (!lacked) return {};
+  const { account, right } = lacked;
+  return {
+    remedy:
+      `Grant ${account} the right to ${right}: install the roles of this version (hookbox install --apply, or the ` +
+      'chart). "hookbox doctor" lists every right that is missing.',
+  };
 }
 
 function takenRemedy(culprit: ObjectRef): string {

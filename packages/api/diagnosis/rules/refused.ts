@@ -1,4 +1,5 @@
 /** Children of a Sandbox that the API server refuses, or that belong to somebody else: in the API server's words. @module */
+import { lackedRight } from "../../lackedright.ts";
 import { readUnresolved } from "../../unresolved.ts";
 import { findCondition } from "../../objects/conditions.ts";
 import { NAME_HASH_LABEL } from "../../objects/keys.ts";
@@ -37,7 +38,10 @@ function readyTelling(at: ObjectRef, ready: Ready): Telling {
 
 /** The API server's own words. */
 function wordsOf(message: string): string {
-  return message.replace(/^Error seen: (?:create sandbox: )?/, "");
+  return message.replace(/^Error seen: (?:create sandbox: )?/, "").replace(
+    /^the installation of hookbox lacks .*?: /,
+    "",
+  );
 }
 
 /** Who tells of a refusal, the most reliable first. */
@@ -100,6 +104,7 @@ function refusalCause(scene: Ground, { code, object }: Refusal, { text, evidence
     PriorityClassNotFound: `${named(culprit)}, which the Pod asks for, does not exist.`,
     NamespaceTerminating: `Namespace "${at.namespace}" is being deleted.`,
     NameTaken: `${named(culprit)} exists and is not this Sandbox's.`,
+    ...code === "ControllerForbidden" ? forbiddenSummary(words) : {},
   };
   return cause(code, {
     object: culprit,
@@ -109,6 +114,11 @@ function refusalCause(scene: Ground, { code, object }: Refusal, { text, evidence
     ...remedyOf(scene, code, culprit, words),
     ...(code === "NameTaken" && isGoing(scene, culprit, words) ? GOING : {}),
   });
+}
+
+function forbiddenSummary(words: string): { ControllerForbidden?: string } {
+  const lacked = lackedRight(words);
+  return lacked ? { ControllerForbidden: `hookbox's account ${lacked.account} may not ${lacked.right}.` } : {};
 }
 
 /** Finds which object a message speaks of: `pod "x"`, `PVC "x"`, `service "x"`. */

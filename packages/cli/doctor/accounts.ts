@@ -1,0 +1,148 @@
+/** Checks whether the accounts of an installation have the rights that its version needs. Changes nothing. @module */
+import { readFileSync } from "node:fs";
+import { parseAllDocuments } from "yaml";
+import type { KubeObject } from "../../api/objects/objects.ts";
+import { isOk, messageOf, pathOf } from "../../kube/api.ts";
+import { bundleObjects, renderBundle } from "../install/bundle.ts";
+import { type Check, type Diagnosis, itemsOf, type Patient, read } from "./check.ts";
+
+/** A right, and where it is needed. */
+interface Need {
+  verb: string;
+  group: string;
+  /** Such as `sandboxclaims/status`. */
+  resource: string;
+  name?: string | undefined;
+  /** Undefined: in all namespaces. */
+  namespace?: string | undefined;
+}
+
+/** Whoever runs in Pods, with what its roles are to grant it. */
+interface Account {
+  namespace: string;
+  name: string;
+  needs: Need[];
+}
+
+interface Role extends KubeObject {
+  rules: { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }[];
+}
+
+interface Binding extends KubeObject {
+  roleRef: { kind: string; name: string };
+  subjects: { namespace: string; name: string }[];
+}
+
+interface Runner extends KubeObject {
+  spec: { template: { spec: { serviceAccountName?: string } } };
+}
+
+const WHAT = "Rights of hookbox";
+const PART = "app.kubernetes.io/part-of=hookbox";
+const ENGINE = new URL("../../../deploy/metacontroller/rights.yaml", import.meta.url);
+
+/** May keeper, binder, router and Metacontroller do what this version has them do? Nothing is said of what does not run. */
+export const checkAccounts: Check = async (patient) => {
+  const answer = await read(patient, pathOf({ resource: "deployments" }), { labelSelector: PART });
+  const deployments = itemsOf<Runner>(answer);
+  if (!deployments) return [{ mark: "warn", what: WHAT, text: `cannot be seen: ${messageOf(answer)}` }];
+  const accounts = [...ours(deployments), ...await engines(patient)];
+  if (accounts.length === 0) return [];
+  const found = await Promise.all(accounts.map((account) => lackOf(patient, account)));
+  const unasked = found.find(({ why }) => why !== undefined);
+  if (unasked) return [{ mark: "warn", what: WHAT, text: `cannot be asked for: ${unasked.why}` }];
+  const lacking = found.filter(({ lacks }) => lacks.length > 0);
+  if (lacking.length === 0) {
+    return [{ mark: "ok", what: WHAT, text: `all of ${accounts.map(({ name }) => name).join(", ")}` }];
+  }
+  return lacking.map(({ account: { namespace, name }, lacks }): Diagnosis => ({
+    mark: "fail",
+    what: WHAT,
+    text: `ServiceAccount ${namespace}/${name} may not ${lacks.map(wordsFor).join(", ")}`,
+    remedy: name === "metacontroller"
+      ? "Apply the roles of this version: kubectl apply --server-side -k deploy/metacontroller"
+      : "Apply the roles of this version: hookbox install --apply, or helm upgrade.",
+  }));
+};
+
+/** Accounts of deploy/ that Deployments run as, in the namespaces where they do. */
+function ours(deployments: readonly Runner[]): Account[] {
+  const placeholder = "hookbox-system";
+  const objects = bundleObjects(renderBundle({ namespace: placeholder, processes: false, crds: false }));
+  const roles = objects.filter(({ kind }) => kind.endsWith("Role")) as Role[];
+  const bindings = objects.filter(({ kind }) => kind.endsWith("RoleBinding")) as Binding[];
+  const names = new Map(deployments.flatMap(({ metadata, spec }) => {
+    const { serviceAccountName } = spec.template.spec;
+    return serviceAccountName === undefined ? [] : [[serviceAccountName, metadata.namespace ?? ""] as const];
+  }));
+  return [...names].flatMap(([name, namespace]) => {
+    const own = bindings.filter(({ subjects }) => subjects.some((subject) => subject.name === name));
+    const needs = own.flatMap(({ roleRef }) => {
+      const role = roles.find(({ kind, metadata }) => kind === roleRef.kind && metadata.name === roleRef.name);
+      return needsOf(role?.rules ?? [], roleRef.kind === "Role" ? namespace : undefined);
+    });
+    return needs.length > 0 ? [{ namespace, name, needs }] : [];
+  });
+}
+
+/** Metacontroller's account, if its Pods are seen. */
+async function engines(patient: Patient): Promise<Account[]> {
+  const pods = await read(patient, pathOf({ resource: "pods" }), {
+    labelSelector: "app.kubernetes.io/name=metacontroller",
+  });
+  const [pod] = itemsOf<KubeObject & { spec: { serviceAccountName?: string } }>(pods) ?? [];
+  const name = pod?.spec.serviceAccountName;
+  if (!pod || name === undefined) return [];
+  const [rights] = parseAllDocuments(readFileSync(ENGINE, "utf8")).map((one) =>
+    one.toJS() as [{ value: Role["rules"] }]
+  );
+  return [{ namespace: pod.metadata.namespace ?? "", name, needs: needsOf(rights?.[0].value ?? [], undefined) }];
+}
+
+function needsOf(rules: Role["rules"], namespace: string | undefined): Need[] {
+  return rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [undefined] }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) =>
+        verbs.flatMap((verb) => resourceNames.map((name) => ({ verb, group, resource, name, namespace })))
+      )
+    )
+  );
+}
+
+async function lackOf(
+  { cluster }: Patient,
+  account: Account,
+): Promise<{ account: Account; lacks: Need[]; why?: string }> {
+  const user = `system:serviceaccount:${account.namespace}:${account.name}`;
+  const lacks: Need[] = [];
+  try {
+    for (const need of account.needs) {
+      const { verb, group, name, namespace } = need;
+      const [resource, subresource] = need.resource.split("/");
+      const resourceAttributes = { verb, group, resource, subresource, name, namespace };
+      const answer = await cluster.api.send({
+        method: "POST",
+        path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        body: {
+          apiVersion: "authorization.k8s.io/v1",
+          kind: "SubjectAccessReview",
+          spec: { user, groups: groupsOf(account), resourceAttributes },
+        },
+      });
+      if (!isOk(answer)) return { account, lacks, why: messageOf(answer) };
+      if ((answer.body as { status?: { allowed?: boolean } }).status?.allowed !== true) lacks.push(need);
+    }
+    return { account, lacks };
+  } catch (error) {
+    return { account, lacks, why: (error as Error).message };
+  }
+}
+
+function groupsOf({ namespace }: Account): string[] {
+  return ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
+}
+
+function wordsFor({ verb, group, resource }: Need): string {
+  const [name, subresource] = resource.split("/");
+  return `${verb} ${name}${group === "" ? "" : `.${group}`}${subresource === undefined ? "" : `/${subresource}`}`;
+}
