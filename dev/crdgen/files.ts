@@ -11,6 +11,15 @@ export const CRD_FOLDER = new URL("../../crds/", import.meta.url);
 /** Where those are that serve v1alpha1, too. */
 export const V1ALPHA1_CRD_FOLDER = new URL("../../deploy/v1alpha1/crds/", import.meta.url);
 
+/** cert-manager writes into a CRD with this annotation who has signed the conversion hook's certificate. */
+const CERTIFIED = {
+  target: { kind: "CustomResourceDefinition" },
+  patch: stringify([{
+    ...{ op: "add", path: "/metadata/annotations" },
+    value: { "cert-manager.io/inject-ca-from": "hookbox-system/hookbox-conversion" },
+  }]),
+};
+
 /** Returns the text that each file in crds/ should have, by file name. @param withV1alpha1 in deploy/v1alpha1/crds/ */
 export function desiredFiles(withV1alpha1 = false): Map<string, string> {
   const { definitions } = readDefinitions();
@@ -19,6 +28,7 @@ export function desiredFiles(withV1alpha1 = false): Map<string, string> {
     apiVersion: "kustomize.config.k8s.io/v1beta1",
     kind: "Kustomization",
     resources: crds.map(([name]) => name).sort(),
+    ...withV1alpha1 ? { patches: [CERTIFIED] } : {},
   };
   return new Map([...crds, ["kustomization.yaml", stringify(kustomization)]]);
 }

@@ -20,7 +20,8 @@ export function installation(cluster: Cluster, shell: Shell, signal: AbortSignal
     async install() {
       const engine = process.env["METACONTROLLER"] ? "Metacontroller" : "the stand-in for Metacontroller";
       note("Images are made here, since this cluster can pull none; elsewhere by docker build (deploy/Containerfile).");
-      typed("kubectl apply -f metacontroller.yaml && kubectl apply -k deploy/");
+      typed("kubectl apply -f metacontroller.yaml && kubectl apply -k deploy/namespaces && kubectl apply -k crds");
+      typed("kubectl apply -k deploy/");
       await install(cluster, options);
       await shell.show(...SYSTEM, "get", "deployments");
       held(

@@ -51,7 +51,7 @@ export async function install(cluster: Cluster, options: InstallOptions): Promis
     } else if (options.by === "hookbox") {
       await run(process.execPath, [COMMAND, "install", "--apply", "--wait", "--force", "--image", image.name]);
     } else {
-      await kubectl(["apply", "-k", DEPLOY]);
+      for (const folder of ["namespaces", "../crds", "."]) await kubectl(["apply", "-k", join(DEPLOY, folder)]);
       await kubectl(["apply", "-k", join(DEPLOY, "managedfields")]);
     }
     await kubectl(["-n", "metacontroller", "rollout", "status", "statefulset/metacontroller", TIMEOUT]);

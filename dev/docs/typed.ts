@@ -74,6 +74,12 @@ export const UNTYPED: readonly Untyped[] = [
     why: "that test has hookbox already; test/integration/docs-steps.test.ts types the same of docs/install.md",
   },
   {
+    page: "docs/install.md",
+    has: "kubectl delete -k crds",
+    why:
+      "the reader is not to type it in passing; test/integration/kept.test.ts deletes all else, and looks at what stays",
+  },
+  {
     page: "docs/mcp.md",
     has: "head -c 24 /dev/urandom",
     why: "goes on until it is told to end; test/wiring/mcp.test.ts starts the server with such a file, on a free port",

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { renderBundle } from "../../packages/cli/install/bundle.ts";
+import { renderBundle, renderKept } from "../../packages/cli/install/bundle.ts";
 import { createTarWriter } from "../../packages/process/tarwriter.ts";
 
 /** What to make, and where. */
@@ -23,8 +23,8 @@ export interface ArtefactOptions {
 const PUBLISHED = ["hookbox", "@hookbox/cli", "@hookbox/testing"];
 
 /**
- * Writes packages, `install.yaml`, `managedfields.yaml` for clusters that know its kind, the chart as `chart-hookbox-<version>.tgz`, `SHA256SUMS`, and its signature if there is
- * a key.
+ * Writes packages, `crds.yaml` (with the namespaces), `install.yaml`, `managedfields.yaml` for clusters that know its kind,
+ * the chart as `chart-hookbox-<version>.tgz`, `SHA256SUMS`, and its signature if there is a key.
  *
  * @throws if npm or ssh-keygen fails
  */
@@ -34,11 +34,13 @@ export async function writeArtefacts({ root, out, version, image, key }: Artefac
     cwd: root,
     stdio: ["ignore", "ignore", "inherit"],
   });
-  const bundle = renderBundle({ namespace: "hookbox-system", image: `${image}:${version}`, processes: true });
-  writeFileSync(
-    join(out, "install.yaml"),
-    `# hookbox ${version}: kubectl apply --server-side -f install.yaml\n${bundle}`,
-  );
+  const namespace = "hookbox-system";
+  const bundle = { namespace, image: `${image}:${version}`, processes: true, crds: false, namespaces: false };
+  const apply = (file: string) => `# hookbox ${version}: kubectl apply --server-side -f ${file}\n`;
+  const kept = "# Before install.yaml. To delete these namespaces and CRDs is to delete all Sandboxes.\n";
+  writeFileSync(join(out, "crds.yaml"), `${apply("crds.yaml")}${kept}${renderKept(namespace)}`);
+  const after = "# After crds.yaml, and after Metacontroller.\n";
+  writeFileSync(join(out, "install.yaml"), `${apply("install.yaml")}${after}${renderBundle(bundle)}`);
   copyFileSync(join(root, "deploy/managedfields/policy.yaml"), join(out, "managedfields.yaml"));
   const values = (text: string) => text.replace(/^( {2}repository:) .*$/m, `$1 ${image}`);
   const chart = await chartOf(join(root, "deploy/chart"), (path, text) => path === "values.yaml" ? values(text) : text);

@@ -54,6 +54,16 @@ test("leaves to Helm what Helm has brought", async () => {
   );
 });
 
+test("says how to delete a CRD that Helm keeps", async () => {
+  const api = await installed();
+  const { metadata, ...rest } = api.stored.get(SANDBOXES_CRD) as KubeObject;
+  const kept = { "meta.helm.sh/release-name": "mine", "helm.sh/resource-policy": "keep" };
+  api.stored.set(SANDBOXES_CRD, { ...rest, metadata: { ...metadata, annotations: kept } });
+  const { code, stderr } = await run("uninstall --apply --crds", { api });
+  expect([code, api.stored.has(SANDBOXES_CRD)]).toEqual([1, true]);
+  expect(stderr).toContain("kubectl delete customresourcedefinition.apiextensions.k8s.io/sandboxes.agents.x-k8s.io");
+});
+
 const LEASE = "/apis/coordination.k8s.io/v1/namespaces/hookbox-system/leases/hookbox-keeper";
 
 test.for([

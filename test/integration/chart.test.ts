@@ -19,10 +19,13 @@ function plain(object: Loose): Loose {
   return JSON.parse(text.replaceAll('"imagePullPolicy":"IfNotPresent",', ""));
 }
 
-let kustomized: Loose[];
+const kustomized: Loose[] = [];
 beforeAll(async () => {
-  const text = await run(await shared("bare"), ["kustomize", DEPLOY]);
-  kustomized = parseAllDocuments(text).map((document) => document.toJS());
+  const folders = [`${DEPLOY}/namespaces`, `${DEPLOY}/../crds`, DEPLOY];
+  for (const folder of folders) {
+    const text = await run(await shared("bare"), ["kustomize", folder]);
+    kustomized.push(...parseAllDocuments(text).map((document) => document.toJS()));
+  }
 });
 
 test("by default it makes what deploy/ has; Helm makes its own namespace", async () => {
@@ -37,6 +40,11 @@ test("CRDs stay when the chart goes, and need not come with it", async () => {
   for (const { metadata } of crds) expect(metadata.annotations).toEqual({ "helm.sh/resource-policy": "keep" });
   const without = await template("--set", "crds.install=false");
   expect(without.filter(({ kind }) => kind === "CustomResourceDefinition")).toEqual([]);
+});
+
+test("the router's namespace stays when the chart goes, or the router", async () => {
+  const [namespace] = (await template()).filter(({ kind }) => kind === "Namespace");
+  expect(namespace?.metadata.annotations).toEqual({ "helm.sh/resource-policy": "keep" });
 });
 
 test("values change one process, and no other", async () => {
@@ -162,8 +170,10 @@ test("ServiceMonitor, PrometheusRule and dashboard come where asked, the same as
 });
 
 test("v1alpha1 comes where asked: both versions in the CRDs, and a hook whose certificate they trust", async () => {
-  const text = await run(await shared("bare"), ["kustomize", `${DEPLOY}/v1alpha1`]);
-  const wanted = parseAllDocuments(text).map((document) => document.toJS())
+  const texts = await Promise.all(
+    ["", "/crds"].map(async (part) => await run(await shared("bare"), ["kustomize", `${DEPLOY}/v1alpha1${part}`])),
+  );
+  const wanted = texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS()))
     .filter(({ apiVersion }) => !apiVersion.startsWith("cert-manager.io/"));
   const objects = byName((await template("--set", "v1alpha1.enabled=true", "--namespace", "mine")).map(plain));
   const { data } = objects["Secret mine/hookbox-conversion-tls"]!;

@@ -16,12 +16,15 @@ const HARDENED = {
   capabilities: { drop: ["ALL"] },
 };
 
+/** All of an installation. What users' Sandboxes are in is apart. */
+const ALL = ["deploy/namespaces", "crds", "deploy"];
+
 let cluster: BareCluster;
 let objects: Loose[];
 beforeAll(async () => {
   cluster = await shared("bare");
-  const text = await run(cluster, ["kustomize", `${ROOT}deploy`]);
-  objects = parseAllDocuments(text).map((document) => document.toJS());
+  const texts = await Promise.all(ALL.map((folder) => run(cluster, ["kustomize", `${ROOT}${folder}`])));
+  objects = texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS()));
 });
 
 const of = (kind: string) => objects.filter((object) => object["kind"] === kind);
@@ -33,7 +36,7 @@ test("hookbox install brings the same objects", () => {
   expect(byName(installed)).toEqual(byName(objects));
 });
 
-test.for(["deploy", "deploy/v1alpha1"])(
+test.for([...ALL, "deploy/v1alpha1", "deploy/v1alpha1/crds"])(
   "an API server takes each object of %s as it is, with nothing unknown and nothing to warn of",
   { timeout: 60_000 },
   async (folder) => {

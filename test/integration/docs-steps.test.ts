@@ -177,8 +177,6 @@ test("docs/hooks.md does what it says: a line in each Pod that is made, none in 
 });
 
 test("docs/install.md does what it says, by the command", { timeout: 180_000 }, async () => {
-  // Helm had brought it, and has taken it away.
-  await run(cluster, ["wait", "--for=delete", "namespace/agent-sandbox-system", "--timeout=60s"]);
   await install("hookbox", [["0.2.0", "v1beta1"], ["0.2.1", "v1beta1"], ["none", "v1beta1"]]);
 });
 

@@ -58,6 +58,7 @@ test("is the same twice over, signed, and installs what it says", { timeout: 240
     "SHA256SUMS",
     "SHA256SUMS.sig",
     `chart-hookbox-${version}.tgz`,
+    "crds.yaml",
     `hookbox-${version}.tgz`,
     `hookbox-cli-${version}.tgz`,
     `hookbox-testing-${version}.tgz`,

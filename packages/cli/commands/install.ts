@@ -12,6 +12,7 @@ import { withManifestOptions } from "./manifests.ts";
 interface InstallOptions {
   apply?: boolean;
   crds: boolean;
+  namespaces: boolean;
   dryRun?: boolean;
   force?: boolean;
   hooksUrl?: string;
@@ -23,8 +24,11 @@ interface InstallOptions {
 }
 
 const MORE = `
-Without --apply and --dry-run it prints the YAML: the same objects as "kubectl apply -k deploy/". Metacontroller 4.17 or
-later has to be there before. "hookbox doctor" reports what is missing.
+Without --apply and --dry-run it prints the YAML: the same objects as deploy/namespaces, crds/ and deploy/ together.
+Metacontroller 4.17 or later has to be there before. "hookbox doctor" reports what is missing.
+
+Users' Sandboxes are in the namespaces and of the CRDs: "kubectl delete -f" of what is printed deletes all of them. Print
+with --no-crds --no-namespaces what may be deleted again, or use "hookbox uninstall", which keeps both.
 
 Without --image Deployments that are there keep the image they have; what is printed has that of deploy/. With --no-crds
 the CRDs stay as they are: where they serve v1alpha1, too, they come from deploy/v1alpha1, or from the chart.
@@ -47,6 +51,7 @@ export function installCommand(context: CommandContext): Command {
     .option("--system-namespace <name>", "namespace of hooks, keeper and binder", "hookbox-system")
     .option("--image <name>", "image of all processes (default: those that run keep theirs)")
     .option("--no-crds", "leave the CRDs out")
+    .option("--no-namespaces", "leave the namespaces out")
     .option("--no-processes", "CRDs, controllers, accounts and rights only")
     .addHelpText("after", MORE);
   withManifestOptions(command).action(async () => {
@@ -57,9 +62,9 @@ export function installCommand(context: CommandContext): Command {
     }
     const timeoutMs = durationMs("--timeout", options.timeout);
     const { bundleObjects, renderBundle } = await import("../install/bundle.ts");
-    const { hooksUrl: hooksURL, systemNamespace: namespace, image, crds, processes } = options;
+    const { hooksUrl: hooksURL, systemNamespace: namespace, image, crds, namespaces, processes } = options;
     const { dryRun = false, force = false } = options;
-    const bundle = { hooksURL, namespace, image, crds, processes };
+    const bundle = { hooksURL, namespace, image, crds, namespaces, processes };
     // Whoever has it printed may apply it to any cluster.
     const text = renderBundle(bundle);
     if (!options.apply && !dryRun) return context.stdout.write(text);

@@ -67,7 +67,10 @@ export function createDeleter(api: Api, dryRun: boolean): (object: KubeObject) =
     const release = annotations["meta.helm.sh/release-name"];
     if (release !== undefined) {
       const namespace = annotations["meta.helm.sh/release-namespace"] ?? "default";
-      const remedy = `Use: helm uninstall ${release} -n ${namespace}`;
+      const isKept = annotations["helm.sh/resource-policy"] === "keep";
+      const remedy = isKept
+        ? `Helm keeps it, too, when it uninstalls. If nobody needs what is in it: kubectl delete ${nameOf(object)}`
+        : `Use: helm uninstall ${release} -n ${namespace}`;
       throw new Failure(`Cannot delete ${object.kind} ${object.metadata.name}: Helm has brought it`, remedy);
     }
     // Where there is a body, an API server reads none of this from the query: a dry run would delete.

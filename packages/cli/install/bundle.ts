@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { type Document, parseAllDocuments } from "yaml";
 import { SYSTEM_NAMESPACE as SYSTEM } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
-import { renderManifests } from "../../manifests/render.ts";
+import { readCRDs, renderManifests } from "../../manifests/render.ts";
 
 /** What to bring. */
 export interface BundleOptions {
@@ -15,6 +15,8 @@ export interface BundleOptions {
   image?: string | undefined;
   /** False: without the CRDs. @default true */
   crds?: boolean;
+  /** False: without the namespaces. @default true */
+  namespaces?: boolean;
   /** False: CRDs, controllers, accounts and rights, and nothing that runs. */
   processes: boolean;
   /** With the policy that only API servers of Kubernetes 1.36 or later know. @default false */
@@ -27,13 +29,17 @@ const ROUTER = "agent-sandbox-system";
 /** Files of one namespace, and what they are for: rights are always brought. */
 interface Part {
   namespace: string;
-  of: "rights" | "hooks" | "processes" | "managedFields";
+  of: "namespaces" | "rights" | "hooks" | "processes" | "managedFields";
   files: readonly URL[];
 }
 
 /** Each file stands here whole: that is how a bundler finds those that belong to a bundle. */
 const PARTS: readonly Part[] = [
-  { namespace: SYSTEM, of: "rights", files: [new URL("../../../deploy/namespaces.yaml", import.meta.url)] },
+  {
+    namespace: SYSTEM,
+    of: "namespaces",
+    files: [new URL("../../../deploy/namespaces/namespaces.yaml", import.meta.url)],
+  },
   {
     namespace: SYSTEM,
     of: "hooks",
@@ -105,14 +111,27 @@ const LAST = ["CompositeController", "DecoratorController"];
 
 /** Renders all of it. @throws {RangeError} if `hooksURL` is not an absolute http or https URL */
 export function renderBundle(options: BundleOptions): string {
-  const { hooksURL, namespace, image, crds = true, processes, managedFields = false } = options;
+  const { hooksURL, namespace, image, crds = true, namespaces = true, processes, managedFields = false } = options;
   const manifests = renderManifests(hooksURL ?? ((hook) => `http://${hook}.${namespace}:8080`), crds);
-  const isWanted = { rights: true, hooks: processes && hooksURL === undefined, processes, managedFields };
-  const texts = PARTS.filter(({ of }) => isWanted[of]).flatMap(({ files, namespace: home }) =>
+  const hooks = processes && hooksURL === undefined;
+  const isWanted = { namespaces, rights: true, hooks, processes, managedFields };
+  const rendered = [manifests.trimEnd(), ...textsOf(({ of }) => isWanted[of], namespace)].join("\n---\n");
+  return `${image === undefined ? rendered : rendered.replace(/^( +image:) hookbox:.*$/gm, `$1 ${image}`)}\n`;
+}
+
+/**
+ * Renders what stays when hookbox goes, as users' Sandboxes are in it: namespaces and CRDs.
+ *
+ * @param namespace as in {@link BundleOptions}
+ */
+export function renderKept(namespace: string): string {
+  return `${[...textsOf(({ of }) => of === "namespaces", namespace), ...readCRDs()].join("\n---\n").trimEnd()}\n`;
+}
+
+function textsOf(isWanted: (part: Part) => boolean, namespace: string): string[] {
+  return PARTS.filter(isWanted).flatMap(({ files, namespace: home }) =>
     files.map((file) => placed(file, home).replaceAll(SYSTEM, namespace))
   );
-  const rendered = [manifests.trimEnd(), ...texts].join("\n---\n");
-  return `${image === undefined ? rendered : rendered.replace(/^( +image:) hookbox:.*$/gm, `$1 ${image}`)}\n`;
 }
 
 /** Reads them into objects, in the order in which they are to be applied. */
