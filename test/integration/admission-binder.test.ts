@@ -6,11 +6,14 @@ import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { buildMember } from "../../hooks/sandboxwarmpool/sandbox.ts";
 import { applyCreate } from "../../packages/api/objects/apply.ts";
 import {
+  ASSIGNED_AT_ANNOTATION,
+  CLAIM_UID_LABEL,
   CONTROLLER_UID_LABEL,
   FIRST_OBSERVED_ANNOTATION,
   HANDED_OVER_AT_ANNOTATION,
   SANDBOX_NAME_ANNOTATION,
   UNRESOLVED_ANNOTATION,
+  WARM_POOL_LABEL,
   WOKEN_AT_ANNOTATION,
 } from "../../packages/api/objects/keys.ts";
 import { sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
@@ -43,32 +46,51 @@ test("the binder makes Sandboxes for pools and claims, hands members over, and d
   const patch = (object: string[], body: Loose) =>
     attempt(cluster, [...as, "patch", ...object, "--type=merge", "-p", JSON.stringify(body)]);
   const refused = (says: string) => ({ code: 1, stderr: expect.stringContaining(`The binder may ${says}`) });
-  const ofPool = { ownerReferences: owner("SandboxWarmPool", pool) };
-  const ofClaim = { ownerReferences: owner("SandboxClaim", claim) };
+  const ofPool = { ownerReferences: owner("SandboxWarmPool", pool), labels: { [WARM_POOL_LABEL]: "x" } };
+  const ofClaim = { ownerReferences: owner("SandboxClaim", claim), labels: { [CLAIM_UID_LABEL]: claim.uid } };
+  const taken = { ...ofClaim, labels: { ...ofClaim.labels, [WARM_POOL_LABEL]: null } };
 
   expect(await create(make("free", {}))).toMatchObject(refused("create Sandboxes of claims and pools"));
   const others = { ownerReferences: [{ ...owner("Pod", claim)[0], apiVersion: "v1" }] };
   expect(await create(make("others", others))).toMatchObject(refused("create Sandboxes of claims and pools"));
   const held = { ...ofPool, finalizers: ["example.com/stay"] };
   expect(await create(make("held", held))).toMatchObject(refused("create Sandboxes of claims and pools"));
-  for (const [name, metadata] of [["member", ofPool], ["cold", ofClaim]] as const) {
+  const unnamed = make("another", ofClaim);
+  expect(await create(unnamed), "a claim's is named like it").toMatchObject(refused("create Sandboxes of claims"));
+  const ends = { ...make("ends", ofPool), spec: { ...aSandbox("x").spec, shutdownTime: past } };
+  expect(await create(ends)).toMatchObject(refused("create Sandboxes that run"));
+  const asks = { ...ofPool, annotations: { "router.agents.x-k8s.io/idle-delete-seconds": "1" } };
+  expect(await create(make("asks", asks))).toMatchObject(refused("create Sandboxes with labels and annotations"));
+  const router = { ...ofPool, labels: { ...ofPool.labels, app: "sandbox-router" } };
+  expect(await create(make("labelled", router))).toMatchObject(refused("create Sandboxes with labels and annotations"));
+  for (const [name, metadata] of [["member", ofPool], ["c", ofClaim]] as const) {
     expect(await create(make(name, metadata))).toMatchObject({ code: 0, stderr: "" });
   }
   const pods = { podTemplate: { metadata: { labels: { a: "b" } } } };
   const image = { podTemplate: { spec: { containers: [{ name: "main", image: "evil" }] } } };
-  for (const name of ["first", "cold"]) {
-    const taken = await patch(["sandbox", name], { metadata: ofClaim, spec: pods });
-    expect(taken, name).toMatchObject(refused("change Sandboxes of pools by giving them"));
+  for (const name of ["first", "c"]) {
+    const patched = await patch(["sandbox", name], { metadata: taken, spec: pods });
+    expect(patched, name).toMatchObject(refused("change Sandboxes of pools by giving them"));
   }
   expect(await patch(["sandbox", "member"], { spec: pods })).toMatchObject(
     refused("change Sandboxes of pools by giving"),
   );
   for (const spec of [image, { operatingMode: "Suspended" }, { service: true }, { shutdownTime: past }]) {
-    const changed = await patch(["sandbox", "member"], { metadata: ofClaim, spec });
+    const changed = await patch(["sandbox", "member"], { metadata: taken, spec });
     expect(changed, JSON.stringify(spec)).toMatchObject(refused("change the metadata of a Sandbox's Pod"));
   }
-  const given = { metadata: { ...ofClaim, labels: { x: "y" }, annotations: { x: "y" } }, spec: pods };
+  for (const metadata of [{ labels: { ...taken.labels, app: "x" } }, { annotations: { x: "y" } }]) {
+    const says = "labels" in metadata ? "change labels that are its own" : "change annotations that are its own";
+    expect(await patch(["sandbox", "member"], { metadata: { ...taken, ...metadata } })).toMatchObject(refused(says));
+  }
+  const annotations = { [ASSIGNED_AT_ANNOTATION]: "x" };
+  const given = { metadata: { ...taken, annotations }, spec: pods };
   expect(await patch(["sandbox", "member"], given)).toMatchObject({ code: 0, stderr: "" });
+  expect(
+    await patch(["sandbox", "member"], { metadata: taken, spec: { podTemplate: { metadata: { labels: null } } } }),
+    "once",
+  )
+    .toMatchObject(refused("change Sandboxes of pools by giving them"));
 
   for (const object of [["sandboxclaim", "c"], ["sandboxwarmpool", "p"]]) {
     const key = object[1] === "c" ? UNRESOLVED_ANNOTATION : WOKEN_AT_ANNOTATION;
@@ -89,10 +111,80 @@ test("the binder makes Sandboxes for pools and claims, hands members over, and d
       expect(other, "only of one without").toMatchObject(refused("change annotations of claims and pools"));
     }
     const spec = object[1] === "c" ? { warmPoolRef: { name: "q" } } : { replicas: 100 };
-    for (const body of [{ spec }, { metadata: { labels: { a: "b" } } }, { metadata: ofClaim }]) {
+    for (
+      const body of [{ spec }, { metadata: { finalizers: ["a.b/c"] } }, {
+        metadata: { ownerReferences: ofClaim.ownerReferences },
+      }]
+    ) {
       expect(await patch(object, body)).toMatchObject(refused("change annotations of claims and pools"));
     }
+    expect(await patch(object, { metadata: { labels: { a: "b" } } })).toMatchObject(refused("change labels"));
+    expect(await attempt(cluster, [...as, "delete", ...object])).toMatchObject(refused("create and update"));
   }
+});
+
+const READY = { type: "Ready", status: "True", reason: "DependenciesReady", message: "", lastTransitionTime: past };
+const foreign = { ...READY, type: "Foreign" };
+const STATUSES: [what: string, before: Loose, status: Loose, says?: string][] = [
+  ["the first", undefined, { conditions: [READY], sandbox: { name: "a", podIPs: ["10.0.0.1"] } }],
+  ["completed", { sandbox: { name: "a" } }, { conditions: [READY], sandbox: { name: "a" } }],
+  ["beside another's condition", { sandbox: { name: "a" }, conditions: [foreign] }, {
+    conditions: [foreign, READY],
+    sandbox: { name: "a" },
+  }],
+  ["of another Sandbox than it has", { sandbox: { name: "a" } }, { sandbox: { name: "b" } }, "write the first status"],
+  ["of none", undefined, { conditions: [READY] }, "write the first status"],
+  [
+    "where its hook has said why it has none",
+    { conditions: [READY] },
+    { sandbox: { name: "a" } },
+    "write the first status",
+  ],
+  ["taken back", { sandbox: { name: "a" } }, { sandbox: null }, "write the first status"],
+  ["with another's condition", undefined, { conditions: [foreign], sandbox: { name: "a" } }, "write the conditions"],
+  [
+    "without another's condition",
+    { sandbox: { name: "a" }, conditions: [foreign] },
+    { conditions: [READY] },
+    "write the conditions",
+  ],
+];
+
+test("the binder writes the first status of a claim, and no other", async () => {
+  const { ns, as } = await aProcess(cluster, "binder");
+  await ns.apply(aPool("p", 0));
+  for (const [index, [what, before, status, says]] of STATUSES.entries()) {
+    const name = `c-${index}`;
+    await ns.apply(aClaim(name, "p"));
+    if (before) await ns.patch("sandboxclaim", name, { status: before }, "--subresource=status");
+    const body = JSON.stringify({ status });
+    const patch = ["patch", "sandboxclaim", name, "--subresource=status", "--type=merge", "-p", body];
+    const { code, stderr } = await attempt(cluster, [...as, ...patch]);
+    expect([what, code === 0, stderr])
+      .toEqual([what, says === undefined, says === undefined ? "" : expect.stringContaining(`The binder may ${says}`)]);
+  }
+  const pool = [
+    "patch",
+    "sandboxwarmpool",
+    "p",
+    "--subresource=status",
+    "--type=merge",
+    "-p",
+    '{"status":{"replicas":9}}',
+  ];
+  expect((await attempt(cluster, [...as, ...pool])).stderr).toContain("The binder may create and update");
+});
+
+test("in system namespaces the binder does nothing", async () => {
+  const { as } = await aProcess(cluster, "binder");
+  const metadata = { name: "c", namespace: "kube-system" };
+  const claim = JSON.stringify({ ...aClaim("c", "p"), metadata });
+  await run(cluster, ["apply", "-f", "-"], claim);
+  const annotations = { [UNRESOLVED_ANNOTATION]: "x" };
+  const patch = ["patch", "sandboxclaim", "c", "--type=merge", "-p", JSON.stringify({ metadata: { annotations } })];
+  const { stderr } = await attempt(cluster, [...as.with(1, "kube-system"), ...patch]);
+  await run(cluster, ["delete", "-f", "-"], claim);
+  expect(stderr).toContain("The binder may not act in system namespaces");
 });
 
 test("a binder serves claims under its policy: by a member, and by a Sandbox of their own", async () => {

@@ -1,4 +1,4 @@
-/** The admission policies of router and keeper on a real API server: what their accounts may do, and what no more. @module */
+/** The keeper's admission policy on a real API server: what its account may do, and what no more. @module */
 import { beforeAll, expect, test } from "vitest";
 import { LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
 import {
@@ -8,7 +8,7 @@ import {
   UNRESOLVED_ANNOTATION,
   WOKEN_AT_ANNOTATION,
 } from "../../packages/api/objects/keys.ts";
-import { attempt } from "./kubectl.ts";
+import { attempt, run } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
 import { aClaim, aPool, aTemplate } from "./pools.ts";
 import { type BareCluster, shared } from "./shared.ts";
@@ -19,35 +19,6 @@ beforeAll(async () => cluster = await shared("bare"));
 
 /** What was applied, in short. */
 const APPLIED = { [LAST_APPLIED_ANNOTATION]: '{"spec":{}}' };
-
-const key = "router.agents.x-k8s.io/active-at";
-const ROUTER: [what: string, patch: Loose, may: boolean][] = [
-  ["switches a Sandbox off", { spec: { operatingMode: "Suspended" } }, true],
-  [
-    "switches it on, and leaves word",
-    { spec: { operatingMode: "Running" }, metadata: { annotations: { [key]: "x" } } },
-    true,
-  ],
-  ["takes its own word back", { metadata: { annotations: { [key]: null } } }, true],
-  ["lets it expire", { spec: { shutdownTime: "2030-01-01T00:00:00Z", shutdownPolicy: "Delete" } }, true],
-  ["asks for a Service", { spec: { service: true } }, false],
-  ["changes the image", { spec: { podTemplate: { spec: { containers: [{ name: "main", image: "evil" }] } } } }, false],
-  ["annotates otherwise", { metadata: { annotations: { "agents.x-k8s.io/unresolved": "x" } } }, false],
-  ["changes another's annotation", { metadata: { annotations: { mine: "2" } } }, false],
-  ["takes another's annotation", { metadata: { annotations: { mine: null } } }, false],
-  ["labels", { metadata: { labels: { a: "b" } } }, false],
-  ["sets a finalizer", { metadata: { finalizers: ["example.com/stay"] } }, false],
-];
-
-test("the router switches Sandboxes on and off, and does nothing else to them", async () => {
-  const { ns, as } = await aProcess(cluster, "router");
-  await ns.apply({ ...aSandbox("box"), metadata: { name: "box", annotations: { mine: "1" } } });
-  for (const [what, patch, may] of ROUTER) {
-    const body = JSON.stringify(patch);
-    const { code, stderr } = await attempt(cluster, [...as, "patch", "sandbox", "box", "--type=merge", "-p", body]);
-    expect([what, code === 0, stderr]).toEqual([what, may, may ? "" : expect.stringContaining("The router may ")]);
-  }
-});
 
 test("the keeper tries out what could be created, annotates, sets the label for adoption, and does nothing else", async () => {
   const { ns, as } = await aProcess(cluster, "keeper");
@@ -170,4 +141,15 @@ test("the keeper deletes what says that it has expired, and nothing else", async
   }
   const { stderr } = await attempt(cluster, [...as, "delete", "sandbox", "first"]);
   expect(stderr).toContain("The keeper may delete what says");
+});
+
+test("in system namespaces the keeper changes nothing", async () => {
+  const { as } = await aProcess(cluster, "keeper");
+  const box = { ...aSandbox("system"), metadata: { name: "system", namespace: "kube-system" } };
+  await run(cluster, ["apply", "-f", "-"], JSON.stringify(box));
+  const body = JSON.stringify({ metadata: { annotations: { [UNRESOLVED_ANNOTATION]: "x" } } });
+  const patch = ["patch", "sandbox", "system", "--type=merge", "-p", body];
+  const { stderr } = await attempt(cluster, [...as.with(1, "kube-system"), ...patch]);
+  await run(cluster, ["delete", "-f", "-"], JSON.stringify(box));
+  expect(stderr).toContain("The keeper may not change objects of system namespaces");
 });
