@@ -1,5 +1,6 @@
 /** Listens for an app on Deno or Node and stops cleanly. @module */
 import { createLog, type Log } from "./log.ts";
+import type { Server as HttpsServer } from "node:https";
 import { countRunning } from "./running.ts";
 
 /** Anything with a web-standard `fetch`: a Hono app. */
@@ -25,6 +26,8 @@ export interface ServeOptions {
 export interface Server {
   host: string;
   port: number;
+  /** Has new connections see another certificate; those that are open stay. Of servers with TLS alone. */
+  renew?(tls: { cert: string; key: string }): void;
   stop(): Promise<void>;
 }
 
@@ -35,9 +38,10 @@ const LAST_BYTES_MS = 500;
 export async function serve(app: App, options: ServeOptions): Promise<Server> {
   const { host = "0.0.0.0", graceMs = 10_000, log = createLog(), tls } = options;
   const counted = countRequests(app);
-  const listener = typeof Deno === "undefined"
+  // Deno's own server keeps its first certificate; its node:https does not.
+  const listener = typeof Deno === "undefined" || tls
     ? await onNode(counted, { host, port: options.port, tls })
-    : onDeno(Deno, counted, { host, port: options.port, tls });
+    : onDeno(Deno, counted, { host, port: options.port });
   log("info", "Listening", { host, port: listener.port });
   let stopped: Promise<void> | undefined;
   const stop = () =>
@@ -47,7 +51,8 @@ export async function serve(app: App, options: ServeOptions): Promise<Server> {
       await listener.close();
       log("info", "Stopped", { port: listener.port });
     })();
-  return { host, port: listener.port, stop };
+  const { renew } = listener;
+  return { host, port: listener.port, stop, ...renew && { renew } };
 }
 
 /** Until a stop is through, requests that still arrive are answered: a cluster takes a moment to send them elsewhere. */
@@ -83,6 +88,7 @@ export function stopOnSignal(stop: () => Promise<void>): void {
 
 interface Listener {
   port: number;
+  renew?: NonNullable<Server["renew"]>;
   /** Takes no more connections and drops those there are. */
   close(): Promise<void>;
 }
@@ -91,7 +97,7 @@ interface Listener {
 interface Place {
   host: string;
   port: number;
-  tls: { cert: string; key: string } | undefined;
+  tls?: { cert: string; key: string } | undefined;
 }
 
 async function onNode(app: App, { host, port, tls }: Place): Promise<Listener> {
@@ -104,6 +110,7 @@ async function onNode(app: App, { host, port, tls }: Place): Promise<Listener> {
   const taken = await listenOn(server, host, port);
   return {
     port: taken,
+    ...(tls && { renew: (next) => (server as HttpsServer).setSecureContext(next) }),
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       // An answer may still be on its way: connections fall idle first, and are cut only after a while.
@@ -116,9 +123,9 @@ async function onNode(app: App, { host, port, tls }: Place): Promise<Listener> {
   };
 }
 
-function onDeno(deno: DenoRuntime, app: App, { host: hostname, port, tls }: Place): Listener {
+function onDeno(deno: DenoRuntime, app: App, { host: hostname, port }: Place): Listener {
   const stopNow = new AbortController();
-  const options = { port, hostname, signal: stopNow.signal, onListen: () => {}, ...tls };
+  const options = { port, hostname, signal: stopNow.signal, onListen: () => {} };
   const server = deno.serve(options, (request) => app.fetch(request));
   return {
     port: server.addr.port,

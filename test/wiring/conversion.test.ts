@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type CertificateRequest, type KeyedCertificate, makeCertificate } from "../../dev/cluster/certificates.ts";
+import { until } from "../eventually.ts";
 import { startMain } from "../mainprocess.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 
@@ -15,19 +16,19 @@ beforeAll(async () => {
 });
 
 /** Puts a new certificate into a folder. */
-async function renew(folder: string): Promise<void> {
+async function renew(folder: string, signer = authority): Promise<void> {
   const request: CertificateRequest = { commonName: "hook", use: "server", ipAddresses: ["127.0.0.1"] };
-  const { certificate, key } = await makeCertificate(request, authority);
+  const { certificate, key } = await makeCertificate(request, signer);
   writeFileSync(join(folder, "tls.key"), key);
   writeFileSync(join(folder, "tls.crt"), certificate);
 }
 
-async function start(runtime: "node" | "deno") {
+async function start(runtime: "node" | "deno", ...flags: string[]) {
   const folder = makeTempFolder();
   await renew(folder);
   const files = ["--tls-cert-file", join(folder, "tls.crt"), "--tls-private-key-file", join(folder, "tls.key")];
   const before = runtime === "deno" ? ["run", "--quiet", "--allow-net=127.0.0.1", `--allow-read=${folder}`] : [];
-  const args = [...before, "hooks/conversion/main.ts", "--host", "127.0.0.1", "--port", "0", ...files];
+  const args = [...before, "hooks/conversion/main.ts", "--host", "127.0.0.1", "--port", "0", ...files, ...flags];
   const main = await startMain(runtime, args, "Listening");
   return { main, folder, port: Number(main.said("Listening")[0]?.["port"]) };
 }
@@ -72,11 +73,36 @@ describe.for(["node", "deno"] as const)("on %s", (runtime) => {
   });
 });
 
-test("it ends where its certificate has changed, to be started with the new one", async () => {
-  const { main, folder } = await start("node");
-  await renew(folder);
-  expect(await main.ended).toBe(0);
-  expect(main.said("The certificate has changed: ending soon, to be started anew")).toHaveLength(1);
+describe.for(["node", "deno"] as const)("a new certificate, on %s", (runtime) => {
+  test("of the same authority is used without a restart, and again", async () => {
+    const { main, folder, port } = await start(runtime, "--tls-renew-delay-seconds", "0");
+    for (const times of [1, 2]) {
+      await renew(folder);
+      await until(() => main.said("Using a new certificate").length === times);
+      expect((await ask(port, REVIEW)).status).toBe(200);
+    }
+    expect(await main.stop()).toBe(0);
+  });
+
+  test("of another authority: who trusts both is answered before and after", async () => {
+    const { main, folder, port } = await start(runtime, "--tls-renew-delay-seconds", "0");
+    const next = await makeCertificate({ commonName: "next", use: "authority" });
+    const both = authority.certificate + next.certificate;
+    expect((await ask(port, REVIEW, both)).status).toBe(200);
+    await renew(folder, next);
+    await until(() => main.said("Using a new certificate").length === 1);
+    expect((await ask(port, REVIEW, both)).status).toBe(200);
+    await expect(ask(port, REVIEW)).rejects.toThrow(/certificate|signature/);
+    expect(await main.stop()).toBe(0);
+  });
+
+  test("is not used before API servers had the time to learn of its authority", async () => {
+    const { main, folder, port } = await start(runtime, "--tls-renew-delay-seconds", "3600");
+    await renew(folder, await makeCertificate({ commonName: "next", use: "authority" }));
+    expect((await ask(port, REVIEW)).status).toBe(200);
+    expect(main.said("Using a new certificate")).toEqual([]);
+    expect(await main.stop()).toBe(0);
+  });
 });
 
 test("without a certificate it says what it lacks", async () => {
