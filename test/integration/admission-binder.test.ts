@@ -18,6 +18,7 @@ import {
 } from "../../packages/api/objects/keys.ts";
 import { sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../../packages/api/sandboxwarmpool.ts";
+import { RETURNED } from "../../packages/binder/returns.ts";
 import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
 import { startApiProxy } from "./apiproxy.ts";
 import { attempt, run, until } from "./kubectl.ts";
@@ -83,6 +84,14 @@ test("the binder makes Sandboxes for pools and claims, hands members over, and d
     const says = "labels" in metadata ? "change labels that are its own" : "change annotations that are its own";
     expect(await patch(["sandbox", "member"], { metadata: { ...taken, ...metadata } })).toMatchObject(refused(says));
   }
+  expect(await create(make("back", ofPool))).toMatchObject({ code: 0 });
+  const marked = (more: Loose) => ({ metadata: { labels: { [CLAIM_UID_LABEL]: RETURNED }, ...more } });
+  for (const more of [{ annotations: { [ASSIGNED_AT_ANNOTATION]: "x" } }, { labels: { [CLAIM_UID_LABEL]: "other" } }]) {
+    expect(await patch(["sandbox", "back"], marked(more))).toMatchObject(
+      refused("change Sandboxes of pools by giving"),
+    );
+  }
+  expect(await patch(["sandbox", "back"], marked({}))).toMatchObject({ code: 0, stderr: "" });
   const annotations = { [ASSIGNED_AT_ANNOTATION]: "x" };
   const given = { metadata: { ...taken, annotations }, spec: pods };
   expect(await patch(["sandbox", "member"], given)).toMatchObject({ code: 0, stderr: "" });
