@@ -85,9 +85,9 @@ function olderChart(): string {
   cpSync(CHART, folder, { recursive: true, dereference: true });
   const file = join(folder, "templates/namespace.yaml");
   const text = readFileSync(file, "utf8");
-  const older = `{{- if and .Values.router.enabled .Values.router.createNamespace }}\n${
-    text.slice(text.indexOf("apiVersion: v1")).replace(/ {2}annotations:\n.*\n/, "")
-  }`;
+  const object = text.slice(text.indexOf("apiVersion: v1")).replace(/ {2}annotations:\n.*\n/, "")
+    .replace("{{ $name }}", "agent-sandbox-system");
+  const older = `{{- if and .Values.router.enabled .Values.router.createNamespace }}\n${object}`;
   expect(older).not.toContain("resource-policy");
   writeFileSync(file, older);
   return folder;
