@@ -5,6 +5,7 @@ import {
   DECORATOR_ANNOTATION,
   FIRST_OBSERVED_ANNOTATION,
   POD_NAME_ANNOTATION,
+  TEMPLATE_REF_HASH_LABEL,
   UNRESOLVED_ANNOTATION,
   WOKEN_AT_ANNOTATION,
 } from "../../packages/api/objects/keys.ts";
@@ -102,6 +103,49 @@ test("the keeper tries out what could be created, annotates, sets the label for 
       .toEqual([what, says === undefined, says === undefined ? "" : expect.stringContaining(says)]);
   }
 });
+
+test("the keeper changes whose the NetworkPolicy of a template is, and deletes it; its rules it may only try out", async () => {
+  const { ns, as } = await aProcess(cluster, "keeper");
+  const selector = { matchLabels: { [TEMPLATE_REF_HASH_LABEL]: "0fceff97" } };
+  const policy = (name: string, metadata: Loose = {}, podSelector: Loose = selector): Loose => ({
+    ...{ apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy" },
+    metadata: { name, annotations: { [DECORATOR_ANNOTATION]: "sandboxtemplate" }, ...metadata },
+    spec: { podSelector, policyTypes: ["Ingress"] },
+  });
+  const uid = "1e7c2a9e-0000-4000-8000-000000000000";
+  const owner = (kind: string, name: string, apiVersion = "v1") => ({ apiVersion, kind, name, uid });
+  const template = { ...owner("SandboxTemplate", "t", "extensions.agents.x-k8s.io/v1beta1"), controller: true };
+  const owned = (...ownerReferences: Loose[]) => ({ metadata: { ownerReferences } });
+  await ns.apply(
+    policy("t-network-policy"),
+    policy("plain"),
+    policy("other-network-policy", { annotations: {} }),
+    policy("all-network-policy", {}, {}),
+  );
+  const open = { spec: { ingress: [{}] } };
+  const attempts: [what: string, args: string[], says?: string][] = [
+    ["owners", patching(owned(template, owner("Namespace", ns.name)))],
+    ["another namespace", patching(owned(owner("Namespace", "default"))), "The keeper may make NetworkPolicies"],
+    ["another owner", patching(owned(owner("ConfigMap", "c"))), "The keeper may make NetworkPolicies"],
+    ["rules, tried out", patching(open, "--dry-run=server")],
+    ["rules", patching(open), "The keeper may change labels and annotations"],
+    ["label", patching({ metadata: { labels: { a: "b" } } }), "The keeper may change the label"],
+    ...["plain", "other-network-policy", "all-network-policy"].map((name): [string, string[], string] => [
+      name,
+      ["delete", "networkpolicy", name],
+      "The keeper may delete what says",
+    ]),
+    ["delete", ["delete", "networkpolicy", "t-network-policy"]],
+  ];
+  for (const [what, args, says] of attempts) {
+    const { code, stderr } = await attempt(cluster, [...as, ...args]);
+    expect([what, code === 0, stderr]).toEqual([what, says === undefined, says ? expect.stringContaining(says) : ""]);
+  }
+});
+
+function patching(body: Loose, ...more: string[]): string[] {
+  return ["patch", "networkpolicy", "t-network-policy", "--type=merge", "-p", JSON.stringify(body), ...more];
+}
 
 const expired = (reason: string, observedGeneration?: number) => ({
   conditions: [{

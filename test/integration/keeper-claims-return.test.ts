@@ -4,6 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
+import { TEMPLATE_REF_HASH_LABEL } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import {
   admin,
@@ -89,7 +90,7 @@ test("a NetworkPolicy of somebody else's is named, until it goes; one of the tem
   const policies = `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`;
   const policy = (metadata: object) => ({
     metadata: { name: "t-network-policy", ...metadata },
-    spec: { podSelector: {} },
+    spec: { podSelector: { matchLabels: { [TEMPLATE_REF_HASH_LABEL]: nameHash("t") } } },
   });
   const send = async (method: "POST" | "DELETE", path: string, body?: object) => {
     expect((await admin.send({ method, path, body })).status).toBeLessThan(300);
