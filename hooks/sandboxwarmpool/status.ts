@@ -10,6 +10,7 @@ import { SANDBOX_CAUSES, sandboxCause, unscheduled } from "../../packages/api/di
 import { type PolicyFault, policyMessage, type TemplatePolicy } from "../../packages/api/templatepolicy.ts";
 import { findCondition, stamp, type Verdict } from "../../packages/api/objects/conditions.ts";
 import { WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
+import { tooLarge } from "../../packages/api/objects/limits.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { batchesStatus, cautionOf } from "./batches.ts";
 import { isOverdue } from "./drain.ts";
@@ -112,7 +113,8 @@ function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progres
   const reason = CAUSES.find((candidate) => causes.some((cause) => cause.reason === candidate));
   const same = causes.filter((cause) => cause.reason === reason);
   if (!reason && cautionOf(pool, ownedBy(view), now).isRefused) {
-    return verdict("False", "ChildrenRefused", `${ready} of ${wanted} ${REFUSED}`);
+    const why = tooLarge(`SandboxTemplate "${templateOf(view)}"`, template.spec) ?? WHO;
+    return verdict("False", "ChildrenRefused", `${ready} of ${wanted} ${REFUSED} ${why}`);
   }
   if (!reason) return verdict("True", "Filling", `${ready} of ${wanted} sandboxes are Ready`);
   const message = `${ready} of ${wanted} sandboxes are Ready, ${same.length} failing: ${same[0]?.detail}`;
@@ -120,8 +122,9 @@ function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progres
   return waitVerdict(view, config, reason, message, now);
 }
 
-const REFUSED = "sandboxes are Ready. None of those asked for last has been created: a ResourceQuota or an admission " +
-  "policy of the namespace may refuse Sandboxes; one is tried at least every 30 s";
+const REFUSED = "sandboxes are Ready. None of those asked for last has been created:";
+const WHO =
+  "a ResourceQuota or an admission policy of the namespace may refuse Sandboxes; one is tried at least every 30 s";
 
 function waitVerdict(view: View, config: WarmPoolConfig, reason: PoolProgressingReason, message: string, now: Date) {
   const overdue = view.members.filter((member) => unscheduled(member) === reason && isOverdue(member, config, now));

@@ -5,6 +5,7 @@ import { readRefusal } from "../api/diagnosis/refusal.ts";
 import { type Answer, messageOf } from "../kube/api.ts";
 import { ADOPTABLE_LABEL, CONTROLLER_UID_LABEL, NAME_HASH_LABEL } from "../api/objects/keys.ts";
 import { cutText } from "../api/objects/fit.ts";
+import { withLimit } from "../api/objects/limits.ts";
 import { nameHash } from "../api/objects/names.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import type { Child } from "./children.ts";
@@ -101,7 +102,7 @@ const LONGEST_MESSAGE = 2000;
  */
 export function dryRunVerdict({ kind, name }: Pick<Problem, "kind" | "name">, answer: Answer): DryRunVerdict {
   const { status } = answer;
-  const message = cutText(messageOf(answer), LONGEST_MESSAGE);
+  const message = cutText(withLimit(messageOf(answer)), LONGEST_MESSAGE);
   const cause = readRefusal(message, undefined)?.code;
   const problem = (state: Problem["state"]): Problem => ({ kind, name, state, message });
   if (status < 300 || status === 409 || status === 404) return "fine";

@@ -2,6 +2,7 @@
 import type { ClaimProblem } from "../claimproblem.ts";
 import { BINDER_LEASE } from "../installation.ts";
 import type { LackedRight } from "../lackedright.ts";
+import { withLimit } from "../objects/limits.ts";
 import type { SandboxTemplate } from "../sandboxtemplate.ts";
 
 /** The claim's pool does not exist. */
@@ -27,7 +28,7 @@ export function isPolicyMissing(message: string): boolean {
 
 /** The API server refuses the Sandbox that is made for the claim. @param words its own */
 export function creationRefused(words: string): ClaimProblem {
-  return { reason: "ReconcilerError", message: `${REFUSED}${words}` };
+  return { reason: "ReconcilerError", message: `${REFUSED}${withLimit(words)}` };
 }
 
 /** The claim needs a Sandbox of its own, and somebody else has one of its name. Source: Agent Sandbox API, section 3.5.3. */
