@@ -17,8 +17,8 @@ export type Change =
 export interface ChangesOptions {
   recursive: boolean;
   signal?: AbortSignal;
-  /** For how long changes are gathered from the first one on. @default {250} */
-  gatherMs?: number;
+  /** For how long nothing must happen before changes are told, in milliseconds. @default {250} */
+  quietMs?: number;
 }
 
 /** Files that are known: of more, a move is told as a removal and a new file. */
@@ -26,8 +26,10 @@ const MOST_KNOWN = 100_000;
 const LOST = "events are lost: list the folder anew";
 const NOT_WATCHED = "there are more folders than can be watched: nothing is told from here down";
 
-type Kind = "created" | "modified" | "removed";
-type Known = Map<string, Stats>;
+/** What was told of a path. */
+export type Kind = "created" | "modified" | "removed";
+/** What is known of each path. */
+export type Known = Map<string, Stats>;
 
 /**
  * Watches the folder `path`; ends when it is removed.
@@ -35,7 +37,7 @@ type Known = Map<string, Stats>;
  * @throws {OutsideError | MissingError | InvalidPathError} MissingError also for a file
  */
 export async function* changesIn(root: Root, path: string, options: ChangesOptions): AsyncGenerator<Change> {
-  const { recursive, gatherMs = 250 } = options;
+  const { recursive, quietMs = 250 } = options;
   const { parts } = await root.locate(path);
   const base = parts.join("/") || ".";
   const leaving = new AbortController();
@@ -45,7 +47,7 @@ export async function* changesIn(root: Root, path: string, options: ChangesOptio
   try {
     await withFolder(root, { parts, wanted: path }, (folder) => scan(known, folder, parts.join("/"), recursive));
     remember(known, base, await statsAt(root, base));
-    for await (const batch of gathered(events, gatherMs)) {
+    for await (const batch of gathered(events, quietMs)) {
       const kinds = new Map<string, Kind>();
       for (const event of batch) {
         if (event.type === "overflow") yield { type: "error", path: base, error: LOST };
@@ -65,8 +67,11 @@ export async function* changesIn(root: Root, path: string, options: ChangesOptio
   }
 }
 
-/** Yields what has come within so long of the first. */
-async function* gathered(events: AsyncGenerator<WatchEvent>, ms: number): AsyncGenerator<WatchEvent[]> {
+/** Where changes never cease they are told all the same, after so many milliseconds. */
+const LONGEST_MS = 5000;
+
+/** Yields what has come until nothing came for a while. */
+async function* gathered(events: AsyncGenerator<WatchEvent>, quietMs: number): AsyncGenerator<WatchEvent[]> {
   let next = events.next();
   // It is waited for below; until then nobody handles its failure.
   next.catch(() => {});
@@ -74,14 +79,20 @@ async function* gathered(events: AsyncGenerator<WatchEvent>, ms: number): AsyncG
     const { done, value } = await next;
     if (done) return;
     const batch = [value];
-    const { promise: over, resolve } = Promise.withResolvers<undefined>();
-    setTimeout(resolve, ms, undefined);
+    const begun = performance.now();
     for (;;) {
       next = events.next();
       next.catch(() => {});
-      const more = await Promise.race([next, over]);
+      const { promise: quiet, resolve } = Promise.withResolvers<undefined>();
+      const timer = setTimeout(resolve, quietMs, undefined);
+      const more = await Promise.race([next, quiet]);
+      clearTimeout(timer);
       if (!more || more.done) break;
       batch.push(more.value);
+      if (performance.now() - begun < LONGEST_MS) continue;
+      next = events.next();
+      next.catch(() => {});
+      break;
     }
     yield batch;
   }
@@ -101,8 +112,8 @@ async function scan(known: Known, folder: Folder, prefix: string, recursive: boo
   }
 }
 
-/** Compares what is there with what was. */
-async function changesOf(root: Root, known: Known, kinds: Map<string, Kind>): Promise<Change[]> {
+/** Compares what is there with what was, at these paths, and remembers it. */
+export async function changesOf(root: Root, known: Known, kinds: Map<string, Kind>): Promise<Change[]> {
   const gone = new Map<string, string>();
   const found = new Map<string, Stats>();
   for (const path of kinds.keys()) {
