@@ -9,8 +9,10 @@ const ON_DENO = process.versions["deno"] !== undefined;
 /** A file whose name this process cannot use. */
 export class UnreachableNameError extends Error {
   override name = "UnreachableNameError";
-  constructor(name: string) {
-    super(`the name ${JSON.stringify(name)} is not UTF-8, and Deno cannot use such names`);
+  constructor(path: string) {
+    super(
+      `the name ${JSON.stringify(path.slice(path.lastIndexOf("/") + 1))} is not UTF-8, and Deno cannot use such names`,
+    );
   }
 }
 

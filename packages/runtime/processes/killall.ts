@@ -1,8 +1,8 @@
 /** Kills a process with all that it has started, in whatever session; it must not touch what others have started. @module */
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import process from "node:process";
-import { listProcesses, type ProcessEntry, readProcess } from "../../process/proctable.ts";
+import { type ProcessEntry, readProcess } from "../../process/proctable.ts";
 import { codeOf } from "../confine.ts";
 import { signalGroup } from "./signals.ts";
 
@@ -37,34 +37,45 @@ export function createMark(): { mark: string; env: Record<string, string> } {
  * Where /proc cannot be read, only the process group is killed.
  */
 export function killAllOf(marked: Marked): void {
-  const known = new Map<string, ProcessEntry>();
-  const strangers = new Set<string>();
+  const members = new Map<number, ProcessEntry>();
+  const looked = new Set<string>();
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
-    const found = membersOf(listProcesses(), marked, strangers).filter((one) => !known.has(keyOf(one)));
-    if (found.length === 0) break;
-    for (const one of found) {
-      known.set(keyOf(one), one);
-      signal(one, "SIGSTOP");
-    }
+    const fresh = newMembers(marked, members, looked);
+    if (fresh.length === 0) break;
+    for (const one of fresh) signal(one, "SIGSTOP");
   }
-  for (const one of known.values()) signal(one, "SIGKILL");
+  for (const one of members.values()) signal(one, "SIGKILL");
   signalGroup(marked.pid, "SIGKILL");
 }
 
-/** @param strangers those of earlier looks that are no members, and cannot become any; new ones are added */
-function membersOf(table: ProcessEntry[], { pid, mark }: Marked, strangers: Set<string>): ProcessEntry[] {
-  const living = table.filter((one) => one.state !== "Z" && one.pid !== process.pid && one.pid > 1);
-  const members = new Set(living.filter((one) => {
-    if (one.sid === pid) return true;
-    if (strangers.has(keyOf(one))) return false;
-    if (hasMark(one.pid, mark)) return true;
-    strangers.add(keyOf(one));
-    return false;
-  }));
-  const children = Map.groupBy(living, ({ ppid }) => ppid);
-  // A Set is walked to what is added on the way.
-  for (const member of members) children.get(member.pid)?.forEach((child) => members.add(child));
-  return [...members];
+/** Adds those that have not been looked at, and returns them: who was no member before cannot become one. */
+function newMembers({ pid, mark }: Marked, members: Map<number, ProcessEntry>, looked: Set<string>): ProcessEntry[] {
+  const names = processNames().filter((name) => !looked.has(name));
+  for (const name of names) looked.add(name);
+  const table = names.map((name) => readProcess(Number(name))).filter((one) => one !== undefined);
+  // What it has started is younger than it is: that leaves few whose environment has to be read.
+  const since = (members.get(pid) ?? table.find((one) => one.pid === pid))?.startTicks ?? 0;
+  const young = table.filter((one) => one.state !== "Z" && one.startTicks >= since && one.pid !== process.pid);
+  const fresh = young.filter((one) => one.sid === pid || members.has(one.ppid) || hasMark(one.pid, mark));
+  for (const one of fresh) members.set(one.pid, one);
+  const children = Map.groupBy(young, ({ ppid }) => ppid);
+  // It is walked to what is added on the way.
+  for (const member of fresh) {
+    for (const child of children.get(member.pid) ?? []) {
+      if (members.has(child.pid)) continue;
+      members.set(child.pid, child);
+      fresh.push(child);
+    }
+  }
+  return fresh;
+}
+
+function processNames(): string[] {
+  try {
+    return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
 }
 
 /** Its environment as it was at its last exec; what may not be read is another user's. */
@@ -77,14 +88,9 @@ function hasMark(pid: number, mark: string): boolean {
   }
 }
 
-/** An id may be given to another process: it is that of the same one only with the same start. */
-function keyOf({ pid, startTicks }: ProcessEntry): string {
-  return `${pid} ${startTicks}`;
-}
-
 function signal(entry: ProcessEntry, name: "SIGSTOP" | "SIGKILL"): void {
-  const now = readProcess(entry.pid);
-  if (!now || keyOf(now) !== keyOf(entry)) return;
+  // An id may have been given to another process.
+  if (readProcess(entry.pid)?.startTicks !== entry.startTicks) return;
   try {
     process.kill(entry.pid, name);
   } catch (error) {
