@@ -128,6 +128,17 @@ describe("createSandboxEvents()", () => {
     expect(recorded.filter((each) => each.startsWith("SandboxReady"))).toHaveLength(3);
   });
 
+  test("one that is suspended and resumed is told of each time, however soon", () => {
+    const handler = anHandler();
+    const since = (second: number) => ({ lastTransitionTime: `2026-11-21T11:59:0${second}Z` });
+    handler.observe(with_([{ ...running, ...since(0) }, ready("2026-11-21T11:59:01Z"), scheduled]));
+    handler.observe(with_([aCondition("Suspended", "True", "PodTerminated", since(2))]));
+    handler.observe(with_([{ ...running, ...since(3) }, ready("2026-11-21T11:59:04Z"), scheduled]));
+    const reasons = recorded.map((each) => each.split(" ")[0]);
+    const life = ["SandboxPodCreated", "SandboxReady"];
+    expect(reasons).toEqual([...life, "SandboxSuspended", ...life]);
+  });
+
   test("one that was deleted and made again is another one", () => {
     const handler = anHandler();
     handler.observe(with_([running, ready(), scheduled]));

@@ -36,7 +36,7 @@ export function sandboxOccurrences(sandbox: Sandbox): Occurrence[] {
   const add = (reason: string, action: string, note: string, key: string, more: Partial<Words> = {}) => {
     found.push({ type: "Normal", reason, action, note, key, at: Date.parse(key), ...more });
   };
-  const runningSince = suspended?.lastTransitionTime ?? sandbox.metadata.creationTimestamp ?? "";
+  const runningSince = runningSinceOf(sandbox);
   const isBroken = ready?.reason === "ReconcilerError" || ready?.reason === "InvalidConfiguration";
   if (scheduled) add("SandboxPodCreated", "Creating", `Created Pod "${sandbox.metadata.name}"`, runningSince);
   else if (isBroken && ABOUT_POD.test(ready.message)) {
@@ -62,15 +62,22 @@ export function sandboxOccurrences(sandbox: Sandbox): Occurrence[] {
   return found.map((words) => ({ regarding, reportingController: SANDBOX_CONTROLLER, ...words }));
 }
 
-/** So long after an Event of a Sandbox no other of the same reason is recorded: a probe may fail every few seconds. */
+function runningSinceOf({ metadata, status }: Sandbox): string {
+  return findCondition(status?.conditions, "Suspended")?.lastTransitionTime ?? metadata.creationTimestamp ?? "";
+}
+
+/**
+ * So long after a SandboxReady no other is recorded, unless the Sandbox was suspended in between: a probe may fail every few
+ * seconds. All others come with a Pod that comes or goes, which makes more Events of its own.
+ */
 const REST_MS = 60_000;
 
 /** What was seen of a Sandbox last. */
 interface Known {
   /** Reason and key of each occurrence. */
   marks: string[];
-  /** When an Event was recorded last, in milliseconds since the epoch, by reason. */
-  recorded: Record<string, number>;
+  /** The last SandboxReady: in milliseconds since the epoch, and since when the Sandbox had been running. */
+  ready: { at: number; runningSince: string };
 }
 
 /** Makes the event handler. What the first list shows is recorded only if it is young, as by `eventSource`. */
@@ -80,15 +87,17 @@ export function createSandboxEvents(record: RecordEvent, clock: () => number = D
   return {
     observe(sandbox) {
       const { uid = "" } = sandbox.metadata;
-      const { marks = [], recorded = {} } = known.get(uid) ?? {};
+      const { marks = [], ready = { at: -Infinity, runningSince: "" } } = known.get(uid) ?? {};
       const occurrences = sandboxOccurrences(sandbox);
       const now = clock();
-      const next: Known = { marks: occurrences.map(markOf), recorded };
+      const next: Known = { marks: occurrences.map(markOf), ready };
       for (const occurrence of occurrences) {
         if (marks.includes(markOf(occurrence)) || !(isListed || isYoung(occurrence, now))) continue;
-        const { reason } = occurrence;
-        if (now - (next.recorded[reason] ?? -Infinity) < REST_MS) continue;
-        next.recorded = { ...next.recorded, [reason]: now };
+        if (occurrence.reason === "SandboxReady") {
+          const runningSince = runningSinceOf(sandbox);
+          if (now - ready.at < REST_MS && ready.runningSince === runningSince) continue;
+          next.ready = { at: now, runningSince };
+        }
         record(occurrence);
       }
       known.set(uid, next);
