@@ -78,8 +78,8 @@ class SlowFirst extends BaseSequencer {
 type Options = NonNullable<TestProjectInlineConfiguration["test"]>;
 
 function project(name: string, groupOrder: number, options: Options): TestProjectInlineConfiguration {
-  // Some start processes, and a machine that has other work takes its time over that.
-  const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
+  // Ends what hangs, and no more: on a machine that has other work a test may take ten times as long.
+  const patience = { testTimeout: 900_000, hookTimeout: 900_000 };
   return { extends: true, test: { name, sequence: { groupOrder }, maxWorkers: 4, ...patience, ...options } };
 }
 

@@ -54,7 +54,7 @@ export async function startMain(
     },
   };
   if (message === undefined) return started;
-  await vi.waitUntil(() => said(message).length > 0 || child.exitCode !== null, { timeout: 30_000, interval: 5 });
+  await vi.waitUntil(() => said(message).length > 0 || child.exitCode !== null, { timeout: 120_000, interval: 5 });
   if (said(message).length === 0) throw new Error(`Cannot start ${args.join(" ")}: it ended: ${log}${output}`);
   return started;
 }

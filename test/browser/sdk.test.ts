@@ -51,7 +51,7 @@ describe.runIf(hasRealNode)("the SDK in a browser", () => {
   beforeAll(async () => {
     [chromium, bundle] = await Promise.all([findChromium(say), bundleSDK()]);
     await needsRuntime();
-  }, 900_000);
+  });
 
   test("runs commands, tells of output, moves files, runs code, opens a terminal", async () => {
     const app = await openApp();

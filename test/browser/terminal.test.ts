@@ -64,7 +64,7 @@ describe.runIf(hasRealNode)("the terminal page", () => {
   beforeAll(async () => {
     chromium = await findChromium(say);
     await needsRuntime();
-  }, 900_000);
+  });
 
   test("runs a shell: typing, resizing, interrupting, ending, starting anew", async () => {
     const { url } = await startSandbox();

@@ -26,7 +26,7 @@ test("environmentName() changes with the requirements, the version and the insta
   expect(environmentName("a==1", { ...PYTHON, executable: "/usr/bin/python3" })).toBe(names[0]);
 });
 
-test("what is installed is what requirements.txt lists, to the version", { timeout: 900_000 }, async () => {
+test("what is installed is what requirements.txt lists, to the version", async () => {
   const python = await clientPython((line) => process.stdout.write(`clients: ${line}\n`));
   const installed = execFileSync(python, ["-I", "-m", "pip", "freeze"], { encoding: "utf8" });
   const listed = readFileSync(REQUIREMENTS, "utf8").replaceAll(/^#.*\n/gm, "").replace(/\[[a-z,]+\]/, "");

@@ -81,7 +81,7 @@ const CASES: Case[] = [
 
 const cases = CASES.filter(({ isLong = false }) => inject("isSoak") || !isLong);
 
-test.for(cases)(`${CLAIMS} claims at once $name`, { timeout: 900_000 }, async ({ replicas, breaking }) => {
+test.for(cases)(`${CLAIMS} claims at once $name`, async ({ replicas, breaking }) => {
   const ns = await makeNamespace(world.kubectl);
   await ns.apply(aSimulatedTemplate("t"), aPool("p", replicas, "t"));
   await untilFull(ns, "p", 300);
@@ -97,7 +97,6 @@ test.for(cases)(`${CLAIMS} claims at once $name`, { timeout: 900_000 }, async ({
 if (inject("isSoak")) {
   test(
     "1,000 claims at 5/s while the binder that leads is killed at random, twenty times",
-    { timeout: 900_000 },
     async () => {
       const [claims, kills, replicas] = [1000, 20, 50];
       const ns = await makeNamespace(world.kubectl);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fetchDefinitions, fromKubeconfig } from "../../dev/crdgen/fetch.ts";
 import { kinds } from "../../dev/crdgen/kinds.ts";
 import { refusedSpecs, refusedStatuses } from "../api/refused.ts";
+import { eventually } from "../eventually.ts";
 import { accepted, BLUEPRINT, pool, sandbox, template } from "../api/samples.ts";
 import { begin, causes, cluster, create, dryRun, end, established, patch, send, writeStatus } from "./crds-world.ts";
 
@@ -152,14 +153,14 @@ describe("a Sandbox with a Service has a name of 63 characters at most", () => {
     const metadata = { finalizers: ["example.com/stay"] };
     let made: Awaited<ReturnType<typeof create>> | undefined;
     try {
-      await expect.poll(async () => {
+      await eventually(async () => {
         made = await create({ ...served, metadata: { ...served.metadata, ...metadata } }, name);
         return made.code;
-      }, { timeout: 30_000 }).toBe(201);
+      }).toBe(201);
     } finally {
       await jsonPatch([{ op: "add", path: rules, value: rule }]);
     }
-    await expect.poll(async () => (await create(served, "p".repeat(64))).code, { timeout: 30_000 }).toBe(422);
+    await eventually(async () => (await create(served, "p".repeat(64))).code).toBe(422);
     const status = { conditions: [], podIPs: ["10.1.0.7"] };
     expect(await writeStatus({ ...served, status }, name)).toMatchObject({ code: 200 });
     expect(await patch(served, name, { spec: { operatingMode: "Suspended" } })).toMatchObject({ code: 200 });

@@ -38,7 +38,6 @@ test("hookbox install brings the same objects", () => {
 
 test.for([...ALL, "deploy/v1alpha1", "deploy/v1alpha1/crds"])(
   "an API server takes each object of %s as it is, with nothing unknown and nothing to warn of",
-  { timeout: 60_000 },
   async (folder) => {
     for (const namespace of ["hookbox-system", "agent-sandbox-system"]) {
       await run(cluster, ["create", "namespace", namespace]).catch((error: Error) => {

@@ -147,7 +147,7 @@ async function install(way: typeof WAYS[number], want: string[][]): Promise<void
   expect(noted).toEqual(want);
 }
 
-test("docs/install.md does what it says, by Helm", { timeout: 180_000 }, () =>
+test("docs/install.md does what it says, by Helm", () =>
   install("helm", [
     ["none"],
     ["0.2.0", "v1beta1"],
@@ -176,11 +176,11 @@ test("docs/hooks.md does what it says: a line in each Pod that is made, none in 
   expect(await installation()).toEqual(["rule-1", "v1beta1", "hookbox:0.2.0"]);
 });
 
-test("docs/install.md does what it says, by the command", { timeout: 180_000 }, async () => {
+test("docs/install.md does what it says, by the command", async () => {
   await install("hookbox", [["0.2.0", "v1beta1"], ["0.2.1", "v1beta1"], ["none", "v1beta1"]]);
 });
 
-test("docs/install.md does what it says, by kubectl", { timeout: 180_000 }, () =>
+test("docs/install.md does what it says, by kubectl", () =>
   install("kubectl", [
     ["0.2.0", "v1beta1"],
     ["0.2.1", "v1beta1"],

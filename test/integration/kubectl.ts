@@ -37,7 +37,7 @@ export async function run(cluster: Kubectl, args: string[], input = ""): Promise
 }
 
 /** Calls `look` until `holds` is true of what it returns, and returns that. @throws {Error} with the last look, in time */
-export async function until<T>(look: () => Promise<T>, holds: (value: T) => boolean, seconds = 60): Promise<T> {
+export async function until<T>(look: () => Promise<T>, holds: (value: T) => boolean, seconds = 180): Promise<T> {
   const deadline = Date.now() + seconds * 1000;
   let last = await look();
   while (!holds(last)) {

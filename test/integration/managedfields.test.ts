@@ -10,7 +10,7 @@ let cluster: Kubectl;
 beforeAll(async () => {
   cluster = await shared("bare");
   await run(cluster, ["apply", "-k", `${DEPLOY}/managedfields`]);
-}, 600_000);
+});
 
 const aPod = (name: string): Loose => ({
   apiVersion: "v1",

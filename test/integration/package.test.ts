@@ -21,7 +21,7 @@ beforeAll(async () => {
   project = await packedProject();
   writeProject(project.folder, { "consumer.ts": CONSUMER, "tester.ts": TESTER });
   writeFileSync(join(project.folder, "use.mjs"), USE);
-}, 300_000);
+});
 
 /** Writes a project's files of TypeScript, and a configuration for them; Node's types come from this checkout. */
 function writeProject(folder: string, files: Record<string, string>): void {
@@ -57,7 +57,6 @@ test.for(["hookbox", "@hookbox/cli", "@hookbox/testing"])(
 
 test(
   "the SDK installs at most 25 packages and 25 MB, and its types need no other one",
-  { timeout: 120_000 },
   async () => {
     const folder = makeTempFolder();
     const [tarball = ""] = globSync("hookbox-0.*.tgz", { cwd: project.folder });

@@ -34,7 +34,7 @@ function copyOfCheckout(folder: string): string {
   return folder;
 }
 
-test("is the same twice over, signed, and installs what it says", { timeout: 240_000 }, () => {
+test("is the same twice over, signed, and installs what it says", () => {
   const folder = makeTempFolder();
   const key = join(folder, "key");
   run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", key]);

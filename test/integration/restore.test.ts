@@ -45,7 +45,6 @@ async function untilReplaced(ns: Namespace, used: ReadonlySet<string>): Promise<
 
 test(
   "what claims have had since the backup is given to no other claim, but replaced",
-  { timeout: 900_000 },
   async () => {
     const ns = await aFullPool();
     const restore = await world.backUp();
@@ -58,7 +57,7 @@ test(
   },
 );
 
-test("where no binder remembers, an operator deletes what no claim has", { timeout: 900_000 }, async () => {
+test("where no binder remembers, an operator deletes what no claim has", async () => {
   const ns = await aFullPool();
   const restore = await world.backUp();
   const used = await claimAll(ns, "before");
@@ -71,7 +70,7 @@ test("where no binder remembers, an operator deletes what no claim has", { timeo
   await untilReplaced(ns, used);
 });
 
-test("a router knows what was deleted or suspended since the backup as it is", { timeout: 600_000 }, async () => {
+test("a router knows what was deleted or suspended since the backup as it is", async () => {
   const ns = await makeNamespace(world.kubectl);
   const names = ["deleted", "suspended"];
   await ns.apply(...names.map((name) => sleeper(name, {}, ON_SIMULATED_NODES)));

@@ -85,7 +85,7 @@ describe("kubeconfigCredentials()", () => {
     expect((await credentials.current()).headers).toEqual({ Authorization: "Bearer new" });
   });
 
-  test("leaves to client-node what is not plain", { timeout: 30_000 }, async () => {
+  test("leaves to client-node what is not plain", async () => {
     const args = [
       "-e",
       'process.stdout.write(JSON.stringify({apiVersion:"client.authentication.k8s.io/v1",' +

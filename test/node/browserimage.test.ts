@@ -8,7 +8,6 @@ import { hasRealNode } from "../integration/suite.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { builtExample, isFull, WAYS } from "./builtimage.ts";
 
-const MINUTE = 60_000;
 /** What every PNG begins with, and where it says how wide and how high it is. Source: PNG, sections 5.2 and 11.2.1. */
 const PNG = { signature: "89504e470d0a1a0a", width: 16, height: 20 };
 
@@ -17,7 +16,6 @@ describe.runIf(hasRealNode)("a browser in a sandbox", () => {
 
   test.for(WAYS)(
     "the example drives it %s",
-    { timeout: 10 * MINUTE },
     async (way) => {
       await until(() => json("get", "sandboxwarmpool", "browser"), isFull, 300);
       const picture = join(makeTempFolder(), "page.png");

@@ -67,7 +67,7 @@ function blocksOf(page: string): string[] {
 describe.runIf(hasRealNode)("the transcript", () => {
   beforeAll(needsRuntime, 600_000);
 
-  test("docs/cli.md is what the command prints", { timeout: 600_000 }, async () => {
+  test("docs/cli.md is what the command prints", async () => {
     const ns = await makeNamespace();
     const folder = makeTempFolder();
     const kubeconfig = await kubeconfigOf(ns, folder);

@@ -36,7 +36,7 @@ test("install: the API server finds the CRDs and controllers of this checkout un
 describe.runIf(hasRealNode)("on a real node", () => {
   beforeAll(needsRuntime, 600_000);
 
-  test("run that is interrupted kills its command and deletes its sandbox", { timeout: 300_000 }, async () => {
+  test("run that is interrupted kills its command and deletes its sandbox", async () => {
     const { ns, kubeconfig } = await aPoolOfRuntimes();
     const running = startHookbox(kubeconfig, "run", "--pool", "python", "--", "sh", "-c", "echo begun; sleep 600");
     await until(() => Promise.resolve(running.said.stdout), (text) => text === "begun\n");
@@ -47,7 +47,7 @@ describe.runIf(hasRealNode)("on a real node", () => {
     await until(() => ns.list("sandboxclaim"), (claims) => claims.length === 0);
   });
 
-  test("url forwards a port until Ctrl-C; logs show what the container says", { timeout: 300_000 }, async () => {
+  test("url forwards a port until Ctrl-C; logs show what the container says", async () => {
     const { kubeconfig } = await aPoolOfRuntimes();
     expect(await hookbox(kubeconfig, "create", "--pool", "python", "--name", "session")).toMatchObject({ code: 0 });
     const forwarding = startHookbox(kubeconfig, "url", "session", "8080");

@@ -20,7 +20,7 @@ describe.runIf(hasRealNode)("helm install", () => {
   const installed = installedBy("helm", [], 1);
   const { cluster, kubectl, apply, json } = installed;
 
-  test("gives a working system: the next command a Sandbox that is Ready", { timeout: 120_000 }, async () => {
+  test("gives a working system: the next command a Sandbox that is Ready", async () => {
     await apply(example("sandbox"));
     await kubectl("wait", "--for=condition=Ready", "sandbox/demo", "--timeout=90s");
     expect((await json("get", "sandbox", "demo")).status.podIPs).toHaveLength(1);
@@ -30,7 +30,6 @@ describe.runIf(hasRealNode)("helm install", () => {
 
   test(
     "an upgrade and its rollback restart no sandbox, and serve the claims that come",
-    { timeout: 400_000 },
     async () => {
       await apply(`${example("template")}---\n${example("pool")}`);
       await apply(
@@ -75,9 +74,9 @@ describe.runIf(hasRealNode)("helm install", () => {
       await clientPython(progress);
       await importRuntimeImage(cluster().stateDir, { progress });
       await upgrade(cluster(), ["v1alpha1.enabled=true", "router.args={--authz-mode=allow-all}"], { progress });
-    }, 900_000);
+    });
 
-    test("what is written for v1alpha1 applies as it stands, and is read so", { timeout: 300_000 }, async () => {
+    test("what is written for v1alpha1 applies as it stands, and is read so", async () => {
       const sandboxes = "sandboxes.v1alpha1.agents.x-k8s.io";
       const pools = "sandboxwarmpools.v1alpha1.extensions.agents.x-k8s.io";
       const claims = "sandboxclaims.v1alpha1.extensions.agents.x-k8s.io";
@@ -98,7 +97,7 @@ describe.runIf(hasRealNode)("helm install", () => {
       expect((await json("get", "sandboxwarmpool", "agents")).spec.replicas).toBe(2);
     });
 
-    test("the published Python client works as it is", { timeout: 600_000 }, async () => {
+    test("the published Python client works as it is", async () => {
       const ns = await makeNamespace(cluster());
       const ports = [{ containerPort: 8888 }];
       const main = { name: "main", image: RUNTIME_IMAGE, imagePullPolicy: "IfNotPresent", ports };

@@ -37,7 +37,7 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
     }
   });
 
-  test("a Sandbox becomes Ready, and its hostname leads to it from another Pod", { timeout: 120_000 }, async () => {
+  test("a Sandbox becomes Ready, and its hostname leads to it from another Pod", async () => {
     await apply(example("sandbox"));
     await kubectl("wait", "--for=condition=Ready", "sandbox/demo", "--timeout=60s");
     const { status } = await json("get", "sandbox", "demo");
@@ -49,7 +49,7 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
     expect(answer).toContain(`Address: ${status.podIPs[0]}`);
   });
 
-  test("a claim is given a member of its pool", { timeout: 120_000 }, async () => {
+  test("a claim is given a member of its pool", async () => {
     await apply(`${example("template")}---\n${example("pool")}`);
     const ready = () => json("get", "sandboxwarmpool", "agents");
     await until(ready, ({ status }) => status?.readyReplicas === 3, 60);
@@ -61,7 +61,6 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
 
   test(
     "the router lets in nobody without a token, and whom the API server lets connect",
-    { timeout: 60_000 },
     async () => {
       const service = await json("-n", "agent-sandbox-system", "get", "service", "sandbox-router-svc");
       const ask = async (headers: Record<string, string>, id = "demo") => {
@@ -85,7 +84,6 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
 
   test(
     "other Pods reach no sandbox of a template, hook, keeper or binder; such a sandbox reaches public addresses alone",
-    { timeout: 120_000 },
     async () => {
       const { status } = await json("get", "sandboxclaim", "session");
       const sandbox = status.sandbox.name;
@@ -172,7 +170,7 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
 
   describe("how-tos", () => testHowTos(installed));
 
-  test("uninstall takes back what was installed; what users have made goes on", { timeout: 360_000 }, async () => {
+  test("uninstall takes back what was installed; what users have made goes on", async () => {
     await untilNamespacesGone();
     const { metadata: before } = await json("get", "pod", "demo");
     const uninstall = (...args: string[]) =>

@@ -61,7 +61,6 @@ test("the sandbox becomes Ready", async () => {
 
 test(
   "the sandbox with the runtime becomes Ready, which means that it takes commands",
-  { timeout: 600_000 },
   async () => {
     if (hasRealNode) await needsRuntime();
     const ns = await makeNamespace();
@@ -71,7 +70,7 @@ test(
   },
 );
 
-test("the pool with the runtime fills", { timeout: 600_000 }, async () => {
+test("the pool with the runtime fills", async () => {
   if (hasRealNode) await needsRuntime();
   const ns = await makeNamespace();
   await ns.apply(...read("python.yaml"));
@@ -91,7 +90,6 @@ const PROGRAMS = [
 
 test.runIf(hasRealNode).for(PROGRAMS)(
   "$program does what it says",
-  { timeout: 300_000 },
   async ({ program, args, says }) => {
     await needsRuntime();
     const ns = await makeNamespace();

@@ -58,7 +58,7 @@ describe.runIf(hasRealNode)("the Go client makes a sandbox, works in it, finds i
   describe("by the address of a router", () => {
     beforeAll(needsRuntime, 600_000);
 
-    test("in any namespace", { timeout: 120_000 }, async () => {
+    test("in any namespace", async () => {
       await works(await makeNamespace(), suite.kubeconfig, (await startRouter()).url);
     });
   });
@@ -66,7 +66,7 @@ describe.runIf(hasRealNode)("the Go client makes a sandbox, works in it, finds i
   describe("by nothing but a kubeconfig", () => {
     const { cluster } = installedBy("helm", []);
 
-    test("in the router's own namespace, where that asks for no token", { timeout: 300_000 }, async () => {
+    test("in the router's own namespace, where that asks for no token", async () => {
       await importRuntimeImage(cluster().stateDir, { progress });
       await upgrade(cluster(), ["router.args={--authz-mode=allow-all}"], { progress });
       await works(namespaceOf(cluster(), "agent-sandbox-system"), cluster().kubeconfig, "");

@@ -32,7 +32,7 @@ export function testHowTos({ cluster, kubectl, apply, json }: Installed): void {
     return folder;
   }
 
-  test.for(pages)("%s does what it says", { timeout: 300_000 }, async (page) => {
+  test.for(pages)("%s does what it says", async (page) => {
     const steps = stepsOf(page, readFileSync(join(ROOT, page), "utf8"));
     expect(steps.length).toBeGreaterThan(1);
     const ns = await makeNamespace(cluster());
@@ -48,7 +48,7 @@ export function testHowTos({ cluster, kubectl, apply, json }: Installed): void {
     }
   });
 
-  test("a RuntimeClass has containers started by another runtime", { timeout: 120_000 }, async () => {
+  test("a RuntimeClass has containers started by another runtime", async () => {
     const metadata = (name: string) => ({ name });
     const container = { name: "main", image: "busybox:1.37", command: ["sleep", "600"] };
     const pod = (name: string, more: object) => ({

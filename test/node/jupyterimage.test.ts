@@ -7,12 +7,10 @@ import { hasRealNode } from "../integration/suite.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { builtExample, isFull, WAYS } from "./builtimage.ts";
 
-const MINUTE = 60_000;
-
 describe.runIf(hasRealNode)("Jupyter in a sandbox", () => {
   const { kubectl, json, run } = builtExample("jupyter", ["ws"]);
 
-  test.for(WAYS)("the example has it compute %s", { timeout: 10 * MINUTE }, async (way) => {
+  test.for(WAYS)("the example has it compute %s", async (way) => {
     await until(() => json("get", "sandboxwarmpool", "jupyter"), isFull, 300);
     const picture = join(makeTempFolder(), "squares.png");
     expect(await run(way, picture)).toBe(`The sum of squares is 14\n${picture} shows them\n`);
@@ -20,7 +18,7 @@ describe.runIf(hasRealNode)("Jupyter in a sandbox", () => {
     await until(() => json("get", "sandboxclaims"), ({ items }) => items.length === 0);
   });
 
-  test("notebooks and commands share a folder", { timeout: 5 * MINUTE }, async () => {
+  test("notebooks and commands share a folder", async () => {
     await until(() => json("get", "sandboxwarmpool", "jupyter"), isFull, 300);
     const { items: [{ metadata: { name } }] } = await json("get", "pods");
     await kubectl("exec", name, "-c", "main", "--", "sh", "-c", "echo kept > note");

@@ -19,12 +19,12 @@ describe.runIf(hasRealNode)("the README's script", () => {
     await needsRuntime();
     project = await packedProject();
     writeFileSync(join(project.folder, "readme.ts"), SCRIPT);
-  }, 600_000);
+  });
 
   test.for([
     { runtime: "Node", command: "node", args: ["readme.ts"] },
     { runtime: "Deno", command: "deno", args: ["run", "-A", "readme.ts"] },
-  ])("runs on $runtime", { timeout: 300_000 }, async ({ command, args }) => {
+  ])("runs on $runtime", async ({ command, args }) => {
     const ns = await makeNamespace();
     await ns.apply(...parseAllDocuments(read("examples/python.yaml")).map((document) => document.toJS()));
     await untilFull(ns, "python");

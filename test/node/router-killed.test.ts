@@ -21,7 +21,6 @@ const WOKEN = 3;
 describe.runIf(hasRealNode)("a router that is killed while it wakes", () => {
   test(
     "has lost no Sandbox: its requests fail at once, and another router answers them",
-    { timeout: 300_000 },
     async () => {
       const ns = await makeNamespace();
       const names = await makeSuspended(ns, SANDBOXES);

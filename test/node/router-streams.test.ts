@@ -96,7 +96,6 @@ describe.runIf(hasRealNode)("through the router", () => {
 
   test(
     "200 MB pass both ways byte for byte, and neither router nor runtime keeps them",
-    { timeout: 300_000 },
     async () => {
       const name = `r-${randomBytes(4).toString("hex")}`;
       const sink = await aProgram("sink", "slowsink.ts", SINK_PORT);

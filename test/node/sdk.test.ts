@@ -31,7 +31,7 @@ function clientOf(ns: Namespace, more: object = {}): SandboxClient {
   return new SandboxClient({ kubeconfig: suite.kubeconfig, namespace: ns.name, ...more });
 }
 
-describe.runIf(hasRealNode)("with the runtime inside", { timeout: 300_000 }, () => {
+describe.runIf(hasRealNode)("with the runtime inside", () => {
   beforeAll(needsRuntime, 300_000);
 
   test.for(["forward", "router"] as const)("a sandbox's whole life, by %s", async (way) => {

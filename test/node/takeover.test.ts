@@ -98,7 +98,7 @@ describe.runIf(hasPeer)("over from the Go controller, and back", () => {
     const stateDir = join(folder, "cluster");
     cluster = await startCluster({ stateDir, nodes: "real", simulatedNodes: 0, crds: peer.crds, progress });
     await peer.start(cluster);
-  }, 600_000);
+  });
 
   afterAll(async () => {
     await peer?.end();
@@ -106,7 +106,7 @@ describe.runIf(hasPeer)("over from the Go controller, and back", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("no Pod in use and no volume is another", { timeout: 600_000 }, async () => {
+  test("no Pod in use and no volume is another", async () => {
     await apply(
       sleeper("bare", { ...VOLUME, service: true }),
       sleeper("asleep", VOLUME),

@@ -44,7 +44,7 @@ const CASES: Case[] = [
   { way: "cold", env: { COLOUR: "green" }, sync: ["False", "True"] },
 ];
 
-describe.runIf(hasRealNode)("on a real node", { timeout: 300_000 }, () => {
+describe.runIf(hasRealNode)("on a real node", () => {
   beforeAll(needsRuntime, 300_000);
 
   test.for(CASES)("a $way claim is one trace, and its times add up", async ({ way, env, sync }) => {

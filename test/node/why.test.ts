@@ -44,7 +44,7 @@ beforeAll(async () => {
   }
   await Promise.allSettled(found.values());
   ends.push(() => Promise.resolve(end.abort()));
-}, 180_000);
+});
 
 afterAll(async () => {
   for (const end of ends) await end();

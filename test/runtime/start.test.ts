@@ -93,4 +93,4 @@ test("main.ts says what is wrong with its arguments in one line", () => {
     expect.objectContaining({ status: 2, stderr: expect.stringMatching(/^Cannot listen on port "x": .*\n$/) }),
   );
   expect(execFileSync("node", [main, "--help"], { encoding: "utf8" })).toMatch(/^Usage: hookbox runtime/);
-}, 30_000);
+});

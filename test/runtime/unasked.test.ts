@@ -7,6 +7,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { until } from "../eventually.ts";
 import { createTokenCheck } from "../../packages/runtime/token.ts";
 import { aServer } from "./rpc/serving.ts";
 
@@ -39,7 +40,7 @@ test.for<[contentType: string, status: number, text: RegExp]>([
   const socket = begin(await aGuardedPort(), contentType);
   let answer = "";
   socket.on("data", (data) => answer += data);
-  await vi.waitUntil(() => text.test(answer), { timeout: 20_000 });
+  await until(() => text.test(answer));
   expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
 });
 

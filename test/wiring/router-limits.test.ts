@@ -6,7 +6,7 @@ import { freePorts } from "../../dev/cluster/ports.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { fetchFrom, open } from "../router/client.ts";
-import { until } from "../eventually.ts";
+import { eventually, until } from "../eventually.ts";
 import { putPod, putReady, putSandbox, SANDBOXES, startBackend, textOf } from "../router/stage.ts";
 import { startMain } from "../mainprocess.ts";
 import { putBoth, ROUTING, startRouterMain, startSandboxes, tlsFlags } from "./routerprocess.ts";
@@ -118,7 +118,7 @@ describe("packages/router/main.ts", () => {
     const stopped = router.stop();
     await until(async () => await statusOf(side, "/readyz", {}) === 503);
     expect(await statusOf(port, "/healthz", {}), "others have yet to hear of it").toBe(200);
-    await expect.poll(() => statusOf(port, "/healthz", {}).catch(({ code }) => code), { timeout: 20_000 }).toBe(
+    await eventually((): Promise<unknown> => statusOf(port, "/healthz", {}).catch(({ code }) => code)).toBe(
       "ECONNREFUSED",
     );
     for (const end of ends) end();

@@ -12,7 +12,6 @@ const CLAIMS = 100;
 
 test.for([2, 5, 8])(
   "a pool of %i serves as many warm as simulated, within two points",
-  { timeout: 120_000 },
   async (replicas) => {
     await using cluster = await createTestCluster({ pods: { startMs: START_SECONDS * 1000, readyMs: 0 } });
     const { api, namespace } = cluster;

@@ -21,7 +21,7 @@ const RUNTIMES = {
   ],
 };
 
-test.for(["node", "deno"] as const)("%s records, and replays the same", { timeout: 60_000 }, async (runtime) => {
+test.for(["node", "deno"] as const)("%s records, and replays the same", async (runtime) => {
   const folder = makeTempFolder();
   const [port = 0] = await freePorts(1);
   const child = spawn(

@@ -28,7 +28,7 @@ function settle(world: Lagging): void {
   }
 }
 
-test("nothing goes unmarked, and there is never one too many", { timeout: 60_000 }, () => {
+test("nothing goes unmarked, and there is never one too many", () => {
   fc.assert(
     fc.property(fc.nat({ max: 4 }), fc.array(act, { maxLength: 60 }), (replicas, acts) => {
       const world = newLagging(replicas);
@@ -39,7 +39,7 @@ test("nothing goes unmarked, and there is never one too many", { timeout: 60_000
   );
 });
 
-test("nothing goes unmarked while the pool is scaled; in the end it is full", { timeout: 60_000 }, () => {
+test("nothing goes unmarked while the pool is scaled; in the end it is full", () => {
   fc.assert(
     fc.property(fc.array(fc.oneof({ weight: 9, arbitrary: act }, scaling), { maxLength: 60 }), (acts) => {
       const world = newLagging(2);

@@ -101,7 +101,6 @@ test.for([
   { language: "javascript", loop: "while (true) {}", wait: "await new Promise(() => {})", error: "Interrupted: " },
 ])(
   "$language: the time limit breaks off, and the state stays",
-  { timeout: 30_000 },
   async ({ language, loop, wait, error }) => {
     const { run } = await aClient();
     await run(language === "python" ? "x = 5" : "let x = 5", { language });
