@@ -173,31 +173,6 @@ const cases: Case[] = [
     call: { config: { readinessGraceSeconds: 30 } },
     want: { "warm-1": "stuck" },
   },
-  {
-    name: "by a grace period of the pool's own, which is shorter than the flag's",
-    reason: "the spec goes before the flag",
-    pool: aPool({ spec: { readinessGracePeriodSeconds: 30 } }),
-    sandboxes: [aMember(1, { state: "coming", age: 30 })],
-    want: { "warm-1": "stuck" },
-  },
-  {
-    name: "nothing within a grace period of the pool's own, which is longer than the flag's",
-    reason: "the spec goes before the flag",
-    pool: aPool({ spec: { readinessGracePeriodSeconds: 900 } }),
-    sandboxes: [aMember(1, { state: "coming", age: 899 })],
-    call: { config: { readinessGraceSeconds: 30 } },
-    want: {},
-  },
-  {
-    name: "nothing because its grace period has changed",
-    reason: "members are made from the template, not from this",
-    pool: aPool({
-      metadata: { generation: 2 },
-      spec: { updateStrategy: { type: "Recreate" }, readinessGracePeriodSeconds: 30 },
-    }),
-    sandboxes: [aMember(1), aMember(2), aMember(3)],
-    want: {},
-  },
 ];
 test.for(cases)("a pool marks $name", ({ want, reason, call, ...world }) => {
   const answer = syncPool(world, call);
