@@ -107,17 +107,24 @@ test.runIf(hasIPv6)("with --host=:: a hook listens on IPv6 by the leave that Den
     return command.filter((part: string) => part.startsWith("--allow-"));
   };
   const leave = leaveOf("deploy/hooks/sandbox.yaml");
-  expect(leaveOf("deploy/v1alpha1/conversion.yaml")).toContain(leave[0]?.replaceAll("8080", "8443"));
-  const [port = 0] = await freePorts(1);
+  const ofConversion = leave[0]?.replaceAll("8080", "8443").replace(",0.0.0.0:9090,[::]:9090", "");
+  expect(leaveOf("deploy/v1alpha1/conversion.yaml")).toContain(ofConversion);
+  const [port = 0, metricsPort = 0] = await freePorts(2);
   const args = ["run", "--no-prompt", "--cached-only", ...leave, "hooks/sandbox/main.ts", "--host=::"];
-  const moved = [...args, "--port=8080"].map((arg) => arg.replaceAll("8080", String(port)));
+  const ports = ["--port=8080", "--metrics-port=9090"];
+  const moved = [...args, ...ports].map((arg) =>
+    arg.replaceAll("8080", String(port)).replaceAll("9090", String(metricsPort))
+  );
   await startMain("deno", moved, "Listening");
   expect((await fetch(`http://[::1]:${port}/healthz`)).status).toBe(200);
+  await expect.poll(() => fetch(`http://[::1]:${metricsPort}/metrics`).then(({ status }) => status, () => 0)).toBe(200);
 });
 
 test("scraped metrics keep their labels: a target has a namespace and an endpoint of its own", () => {
   const { spec } = parse(read("deploy/monitoring/servicemonitor.yaml"));
-  expect(spec.endpoints).toMatchObject([{ port: "http", honorLabels: true }]);
+  expect(spec.endpoints).toMatchObject([{ port: "metrics", honorLabels: true }, { port: "http", honorLabels: true }]);
+  const [{ action, regex }] = spec.endpoints[1].relabelings;
+  expect([action, regex], "hooks are not scraped where they are called").toEqual(["drop", "hook"]);
 });
 
 test("alerts look at five minutes: at an interval of 60 s, one has a single sample, of which nothing follows", () => {

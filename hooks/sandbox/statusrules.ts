@@ -26,6 +26,7 @@ export function statusRules({ clusterDomain }: SandboxConfig): StatusRules<Sandb
     (isOver(observed, now) && (value === undefined || sameJson(value, observed.parent.status?.[name])));
   return {
     conditionTypes: ["ContainersFailing", "Finished", "PodLost", "PodOutdated", "PodScheduled", "Ready", "Suspended"],
+    keepsOthers: true,
     fields: {
       podIPs: field("podIPs", (value, observed) => sameJson(value, addressesOf(observed))),
       nodeName: field(

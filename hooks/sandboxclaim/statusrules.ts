@@ -16,6 +16,7 @@ type Of = Observed<SandboxClaim>;
 
 export const statusRules: StatusRules<SandboxClaim> = {
   conditionTypes: ["Finished", "Ready"],
+  keepsOthers: true,
   fields: {
     // The Sandbox is one that is seen to be the claim's; its addresses are that one's, and there as soon as it is Ready.
     sandbox(value, { children }, _, status) {

@@ -17,6 +17,7 @@ import {
   TRACING_HELP,
   wholeNumber,
 } from "../binder/options.ts";
+import { readLossRate } from "../webhook/lossbudget.ts";
 
 /** What the command line says: the binder's options, which are meant for the keeper and for a binder in its process. */
 export interface KeeperOptions extends BinderOptions {
@@ -29,7 +30,7 @@ export interface KeeperOptions extends BinderOptions {
   /** Who is told what happens to Sandboxes; undefined: nobody. */
   cloudEvents: CloudEventsOptions | undefined;
   leaseSeconds: number;
-  /** What has expired that may be deleted per minute; 0: no limit. */
+  /** What has expired that may be deleted per minute; Infinity: no limit. */
   maxLossesPerMinute: number;
 }
 
@@ -58,7 +59,7 @@ ${IDENTITY_HELP}  --no-leader-election   act at once, Lease or not: for a single
   --lease-seconds S      how long others wait for a leader that is gone (default 15, at least 3)
   --max-losses-per-minute N
                          Sandboxes and claims that have expired and are deleted per minute, as with hooks (default 600;
-                         0: no limit)
+                         unlimited: no limit)
   --no-binder            leave it to another process to give claims their Sandboxes: hookbox binder
 ${BINDING_HELP}  --disable-claim-events record no Events of claims
   --disable-sandbox-events
@@ -80,7 +81,7 @@ export function readOptions(args: string[]): KeeperOptions {
     sandboxEvents: !values["disable-sandbox-events"],
     cloudEvents: readCloudEvents(values),
     binder: !values["no-binder"],
-    maxLossesPerMinute: wholeNumber(values["max-losses-per-minute"], "delete per minute", 0, 1_000_000),
+    maxLossesPerMinute: readLossRate(values["max-losses-per-minute"]),
     leaseSeconds: wholeNumber(values["lease-seconds"], "hold a Lease for seconds", 3, 3600),
   };
 }

@@ -24,7 +24,7 @@ export interface HooksOptions {
 
 /** Starts all hooks. */
 export function startHooks({ clock, settings, replacements = {} }: HooksOptions): RunningHooks {
-  const all = { ...readSettings([]).settings, maxLossesPerMinute: 0, ...settings };
+  const all = { ...readSettings([]).settings, maxLossesPerMinute: Infinity, ...settings };
   const start = (name: string): HookProcess => ({
     hook: replacements[name]?.() ?? makeHooks([name], all)[0] as HookCalls,
     budget: createLossBudget({ perMinute: all.maxLossesPerMinute, now: () => clock.now() }),

@@ -32,6 +32,8 @@ export interface HookAppOptions {
   maxHeldWeight?: number;
   /** Longest time until the last byte of a request, in milliseconds. @default 8000 (Metacontroller gives up after 10 s) */
   maxBodyMs?: number;
+  /** Whether the app serves its metrics. @default true */
+  servesMetrics?: boolean;
   /** What answers may take away over time; one for all hooks of a process. @default no limit */
   budget?: LossBudget;
   /** Is given each request that the hook was asked, with its answer; must return at once and never throw. @default {() => {}} */
@@ -67,7 +69,7 @@ type Settings = Required<Omit<HookAppOptions, "tracer">> & Pick<HookAppOptions, 
  */
 export function createHookApp(hook: HookCalls, options: HookAppOptions = {}): Hono {
   const settings = withDefaults(options);
-  const app = createHealthApp(settings.ready, settings.metrics, STOPPING);
+  const app = createHealthApp(settings.ready, settings.servesMetrics ? settings.metrics : undefined, STOPPING);
   app.route("/", endpoint(hook, "sync", settings));
   if (hook.customize) app.route("/", endpoint(hook, "customize", settings));
   return app;
@@ -82,6 +84,7 @@ function withDefaults(options: HookAppOptions): Settings {
     maxBodyWeight: 104 * 1024 * 1024,
     maxHeldWeight: 160 * 1024 * 1024,
     maxBodyMs: 8000,
+    servesMetrics: true,
     budget: UNLIMITED,
     record: () => {},
     ready: () => true,

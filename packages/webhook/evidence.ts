@@ -24,10 +24,15 @@ type Words = `${string} ${ConditionStatus}` | `${string} ${ConditionStatus} ${st
  */
 export type Evidence<Parent> = Readonly<Partial<Record<Words, (saying: Saying<Parent>) => boolean>>>;
 
+/** Condition on a parent whose children are kept for now: the guard's own. There is none where none are. */
+export const GUARDED = "Guarded";
+
 /** What the other fields of a status may be. */
 export interface StatusRules<Parent> {
-  /** The types of condition that are the hook's own. All others are carried along as they are observed. */
+  /** The types of condition that are the hook's own. Others are as they are observed. */
   conditionTypes: readonly string[];
+  /** The hook carries the conditions of others along: none may go. @default it drops them */
+  keepsOthers?: true;
   /**
    * What each field may be; undefined: it is absent. A field that is not listed is as it is observed, or absent.
    *
@@ -71,7 +76,7 @@ export function guardStatus<Parent>(
   for (const said of gone) {
     const words: Words = `${said.type} Absent`;
     if (isUnproven(evidence, words, { said, observed, now, isOld: false })) return wrong(words);
-    if (rules && !rules.conditionTypes.includes(said.type)) {
+    if (rules?.keepsOthers && !rules.conditionTypes.includes(said.type) && said.type !== GUARDED) {
       return refusal(`status.conditions would no longer say ${said.type}, which is not this hook's`);
     }
   }

@@ -19,42 +19,69 @@ export const UNLIMITED: LossBudget = { spend: () => new Set() };
 
 /** What a budget needs. */
 export interface LossBudgetOptions {
-  /** Losses per minute over all parents; 0: no limit. */
+  /** Losses per minute over all namespaces, above 0; Infinity: no limit. */
   perMinute: number;
   /** Milliseconds that only ever grow: a clock that is set must not fill the budget. */
   now: () => number;
 }
 
 /**
+ * Reads the value of `--max-losses-per-minute`.
+ *
+ * @throws {RangeError} if it is not above 0: a rate of 0 once was no limit, and reads like none at all
+ */
+export function readLossRate(text: string): number {
+  if (text === "unlimited") return Infinity;
+  const rate = Number(text);
+  if (text.trim() !== "" && Number.isFinite(rate) && rate > 0) return rate;
+  throw new RangeError(
+    `Cannot use --max-losses-per-minute "${text}": it is neither a number above 0 nor "unlimited", which is no limit`,
+  );
+}
+
+/** What each namespace may lose besides, as a part of what all may lose together: 10 a minute of 600. */
+const SHARE = 1 / 60;
+/** Losses that are remembered at most: who can ask a hook could otherwise fill its memory with namespaces that are none. */
+const MOST_REMEMBERED = 100_000;
+
+/**
  * Makes a budget. It begins empty and fills at the rate, up to what comes together in five minutes: a process that was
  * just started, or started again and again, may take no more away than one that runs.
  *
- * A namespace gets at most half of what is there beyond what it has used in the last five minutes. What has passed once
- * passes again without being counted: Metacontroller asks again until it sees the deletion.
+ * A namespace first uses a share of its own, which fills in the same way and which no other can use. After that it gets at
+ * most half of what is there for all beyond what it has used in the last five minutes. What has passed once passes again
+ * without being counted: Metacontroller asks again until it sees the deletion.
  */
 export function createLossBudget({ perMinute, now }: LossBudgetOptions): LossBudget {
-  if (perMinute === 0) return UNLIMITED;
+  if (perMinute === Infinity) return UNLIMITED;
   const windowMs = WINDOW_MINUTES * 60_000;
-  /** In order of time. */
-  const passed = new Map<string, { at: number; namespace: string }>();
-  const used = new Map<string, number>();
-  let filledAt = now();
+  const begunAt = now();
+  /** In order of time. `isShared`: it was taken from what is there for all. */
+  const passed = new Map<string, { at: number; namespace: string; isShared: boolean }>();
+  const used = new Map<string, { own: number; shared: number }>();
+  let filledAt = begunAt;
   let left = 0;
 
   function catchUp(at: number): void {
     left = Math.min(perMinute * WINDOW_MINUTES, left + (at - filledAt) / 60_000 * perMinute);
     filledAt = at;
     for (const [uid, loss] of passed) {
-      if (at - loss.at < windowMs) return;
+      if (at - loss.at < windowMs && passed.size <= MOST_REMEMBERED) return;
       passed.delete(uid);
-      count(loss.namespace, -1);
+      count(loss.namespace, loss.isShared, -1);
     }
   }
 
-  function count(namespace: string, change: number): void {
-    const sum = (used.get(namespace) ?? 0) + change;
-    if (sum === 0) used.delete(namespace);
+  function count(namespace: string, isShared: boolean, change: number): void {
+    const { own, shared } = used.get(namespace) ?? { own: 0, shared: 0 };
+    const sum = isShared ? { own, shared: shared + change } : { own: own + change, shared };
+    if (sum.own === 0 && sum.shared === 0) used.delete(namespace);
     else used.set(namespace, sum);
+  }
+
+  function take(uids: readonly string[], namespace: string, isShared: boolean, at: number): void {
+    for (const uid of uids) passed.set(uid, { at, namespace, isShared });
+    if (uids.length > 0) count(namespace, isShared, uids.length);
   }
 
   return {
@@ -62,12 +89,15 @@ export function createLossBudget({ perMinute, now }: LossBudgetOptions): LossBud
       const at = now();
       catchUp(at);
       const fresh = uids.filter((uid) => !passed.has(uid));
-      const room = Math.max(0, Math.floor((left - (used.get(namespace) ?? 0)) / 2));
-      for (const uid of fresh.slice(0, room)) passed.set(uid, { at, namespace });
-      const spent = Math.min(room, fresh.length);
-      if (spent > 0) count(namespace, spent);
-      left -= spent;
-      return new Set(fresh.slice(room));
+      const { own, shared } = used.get(namespace) ?? { own: 0, shared: 0 };
+      const filled = Math.min(WINDOW_MINUTES, (at - begunAt) / 60_000) * perMinute * SHARE;
+      const share = Math.max(0, Math.floor(filled) - own);
+      const room = Math.max(0, Math.floor((left - shared) / 2));
+      const [first, second] = [fresh.slice(0, share), fresh.slice(share, share + room)];
+      take(first, namespace, false, at);
+      take(second, namespace, true, at);
+      left -= second.length;
+      return new Set(fresh.slice(share + room));
     },
   };
 }

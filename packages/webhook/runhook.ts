@@ -11,11 +11,16 @@ import { helpOf, HOOK_FLAGS, SERVER_OPTIONS, type ServerSettings } from "./serve
 import { startTracing } from "../process/tracing.ts";
 import { commandLine, exit, serve, type Server, stopOnSignal } from "../process/serve.ts";
 
+/** A server of hooks, and the port of its metrics where they have one of their own. */
+export interface HookServer extends Server {
+  metricsPort?: number;
+}
+
 /**
  * Serves hooks in one process: each under `/<name>/…`, with one `/metrics`, `/healthz` and `/readyz`; the only hook of
  * a process also at the root.
  */
-export async function serveHooks(hooks: HookCalls[], settings: ServerSettings, onlyOne: boolean): Promise<Server> {
+export async function serveHooks(hooks: HookCalls[], settings: ServerSettings, onlyOne: boolean): Promise<HookServer> {
   const log = createLog(settings.logLevel);
   const { otlpEndpoint: endpoint } = settings;
   const metrics = createHookMetrics(endpoint !== undefined);
@@ -24,30 +29,44 @@ export async function serveHooks(hooks: HookCalls[], settings: ServerSettings, o
   const budget = createLossBudget({ perMinute: settings.maxLossesPerMinute, now: () => performance.now() });
   const recording = await startRecording(settings, log, metrics);
   let ready = true;
-  const app = createHealthApp(() => ready, metrics, STOPPING);
+  const servesMetrics = settings.metricsPort === undefined;
+  const app = createHealthApp(() => ready, servesMetrics ? metrics : undefined, STOPPING);
   for (const hook of hooks) {
     const hookApp = createHookApp(hook, {
-      ...{ log, metrics, budget, ready: () => ready, record: recording.record },
+      ...{ log, metrics, servesMetrics, budget, ready: () => ready, record: recording.record },
       tracer: tracing?.tracer,
     });
     app.route(`/${hook.name}`, hookApp);
     if (onlyOne) app.route("/", hookApp);
   }
-  const server = await serve(app, { host: settings.host, port: settings.port, log, onStopping: () => ready = false });
+  const { host, port, metricsPort } = settings;
+  const server = await serve(app, { host, port, log, onStopping: () => ready = false });
+  const scraped = metricsPort === undefined
+    ? undefined
+    : await serve(createHealthApp(() => ready, metrics, STOPPING), { host, port: metricsPort, log });
   const stop = async () => {
     await server.stop();
+    await scraped?.stop();
     await recording.close();
     await tracing?.stop();
   };
-  return { ...server, stop };
+  return { ...server, stop, ...(scraped ? { metricsPort: scraped.port } : {}) };
 }
 
 /** Files and their permissions are none of a hook's business until somebody asks for a recording. */
 async function startRecording(settings: ServerSettings, log: Log, metrics: HookMetrics): Promise<Recording> {
   if (settings.record === "") return { record: () => {}, close: () => Promise.resolve() };
   const { openRecording } = await import("./recording.ts");
-  const { host: _, port: __, logLevel: ___, otlpEndpoint: ____, record: folder, recordMaxBytes: maxBytes, ...ofHooks } =
-    settings;
+  const {
+    host: _,
+    port: __,
+    logLevel: ___,
+    otlpEndpoint: ____,
+    metricsPort: _____,
+    record: folder,
+    recordMaxBytes: maxBytes,
+    ...ofHooks
+  } = settings;
   return await openRecording({ folder, maxBytes, settings: ofHooks, log, unrecorded: metrics.unrecorded });
 }
 

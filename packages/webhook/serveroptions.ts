@@ -1,6 +1,7 @@
 /** The command line of a server of hooks, whichever it serves. @module */
 import type { LogLevel } from "../process/log.ts";
 import { OTLP_HELP, readEndpoint } from "../process/tracingoption.ts";
+import { readLossRate } from "./lossbudget.ts";
 import { numberOption, type Options, optionsHelp, textOption } from "./options.ts";
 
 /** What the server of any hook takes on its command line. */
@@ -8,7 +9,9 @@ export interface ServerSettings {
   host: string;
   port: number;
   logLevel: LogLevel;
-  /** What answers may take away per minute, over all parents; 0: no limit. */
+  /** Port of `/metrics`, which is then served there alone; undefined: on `port`. */
+  metricsPort: number | undefined;
+  /** What answers may take away per minute, over all namespaces; Infinity: no limit. */
   maxLossesPerMinute: number;
   /** Base URL of the collector of spans; undefined: there is none. */
   otlpEndpoint: string | undefined;
@@ -17,15 +20,22 @@ export interface ServerSettings {
   recordMaxBytes: number;
 }
 
+function readPort(text: string): number {
+  const port = Number(text);
+  if (text !== "" && Number.isInteger(port) && port >= 0 && port <= 65535) return port;
+  throw new RangeError(`Cannot listen on port "${text}": it is not a number from 0 to 65535`);
+}
+
 /** The options of the server of any hook. */
 export const SERVER_OPTIONS: Options<ServerSettings> = {
   port: {
     ...{ flag: "port", placeholder: "N", default: "8080", help: "port to listen on; 0 takes a free one" },
-    read(text) {
-      const port = Number(text);
-      if (Number.isInteger(port) && port >= 0 && port <= 65535) return port;
-      throw new RangeError(`Cannot listen on port "${text}": it is not a number from 0 to 65535`);
-    },
+    read: readPort,
+  },
+  metricsPort: {
+    ...{ flag: "metrics-port", placeholder: "N", default: "" },
+    help: "port to serve /metrics on, and no longer on --port: what scrapes metrics then needs no access to hooks",
+    read: (text) => text === "" ? undefined : readPort(text),
   },
   host: textOption({ flag: "host", placeholder: "H", default: "0.0.0.0", help: "address to listen on" }),
   logLevel: {
@@ -36,12 +46,13 @@ export const SERVER_OPTIONS: Options<ServerSettings> = {
       throw new RangeError(`Cannot log at level "${text}": use debug, info, warn or error`);
     },
   },
-  maxLossesPerMinute: numberOption({
-    ...{ flag: "max-losses-per-minute", placeholder: "N", default: "600" },
+  maxLossesPerMinute: {
+    ...{ flag: "max-losses-per-minute", placeholder: "N", default: "600", read: readLossRate },
     help:
-      "most Pods, volumes and Sandboxes that answers may delete, drain, suspend or expire per minute, beyond what " +
-      "the parent's spec asks for; unused allowance of up to five minutes accumulates, starting from zero; 0: no limit",
-  }),
+      "most Pods, volumes and Sandboxes that answers may delete, drain, suspend or expire per minute, beyond what the " +
+      "parent's spec asks for, and for each namespace a sixtieth of that besides; unused allowance of up to five minutes " +
+      "accumulates, starting from zero; unlimited: no limit",
+  },
   otlpEndpoint: {
     ...{ flag: "otlp-endpoint", placeholder: "URL", default: "", read: readEndpoint },
     help:

@@ -1,5 +1,6 @@
 /** What is answered where more would go than is allowed: children stay as they are, the rest is served, and the status says so. Pure. @module */
 import { type Condition, findCondition, stamp } from "../api/objects/conditions.ts";
+import { GUARDED } from "./evidence.ts";
 import { identity, type Loss } from "./guard.ts";
 import { isObject } from "../api/objects/json.ts";
 import { LOSSES_ALLOWED_ANNOTATION } from "../api/objects/keys.ts";
@@ -7,9 +8,6 @@ import type { LossBudget } from "./lossbudget.ts";
 import { childKey, type Desired } from "./metacontroller.ts";
 import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
 import { unchanged } from "./unchanged.ts";
-
-/** Condition on a parent whose children are kept; there is none where none are. */
-export const GUARDED = "Guarded";
 
 const RETRY_SECONDS = 5;
 const MOST_NAMED = 3;

@@ -143,6 +143,13 @@ describe("a pool", () => {
     ["that it has seen more counted", { observedSequence: 9 }, unproven("observedSequence")],
     ["that it is full", { conditions: [condition("Ready", "True", "Full")] }, untrue("Ready True")],
   ])("says %s", ([, fields, want]) => expect(say(fields)).toBe(want));
+
+  test("need not go on to say that something was kept, or what others have said", () => {
+    const said = [condition("Guarded", "True", "TooManyLosses"), condition("Backup", "True", "Done")];
+    const pool = aPool({ status: { sequence: 7, conditions: said } });
+    const hook = sandboxWarmPoolHook(settings);
+    expect(refusalOf(hook.sync(aPoolRequest({ pool, sandboxes: [aMember(1)] }), NOW))).toBe("passes");
+  });
 });
 
 test("a template is labelled with the hash of its own name", () => {

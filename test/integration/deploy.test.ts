@@ -100,6 +100,8 @@ test("all processes are of this version, and its changelog's", () => {
   expect(readFileSync(`${ROOT}deploy/Containerfile`, "utf8")).toContain(`-t hookbox:${version} `);
 });
 
+const LEAVE = "0.0.0.0:8080,[::]:8080,0.0.0.0:9090,[::]:9090";
+
 test("every hook that a controller calls has a Service there, on the port that its process listens on until callers know better", () => {
   const urls = [...of("CompositeController"), ...of("DecoratorController")].flatMap(({ spec }) =>
     Object.values(spec.hooks as Record<string, Loose>).map(({ webhook }) => new URL(webhook.url))
@@ -108,15 +110,18 @@ test("every hook that a controller calls has a Service there, on the port that i
   for (const { hostname, port } of urls) {
     const [name, namespace] = hostname.split(".");
     const service = of("Service").find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
-    expect(service?.["spec"].ports).toMatchObject([{ port: Number(port), targetPort: "http" }]);
+    expect(service?.["spec"].ports).toMatchObject([
+      { port: Number(port), targetPort: "http" },
+      { port: 9090, targetPort: "metrics" },
+    ]);
     const deployment = of("Deployment").find(({ metadata }) => metadata.name === name);
     expect(deployment?.["spec"].template.metadata.labels).toMatchObject(service?.["spec"].selector);
     expect(deployment?.["spec"].template.spec).toMatchObject({
       automountServiceAccountToken: false,
       containers: [{
-        command: ["/opt/hookbox/deno", "run", "--quiet", "--allow-net=0.0.0.0:8080,[::]:8080", `hooks/${name}.js`],
-        args: ["--port=8080"],
-        ports: [{ name: "http", containerPort: 8080 }],
+        command: ["/opt/hookbox/deno", "run", "--quiet", `--allow-net=${LEAVE}`, `hooks/${name}.js`],
+        args: ["--port=8080", "--metrics-port=9090"],
+        ports: [{ name: "http", containerPort: 8080 }, { name: "metrics", containerPort: 9090 }],
         lifecycle: { preStop: { sleep: { seconds: 3 } } },
       }],
     });
@@ -129,6 +134,14 @@ test("hooks are open to Metacontroller's Pods, whether its manifests or its own 
   expect(namespaceSelector).toEqual({ matchLabels: { "kubernetes.io/metadata.name": "metacontroller" } });
   const isOpenTo = (name: string) => matcherOf(podSelector)({ "app.kubernetes.io/name": name });
   expect(["metacontroller", "metacontroller-helm", "stranger"].map(isOpenTo)).toEqual([true, true, false]);
+});
+
+test("what scrapes metrics of hooks reaches their port of metrics, and not the one where they are called", () => {
+  const { ingress } = of("NetworkPolicy").find(({ metadata }) => metadata.name === "hooks")!["spec"];
+  const portsOf = (label: string) =>
+    ingress.filter((rule: Loose) => JSON.stringify(rule.from).includes(label)).map(({ ports }: Loose) => ports);
+  expect(portsOf("metrics")).toEqual([[{ port: "metrics" }]]);
+  expect(portsOf("metacontroller")).toEqual([[{ port: "http" }]]);
 });
 
 test("the router is where clients of these APIs look for it, and where the NetworkPolicies of templates let it in", () => {

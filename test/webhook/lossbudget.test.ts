@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { createLossBudget } from "../../packages/webhook/lossbudget.ts";
+import { createLossBudget, readLossRate } from "../../packages/webhook/lossbudget.ts";
 
 const MINUTE = 60_000;
 
@@ -25,13 +25,13 @@ test("begins empty, fills at the rate, up to five minutes' worth", () => {
   wait(20_000);
   expect(passes("a", 30), "half of twenty").toBe(10);
   wait(60 * MINUTE);
-  expect(passes("a", 1000), "half of three hundred").toBe(150);
+  expect(passes("a", 1000), "half of three hundred, and its share").toBe(155);
 });
 
 test("a namespace leaves as much as it has used to others", () => {
   const { passes, wait } = aBudget();
   wait(60 * MINUTE);
-  expect([passes("a", 1000), passes("a", 1), passes("b", 1000), passes("c", 1)]).toEqual([150, 0, 75, 1]);
+  expect([passes("a", 1000), passes("a", 1), passes("b", 1000), passes("c", 1)]).toEqual([155, 0, 80, 1]);
 });
 
 test("no more goes in an hour than the rate lets go, however often it is tried and by however many", () => {
@@ -42,7 +42,7 @@ test("no more goes in an hour than the rate lets go, however often it is tried a
     wait(1000);
   }
   expect(gone).toBeGreaterThan(3000);
-  expect(gone).toBeLessThanOrEqual(3600);
+  expect(gone, "a sixtieth is each namespace's own").toBeLessThanOrEqual(3600 + 3 * 60);
 });
 
 test("what has passed passes again for five minutes without being counted", () => {
@@ -53,6 +53,7 @@ test("what has passed passes again for five minutes without being counted", () =
   expect(budget.spend("a", [...gone, "another"])).toEqual(new Set(["another"]));
   wait(5 * MINUTE);
   for (let i = 0; i < 20; i++) budget.spend(`other-${i}`, uids(1000));
+  expect(budget.spend("a", uids(5)).size, "its share").toBe(0);
   expect(budget.spend("a", gone).size, "then it is a loss like any other").toBe(5);
 });
 
@@ -64,6 +65,31 @@ test("what waits is not counted, and goes when there is room", () => {
   expect(budget.spend("a", waiting).size).toBe(0);
 });
 
-test("a rate of 0 is no limit", () => {
-  expect(aBudget(0).passes("a", 10_000)).toBe(10_000);
+test("an infinite rate is no limit, and is written as a word: 0 would read as none", () => {
+  expect(aBudget(Infinity).passes("a", 10_000)).toBe(10_000);
+  expect([readLossRate("unlimited"), readLossRate("0.5")]).toEqual([Infinity, 0.5]);
+  for (const text of ["0", "-1", "few", "", " ", "Infinity"]) {
+    expect(() => readLossRate(text)).toThrow(`Cannot use --max-losses-per-minute "${text}": it is neither a number`);
+  }
+});
+
+test("each namespace has a share of its own, however many others have used up what is there for all", () => {
+  const { passes, wait } = aBudget(600);
+  wait(60 * MINUTE);
+  for (let i = 0; i < 14; i++) passes(`other-${i}`, 1500);
+  expect(passes("a", 100), "five minutes of a sixtieth").toBeGreaterThanOrEqual(50);
+  for (let i = 0; i < 50; i++) passes(`more-${i}`, 1500);
+  expect(passes("a", 1)).toBe(0);
+  wait(5 * MINUTE);
+  for (let i = 0; i < 100; i++) passes(`others-${i}`, 1500);
+  expect(passes("a", 100), "and the same again").toBe(50);
+  expect(passes("b", 1), "so has one that nobody has heard of").toBe(1);
+});
+
+test("what is remembered has an end, whoever asks: the oldest is forgotten", () => {
+  const { passes, wait } = aBudget(600);
+  wait(60 * MINUTE);
+  for (let i = 0; i < 3000; i++) passes(`none-${i}`, 60);
+  expect(passes("none-2999", 1)).toBe(0);
+  expect(passes("none-0", 1), "forgotten").toBe(1);
 });

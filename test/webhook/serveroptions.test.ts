@@ -18,6 +18,7 @@ test("every option is in the help, and has a default", () => {
     readinessGraceSeconds: 300,
     maxBatchSize: 300,
     maxLossesPerMinute: 600,
+    metricsPort: undefined,
     maxRefillRate: 0,
     replenishDelaySeconds: 0,
     poolIntervalMs: 1000,

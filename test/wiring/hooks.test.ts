@@ -132,12 +132,14 @@ describe("what goes over time", () => {
     expect(text).toContain('hookbox_hook_losses_total{hook="sandbox"} 1');
   });
 
-  test("a rate of 0 is no limit; one that makes no sense is refused", async () => {
-    const { port } = await start("--max-losses-per-minute", "0");
+  test("a rate that is unlimited is no limit; 0, which was that once, is refused", async () => {
+    const { port } = await start("--max-losses-per-minute", "unlimited");
     expect(await ask(port, "a")).toEqual({ children: 0, says: undefined, again: undefined });
-    expect(() => readSettings(["--max-losses-per-minute", "few"])).toThrow(
-      'Cannot use --max-losses-per-minute "few": it is not a number of at least 0',
-    );
+    for (const text of ["0", "few"]) {
+      expect(() => readSettings(["--max-losses-per-minute", text])).toThrow(
+        `Cannot use --max-losses-per-minute "${text}": it is neither a number above 0 nor "unlimited", which is no limit`,
+      );
+    }
   });
 });
 
@@ -157,6 +159,19 @@ describe("several hooks in one process", () => {
     }
     for (const path of ["/healthz", "/readyz", "/metrics"]) {
       expect([path, await statusOf("GET", path), await statusOf("POST", path)]).toEqual([path, 200, 404]);
+    }
+  });
+
+  test("metrics have a port of their own where one is named, and are at the hooks' no more", async () => {
+    const { port, metricsPort } = await serve([forgetful(() => true)], true, "--metrics-port", "0");
+    await send(port, "POST", "/sync", SYNC);
+    for (const path of ["/metrics", "/forgetful/metrics"]) {
+      expect([path, (await send(port, "GET", path)).status]).toEqual([path, 404]);
+    }
+    const { status, text } = await send(metricsPort!, "GET", "/metrics");
+    expect([status, text]).toEqual([200, expect.stringContaining('requests_total{hook="forgetful"')]);
+    for (const path of ["/sync", "/forgetful/sync"]) {
+      expect([path, (await send(metricsPort!, "POST", path, SYNC)).status]).toEqual([path, 404]);
     }
   });
 
