@@ -5,6 +5,8 @@ import { type HandlerParts, INTERNAL } from "./handlerparts.ts";
 import type { RequestRecord } from "./observe/observer.ts";
 import { sendRefusal } from "./proxy/answer.ts";
 import { type Exchange, forward } from "./proxy/forward.ts";
+import { forwardGrpc } from "./proxy/forwardgrpc.ts";
+import { grpcFormOf } from "./proxy/grpcform.ts";
 import { forwardUpgrade, type UpgradeExchange } from "./proxy/upgrade.ts";
 import type { Refusal } from "./refusal.ts";
 import { waitFor, waitForRaw } from "./wake/waitingrequest.ts";
@@ -19,7 +21,10 @@ export function serve(
   const { request, response } = incoming;
   const go = (place: string | Refusal, extra: string[]) => {
     if (typeof place !== "string") return sendRefusal(request, response, place);
-    forward({ ...incoming, ...passed, extra }, place, settings);
+    const form = grpcFormOf(request);
+    const exchange = { ...incoming, ...passed, extra };
+    if (form) forwardGrpc(exchange, form, place, settings);
+    else forward(exchange, place, settings);
   };
   const place = reach.now(passed.target);
   if (place !== undefined) return go(place, []);

@@ -8,6 +8,13 @@ const RECHECK_TEST = ["test/router/access/recheck.test.ts"];
 
 export const ROUTER_PROXY: readonly Mutant[] = [
   {
+    name: "a call of gRPC that is broken off looks whole",
+    file: "packages/router/proxy/forwardgrpc.ts",
+    from: "if (!isWholeAnswer) return cutOff(response);",
+    to: "",
+    tests: ["test/router/proxy/grpc.test.ts"],
+  },
+  {
     name: "an answer is lost that comes before the upload has ended",
     file: "packages/router/proxy/dial.ts",
     from: "outliveWrites(connect(options as NetConnectOpts))",

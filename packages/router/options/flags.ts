@@ -12,7 +12,7 @@ export const FLAGS = {
   "https-bind-address": { type: "string", default: "" },
   "tls-cert-file": { type: "string" },
   "tls-key-file": { type: "string" },
-  h2c: { type: "boolean", default: false },
+  h2c: { type: "boolean", default: true },
   "path-routing-prefix": { type: "string", default: "" },
   "path-routing-rewrite-responses": { type: "boolean", default: true },
   "upstream-host": { type: "string", default: "pod" },

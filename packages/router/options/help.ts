@@ -14,7 +14,7 @@ Cluster:
 Ports:
   --http-bind-address H:P           where clients come (default :8080)
   --port P                          the same, by port alone
-  --h2c                             HTTP/2 in the clear as well, on the same port (Node only)
+  --no-h2c                          no HTTP/2 in the clear on the same port, which gRPC needs (there is none on Deno)
   --https-bind-address H:P          the same with TLS, HTTP/2 included (default: none); needs
   --tls-cert-file F, --tls-key-file F
                                     PEM files, read anew every minute

@@ -94,7 +94,8 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     context,
     namespace: values["cache-namespace"] || undefined,
     ...portsOf(values),
-    h2c: values.h2c,
+    // Deno's node:http2 does not serve it.
+    h2c: values.h2c && !("Deno" in globalThis),
     https: httpsOf(values),
     ...routingOf(values),
     rewrites: values["path-routing-rewrite-responses"],

@@ -1,8 +1,10 @@
 /** Sends what the router answers itself. Decides nothing. @module */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerResponse } from "node:http2";
 import type { Refusal } from "../refusal.ts";
 import { SAFE } from "../safeheaders.ts";
+import { grpcFormOf, grpcRefusal } from "./grpcform.ts";
 import { cutOff, endRequest, forgetHead, isHttp2 } from "./versions.ts";
 
 /** How long the rest of a request is read that nobody wants, so that its sender sees the answer. */
@@ -14,6 +16,7 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
     cutOff(response);
     return;
   }
+  if (grpcFormOf(request)?.kind === "native") return sendGrpcRefusal(request, response, refusal);
   forgetHead(request, response);
   const body = Buffer.from(JSON.stringify({ detail: refusal.detail }));
   response.writeHead(refusal.status, {
@@ -26,6 +29,18 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
     ...(request.headers.expect !== undefined && !isHttp2(request) ? { Connection: "close" } : {}),
   });
   response.end(body);
+  discard(request);
+}
+
+/** Clients of gRPC show their callers no body: the cause is in the headers, which are all of the answer. */
+function sendGrpcRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
+  const { stream } = response as unknown as Http2ServerResponse;
+  // For the log and the metrics.
+  response.statusCode = refusal.status;
+  stream?.respond(
+    { ":status": 200, ...SAFE, ...refusal.headers, ...grpcRefusal(refusal.status, refusal.detail) },
+    { endStream: true },
+  );
   discard(request);
 }
 

@@ -4,6 +4,7 @@ import { Agent } from "node:http";
 import { createConnection, type NetConnectOpts, type Socket } from "node:net";
 import type { Target } from "../destination.ts";
 import type { Refusal } from "../refusal.ts";
+import { createHttp2Dialler, type Http2Dialler } from "./http2dial.ts";
 import { outliveWrites } from "./outlive.ts";
 import type { ProxySettings } from "./settings.ts";
 
@@ -15,6 +16,8 @@ const NEVER_DIALLED = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "E
 /** Kept connections to all sandboxes. */
 export interface Dialler {
   agent: Agent;
+  /** To those that speak HTTP/2. */
+  http2: Http2Dialler;
   /** Opens a connection for an upgrade; it is kept by nobody. */
   connect(options: NetConnectOpts): Socket;
   /** Drops kept connections to addresses that have become nobody's. */
@@ -33,15 +36,21 @@ export function createDialler(dialMs: number): Dialler {
   };
   const agent = new Agent({ keepAlive: true, timeout: KEEP_MS, maxFreeSockets: KEPT_PER_SANDBOX, scheduling: "lifo" });
   agent.createConnection = (options) => outliveWrites(connect(options as NetConnectOpts));
+  const http2 = createHttp2Dialler(connect, dialMs);
   return {
     agent,
     connect,
+    http2,
     forget(ips) {
+      http2.forget(ips);
       for (const [key, sockets] of Object.entries(agent.freeSockets)) {
         if (ips.some((ip) => key.startsWith(`${ip}:`))) sockets?.forEach((socket) => socket.destroy());
       }
     },
-    close: () => agent.destroy(),
+    close() {
+      agent.destroy();
+      http2.close();
+    },
   };
 }
 

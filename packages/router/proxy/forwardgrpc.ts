@@ -1,0 +1,224 @@
+/** Forwards one call of gRPC to a sandbox by HTTP/2, and its answer in the form that its client takes. Knows no rules. @module */
+import { Buffer } from "node:buffer";
+import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
+import { type Refusal, unanswered, unreachable } from "../refusal.ts";
+import { hostOf } from "../destination.ts";
+import { discard, sendRefusal } from "./answer.ts";
+import { answerHeaders } from "./answerheaders.ts";
+import { coalesce } from "./coalesce.ts";
+import { delayOf, isDialFailure, mayTryAgain, retry } from "./dial.ts";
+import { reasonOf, refusalOf } from "./failure.ts";
+import { type Exchange, forward } from "./forward.ts";
+import { createBase64Decoder, type GrpcForm, trailerFrame, webTypeOf } from "./grpcform.ts";
+import { headersForClient, headersForSandbox, hostForSandbox } from "./headers.ts";
+import { NOT_HTTP2 } from "./http2dial.ts";
+import { isMisdirected, misdirected } from "./otherpod.ts";
+import { pass } from "./pass.ts";
+import type { ProxySettings } from "./settings.ts";
+import { addTrailers, beginAnswer, cutOff, isGone, isWhole, rawHeadersOf } from "./versions.ts";
+
+interface State extends Exchange {
+  form: GrpcForm;
+  settings: ProxySettings;
+  tries: number;
+  podIP: string;
+  stream: ClientHttp2Stream | undefined;
+  /** The client has gone, or has been refused: nothing more is sent. */
+  isOver: boolean;
+}
+
+/** Forwards the call to `address`; every outcome ends in an answer or in the end of the stream. */
+export function forwardGrpc(exchange: Exchange, form: GrpcForm, address: string, settings: ProxySettings): void {
+  const { request, response } = exchange;
+  if (isGone(response)) return;
+  const tooLong = settings.maxBodyBytes > 0 && Number(request.headers["content-length"] ?? 0) > settings.maxBodyBytes;
+  if (tooLong) return sendRefusal(request, response, tooLarge(settings));
+  const state: State = { ...exchange, form, settings, tries: 0, podIP: address, stream: undefined, isOver: false };
+  response.once("close", () => {
+    state.isOver = true;
+    state.stream?.close(response.writableEnded ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL);
+  });
+  attempt(state, address);
+}
+
+function tooLarge({ maxBodyBytes }: ProxySettings): Refusal {
+  return { status: 413, detail: `The request body is longer than ${maxBodyBytes} bytes.` };
+}
+
+function attempt(state: State, address: string): void {
+  state.podIP = address;
+  state.settings.dialler.http2.session(address, state.target.port).then(
+    (session) => state.isOver || begin(state, session),
+    (error: Error) => failed(state, error),
+  );
+}
+
+function begin(state: State, session: ClientHttp2Session): void {
+  const { request } = state;
+  let stream: ClientHttp2Stream;
+  try {
+    stream = session.request(requestHeaders(state), { endStream: false });
+  } catch {
+    // A connection that has just ended is no fault of the request.
+    if (session.closed || session.destroyed) return failed(state, NOT_HTTP2);
+    return refuse(state, { status: 400, detail: "Invalid request path or headers." });
+  }
+  state.stream = stream;
+  let isAnswered = false;
+  stream.once("response", (headers: IncomingHttpHeaders) => {
+    isAnswered = true;
+    if (!state.isOver) answered(state, stream, headers);
+  });
+  stream.on("error", () => {});
+  stream.once("close", () => {
+    if (state.isOver || isAnswered) return;
+    const error = Object.assign(new Error("the stream ended"), { code: "ECONNRESET" });
+    state.settings.onUpstreamError(state.target, reasonOf(error));
+    refuse(state, refusalOf(state.target.name, error, state.settings));
+  });
+  sendBody(state, stream);
+  request.once("end", () => isWhole(request) ? stream.end() : stream.close(constants.NGHTTP2_CANCEL));
+}
+
+function requestHeaders(state: State): Record<string, string | string[]> {
+  const { request, target, settings, proto, withheld, added, form, path } = state;
+  const clientHost = hostOf(request);
+  const host = hostForSandbox(settings.upstreamHost, state.podIP, target.port, clientHost);
+  const podUID = settings.podUIDAt(target, state.podIP);
+  const forwarding = { host, client: state.address, clientHost, proto, podUID };
+  const flat = [
+    ...headersForSandbox(rawHeadersOf(request), request.headers.connection, forwarding, withheld),
+    ...added,
+  ];
+  const headers = grouped(flat);
+  delete headers["host"];
+  if (form.kind === "web") {
+    // Its text is longer than what it says.
+    delete headers["content-length"];
+    delete headers["x-grpc-web"];
+    headers["content-type"] = `application/grpc${form.type}`;
+  }
+  return { ...headers, ":method": "POST", ":path": path, ":scheme": "http", ":authority": host, te: "trailers" };
+}
+
+function grouped(flat: readonly string[]): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = Object.create(null);
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    const name = (flat[i] as string).toLowerCase();
+    headers[name] = name in headers ? [headers[name] ?? [], flat[i + 1] as string].flat() : flat[i + 1] as string;
+  }
+  return headers;
+}
+
+function sendBody(state: State, stream: ClientHttp2Stream): void {
+  const { request, response, settings, form } = state;
+  if (state.expectsContinue) response.writeContinue();
+  state.expectsContinue = false;
+  const decode = form.kind === "web" && form.isText ? createBase64Decoder() : undefined;
+  let bytes = 0;
+  pass(request, {
+    get destroyed() {
+      return stream.destroyed || stream.writableEnded;
+    },
+    write(chunk, taken) {
+      bytes += chunk.length;
+      if (settings.maxBodyBytes > 0 && bytes > settings.maxBodyBytes) refuse(state, tooLarge(settings));
+      return stream.destroyed ? (taken(), true) : stream.write(decode ? decode(chunk) : chunk, taken);
+    },
+  });
+}
+
+function answered(
+  state: State,
+  stream: ClientHttp2Stream,
+  headers: IncomingHttpHeaders,
+): void {
+  const { request, response, rules, form } = state;
+  const status = Number(headers[":status"] ?? 502);
+  // Its body is on its way already: the client has to call again.
+  if (isMisdirected({ statusCode: status, headers: headers as never })) {
+    return refuse(state, misdirected(state.target.name));
+  }
+  const media = String(headers["content-type"] ?? "");
+  const isGrpc = /^application\/grpc(?!-)/i.test(media);
+  const web = form.kind === "web" && isGrpc ? form : undefined;
+  let trailers: string[] = [];
+  const passed = answerHeaders({ rawHeaders: flatOf(headers), headers: headers as never }, state.podIP, rules);
+  const [head, last] = parted(passed, web, media);
+  // An answer of headers alone has its status there.
+  trailers = last;
+  try {
+    beginAnswer(request, response, { status, message: "", headers: [...head, ...state.extra] });
+  } catch {
+    return refuse(state, unanswered(state.target.name, "it sent an invalid HTTP response"));
+  }
+  const encode = (chunk: Buffer) => web?.isText ? Buffer.from(chunk.toString("base64"), "latin1") : chunk;
+  stream.on(
+    "trailers",
+    (got: IncomingHttpHeaders) => trailers = headersForClient(flatOf(got), undefined, rules.cookieName),
+  );
+  coalesce(stream);
+  pass(stream, {
+    get destroyed() {
+      return state.isOver || response.destroyed;
+    },
+    write: (chunk, taken) => response.write(encode(chunk), taken),
+  });
+  stream.once("end", () => {
+    if (state.isOver) return;
+    // A stream that is broken off ends like any other; what is whole says how it went.
+    const isWholeAnswer = !isGrpc || trailers.some((name, i) => i % 2 === 0 && name.toLowerCase() === "grpc-status");
+    if (!isWholeAnswer) return cutOff(response);
+    if (web) response.write(encode(trailerFrame(trailers)));
+    else addTrailers(response, trailers);
+    response.end();
+    if (!request.complete) discard(request);
+  });
+  stream.once("close", () => stream.rstCode === 0 || response.writableEnded || cutOff(response));
+  response.flushHeaders();
+}
+
+/** Takes out of the headers what belongs behind the body, and gives them the media type of the client's form. */
+function parted(
+  flat: readonly string[],
+  web: { isText: boolean } | undefined,
+  media: string,
+): [head: string[], last: string[]] {
+  const [head, last]: [string[], string[]] = [[], []];
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    const [name, value] = [flat[i] as string, flat[i + 1] as string];
+    if (/^grpc-(?:status|message|status-details-bin)$/i.test(name)) last.push(name, value);
+    else if (web && name === "content-length") continue;
+    else head.push(name, web && name === "content-type" ? webTypeOf(media, web.isText) : value);
+  }
+  return [head, last];
+}
+
+function flatOf(headers: IncomingHttpHeaders): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => {
+    if (name.startsWith(":") || value === undefined) return [];
+    return Array.isArray(value) ? value.flatMap((each) => [name, each]) : [name, value];
+  });
+}
+
+function failed(state: State, error: Error): void {
+  if (state.isOver) return;
+  const { settings, target, form } = state;
+  // What answers gRPC-Web by itself need not speak HTTP/2.
+  if (error === NOT_HTTP2 && form.kind === "web") return forward(state, state.podIP, settings);
+  if (isDialFailure(error) && mayTryAgain(state, error)) {
+    return retry(state, state.response, delayOf(settings, state.tries), { attempt, refuse });
+  }
+  settings.onUpstreamError(target, reasonOf(error));
+  refuse(
+    state,
+    error === NOT_HTTP2 ? unreachable(target.name, error.message) : refusalOf(target.name, error, settings),
+  );
+}
+
+function refuse(state: State, refusal: Refusal): void {
+  if (state.isOver) return;
+  state.isOver = true;
+  sendRefusal(state.request, state.response, refusal);
+  state.stream?.close(constants.NGHTTP2_CANCEL);
+}
