@@ -15,7 +15,7 @@ import {
 } from "../../packages/api/objects/conditions.ts";
 import { type ContainerStatus, podCondition, podEnd } from "../../packages/api/objects/pods.ts";
 import { isOutdated } from "./pod.ts";
-import { isPodTaken, type View } from "./view.ts";
+import { isPodTaken, stuckPod, type View } from "./view.ts";
 
 /**
  * Decides Suspended, which is always there. Source: Agent Sandbox API, section 2.8.
@@ -26,6 +26,7 @@ import { isPodTaken, type View } from "./view.ts";
  * | Suspended | more than one is ours | Unknown PodStateUnknown |
  * | Suspended | none | True PodTerminated |
  * | Suspended | a foreign one of our name | False PodNotOwned |
+ * | Suspended | ours, and the API server refuses to delete it | False PodDeletionRefused |
  * | Suspended | ours, still there | False PodTerminating |
  */
 export function suspendedVerdict(view: View): Verdict<"Suspended", SuspendedReason> {
@@ -37,6 +38,8 @@ export function suspendedVerdict(view: View): Verdict<"Suspended", SuspendedReas
   if (view.pods.length > 1) {
     return verdict("Unknown", "PodStateUnknown", "Pod state is unknown. Sandbox suspension cannot be confirmed");
   }
+  const stuck = stuckPod(view);
+  if (stuck !== undefined) return verdict("False", "PodDeletionRefused", `Sandbox cannot be suspended: ${stuck}`);
   if (view.pod) return verdict("False", "PodTerminating", "Pod is terminating. Sandbox is suspending");
   if (isPodTaken(view)) {
     return verdict("False", "PodNotOwned", "Refused to delete pod because it is not owned by this sandbox");

@@ -5,7 +5,7 @@ import type { ConditionStatus, Verdict } from "../../packages/api/objects/condit
 import { isPodReady, podEnd, podIPs } from "../../packages/api/objects/pods.ts";
 import { isTimeUnreadable } from "./expiry.ts";
 import { claimTemplates, pvcName } from "./pvcs.ts";
-import { isPodTaken, type View } from "./view.ts";
+import { isPodTaken, stuckPod, type View } from "./view.ts";
 
 type ReadyVerdict = Verdict<"Ready", ReadyReason>;
 
@@ -47,8 +47,10 @@ function unreadableTime({ sandbox }: View): ReadyVerdict | undefined {
 }
 
 function brokenChildren(view: View): ReadyVerdict | undefined {
-  // A suspended Sandbox wants no Pod, so nothing that stands in a Pod's way is an error.
-  const problems = view.problems.filter(({ kind }) => kind !== "Pod" || isRunning(view));
+  // A suspended Sandbox wants no Pod, so nothing that stands in a Pod's way is an error; one that cannot go is.
+  const problems = view.problems.filter(({ kind, state }) =>
+    kind !== "Pod" || (state === "stuck" ? stuckPod(view) !== undefined : isRunning(view))
+  );
   if (problems.length === 0) return undefined;
   const final = problems.every(({ state }) => state === "invalid");
   return childrenError(final ? "InvalidConfiguration" : "ReconcilerError", problems.map(({ message }) => message));

@@ -56,6 +56,12 @@ export function isPodTaken(view: View): boolean {
   return view.problems.some(({ kind, state }) => kind === "Pod" && state === "taken");
 }
 
+/** Says why the API server does not let the Pod be changed or deleted; undefined: nobody has heard that it does not. */
+export function stuckPod({ pod, problems }: View): string | undefined {
+  if (pod?.metadata.deletionTimestamp !== undefined) return undefined;
+  return problems.find(({ kind, state }) => kind === "Pod" && state === "stuck")?.message;
+}
+
 /** Tells whether this child, which is missing, can be made by another spec only, so that asking for it is useless. */
 export function isInvalid(view: View, kind: string, name: string): boolean {
   return (kind === "PersistentVolumeClaim" && view.hasTooManyVolumes) || view.invalid.has(keyOf({ kind, name }));
@@ -65,13 +71,16 @@ export function isInvalid(view: View, kind: string, name: string): boolean {
 function openProblems(sandbox: Sandbox, tooMany: Problem[], exists: ReadonlySet<string>): Problem[] {
   const unresolved = readUnresolved(sandbox.metadata);
   const current = unresolved?.generation === sandbox.metadata.generation;
-  const found = unresolved?.problems.filter(({ state }) => current || state === "taken") ?? [];
+  const found = unresolved?.problems.filter(({ state }) => current || state === "taken" || state === "stuck") ?? [];
   const foreseen = tooMany.length > 0 ? [...tooMany, ...invalidServices(sandbox)] : invalidChildren(sandbox);
   const isForeseen = new Set(foreseen.map(keyOf));
   // What keeps away one of too many volumes is not what they all wait for.
   const isOvertaken = ({ kind }: Problem) => kind === "PersistentVolumeClaim" && tooMany.length > 0;
   const news = found.filter((problem) => !isForeseen.has(keyOf(problem)) && !isOvertaken(problem));
-  return inOrder([...foreseen, ...news]).filter((problem) => !exists.has(keyOf(problem)));
+  // What cannot be changed is there; all else keeps a child away.
+  return inOrder([...foreseen, ...news]).filter((problem) =>
+    exists.has(keyOf(problem)) === (problem.state === "stuck")
+  );
 }
 
 function keyOf({ kind, name }: { kind: string; name: string }): string {

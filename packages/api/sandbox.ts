@@ -21,7 +21,13 @@ export type ReadyReason =
   | "ReconcilerError";
 
 /** Reasons of `Suspended`. */
-export type SuspendedReason = "NotSuspended" | "PodTerminated" | "PodTerminating" | "PodNotOwned" | "PodStateUnknown";
+export type SuspendedReason =
+  | "NotSuspended"
+  | "PodTerminated"
+  | "PodTerminating"
+  | "PodNotOwned"
+  | "PodStateUnknown"
+  | "PodDeletionRefused";
 
 /** Reasons of `Finished`, which is True or absent. */
 export type FinishedReason = "PodSucceeded" | "PodFailed";

@@ -14,13 +14,14 @@ import type { ObjectMeta } from "./objects/objects.ts";
  * | `taken` | an object of its name exists that is not this parent's and may not be taken over |
  * | `invalid` | the API server refuses it for what it says; only another spec helps (`generation` tells which one) |
  * | `refused` | the API server refuses it for now: quota, admission, permissions |
+ * | `stuck` | it exists, and the API server refuses to have it changed or deleted |
  * | `missing` | the API server would take it, and yet nobody makes it; of a NetworkPolicy alone |
  */
 const problemSchema = z.object({
   /** The first three are a Sandbox's, the last is a template's. */
   kind: z.enum(["PersistentVolumeClaim", "Pod", "Service", "NetworkPolicy"]),
   name: z.string(),
-  state: z.enum(["taken", "invalid", "refused", "missing"]),
+  state: z.enum(["taken", "invalid", "refused", "stuck", "missing"]),
   /** For people, as the contract words it; becomes part of the Ready condition. */
   message: z.string(),
 });

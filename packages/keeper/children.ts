@@ -9,14 +9,15 @@ import { type Problem, readUnresolved } from "../api/unresolved.ts";
 import { type Answer, type Api, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import { applyCreate } from "../api/objects/apply.ts";
-import type { Clock } from "../process/clock.ts";
+import { type Clock, systemClock } from "../process/clock.ts";
 import { CONTROLLER_UID_LABEL, POD_NAME_ANNOTATION } from "../api/objects/keys.ts";
 import type { Log } from "../process/log.ts";
-import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
+import { controllerOf, type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
 import { diagnose, dryRunVerdict } from "./diagnose.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject } from "../kube/find.ts";
+import { outstandingWrite, type RefusedWrites } from "./refusedwrites.ts";
 import { publishProblems } from "./unresolved.ts";
 
 export type ChildKind = Exclude<Problem["kind"], "NetworkPolicy">;
@@ -65,6 +66,8 @@ interface ChildrenReconcilerOptions {
   intervals?: Intervals;
   /** @default {systemClock} */
   clock?: Clock;
+  /** What the API server has said of writes of existing children. @default nothing */
+  refusedWrites?: Pick<RefusedWrites, "of">;
 }
 
 /** What is known of one child; `isOurs`: there is nothing to come back for. */
@@ -75,12 +78,12 @@ interface Finding {
 
 /** Makes the reconciler. A Sandbox that is Ready and carries no annotation costs no request. */
 export function childrenReconciler(options: ChildrenReconcilerOptions): Reconciler<Sandbox> {
-  const { api, report, intervals = INTERVALS, clock } = options;
+  const { api, report, intervals = INTERVALS, clock, refusedWrites } = options;
   return lookReconciler({
     name: "children",
     intervals,
     clock,
-    situationOf,
+    situationOf: (sandbox: Sandbox, now) => situationOf(sandbox, now, refusedWrites?.of(sandbox.metadata.uid, now)),
     async look(sandbox: Sandbox, { kind }) {
       const findings = kind === "leftover" ? [] : await findingsOf(sandbox, options);
       const problems = wordsOf(findings);
@@ -104,13 +107,49 @@ const MOST_REFUSED = 3;
 
 async function findingsOf(sandbox: Sandbox, options: ChildrenReconcilerOptions): Promise<Finding[]> {
   let refused = 0;
-  return await fewAtATime(wantedChildren(sandbox), AT_ONCE, async (child) => {
+  const leaving = await leavingService(sandbox, options);
+  const findings = await fewAtATime(wantedChildren(sandbox), AT_ONCE, async (child) => {
     if (child.kind === "PersistentVolumeClaim" && refused >= MOST_REFUSED) return { isOurs: false };
     const found = await findChild(options.api, sandbox, child);
     const finding = await findingOf(sandbox, { ...child, found }, options);
     if (isRefusedVolume(finding.problem)) refused++;
     return finding;
   });
+  return leaving ? [...findings, leaving] : findings;
+}
+
+/** A Service that is not wanted any more, and is not let go. */
+async function leavingService(sandbox: Sandbox, options: ChildrenReconcilerOptions): Promise<Finding | undefined> {
+  if (sandbox.spec.service !== false || wordsOfStuck(sandbox, "Service", options) === undefined) return undefined;
+  const { uid, name } = sandbox.metadata;
+  const found = await findChild(options.api, sandbox, { kind: "Service", name });
+  return found && controllerOf(found.metadata)?.uid === uid ? stuckOrOurs(sandbox, found, options) : undefined;
+}
+
+/** Judges a child of the Sandbox by what is still to be written of it, and what the API server has said of that. */
+function stuckOrOurs(sandbox: Sandbox, found: KubeObject, options: ChildrenReconcilerOptions): Finding {
+  const { name } = found.metadata;
+  const kind = found.kind as ChildKind;
+  const words = wordsOfStuck(sandbox, kind, options);
+  const verb = words === undefined ? undefined : outstandingWrite(sandbox, found);
+  if (words === undefined || !verb) return { isOurs: true };
+  return {
+    problem: { kind, name, state: "stuck", message: `cannot ${verb} ${kind} "${name}": ${words}` },
+    isOurs: true,
+  };
+}
+
+/** What was said before holds until the write has landed: Events go, and a new keeper may have come too late for them. */
+function wordsOfStuck(
+  { metadata }: Sandbox,
+  kind: ChildKind,
+  { refusedWrites, clock = systemClock }: ChildrenReconcilerOptions,
+): string | undefined {
+  const news = refusedWrites?.of(metadata.uid, clock.now());
+  const before = readUnresolved(metadata)?.problems.find((problem) =>
+    problem.kind === kind && problem.state === "stuck"
+  );
+  return news ?? before?.message.replace(/^cannot (?:update|delete) \w+ "[^"]*": /, "");
 }
 
 /** Of volumes that are refused those that come first, whichever was answered first: another list would be another annotation. */
@@ -128,7 +167,7 @@ async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenReconc
   const verdict = diagnose(sandbox, child);
   switch (verdict.verdict) {
     case "ours":
-      return { isOurs: true };
+      return child.found ? stuckOrOurs(sandbox, child.found, options) : { isOurs: true };
     case "pending":
       return { isOurs: false };
     case "problem":

@@ -1,6 +1,9 @@
 /** Everything that the keeper does: which reconcilers hang on which kind's watch. @module */
 import type { Binding } from "../binder/bind.ts";
-import type { Clock } from "../process/clock.ts";
+import { type Clock, systemClock } from "../process/clock.ts";
+import { findObject } from "../kube/find.ts";
+import { createRefusedWrites, SYNC_ERRORS } from "./refusedwrites.ts";
+import { errorFields } from "../process/log.ts";
 import type { Log } from "../process/log.ts";
 import type { LossBudget } from "../webhook/lossbudget.ts";
 import { sandboxSchema } from "../api/sandbox.ts";
@@ -58,6 +61,8 @@ export interface KeepOptions {
 const SANDBOX_EXPIRY = { kind: "Sandbox", resource: "sandboxes", judge: sandboxExpiryVerdict } as const;
 const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: claimExpiryVerdict } as const;
 
+const SANDBOX = { parse: (object: unknown) => sandboxSchema.safeParse(object).data };
+
 /** Watches all our kinds and runs the reconcilers for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
   const {
@@ -84,10 +89,21 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
   const claimSandboxes = createClaimSandboxes();
   const report = reportFor("Sandbox");
   const claimReport = reportFor("SandboxClaim");
+  const refusedWrites = createRefusedWrites(() => (clock ?? systemClock).now(), (namespace, name) => {
+    const asked = findObject(api, { resource: "sandboxes", namespace, name }, SANDBOX);
+    asked.then((sandbox) => sandbox && children.observe(sandbox)).catch((error) => {
+      log("warn", "Cannot look at a Sandbox whose children cannot be written", {
+        namespace,
+        name,
+        ...errorFields(error),
+      });
+    });
+  });
+  const children = queue(childrenReconciler({ api, ...options, report, refusedWrites }), sandboxes);
   const handlers: EventHandlers = {
     sandboxes: [
       queue(expiryReconciler(api, report, budget, SANDBOX_EXPIRY), sandboxes),
-      queue(childrenReconciler({ api, ...options, report }), sandboxes),
+      children,
       queue(sharedPortsReconciler(api, report), sandboxes),
       queue(mergeTrapReconciler(api, report), sandboxes),
       queue(sandboxWakeReconciler(api), sandboxes),
@@ -140,6 +156,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
   const rollouts = () => queue(rolloutReconciler(api, log, signal));
   await Promise.all([
     listAndWatchAll(api, handlers, { log, signal, onListed }, binding?.handlers),
+    listAndWatch(api, SYNC_ERRORS, refusedWrites.handler, { log, signal }),
     ...hooksNamespace === undefined
       ? []
       : [listAndWatch(api, hookDeployments(hooksNamespace), rollouts(), { log, signal })],

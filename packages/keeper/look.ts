@@ -56,13 +56,14 @@ export interface Situation {
  * | (being deleted) | | | any | none |
  * | (expired) | | | there | leftover |
  * | any | any | any | there | look |
+ * | any | any | any | none, but a write of a child was refused | look |
  * | Running | False: something does not exist | any | none | look |
  * | Running | not True, with volume claim templates | any | none | look |
  * | Running | not True, and another Pod than one of its name is noted | any | none | look |
  * | Suspended | any | True | none | look |
  * | else | | | none | none |
  */
-export function situationOf(sandbox: Sandbox, now: number): Situation | undefined {
+export function situationOf(sandbox: Sandbox, now: number, refusal?: string): Situation | undefined {
   const { metadata, spec, status } = sandbox;
   if (metadata.deletionTimestamp !== undefined) return undefined;
   const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
@@ -75,8 +76,8 @@ export function situationOf(sandbox: Sandbox, now: number): Situation | undefine
     ? suspended?.status === "True"
     // The hook makes no Pod before it is known what became of another one.
     : ready?.status !== "True" && (hasOtherPod(sandbox) || ready !== undefined && mayLack(sandbox, ready.message));
-  if (!isAnnotated && !isCalling) return undefined;
-  const key = `${metadata.generation} ${spec.operatingMode} ${ready?.status} ${suspended?.status}`;
+  if (!isAnnotated && !isCalling && refusal === undefined) return undefined;
+  const key = `${metadata.generation} ${spec.operatingMode} ${ready?.status} ${suspended?.status} ${refusal ?? ""}`;
   return { key, kind: "look" };
 }
 

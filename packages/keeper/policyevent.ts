@@ -14,6 +14,7 @@ const REASONS: Record<Problem["state"], string> = {
   missing: "NetworkPolicyMissing",
   invalid: "NetworkPolicyRefused",
   refused: "NetworkPolicyRefused",
+  stuck: "NetworkPolicyRefused",
 };
 
 /** Reads a template. Each time that the annotation is written is an occurrence of its own. */
