@@ -9,15 +9,16 @@ import { type Problem, readUnresolved } from "../api/unresolved.ts";
 import { type Answer, type Api, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import { applyCreate } from "../api/objects/apply.ts";
-import { type Clock, systemClock } from "../process/clock.ts";
+import type { Clock } from "../process/clock.ts";
 import { CONTROLLER_UID_LABEL, POD_NAME_ANNOTATION } from "../api/objects/keys.ts";
 import type { Log } from "../process/log.ts";
-import { controllerOf, type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
+import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
 import { diagnose, dryRunVerdict } from "./diagnose.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject } from "../kube/find.ts";
-import { outstandingWrite, type RefusedWrites } from "./refusedwrites.ts";
+import type { RefusedWrites } from "./refusedwrites.ts";
+import { leavingService, stuckOrOurs } from "./stuckchildren.ts";
 import { publishProblems } from "./unresolved.ts";
 
 export type ChildKind = Exclude<Problem["kind"], "NetworkPolicy">;
@@ -58,7 +59,7 @@ export function wantedChildren(sandbox: Sandbox): Omit<Child, "found">[] {
 }
 
 /** What the reconciler works with. */
-interface ChildrenReconcilerOptions {
+export interface ChildrenReconcilerOptions {
   api: Api;
   report: Report;
   log: Log;
@@ -71,7 +72,7 @@ interface ChildrenReconcilerOptions {
 }
 
 /** What is known of one child; `isOurs`: there is nothing to come back for. */
-interface Finding {
+export interface Finding {
   problem?: Problem | undefined;
   isOurs: boolean;
 }
@@ -116,40 +117,6 @@ async function findingsOf(sandbox: Sandbox, options: ChildrenReconcilerOptions):
     return finding;
   });
   return leaving ? [...findings, leaving] : findings;
-}
-
-/** A Service that is not wanted any more, and is not let go. */
-async function leavingService(sandbox: Sandbox, options: ChildrenReconcilerOptions): Promise<Finding | undefined> {
-  if (sandbox.spec.service !== false || wordsOfStuck(sandbox, "Service", options) === undefined) return undefined;
-  const { uid, name } = sandbox.metadata;
-  const found = await findChild(options.api, sandbox, { kind: "Service", name });
-  return found && controllerOf(found.metadata)?.uid === uid ? stuckOrOurs(sandbox, found, options) : undefined;
-}
-
-/** Judges a child of the Sandbox by what is still to be written of it, and what the API server has said of that. */
-function stuckOrOurs(sandbox: Sandbox, found: KubeObject, options: ChildrenReconcilerOptions): Finding {
-  const { name } = found.metadata;
-  const kind = found.kind as ChildKind;
-  const words = wordsOfStuck(sandbox, kind, options);
-  const verb = words === undefined ? undefined : outstandingWrite(sandbox, found);
-  if (words === undefined || !verb) return { isOurs: true };
-  return {
-    problem: { kind, name, state: "stuck", message: `cannot ${verb} ${kind} "${name}": ${words}` },
-    isOurs: true,
-  };
-}
-
-/** What was said before holds until the write has landed: Events go, and a new keeper may have come too late for them. */
-function wordsOfStuck(
-  { metadata }: Sandbox,
-  kind: ChildKind,
-  { refusedWrites, clock = systemClock }: ChildrenReconcilerOptions,
-): string | undefined {
-  const news = refusedWrites?.of(metadata.uid, clock.now());
-  const before = readUnresolved(metadata)?.problems.find((problem) =>
-    problem.kind === kind && problem.state === "stuck"
-  );
-  return news ?? before?.message.replace(/^cannot (?:update|delete) \w+ "[^"]*": /, "");
 }
 
 /** Of volumes that are refused those that come first, whichever was answered first: another list would be another annotation. */

@@ -61,3 +61,10 @@ test("a hook takes its own options, ignores those of others, and refuses what no
   expect([...HOOK_FLAGS].sort(), "all there are").toEqual(own.map(([, flag]) => flag).sort());
   expect(helpOf([{ name: "sandbox", options }])).toContain("Of the hook sandbox:\n  --cluster-domain D ");
 });
+
+test("the domains of annotations that claims may add are those of the command line: by default any, empty is none", () => {
+  const domainsOf = (...flags: string[]) => readSettings(flags).settings.annotationDomains;
+  expect(domainsOf()).toBe(undefined);
+  expect(domainsOf("--allowed-annotation-domains", "a.example, b.example,")).toEqual(["a.example", "b.example"]);
+  expect(domainsOf("--allowed-annotation-domains=")).toEqual([]);
+});

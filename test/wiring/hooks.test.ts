@@ -257,10 +257,3 @@ test("the domains of labels that claims may add are those of the command line", 
   expect(domainsOf()).toEqual(["sandbox.users.io"]);
   expect(domainsOf("--allowed-label-domains", "a.example, b.example,")).toEqual(["a.example", "b.example"]);
 });
-
-test("the domains of annotations that claims may add are those of the command line: by default any, empty is none", () => {
-  const domainsOf = (...flags: string[]) => readSettings(flags).settings.annotationDomains;
-  expect(domainsOf()).toBe(undefined);
-  expect(domainsOf("--allowed-annotation-domains", "a.example, b.example,")).toEqual(["a.example", "b.example"]);
-  expect(domainsOf("--allowed-annotation-domains=")).toEqual([]);
-});

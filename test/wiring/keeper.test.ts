@@ -180,9 +180,9 @@ test("it has a binder in its process, fed by its watches, which serves claims wh
   expect(early()?.metadata.ownerReferences).toMatchObject([{ kind: "SandboxClaim", uid: "uid-early" }]);
   expect(
     [await leading("binder"), api.watches],
-    "a watch for each kind and for NetworkPolicies, and one for the Deployments of hooks",
+    "a watch for each kind, NetworkPolicies, SyncError Events, and the Deployments of hooks",
   ).toEqual(
-    [true, 6],
+    [true, 7],
   );
   expect(await keeper.get("/metrics")).toMatch(/\nhookbox_binder_requests_total\{method="POST",code="201"\} 1\n/);
   api.put(LEASE, another);

@@ -37,6 +37,19 @@ const cases: Case[] = [
     says: "pods=4",
   },
   {
+    name: "a Pod that cannot be deleted, though its Sandbox is suspended",
+    facts: sandboxFacts({
+      ...unresolved(
+        "stuck",
+        "cannot delete Pod \"demo\": pods \"demo\" is forbidden: ValidatingAdmissionPolicy 'freeze' with binding 'b' denied " +
+          "request: change freeze",
+      ),
+      spec: { operatingMode: "Suspended" },
+    }),
+    want: ["AdmissionPolicyDenied", "ValidatingAdmissionPolicy/freeze", true],
+    says: "change freeze",
+  },
+  {
     name: "a refusal of an older spec",
     facts: sandboxFacts(unresolved("invalid", 'Pod "demo" is invalid: spec.x', 0)),
     want: ["Starting", "Sandbox/demo", false],

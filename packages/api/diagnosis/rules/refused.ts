@@ -24,6 +24,15 @@ export function refused(scene: Scene): Cause | undefined {
   return refusalCause(scene, { code: "ChildRefused" }, readyTelling(scene.at, ready));
 }
 
+/** A child exists, and the API server does not let it be changed or deleted, as the keeper found out. */
+export function stuck(scene: Scene): Cause | undefined {
+  const problem = readUnresolved(scene.sandbox.metadata)?.problems.find(({ state }) => state === "stuck");
+  if (!problem) return undefined;
+  const text = problem.message;
+  const evidence = { object: scene.at, where: "metadata.annotations[agents.x-k8s.io/unresolved]", text };
+  return refusalCause(scene, readRefusal(text, scene.at.namespace) ?? { code: "ChildRefused" }, { text, evidence });
+}
+
 interface Telling {
   text: string;
   evidence: Evidence;

@@ -15,7 +15,7 @@ import { ended, expired, multiplePods, suspended } from "./lifecycle.ts";
 import { nodeNotReady, podSandbox, terminating } from "./node.ts";
 import { probe, readinessGate } from "./probe.ts";
 import { containerConfig, mounts } from "./references.ts";
-import { podTaken, refused } from "./refused.ts";
+import { podTaken, refused, stuck } from "./refused.ts";
 import { gated, unschedulable } from "./scheduling.ts";
 import { hookFailing, silent } from "./silence.ts";
 import { volumes } from "./volumes.ts";
@@ -23,7 +23,7 @@ import { volumes } from "./volumes.ts";
 /** From here on nobody calls it starting: it does not get Ready. */
 const STARTING_SECONDS = 60;
 
-const BEFORE_THE_POD = [going, expired, suspended, ready, multiplePods, ended, refused, podTaken];
+const BEFORE_THE_POD = [going, expired, stuck, suspended, ready, multiplePods, ended, refused, podTaken];
 const OF_THE_POD = [
   terminating,
   gated,
