@@ -1,11 +1,11 @@
 /** How a pool answers with a Sandbox that exists: as it was last applied, so that nothing changes but what is meant. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
-import { lastApplied } from "../../packages/api/objects/apply.ts";
 import { isUnchangedByMerge } from "../../packages/api/objects/unchangedbymerge.ts";
 import { CLAIM_CONTROLLER, CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { isObject, type Json } from "../../packages/api/objects/json.ts";
 import { controllerOf, controllerReference } from "../../packages/api/objects/objects.ts";
+import { sharedLastApplied } from "../../packages/webhook/childrules.ts";
 import { identityOf } from "../../packages/webhook/unchanged.ts";
 import { type PoolSandbox, SANDBOX } from "./sandbox.ts";
 
@@ -22,7 +22,7 @@ export function readApplied(sandbox: Sandbox): Applied {
 
 function parsed(sandbox: Sandbox): Applied {
   try {
-    const applied = lastApplied(sandbox);
+    const applied = sharedLastApplied(sandbox);
     return applied && !isShaped(applied) ? "broken" : applied as unknown as PoolSandbox | undefined;
   } catch {
     return "broken";

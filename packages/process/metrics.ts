@@ -56,7 +56,7 @@ export function createHookMetrics(isTraced = false): HookMetrics {
     }),
     refusals: new Counter({
       name: "hookbox_hook_guard_refusals_total",
-      help: "Answers held back because they would have deleted children without a reason",
+      help: "Answers held back by the guard: they would have deleted, changed, made or said what it does not allow",
       labelNames: ["hook"],
       registers,
     }),

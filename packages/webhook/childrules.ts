@@ -2,7 +2,7 @@
  * What an answer may make of children: in which fields one that exists may change, what a new one must look like, and how
  * many there may be. Whatever a hook has not declared is refused. Pure. @module
  */
-import { lastApplied } from "../api/objects/apply.ts";
+import { LAST_APPLIED_ANNOTATION, lastApplied } from "../api/objects/apply.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
 import { CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../api/objects/keys.ts";
 import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
@@ -125,11 +125,30 @@ export function oncePer<Key extends object, Value>(compute: (key: Key) => Value)
 /** Reads how an observed child was applied last; undefined: it never was; `broken`: nobody can read the annotation. */
 export const appliedTo = oncePer((child: KubeObject): Json | "broken" | undefined => {
   try {
-    return lastApplied(child);
+    return sharedLastApplied(child);
   } catch {
     return "broken";
   }
 });
+
+/** Annotations that were read last, so that the hook and its guard read each once: of a large pool that is half of the call. */
+const texts = new Map<string, Json | undefined>();
+const MOST_CHARACTERS = 4 * 1024 * 1024;
+let characters = 0;
+
+/** Is `lastApplied`, for a value that nobody changes. @throws {SyntaxError} as that does */
+export function sharedLastApplied(object: { metadata: { annotations?: Record<string, string> | undefined } }) {
+  const text = object.metadata.annotations?.[LAST_APPLIED_ANNOTATION] ?? "";
+  if (texts.has(text)) return texts.get(text);
+  const applied = lastApplied(object);
+  characters += text.length;
+  if (characters > MOST_CHARACTERS) {
+    texts.clear();
+    characters = text.length;
+  }
+  texts.set(text, applied);
+  return applied;
+}
 
 function mayChange<Parent>(change: Change<Parent>, rule: ChildRule<Parent> | undefined): boolean {
   const { path, will, was, wants, observed } = change;

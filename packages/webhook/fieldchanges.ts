@@ -77,6 +77,7 @@ function addsTo(last: Json, desired: Json): boolean {
     if (value === undefined) return false;
     if (!Object.hasOwn(last, key)) return !IDENTITY.has(key);
     const before = last[key];
+    if (value === before) return false;
     if (isObject(value)) return isObject(before) ? addsTo(before, value) : true;
     return Array.isArray(value) && !sameJson(value, before);
   });
