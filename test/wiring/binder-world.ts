@@ -33,7 +33,10 @@ export async function serveCluster() {
     hold: (_: ApiRequest): Promise<void> | undefined => undefined,
   };
   const put = (...objects: object[]) => Promise.all(objects.map((object) => server.store.put(object as KubeObject)));
-  const [pool] = await put(aPool({ status: COUNTED }), aTemplate({ spec: { envVarsInjectionPolicy: "Allowed" } }));
+  const [pool] = await put(
+    aPool({ status: COUNTED }),
+    aTemplate({ spec: { envVarsInjectionPolicy: "Allowed", networkPolicyManagement: "Unmanaged" } }),
+  );
   const metadata = { labels: { "controller-uid": pool?.metadata.uid }, ownerReferences: [ownerOf(pool)] };
   await put(...Array.from({ length: 3 }, (_, index) => aMember(index + 1, { applied: { metadata } })));
   const inner = server.connect({
