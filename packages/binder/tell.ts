@@ -34,6 +34,8 @@ export async function finish(binder: Binder, entry: Entry): Promise<void> {
 /** Writes that a claim is Ready, once it is annotated, unless it says so, or says what is in the way; tries again if that fails. */
 async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<void> {
   entry.isTold = true;
+  // Of the entry's less may be kept at any moment from now on, without what it is traced by.
+  const { claim: traced } = entry;
   const now = new Date(binder.clock.now());
   const compute = (claim: SandboxClaim) =>
     isUntold(claim, sandbox) ? computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now) : undefined;
@@ -41,7 +43,7 @@ async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<voi
     const noted = await entry.noting;
     const observed = noted ?? entry.raw ?? await askForClaim(binder.api, entry.claim);
     if (observed && compute(observed)) {
-      await inSpan(binder, entry.claim, "hookbox.write_claim_status", async () => {
+      await inSpan(binder, traced, "hookbox.write_claim_status", async () => {
         const claim = await annotated(binder, entry, observed, sandbox, now);
         return claim && await putStatus(binder.api, claim, compute);
       });
