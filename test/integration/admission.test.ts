@@ -112,7 +112,8 @@ test("the keeper changes whose the NetworkPolicy of a template is, and deletes i
     metadata: { name, annotations: { [DECORATOR_ANNOTATION]: "sandboxtemplate" }, ...metadata },
     spec: { podSelector, policyTypes: ["Ingress"] },
   });
-  const uid = "1e7c2a9e-0000-4000-8000-000000000000";
+  // Of the real one: what has no owner that exists the garbage collector deletes.
+  const uid = await run(cluster, ["get", "namespace", ns.name, "-o", "jsonpath={.metadata.uid}"]);
   const owner = (kind: string, name: string, apiVersion = "v1") => ({ apiVersion, kind, name, uid });
   const template = { ...owner("SandboxTemplate", "t", "extensions.agents.x-k8s.io/v1beta1"), controller: true };
   const owned = (...ownerReferences: Loose[]) => ({ metadata: { ownerReferences } });
