@@ -2,14 +2,12 @@
  * etcd is restored from a backup: claims that were made since are gone, and what they had is in its pool again, used. On a
  * cluster of its own, with a real etcd whose versions go back. @module
  */
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { freePorts } from "../../dev/cluster/ports.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Breakable, startBreakable } from "./breakable.ts";
 import { createAll } from "./bulk.ts";
 import { until } from "./kubectl.ts";
-import { condition, type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
+import { condition, type Loose, makeNamespace, type Namespace } from "./namespace.ts";
 import { aClaim, aPool, aSimulatedTemplate, controllerOf, untilFull } from "./pools.ts";
-import { startChild } from "./processes.ts";
 
 const CLAIMS = 50;
 let world: Breakable;
@@ -56,50 +54,3 @@ test(
     await untilReplaced(ns, used);
   },
 );
-
-test("where no binder remembers, an operator deletes what no claim has", async () => {
-  const ns = await aFullPool();
-  const restore = await world.backUp();
-  const used = await claimAll(ns, "before");
-  await world.withoutBinders(async () => {
-    await restore();
-    await ns.kubectl("delete", "sandboxes", "-l", "agents.x-k8s.io/warm-pool-sandbox", "--wait=false");
-  });
-  const given = await claimAll(ns, "after");
-  expect([...given].filter((uid) => used.has(uid))).toEqual([]);
-  await untilReplaced(ns, used);
-});
-
-test("a router knows what was deleted or suspended since the backup as it is", async () => {
-  const ns = await makeNamespace(world.kubectl);
-  const names = ["deleted", "suspended"];
-  await ns.apply(...names.map((name) => sleeper(name, {}, ON_SIMULATED_NODES)));
-  for (const name of names) await ns.untilReason(name, "DependenciesReady");
-  const restore = await world.backUp();
-  const statusOf = await startRouter();
-  await ns.kubectl("delete", "sandbox", "deleted");
-  await ns.patch("sandbox", "suspended", { spec: { operatingMode: "Suspended" } });
-  await until(() => Promise.all(names.map((name) => statusOf(ns, name))), ([a, b]) => a === 404 && b === 503);
-  await restore();
-  // Its Pods are nowhere: what it is told of the way there is a 502, or a 504 after a while.
-  const known = (status: number) => status === 502 || status === 504;
-  await until(() => Promise.all(names.map((name) => statusOf(ns, name))), (all) => all.every(known), 120);
-});
-
-/** Starts a router that wakes nothing; returns what asks it for a sandbox, and which status that brings. */
-async function startRouter(): Promise<(ns: Namespace, name: string) => Promise<number>> {
-  const [port = 0, side = 0] = await freePorts(2);
-  const { kubeconfig } = world.kubectl;
-  const flags = ["--kubeconfig", kubeconfig, "--port", `${port}`, "--authz-mode", "allow-all", "--no-wake"];
-  const bind = ["--health-probe-bind-address", `127.0.0.1:${side}`, "--wake-timeout", "1s"];
-  const router = startChild(`restore-router-${port}`, ["packages/router/main.ts", ...flags, ...bind], world.logs);
-  onTestFinished(() => router.stop());
-  const ask = (path: string, headers = {}) =>
-    fetch(path, { headers }).then(async (answer) => {
-      await answer.body?.cancel();
-      return answer.status;
-    }, () => 0);
-  await until(() => ask(`http://127.0.0.1:${side}/readyz`), (status) => status === 200);
-  return (ns, name) =>
-    ask(`http://127.0.0.1:${port}/`, { "X-Sandbox-ID": name, "X-Sandbox-Namespace": ns.name, "X-Sandbox-Port": "80" });
-}
