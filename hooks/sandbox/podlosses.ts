@@ -6,6 +6,7 @@
  */
 import type { PodLostReason } from "../../packages/api/sandbox.ts";
 import { findCondition, type Verdict } from "../../packages/api/objects/conditions.ts";
+import { isPodReady } from "../../packages/api/objects/pods.ts";
 import type { View } from "./view.ts";
 
 /** What is said of a Pod that has disappeared, and whether the next one has to wait. */
@@ -19,7 +20,7 @@ export interface PodLosses {
 }
 
 const NONE: PodLosses = { verdict: undefined, isHeld: false, againSeconds: undefined };
-/** A Pod that has lasted as long, or for twice the wait before it, is not one that disappears. */
+/** A Pod that has lasted as long is not one that disappears. One that is Ready need only have lasted for twice the last wait. */
 const LASTS_MS = 60_000;
 /** The second is made at once but for what caches need to show the first. */
 const FIRST_WAIT_MS = 250;
@@ -34,7 +35,7 @@ const MADE_MS = 2000;
  * |---|---|---|
  * | there | none | nothing |
  * | there, young | there | as it is: the next loss counts on |
- * | there for a minute, or twice the last wait | there | nothing |
+ * | Ready and there for twice the last wait, or there for a minute and as long | there | nothing |
  * | none | none, and none was seen | it is made |
  * | none | none, and one was seen, or asked for two seconds ago | it is made, and counted |
  * | none | there, and its wait is not over | none is made |
@@ -49,8 +50,9 @@ export function podLosses(view: View, now: Date): PodLosses {
   const time = now.getTime();
   if (pod) {
     if (!before) return NONE;
-    const lasts = Math.max(LASTS_MS, 2 * waitMs(before.count));
-    const left = Date.parse(pod.metadata.creationTimestamp ?? "") + lasts - time;
+    // From when it was made, to the millisecond: creation times are whole seconds.
+    const lasts = Math.max(isPodReady(pod) ? 0 : LASTS_MS, 2 * waitMs(before.count));
+    const left = Math.max(before.at, Date.parse(pod.metadata.creationTimestamp ?? "")) + lasts - time;
     return left > 0 ? { verdict: verdictOf(before), isHeld: false, againSeconds: left / 1000 } : NONE;
   }
   if (!before) return wasThere(view, time) ? made({ count: 1, at: time }) : NONE;

@@ -65,9 +65,12 @@ test("it says how often, and when the last was made; a Pod that lasts has it go"
       "Pod has disappeared 2 times, and was made again at 2026-11-21T12:00:01.500Z. If that one disappears, too, " +
       "the next is made 1 s later at the soonest: find out what deletes it",
   });
-  const young = sync(2, pod(1.5));
+  const starting = aReadyPod({ metadata: { creationTimestamp: at(1.5).toISOString() }, status: { conditions: [] } });
+  const young = sync(2, starting);
   expect([lost(young)?.status, young.resyncAfterSeconds]).toEqual(["True", 59.5]);
-  const old = sync(62, pod(1.5));
+  const ready = sync(2.5, pod(1.5));
+  expect([lost(ready)?.status, ready.resyncAfterSeconds], "Ready, but not for long").toEqual(["True", 1]);
+  const old = sync(3.5, pod(1.5));
   expect([lost(old), old.resyncAfterSeconds]).toEqual([undefined, undefined]);
 });
 
