@@ -147,29 +147,6 @@ describe("a template", () => {
   });
 });
 
-test("a pool keeps its grace period and what it gives to claims, there and back from either version", () => {
-  const spec = {
-    replicas: 1,
-    sandboxTemplateRef: { name: "python" },
-    readinessGracePeriodSeconds: 90,
-    claimDefaults: { lifecycle: { shutdownPolicy: "Delete", ttlSecondsAfterFinished: 10 } },
-  };
-  for (
-    const [before, there, back] of [
-      [beta("SandboxWarmPool", spec), toAlpha, toBeta],
-      [alpha("SandboxWarmPool", spec), toBeta, toAlpha],
-    ] as const
-  ) {
-    expect(specOf(there(before))).toEqual(spec);
-    expect(back(there(before))).toEqual(before);
-  }
-});
-
-test("a pool that says nothing of its size has one member, and no observedGeneration", () => {
-  const after = toAlpha(beta("SandboxWarmPool", {}, { status: { replicas: 2, observedGeneration: 4 } }));
-  expect([specOf(after), after["status"]]).toEqual([{ replicas: 1 }, { replicas: 2 }]);
-});
-
 test.for([
   { name: "another kind", object: alpha("Pod", {}), version: "v1beta1" },
   { name: "another version", object: alpha("Sandbox", {}), version: "v2" },
