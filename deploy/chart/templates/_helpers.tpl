@@ -121,20 +121,36 @@ Takes: object, process (its folder), values (of the process), root.
 {{- end }}
 
 {{/*
-The certificate of the conversion hook, as a Secret holds it: the one that is there, else a new one for ten years. The
-same however often it is asked for.
+The certificate of the conversion hook, as a Secret holds it: the one that is there, or a new one when there is none or it
+is old. With a new one comes a new authority, and the one before stays in "ca.crt" beside it: API servers trust both while
+the hook goes over. The same however often it is asked for. Leaves .Values.v1alpha1.issuedAt, in seconds.
 */}}
 {{- define "hookbox.certificate" }}
 {{- if not (hasKey .Values.v1alpha1 "made") }}
 {{- $secret := lookup "v1" "Secret" .Release.Namespace "hookbox-conversion-tls" }}
-{{- $made := $secret.data }}
-{{- if not (and $made (hasKey ($made | default dict) "ca.crt")) }}
+{{- $made := $secret.data | default dict }}
+{{- $now := now | unixEpoch }}
+{{- $issuedAt := $now }}
+{{- if hasKey $made "ca.crt" }}
+{{- $created := toDate "2006-01-02T15:04:05Z" $secret.metadata.creationTimestamp | unixEpoch }}
+{{- $issuedAt = get ($secret.metadata.annotations | default dict) "hookbox.agents.x-k8s.io/issued-at" | default $created }}
+{{- end }}
+{{- $age := sub (int64 $now) (int64 $issuedAt) }}
+{{- $certificate := merge (deepCopy (.Values.v1alpha1.certificate | default dict)) (dict "days" 3650) }}
+{{- $renewAfterDays := ternary $certificate.renewAfterDays 1825 (hasKey $certificate "renewAfterDays") }}
+{{- $isOld := ge $age (mul (int64 $renewAfterDays) 86400) }}
+{{- if or $isOld (not (hasKey $made "ca.crt")) }}
 {{- $host := printf "conversion.%s.svc" .Release.Namespace }}
-{{- $ca := genCA "hookbox-conversion" 3650 }}
-{{- $cert := genSignedCert $host nil (list $host) 3650 $ca }}
-{{- $made = dict "ca.crt" ($ca.Cert | b64enc) "tls.crt" ($cert.Cert | b64enc) "tls.key" ($cert.Key | b64enc) }}
+{{- $days := int $certificate.days }}
+{{- $ca := genCA "hookbox-conversion" $days }}
+{{- $cert := genSignedCert $host nil (list $host) $days $ca }}
+{{- $before := get $made "ca.crt" | b64dec | regexFind "-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?" }}
+{{- $authorities := printf "%s\n%s" ($ca.Cert | trim) $before }}
+{{- $made = dict "ca.crt" ($authorities | b64enc) "tls.crt" ($cert.Cert | b64enc) "tls.key" ($cert.Key | b64enc) }}
+{{- $issuedAt = $now }}
 {{- end }}
 {{- $_ := set .Values.v1alpha1 "made" $made }}
+{{- $_ := set .Values.v1alpha1 "issuedAt" $issuedAt }}
 {{- end }}
 {{- toYaml .Values.v1alpha1.made }}
 {{- end }}
