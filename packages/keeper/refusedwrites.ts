@@ -91,7 +91,8 @@ export function outstandingWrite(sandbox: Sandbox, found: KubeObject): "delete" 
   const desired = desiredOf(sandbox, found);
   if (!desired) return undefined;
   const labels = { ...desired.metadata.labels, [CONTROLLER_UID_LABEL]: sandbox.metadata.uid ?? "" };
-  const wanted = { ...desired, metadata: { ...desired.metadata, labels } };
+  // Metacontroller adds both before it merges.
+  const wanted = { ...desired, metadata: { ...desired.metadata, labels, namespace: found.metadata.namespace } };
   return isUnchangedByMerge(found, lastApplied(found), wanted) ? undefined : "update";
 }
 

@@ -12,7 +12,7 @@ import { aSandbox, NOW } from "../sandboxes.ts";
 function made(desired: object, over: object = {}): KubeObject {
   const { metadata, ...rest } = desired as KubeObject;
   const labels = { ...metadata.labels, "controller-uid": "uid-demo" };
-  const object = applyCreate({ ...rest, metadata: { ...metadata, labels } }) as KubeObject;
+  const object = applyCreate({ ...rest, metadata: { ...metadata, labels, namespace: "team-a" } }) as KubeObject;
   return { ...object, metadata: { ...object.metadata, namespace: "team-a", uid: "u", ...over } };
 }
 
