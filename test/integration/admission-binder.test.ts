@@ -94,11 +94,10 @@ test("the binder makes Sandboxes for pools and claims, hands members over, and d
   expect(await patch(["sandbox", "back"], marked({}))).toMatchObject({ code: 0, stderr: "" });
   const given = { metadata: { ...taken, annotations: { [ASSIGNED_AT_ANNOTATION]: "x" } }, spec: pods };
   expect(await patch(["sandbox", "member"], given)).toMatchObject({ code: 0, stderr: "" });
-  expect(
-    await patch(["sandbox", "member"], { metadata: taken, spec: { podTemplate: { metadata: { labels: null } } } }),
-    "once",
-  )
-    .toMatchObject(refused("change Sandboxes of pools by giving them"));
+  const again = { metadata: taken, spec: { podTemplate: { metadata: { labels: null } } } };
+  expect(await patch(["sandbox", "member"], again), "once").toMatchObject(
+    refused("change Sandboxes of pools by giving them"),
+  );
 
   for (const object of [["sandboxclaim", "c"], ["sandboxwarmpool", "p"]]) {
     const key = object[1] === "c" ? UNRESOLVED_ANNOTATION : WOKEN_AT_ANNOTATION;
