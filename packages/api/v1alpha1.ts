@@ -10,23 +10,16 @@
 import type { KubeObject } from "./objects/objects.ts";
 import { sameJson } from "./objects/apply.ts";
 import { isObject } from "./objects/json.ts";
-import { annotated, type Content, type Fields, isVolumes, parsed, without } from "./v1alpha1content.ts";
+import { claimToAlpha, claimToBeta } from "./v1alpha1claim.ts";
+import { annotated, type Content, type Fields, parsed, PREFIX, without } from "./v1alpha1content.ts";
 
 type Version = "v1alpha1" | "v1beta1";
 
-const PREFIX = "api.agents.x-k8s.io/";
 const VOLUME_POLICY = `${PREFIX}v1beta1-volume-claim-templates-policy`;
-/** Ours, for what the contract would lose on the way: a Sandbox that says nothing of a Service, and a claim's own volumes. */
+/** Ours, for what the contract would lose on the way: a Sandbox that says nothing of a Service. */
 const SERVICE = `${PREFIX}v1beta1-service`;
 const UNSET = "unset";
-const VOLUME_TEMPLATES = `${PREFIX}v1beta1-volume-claim-templates`;
-/** Ours, too: a pool whose name v1alpha1 would read as another, such as "default", and what it says in its place. */
-const POOL = `${PREFIX}v1beta1-warm-pool-ref`;
-/** Of an object, as API servers take it. */
-const LONGEST_NAME = 253;
 const VOLUME_POLICIES = ["Disallowed", "Allowed", "Overrides"];
-/** A pool without members, for claims that v1alpha1 lets name a template in place of a pool. */
-export const SHADOW_POOL = "shadow-pool-";
 
 /** The kinds of both versions, and how each is converted. */
 const KINDS: Record<string, Conversion> = {
@@ -124,94 +117,6 @@ function sandboxToAlpha(content: Content, saved: Fields | undefined): Content {
   };
 }
 
-/**
- * The pool that a claim names: the one of its `warmpool`; else the one of its Sandbox, which has that pool's name; else
- * one without members, of its template.
- */
-function claimToBeta(content: Content): Content {
-  const { sandboxTemplateRef: _, warmpool: __, ...spec } = content.spec;
-  const note = poolNote(content);
-  const named = { ...spec, warmPoolRef: { name: note && isSaid(note, content.spec) ? note.name : poolOf(content) } };
-  const volumeClaimTemplates = parsed(content.metadata.annotations?.[VOLUME_TEMPLATES]);
-  const rest = note ? without(content, POOL) : content;
-  return isVolumes(volumeClaimTemplates)
-    ? { ...without(rest, VOLUME_TEMPLATES), spec: { ...named, volumeClaimTemplates } }
-    : { ...rest, spec: named };
-}
-
-function poolOf(content: Content): string {
-  const { sandboxTemplateRef, warmpool = "default" } = content.spec;
-  const bound = boundName(content);
-  if (isPool(warmpool)) return warmpool;
-  return bound !== undefined && bound !== content.metadata.name
-    ? withoutSuffix(bound)
-    : SHADOW_POOL + nameOf(sandboxTemplateRef);
-}
-
-function claimToAlpha(content: Content, saved: Fields | undefined): Content {
-  const { warmPoolRef, volumeClaimTemplates, ...rest } = content.spec;
-  const ref = nameOf(warmPoolRef);
-  const said = referencesOf(ref, content, saved);
-  const unnoted = { ...poolNote(content) ? without(content, POOL) : content, spec: { ...rest, ...said } };
-  const alpha = poolOf(unnoted) === ref ? unnoted : annotated(unnoted, { [POOL]: JSON.stringify(noteOf(ref, said)) });
-  if (volumeClaimTemplates === undefined) return alpha;
-  return annotated(alpha, { [VOLUME_TEMPLATES]: JSON.stringify(volumeClaimTemplates) });
-}
-
-/** A pool's name, and the template and pool that v1alpha1 says in its place. */
-interface PoolNote {
-  name: string;
-  template: string;
-  warmpool: unknown;
-}
-
-function noteOf(name: string, { sandboxTemplateRef, warmpool }: Fields): PoolNote {
-  return { name, template: nameOf(sandboxTemplateRef), warmpool };
-}
-
-/** Reads the annotation; undefined: it is not there, or no note of ours. */
-function poolNote({ metadata }: Content): PoolNote | undefined {
-  const note = parsed(metadata.annotations?.[POOL]);
-  if (!isObject(note) || typeof note["template"] !== "string") return undefined;
-  const { name, template, warmpool } = note;
-  return typeof name === "string" && name.length <= LONGEST_NAME ? { name, template, warmpool } : undefined;
-}
-
-/** A claim of v1alpha1 that names another template or pool since is of that one. */
-function isSaid(note: PoolNote, spec: Fields): boolean {
-  return sameJson(note, noteOf(note.name, spec));
-}
-
-/** What v1alpha1 says in place of a pool's name: as it was said, unless the claim names another pool since. */
-function referencesOf(ref: string, content: Content, saved: Fields | undefined): Fields {
-  const template = nameOf(saved?.["sandboxTemplateRef"]);
-  const warmpool = saved?.["warmpool"];
-  if (!template || (warmpool !== undefined && typeof warmpool !== "string")) {
-    return ref.startsWith(SHADOW_POOL)
-      ? { sandboxTemplateRef: { name: ref.slice(SHADOW_POOL.length) }, warmpool: "default" }
-      : { sandboxTemplateRef: { name: ref }, warmpool: ref };
-  }
-  // Nothing else of it: what is written into an annotation is no deeper than what may be answered.
-  const sandboxTemplateRef = { name: template };
-  const expected = isPool(warmpool) ? warmpool : template;
-  const bound = boundName(content);
-  const same = [expected, SHADOW_POOL + expected, ...(bound === undefined ? [] : [bound, withoutSuffix(bound)])];
-  if (same.includes(ref)) return { sandboxTemplateRef, ...(warmpool === undefined ? {} : { warmpool }) };
-  return { sandboxTemplateRef, warmpool: ref };
-}
-
-function isPool(warmpool: unknown): warmpool is string {
-  return typeof warmpool === "string" && warmpool !== "" && warmpool !== "default" && warmpool !== "none";
-}
-
-function boundName({ status }: Content): string | undefined {
-  return nameOf(status?.["sandbox"]) || undefined;
-}
-
-function withoutSuffix(name: string): string {
-  return name.includes("-") ? name.slice(0, name.lastIndexOf("-")) : name;
-}
-
 function templateToBeta(content: Content): Content {
   const policy = content.metadata.annotations?.[VOLUME_POLICY];
   if (!isPolicy(policy)) return content;
@@ -243,11 +148,6 @@ function poolToAlpha(content: Content): Content {
     spec: { replicas: 1, ...content.spec },
     status: dropped(content.status, "observedGeneration"),
   };
-}
-
-function nameOf(reference: unknown): string {
-  const name = (reference as { name?: unknown } | undefined)?.name;
-  return typeof name === "string" ? name : "";
 }
 
 function dropped(fields: Fields | undefined, name: string): Fields | undefined {

@@ -3,6 +3,9 @@ import { parseJson } from "./objects/exactjson.ts";
 import type { KubeObject } from "./objects/objects.ts";
 import { isObject } from "./objects/json.ts";
 
+/** What annotations of conversions begin with. */
+export const PREFIX = "api.agents.x-k8s.io/";
+
 export type Fields = Record<string, unknown>;
 
 /** What a kind's functions see and give: an object without its version. */
@@ -50,4 +53,10 @@ export function isVolumes(value: unknown): value is Fields[] {
 function isShallow(value: unknown, left: number): boolean {
   if (typeof value !== "object" || value === null) return true;
   return left > 0 && Object.values(value).every((field) => isShallow(field, left - 1));
+}
+
+/** Returns the name that a reference has; empty: none. */
+export function nameOf(reference: unknown): string {
+  const name = (reference as { name?: unknown } | undefined)?.name;
+  return typeof name === "string" ? name : "";
 }

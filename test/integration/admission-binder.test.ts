@@ -1,30 +1,16 @@
-/** The binder's admission policy on a real API server: what its account may do, and that a binder does no more. @module */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { buildMember } from "../../hooks/sandboxwarmpool/sandbox.ts";
-import { applyCreate } from "../../packages/api/objects/apply.ts";
+/** The binder's admission policy on a real API server: what its account may do. @module */
+import { beforeAll, expect, test } from "vitest";
 import {
   ASSIGNED_AT_ANNOTATION,
   CLAIM_UID_LABEL,
-  CONTROLLER_UID_LABEL,
-  FIRST_OBSERVED_ANNOTATION,
-  HANDED_OVER_AT_ANNOTATION,
-  SANDBOX_NAME_ANNOTATION,
   UNRESOLVED_ANNOTATION,
   WARM_POOL_LABEL,
   WOKEN_AT_ANNOTATION,
 } from "../../packages/api/objects/keys.ts";
-import { sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
-import { sandboxWarmPoolSchema } from "../../packages/api/sandboxwarmpool.ts";
 import { RETURNED } from "../../packages/binder/returns.ts";
-import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
-import { startApiProxy } from "./apiproxy.ts";
-import { attempt, run, until } from "./kubectl.ts";
-import type { Loose, Namespace } from "./namespace.ts";
-import { aClaim, aPool, aTemplate } from "./pools.ts";
-import { startChild } from "./processes.ts";
+import { attempt, run } from "./kubectl.ts";
+import type { Loose } from "./namespace.ts";
+import { aClaim, aPool } from "./pools.ts";
 import { type BareCluster, shared } from "./shared.ts";
 import { aProcess, aSandbox, past } from "./underpolicy.ts";
 
@@ -189,6 +175,7 @@ test("in system namespaces the binder does nothing", async () => {
   await run(cluster, ["delete", "-f", "-"], claim);
   expect(stderr).toContain("The binder may not act in system namespaces");
 });
+<<<<<<< HEAD
 
 test("a binder serves claims under its policy: by a member, and by a Sandbox of their own", async () => {
   const { ns } = await aProcess(cluster, "binder");
@@ -249,3 +236,5 @@ async function aMember(ns: Namespace): Promise<object> {
   const labels = { ...metadata.labels, [CONTROLLER_UID_LABEL]: pool.metadata.uid ?? "" };
   return applyCreate({ ...member, metadata: { ...metadata, namespace: ns.name, labels } });
 }
+=======
+>>>>>>> 5e3cf49 (Split files that had grown beyond one idea)

@@ -1,30 +1,19 @@
 /** Hooks put together with their real flags: the guard, stopping, and who serves what. @module */
 import { readdirSync } from "node:fs";
 import { Agent, request as httpRequest } from "node:http";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { compositeCalls, type HookCalls } from "../../packages/webhook/hook.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { hookNames, makeHooks, readSettings } from "../../hooks/all.ts";
-import { serveHooks } from "../../packages/webhook/runhook.ts";
 import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { startMain } from "../mainprocess.ts";
-import { aPoolRequest } from "../poolcalls.ts";
 import { send } from "../runtime/servers.ts";
 import { aChild, aReadyPod, aRequest, aSandbox } from "../sandboxes.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { until } from "../eventually.ts";
+import { LOCAL, serve } from "./servedhooks.ts";
 
-const LOCAL = ["--host", "127.0.0.1", "--port", "0", "--log-level", "error"];
 const SYNC = { body: JSON.stringify(aRequest(aSandbox(), [aReadyPod()])) };
-
-/** Serves hooks as their main.ts does, with what `flags` say; `errors` grows with their log. */
-async function serve(hooks: HookCalls[], onlyOne: boolean, ...flags: string[]) {
-  const errors: Record<string, unknown>[] = [];
-  const written = vi.spyOn(console, "error").mockImplementation((line) => void errors.push(JSON.parse(line)));
-  const server = await serveHooks(hooks, readSettings([...LOCAL, ...flags]).settings, onlyOne);
-  onTestFinished(() => server.stop().then(() => written.mockRestore()));
-  return { ...server, errors };
-}
 
 /** A hook that wants nothing but the children that it is told to keep, and names the reasons it is told. */
 function forgetful(keeps: (child: KubeObject) => boolean, deletions: Record<string, string> = {}): HookCalls {
@@ -233,27 +222,3 @@ test.for(["node", "deno"] as const)(
     expect(await call(), "a new one for each would cost more than the call").toEqual([200, true]);
   },
 );
-
-test("what the command line says reaches the hooks", async () => {
-  const flags = ["--cluster-domain", "c.example", "--max-batch-size", "2"];
-  const { port } = await serve(makeHooks([], readSettings(flags).settings), false, ...flags);
-  const sandbox = JSON.parse(
-    (await send(port, "POST", "/sandbox/sync", {
-      body: JSON.stringify(aRequest(aSandbox({ spec: { service: true } }), [
-        aReadyPod(),
-        aChild("Service", { spec: { clusterIP: "None" } }),
-      ])),
-    })).text,
-  );
-  expect(sandbox.status.serviceFQDN).toBe("demo.team-a.svc.c.example");
-  const pool = JSON.parse(
-    (await send(port, "POST", "/sandboxwarmpool/sync", { body: JSON.stringify(aPoolRequest()) })).text,
-  );
-  expect(pool.children).toHaveLength(2);
-});
-
-test("the domains of labels that claims may add are those of the command line", () => {
-  const domainsOf = (...flags: string[]) => readSettings(flags).settings.labelDomains;
-  expect(domainsOf()).toEqual(["sandbox.users.io"]);
-  expect(domainsOf("--allowed-label-domains", "a.example, b.example,")).toEqual(["a.example", "b.example"]);
-});

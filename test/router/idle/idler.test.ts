@@ -1,60 +1,16 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { AnswerTooLong } from "../../../packages/kube/api.ts";
-import { createIdler } from "../../../packages/router/idle/idler.ts";
-import { readPod, readSandbox } from "../../../packages/router/index/records.ts";
-import { createSandboxIndex } from "../../../packages/router/index/sandboxindex.ts";
 import { hurry } from "../../hurry.ts";
 import { createFakeApi, refusal } from "../../kube/fakeapi.ts";
-import { underRole } from "../../rights.ts";
 import { fetchFrom, open } from "../client.ts";
 import { naming, PODS, putPod, putReady, putSandbox, SANDBOXES, startBackend, startRouter } from "../stage.ts";
 import { until } from "../../eventually.ts";
+import { key, ready, startIdlers, TARGET } from "./idlers.ts";
 
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/team-a/leases";
-const TARGET = { namespace: "team-a", name: "demo", port: 80 };
-const key = (name: string) => `router.agents.x-k8s.io/${name}`;
-const ready = {
-  conditions: [{ type: "Ready", status: "True", reason: "r", message: "", lastTransitionTime: "2020-01-01T00:00:00Z" }],
-};
-
-/** One idle Sandbox with a Ready Pod, and routers that look only when told. */
-async function start(annotations: object = {}, activity?: () => object) {
-  const api = createFakeApi();
-  const creationTimestamp = "2020-01-01T00:00:00Z";
-  const metadata = { creationTimestamp, annotations: { [key("idle-seconds")]: "60", ...annotations } };
-  putSandbox(api, "demo", { metadata, status: ready });
-  putPod(api);
-  const runtime = activity && await startBackend((_, answer) => answer.end(JSON.stringify(activity())));
-  const suspended: string[] = [];
-  const make = (me: string) => {
-    const index = createSandboxIndex();
-    const sync = () => {
-      const sandbox = readSandbox(api.get(`${SANDBOXES}/demo`));
-      if (sandbox) index.sandboxes.observe(sandbox);
-      const pod = readPod(api.get(`${PODS}/demo`), true);
-      if (pod) index.pods.observe(pod);
-    };
-    sync();
-    const idler = createIdler({
-      api: underRole(api, "router"),
-      index,
-      me,
-      suspends: true,
-      log: () => {},
-      tickMs: 1000,
-      runtimePort: runtime?.port ?? 1,
-      onSuspended: (_, reason) => suspended.push(reason),
-    });
-    return { ...idler, sync };
-  };
-  const mode = () => (api.get(`${SANDBOXES}/demo`)?.["spec"] as { operatingMode: string }).operatingMode;
-  const annotation = (name: string) => api.get(`${SANDBOXES}/demo`)?.metadata.annotations?.[key(name)];
-  return { api, make, mode, annotation, suspended };
-}
-
 describe("the idler", () => {
   test("suspends what nobody uses, and says why, when, and in an Event", async () => {
-    const { api, make, mode, annotation, suspended } = await start();
+    const { api, make, mode, annotation, suspended } = await startIdlers();
     await make("a").look();
     expect(mode()).toBe("Suspended");
     expect(suspended).toEqual(["Idle"]);
@@ -77,14 +33,14 @@ describe("the idler", () => {
   });
 
   test("asks nobody about a Sandbox that does not ask for it", async () => {
-    const { api, make, mode } = await start({ [key("idle-seconds")]: "" });
+    const { api, make, mode } = await startIdlers({ [key("idle-seconds")]: "" });
     await make("a").look();
     expect(mode()).toBe("Running");
     expect(api.requests).toEqual([]);
   });
 
   test("leaves the members of a pool alone: they wait for somebody", async () => {
-    const { api, make, mode } = await start();
+    const { api, make, mode } = await startIdlers();
     const labels = { "agents.x-k8s.io/warm-pool-sandbox": "x" };
     putSandbox(api, "demo", { metadata: { labels, annotations: { [key("idle-seconds")]: "60" } }, status: ready });
     await make("a").look();
@@ -93,7 +49,7 @@ describe("the idler", () => {
   });
 
   test("leaves one that a user has just set to Running: its Pod is Ready before it is", async () => {
-    const { api, make, mode } = await start();
+    const { api, make, mode } = await startIdlers();
     const status = { conditions: [{ ...ready.conditions[0], status: "False" }] };
     putSandbox(api, "demo", { metadata: { annotations: { [key("idle-seconds")]: "60" } }, status });
     await make("a").look();
@@ -101,7 +57,7 @@ describe("the idler", () => {
   });
 
   test("leaves one that is used, and leaves word of that for other routers", async () => {
-    const { make, mode, annotation } = await start();
+    const { make, mode, annotation } = await startIdlers();
     const [a, b] = [make("a"), make("b")];
     a.traffic.begun(TARGET);
     await until(() => annotation("active-at") !== undefined);
@@ -116,7 +72,7 @@ describe("the idler", () => {
   });
 
   test("does not suspend what another router has seen used meanwhile", async () => {
-    const { api, make, mode } = await start();
+    const { api, make, mode } = await startIdlers();
     const [a, b] = [make("a"), make("b")];
     b.traffic.begun(TARGET);
     await until(() => api.requests.some(({ method }) => method === "PATCH"));
@@ -149,7 +105,7 @@ describe("the idler", () => {
   });
 
   test("is kept from it by a Lease, as long as that is held", async () => {
-    const { api, make, mode } = await start();
+    const { api, make, mode } = await startIdlers();
     const router = make("a");
     const lease = (spec: object) =>
       api.put(`${LEASES}/hold`, { metadata: { name: "hold", labels: { [key("holds")]: "demo" } }, spec });
@@ -166,7 +122,7 @@ describe("the idler", () => {
   });
 
   test("leaves it where the API server does not say whether it is held", async () => {
-    const { api, make, mode } = await start();
+    const { api, make, mode } = await startIdlers();
     api.intercept = ({ path }) => path === LEASES ? refusal(403, "forbidden") : undefined;
     await make("a").look();
     expect(mode(), "nor where so many Leases hold it that they would fill a router").toBe("Running");
@@ -177,10 +133,10 @@ describe("the idler", () => {
 
   test("leaves a compiler at work without any traffic, until it may not any more", async () => {
     const said = { running: 1, terminals: 0, streams: 0, cpuSeconds: 5, idleSeconds: 9000 };
-    const busy = await start({}, () => said);
+    const busy = await startIdlers({}, () => said);
     await busy.make("a").look();
     expect(busy.mode()).toBe("Running");
-    const capped = await start({ [key("max-active-seconds")]: "3600" }, () => said);
+    const capped = await startIdlers({ [key("max-active-seconds")]: "3600" }, () => said);
     await capped.make("a").look();
     expect(capped.mode()).toBe("Suspended");
     expect(capped.suspended).toEqual(["MaxActive"]);
@@ -190,7 +146,7 @@ describe("the idler", () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
     let cpuSeconds = 5;
-    const { make, mode } = await start({}, () => ({ running: 0, cpuSeconds }));
+    const { make, mode } = await startIdlers({}, () => ({ running: 0, cpuSeconds }));
     const router = make("a");
     await router.look();
     expect(mode()).toBe("Running");
@@ -202,41 +158,6 @@ describe("the idler", () => {
     await router.look();
     expect(mode()).toBe("Suspended");
   });
-});
-
-test.for(
-  [
-    ["ahead", 2 * 3_600_000],
-    ["behind", -2 * 3_600_000],
-  ] as const,
-)("a router whose clock is %s judges like the others", async ([, wrongMs]) => {
-  const ago = (seconds: number) => new Date(new Date().getTime() - seconds * 1000).toISOString();
-  const used = { [key("idle-seconds")]: "3600", [key("active-at")]: `${ago(300)} b` };
-  const unused = { [key("idle-seconds")]: "3600", [key("active-at")]: `${ago(5000)} b` };
-  for (const [annotations, then] of [[used, "Running"], [unused, "Suspended"]] as const) {
-    const { make, mode, annotation } = await start(annotations);
-    const real = Date.now;
-    vi.spyOn(Date, "now").mockImplementation(() => real() + wrongMs);
-    onTestFinished(() => void vi.restoreAllMocks());
-    await make("a").look();
-    vi.restoreAllMocks();
-    expect(mode()).toBe(then);
-    if (then === "Running") continue;
-    const { at } = JSON.parse(annotation("suspended") ?? "");
-    expect(Math.abs(Date.parse(at) - Date.now()), "what it writes is the API server's time").toBeLessThan(60_000);
-  }
-});
-
-test("what a router has seen itself counts by no wall clock: it may be set meanwhile", async () => {
-  const { make, mode } = await start();
-  const router = make("a");
-  router.traffic.begun(TARGET);
-  router.traffic.ended(TARGET);
-  const real = Date.now;
-  vi.spyOn(Date, "now").mockImplementation(() => real() + 3_600_000);
-  onTestFinished(() => void vi.restoreAllMocks());
-  await router.look();
-  expect(mode()).toBe("Running");
 });
 
 test("the router as a whole: requests keep a sandbox up, silence suspends it, a request wakes it", async () => {

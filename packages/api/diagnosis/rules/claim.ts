@@ -43,9 +43,7 @@ export function claimFinding(facts: Facts, claim: SandboxClaim, now: Date): Caus
   const poolRef = { ...at, kind: "SandboxWarmPool", name: claim.spec.warmPoolRef.name };
   const isBound = Boolean(claim.status?.sandbox?.name);
   const ground: Ground = { facts, claim, at, poolRef, isBound, now };
-  for (
-    const rule of [going, expired, ready, missing, unfenced, rejected, given, unbound, nameTaken, unserved, failing]
-  ) {
+  for (const rule of RULES) {
     const found = rule(ground);
     if (found) return found;
   }
@@ -217,9 +215,7 @@ function nameTaken(ground: Ground): Cause | undefined {
   return through(ground, found);
 }
 
-function failing({ claim, at, facts, now }: Ground): Cause | undefined {
-  return hookFailing(claim, at, facts, now) ?? silent(claim, at, now);
-}
+const failing = ({ claim, at, facts, now }: Ground) => hookFailing(claim, at, facts, now) ?? silent(claim, at, now);
 
 /** Its pool cannot make it a Sandbox. */
 function unserved(ground: Ground): Cause | undefined {
@@ -249,3 +245,6 @@ function waits({ facts: { pool }, claim, at, poolRef, isBound, now }: Ground): C
 function through({ facts: { pool }, poolRef }: Ground, found: Cause): Cause {
   return pool ? { ...found, path: [poolRef, ...found.path] } : found;
 }
+
+/** The first that finds something says the cause. */
+const RULES = [going, expired, ready, missing, unfenced, rejected, given, unbound, nameTaken, unserved, failing];
