@@ -50,7 +50,8 @@ test("a binder serves claims under its policy: by a member, and by a Sandbox of 
   });
   const controllerOf = ({ metadata }: Loose) => metadata.ownerReferences?.find(({ controller }: Loose) => controller);
   const of = (kind: string, name: string) => expect.objectContaining({ kind, name });
-  await ns.apply(aTemplate("p"), aPool("p", 1), aClaim("cold", "p"));
+  // No hook makes a NetworkPolicy here, without which nothing of the template would start.
+  await ns.apply(aTemplate("p", { networkPolicyManagement: "Unmanaged" }), aPool("p", 1), aClaim("cold", "p"));
   expect(controllerOf(await ns.until("sandbox", "cold", (it) => it !== undefined))).toEqual(of("SandboxClaim", "cold"));
   await ns.until("sandboxclaim", "cold", ({ metadata }) => metadata.annotations?.[FIRST_OBSERVED_ANNOTATION]);
 
