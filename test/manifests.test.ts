@@ -8,6 +8,7 @@ import { customizeSandboxWarmPool } from "../hooks/sandboxwarmpool/hook.ts";
 import { freePorts } from "../dev/cluster/ports.ts";
 import { renderManifests } from "../packages/manifests/render.ts";
 import { hookNames } from "../hooks/all.ts";
+import { until } from "./eventually.ts";
 import { startMain } from "./mainprocess.ts";
 import { syncPool } from "./poolcalls.ts";
 import { aPool } from "./pools.ts";
@@ -117,7 +118,7 @@ test.runIf(hasIPv6)("with --host=:: a hook listens on IPv6 by the leave that Den
   );
   await startMain("deno", moved, "Listening");
   expect((await fetch(`http://[::1]:${port}/healthz`)).status).toBe(200);
-  await expect.poll(() => fetch(`http://[::1]:${metricsPort}/metrics`).then(({ status }) => status, () => 0)).toBe(200);
+  await until(() => fetch(`http://[::1]:${metricsPort}/metrics`).then(({ status }) => status === 200, () => false));
 });
 
 test("scraped metrics keep their labels: a target has a namespace and an endpoint of its own", () => {

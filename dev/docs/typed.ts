@@ -121,8 +121,13 @@ export const UNTYPED: readonly Untyped[] = [
   },
   {
     page: "docs/router.md",
-    has: "hookbox token demo",
+    has: "hookbox token demo -n team-a --secret-file",
     why: "the secret is the reader's own; test/wiring/router-access.test.ts has the same command sign",
+  },
+  {
+    page: "docs/router.md",
+    has: "openssl genpkey",
+    why: "the key is the reader's own; test/cli/token.test.ts has the same command sign",
   },
   {
     page: "docs/router.md",

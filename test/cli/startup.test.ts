@@ -16,10 +16,13 @@ function loadedBy(...args: string[]): string[] {
   return JSON.parse(stderr.slice(stderr.lastIndexOf("["))) as string[];
 }
 
+/** Digits of numbers have to survive whatever is printed; the module imports nothing. */
+const isSmall = (url: string) => url.endsWith("/api/objects/exactjson.ts");
+
 test("--help loads the commands and Commander, and no more", () => {
   const loaded = loadedBy("--help");
   const heavy = loaded.filter((url) =>
-    /node_modules\/(?!commander\/)|\/(api|kube|hooks|keeper|router|runtime)\//.test(url)
+    /node_modules\/(?!commander\/)|\/(api|kube|hooks|keeper|router|runtime)\//.test(url) && !isSmall(url)
   );
   expect(heavy).toEqual([]);
   expect(loaded.length).toBeLessThan(80);
@@ -27,5 +30,8 @@ test("--help loads the commands and Commander, and no more", () => {
 
 test("Tab on a command's name loads what completes, and nothing that talks to a cluster", () => {
   const loaded = loadedBy("complete", "--", "exe");
-  expect(loaded.filter((url) => /node_modules\/(?!commander\/|@bomb\.sh\/)|\/(api|kube)\//.test(url))).toEqual([]);
+  const heavy = loaded.filter((url) =>
+    /node_modules\/(?!commander\/|@bomb\.sh\/)|\/(api|kube)\//.test(url) && !isSmall(url)
+  );
+  expect(heavy).toEqual([]);
 });

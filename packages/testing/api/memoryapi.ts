@@ -47,6 +47,7 @@ export function createMemoryApi(store: MemoryStore, changes: Changes, options: M
       matching(store, resource, namespace, matches).map((object) => copyJson(object)),
   };
   return {
+    now: () => store.clock.now(),
     async send({ signal, query = {}, body, ...request }) {
       signal?.throwIfAborted();
       const failed = faultOf(fault({ ...request, query, body }));
