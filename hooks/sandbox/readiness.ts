@@ -11,7 +11,7 @@ type ReadyVerdict = Verdict<"Ready", ReadyReason>;
 
 /**
  * Decides Ready. Source: Agent Sandbox API, section 2.8 (rows 1 to 8), InvalidConfiguration as of 1.0, and a terminating
- * Pod as of 1.0.11 (docs/decisions/0075).
+ * Pod as of 1.0.11 (docs/decisions/0046).
  *
  * | rule | what holds | reason |
  * |---|---|---|

@@ -1,6 +1,6 @@
 /**
  * The lifecycle that a pool gives to claims without one: it is copied into the claim before the claim gets its Sandbox, so
- * that the claim itself says when it expires. Source: Agent Sandbox, KEP-1306; docs/decisions/0076. @module
+ * that the claim itself says when it expires. Source: Agent Sandbox, KEP-1306; docs/decisions/0047. @module
  */
 import { type ClaimLifecycle, type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";

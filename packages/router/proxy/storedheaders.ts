@@ -5,7 +5,7 @@
  * sandboxes, the dashboard and the router's own redirects can share an origin, and addresses may carry tokens.
  *
  * Headers that only concern the page they come with (Content-Security-Policy, Permissions-Policy, Document-Policy) pass.
- * Decision 0060 has the list with its reasons.
+ * Decision 0042 has the list with its reasons.
  */
 export const STORED_BY_BROWSERS: readonly string[] = [
   // They send addresses of later requests, queries included, to a collector.
