@@ -61,7 +61,10 @@ test("a pool's controller asks what it wants to see, in the hook's own words; a 
   expect(new URL(customize.webhook.url).origin).toBe(new URL(sync.webhook.url).origin);
   expect(new URL(customize.webhook.url).pathname).toBe("/sandboxwarmpool/customize");
   const wanted = customizeSandboxWarmPool(aPool()).map(({ apiVersion, resource }) => `${apiVersion}/${resource}`);
-  expect(wanted).toEqual(["extensions.agents.x-k8s.io/v1beta1/sandboxtemplates"]);
+  expect(wanted).toEqual([
+    "extensions.agents.x-k8s.io/v1beta1/sandboxtemplates",
+    "networking.k8s.io/v1/networkpolicies",
+  ]);
   expect(controller("sandboxclaim", "decoratorcontrollers").spec.hooks).not.toHaveProperty("customize");
 });
 

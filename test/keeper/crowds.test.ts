@@ -62,6 +62,7 @@ describe("a claim of many labels", () => {
     references.templates.handler.observe(aTemplate());
     references.pools.handler.listed(new Set(["uid-pool"]));
     references.templates.handler.listed(new Set(["uid-python"]));
+    references.policies.handler.listed(new Set());
     const domains = ["sandbox.users.io"];
     const reconciler = claimProblemReconciler({ api, report() {}, references, domains });
     for (const labels of [{ bad: "" }, { "sandbox.users.io/good": "" }]) {

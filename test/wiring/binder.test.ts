@@ -26,7 +26,7 @@ test("as the leader it serves, counts and answers its probes, with the rights of
   const env = [{ name: "LARGE", value: "x".repeat(140 * 1024) }];
   const large = { spec: { containers: [{ name: "main", image: "busybox", env }] } };
   await put(
-    aTemplate({ metadata: { name: "large" }, spec: { podTemplate: large } }),
+    aTemplate({ metadata: { name: "large" }, spec: { podTemplate: large, networkPolicyManagement: "Unmanaged" } }),
     aPool({ metadata: { name: "large", uid: "uid-large" }, spec: { sandboxTemplateRef: { name: "large" } } }),
     aClaim("of-large", { spec: { warmPoolRef: { name: "large" } } }),
   );

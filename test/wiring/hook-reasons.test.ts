@@ -12,7 +12,10 @@ import { aTemplate, aTemplateRequest } from "../templates.ts";
 const wrong = vi.hoisted(() => ({ sync: vi.fn() }));
 vi.mock("../../hooks/sandbox/sync.ts", () => ({ syncSandbox: wrong.sync }));
 vi.mock("../../hooks/sandboxclaim/sync.ts", () => ({ syncSandboxClaim: wrong.sync }));
-vi.mock("../../hooks/sandboxtemplate/sync.ts", () => ({ syncSandboxTemplate: wrong.sync }));
+vi.mock(import("../../hooks/sandboxtemplate/sync.ts"), async (original) => ({
+  ...await original(),
+  syncSandboxTemplate: wrong.sync,
+}));
 vi.mock("../../hooks/sandboxwarmpool/sync.ts", () => ({ syncSandboxWarmPool: wrong.sync }));
 wrong.sync.mockImplementation(({ children }: Observed<unknown>) => ({
   status: {},
