@@ -125,8 +125,8 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a claim gets what its template does not allow",
     file: "packages/binder/choose.ts",
-    from: 'if (problem) return { kind: "refused" };',
-    to: "",
+    from: "if (problem || !offer.mayStart)",
+    to: "if (!offer.mayStart)",
     tests: CHOOSE_TEST,
   },
   {

@@ -58,10 +58,10 @@ export const GUARD: readonly Mutant[] = [
     tests: GUARD_TEST,
   },
   {
-    name: "one child may be suspended by an answer",
+    name: "a suspension is no loss",
     file: "packages/webhook/guard.ts",
-    from: "known && ending.length > 0",
-    to: "known && ending.length > 1",
+    from: 'is["operatingMode"] !== "Suspended") return "suspended";',
+    to: 'is["operatingMode"] !== "Suspended") return undefined;',
     tests: GUARD_TEST,
   },
   {
@@ -95,14 +95,14 @@ export const GUARD: readonly Mutant[] = [
   {
     name: "one namespace may use up what all may lose",
     file: "packages/webhook/lossbudget.ts",
-    from: "Math.floor((left - (used.get(namespace) ?? 0)) / 2)",
+    from: "Math.floor((left - shared) / 2)",
     to: "Math.floor(left)",
     tests: BUDGET_TEST,
   },
   {
     name: "losses are not counted",
     file: "packages/webhook/lossbudget.ts",
-    from: "left -= spent;",
+    from: "left -= second.length;",
     to: "left -= 0;",
     tests: BUDGET_TEST,
   },

@@ -114,10 +114,10 @@ export const KEEPER: readonly Mutant[] = [
   },
   {
     name: "a NetworkPolicy is a template's by the owner's name",
-    file: "packages/keeper/networkpolicy.ts",
-    from: "controllerOf(found.metadata)?.uid === metadata.uid",
-    to: "controllerOf(found.metadata)?.name === metadata.name",
-    tests: ["test/keeper/networkpolicy.test.ts"],
+    file: "packages/api/templatepolicy.ts",
+    from: "controllerOf(policy.metadata)?.uid !== metadata.uid",
+    to: "controllerOf(policy.metadata)?.name !== metadata.name",
+    tests: ["test/api/templatepolicy.test.ts"],
   },
   {
     name: "an object that one event handler cannot read breaks the watch for all",

@@ -36,8 +36,8 @@ export const KUBE: readonly Mutant[] = [
   {
     name: "a watch goes on from a version that is too old",
     file: "packages/kube/watch.ts",
-    from: "cursor.version = undefined;\n  return new Error",
-    to: "return new Error",
+    from: "if (signal.aborted) return;\n      cursor.version = undefined;",
+    to: "if (signal.aborted) return;",
     tests: WATCH_TEST,
   },
   {

@@ -159,7 +159,7 @@ export const ROUTER: readonly Mutant[] = [
   {
     name: "an older version of a Sandbox takes the place of a newer one",
     file: "packages/router/index/sandboxindex.ts",
-    from: "departed.has(uid) || known && isOlder(sandbox, known.sandbox)",
+    from: "departed.has(uid) || isOlder(resourceVersion, known?.metadata.resourceVersion)",
     to: "departed.has(uid)",
     tests: INDEX_TEST,
   },

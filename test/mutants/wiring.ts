@@ -9,8 +9,8 @@ export const WIRING: readonly Mutant[] = [
   {
     name: "the budget of losses reaches no hook",
     file: "packages/webhook/runhook.ts",
-    from: "{ log, metrics, budget, ready:",
-    to: "{ log, metrics, ready:",
+    from: "{ log, metrics, servesMetrics, budget, ready:",
+    to: "{ log, metrics, servesMetrics, ready:",
     tests: HOOKS_TEST,
   },
   {
