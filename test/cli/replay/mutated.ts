@@ -14,17 +14,21 @@ export interface Mutation {
   file: string;
   from: string;
   to: string;
+  /** What has to change with it. */
+  also?: Pick<Mutation, "file" | "from" | "to">;
 }
 
 /** Returns the path of the changed hook's `hook.ts`; the copy goes with the test. */
-export function mutatedHook({ hook, file, from, to }: Mutation): string {
+export function mutatedHook({ hook, also, ...mutation }: Mutation): string {
   const copy = makeTempFolder();
   for (const folder of ["packages/api", "packages/process", "packages/webhook", "hooks"]) {
     cpSync(join(ROOT, folder), join(copy, folder), { recursive: true });
   }
   symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
   writeFileSync(join(copy, "package.json"), '{ "type": "module" }');
-  const path = join(copy, "hooks", hook, file);
-  writeFileSync(path, mutated(readFileSync(path, "utf8"), { file, from, to }));
+  for (const change of also ? [mutation, also] : [mutation]) {
+    const path = join(copy, "hooks", hook, change.file);
+    writeFileSync(path, mutated(readFileSync(path, "utf8"), change));
+  }
   return join(copy, "hooks", hook, "hook.ts");
 }

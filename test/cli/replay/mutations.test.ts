@@ -20,11 +20,20 @@ test("the version that was recorded decides the same", async () => {
 
 const MUTATIONS: (Mutation & { name: string; want: Partial<Change> })[] = [
   {
-    name: "another field in new Pods",
+    name: "another field in new Pods, and the guard sees it",
     hook: "sandbox",
     file: "pod.ts",
     from: "spec: podSpec(sandbox) }",
     to: "spec: { ...podSpec(sandbox), hostNetwork: true } }",
+    want: { effect: "answers", after: expect.stringMatching(/^429 .*spec\.hostNetwork/) },
+  },
+  {
+    name: "another field in new Pods that the hook declares",
+    hook: "sandbox",
+    file: "pod.ts",
+    from: "spec: podSpec(sandbox) }",
+    to: "spec: { ...podSpec(sandbox), hostNetwork: true } }",
+    also: { file: "podrules.ts", from: "=> boolean>> = {};", to: "=> boolean>> = { hostNetwork: () => true };" },
     want: { effect: "changes", child: expect.objectContaining({ kind: "Pod" }), path: "spec.hostNetwork", after: true },
   },
   {
