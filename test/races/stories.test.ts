@@ -56,6 +56,27 @@ test("a binder that is killed between its two writes leaves a claim that the nex
   expect(readyOf(findObject(store, "SandboxClaim", "claim-0"))?.status).toBe("True");
 });
 
+test("what is said of a Pod that disappeared goes by one write, where the next Pod fails: after a minute", async () => {
+  const acts: Scenario["acts"] = [
+    { act: "claim", claim: 0, cold: true, wait: 500 },
+    { act: "evict", member: 0, wait: 1000 },
+  ];
+  const ready = { startMs: 20, probeMs: 10, fate: "ready", lifeMs: 0 } as const;
+  const { writes, store } = await story({
+    replicas: 0,
+    acts,
+    fates: [ready, { ...ready, fate: "fails" }],
+    forecast: { ...CALM, lags: [{ kind: "Pod", from: 1550, lasts: 1000, delay: 300 }] },
+  });
+  const conditions = statusOf(findObject(store, "Sandbox", "claim-0")).conditions?.map(({ type }) => type);
+  expect(conditions).not.toContain("PodLost");
+  expect(writes.slice(-3)).toEqual([
+    "updateStatus Sandbox claim-0",
+    "updateStatus SandboxClaim claim-0",
+    "updateStatus Sandbox claim-0",
+  ]);
+});
+
 test.for([
   { policy: "Retain", claims: ["claim-0"] },
   { policy: "Delete", claims: [] },
