@@ -1,5 +1,5 @@
 /** The HTTP face of the conversion hook, as a Hono app: `POST /convert`, probes and metrics. Opens no port. @module */
-import { parseJson } from "../../packages/api/objects/exactjson.ts";
+import { parseExactly, parseJson } from "../../packages/api/objects/exactjson.ts";
 import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { ZodError } from "zod";
@@ -41,7 +41,7 @@ export function createConversionApp({ log, ready }: { log: Log; ready: () => boo
   });
   app.post("/convert", (c) =>
     intake(c.req.raw, (bytes) => {
-      const answer = answerReview(reviewSchema.parse(parseJson(new TextDecoder().decode(bytes))));
+      const answer = answerReview(parseExactly(reviewSchema, parseJson(new TextDecoder().decode(bytes))));
       const { result } = answer.response;
       if (result.status === "Failure") log("warn", "Objects not converted", { reason: result.message });
       return Promise.resolve(Response.json(answer));

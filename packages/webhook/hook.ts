@@ -1,4 +1,5 @@
 /** A hook as a value, and how one call of it goes: parse, decide, guard, check. No HTTP, no I/O. @module */
+import { parseExactly } from "../api/objects/exactjson.ts";
 import * as z from "zod";
 import { type ChildRules, unexpectedStrategy } from "./childrules.ts";
 import { type Evidence, guardParent, guardStatus, type ParentRules, type StatusRules } from "./evidence.ts";
@@ -120,7 +121,7 @@ function callsOf<Parent, Answer extends Partial<Omit<Desired<unknown>, "children
   return {
     ...basics(hook),
     sync: (body, now, budget = UNLIMITED) => {
-      const observed = wire.request.parse(body);
+      const observed = parseExactly(wire.request, body);
       const rules = hook.childRules ?? {};
       const unexpected = rules === "any" ? undefined : unexpectedStrategy(body, rules);
       if (unexpected !== undefined) return { refusal: { message: unexpected, children: [] } };
@@ -156,7 +157,7 @@ function basics<Parent>(hook: HookBasics<Parent>): Omit<HookCalls, "sync"> {
     name,
     ...pace,
     customize: (body) => {
-      const relatedResources = customize(requestSchema.parse(body).parent);
+      const relatedResources = customize(parseExactly(requestSchema, body).parent);
       return checked(customizeAnswerSchema, { relatedResources });
     },
   };

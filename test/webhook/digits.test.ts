@@ -41,6 +41,25 @@ test("the hook for Sandboxes makes a Pod with all digits, and leaves one alone t
   expect(kept.text).toContain(SPEC);
 });
 
+test.for(["status", "metadata.labels", "metadata.annotations", "spec.podTemplate.metadata"])(
+  "a request whose %s is such an integer is none, like one with any other number there",
+  (path) => {
+    const hook = sandboxHook({ clusterDomain: "cluster.local" });
+    const answers = [7, LARGEST].map((number) => {
+      const parent = JSON.parse(SANDBOX);
+      const fields = path.split(".");
+      const last = fields.pop() ?? "";
+      fields.reduce((holder, field) => holder[field], parent)[last] = parseJson(`${number}`);
+      const children = { "Pod.v1": {}, "Service.v1": {}, "PersistentVolumeClaim.v1": {} };
+      const body = readBody(JSON.stringify({ parent, children, related: {}, finalizing: false }));
+      const { status, text } = replyOf(hook, "sync", body, NOW);
+      return { status, text };
+    });
+    expect(answers[0]).toMatchObject({ status: 400, text: expect.stringContaining(path) });
+    expect(answers[1]).toEqual(answers[0]);
+  },
+);
+
 test("the hook for pools, and the binder when it hands a member over", () => {
   const template = { ...aTemplate(), spec: { ...aTemplate().spec, podTemplate: { spec: parseJson(SPEC) } } } as never;
   const reply = replyOf(

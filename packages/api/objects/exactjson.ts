@@ -54,6 +54,24 @@ export function withBigInts(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withBigInts(field)]));
 }
 
+/**
+ * Parses by a schema of zod, to which such an integer would be an object with any fields: where one stands, the schema has to
+ * take a number.
+ *
+ * @throws {ZodError} as the schema does
+ */
+export function parseExactly<T>(schema: { parse(value: unknown): T }, value: unknown): T {
+  if (hasMet) schema.parse(withNumbers(value));
+  return schema.parse(value);
+}
+
+function withNumbers(value: unknown): unknown {
+  if (isRawInteger(value)) return Number(value.rawJSON);
+  if (Array.isArray(value)) return value.map(withNumbers);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withNumbers(field)]));
+}
+
 /** The other way round, for what was read with bigints: those that a number keeps become numbers. */
 export function withoutBigInts(value: unknown): unknown {
   if (typeof value === "bigint") return parseJson(`${value}`);
