@@ -69,13 +69,17 @@ export function policyReconciler(options: PolicyReconcilerOptions): Reconciler<S
   });
 }
 
-/** Returns the event handler of the reconciler's queue that sees templates again when their policies change. */
+/**
+ * Returns the event handler of the reconciler's queue that sees templates again when their policies change. One to which
+ * nothing would be done if it had no policy does not wait for any: if it is large, it would be asked for each time.
+ */
 export function withPolicies(
   queue: WorkQueue<SandboxTemplate>,
   { policies }: Pick<References, "policies">,
 ): EventHandler<SandboxTemplate> {
-  const waiting = createWaiting(queue, ({ metadata: { namespace, name } }: SandboxTemplate) => {
-    return policyGroup(namespace, policyName(name));
+  const waiting = createWaiting(queue, (template: SandboxTemplate) => {
+    const { namespace, name } = template.metadata;
+    return policySituation(template, undefined) && policyGroup(namespace, policyName(name));
   });
   policies.onChange((policy) => waiting.again(policy && policyGroup(policy.namespace, policy.name)));
   return waiting;
