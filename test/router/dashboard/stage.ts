@@ -62,8 +62,8 @@ export async function start(
   onTestFinished(() => void server.close());
   onTestFinished(() => server.closeAllConnections());
   const { port } = server.address() as AddressInfo;
-  const ask = (path: string, init: { method?: string; headers?: Record<string, string>; body?: string } = {}) =>
-    new Promise<Answered>((resolve, reject) => {
+  const ask = (path: string, init: { method?: string; headers?: Record<string, string>; body?: string } = {}) => {
+    const answer = new Promise<Answered>((resolve, reject) => {
       const { body, ...rest } = init;
       const asking = request({ host: "127.0.0.1", port, path, ...rest }, async (response) => {
         let text = "";
@@ -72,6 +72,10 @@ export async function start(
       });
       asking.once("error", reject).end(body);
     });
+    // A test that fails awaits no more of its requests, and its end closes their connections.
+    answer.catch(() => {});
+    return answer;
+  };
   return { ask, asked, seen, port };
 }
 
