@@ -69,7 +69,7 @@ test("values change one process, and no other", async () => {
         nodeSelector: { disk: "ssd" },
         containers: [{
           image: "hookbox:9.9.9",
-          args: ["--port=8080", "--cluster-domain=c.example"],
+          args: ["--port=8080", "--metrics-port=9090", "--cluster-domain=c.example"],
         }],
       },
     },
