@@ -34,11 +34,15 @@ const POD_MOMENTS: Record<string, string> = {
   Ready: "Pod ready",
 };
 
+/** A Sandbox that is made for a claim is assigned to it when it is asked for, and the API server creates it after that. */
+const REQUEST_MS = 5000;
+
 /** Lists what happened, oldest first. */
 export function timelineOf({ claim, sandbox, pod, events }: SandboxObjects): Moment[] {
   const { annotations = {}, creationTimestamp: created } = sandbox?.metadata ?? {};
+  const oldest = Date.parse(created ?? "") - REQUEST_MS;
   /** What is older than the Sandbox was said of another one, from which this was copied. */
-  const own = (at: string | undefined) => Date.parse(at ?? "") < Date.parse(created ?? "") ? undefined : at;
+  const own = (at: string | undefined) => Date.parse(at ?? "") < oldest ? undefined : at;
   const moments: (Moment | undefined)[] = [
     moment(created, "Sandbox created"),
     moment(claim?.metadata.creationTimestamp, "Claimed", claim?.metadata.name),

@@ -71,7 +71,14 @@ test("what routers said of another sandbox, from which this one was copied, is l
     "router.agents.x-k8s.io/first-active-at": at(5),
     "router.agents.x-k8s.io/active-at": `${at(6)} router-1`,
   };
-  const metadata = { name: "copy", creationTimestamp: at(10), annotations };
+  const metadata = { name: "copy", creationTimestamp: at(20), annotations };
   const moments = timelineOf({ sandbox: { apiVersion: "v1", kind: "Sandbox", metadata }, events: [] });
   expect(moments.map(({ what }) => what)).toEqual(["Sandbox created"]);
+});
+
+test("a Sandbox that was made for a claim is assigned to it, though it was asked for in the second before", () => {
+  const annotations = { "agents.x-k8s.io/assigned-at": "2026-01-01T00:00:09.980Z" };
+  const metadata = { name: "session", creationTimestamp: at(10), annotations };
+  const moments = timelineOf({ sandbox: { apiVersion: "v1", kind: "Sandbox", metadata }, events: [] });
+  expect(moments.map(({ what }) => what)).toEqual(["Assigned to claim", "Sandbox created"]);
 });
