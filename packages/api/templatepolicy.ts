@@ -1,4 +1,5 @@
 /** The NetworkPolicy of a template: its name, its owners, and what is wrong with it if it is not in force. Pure. @module */
+import * as z from "zod";
 import {
   DECORATOR_ANNOTATION,
   TEMPLATE_CONTROLLER,
@@ -47,12 +48,20 @@ export function outlivesTemplate({ ownerReferences = [] }: ObjectMeta): boolean 
   return ownerReferences.some(({ apiVersion, kind }) => apiVersion === "v1" && kind === "Namespace");
 }
 
+const listedPolicySchema = kubeObjectSchema.extend({
+  apiVersion: z.string().default("networking.k8s.io/v1"),
+  kind: z.string().default("NetworkPolicy"),
+});
+
 /** What is read of a policy here; `spec` as the API server has it. */
 export type Policy = Pick<KubeObject, "metadata"> & { spec?: unknown };
 
-/** Reads of a NetworkPolicy what is read of it here, and no more; undefined: it is none. */
+/**
+ * Reads of a NetworkPolicy what is read of it here, and no more; undefined: it is none. In a list of the API server it has
+ * no apiVersion and kind: those that are there before the watch begins come so.
+ */
 export function policyToKeep(object: unknown): KubeObject | undefined {
-  const read = kubeObjectSchema.safeParse(object).data;
+  const read = listedPolicySchema.safeParse(object).data;
   if (!read) return undefined;
   const { apiVersion, kind, metadata } = read;
   const { podSelector } = (read["spec"] ?? {}) as { podSelector?: unknown };

@@ -69,6 +69,11 @@ test("policyMessage() prefers what the keeper has found out", () => {
   expect(policyMessage(aTemplate({ metadata: { annotations } }), fault!)).toBe("exceeded quota");
 });
 
+test("policyToKeep() reads a policy as lists have it, without apiVersion and kind", () => {
+  const { apiVersion: _, kind: __, ...listed } = aPolicy();
+  expect(policyToKeep(listed)).toEqual(policyToKeep(aPolicy()));
+});
+
 test("policyToKeep() keeps what is read of a policy, however long that is", () => {
   const long = aPolicy({ spec: { egress: Array.from({ length: 1000 }, () => ({})) } });
   const kept = policyToKeep(long);
