@@ -15,7 +15,6 @@ export const evidence: Evidence<SandboxClaim> = {
   "Ready False": (saying) => isTheirs(saying) || hasCause(saying),
   // Whatever a Sandbox says is copied, this too; nothing goes by it, as hook and keeper look at the time.
   "Ready False ClaimExpired": (saying) => isExpired(saying) || isTheirs(saying),
-  "Ready False InvalidConfiguration": isTheirs,
   "Ready False PodFailed": isTheirs,
   "Ready False PodSucceeded": isTheirs,
   "Ready False SandboxExpired": ({ said, observed }) =>

@@ -4,6 +4,8 @@ import { evidence as ofClaims } from "../../hooks/sandboxclaim/evidence.ts";
 import { evidence as ofSandboxes } from "../../hooks/sandbox/evidence.ts";
 import { sandboxHook } from "../../hooks/sandbox/hook.ts";
 import { syncSandbox } from "../../hooks/sandbox/sync.ts";
+import { problemText } from "../../packages/api/claimproblem.ts";
+import { UNRESOLVED_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { type Evidence, guardStatus } from "../../packages/webhook/evidence.ts";
 import { compositeCalls } from "../../packages/webhook/hook.ts";
@@ -112,6 +114,10 @@ test.for(SANDBOXES)("a Sandbox says $words: $fine", (each) => {
 
 const theirs = (words: string, since?: string) => [aChild("Sandbox", { status: { conditions: [says(words, since)] } })];
 const finished = { conditions: [says("Finished True PodFailed", PAST)] };
+/** The binder has said that the Sandbox of the claim's name would be refused. */
+const told = {
+  annotations: { [UNRESOLVED_ANNOTATION]: problemText(aClaim("a"), { reason: "InvalidConfiguration", message: "No" }) },
+};
 const CLAIMS: (Case & { status?: object })[] = [
   { words: "Finished True PodFailed", children: theirs("Finished True PodFailed"), fine: true },
   { words: "Finished True PodFailed", children: theirs("Ready True"), fine: false },
@@ -131,7 +137,12 @@ const CLAIMS: (Case & { status?: object })[] = [
   { words: "Ready False PodFailed", children: theirs("Ready True"), fine: false },
   { words: "Ready False SandboxExpired", children: theirs("Ready False SandboxExpired", PAST), fine: true },
   { words: "Ready False SandboxExpired", children: theirs("Ready True"), fine: false },
+  { words: "Ready False InvalidConfiguration", children: theirs("Ready False InvalidConfiguration"), fine: true },
   { words: "Ready False InvalidConfiguration", children: theirs("Ready True"), fine: false },
+  { words: "Ready False InvalidConfiguration", children: theirs("Ready True"), metadata: told, fine: false },
+  { words: "Ready False InvalidConfiguration", metadata: told, fine: true },
+  { words: "Ready False InvalidConfiguration", fine: false },
+  { words: "Ready False TemplateNotFound", metadata: told, fine: false },
   { words: "Ready False ClaimExpired", spec: { lifecycle: over }, fine: true },
   { words: "Ready False ClaimExpired", children: theirs("Ready False ClaimExpired"), fine: true },
   { words: "Ready False ClaimExpired", spec: { lifecycle: { shutdownTime: AHEAD } }, fine: false },
@@ -151,8 +162,8 @@ const CLAIMS: (Case & { status?: object })[] = [
 ];
 
 test.for(CLAIMS)("a claim says $words: $fine", (each) => {
-  const { spec = {}, status, children = [] } = each;
-  const parent = aClaim("a", { spec, ...(status ? { status } : {}) });
+  const { spec = {}, metadata = {}, status, children = [] } = each;
+  const parent = aClaim("a", { spec, metadata, ...(status ? { status } : {}) });
   check({ ...aRequest(aSandbox(), children), parent }, ofClaims as Evidence<never>, each);
 });
 
