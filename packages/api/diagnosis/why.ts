@@ -27,7 +27,7 @@ function causeOf(facts: Facts, now: Date): Cause {
   const { subject, claim, pool, sandbox, template } = facts;
   if (subject.kind === "SandboxClaim" && claim) return claimFinding(facts, claim, now);
   if (subject.kind === "SandboxWarmPool" && pool) return poolFinding(facts, pool, now);
-  if (subject.kind === "SandboxTemplate" && template) return templateFinding(facts, template);
+  if (subject.kind === "SandboxTemplate" && template) return templateFinding(facts, template, now);
   if (subject.kind === "Sandbox" && sandbox) return sandboxFinding(facts, sandbox, now);
   const read =
     { SandboxClaim: claim, SandboxWarmPool: pool, Sandbox: sandbox, SandboxTemplate: template }[subject.kind];

@@ -62,3 +62,10 @@ test("a template whose policy was not found yet by anybody but the caller says s
     'NetworkPolicy "python-network-policy" does not exist',
   ]);
 });
+
+test("nothing is wrong with a template that is seconds old and whose policy is still to come", () => {
+  const young = aTemplate({ metadata: { creationTimestamp: new Date(NOW.getTime() - 3000).toISOString() } });
+  expect(why({ subject: TEMPLATE, template: young, policy: null }, NOW).code).toBe("Starting");
+  const refused = aTemplate({ metadata: { ...young.metadata, annotations: annotated.metadata.annotations } });
+  expect(why({ subject: TEMPLATE, template: refused, policy: null }, NOW).code).toBe("NetworkPolicyMissing");
+});

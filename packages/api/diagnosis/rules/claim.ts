@@ -108,7 +108,7 @@ function missing(ground: Ground): Cause | undefined {
 
 /** Its template lacks the NetworkPolicy without which no sandbox starts. */
 function unfenced(ground: Ground): Cause | undefined {
-  const found = ground.isBound ? undefined : poolUnfenced(ground.facts, ground.poolRef);
+  const found = ground.isBound ? undefined : poolUnfenced(ground.facts, ground.poolRef, ground.now);
   return found && through(ground, found);
 }
 

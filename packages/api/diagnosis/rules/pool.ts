@@ -20,7 +20,7 @@ export function poolFinding(facts: Facts, pool: SandboxWarmPool, now: Date): Cau
   const member = memberCause(facts, pool, at, now);
   // What ails a member is more than that others cannot be made.
   const definite = member && !member.isGuess ? member : undefined;
-  return beingDeleted(pool.metadata, at) ?? poolUnfenced(facts, at) ?? full(pool, at) ??
+  return beingDeleted(pool.metadata, at) ?? poolUnfenced(facts, at, now) ?? full(pool, at) ??
     withoutTemplate(facts, pool, at) ?? definite ??
     poolUnable(facts, pool, at, now) ?? member ?? filling(pool, at);
 }

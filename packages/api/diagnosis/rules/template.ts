@@ -5,15 +5,25 @@ import { findCondition } from "../../objects/conditions.ts";
 import { UNRESOLVED_ANNOTATION } from "../../objects/keys.ts";
 import type { Facts } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
-import { conditionEvidence, refOf } from "../scene.ts";
+import { conditionEvidence, refOf, secondsSince } from "../scene.ts";
 import { beingDeleted } from "./deletion.ts";
 
+/** Until then a policy may simply not have been made: template and claim are often applied at once. */
+const PATIENCE_SECONDS = 10;
+
 /** Finds the cause of a template's state; there is always one. */
-export function templateFinding(facts: Facts, template: SandboxTemplate): Cause {
+export function templateFinding(facts: Facts, template: SandboxTemplate, now: Date): Cause {
   const at = refOf("SandboxTemplate", template.metadata);
-  return beingDeleted(template.metadata, at) ?? policyMissing(facts, at) ?? cause("Ready", {
+  const isUnmanaged = template.spec.networkPolicyManagement === "Unmanaged";
+  const found = beingDeleted(template.metadata, at) ?? policyMissing(facts, at, now);
+  if (found) return found;
+  if (facts.policy === null && !isUnmanaged) {
+    const summary = `${named(at)} is new, and its NetworkPolicy "${policyName(at.name)}" is not there yet.`;
+    return cause("Starting", { object: at, summary, evidence: [], isGuess: true });
+  }
+  return cause("Ready", {
     object: at,
-    summary: template.spec.networkPolicyManagement === "Unmanaged"
+    summary: isUnmanaged
       ? `${named(at)} leaves NetworkPolicies to others.`
       : `${named(at)} has its NetworkPolicy "${policyName(at.name)}" in force.`,
     evidence: [],
@@ -21,14 +31,14 @@ export function templateFinding(facts: Facts, template: SandboxTemplate): Cause 
 }
 
 /** The policy of a pool's template is not in force: a full pool may have lost that of its members. */
-export function poolUnfenced(facts: Facts, poolRef: ObjectRef): Cause | undefined {
+export function poolUnfenced(facts: Facts, poolRef: ObjectRef, now: Date): Cause | undefined {
   const name = facts.pool?.spec.sandboxTemplateRef.name;
-  return name === undefined ? undefined : policyMissing(facts, { ...poolRef, kind: "SandboxTemplate", name });
+  return name === undefined ? undefined : policyMissing(facts, { ...poolRef, kind: "SandboxTemplate", name }, now);
 }
 
 /** The policy is not in force, as the template's annotation, the pool's condition or the policy itself shows; else undefined. */
-function policyMissing(facts: Facts, at: ObjectRef): Cause | undefined {
-  const evidence = [...ofTemplate(facts, at), ...ofPool(facts)];
+function policyMissing(facts: Facts, at: ObjectRef, now: Date): Cause | undefined {
+  const evidence = [...ofTemplate(facts, at, now), ...ofPool(facts, now)];
   const [first] = evidence;
   if (!first) return undefined;
   return cause("NetworkPolicyMissing", {
@@ -41,18 +51,23 @@ function policyMissing(facts: Facts, at: ObjectRef): Cause | undefined {
 
 type Seen = Evidence & { words: string };
 
-function ofTemplate({ template, policy }: Facts, object: ObjectRef): Seen[] {
+function ofTemplate({ template, policy }: Facts, object: ObjectRef, now: Date): Seen[] {
   if (!template) return [];
   const annotated = template.metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
+  if (!annotated && isYoung(template.metadata.creationTimestamp, now)) return [];
   const fault = policy === undefined ? undefined : policyFault(template, policy ?? undefined);
   const words = fault || annotated ? policyMessage(template, fault ?? { state: "missing", message: "" }) : "";
   if (words === "" || (policy && !fault)) return [];
   return [{ object, where: annotated ? "metadata.annotations" : "its NetworkPolicy", text: words, words }];
 }
 
-function ofPool({ pool }: Facts): Seen[] {
+function ofPool({ pool }: Facts, now: Date): Seen[] {
   const condition = findCondition(pool?.status?.conditions, "NetworkPolicy");
-  if (!pool || condition?.status !== "False") return [];
+  if (!pool || condition?.status !== "False" || isYoung(condition.lastTransitionTime, now)) return [];
   const [words = ""] = condition.message.split("; no sandbox of the template");
   return [{ ...conditionEvidence(refOf("SandboxWarmPool", pool.metadata), condition), words }];
+}
+
+function isYoung(since: string | undefined, now: Date): boolean {
+  return since !== undefined && secondsSince(since, now) < PATIENCE_SECONDS;
 }
