@@ -70,7 +70,7 @@ export function createFakeApi({ pageSize = 500 } = {}): FakeApi {
         isIn(path, key) &&
         wanted.every(([label = "", value]) => value === undefined || metadata.labels?.[label] === value)
       )
-      .map(([, object]) => structuredClone(object));
+      .map(([, object]) => listed(path, structuredClone(object)));
     const next = from + pageSize < items.length ? { continue: String(from + pageSize) } : {};
     const metadata = { resourceVersion: String(version), ...next };
     return { status: 200, body: { metadata, items: items.slice(from, from + pageSize) } };
@@ -175,4 +175,11 @@ function mergePatch(target: unknown, change: unknown): unknown {
     else result[key] = mergePatch(result[key], value);
   }
   return result;
+}
+
+/** Lists have objects of built-in kinds without apiVersion and kind, and custom resources with them, as API servers do. */
+function listed(collection: string, object: KubeObject): Partial<KubeObject> {
+  if (/^\/apis\/([^/]+\.)?(x-k8s|metacontroller\.k8s)\.io\//.test(collection)) return object;
+  const { apiVersion: _, kind: __, ...rest } = object;
+  return rest;
 }
