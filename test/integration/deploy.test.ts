@@ -106,7 +106,7 @@ test("every hook that a controller calls has a Service there, on the port that i
   const urls = [...of("CompositeController"), ...of("DecoratorController")].flatMap(({ spec }) =>
     Object.values(spec.hooks as Record<string, Loose>).map(({ webhook }) => new URL(webhook.url))
   );
-  expect(urls).toHaveLength(5);
+  expect(urls).toHaveLength(6);
   for (const { hostname, port } of urls) {
     const [name, namespace] = hostname.split(".");
     const service = of("Service").find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
