@@ -77,8 +77,8 @@ describe("a claim that is served", () => {
   });
 
   test("has one Event of two keepers", async () => {
-    startKeeper();
-    startKeeper();
+    startKeeper("--disable-sandbox-events");
+    startKeeper("--disable-sandbox-events");
     const watches = () =>
       Promise.resolve(proxy.requests.filter((line) => line.endsWith("/sandboxclaims watch")).length);
     await until(watches, (count) => count === 2);
