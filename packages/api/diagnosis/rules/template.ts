@@ -9,7 +9,7 @@ import { conditionEvidence, refOf, secondsSince } from "../scene.ts";
 import { beingDeleted } from "./deletion.ts";
 
 /** Until then a policy may simply not have been made: template and claim are often applied at once. */
-const PATIENCE_SECONDS = 10;
+const PATIENCE_SECONDS = 30;
 
 /** Finds the cause of a template's state; there is always one. */
 export function templateFinding(facts: Facts, template: SandboxTemplate, now: Date): Cause {
