@@ -1,9 +1,10 @@
 /** Packages that the SDK may do without: a bundler leaves them out only where their import may fail. @module */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-const ROOT = join(import.meta.dirname, "../..");
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const { peerDependenciesMeta, devDependencies } = JSON.parse(
   readFileSync(join(ROOT, "packages/sdk/package.json"), "utf8"),
 ) as Record<string, Record<string, { optional?: boolean }>>;
