@@ -5,9 +5,8 @@ import type { Log } from "../process/log.ts";
 import { createAddressOf, createLimits, createProtoOf } from "./access/limits.ts";
 import { createGate, type Gate, openGate } from "./access/gate.ts";
 import { createRecheck } from "./access/recheck.ts";
-import { readPublicKeys } from "./access/publickeys.ts";
-import { rereading } from "./access/reread.ts";
-import { createScopedAccess, readSecrets, type TokenKeys } from "./access/scopedtoken.ts";
+import { createScopedAccess } from "./access/scopedtoken.ts";
+import { createTokenKeys } from "./access/tokenkeys.ts";
 import { createTokenReviewAccess } from "./access/tokenreview.ts";
 import { createAccessLog } from "./observe/accesslog.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
@@ -167,20 +166,10 @@ function existsIn(index: SandboxIndex): (target: Target) => boolean {
 function gateOf(api: Api, index: SandboxIndex, { authz, browser }: RouterSettings, log: Log): Gate {
   if (authz.mode === "allow-all") return openGate;
   const authorise = authz.mode === "tokenreview" ? createTokenReviewAccess({ ...authz, api, log }) : createScopedAccess(
-    keysOf(authz, log),
+    createTokenKeys(authz, log),
     ({ namespace, name }) => index.find(namespace, name)?.sandbox.metadata.uid,
   );
   return createGate(authorise, browser);
-}
-
-function keysOf(
-  { secretFile, publicKeysFile }: Extract<RouterSettings["authz"], { mode: "scoped-token" }>,
-  log: Log,
-): TokenKeys {
-  return {
-    secrets: secretFile ? rereading(() => readSecrets(secretFile), "secrets", log) : () => [],
-    publicKeys: publicKeysFile ? rereading(() => readPublicKeys(publicKeysFile), "public keys", log) : () => new Map(),
-  };
 }
 
 /** A router of one namespace sees no Pods of another: what it would find there it could never reach. */

@@ -62,7 +62,7 @@ async function sign(claims: TokenClaims, options: Omit<Options, "port" | "ttl">)
     if (uid ?? method ?? path ?? keyId) {
       throw new UsageError("Cannot limit a token by --uid, --method or --path: they need --private-key-file");
     }
-    const { readSecrets } = await import("../../router/access/scopedtoken.ts");
+    const { readSecrets } = await import("../../router/access/tokenkeys.ts");
     const [secret] = await readingFile(secretFile as string, () => readSecrets(secretFile as string));
     return await signToken(secret as Uint8Array<ArrayBuffer>, claims);
   }

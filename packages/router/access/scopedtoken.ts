@@ -1,7 +1,6 @@
 /** Lets in who has a token for the sandbox, signed with a secret or by a key. Asks nobody. @module */
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual, verify } from "node:crypto";
-import { readFileSync } from "node:fs";
 import * as z from "zod";
 import {
   normalPath,
@@ -12,7 +11,7 @@ import {
 } from "../../api/router/scopedtoken.ts";
 import type { Target } from "../destination.ts";
 import { type Authorise, unauthorized } from "./gate.ts";
-import type { PublicKeys } from "./publickeys.ts";
+import type { PublicKeys, TokenKeys } from "./tokenkeys.ts";
 
 const claimsSchema = z.object({
   ns: z.string(),
@@ -77,28 +76,6 @@ function parsed(text: string): TokenClaims | undefined {
   } catch {
     return undefined;
   }
-}
-
-const LEAST_BYTES = 32;
-
-/**
- * Reads secrets, one in each line; the first signs, all open, so that one can take over from another.
- *
- * @throws {Error} if the file cannot be read; {RangeError} if it has no secret, or one shorter than 32 bytes
- */
-export function readSecrets(path: string): Uint8Array<ArrayBuffer>[] {
-  const lines = readFileSync(path, "utf8").split("\n").map((line) => line.trim()).filter(Boolean);
-  const secrets = lines.map((line) => Buffer.from(line));
-  if (secrets.length === 0 || secrets.some(({ length }) => length < LEAST_BYTES)) {
-    throw new RangeError(`Cannot use the secrets in ${path}: each needs ${LEAST_BYTES} bytes or more`);
-  }
-  return secrets;
-}
-
-/** What tokens are checked by; asked each time, as they are replaced while the router runs. */
-export interface TokenKeys {
-  secrets(): readonly Uint8Array[];
-  publicKeys(): PublicKeys;
 }
 
 /**

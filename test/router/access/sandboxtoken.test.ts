@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { normalPath, type SandboxTokenClaims, signSandboxToken } from "../../../packages/api/router/scopedtoken.ts";
-import { readPublicKeys } from "../../../packages/router/access/publickeys.ts";
+import { readPublicKeys } from "../../../packages/router/access/tokenkeys.ts";
 import { openSandboxToken } from "../../../packages/router/access/scopedtoken.ts";
 import { until } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";

@@ -1,12 +1,68 @@
-/** Public keys that scoped tokens of the second format are checked by: their files. @module */
+/** Reads the files with the secrets and public keys that scoped tokens are checked by. @module */
+import { Buffer } from "node:buffer";
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { isKeyID } from "../../api/router/scopedtoken.ts";
+import { errorFields, type Log } from "../../process/log.ts";
 
-/** By their names. */
+/** Public keys by their key IDs. */
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
+
+/** What tokens are checked by. Operators replace the files while the router runs, so callers ask for every token. */
+export interface TokenKeys {
+  secrets(): readonly Uint8Array[];
+  publicKeys(): PublicKeys;
+}
+
+/** Where the keys are; absent: there are none of that kind. */
+export interface TokenKeyFiles {
+  secretFile?: string | undefined;
+  publicKeysFile?: string | undefined;
+}
+
+/** Reads the keys, and reads them again every 30 s. @throws what {@link readSecrets} and {@link readPublicKeys} throw */
+export function createTokenKeys({ secretFile, publicKeysFile }: TokenKeyFiles, log: Log): TokenKeys {
+  return {
+    secrets: secretFile ? rereading(() => readSecrets(secretFile), "secrets", log) : () => [],
+    publicKeys: publicKeysFile ? rereading(() => readPublicKeys(publicKeysFile), "public keys", log) : () => new Map(),
+  };
+}
+
+const REREAD_MS = 30_000;
+
+/** Returns a function that gives the content. If the file cannot be used later, the last content stays. */
+function rereading<T>(read: () => T, what: string, log: Log): () => T {
+  let content = read();
+  let readAt = performance.now();
+  return () => {
+    if (performance.now() - readAt < REREAD_MS) return content;
+    readAt = performance.now();
+    try {
+      content = read();
+    } catch (error) {
+      log("error", `Cannot read the ${what} again`, { ...errorFields(error), stack: undefined });
+    }
+    return content;
+  };
+}
+
+const LEAST_BYTES = 32;
+
+/**
+ * Reads secrets, one in each line; the first signs, all open, so that one can take over from another.
+ *
+ * @throws {Error} if the file cannot be read; {RangeError} if it has no secret, or one shorter than 32 bytes
+ */
+export function readSecrets(path: string): Uint8Array<ArrayBuffer>[] {
+  const lines = readFileSync(path, "utf8").split("\n").map((line) => line.trim()).filter(Boolean);
+  const secrets = lines.map((line) => Buffer.from(line));
+  if (secrets.length === 0 || secrets.some(({ length }) => length < LEAST_BYTES)) {
+    throw new RangeError(`Cannot use the secrets in ${path}: each needs ${LEAST_BYTES} bytes or more`);
+  }
+  return secrets;
+}
 
 const jwksSchema = z.object({
   keys: z.array(z.object({
@@ -19,7 +75,7 @@ const jwksSchema = z.object({
 });
 
 /**
- * Reads them: a JSON Web Key Set, or a folder with a file `<kid>.pem` for each.
+ * Reads public keys: a JSON Web Key Set, or a folder with a file `<kid>.pem` for each key.
  *
  * @throws {Error} if the files cannot be read; {RangeError} if there is none, or one is no public key of Ed25519
  */
