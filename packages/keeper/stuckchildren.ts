@@ -1,15 +1,20 @@
-/** Children of a Sandbox that exist, and that the API server does not let Metacontroller change or delete. @module */
+/** Finds children of a Sandbox that the API server does not let Metacontroller change or delete. @module */
+import { keepPod } from "../../hooks/sandbox/pod.ts";
+import { keepService } from "../../hooks/sandbox/service.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { readUnresolved } from "../api/unresolved.ts";
-import { controllerOf, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
+import { lastApplied } from "../api/objects/apply.ts";
+import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
+import { controllerOf, type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
+import { podSchema } from "../api/objects/pods.ts";
+import { isUnchangedByMerge } from "../api/objects/unchangedbymerge.ts";
 import { findObject } from "../kube/find.ts";
 import { systemClock } from "../process/clock.ts";
 import type { ChildKind, ChildrenReconcilerOptions, Finding } from "./children.ts";
-import { outstandingWrite } from "./refusedwrites.ts";
 
 type StuckOptions = Pick<ChildrenReconcilerOptions, "api" | "clock" | "refusedWrites">;
 
-/** A Service that is not wanted any more, and is not let go. */
+/** Finds the Service of a Sandbox that no longer wants one, if the API server refuses to delete it. */
 export async function leavingService(sandbox: Sandbox, options: StuckOptions): Promise<Finding | undefined> {
   if (sandbox.spec.service !== false || wordsOfStuck(sandbox, "Service", options) === undefined) return undefined;
   const { uid, namespace, name } = sandbox.metadata;
@@ -17,7 +22,7 @@ export async function leavingService(sandbox: Sandbox, options: StuckOptions): P
   return found && controllerOf(found.metadata)?.uid === uid ? stuckOrOurs(sandbox, found, options) : undefined;
 }
 
-/** Judges a child of the Sandbox by what is still to be written of it, and what the API server has said of that. */
+/** Reports a child as stuck if a write of it is outstanding and the API server has refused that write. */
 export function stuckOrOurs(sandbox: Sandbox, found: KubeObject, options: StuckOptions): Finding {
   const { name } = found.metadata;
   const kind = found.kind as ChildKind;
@@ -30,7 +35,7 @@ export function stuckOrOurs(sandbox: Sandbox, found: KubeObject, options: StuckO
   };
 }
 
-/** What was said before holds until the write has landed: Events go, and a new keeper may have come too late for them. */
+/** An earlier report holds until the write has succeeded: Events expire, and a new keeper may not have seen them. */
 function wordsOfStuck(
   { metadata }: Sandbox,
   kind: ChildKind,
@@ -41,4 +46,28 @@ function wordsOfStuck(
     problem.kind === kind && problem.state === "stuck"
   );
   return news ?? before?.message.replace(/^cannot (?:update|delete) \w+ "[^"]*": /, "");
+}
+
+/**
+ * Returns which write of a child is outstanding; undefined: none, as the child is what the hook wants, or is being deleted.
+ *
+ * @param found a Pod or Service that the Sandbox controls
+ */
+export function outstandingWrite(sandbox: Sandbox, found: KubeObject): "delete" | "update" | undefined {
+  if (found.metadata.deletionTimestamp !== undefined) return undefined;
+  const { operatingMode, service } = sandbox.spec;
+  if (found.kind === "Pod" && operatingMode === "Suspended") return "delete";
+  if (found.kind === "Service" && service === false) return "delete";
+  const desired = desiredOf(sandbox, found);
+  if (!desired) return undefined;
+  const labels = { ...desired.metadata.labels, [CONTROLLER_UID_LABEL]: sandbox.metadata.uid ?? "" };
+  // Metacontroller adds label and namespace before it merges.
+  const wanted = { ...desired, metadata: { ...desired.metadata, labels, namespace: found.metadata.namespace } };
+  return isUnchangedByMerge(found, lastApplied(found), wanted) ? undefined : "update";
+}
+
+function desiredOf(sandbox: Sandbox, found: KubeObject): DesiredObject | undefined {
+  if (found.kind === "Service") return keepService(sandbox, found, true) as DesiredObject;
+  const pod = found.kind === "Pod" ? podSchema.safeParse(found).data : undefined;
+  return pod && keepPod(sandbox, pod);
 }

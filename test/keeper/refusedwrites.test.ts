@@ -5,7 +5,8 @@ import { buildService } from "../../hooks/sandbox/service.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { applyCreate } from "../../packages/api/objects/apply.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
-import { createRefusedWrites, outstandingWrite, type SyncError } from "../../packages/keeper/refusedwrites.ts";
+import { createRefusedWrites, type SyncError } from "../../packages/keeper/refusedwrites.ts";
+import { outstandingWrite } from "../../packages/keeper/stuckchildren.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 
 /** As Metacontroller makes a child: labelled, and remembered. */
