@@ -71,7 +71,6 @@ interface State {
   templates: Map<string, SandboxTemplate>;
   /** Namespace and name, by UID. */
   poolKeys: Map<string, string>;
-  templateKeys: Map<string, string>;
   /** By namespace and UID of the pool. */
   members: Map<string, Members>;
   /** By UID of the Sandbox. */
@@ -92,7 +91,6 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     pools: new Map(),
     templates: new Map(),
     poolKeys: new Map(),
-    templateKeys: new Map(),
     members: new Map(),
     places: new Map(),
     bound: new Map(),
@@ -100,7 +98,7 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     returned: new Set(),
   };
   const versions = createVersions();
-  const { assumed, pools, templates, poolKeys, templateKeys } = state;
+  const { assumed, pools, templates, poolKeys } = state;
   const freshness = createFreshness();
   return {
     freshness,
@@ -132,14 +130,15 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
         freshness.listed();
       },
     },
-    pools: namedHandler(pools, poolKeys, poolToKeep, (pool, change) => {
+    pools: namedHandler(pools, poolToKeep, (pool, change) => {
       const { namespace = "", name, uid = "" } = pool.metadata;
       if (change === "gone") state.members.delete(`${namespace}/${uid}`);
       if (change === "counts") listener.onMembers(namespace, name);
-      else listener.onPool(namespace, name);
-    }),
-    templates: namedHandler(templates, templateKeys, templateToKeep, ({ metadata: { namespace = "", name } }) => {
-      templateChanged(state, namespace, (template) => template === name);
+      else if (change !== "other") listener.onPool(namespace, name);
+    }, poolKeys),
+    templates: namedHandler(templates, templateToKeep, ({ metadata }, change) => {
+      const { namespace = "", name } = metadata;
+      if (change !== "other") templateChanged(state, namespace, (template) => template === name);
     }),
     policies: createPolicies((namespace, name) => {
       templateChanged(state, namespace, (template) => policyName(template) === name);

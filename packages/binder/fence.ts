@@ -3,6 +3,7 @@ import { policyFault, policyName } from "../api/templatepolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import type { EventHandler } from "../kube/watch.ts";
+import { namedHandler } from "./namedhandler.ts";
 import type { Binder } from "./state.ts";
 
 /** NetworkPolicies as `policyToKeep` reads them. */
@@ -12,40 +13,20 @@ export interface Policies {
   of(template: SandboxTemplate): KubeObject | undefined;
 }
 
-/** Keeps them by namespace and name. @param changed called with both when one has come, changed or gone */
+/** Keeps them. @param changed called with namespace and name of each that has come, changed or gone */
 export function createPolicies(changed: (namespace: string, name: string) => void): Policies {
   const byName = new Map<string, KubeObject>();
-  const keys = new Map<string, string>();
-  const gone = (uid: string) => {
-    const key = keys.get(uid) ?? "";
-    const policy = byName.get(key);
-    keys.delete(uid);
-    // Another one of its name may have come before its end was noticed.
-    if (policy?.metadata.uid !== uid) return;
-    byName.delete(key);
-    changed(policy.metadata.namespace ?? "", policy.metadata.name);
-  };
+  const report = ({ metadata: { namespace = "", name } }: KubeObject) => changed(namespace, name);
   return {
-    handler: {
-      observe(policy) {
-        const { namespace = "", name, uid = "" } = policy.metadata;
-        keys.set(uid, `${namespace}/${name}`);
-        byName.set(`${namespace}/${name}`, policy);
-        changed(namespace, name);
-      },
-      gone,
-      listed(uids) {
-        for (const uid of [...keys.keys()]) if (!uids.has(uid)) gone(uid);
-      },
-    },
+    handler: namedHandler(byName, (policy) => policy, report),
     of: ({ metadata: { namespace, name } }) => byName.get(`${namespace}/${policyName(name)}`),
   };
 }
 
 /**
- * Tells whether a sandbox of the template may be started, or one that waits be given away.
+ * Tells whether the binder may start a sandbox of the template, or bind a member that waits.
  *
- * A pool whose template is gone has the members that it has: of them nobody knows whether they ever had a policy.
+ * If the template is gone, the pool's members may be bound: no object shows whether they ever had a policy.
  */
 export function mayStart(
   { index, templatePolicy }: Pick<Binder, "index" | "templatePolicy">,

@@ -1,13 +1,20 @@
-/** Pools and templates as the binder finds them: by namespace and name, and what has changed of one. Sends nothing. @module */
+/** Keeps pools, templates and NetworkPolicies by namespace and name, and reports which part of one has changed. Sends nothing. @module */
 import type { EventHandler } from "../kube/watch.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 
-/** Keeps objects by namespace and name; one of the same name may have come before the end of the other is noticed. */
+/** What has changed: `counts` are those of a pool's status; `other` is whatever else, or nothing. */
+export type NamedChange = "gone" | "spec" | "counts" | "other";
+
+/**
+ * Keeps objects by namespace and name. A new object of a name may be observed before the end of the old one.
+ *
+ * @param keys namespace and name by UID; it is filled, too
+ */
 export function namedHandler<T extends Named>(
   byName: Map<string, T>,
-  keys: Map<string, string>,
   toKeep: (object: T) => T,
-  changed: (object: T, change: "gone" | "spec" | "counts") => void,
+  changed: (object: T, change: NamedChange) => void,
+  keys = new Map<string, string>(),
 ): EventHandler<T> {
   const gone = (uid: string) => {
     const key = keys.get(uid) ?? "";
@@ -27,7 +34,7 @@ export function namedHandler<T extends Named>(
       byName.set(key, object);
       const isNew = before?.metadata.uid !== uid;
       if (isNew || hasNewSpec(before, object)) changed(object, "spec");
-      else if (countsOtherwise(before, object)) changed(object, "counts");
+      else changed(object, countsOtherwise(before, object) ? "counts" : "other");
     },
     gone,
     listed(uids) {
