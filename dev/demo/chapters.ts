@@ -62,18 +62,32 @@ async function resume({ stage, shell }: Story): Promise<void> {
   held("the file is still there");
 }
 
-const EDITED = "hooks/sandbox/pod.ts";
-const BEFORE = "    ...propagatedLabels(sandbox),\n";
-const ADDED = '    "example.com/edition": "second",\n';
+/** The label that every Pod gets, and its declaration for the guard. `before` is a line; `after` takes its place. */
+const EDITS = [
+  {
+    file: "hooks/sandbox/pod.ts",
+    before: "    ...propagatedLabels(sandbox),\n",
+    after: '    ...propagatedLabels(sandbox),\n    "example.com/edition": "second",\n',
+  },
+  {
+    file: "hooks/sandbox/podrules.ts",
+    before: "const ADDED_LABELS: Readonly<Record<string, string>> = {};\n",
+    after: 'const ADDED_LABELS: Readonly<Record<string, string>> = { "example.com/edition": "second" };\n',
+  },
+];
+
+function edit({ file, before, after }: typeof EDITS[number]): void {
+  const path = join(COPY, file);
+  const code = readFileSync(path, "utf8");
+  if (!code.includes(before)) throw new Error(`Cannot edit ${file}: the line that it looks for is gone`);
+  writeFileSync(path, code.replace(before, after));
+  output(after.startsWith(before) ? ` ${before}+${after.slice(before.length)}` : `-${before}+${after}`);
+}
 
 async function redeploy({ stage: { parts }, shell }: Story): Promise<void> {
   const before = await shell.read("pod/demo", ".metadata.uid");
-  const path = join(COPY, EDITED);
-  const code = readFileSync(path, "utf8");
-  if (!code.includes(BEFORE)) throw new Error(`Cannot edit ${EDITED}: the line that it looks for is gone`);
-  typed(`$EDITOR ${EDITED}    # every Pod gets one more label`);
-  writeFileSync(path, code.replace(BEFORE, BEFORE + ADDED));
-  output(` ${BEFORE.trimEnd()}\n+${ADDED.trimEnd()}`);
+  typed(`$EDITOR ${EDITS.map(({ file }) => file).join(" ")}    # every Pod gets one more label`);
+  EDITS.forEach(edit);
   const others = async () => [...await parts.running()].filter(([name]) => name !== "sandbox").sort().join();
   const [rest, begun] = [await others(), performance.now()];
   await parts.redeploy();

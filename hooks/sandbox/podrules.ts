@@ -32,6 +32,9 @@ import { volumeTemplates } from "./volumerules.ts";
  */
 const ADDED_FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {};
 
+/** Labels that this hook adds to every Pod, with their values. Declare here a label that you add in `podLabels` (pod.ts). */
+const ADDED_LABELS: Readonly<Record<string, string>> = {};
+
 export const podRule: ChildRule<Sandbox> = {
   resource: "pods",
   updateStrategy: "InPlace",
@@ -53,6 +56,7 @@ const CLIENTS = ["go-client", "python-client", "controller"];
 /** Returns the value of a label of the Pod; undefined: the Sandbox asks for none. */
 function labelOf({ metadata, spec }: Sandbox, key: string): string | undefined {
   if (key === NAME_HASH_LABEL) return nameHash(metadata.name);
+  if (Object.hasOwn(ADDED_LABELS, key)) return ADDED_LABELS[key];
   if (!OWNER_LABELS.includes(key)) return isForPods(key) ? valueOf(spec.podTemplate.metadata?.labels, key) : undefined;
   const value = valueOf(metadata.labels, key);
   if (key === CREATED_BY_LABEL) return value === undefined || CLIENTS.includes(value) ? value : "unknown";
@@ -139,7 +143,10 @@ function wrongWithPod(pod: DesiredObject, { parent, children }: Observed<Sandbox
       kind: "Pod",
       metadata: {
         name: parent.metadata.name,
-        labels: mapOf([...Object.keys(labels), NAME_HASH_LABEL, ...OWNER_LABELS], (key) => labelOf(parent, key)),
+        labels: mapOf(
+          [...Object.keys({ ...labels, ...ADDED_LABELS }), NAME_HASH_LABEL, ...OWNER_LABELS],
+          (key) => labelOf(parent, key),
+        ),
         annotations: {
           ...mapOf([...Object.keys(annotations), ...LISTS], (key) => annotationOf(parent, key)),
           [POD_SPEC_HASH_ANNOTATION]: specHash(parent),
