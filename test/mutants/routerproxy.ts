@@ -23,7 +23,7 @@ export const ROUTER_PROXY: readonly Mutant[] = [
   },
   {
     name: "who has woken a sandbox does not wait for its app",
-    file: "packages/router/proxy/dial.ts",
+    file: "packages/router/proxy/retry.ts",
     from: '"ECONNREFUSED" && mayYetListen()',
     to: '"ECONNREFUSED" && false',
     tests: ["test/router/wake/lateport.test.ts"],

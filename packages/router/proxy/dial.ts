@@ -1,31 +1,25 @@
-/** Connections to sandboxes: kept while they are of use, given up when nobody answers, tried again where none came about. @module */
-import type { EventEmitter } from "node:events";
+/** Opens connections to sandboxes, keeps them while they are of use, and gives up those that nobody accepts. @module */
 import { Agent } from "node:http";
 import { createConnection, type NetConnectOpts, type Socket } from "node:net";
-import type { Target } from "../destination.ts";
-import type { Refusal } from "../refusal.ts";
 import { createHttp2Dialler, type Http2Dialler } from "./http2dial.ts";
-import { outliveWrites } from "./outlive.ts";
-import type { ProxySettings } from "./settings.ts";
 
 /** Servers close idle connections after 5 s at the earliest (uvicorn, Node): ours go first. */
 const KEEP_MS = 4000;
 const KEPT_PER_SANDBOX = 64;
-const NEVER_DIALLED = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN", "EADDRNOTAVAIL"]);
 
 /** Kept connections to all sandboxes. */
 export interface Dialler {
   agent: Agent;
-  /** To those that speak HTTP/2. */
+  /** Connections to ports that speak HTTP/2. */
   http2: Http2Dialler;
-  /** Opens a connection for an upgrade; it is kept by nobody. */
+  /** Opens a connection for an upgrade; the agent does not keep it. */
   connect(options: NetConnectOpts): Socket;
-  /** Drops kept connections to addresses that have become nobody's. */
+  /** Closes kept connections to addresses that no longer belong to their Pod. */
   forget(ips: readonly string[]): void;
   close(): void;
 }
 
-/** Makes a dialler; no connection is tried for longer than `dialMs` milliseconds. */
+/** Creates a dialler; no connection is tried for longer than `dialMs` milliseconds. */
 export function createDialler(dialMs: number): Dialler {
   const connect = (options: NetConnectOpts) => {
     const socket = createConnection(options);
@@ -54,63 +48,34 @@ export function createDialler(dialMs: number): Dialler {
   };
 }
 
-/** Tells whether an error means that no connection came about, so that nothing was sent. */
-export function isDialFailure(error: Error): boolean {
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  return syscall === "connect" || code === "EDIALTIMEOUT" || (code !== undefined && NEVER_DIALLED.has(code));
-}
-
 function dialTimeout(ms: number): Error {
   return Object.assign(new Error(`no connection within ${ms / 1000} s`), { code: "EDIALTIMEOUT" });
 }
 
-/** A request that may be tried again. */
-export interface Retried {
-  target: Target;
-  settings: ProxySettings;
-  tries: number;
-  /** Nobody waits for it any more. */
-  isOver: boolean;
-  locate(signal: AbortSignal): Promise<string | Refusal>;
-  mayYetListen(): boolean;
-}
+/** Errors of a write to a connection that the peer has closed. */
+const HUNG_UP = new Set(["EPIPE", "ECONNRESET", "ECONNABORTED"]);
 
-/** Tells whether to try again where no connection came about: so often, or while an app in a sandbox that has just woken may yet listen. */
-export function mayTryAgain(
-  { tries, settings, mayYetListen }: Pick<Retried, "tries" | "settings" | "mayYetListen">,
-  error: Error,
-): boolean {
-  if (tries < settings.retries) return true;
-  return (error as NodeJS.ErrnoException).code === "ECONNREFUSED" && mayYetListen();
-}
-
-/** Returns the wait before another try, in milliseconds: twice as long each time, up to the longest. */
-export function delayOf({ firstDelayMs, longestDelayMs }: ProxySettings, tries: number): number {
-  return Math.min(firstDelayMs * 2 ** tries, longestDelayMs);
-}
+type Write = (this: Socket, ...args: unknown[]) => void;
 
 /**
- * Finds the address anew after `delayMs` and goes on with it, or with why there is none.
- *
- * @param client closes when it goes: nothing is waited for any more
+ * Drops what is written after the peer has closed the connection, so that its answer can still be read. A server that
+ * answers before an upload ends, and closes, resets the connection. Node would destroy the socket when a write fails,
+ * and the answer in its buffer with it. A reader gets the answer, or the error.
  */
-export function retry<State extends Retried>(
-  state: State,
-  client: Pick<EventEmitter, "once" | "off">,
-  delayMs: number,
-  next: { attempt(state: State, address: string): void; refuse(state: State, refusal: Refusal): void },
-): void {
-  state.tries++;
-  state.settings.onRetry(state.target);
-  setTimeout(async () => {
-    if (state.isOver) return;
-    const gone = new AbortController();
-    const abort = () => gone.abort();
-    client.once("close", abort);
-    const place = await state.locate(gone.signal);
-    client.off("close", abort);
-    if (state.isOver) return;
-    if (typeof place === "string") next.attempt(state, place);
-    else next.refuse(state, place);
-  }, delayMs);
+function outliveWrites(socket: Socket): Socket {
+  const methods = socket as unknown as Record<"_write" | "_writev", Write | undefined>;
+  let isDeaf = false;
+  for (const name of ["_write", "_writev"] as const) {
+    const write = methods[name];
+    if (!write) continue;
+    methods[name] = function (...args) {
+      const done = args.pop() as (error?: Error | null) => void;
+      if (isDeaf) return done();
+      write.call(this, ...args, (error?: NodeJS.ErrnoException | null) => {
+        isDeaf = error?.code !== undefined && HUNG_UP.has(error.code);
+        done(isDeaf ? null : error);
+      });
+    };
+  }
+  return socket;
 }

@@ -1,7 +1,6 @@
 /** What an error on the way to a sandbox means, for the client and for the metrics, and which answers are none. Pure. @module */
 import type { IncomingMessage } from "node:http";
 import { type Refusal, timedOut, unanswered, unreachable } from "../refusal.ts";
-import { isDialFailure } from "./dial.ts";
 
 /** Why no answer came. Source: Agent Sandbox API, section 5.5 (`sandbox_router_upstream_errors_total`). */
 export type FailureReason = "dial" | "timeout" | "eof" | "other";
@@ -11,6 +10,14 @@ export const SILENCE = new Error("silence");
 
 /** What a request is ended with whose answer is put off by one informational answer after the other. */
 export const CHATTER = new Error("too many informational answers");
+
+const NEVER_DIALLED = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN", "EADDRNOTAVAIL"]);
+
+/** Tells whether an error means that no connection came about, so that nothing was sent. */
+export function isDialFailure(error: Error): boolean {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return syscall === "connect" || code === "EDIALTIMEOUT" || (code !== undefined && NEVER_DIALLED.has(code));
+}
 
 /** Sorts an error. */
 export function reasonOf(error: Error): FailureReason {

@@ -5,14 +5,13 @@ import { setImmediate } from "node:timers";
 import { type Refusal, unanswered } from "../refusal.ts";
 import { hostOf, type Target } from "../destination.ts";
 import { discard, sendRefusal } from "./answer.ts";
-import { delayOf, isDialFailure, mayTryAgain, retry } from "./dial.ts";
 import { coalesce } from "./coalesce.ts";
-import { CHATTER, reasonOf, refusalOf, SILENCE, UNASKED, unfit } from "./failure.ts";
+import { CHATTER, isDialFailure, reasonOf, refusalOf, SILENCE, UNASKED, unfit } from "./failure.ts";
 import { answerHeaders, type AnswerRules } from "./answerheaders.ts";
 import { headersForClient, headersForSandbox, hostForSandbox } from "./headers.ts";
 import { awaitHead } from "./headwait.ts";
-import { isMisdirected, misdirected, retryElsewhere } from "./otherpod.ts";
 import { pass } from "./pass.ts";
+import { delayOf, isMisdirected, mayTryAgain, misdirected, retry, retryElsewhere } from "./retry.ts";
 import type { ProxySettings } from "./settings.ts";
 import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, isWhole, rawHeadersOf } from "./versions.ts";
 

@@ -6,14 +6,13 @@ import { hostOf } from "../destination.ts";
 import { discard, sendRefusal } from "./answer.ts";
 import { answerHeaders } from "./answerheaders.ts";
 import { coalesce } from "./coalesce.ts";
-import { delayOf, isDialFailure, mayTryAgain, retry } from "./dial.ts";
-import { reasonOf, refusalOf } from "./failure.ts";
+import { isDialFailure, reasonOf, refusalOf } from "./failure.ts";
 import { type Exchange, forward } from "./forward.ts";
 import { createBase64Decoder, type GrpcForm, trailerFrame, webTypeOf } from "./grpcform.ts";
 import { headersForClient, headersForSandbox, hostForSandbox } from "./headers.ts";
 import { NOT_HTTP2 } from "./http2dial.ts";
-import { isMisdirected, misdirected } from "./otherpod.ts";
 import { pass } from "./pass.ts";
+import { delayOf, isMisdirected, mayTryAgain, misdirected, retry } from "./retry.ts";
 import type { ProxySettings } from "./settings.ts";
 import { addTrailers, beginAnswer, cutOff, isGone, isWhole, rawHeadersOf } from "./versions.ts";
 

@@ -1,7 +1,7 @@
 /** Connections to sandboxes that speak HTTP/2 in the clear: one for each port, kept while it is of use. @module */
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import type { NetConnectOpts, Socket } from "node:net";
-import { isDialFailure } from "./dial.ts";
+import { isDialFailure } from "./failure.ts";
 
 /** What a connection is given up with whose other end does not speak HTTP/2: nothing of a request was sent. */
 export const NOT_HTTP2 = new Error("it does not speak HTTP/2");

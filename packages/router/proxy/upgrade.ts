@@ -4,15 +4,14 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest, STATU
 import type { NetConnectOpts, Socket } from "node:net";
 import { SAFE } from "../safeheaders.ts";
 import { type Refusal, unanswered } from "../refusal.ts";
-import { delayOf, isDialFailure, mayTryAgain, retry } from "./dial.ts";
 import { coalesce } from "./coalesce.ts";
-import { reasonOf, refusalOf, unfit } from "./failure.ts";
+import { isDialFailure, reasonOf, refusalOf, unfit } from "./failure.ts";
 import type { Exchange } from "./forward.ts";
 import { answerHeaders } from "./answerheaders.ts";
 import { headersForClient, headersForSandbox, hostForSandbox } from "./headers.ts";
 import { awaitHead } from "./headwait.ts";
-import { isMisdirected, retryElsewhere } from "./otherpod.ts";
 import { pass } from "./pass.ts";
+import { delayOf, isMisdirected, mayTryAgain, retry, retryElsewhere } from "./retry.ts";
 import type { ProxySettings } from "./settings.ts";
 
 /** A request for another protocol on its way. `head`: what the client has sent after it. */
