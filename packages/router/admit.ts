@@ -11,7 +11,7 @@ import { hostOf, type Route, routeOf } from "./destination.ts";
 import { type HandlerParts, INTERNAL } from "./handlerparts.ts";
 import type { RequestRecord } from "./observe/observer.ts";
 import { traceOf } from "./observe/tracecontext.ts";
-import type { Exchange } from "./proxy/forward.ts";
+import type { Exchange } from "./proxy/exchange.ts";
 import { isGone } from "./proxy/versions.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
 import { takePlaces } from "./room.ts";

@@ -1,44 +1,19 @@
 /** Forwards one HTTP request to a sandbox and streams the answer back. Knows no index and no rules. @module */
-import { type ClientRequest, type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
 import { type Refusal, unanswered } from "../refusal.ts";
-import { hostOf, type Target } from "../destination.ts";
 import { discard, sendRefusal } from "./answer.ts";
 import { coalesce } from "./coalesce.ts";
 import { CHATTER, isDialFailure, reasonOf, refusalOf, SILENCE, UNASKED, unfit } from "./failure.ts";
-import { answerHeaders, type AnswerRules } from "./answerheaders.ts";
-import { headersForClient, headersForSandbox, hostForSandbox } from "./headers.ts";
+import { answerHeaders } from "./answerheaders.ts";
+import { bodyProblem, type Exchange, requestHeaders, tooLarge } from "./exchange.ts";
+import { headersForClient } from "./headers.ts";
 import { awaitHead } from "./headwait.ts";
 import { pass } from "./pass.ts";
 import { delayOf, isMisdirected, mayTryAgain, misdirected, retry, retryElsewhere } from "./retry.ts";
 import type { ProxySettings } from "./settings.ts";
-import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, isWhole, rawHeadersOf } from "./versions.ts";
-
-/** A request on its way. */
-export interface Exchange {
-  request: IncomingMessage;
-  response: ServerResponse;
-  target: Target;
-  /** Address of the client. */
-  address: string;
-  /** What is asked of the sandbox: path and query. */
-  path: string;
-  proto: "http" | "https";
-  /** Names of headers that the sandbox does not get, in lower case, and some that it gets beside the client's, flat. */
-  withheld: ReadonlySet<string>;
-  added: readonly string[];
-  /** What is done to the headers of the answer. */
-  rules: AnswerRules;
-  /** Headers for the answer beside the sandbox's own, flat. */
-  extra: string[];
-  /** The client waits for a sign before it sends its body. */
-  expectsContinue: boolean;
-  /** Finds the address anew before another try; `signal` fires when the client has gone. */
-  locate(signal: AbortSignal): Promise<string | Refusal>;
-  /** Whether the sandbox has just woken: what does not listen yet may do so in a moment. */
-  mayYetListen(): boolean;
-}
+import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, isWhole } from "./versions.ts";
 
 interface State extends Exchange {
   settings: ProxySettings;
@@ -80,19 +55,6 @@ export function forward(exchange: Exchange, address: string, settings: ProxySett
   attempt(state, address);
 }
 
-function bodyProblem({ headers }: IncomingMessage, maxBodyBytes: number): Refusal | undefined {
-  const coding = headers["transfer-encoding"];
-  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
-    return { status: 501, detail: "Transfer codings other than chunked are not supported." };
-  }
-  const tooLong = maxBodyBytes > 0 && Number(headers["content-length"] ?? 0) > maxBodyBytes;
-  return tooLong ? tooLarge(maxBodyBytes) : undefined;
-}
-
-function tooLarge(maxBodyBytes: number): Refusal {
-  return { status: 413, detail: `The request body is longer than ${maxBodyBytes} bytes.` };
-}
-
 function attempt(state: State, address: string): void {
   const { request, settings, target } = state;
   state.podIP = address;
@@ -104,7 +66,7 @@ function attempt(state: State, address: string): void {
       port: target.port,
       method: request.method ?? "GET",
       path: state.path,
-      headers: requestHeaders(state, address),
+      headers: framedHeaders(state),
       timeout: settings.answerMs,
     });
   } catch {
@@ -122,17 +84,10 @@ function attempt(state: State, address: string): void {
   else outgoing.end();
 }
 
-function requestHeaders(state: State, address: string): string[] {
-  const { request, target, settings, hasBody, proto, withheld, added } = state;
-  const headers = headersForSandbox(rawHeadersOf(request), request.headers.connection, {
-    host: hostForSandbox(settings.upstreamHost, address, target.port, hostOf(request)),
-    client: state.address,
-    clientHost: hostOf(request),
-    proto,
-    podUID: settings.podUIDAt(target, address),
-  }, withheld);
-  headers.push(...added);
-  // Framing is said anew: what node:http has parsed is the body, and nothing else may follow it.
+function framedHeaders(state: State): string[] {
+  const { request, hasBody } = state;
+  const headers = requestHeaders(state);
+  // node:http frames the body that it has parsed, so that nothing else can follow it.
   if (request.headers["content-length"] !== undefined) return headers;
   if (hasBody) headers.push("Transfer-Encoding", "chunked");
   else if (!BODYLESS.has(request.method ?? "")) headers.push("Content-Length", "0");

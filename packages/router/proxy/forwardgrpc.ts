@@ -2,19 +2,19 @@
 import { Buffer } from "node:buffer";
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { type Refusal, unanswered, unreachable } from "../refusal.ts";
-import { hostOf } from "../destination.ts";
 import { discard, sendRefusal } from "./answer.ts";
 import { answerHeaders } from "./answerheaders.ts";
 import { coalesce } from "./coalesce.ts";
 import { isDialFailure, reasonOf, refusalOf } from "./failure.ts";
-import { type Exchange, forward } from "./forward.ts";
+import { bodyProblem, type Exchange, requestHeaders, tooLarge } from "./exchange.ts";
+import { forward } from "./forward.ts";
 import { createBase64Decoder, type GrpcForm, trailerFrame, webTypeOf } from "./grpcform.ts";
-import { headersForClient, headersForSandbox, hostForSandbox } from "./headers.ts";
+import { headersForClient } from "./headers.ts";
 import { NOT_HTTP2 } from "./http2dial.ts";
 import { pass } from "./pass.ts";
 import { delayOf, isMisdirected, mayTryAgain, misdirected, retry } from "./retry.ts";
 import type { ProxySettings } from "./settings.ts";
-import { addTrailers, beginAnswer, cutOff, isGone, isWhole, rawHeadersOf } from "./versions.ts";
+import { addTrailers, beginAnswer, cutOff, flatOf, grouped, isGone, isWhole } from "./versions.ts";
 
 interface State extends Exchange {
   form: GrpcForm;
@@ -30,18 +30,14 @@ interface State extends Exchange {
 export function forwardGrpc(exchange: Exchange, form: GrpcForm, address: string, settings: ProxySettings): void {
   const { request, response } = exchange;
   if (isGone(response)) return;
-  const tooLong = settings.maxBodyBytes > 0 && Number(request.headers["content-length"] ?? 0) > settings.maxBodyBytes;
-  if (tooLong) return sendRefusal(request, response, tooLarge(settings));
+  const problem = bodyProblem(request, settings.maxBodyBytes);
+  if (problem) return sendRefusal(request, response, problem);
   const state: State = { ...exchange, form, settings, tries: 0, podIP: address, stream: undefined, isOver: false };
   response.once("close", () => {
     state.isOver = true;
     state.stream?.close(response.writableEnded ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL);
   });
   attempt(state, address);
-}
-
-function tooLarge({ maxBodyBytes }: ProxySettings): Refusal {
-  return { status: 413, detail: `The request body is longer than ${maxBodyBytes} bytes.` };
 }
 
 function attempt(state: State, address: string): void {
@@ -56,7 +52,7 @@ function begin(state: State, session: ClientHttp2Session): void {
   const { request } = state;
   let stream: ClientHttp2Stream;
   try {
-    stream = session.request(requestHeaders(state), { endStream: false });
+    stream = session.request(callHeaders(state), { endStream: false });
   } catch {
     // A connection that has just ended is no fault of the request.
     if (session.closed || session.destroyed) return failed(state, NOT_HTTP2);
@@ -79,34 +75,16 @@ function begin(state: State, session: ClientHttp2Session): void {
   request.once("end", () => isWhole(request) ? stream.end() : stream.close(constants.NGHTTP2_CANCEL));
 }
 
-function requestHeaders(state: State): Record<string, string | string[]> {
-  const { request, target, settings, proto, withheld, added, form, path } = state;
-  const clientHost = hostOf(request);
-  const host = hostForSandbox(settings.upstreamHost, state.podIP, target.port, clientHost);
-  const podUID = settings.podUIDAt(target, state.podIP);
-  const forwarding = { host, client: state.address, clientHost, proto, podUID };
-  const flat = [
-    ...headersForSandbox(rawHeadersOf(request), request.headers.connection, forwarding, withheld),
-    ...added,
-  ];
-  const headers = grouped(flat);
-  delete headers["host"];
+function callHeaders(state: State): Record<string, string | string[]> {
+  const { form, path } = state;
+  const { host = "", ...headers } = grouped(requestHeaders(state));
   if (form.kind === "web") {
-    // Its text is longer than what it says.
+    // The body gets longer or shorter by its translation.
     delete headers["content-length"];
     delete headers["x-grpc-web"];
     headers["content-type"] = `application/grpc${form.type}`;
   }
   return { ...headers, ":method": "POST", ":path": path, ":scheme": "http", ":authority": host, te: "trailers" };
-}
-
-function grouped(flat: readonly string[]): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = Object.create(null);
-  for (let i = 0; i + 1 < flat.length; i += 2) {
-    const name = (flat[i] as string).toLowerCase();
-    headers[name] = name in headers ? [headers[name] ?? [], flat[i + 1] as string].flat() : flat[i + 1] as string;
-  }
-  return headers;
 }
 
 function sendBody(state: State, stream: ClientHttp2Stream): void {
@@ -121,7 +99,7 @@ function sendBody(state: State, stream: ClientHttp2Stream): void {
     },
     write(chunk, taken) {
       bytes += chunk.length;
-      if (settings.maxBodyBytes > 0 && bytes > settings.maxBodyBytes) refuse(state, tooLarge(settings));
+      if (settings.maxBodyBytes > 0 && bytes > settings.maxBodyBytes) refuse(state, tooLarge(settings.maxBodyBytes));
       return stream.destroyed ? (taken(), true) : stream.write(decode ? decode(chunk) : chunk, taken);
     },
   });
@@ -141,11 +119,9 @@ function answered(
   const media = String(headers["content-type"] ?? "");
   const isGrpc = /^application\/grpc(?!-)/i.test(media);
   const web = form.kind === "web" && isGrpc ? form : undefined;
-  let trailers: string[] = [];
   const passed = answerHeaders({ rawHeaders: flatOf(headers), headers: headers as never }, state.podIP, rules);
-  const [head, last] = parted(passed, web, media);
-  // An answer of headers alone has its status there.
-  trailers = last;
+  // The status of a call without an answer is among the headers.
+  let [head, trailers] = parted(passed, web, media);
   try {
     beginAnswer(request, response, { status, message: "", headers: [...head, ...state.extra] });
   } catch {
@@ -191,13 +167,6 @@ function parted(
     else head.push(name, web && name === "content-type" ? webTypeOf(media, web.isText) : value);
   }
   return [head, last];
-}
-
-function flatOf(headers: IncomingHttpHeaders): string[] {
-  return Object.entries(headers).flatMap(([name, value]) => {
-    if (name.startsWith(":") || value === undefined) return [];
-    return Array.isArray(value) ? value.flatMap((each) => [name, each]) : [name, value];
-  });
 }
 
 function failed(state: State, error: Error): void {

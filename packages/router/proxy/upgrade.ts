@@ -6,9 +6,9 @@ import { SAFE } from "../safeheaders.ts";
 import { type Refusal, unanswered } from "../refusal.ts";
 import { coalesce } from "./coalesce.ts";
 import { isDialFailure, reasonOf, refusalOf, unfit } from "./failure.ts";
-import type { Exchange } from "./forward.ts";
+import { type Exchange, requestHeaders } from "./exchange.ts";
 import { answerHeaders } from "./answerheaders.ts";
-import { headersForClient, headersForSandbox, hostForSandbox } from "./headers.ts";
+import { headersForClient } from "./headers.ts";
 import { awaitHead } from "./headwait.ts";
 import { pass } from "./pass.ts";
 import { delayOf, isMisdirected, mayTryAgain, retry, retryElsewhere } from "./retry.ts";
@@ -61,7 +61,7 @@ function attempt(state: State, address: string): void {
       port: target.port,
       method: request.method ?? "GET",
       path: state.path,
-      headers: requestHeaders(state, address),
+      headers: upgradeHeaders(state),
       timeout: settings.answerMs,
       createConnection: (options) => settings.dialler.connect({ ...options as NetConnectOpts, allowHalfOpen: true }),
     });
@@ -78,16 +78,10 @@ function attempt(state: State, address: string): void {
   outgoing.end();
 }
 
-function requestHeaders(
-  { request, target, settings, address: client, proto, withheld, added }: State,
-  address: string,
-): string[] {
-  const { headers, rawHeaders } = request;
-  const clientHost = headers.host ?? "";
-  const host = hostForSandbox(settings.upstreamHost, address, target.port, clientHost);
-  const forwarding = { host, client, clientHost, proto, podUID: settings.podUIDAt(target, address) };
-  const passed = headersForSandbox(rawHeaders, headers.connection, forwarding, new Set([...withheld, ORIGIN]));
-  return [...passed, ...added, "Connection", "Upgrade", "Upgrade", headers.upgrade ?? ""];
+function upgradeHeaders(state: State): string[] {
+  const { request, withheld } = state;
+  const passed = requestHeaders({ ...state, withheld: new Set([...withheld, ORIGIN]) });
+  return [...passed, "Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? ""];
 }
 
 /** The sandbox speaks the other protocol from now on: bytes pass as they are. */

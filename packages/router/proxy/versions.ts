@@ -1,6 +1,12 @@
 /** Where HTTP/2 differs from HTTP/1.1, though node:http2 shows both alike. Decides nothing. @module */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
 
 /**
  * Tells whether a request came by HTTP/2: it is then a Http2ServerRequest, and its answer a Http2ServerResponse. What it
@@ -12,11 +18,27 @@ export function isHttp2(request: IncomingMessage): boolean {
 
 /** Returns the headers as they came, flat. HTTP/2 may split a cookie in parts, which HTTP/1.1 wants as one. */
 export function rawHeadersOf(request: IncomingMessage): string[] {
-  if (!isHttp2(request)) return request.rawHeaders;
-  return Object.entries(request.headers).flatMap(([name, value]) => {
+  return isHttp2(request) ? flatOf(request.headers) : request.rawHeaders;
+}
+
+/** Returns headers of HTTP/2 as a flat list, without pseudo-headers. */
+export function flatOf(headers: IncomingHttpHeaders): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => {
     if (name.startsWith(":") || value === undefined) return [];
     return Array.isArray(value) ? value.flatMap((each) => [name, each]) : [name, value];
   });
+}
+
+/** Returns a flat list of headers as HTTP/2 takes them: by name in lower case. */
+export function grouped(flat: readonly string[]): Record<string, string | string[]> {
+  // A header may be called like what every object has.
+  const headers: Record<string, string | string[]> = Object.create(null);
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    const name = (flat[i] as string).toLowerCase();
+    const value = flat[i + 1] as string;
+    headers[name] = name in headers ? [headers[name] ?? [], value].flat() : value;
+  }
+  return headers;
 }
 
 /** Tells whether a request has a body, or may have one. */
@@ -40,18 +62,8 @@ export function beginAnswer(
   response: ServerResponse,
   { status, message, headers }: { status: number; message: string; headers: string[] },
 ): void {
-  if (!isHttp2(request)) {
-    response.writeHead(status, message, headers);
-    return;
-  }
-  // A header may be called like what every object has.
-  const grouped: Record<string, string | string[]> = Object.create(null);
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const name = (headers[i] as string).toLowerCase();
-    const value = headers[i + 1] as string;
-    grouped[name] = name in grouped ? [grouped[name] ?? [], value].flat() : value;
-  }
-  response.writeHead(status, grouped);
+  if (isHttp2(request)) response.writeHead(status, grouped(headers));
+  else response.writeHead(status, message, headers);
 }
 
 /** Takes back the head of an answer that could not be sent: what is left of it would spoil the next one as well. */
