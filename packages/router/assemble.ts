@@ -2,7 +2,8 @@
 import type { Tracer } from "@opentelemetry/api";
 import { type Api, timeAt } from "../kube/api.ts";
 import type { Log } from "../process/log.ts";
-import { createAddressOf, createLimits, createProtoOf } from "./access/limits.ts";
+import { createAddressOf, createProtoOf } from "./access/clientaddress.ts";
+import { createLimits } from "./access/limits.ts";
 import { createGate, type Gate, openGate } from "./access/gate.ts";
 import { createRecheck } from "./access/recheck.ts";
 import { createScopedAccess } from "./access/scopedtoken.ts";

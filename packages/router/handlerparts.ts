@@ -2,8 +2,9 @@
 import type { Tracer } from "@opentelemetry/api";
 import type { Log } from "../process/log.ts";
 import type { BrowserOptions } from "./access/credentials.ts";
+import type { ProtoOf } from "./access/clientaddress.ts";
 import type { Gate } from "./access/gate.ts";
-import type { Limits, ProtoOf } from "./access/limits.ts";
+import type { Limits } from "./access/limits.ts";
 import type { Recheck } from "./access/recheck.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
 import type { RouteOptions, Target } from "./destination.ts";

@@ -39,3 +39,8 @@ export function notFound(namespace: string, name: string, cause: string): Refusa
     headers: { [REASON_HEADER]: SANDBOX_NOT_FOUND },
   };
 }
+
+/** Refuses a client that asks too often. @param seconds after which it may try again */
+export function tooMany(detail: string, seconds: number): Refusal {
+  return { status: 429, detail, headers: { "Retry-After": String(seconds) } };
+}

@@ -10,7 +10,7 @@ import { createHealthApp } from "../process/health.ts";
 import { createLog, errorFields, type Log } from "../process/log.ts";
 import { serve, type Server } from "../process/serve.ts";
 import { startTracing } from "../process/tracing.ts";
-import { createAddressOf } from "./access/limits.ts";
+import { createAddressOf } from "./access/clientaddress.ts";
 import { assembleRouter, type Outputs, type Router } from "./assemble.ts";
 import { createDashboard, type Dashboard } from "./dashboard/dashboard.ts";
 import type { RouterOptions } from "./options/options.ts";

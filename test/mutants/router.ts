@@ -109,7 +109,7 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "a client behind a proxy chooses its own address",
-    file: "packages/router/access/limits.ts",
+    file: "packages/router/access/clientaddress.ts",
     from: "if (!isProxy(address)) break;",
     to: "",
     tests: ["test/router/access/clientaddress.test.ts"],

@@ -1,7 +1,7 @@
 /** Puts askers' questions: so many of each at a time as may turn out bad, the others as good answers come. Knows no API server. @module */
 import { createDeadlines } from "../../process/deadlines.ts";
 import { createBudget } from "../budget.ts";
-import type { Refusal } from "../refusal.ts";
+import { type Refusal, tooMany } from "../refusal.ts";
 
 interface QuestionOptions {
   /** Bad answers that an asker may get per second, and as many at once as it may save up. */
@@ -122,9 +122,4 @@ function oldestOf(waiting: ReadonlySet<Begin>): Begin {
 
 function newestOf(waiting: ReadonlySet<Begin>): Begin {
   return [...waiting].at(-1) as Begin;
-}
-
-/** Refuses who asks too much. @param seconds after which it may ask again */
-export function tooMany(detail: string, seconds: number): Refusal {
-  return { status: 429, detail, headers: { "Retry-After": String(seconds) } };
 }

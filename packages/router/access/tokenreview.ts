@@ -4,9 +4,9 @@ import * as z from "zod";
 import { answerError, type Api, isOk } from "../../kube/api.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import { createBudget } from "../budget.ts";
-import type { Refusal } from "../refusal.ts";
+import { type Refusal, tooMany } from "../refusal.ts";
 import { type Ask, type Authorise, type Grant, unauthorized } from "./gate.ts";
-import { createQuestions, tooMany } from "./questions.ts";
+import { createQuestions } from "./questions.ts";
 import { createShelf } from "./shelf.ts";
 import { askerOf, expiryOf, holderOf } from "./tokenclaims.ts";
 

@@ -7,7 +7,7 @@ import { errorFields, type Log } from "../../process/log.ts";
 import { createAssets, type Files, sendAsset } from "../assets.ts";
 import { hostOf, targetsFromHost } from "../destination.ts";
 import { unauthorized } from "../access/gate.ts";
-import type { AddressOf } from "../access/limits.ts";
+import type { AddressOf } from "../access/clientaddress.ts";
 import { createRecheck } from "../access/recheck.ts";
 import { expiryOf } from "../access/tokenclaims.ts";
 import { createGathered } from "../../process/gathered.ts";

@@ -1,7 +1,7 @@
 /** Takes note of every request from its beginning to its end, for the metrics, the log, spans and idleness. @module */
 import type { IncomingMessage } from "node:http";
 import { type Span, SpanStatusCode } from "@opentelemetry/api";
-import type { AddressOf } from "../access/limits.ts";
+import type { AddressOf } from "../access/clientaddress.ts";
 import type { Target } from "../destination.ts";
 import { isRefusal } from "../refusal.ts";
 import type { AccessLog } from "./accesslog.ts";

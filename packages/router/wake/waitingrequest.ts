@@ -9,7 +9,7 @@ import type { SandboxIndex } from "../index/sandboxindex.ts";
 import { WAKE_ANNOTATION } from "../../api/router/annotations.ts";
 import { isGone } from "../proxy/versions.ts";
 import type { Reach } from "../reach.ts";
-import { type Refusal, timedOut } from "../refusal.ts";
+import { type Refusal, timedOut, tooMany } from "../refusal.ts";
 import { createRoom } from "../room.ts";
 import type { JustWoken } from "./justwoken.ts";
 import { isNavigation, sendPage } from "./page.ts";
@@ -140,8 +140,7 @@ async function wakeOnce({ index, wake, wakes, mayWake }: HoldParts, target: Targ
 function refusalOfBudget(namespace: string, wakes: Budget): Refusal | undefined {
   const seconds = wakes(namespace, performance.now());
   if (seconds === 0) return undefined;
-  const detail = `Namespace ${namespace} has woken too many sandboxes: try again in ${seconds} s.`;
-  return { status: 429, detail, headers: { "Retry-After": String(seconds) } };
+  return tooMany(`Namespace ${namespace} has woken too many sandboxes: try again in ${seconds} s.`, seconds);
 }
 
 /** Waits until something happens to the Sandbox or its Pods, for so long at most. */

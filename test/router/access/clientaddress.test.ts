@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createAddressOf } from "../../../packages/router/access/limits.ts";
+import { createAddressOf } from "../../../packages/router/access/clientaddress.ts";
 
 const PROXIES = ["10.0.0.0/8", "fd00::/8", "192.0.2.7"];
 const addressOf = (remoteAddress: string | undefined, forwarded?: string | string[], trusted = PROXIES) => {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { createAddressOf } from "../../../packages/router/access/limits.ts";
+import { createAddressOf } from "../../../packages/router/access/clientaddress.ts";
 import { eventually, until } from "../../eventually.ts";
 import { answerOf, chunksOf, SANDBOXES, start, tokenOf } from "./stage.ts";
 

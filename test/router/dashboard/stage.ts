@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import type { APIProxy, ProxiedRequest } from "../../../packages/kube/apiproxy.ts";
-import { createAddressOf } from "../../../packages/router/access/limits.ts";
+import { createAddressOf } from "../../../packages/router/access/clientaddress.ts";
 import { createDashboard, type DashboardOptions } from "../../../packages/router/dashboard/dashboard.ts";
 
 export const SANDBOXES = "/apis/agents.x-k8s.io/v1beta1/sandboxes";
