@@ -7,13 +7,13 @@ import { foreignOrigin } from "./access/credentials.ts";
 import { openGate, type Pass } from "./access/gate.ts";
 import { strangerOf } from "./access/pages.ts";
 import { chooseReading, type Chosen } from "./access/readings.ts";
-import { hostOf, type Route, routeOf } from "./destination.ts";
-import { type HandlerParts, INTERNAL } from "./handlerparts.ts";
+import { hostOf, type Route, routeOf, type Target } from "./destination.ts";
+import type { HandlerParts } from "./handlerparts.ts";
 import type { RequestRecord } from "./observe/observer.ts";
 import { traceOf } from "./observe/tracecontext.ts";
 import type { Exchange } from "./proxy/exchange.ts";
 import { isGone } from "./proxy/versions.ts";
-import { isRefusal, type Refusal } from "./refusal.ts";
+import { INTERNAL, isRefusal, type Refusal } from "./refusal.ts";
 import { takePlaces } from "./room.ts";
 
 /** A request for which it is known where it goes and that it may. */
@@ -46,14 +46,17 @@ export function admit(
     const refusal = reboundRefusal(parts, request, route, pass) ??
       (stranger === "asleep" ? undefined : stranger) ?? takePlaces(client, places);
     if (refusal) return then(refusal);
-    if (stranger === "asleep") route = { ...route, target: { ...route.target, wakes: false } };
+    const target: Target = {
+      ...route.target,
+      ...(stranger === "asleep" ? { wakes: false } : {}),
+      ...(pass.uid === undefined ? {} : { uid: pass.uid }),
+    };
     observer.passed(record, route.target, pass.client, isKnown);
     const origin = isSocket(client) ? foreignOrigin(request, route, parts.browser, gate === openGate) : undefined;
-    const given = route;
-    if (pass.uid !== undefined) route = { ...route, target: { ...route.target, uid: pass.uid } };
-    const check = pass.isAnonymous ? undefined : () => gate(request, given, address);
-    const passed = passedOf(parts, record, route, origin ? { ...pass, added: [...pass.added, ...origin] } : pass);
-    then({ ...passed, check }, pass);
+    // The route as the client gave it: the gate for scoped tokens refuses requests that name a UID.
+    const check = pass.isAnonymous ? undefined : () => gate(request, route, address);
+    const added = origin ? [...pass.added, ...origin] : pass.added;
+    then({ ...passedOf(parts, record, { ...route, target }, { ...pass, added }), check }, pass);
   };
   const chosen = asked.readings ? chooseReading(asked, exists, gate, request, address) : gate(request, asked, address);
   if (!(chosen instanceof Promise)) return decided({ route: asked, pass: chosen });
@@ -83,7 +86,7 @@ function isSocket(client: ServerResponse | Socket): client is Socket {
 }
 
 function passedOf(
-  { reach, holdMs, traces, tracer, browser, rewrites, protoOf }: HandlerParts,
+  { reach, traces, tracer, browser, rewrites, protoOf }: HandlerParts,
   record: RequestRecord,
   { target, base, via }: Route,
   { path, withheld, added, mayEmbed, expires }: Pass,
@@ -112,7 +115,7 @@ function passedOf(
       rewrites: rewrites || via !== "path",
       resourcePolicy: mayEmbed ? "cross-origin" : "same-origin",
     },
-    mayYetListen: () => performance.now() - record.startedAt < holdMs && reach.isJustWoken(target),
+    mayYetListen: () => reach.mayYetListen(target, record.startedAt),
     locate: async (signal) => reach.now(target) ?? (await reach.hold(target, signal)).place,
   };
 }

@@ -13,7 +13,8 @@ import { createAccessLog } from "./observe/accesslog.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
 import { createHandler, type Handler } from "./handle.ts";
 import { createIdler } from "./idle/idler.ts";
-import { createLook, listPods, type Look } from "./index/sandboxapi.ts";
+import { createLook, getSandbox, listPods, type Look } from "./index/sandboxapi.ts";
+import { podUIDAt } from "./index/reachability.ts";
 import { createSandboxIndex, type SandboxIndex } from "./index/sandboxindex.ts";
 import { followSandboxes } from "./index/watches.ts";
 import { createRouterMetrics, type RouterMetrics } from "./observe/metrics.ts";
@@ -85,14 +86,11 @@ export function assembleRouter(
   const metrics = createRouterMetrics(tracer !== undefined);
   const accessLog = options.accessLog ? createAccessLog(write) : undefined;
   const shown = { api, index };
-  const lookAtPods = createLook(shown, log, Date.now, (ref) => listPods(shown, ref, allowLoopback));
+  const lookAtPods = createLook((ref) => listPods(shown, ref, allowLoopback), log);
   const settings: ProxySettings = {
     ...options,
     dialler,
-    podUIDAt: ({ namespace, name }, address) =>
-      [...index.find(namespace, name)?.pods.values() ?? []].find(({ ips, isDeleting }) =>
-        !isDeleting && ips.includes(address)
-      )?.metadata.uid,
+    podUIDAt: ({ namespace, name }, address) => podUIDAt(index.find(namespace, name), address),
     lookAgain: ({ namespace, name }) => lookAtPods(namespace, name),
     onRetry: ({ namespace }) => metrics.upstreamRetries.inc({ sandbox_namespace: namespace }),
     onUpstreamError: ({ namespace }, reason) => metrics.upstreamErrors.inc({ sandbox_namespace: namespace, reason }),
@@ -113,7 +111,7 @@ export function assembleRouter(
     justWoken,
     index,
     now,
-    look: within(namespace, createLook({ api, index }, log)),
+    look: within(namespace, createLook((ref) => getSandbox(shown, ref), log)),
     wake: createWaker({ api, index, log, signal, onWoken: (woken) => metrics.wakes.inc({ sandbox_namespace: woken }) }),
     wakes: createBudget(options.wakesPerMinute / 60, options.wakesPerMinute),
     mayWake: options.mayWake,
@@ -137,7 +135,6 @@ export function assembleRouter(
       protoOf: createProtoOf(options.trustedProxies),
       room: createRoom(options.maxOpen || Infinity, "are under way to sandboxes"),
       reach,
-      holdMs: options.holdMs,
       settings,
       observer: createObserver({
         metrics,

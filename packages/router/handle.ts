@@ -1,7 +1,12 @@
-/** What becomes of a request, from its head to the proxy. Forwards nothing itself. @module */
+/**
+ * Takes a request from its head to the proxy: the router answers some requests itself, `admit.ts` decides about all others,
+ * and `dispatch.ts` forwards what is admitted. Forwards nothing itself.
+ * @module
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { admit } from "./admit.ts";
+import { dispatch, dispatchUpgrade } from "./dispatch.ts";
 import { hostOf, type RouteOptions, targetsFromHost } from "./destination.ts";
 import type { HandlerParts } from "./handlerparts.ts";
 import { sendRedirect, sendRefusal } from "./proxy/answer.ts";
@@ -10,7 +15,6 @@ import { refuseRaw } from "./proxy/upgrade.ts";
 import { hasBody, isHttp2 } from "./proxy/versions.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
 import { SAFE } from "./safeheaders.ts";
-import { serve, serveUpgrade } from "./serve.ts";
 import { NO_UPGRADE } from "./terminal/terminalpage.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
 
@@ -52,7 +56,7 @@ export function createHandler(parts: HandlerParts): Handler {
         if (parts.terminalPage?.owns(passed)) return parts.terminalPage.answer(request, response, passed);
         const end = (refusal: Refusal) => sendRefusal(request, response, refusal);
         if (passed.check) parts.recheck({ client: response, ...passed, check: passed.check, end });
-        serve(parts, record, passed, { request, response, expectsContinue });
+        dispatch(parts, record, passed, { request, response, expectsContinue });
       });
     },
     upgrade(request, socket, head) {
@@ -71,7 +75,7 @@ export function createHandler(parts: HandlerParts): Handler {
         const end = (refusal: Refusal) => status === GONE ? refuse(refusal) : socket.destroy();
         if (passed.check) parts.recheck({ client: socket, ...passed, check: passed.check, end });
         const onAnswered = (answered: number) => status = answered || GONE;
-        serveUpgrade(parts, record, { ...passed, request, socket, head, onAnswered }, refuse);
+        dispatchUpgrade(parts, record, { ...passed, request, socket, head, onAnswered }, refuse);
       });
     },
   };

@@ -1,4 +1,4 @@
-/** What the handling of requests is made of. @module */
+/** The parts of the router that the handling of a request uses. @module */
 import type { Tracer } from "@opentelemetry/api";
 import type { Log } from "../process/log.ts";
 import type { BrowserOptions } from "./access/credentials.ts";
@@ -11,40 +11,34 @@ import type { RouteOptions, Target } from "./destination.ts";
 import type { Observer } from "./observe/observer.ts";
 import type { ProxySettings } from "./proxy/settings.ts";
 import type { Reach } from "./reach.ts";
-import type { Refusal } from "./refusal.ts";
 import type { Room } from "./room.ts";
 import type { TerminalPage } from "./terminal/terminalpage.ts";
 
 export interface HandlerParts {
   routing: RouteOptions;
-  /** Tells whether there is such a Sandbox for anybody to reach. */
+  /** Tells whether the Sandbox exists and is not an unclaimed member of a pool. */
   exists(target: Target): boolean;
   gate: Gate;
   browser: BrowserOptions;
-  /** Addresses and cookies in answers are those of the client's path. */
+  /** Addresses and cookies in answers are rewritten below the path that names the sandbox. */
   rewrites: boolean;
-  /** Names of this machine beside localhost. */
+  /** Further names of this machine; localhost is always one. */
   allowedHosts: readonly string[];
-  /** Undefined: there is none. */
+  /** Undefined: the router serves no dashboard. */
   dashboard: Dashboard | undefined;
-  /** Undefined: sandboxes have the whole path. */
+  /** Undefined: the router serves no terminal page, and its path belongs to the sandbox. */
   terminalPage: TerminalPage | undefined;
   limits: Limits | undefined;
   recheck: Recheck;
   protoOf: ProtoOf;
-  /** For requests that are under way, and connections of other protocols. */
+  /** Limits how many requests and connections of other protocols are open at a time. */
   room: Room;
   reach: Reach;
-  /** Longest wait for a sandbox that wakes up, in milliseconds. */
-  holdMs: number;
   settings: ProxySettings;
   observer: Observer;
   log: Log;
-  /** Requests without a trace context get one. */
+  /** True: a request without a trace context gets one. */
   traces: boolean;
-  /** Undefined: no spans. */
+  /** Undefined: the router records no spans. */
   tracer: Tracer | undefined;
 }
-
-/** Source of the text: Agent Sandbox API, section 7.2. */
-export const INTERNAL: Refusal = { status: 500, detail: "An internal error occurred in the proxy." };

@@ -43,11 +43,6 @@ export function isPodAddress(ip: string, allowLoopback: boolean): boolean {
   return !EMBEDDED_IPV4.test(ip) && !never.check(ip, family);
 }
 
-/** Tells whether an address in canonical form is this machine's own: only in tests Pods have it, all of them the same. */
-export function isLoopback(ip: string): boolean {
-  return loopback.check(ip, ip.includes(":") ? "ipv6" : "ipv4");
-}
-
 function listOf(subnets: typeof NEVER): BlockList {
   const list = new BlockList();
   for (const [prefix, bits, family] of subnets) list.addSubnet(prefix, bits, family);

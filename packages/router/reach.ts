@@ -12,8 +12,7 @@ export interface Reach {
   now(target: Target): string | Refusal | undefined;
   hold: Hold;
   reachability(target: Target): Reachability;
-  /** Whether the sandbox has just woken: see {@link JustWoken.holds}. */
-  isJustWoken(target: Target): boolean;
+  mayYetListen: JustWoken["mayYetListen"];
 }
 
 /** Makes it. @param now in milliseconds since the epoch */
@@ -25,7 +24,7 @@ export function createReach(
 ): Reach {
   return {
     hold,
-    isJustWoken: justWoken.holds,
+    mayYetListen: justWoken.mayYetListen,
     now(target) {
       const entry = index.find(target.namespace, target.name);
       const reachability = reachabilityOf(target, entry, now());

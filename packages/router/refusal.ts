@@ -8,6 +8,9 @@ export interface Refusal {
   headers?: Record<string, string>;
 }
 
+/** Refuses a request after an error of the router itself. Source of the text: Agent Sandbox API, section 7.2. */
+export const INTERNAL: Refusal = { status: 500, detail: "An internal error occurred in the proxy." };
+
 /** Tells a refusal from whatever else a function may return. */
 export function isRefusal(value: object): value is Refusal {
   return "detail" in value;

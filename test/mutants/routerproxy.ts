@@ -101,8 +101,8 @@ export const ROUTER_PROXY: readonly Mutant[] = [
   {
     name: "a page of another origin wakes a sandbox",
     file: "packages/router/admit.ts",
-    from: 'if (stranger === "asleep") route',
-    to: "if (false) route",
+    from: 'stranger === "asleep" ? { wakes: false }',
+    to: "false ? { wakes: false }",
     tests: PAGES_TEST,
   },
 ];

@@ -3,7 +3,7 @@
  * is lost or the watch is late. Knows of sandboxes' Pods alone.
  * @module
  */
-import { isLoopback } from "../podip.ts";
+import { isLoopback } from "../../process/hosts.ts";
 import type { PodRecord } from "./records.ts";
 
 export interface Addresses {

@@ -148,3 +148,11 @@ export function addressFor(
   if (entry?.formerIPs.includes(podIP)) return ip;
   return unreachable(name, "X-Sandbox-Pod-IP is not an address of its Pod");
 }
+
+/** Returns the UID of the Sandbox's Pod at an address; undefined: no Pod of it has the address, or that Pod is being deleted. */
+export function podUIDAt(entry: Entry | undefined, address: string): string | undefined {
+  for (const { ips, isDeleting, metadata: { uid } } of entry?.pods.values() ?? []) {
+    if (!isDeleting && ips.includes(address)) return uid;
+  }
+  return undefined;
+}

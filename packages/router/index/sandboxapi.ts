@@ -1,4 +1,4 @@
-/** Reads and patches one Sandbox at the API server, which may know better than the watch, and shows the answer to the index. @module */
+/** Reads and patches one Sandbox, and lists its Pods, at the API server, which may be ahead of the watch. The index gets each answer. @module */
 import { type Answer, answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
 import { NAME_HASH_LABEL } from "../../api/objects/keys.ts";
 import { nameHash } from "../../api/objects/names.ts";
@@ -7,7 +7,7 @@ import { createBudget } from "../budget.ts";
 import { readPod, readSandbox } from "./records.ts";
 import type { SandboxIndex } from "./sandboxindex.ts";
 
-/** Who is asked, and who is shown the answer. */
+/** Where requests go, and what gets the answers. */
 export interface Shown {
   api: Api;
   index: SandboxIndex;
@@ -41,21 +41,11 @@ async function send(
   return answer;
 }
 
-/** Reads the Sandbox of that name into the index; returns when that is done, whatever came of it. */
-export type Look = (namespace: string, name: string) => Promise<void>;
-
-/** Somebody who asks for names that do not exist must not ask the API server as often. */
-const LEAST_INTERVAL_MS = 1000;
-const LOOKS_PER_SECOND = 50;
-/** Of these for one namespace, so that there are some left for others. */
-const LOOKS_EACH = 25;
-const REMEMBERED = 10_000;
-
 /**
- * Lists the Pods of the Sandbox of that name into the index: one that it shows at an address where another Pod answers may be
- * gone. Ask through {@link createLook}.
+ * Lists the Pods of the Sandbox of that name into the index, and removes those that are not listed. Call it through
+ * {@link createLook}.
  *
- * @throws if nobody answers, or the API server refuses
+ * @throws if the API server does not answer, or refuses
  */
 export async function listPods(
   { api, index }: Shown,
@@ -76,17 +66,23 @@ export async function listPods(
   pods.forEach(index.pods.observe);
 }
 
+/** Reads what the API server has of the Sandbox of that name into the index; resolves at the end, also after an error. */
+export type Look = (namespace: string, name: string) => Promise<void>;
+
+/** Somebody who asks for names that do not exist must not ask the API server as often. */
+const LEAST_INTERVAL_MS = 1000;
+const LOOKS_PER_SECOND = 50;
+/** Of these for one namespace, so that there are some left for others. */
+const LOOKS_EACH = 25;
+const REMEMBERED = 10_000;
+
 /**
- * Makes the look: one at a time for each name, once a second at most, so many in all and half of them for one namespace.
+ * Creates a limited {@link Look}: one at a time for each name, at most once a second; {@link LOOKS_PER_SECOND} in all, and
+ * half of them for one namespace.
  *
- * @param ask what is asked for
+ * @param ask reads from the API server into the index
  */
-export function createLook(
-  shown: Shown,
-  log: Log,
-  now: () => number = Date.now,
-  ask: (ref: Ref) => Promise<unknown> = (ref) => getSandbox(shown, ref),
-): Look {
+export function createLook(ask: (ref: Ref) => Promise<unknown>, log: Log, now: () => number = Date.now): Look {
   const running = new Map<string, Promise<void>>();
   const lookedAt = new Map<string, number>();
   const looks = createBudget(LOOKS_PER_SECOND, LOOKS_PER_SECOND);

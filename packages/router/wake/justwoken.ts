@@ -1,21 +1,25 @@
-/** Which sandboxes have just woken, so that an app in them may listen a little later than they are Ready. @module */
+/** Remembers which sandboxes have just woken or started: their apps may listen a little later than they are Ready. @module */
 import { WOKEN_AT_ANNOTATION } from "../../api/router/annotations.ts";
 import type { Target } from "../destination.ts";
 import type { SandboxIndex } from "../index/sandboxindex.ts";
 
-/** What is known of it. */
 export interface JustWoken {
-  /** Somebody has waited for the sandbox since then, and it can be reached now. @param since as of `performance.now()` */
+  /** Records that the sandbox can be reached after a wait. @param since when the wait began, by `performance.now()` */
   reached(target: Target, since: number): void;
-  /** Whether the time for a wake is not over yet: by what was waited for here, or by what another router has noted. */
-  holds(target: Target): boolean;
+  /**
+   * Tells whether to go on waiting for an app that does not listen yet: the request is younger than `holdMs`, and so is the
+   * wake, as this router has seen it or as another router's annotation says.
+   *
+   * @param since when the request began, by `performance.now()`
+   */
+  mayYetListen(target: Target, since: number): boolean;
 }
 
-/** Entries are looked through for those that are over once there are so many. */
+/** With as many entries, those that are over are removed. */
 const MANY = 10_000;
 
 /**
- * Makes it.
+ * Creates the record.
  *
  * @param holdMs longest wait for a sandbox that wakes up, in milliseconds
  * @param now in milliseconds since the epoch
@@ -29,12 +33,14 @@ export function createJustWoken(index: SandboxIndex, holdMs: number, now: () => 
       if (until.size >= MANY) { for (const [key, end] of until) if (end <= at) until.delete(key); }
       until.set(`${namespace}/${name}`, since + holdMs);
     },
-    holds({ namespace, name }) {
+    mayYetListen({ namespace, name }, since) {
+      const at = performance.now();
+      if (at - since >= holdMs) return false;
       const key = `${namespace}/${name}`;
-      if ((until.get(key) ?? -Infinity) > performance.now()) return true;
+      if ((until.get(key) ?? -Infinity) > at) return true;
       until.delete(key);
-      const at = Date.parse(index.find(namespace, name)?.sandbox.annotations[WOKEN_AT_ANNOTATION] ?? "");
-      return now() < at + holdMs;
+      const wokenAt = Date.parse(index.find(namespace, name)?.sandbox.annotations[WOKEN_AT_ANNOTATION] ?? "");
+      return now() < wokenAt + holdMs;
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Looks at the API server for what a watch may not have seen yet: how many, and for whom. @module */
 import { expect, test } from "vitest";
-import { createLook } from "../../../packages/router/index/sandboxapi.ts";
+import { createLook, getSandbox } from "../../../packages/router/index/sandboxapi.ts";
 import { createSandboxIndex } from "../../../packages/router/index/sandboxindex.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 
@@ -13,7 +13,8 @@ function stage() {
     asked.push(path);
     return Promise.resolve({ status: 404, body: {} });
   };
-  const look = createLook({ api, index: createSandboxIndex() }, () => {}, () => clock.now);
+  const shown = { api, index: createSandboxIndex() };
+  const look = createLook((ref) => getSandbox(shown, ref), () => {}, () => clock.now);
   return { clock, asked, look };
 }
 

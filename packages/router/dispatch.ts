@@ -1,7 +1,7 @@
-/** Brings an admitted request to its sandbox, as soon as that can be reached. @module */
+/** Forwards an admitted request as soon as its sandbox can be reached. @module */
 import { errorFields } from "../process/log.ts";
 import type { Passed } from "./admit.ts";
-import { type HandlerParts, INTERNAL } from "./handlerparts.ts";
+import type { HandlerParts } from "./handlerparts.ts";
 import type { RequestRecord } from "./observe/observer.ts";
 import { sendRefusal } from "./proxy/answer.ts";
 import type { Exchange } from "./proxy/exchange.ts";
@@ -9,11 +9,11 @@ import { forward } from "./proxy/forward.ts";
 import { forwardGrpc } from "./proxy/forwardgrpc.ts";
 import { grpcFormOf } from "./proxy/grpcform.ts";
 import { forwardUpgrade, type UpgradeExchange } from "./proxy/upgrade.ts";
-import type { Refusal } from "./refusal.ts";
+import { INTERNAL, type Refusal } from "./refusal.ts";
 import { waitFor, waitForRaw } from "./wake/waitingrequest.ts";
 
-/** Serves it; every outcome ends in an answer or in the end of the connection. */
-export function serve(
+/** Dispatches a request; every outcome ends in an answer or in the end of the connection. */
+export function dispatch(
   { reach, settings, observer, log }: HandlerParts,
   record: RequestRecord,
   passed: Passed,
@@ -30,7 +30,7 @@ export function serve(
   const place = reach.now(passed.target);
   if (place !== undefined) return go(place, []);
   waitFor(reach, passed.target, request, response).then((held) => {
-    // Its client may have been refused meanwhile.
+    // While the request waited, it may have been refused because its token has ended.
     if (!held || response.writableEnded) return;
     observer.held(record, held.ms);
     go(held.place, ["Server-Timing", held.timing]);
@@ -40,8 +40,8 @@ export function serve(
   });
 }
 
-/** Does so with a request for another protocol. */
-export function serveUpgrade(
+/** Dispatches a request for another protocol, such as WebSocket. */
+export function dispatchUpgrade(
   { reach, settings, observer, log }: HandlerParts,
   record: RequestRecord,
   exchange: UpgradeExchange,
