@@ -121,9 +121,10 @@ Takes: object, process (its folder), values (of the process), root.
 {{- end }}
 
 {{/*
-The certificate of the conversion hook, as a Secret holds it: the one that is there, or a new one when there is none or it
-is old. With a new one comes a new authority, and the one before stays in "ca.crt" beside it: API servers trust both while
-the hook goes over. The same however often it is asked for. Leaves .Values.v1alpha1.issuedAt, in seconds.
+The certificate of the conversion hook, as data of a Secret: that of the cluster, or a new one if there is none or it is
+old. A new certificate has a new authority. "ca.crt" then contains the new and the previous authority, so that API servers
+trust both until the hook uses the new certificate. Every call returns the same. Sets .Values.v1alpha1.issuedAt, in
+seconds since the epoch.
 */}}
 {{- define "hookbox.certificate" }}
 {{- if not (hasKey .Values.v1alpha1 "made") }}
