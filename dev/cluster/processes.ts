@@ -1,9 +1,9 @@
 /** Starts and ends the cluster's processes, by their own ids only. Must never signal a process it did not start. @module */
 import { spawn } from "node:child_process";
-import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readProcess } from "../../packages/process/proctable.ts";
+import { listProcesses, type ProcessEntry, readEnvironment, readProcess } from "../../packages/process/proctable.ts";
 
 /** A process, told from a later one with the same pid by when it started. */
 export interface ProcessRecord {
@@ -26,26 +26,17 @@ export function isRunning(record: ProcessRecord): boolean {
   return startTimeOf(record.pid) === record.startTime;
 }
 
-/** The environment variable that all processes of a cluster have, and their children: its value is the cluster's id. */
+/** The environment variable with a cluster's id. All processes of the cluster inherit it. */
 export const CLUSTER_VARIABLE = "HOOKBOX_CLUSTER";
 
-/** Lists the processes of a cluster that still run, recorded or not: those that were started again, or by others of them. */
+/** Lists the running processes of a cluster, including those that its record lacks. */
 export function processesOf(id: string): ProcessRecord[] {
-  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number);
-  return pids.flatMap((pid) => {
-    const startTime = startTimeOf(pid);
-    if (startTime === undefined || !environmentOf(pid).includes(`${CLUSTER_VARIABLE}=${id}`)) return [];
-    return [{ name: "a process of the cluster", pid, startTime }];
-  });
+  const variable = `${CLUSTER_VARIABLE}=${id}`;
+  return listProcesses().filter(({ pid }) => readEnvironment(pid).includes(variable)).map(toRecord).filter(isRunning);
 }
 
-/** Empty of a process that has ended, or is somebody else's. */
-function environmentOf(pid: number): string[] {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
-  } catch {
-    return [];
-  }
+function toRecord({ name, pid, startTicks }: ProcessEntry): ProcessRecord {
+  return { name, pid, startTime: startTicks.toString() };
 }
 
 export function thisProcess(): ProcessRecord {

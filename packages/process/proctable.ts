@@ -43,6 +43,15 @@ export function readProcess(pid: number): ProcessEntry | undefined {
   }
 }
 
+/** Reads a process's environment as of its last exec, as `NAME=value`; empty if it is gone or belongs to another user. */
+export function readEnvironment(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
+  } catch {
+    return [];
+  }
+}
+
 /** Reads a line of `/proc/<pid>/stat`; the name stands in parentheses and may hold anything, parentheses too. */
 export function parseStat(line: string): ProcessEntry {
   const end = line.lastIndexOf(")");

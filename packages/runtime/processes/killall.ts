@@ -1,8 +1,8 @@
 /** Kills a process with all that it has started, in whatever session; it must not touch what others have started. @module */
 import { randomUUID } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import process from "node:process";
-import { type ProcessEntry, readProcess } from "../../process/proctable.ts";
+import { type ProcessEntry, readEnvironment, readProcess } from "../../process/proctable.ts";
 import { codeOf } from "../confine.ts";
 import { signalGroup } from "./signals.ts";
 
@@ -78,14 +78,9 @@ function processNames(): string[] {
   }
 }
 
-/** Its environment as it was at its last exec; what may not be read is another user's. */
 function hasMark(pid: number, mark: string): boolean {
-  try {
-    const variables = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
-    return variables.some((one) => one.startsWith(`${MARK}=`) && one.slice(MARK.length + 1).split(" ").includes(mark));
-  } catch {
-    return false;
-  }
+  const ofMarks = (one: string) => one.startsWith(`${MARK}=`) && one.slice(MARK.length + 1).split(" ").includes(mark);
+  return readEnvironment(pid).some(ofMarks);
 }
 
 function signal(entry: ProcessEntry, name: "SIGSTOP" | "SIGKILL"): void {
