@@ -50,7 +50,7 @@ export class WatchSilent extends Error {
 
 /** An API server. Both functions throw only if no whole answer comes; an answer of any status is returned. */
 export interface Api {
-  /** What time it is at the API server, in milliseconds since the epoch. Undefined, or absent: not known. */
+  /** Returns the API server's time, in milliseconds since the epoch. Undefined, or absent: not known. */
   now?(): number | undefined;
   /** Sends a request and reads its answer whole. */
   send(request: ApiRequest): Promise<Answer>;
@@ -102,7 +102,7 @@ export function pathOf({ resource, namespace, name }: ObjectPath): string {
   return `${GROUP_VERSIONS[resource]}${scope}/${resource}${tail}`;
 }
 
-/** Returns the API server's time, or where that is not known this machine's, in milliseconds since the epoch. */
+/** Returns the API server's time, or this machine's if that is not known, in milliseconds since the epoch. */
 export function timeAt(api: Pick<Api, "now">): number {
   return api.now?.() ?? Date.now();
 }

@@ -173,7 +173,7 @@ function remembered<T>(read: () => T): () => Promise<T> {
   };
 }
 
-/** A bundler of a program that has not installed it leaves it out only if the import may fail. */
+/** Within `try`, so that a bundler leaves the package out of a program that has not installed it. */
 async function loadClientNode(): Promise<typeof import("@kubernetes/client-node")> {
   try {
     return await import("@kubernetes/client-node");

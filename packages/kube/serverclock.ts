@@ -1,34 +1,35 @@
 /**
- * What time it is at the API server, by the Date of its answers and a clock that no operator sets. Processes that judge one
- * object by time agree by it, whatever their own wall clocks say.
+ * Computes the API server's time from the Date header of its answers and the process' monotonic clock. Processes that
+ * decide about the same object by time use it, as their own wall clocks may differ.
  * @module
  */
 
 export interface ServerClock {
   /**
-   * Takes note of an answer.
+   * Learns from an answer.
    *
-   * @param date its header, which has whole seconds; undefined or no date: it says nothing
-   * @param sentAt when its request was sent, and `at` when it came, in milliseconds of a monotonic clock
+   * @param date the Date header, in whole seconds; undefined, or not a date: the answer is ignored
+   * @param sentAt when the request was sent, in milliseconds of the monotonic clock
+   * @param at when the answer came, by the same clock
    */
   answered(date: string | undefined, sentAt: number, at: number): void;
-  /** In milliseconds since the epoch; undefined: no answer has said. */
+  /** Returns the time in milliseconds since the epoch; undefined: no answer had a date. */
   now(): number | undefined;
 }
 
 /**
- * Makes the clock. Each answer bounds the server's time: the date was true, or up to a second old, when the answer was sent,
- * which was between `sentAt` and `at`. The latest lower bound counts, so that the clock is a second late at most.
+ * Creates the clock. The server sent each answer between `sentAt` and `at`, and the date was at most a second old then: this
+ * bounds the server's time. The clock uses the highest lower bound, so it is at most a second late.
  */
 export function createServerClock(monotonic: () => number = () => performance.now()): ServerClock {
-  /** Between the server's time and the monotonic clock. */
+  /** The server's time minus the monotonic clock, in milliseconds. */
   let ahead: number | undefined;
   return {
     answered(date = "", sentAt, at) {
       const then = Date.parse(date);
       if (Number.isNaN(then)) return;
       const [least, most] = [then - at, then + 1000 - sentAt];
-      // Above the bound: the server's clock was set back, or this one runs fast.
+      // Above the upper bound: the server's clock was set back, or this machine's clock runs fast.
       ahead = ahead === undefined || ahead > most ? least : Math.max(ahead, least);
     },
     now: () => ahead === undefined ? undefined : monotonic() + ahead,

@@ -16,7 +16,7 @@ export interface Outgoing {
 /** An answer whose body is still to be read. */
 export interface Incoming {
   status: number;
-  /** The header Date; absent: there is none. */
+  /** The Date header; absent: the answer has none. */
   date?: string | undefined;
   /** Ends with the body, throws if that breaks off; to leave it early lets go of the connection. */
   chunks: AsyncIterable<Uint8Array>;

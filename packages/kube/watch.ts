@@ -14,10 +14,10 @@ export interface EventHandler<T> {
   /** The object is gone. */
   gone(uid: string): void;
   /**
-   * A list is complete: what is not in it is gone, and what it has shown is so, even where an object is older than it was
-   * known to be. After a restore of etcd versions go back, and what was deleted is there again.
+   * A list is complete. Objects that are not in it are gone. The list is right even if it shows an object in an older
+   * version than before: after a restore of etcd, versions go back and deleted objects return.
    *
-   * @param version that of the list; absent: not known
+   * @param version the list's resourceVersion; absent: not known
    */
   listed(uids: ReadonlySet<string>, version?: string): void;
 }
@@ -25,7 +25,7 @@ export interface EventHandler<T> {
 export interface WatchOptions {
   log: Log;
   signal: AbortSignal;
-  /** Called whenever the API server has shown that it is there and the watch goes on: a list, an open watch, an event. */
+  /** Called at each sign that the API server answers and the watch goes on: a list, an open watch, an event. */
   onHeard?: (() => void) | undefined;
 }
 
@@ -57,8 +57,8 @@ type Cursor = { version: string | undefined };
  * | the server refuses that version (410: too old; 504: it has none so new, having been restored) | lists again |
  * | anything fails | goes on after 1 s, 2 s, … 30 s |
  *
- * A watch that broke does not go on: etcd may have been restored meanwhile, and its versions may have come past the last one
- * seen by other objects. The server would take that version, and never show what happened before it.
+ * A watch that broke does not resume. While it was broken, etcd may have been restored, and writes to other objects may have
+ * raised its versions above the last one seen. The server would accept that version and never show the earlier changes.
  */
 export async function listAndWatch<T extends Observed>(
   api: Api,

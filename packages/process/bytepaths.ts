@@ -1,4 +1,4 @@
-/** Paths for `node:fs` where names need not be UTF-8, see filenames.ts; on Deno such files cannot be reached. @module */
+/** Reads paths and folders by `node:fs` also if names are not UTF-8 (see filenames.ts). Deno cannot use such names. @module */
 import { Buffer } from "node:buffer";
 import { lstat, opendir, readlink, realpath } from "node:fs/promises";
 import process from "node:process";
@@ -6,7 +6,7 @@ import { bytesOfName, isEscaped, textOfName } from "./filenames.ts";
 
 const ON_DENO = process.versions["deno"] !== undefined;
 
-/** A file whose name this process cannot use. */
+/** This process cannot use the name of a file, because the name is not UTF-8. */
 export class UnreachableNameError extends Error {
   override name = "UnreachableNameError";
   constructor(path: string) {
@@ -16,24 +16,24 @@ export class UnreachableNameError extends Error {
   }
 }
 
-/** Returns a path as `node:fs` takes it. @throws {UnreachableNameError} on Deno, for a name that is no UTF-8 */
+/** Returns a path as `node:fs` accepts it. @throws {UnreachableNameError} on Deno, if a name in it is not UTF-8 */
 export function bytePath(path: string): string | Buffer {
   if (!isEscaped(path)) return path;
   if (ON_DENO) throw new UnreachableNameError(path);
   return Buffer.from(bytesOfName(path));
 }
 
-/** What is in a folder. */
+/** An entry of a folder. */
 export interface FolderEntry {
   name: string;
   isDirectory: boolean;
 }
 
-/** Lists a folder. @throws {UnreachableNameError} on Deno, if a name in it is no UTF-8: it is not left out */
+/** Lists a folder. @throws {UnreachableNameError} on Deno, if a name is not UTF-8: no entry is left out silently */
 export async function* entriesIn(folder: string | Buffer): AsyncGenerator<FolderEntry> {
   if (ON_DENO) {
     for await (const entry of await opendir(folder)) {
-      // Deno puts this in the place of what it cannot read.
+      // Deno replaces bytes that are not UTF-8 with this character.
       if (entry.name.includes("\ufffd") && !await isThere(`${folder}/${entry.name}`)) {
         throw new UnreachableNameError(entry.name);
       }
@@ -41,19 +41,19 @@ export async function* entriesIn(folder: string | Buffer): AsyncGenerator<Folder
     }
     return;
   }
-  // The types do not know that "buffer" is an encoding of names.
+  // The types lack "buffer" as an encoding of names.
   const options = { encoding: "buffer" as BufferEncoding };
   for await (const entry of await opendir(folder, options)) {
     yield { name: textOfName(entry.name as unknown as Uint8Array), isDirectory: entry.isDirectory() };
   }
 }
 
-/** Reads where a symlink leads. */
+/** Reads the target of a symlink. */
 export async function readTarget(link: string | Buffer): Promise<string> {
   return ON_DENO ? await readlink(link) : textOfName(await readlink(link, { encoding: "buffer" }));
 }
 
-/** Returns a path without symlinks. */
+/** Resolves all symlinks of a path. */
 export async function realPath(path: string): Promise<string> {
   return ON_DENO ? await realpath(path) : textOfName(await realpath(bytePath(path), { encoding: "buffer" }));
 }

@@ -1,7 +1,7 @@
 /**
- * Names of files as text. To Linux a name is bytes, and some are no UTF-8: each byte that is none stands in the text as a
- * lone surrogate, U+DC80 to U+DCFF, as in Python (PEP 383) and its `os.fsdecode`. JSON has these as `\udce9`, a URL has
- * the byte itself, `%E9`. Pure. @module
+ * Converts names of files between bytes and text. On Linux a name is bytes, which need not be UTF-8. The text has a lone
+ * surrogate, U+DC80 to U+DCFF, for each byte that is not UTF-8, as Python's `os.fsdecode` has (PEP 383). JSON shows it as
+ * `\udce9`, and a URL has the byte itself, `%E9`. Pure. @module
  */
 
 const ESCAPE = 0xdc00;
@@ -9,12 +9,12 @@ const ESCAPED = /[\udc80-\udcff]/u;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** Whether a name, or a path, has bytes that are no UTF-8. */
+/** Tells whether a name, or a path, has bytes that are not UTF-8. */
 export function isEscaped(text: string): boolean {
   return ESCAPED.test(text);
 }
 
-/** Reads a name or a path. */
+/** Returns the text of a name or a path. */
 export function textOfName(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
@@ -49,7 +49,7 @@ function characterAt(bytes: Uint8Array, at: number): [string, number] {
   }
 }
 
-/** Percent-encodes a path whole, slashes too. @throws {URIError} for a surrogate that stands for no byte */
+/** Percent-encodes a whole path, slashes too. @throws {URIError} for a surrogate that is not one of a byte */
 export function encodeName(text: string): string {
   if (!isEscaped(text)) return encodeURIComponent(text);
   return Array.from(text, (character) => {
@@ -58,7 +58,7 @@ export function encodeName(text: string): string {
   }).join("");
 }
 
-/** Decodes what is percent-encoded. @throws {URIError} if a percent sign has no two digits behind it */
+/** Decodes a percent-encoded path. @throws {URIError} if two hexadecimal digits are missing after a percent sign */
 export function decodeName(encoded: string): string {
   try {
     return decodeURIComponent(encoded);

@@ -26,7 +26,7 @@ export interface ServeOptions {
 export interface Server {
   host: string;
   port: number;
-  /** Has new connections see another certificate; those that are open stay. Of servers with TLS alone. */
+  /** Changes the certificate for new connections; open connections stay. Only servers with TLS have it. */
   renew?(tls: { cert: string; key: string }): void;
   stop(): Promise<void>;
 }
@@ -38,7 +38,7 @@ const LAST_BYTES_MS = 500;
 export async function serve(app: App, options: ServeOptions): Promise<Server> {
   const { host = "0.0.0.0", graceMs = 10_000, log = createLog(), tls } = options;
   const counted = countRequests(app);
-  // Deno's own server keeps its first certificate; its node:https does not.
+  // Deno's own server cannot change its certificate; its node:https can.
   const listener = typeof Deno === "undefined" || tls
     ? await onNode(counted, { host, port: options.port, tls })
     : onDeno(Deno, counted, { host, port: options.port });

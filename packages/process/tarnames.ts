@@ -1,20 +1,20 @@
-/** Names in a tar that are no UTF-8, which tar-stream can neither write nor read; see filenames.ts. @module */
+/** Writes and reads names in a tar that are not UTF-8 (see filenames.ts), which tar-stream cannot. @module */
 import { Buffer } from "node:buffer";
 import { extract, type Header } from "tar-stream";
 import { bytesOfName, isEscaped, textOfName } from "./filenames.ts";
 
 const BLOCK = 512;
-/** Longest name that a header has room for in any case. */
+/** A name cut to this many bytes fits any header. */
 const PLAIN = 90;
 
-/** A header as tar-stream takes it, and what has to stand before it. */
+/** A header for tar-stream, and the bytes to write before it. */
 export interface Named<T> {
   header: T;
-  /** Long names as GNU tar writes them, each before the header that it belongs to; empty where they are not needed. */
+  /** Long names as GNU tar writes them before a header; empty if all names are UTF-8. */
   before: Uint8Array;
 }
 
-/** Lets a header have names that are no UTF-8. */
+/** Prepares a header whose names may not be UTF-8. */
 export function named<T extends Partial<Header> & { name: string }>(header: T): Named<T> {
   const { name, linkname } = header;
   if (!isEscaped(name) && !isEscaped(linkname ?? "")) return { header, before: new Uint8Array() };
@@ -23,7 +23,7 @@ export function named<T extends Partial<Header> & { name: string }>(header: T): 
   return { header: plain, before: Buffer.concat(before) };
 }
 
-/** What readers see that know no long names. */
+/** Returns the name for readers that do not support long names. */
 function plainName(name: string): string {
   const folder = name.endsWith("/") ? "/" : "";
   return name.replace(/[^\x20-\x7e]/gu, "?").slice(0, PLAIN).replace(/\/+$/, "") + folder;
@@ -43,16 +43,16 @@ function longName(type: "L" | "K", name: string): Buffer {
   return Buffer.concat([block, content, Buffer.alloc(-content.length & (BLOCK - 1))]);
 }
 
-/** What is private of tar-stream 3.2.2, which package.json pins. */
+/** Private members of tar-stream 3.2.2, which package.json pins. */
 interface Inner {
   _header: Header;
   _pax: Record<string, string> | null;
   _decodeLongHeader(bytes: Uint8Array): void;
 }
 
-/** Makes a reader of a tar; the names of its headers are for {@link namesOf}. */
+/** Creates a reader of a tar; {@link namesOf} decodes the names in its headers. */
 export function extractNames(): ReturnType<typeof extract> {
-  // Each byte becomes a character, so that none is lost.
+  // In latin1 each byte is one character, so no byte is lost.
   const options = { filenameEncoding: "latin1" };
   const tar = extract(options as Parameters<typeof extract>[0]);
   const inner = tar as unknown as Inner;
@@ -64,7 +64,7 @@ export function extractNames(): ReturnType<typeof extract> {
   return tar;
 }
 
-/** Names of a pax header are UTF-8, but GNU tar and Python write into it what they have. */
+/** Names in a pax header should be UTF-8, but GNU tar and Python write the bytes as they are. */
 function paxNames(bytes: Uint8Array): Record<string, string> {
   const text = Buffer.from(bytes).toString("latin1");
   const names: Record<string, string> = {};
@@ -78,7 +78,7 @@ function paxNames(bytes: Uint8Array): Record<string, string> {
   return names;
 }
 
-/** Reads the names of a header of {@link extractNames}. */
+/** Decodes the names in a header that {@link extractNames} has read. */
 export function namesOf({ name, linkname, pax }: Header): { name: string; linkname: string | undefined } {
   const given = (pax ?? {}) as Record<string, string>;
   const read = (text: string) => textOfName(Buffer.from(text, "latin1"));

@@ -13,21 +13,21 @@ export function readTLSFiles({ certificate, key }: TLSFiles): { cert: string; ke
   return { cert: read(certificate), key: read(key) };
 }
 
-/** How to follow the files. */
+/** How {@link followTLSFiles} follows the files. */
 export interface FollowOptions {
-  /** What was read of them first. */
+  /** What the files had when they were first read. */
   tls: { cert: string; key: string };
-  /** Time between two looks, in milliseconds. */
+  /** Time between two reads, in milliseconds. */
   everyMs: number;
-  /** How long a new certificate is seen before it is given, in milliseconds: who is to trust it has to learn of its signer. */
+  /** How long to wait before a new certificate is used, in milliseconds: clients first have to learn of its issuer. */
   delayMs: number;
-  /** Gives a new certificate, or says why it cannot be used: it is tried again when it changes. */
+  /** Called with a new certificate and its key. */
   renewed(tls: { cert: string; key: string }): void;
 }
 
 /**
- * Looks at certificate and key now and then, and gives them once they are others and have been for a while. A certificate
- * that has ended meanwhile is replaced at once.
+ * Reads certificate and key again and again, and calls `renewed` if they have changed and `delayMs` have passed. If the
+ * current certificate has expired, `renewed` is called at once.
  *
  * @returns ends that
  */
@@ -49,7 +49,7 @@ function hasEnded(cert: string): boolean {
   return Date.parse(new X509Certificate(cert).validTo) <= Date.now();
 }
 
-/** Undefined: one is missing or does not belong to the other, as while they are being replaced. */
+/** Reads both; undefined: a file is missing, or the key is not the certificate's, as while the files are being replaced. */
 function readBoth(files: TLSFiles): { cert: string; key: string } | undefined {
   try {
     const { cert, key } = readTLSFiles(files);

@@ -1,4 +1,4 @@
-/** Decides where a request goes and whether it may. Sends nothing. @module */
+/** Decides which sandbox a request is for and whether its client may reach it. Sends nothing. @module */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { isRebound, reboundText } from "../process/hosts.ts";
@@ -16,17 +16,17 @@ import { isGone } from "./proxy/versions.ts";
 import { INTERNAL, isRefusal, type Refusal } from "./refusal.ts";
 import { takePlaces } from "./room.ts";
 
-/** A request for which it is known where it goes and that it may. */
+/** What is known of a request that is let in. */
 export type Passed =
   & Pick<Exchange, "target" | "address" | "path" | "proto" | "withheld" | "added" | "rules" | "locate" | "mayYetListen">
   & {
-    /** Asks again whether the client may; undefined: it has shown nothing that could end. */
+    /** Decides again whether the client may connect; undefined: it has shown no token. */
     check: (() => object | Promise<object>) | undefined;
-    /** When its token ends, in seconds since the epoch; undefined: not known. */
+    /** When the token expires, in seconds since the epoch; undefined: not known. */
     expires: number | undefined;
   };
 
-/** Decides whether the request is let in; calls `then` with what follows, unless the client has gone meanwhile. */
+/** Decides whether a request is let in. Calls `then` with the result, unless the client has gone by then. */
 export function admit(
   parts: HandlerParts,
   record: RequestRecord,
@@ -69,7 +69,7 @@ export function admit(
   );
 }
 
-/** Keeps out pages by whose names this machine was never known, where nobody has to show a token. */
+/** Refuses requests without a token that name this machine by an unknown host (DNS rebinding). */
 function reboundRefusal(
   { allowedHosts }: HandlerParts,
   request: RequestRecord["request"],

@@ -35,7 +35,7 @@ import { createWaker } from "./wake/waker.ts";
 export interface Router {
   handler: Handler;
   index: SandboxIndex;
-  /** Whether every Sandbox and Pod has been seen, and the API server was heard of lately. */
+  /** Tells whether all Sandboxes and Pods have been listed, and the API server has not been silent for `staleMs`. */
   isReady(): boolean;
   /** Resolves once every Sandbox and Pod has been seen: a router that knows nothing yet would deny what exists. */
   ready: Promise<void>;
@@ -72,7 +72,7 @@ export function assembleRouter(
   const now = () => timeAt(api);
   const index = createSandboxIndex(dialler.forget, now);
   let isListed = false;
-  /** By watch, in milliseconds of a monotonic clock. */
+  /** When each watch was last heard, in milliseconds of the monotonic clock. */
   const heardAt = new Map<string, number>();
   const isStale = () => {
     const now = performance.now();

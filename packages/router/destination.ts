@@ -152,7 +152,7 @@ export interface Route {
   via: "headers" | "path" | "host";
 }
 
-/** How a request may name its sandbox beside headers; undefined: not in that way. */
+/** How a request may name its sandbox, apart from headers; undefined: not in that way. */
 export interface RouteOptions {
   allowLoopback: boolean;
   pathPrefix: string | undefined;
@@ -171,7 +171,7 @@ export interface RouteOptions {
 export function routeOf(request: IncomingMessage, options: RouteOptions): Route | Refusal {
   const path = originForm(request.url ?? "");
   if (path === undefined) return badRequest("Invalid request path.");
-  // Whoever passes the request on could take the other for the one that counts. Source: RFC 9112 section 3.2.
+  // Proxies in front may have routed by the other Host. Source: RFC 9112 section 3.2.
   if (isHostAmbiguous(request)) return badRequest("There is more than one Host header.");
   if (options.domain !== undefined) {
     const targets = targetsFromHost(hostOf(request), options.domain);

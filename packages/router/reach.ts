@@ -1,4 +1,4 @@
-/** Finds where a request goes where that takes no waiting. Pure but for the index it reads. @module */
+/** Finds a sandbox's address: at once, or after a wait. Reads the index only. @module */
 import { addressFor, type Reachability, reachabilityOf } from "./index/reachability.ts";
 import type { SandboxIndex } from "./index/sandboxindex.ts";
 import type { Refusal } from "./refusal.ts";
@@ -6,7 +6,7 @@ import type { Target } from "./destination.ts";
 import type { JustWoken } from "./wake/justwoken.ts";
 import type { Hold } from "./wake/waitingrequest.ts";
 
-/** Two ways to find a sandbox's address, and what there is to tell of it meanwhile. */
+/** Ways to find a sandbox's address, and the reasons why a client has to wait. */
 export interface Reach {
   /** Without waiting; undefined: it takes {@link Reach.hold}. */
   now(target: Target): string | Refusal | undefined;
@@ -15,7 +15,7 @@ export interface Reach {
   mayYetListen: JustWoken["mayYetListen"];
 }
 
-/** Makes it. @param now in milliseconds since the epoch */
+/** @param now in milliseconds since the epoch */
 export function createReach(
   index: SandboxIndex,
   hold: Hold,

@@ -1,6 +1,6 @@
-/** Headers of every answer of the router's own: pages, files, refusals. @module */
+/** Headers of all answers that the router sends itself: pages, files, refusals. @module */
 
-/** A page of another origin reads none of them, and no address that carries a token goes on to others. */
+/** They keep pages of other origins from reading these answers, and browsers from passing an address with a token on. */
 export const SAFE = {
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "no-referrer",

@@ -20,9 +20,9 @@ export interface Credentials {
   source: "header" | "query" | "cookie" | undefined;
   /** Path and query for the sandbox, without the token. */
   path: string;
-  /** Cookie header for the sandbox, without the token; undefined: none. Absent: as it came. */
+  /** Cookie header for the sandbox, without the token; undefined: none. Absent: the header passes as it came. */
   cookie?: string | undefined;
-  /** Referer header for the sandbox, without the token. Absent: as it came. */
+  /** Referer header for the sandbox, without the token. Absent: the header passes as it came. */
   referer?: string;
 }
 

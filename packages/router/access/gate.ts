@@ -13,7 +13,7 @@ export interface Ask {
   token: string | undefined;
   /** Address that the request comes from. */
   address: string;
-  /** What is asked for: some tokens are for one request alone. */
+  /** What the client requests: some tokens allow only one method or path. */
   request?: { method: string; path: string };
 }
 
@@ -22,7 +22,7 @@ export interface Grant {
   client: string;
   /** Until when, in seconds since the epoch; undefined: not known. */
   expires?: number | undefined;
-  /** UID of the Sandbox that it is for alone. */
+  /** UID of the only Sandbox that the client may reach; absent: any Sandbox of that name. */
   uid?: string;
 }
 
@@ -40,13 +40,13 @@ export interface Pass {
   client: string;
   /** Nobody has shown a token that was checked. */
   isAnonymous: boolean;
-  /** Pages of other origins may embed the answer: whoever asks has a token in the address. */
+  /** Pages of other origins may embed the answer, because the address has a token. */
   mayEmbed: boolean;
-  /** When its token ends, in seconds since the epoch; undefined: not known, or it has none. */
+  /** When the client's token expires, in seconds since the epoch; undefined: not known, or the client has no token. */
   expires: number | undefined;
   /** Path and query for the sandbox, without credentials. */
   path: string;
-  /** UID of the Sandbox that it may reach alone; undefined: whichever has the name. */
+  /** UID of the only Sandbox that the client may reach; undefined: any Sandbox of that name. */
   uid: string | undefined;
   /** Headers that the sandbox does not get, in lower case, and some that it gets in their place, flat. */
   withheld: ReadonlySet<string>;

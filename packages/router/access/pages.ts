@@ -1,21 +1,21 @@
-/** Whether a page of somebody else has a browser send a request, and what it may have it do. Pure. @module */
+/** Decides whether a request comes from a page of another origin, and what such a request may do. Pure. @module */
 import type { IncomingMessage } from "node:http";
 import { hostOf, type RouteOptions, type Target, targetsFromHost } from "../destination.ts";
 import type { Refusal } from "../refusal.ts";
 import type { BrowserOptions } from "./credentials.ts";
 
 /**
- * Tells whether a request that a browser sends may come from a page of another origin. Sandboxes of one domain are of
- * the same site, and strangers all the same.
+ * Tells whether a request may come from a page of another origin in a browser. Sandboxes under one domain are the same site,
+ * but their pages are foreign to each other.
  *
- * | the browser says | foreign |
+ * | headers | foreign |
  * |---|---|
  * | `Origin` of the same host, or an allowed one | no |
  * | another `Origin`, `null` among them | yes |
  * | no `Origin`, `Sec-Fetch-Site: same-origin` or `none` | no |
- * | no `Origin`, `Sec-Fetch-Site: same-site` or `cross-site` | yes, unless a person goes there, or `Referer` is allowed |
- * | neither, `Referer` of another host | the same: browsers send no `Sec-Fetch-Site` to plain HTTP |
- * | none of these | no: it is a program |
+ * | no `Origin`, `Sec-Fetch-Site: same-site` or `cross-site` | yes, unless a person opens the address, or `Referer` is allowed |
+ * | neither of both, `Referer` of another host | as above: browsers send no `Sec-Fetch-Site` over plain HTTP |
+ * | none of these | no: a program sends the request |
  */
 export function isForeign(request: IncomingMessage, { allowedOrigins }: BrowserOptions): boolean {
   const { origin, referer, "sec-fetch-site": site } = request.headers;
@@ -27,7 +27,7 @@ export function isForeign(request: IncomingMessage, { allowedOrigins }: BrowserO
   return !isVisit(request);
 }
 
-/** Tells whether a person goes to the address, so that the whole window shows it: no frame, and nothing fetched ahead. */
+/** Tells whether a person opens the address in a whole window: no frame, no prefetch. */
 function isVisit({ method, headers }: IncomingMessage): boolean {
   const { "sec-fetch-mode": mode, "sec-fetch-dest": dest, "sec-purpose": purpose, purpose: older } = headers;
   if (method !== "GET" || purpose !== undefined || older !== undefined) return false;
@@ -44,11 +44,11 @@ function hostOfOrigin(origin: string): string | undefined {
 const REFUSED: Refusal = { status: 403, detail: "A page of another origin may not ask for this without a token." };
 
 /**
- * Decides about a request without a token that comes from a page of another origin: the browser sends it from inside the
- * network, whatever the page may.
+ * Decides about a request without a token that comes from a page of another origin. The browser sends it from inside the
+ * network, where the page's own server may have no access.
  *
- * @returns why it is refused; "asleep": it wakes nothing, and the sandbox, which sees its Origin, decides; undefined: it
- * is no such request, or from another port of the same sandbox
+ * @returns a refusal; "asleep": the request wakes no sandbox, and a running sandbox decides by the Origin header;
+ * undefined: the request comes from no such page, or from another port of the same sandbox
  */
 export function strangerOf(
   request: IncomingMessage,

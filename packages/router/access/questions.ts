@@ -10,14 +10,14 @@ interface QuestionOptions {
   /** What an asker is told who has had too many. */
   detail: string;
   /**
-   * Once bad answers have used the budget up, those who ask wait for it to fill, the newest first: many share what the
-   * asker stands for, and one who asks once must not be shut out by others who ask without end. @default {false}
+   * True: after bad answers have used up the budget, questions wait until it fills, and the newest is put first. Several
+   * clients may share one asker, such as an address: one that asks often must not shut out the others. @default {false}
    */
   isPatient?: boolean;
 }
 
 /**
- * Puts a question, at once or as soon as it is its turn. An asker's questions are put in order, unless it is patient.
+ * Puts a question, at once or when its turn comes. An asker's questions are put in order, unless `isPatient` is true.
  *
  * @param isGood whether an answer costs its asker nothing; an error costs as much as a bad answer
  * @returns the answer, or 429: bad answers have used the budget up, or too many wait already, or for too long
@@ -38,7 +38,7 @@ interface Line {
   running: number;
   /** In order. */
   waiting: Set<Begin>;
-  /** Looks again once the budget has filled; undefined: nobody waits for that. */
+  /** Puts the next question when the budget has filled; undefined: no question waits for that. */
   timer: NodeJS.Timeout | undefined;
 }
 

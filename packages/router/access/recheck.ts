@@ -1,24 +1,24 @@
-/** Ends requests and streams that outlast their client's token, or its right to connect. Asks nobody itself. @module */
+/** Ends open requests and streams when their client's token expires or the client may no longer connect. @module */
 import type { EventEmitter } from "node:events";
 import { createDeadlines } from "../../process/deadlines.ts";
 import { isRefusal, type Refusal } from "../refusal.ts";
 
-/** A request or stream that may go on for long. */
+/** A request or stream that may stay open for long. */
 export interface Lasting {
-  /** Closes with it. */
+  /** Emits `close` when the request or stream is over. */
   client: Pick<EventEmitter, "once">;
-  /** When its token ends, in seconds since the epoch; undefined: not known. One that is past already is left to `check`. */
+  /** When the token expires, in seconds since the epoch; undefined: not known. If it has expired already, `check` decides. */
   expires: number | undefined;
-  /** Asks again whether it may: a refusal, or anything else. */
+  /** Decides again whether the client may connect: returns a refusal, or any other object if it may. */
   check(): object | Promise<object>;
-  /** Ends it; called once at most, and not after its close. */
+  /** Ends the request or stream; called at most once, and not after `close`. */
   end(refusal: Refusal): void;
 }
 
-/** Sees to it that it ends in time. */
+/** Watches a request or stream until it is over. */
 export type Recheck = (lasting: Lasting) => void;
 
-/** Looks in a row that nobody answers, and that do not end a stream: an API server may be away for a while. */
+/** After so many checks in a row without an answer, a stream ends: the API server may be down for a while. */
 const MOST_UNANSWERED = 10;
 const EXPIRED: Refusal = {
   status: 401,
@@ -27,7 +27,7 @@ const EXPIRED: Refusal = {
 };
 const UNKNOWN: Refusal = { status: 500, detail: "Cannot find out who may connect." };
 
-/** Makes it. @param everyMs how often to ask again, in milliseconds; 0: only the end of a token ends a stream */
+/** Creates the recheck. @param everyMs time between two checks, in milliseconds; 0: a stream ends only with its token */
 export function createRecheck(everyMs: number): Recheck {
   const periodMs = everyMs || LONGEST_MS;
   const deadlines = createDeadlines(periodMs);
@@ -53,7 +53,7 @@ export function createRecheck(everyMs: number): Recheck {
     const wait = () => {
       if (isOver) return;
       const leftMs = expiresAt - Date.now();
-      // Most requests end long before: they share one timer.
+      // Most requests end long before the next check, so they share one timer.
       if (leftMs < periodMs) timer = setTimeout(() => finish(EXPIRED), Math.max(0, leftMs));
       else stop = deadlines.begin(() => void look());
     };
@@ -62,10 +62,10 @@ export function createRecheck(everyMs: number): Recheck {
   };
 }
 
-/** A timer cannot be longer. */
+/** With `everyMs` 0, the time between two looks at the token: far below the longest timer of Node (24.8 days). */
 const LONGEST_MS = 24 * 60 * 60 * 1000;
 
-/** Tells whether somebody has said no; else nobody has said anything. */
+/** Tells whether the refusal is a decision; other refusals mean that no decision could be made. */
 function isDenial({ status }: Refusal): boolean {
   return status < 500 && status !== 429;
 }

@@ -34,7 +34,7 @@ export const REVIEWS_AT_ONCE = 100;
 const NAMES_PER_SECOND = 200;
 const NAMES_AT_ONCE = 2000;
 
-/** `expires` as the token says, in seconds since the epoch. */
+/** `expires`: as the token says, in seconds since the epoch. */
 type Verdict = { user: User | undefined; expires: number | undefined } | Refusal;
 type Right = { isAllowed: boolean; asker: string } | Refusal;
 
@@ -48,7 +48,7 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
     if ("detail" in verdict) return undefined;
     const worth = worthOf(verdict.user !== undefined, verdict.user ? askerOf(verdict.user.username) : "");
     const leftMs = (verdict.expires ?? Infinity) * 1000 - Date.now();
-    // By our clock: where the API server knows better, it is asked each time.
+    // By this machine's clock. If that is ahead of the API server's, the API server is asked each time.
     return { ...worth, ttlMs: Math.min(worth.ttlMs, Math.max(0, leftMs)) };
   });
   const rights = createMemory<Right>(
@@ -57,7 +57,7 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
   );
   const rate = { perSecond: REVIEWS_PER_SECOND, burst: REVIEWS_AT_ONCE };
   const tokens = createQuestions({ ...rate, detail: "Too many unknown tokens.", isPatient: true });
-  /** Who has been let in before: their next tokens have a line of their own, past those who guess. */
+  /** Holders that were let in before: their next tokens wait in a line of their own, apart from guesses. */
   const holders = createShelf<true>(cacheSize);
   const names = createQuestions({ ...rate, detail: "Too many sandboxes that this user may not connect to." });
   const newNames = createBudget(NAMES_PER_SECOND, NAMES_AT_ONCE);

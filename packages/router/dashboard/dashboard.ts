@@ -38,7 +38,7 @@ export interface DashboardOptions {
   addressOf: AddressOf;
   /** Requests to the API server at a time, watches among them; of one user a fifth of it. @default 500 */
   maxOpen?: number;
-  /** How often the API server is asked again whether a watch or log may go on, in milliseconds. @default {30_000} */
+  /** How often to ask the API server whether a watch or log may go on, in milliseconds. @default {30_000} */
   recheckMs?: number;
 }
 
@@ -141,7 +141,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   };
 }
 
-/** Parameters that make an answer go on, or depend on one before. */
+/** Query parameters that make an answer endless, or dependent on an earlier one. */
 const LASTING = [
   "watch",
   "follow",
@@ -151,7 +151,10 @@ const LASTING = [
   "allowWatchBookmarks",
 ];
 
-/** Asks for as little as can be of what a watch or a log shows; returns a refusal if the API server does not let its user see it any more. */
+/**
+ * Requests as little as possible of what a watch or a log shows. Returns a refusal if the API server no longer lets the user
+ * see it.
+ */
 async function askAgain(apiProxy: APIProxy, path: string, token: string, signal: AbortSignal): Promise<object> {
   const [name = "", query = ""] = path.split("?", 2);
   const parameters = new URLSearchParams(query);

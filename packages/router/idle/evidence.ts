@@ -33,9 +33,11 @@ const MOST_LEASE_BYTES = 1 << 20;
 const LEAST_SPAN_MS = 1000;
 
 /**
- * Asks `GET /v1/activity`. Undefined: there is no runtime, for nobody listens or what answers is something else. "silent":
- * somebody listens and gives no whole answer in time, as a runtime does that gets no CPU because what it runs takes all; or
- * another Pod's runtime has the address, which says nothing of this one.
+ * Requests `GET /v1/activity`.
+ *
+ * @returns undefined: there is no runtime, because nothing listens or something else answers. "silent": the port accepts the
+ * connection but sends no whole answer in time, as a runtime does if other processes take all its CPU; or another Pod's
+ * runtime has the address, which tells nothing about this Pod
  */
 export async function askActivity(
   address: string,
@@ -105,7 +107,7 @@ function getText(options: RequestOptions, patienceMs: number): Promise<string> {
     // The kernel makes a connection to whoever listens, whether that gets any CPU or not.
     let isConnected = false;
     asked.once("socket", (socket) => socket.once("connect", () => isConnected = true));
-    // What has happened by then is seen first: this process may have got no CPU either.
+    // First handle what has come by then: this process may not have had any CPU either.
     const late = setTimeout(() =>
       setImmediate(() => {
         if (isConnected) resolve("silent");

@@ -118,9 +118,9 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   const before = samples.get(uid);
   const activity = typeof answer === "object" ? activityOf(before, answer) : answer;
   if (typeof answer === "object") samples.set(uid, comparedNext(before, answer));
-  // Somebody may have come meanwhile.
+  // A request may have come while the runtime was asked.
   const later = traffic.useOf(namespace, name)?.open ?? 0;
-  // No await from here to the patch: who comes meanwhile waits for what becomes of it.
+  // No await from here to the patch: requests that come later wait for its outcome.
   const instant = timeAt(parts.api);
   const [quietSeconds, unaskedSeconds] = [secondsSince(lastUse, instant), secondsSince(lastAsked, instant)];
   const evidence = { open: later, quietSeconds, unaskedSeconds, activity, isHeld: held };
@@ -138,7 +138,7 @@ async function act(parts: IdlerParts, entry: Entry, sandbox: SandboxRecord, deci
     if (!await suspend(parts, sandbox, suspension)) return;
   } finally {
     entry.isBeingSuspended = false;
-    // Whoever waits looks again.
+    // Requests that wait look again.
     parts.index.answered(entry.sandbox);
   }
   onSuspended(namespace, reason);
@@ -146,7 +146,7 @@ async function act(parts: IdlerParts, entry: Entry, sandbox: SandboxRecord, deci
   await tellOf(parts, sandbox, suspension);
 }
 
-/** Only what a router has suspended, and nobody has touched since, expires by itself: who suspends by hand may want it back. */
+/** Lets a Sandbox expire only if a router has suspended it and nobody has changed it since: a user's own suspension stays. */
 async function lookAtSuspended(parts: IdlerParts, { sandbox }: Entry, policy: IdlePolicy, now: number): Promise<void> {
   const { namespace, name, uid } = sandbox.metadata;
   const since = idleSince(sandbox);

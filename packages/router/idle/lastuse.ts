@@ -9,7 +9,7 @@ import type { IdlePolicy } from "./decision.ts";
 /** Use of one sandbox. */
 export interface Use {
   open: number;
-  /** In milliseconds of the clock that the traffic is counted by, which nobody sets. */
+  /** In milliseconds of the monotonic clock. */
   lastAt: number;
 }
 
@@ -31,7 +31,7 @@ interface UseEntry extends Use {
 /** How often the same sandbox is told of, in milliseconds. */
 const TELL_MS = 1000;
 
-/** Makes it; `onUse` hears of a sandbox that is used, now and then. @param now in milliseconds of a monotonic clock */
+/** @param now in milliseconds of a monotonic clock @param onUse called when a sandbox is used, at most every {@link TELL_MS} */
 export function createTraffic(now: () => number, onUse: (namespace: string, name: string) => void): Traffic {
   const entries = new Map<string, UseEntry>();
   const entryOf = ({ namespace, name }: Target): UseEntry => {
@@ -88,9 +88,9 @@ export function wordOf({ annotations }: SandboxRecord): { at: number; router: st
  * | it became Ready, was woken, or was given to a claim | then |
  * | it is not Ready | no telling: its last change may be long past, and its Pod just up |
  *
- * What others say counts from when this router saw it, by a clock that nobody sets. Only what it has found at its start
- * counts from when they say that it was, by the API server's time, and never from the future: routers write that, too, and
- * so judge alike whatever their own wall clocks say.
+ * An annotation or condition counts from when this router saw it change, by the monotonic clock. If it has not changed since
+ * the start of this router, it counts from the time that it states, but never from the future. Routers write these times by
+ * the API server's clock, so all of them decide alike, even if their own wall clocks are wrong.
  */
 export function lastUse(
   { sandbox, evidenceSeenAt }: Pick<Entry, "sandbox" | "evidenceSeenAt">,
@@ -122,12 +122,12 @@ export function lastAsked(
   return latestOf(sandbox, policy, use, clock, askedSeenAt, [...said, createdAt ?? 0, assignedAt ?? 0]);
 }
 
-/** Who asks, and when. */
+/** Which router asks, and when. */
 interface Clock {
   me: string;
   /** At the API server, in milliseconds since the epoch. */
   now: number;
-  /** The same instant by the clock that this process counts use and news by. @default {now} */
+  /** The same instant by the monotonic clock, by which this process counts use and changes. @default {now} */
   counted?: number;
 }
 

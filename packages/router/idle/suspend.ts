@@ -35,8 +35,8 @@ export async function suspend(
 }
 
 /**
- * Lets a Sandbox expire that has been suspended for long; what becomes of it then is the keeper's business. The annotation
- * beside it says of which spec that is: if somebody changes the spec before the Sandbox is gone, it stays.
+ * Sets a shutdown time on a Sandbox that has been suspended for long; the keeper then deletes it. An annotation records for
+ * which spec that is: if a user changes the spec before the Sandbox is deleted, the Sandbox stays.
  */
 export async function expire(parts: SuspendParts, sandbox: SandboxRecord, now: Date): Promise<boolean> {
   const shutdownTime = rfc3339(now);
@@ -45,12 +45,12 @@ export async function expire(parts: SuspendParts, sandbox: SandboxRecord, now: D
   return await patch(parts, sandbox, { metadata: { annotations }, spec: { shutdownTime, shutdownPolicy: "Delete" } });
 }
 
-/** Gives a Sandbox back the end that it had before a router let it expire. Asked of one whose expiry was called off alone. */
+/** Restores the shutdown time that a Sandbox had before a router let it expire. Call it only if that expiry was called off. */
 export async function takeBack(parts: SuspendParts, sandbox: SandboxRecord): Promise<boolean> {
   return await patch(parts, sandbox, takenBack(sandbox));
 }
 
-/** What gives it back, as a merge patch; nothing where no expiry was called off. */
+/** Returns the merge patch that restores it; empty if no expiry was called off. */
 export function takenBack({ calledOff }: SandboxRecord): Required<Change> | { spec?: never; metadata?: never } {
   if (!calledOff) return {};
   const { shutdownTime = null, shutdownPolicy = null } = calledOff;
@@ -64,7 +64,7 @@ export async function leaveWord(
   now: Date,
 ): Promise<void> {
   const said = before[FIRST_ACTIVE_ANNOTATION] ?? "";
-  // What is older than the Sandbox was said of another one, from which this was copied.
+  // An annotation older than the Sandbox was copied from another Sandbox.
   const first = Date.parse(said) >= createdAt ? said : rfc3339(now);
   const annotations = { [ACTIVE_ANNOTATION]: `${rfc3339(now)} ${parts.me}`, [FIRST_ACTIVE_ANNOTATION]: first };
   const answer = await patchSandbox(parts, metadata, { metadata: { annotations } });

@@ -1,6 +1,6 @@
 /**
- * Whether a router has suspended a Sandbox, and since when: by facts of the present suspension alone. Who resumes a Sandbox
- * without a router leaves the router's annotation where it is, and may suspend it again. Pure.
+ * Tells whether a router has suspended a Sandbox, and since when. Only facts of the present suspension count: a user who
+ * resumes a Sandbox leaves the router's annotation in place, and may suspend the Sandbox again. Pure.
  * @module
  */
 import * as z from "zod";
@@ -8,7 +8,7 @@ import { findCondition, rfc3339 } from "../../api/objects/conditions.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import { SUSPENDED_ANNOTATION } from "../../api/router/annotations.ts";
 
-/** What has been decided of a Sandbox, and when. */
+/** Why a router suspends a Sandbox, and when. */
 export interface Suspension {
   reason: string;
   note: string;
@@ -17,23 +17,23 @@ export interface Suspension {
 
 const suspensionSchema = z.object({ at: z.string(), uid: z.string(), generation: z.number() });
 
-/** Writes why and when a router suspends the Sandbox as it is, which makes its spec the next generation. */
+/** Returns the annotation's text for a suspension of the Sandbox as it is; the patch gives its spec the next generation. */
 export function suspensionText({ metadata }: SandboxRecord, { reason, note, now }: Suspension): string {
   const { uid, generation } = metadata;
   return JSON.stringify({ reason, at: rfc3339(now), note, uid, generation: generation + 1 });
 }
 
 /**
- * Returns since when the Sandbox is suspended for being idle, in milliseconds since the epoch; undefined: it is not, or not
- * surely so.
+ * Returns since when a router has suspended the Sandbox as idle, in milliseconds since the epoch; undefined: no router has,
+ * or it is not certain. The first row that holds decides.
  *
- * | what holds, the first that does | since |
+ * | what holds | since |
  * |---|---|
- * | it is to run | not |
- * | no router says that it has suspended this UID, or what it says cannot be read | not |
- * | the spec has another generation than that suspension gave it: somebody has resumed or changed it | not |
- * | its condition Suspended is not True, or not of this generation | not yet: its Pod may still be there |
- * | (none of these) | the later of when the router says that it was, and when the condition became True |
+ * | its mode is not Suspended | undefined |
+ * | no annotation of a router names its UID, or the annotation cannot be read | undefined |
+ * | its spec has another generation than after that suspension: a user has resumed or changed it | undefined |
+ * | its condition Suspended is not True, or of an older generation | undefined: its Pod may still be there |
+ * | (none of these) | the annotation's time, or that of the condition's transition if that is later |
  */
 export function idleSince(sandbox: SandboxRecord): number | undefined {
   const { metadata: { uid, generation }, annotations, conditions, isSuspended } = sandbox;

@@ -1,20 +1,19 @@
 /**
- * Which Pods no longer have their address: a younger one has it, and the end of the older has not been seen, because its node
- * is lost or the watch is late. Knows of sandboxes' Pods alone.
+ * Finds Pods that no longer have their address. A younger Pod has it, but the end of the older one has not been seen, because
+ * its node is lost or the watch is late. Knows only Pods of sandboxes.
  * @module
  */
 import { isLoopback } from "../../process/hosts.ts";
 import type { PodRecord } from "./records.ts";
 
 export interface Addresses {
-  /** UIDs of Pods that have lost an address to a younger one. Of the same age both have: nobody can tell. */
+  /** UIDs of Pods that have lost an address to a younger Pod. If both are of the same age, both have: neither is certain. */
   lost: ReadonlySet<string>;
-  /** Takes note of a Pod as it is now; returns the addresses that it has newly taken from others. */
+  /** Adds or updates a Pod; returns addresses that another Pod has as well, if the Pod is new or has changed. */
   put(pod: PodRecord): string[];
   remove(pod: PodRecord): void;
 }
 
-/** Makes it. */
 export function createAddresses(): Addresses {
   const holders = new Map<string, Map<string, PodRecord>>();
   const known = new Map<string, PodRecord>();
@@ -64,13 +63,13 @@ export function createAddresses(): Addresses {
   };
 }
 
-/** Of two Pods of one Sandbox and of one age it is the Sandbox that says which counts. */
+/** Pods of the same Sandbox and the same age lose nothing to each other: the Sandbox's status says which one counts. */
 function hasTaken(other: PodRecord, pod: PodRecord): boolean {
   const isOfOne = other.sandboxUID !== undefined && other.sandboxUID === pod.sandboxUID;
   return ageOf(other) > ageOf(pod) || (ageOf(other) === ageOf(pod) && !isOfOne);
 }
 
-/** A Pod that has ended has no address any more, though it still says so; that of a node's network is many Pods'. */
+/** A Pod that has ended has no address any more, though its status shows one. Pods on a node's network share an address. */
 function holdsOf({ phase, usesHostNetwork, ips }: PodRecord): boolean {
   return !usesHostNetwork && phase !== "Succeeded" && phase !== "Failed" && ips.every((ip) => !isLoopback(ip));
 }

@@ -41,7 +41,7 @@ const FAILING_GRACE_MS = 15_000;
  * | mode Suspended, and Ready says that it will not run | refused 502 |
  * | mode Suspended | suspended |
  * | this router is about to suspend it | starting |
- * | (a Pod whose address a younger Pod has counts as none of those below) | |
+ * | (below, Pods that have lost their address to a younger Pod do not count) | |
  * | several Pods Ready | refused 502 |
  * | the Pod was there while the Sandbox was suspended, and nobody has said Ready since | starting |
  * | one Pod Ready, with an address that a Pod can have, not labelled as a pool's | reachable |

@@ -37,13 +37,13 @@ export interface SandboxRecord {
   isUnclaimed: boolean;
   isDeleting: boolean;
   isSuspended: boolean;
-  /** When it ends, in milliseconds since the epoch; undefined: never, or at no time that can be read. */
+  /** When it expires, in milliseconds since the epoch; undefined: never, or the time cannot be read. */
   expiresAt: number | undefined;
-  /** The end that its spec names. */
+  /** Shutdown time and policy of its spec. */
   lifetime: Lifetime;
-  /** The end that it had before a router let it expire, if that was called off since. */
+  /** Shutdown time and policy from before a router let it expire, if that expiry was called off. */
   calledOff: Lifetime | undefined;
-  /** In milliseconds since the epoch; undefined: that cannot be read. */
+  /** In milliseconds since the epoch; undefined: the time cannot be read. */
   createdAt: number | undefined;
   /** When a claim was given it, in milliseconds since the epoch; undefined: it is no claim's, or that cannot be read. */
   assignedAt: number | undefined;
@@ -67,7 +67,7 @@ export interface PodRecord {
   isReady: boolean;
   isScheduled: boolean;
   usesHostNetwork: boolean;
-  /** In milliseconds since the epoch; undefined: that cannot be read. */
+  /** In milliseconds since the epoch; undefined: the time cannot be read. */
   createdAt: number | undefined;
   phase: string;
   /** In canonical form. */
@@ -76,7 +76,7 @@ export interface PodRecord {
   address: string | undefined;
 }
 
-/** What users ask for: on a Sandbox, else on its Pod template. */
+/** Annotations that users set: on a Sandbox, else on its Pod template. */
 const ASKED_ANNOTATIONS = [
   CPU_ANNOTATION,
   DELETE_ANNOTATION,
@@ -84,7 +84,7 @@ const ASKED_ANNOTATIONS = [
   MAX_ACTIVE_ANNOTATION,
   WAKE_ANNOTATION,
 ];
-/** What routers say of one Sandbox: a template that was made of another one may carry that along. */
+/** Annotations that routers set on one Sandbox. In a Pod template they are ignored, as it may be a copy of another's. */
 const SAID_ANNOTATIONS = [ACTIVE_ANNOTATION, FIRST_ACTIVE_ANNOTATION, SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION];
 /** Of texts that a team writes: each may have a megabyte where it stands in a Pod template, and all routers keep it. */
 const MOST_CHARACTERS = 1024;

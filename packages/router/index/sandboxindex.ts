@@ -8,7 +8,7 @@ export interface Entry {
   sandbox: SandboxRecord;
   /** By UID. */
   pods: ReadonlyMap<string, PodRecord>;
-  /** UIDs of Pods, of whatever Sandbox, whose address a younger one has. */
+  /** UIDs of Pods of any Sandbox that have lost their address to a younger Pod. */
   lost: ReadonlySet<string>;
   /** Addresses that its Pods have had; a client may still know one of them. */
   formerIPs: string[];
@@ -17,23 +17,23 @@ export interface Entry {
   /** This router is about to suspend it: requests wait until that is settled. */
   isBeingSuspended: boolean;
   /**
-   * When this process saw that others have used it, in milliseconds of its monotonic clock; undefined: it has seen no change
-   * of what they say.
+   * When this process last saw `sandbox.evidence` change, in milliseconds of its monotonic clock; undefined: it has seen no
+   * change.
    */
   evidenceSeenAt: number | undefined;
-  /** The same of what code inside cannot bring about. */
+  /** The same for `sandbox.asked`. */
   askedSeenAt: number | undefined;
   /** When this process first saw its containers fail, in milliseconds since the epoch; undefined: they do not. */
   failingSince: number | undefined;
 }
 
 export interface SandboxIndex {
-  /** What the watches feed. They are the truth, in the order in which they come: after a restore of etcd versions go back. */
+  /** Handlers for the watches. The last event counts, whatever its version: after a restore of etcd, versions go back. */
   sandboxes: EventHandler<SandboxRecord>;
   pods: EventHandler<PodRecord>;
   /**
-   * Takes note of a Sandbox that the API server has answered with, which may be ahead of the watch or behind it: an older
-   * version than what is known changes nothing, nor does one of a Sandbox that the watch has shown to be gone.
+   * Updates a Sandbox from an answer of the API server, which may be ahead of the watch or behind it. The answer is ignored if
+   * its version is older than the known one, or if the watch has shown that the Sandbox is gone.
    */
   answered(sandbox: SandboxRecord): void;
   find(namespace: string, name: string): Entry | undefined;
@@ -50,7 +50,7 @@ const DEPARTED = 10_000;
 /**
  * Makes an empty index.
  *
- * @param onPodGone hears of addresses that are nobody's any more
+ * @param onPodGone called with addresses that no longer belong to their Pod
  * @param now in milliseconds since the epoch
  */
 export function createSandboxIndex(
@@ -63,11 +63,11 @@ export function createSandboxIndex(
   const addresses = createAddresses();
   /** By Sandbox: a Pod that names the UID of one in another namespace is not its own. */
   const podsOfSandbox = new Map<string, Map<string, PodRecord>>();
-  /** An answer that was on its way as its Sandbox went must not bring it back. */
+  /** UIDs of Sandboxes that are gone: a late answer must not bring one back. */
   const departed = new Set<string>();
-  /** By UID, versions that were answered and that the watch has not come to: until then it shows what was before. */
+  /** Versions from answers that the watch has not reached, by UID. Until it does, its events are older. */
   const ahead = new Map<string, string>();
-  /** Those of them that were answered since the list began: it says nothing about them. */
+  /** UIDs from answers since the present list began: the list may not have them. */
   const sinceList = new Set<string>();
   const listeners = new Map<string, Set<() => void>>();
 
@@ -120,7 +120,7 @@ export function createSandboxIndex(
     const isFailing = sandbox.conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True");
     entry.failingSince = isFailing ? entry.failingSince ?? now() : undefined;
     byUID.set(uid, entry);
-    // A name goes to whoever was made last: a Sandbox that is deleted and made again has two UIDs for a moment.
+    // The newest Sandbox has the name: one that is deleted and created again has two UIDs for a moment.
     const holder = byName.get(keyOf(sandbox.metadata));
     if (!holder || !isOlder(sandbox.metadata.resourceVersion, holder.sandbox.metadata.resourceVersion)) {
       byName.set(keyOf(sandbox.metadata), entry);
@@ -138,7 +138,7 @@ export function createSandboxIndex(
     tell(entry.sandbox);
   }
 
-  /** What is not in the list is gone, and so is what it has replaced by an older one of the same name. */
+  /** Removes Sandboxes that are not in the list, then gives their names to older Sandboxes that are. */
   function listedSandboxes(uids: ReadonlySet<string>): void {
     for (const uid of [...byUID.keys()]) if (!uids.has(uid) && !sinceList.has(uid)) forgetSandbox(uid);
     for (const entry of byUID.values()) {
@@ -196,7 +196,7 @@ export function createSandboxIndex(
     sandboxes: {
       listing() {
         sinceList.clear();
-        // The list shows all of it, and versions may have gone back.
+        // The list shows everything, and versions may have gone back.
         ahead.clear();
       },
       observe: observeSandbox,
@@ -223,7 +223,7 @@ export function createSandboxIndex(
   };
 }
 
-/** Versions are numbers that grow, unless etcd is restored. */
+/** Versions are numbers that grow, except after a restore of etcd. */
 function isOlder(version: string, than: string | undefined): boolean {
   return than !== undefined && Number(version) < Number(than);
 }

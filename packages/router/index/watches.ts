@@ -14,7 +14,7 @@ export interface WatchesOptions {
   allowLoopback: boolean;
   /** Called once, when both lists are complete. */
   onListed(): void;
-  /** Called whenever the API server has been heard of by one of the two watches. */
+  /** Called at each sign that the API server answers one of the two watches. */
   onHeard?(watch: "sandboxes" | "pods"): void;
 }
 

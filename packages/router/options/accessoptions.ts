@@ -6,7 +6,7 @@ import { choiceOf, durationOf, listOf, type Values, wholeNumber } from "./flags.
 export type AuthzOptions =
   | { mode: "allow-all" }
   | { mode: "tokenreview"; ttlMs: number; cacheSize: number; audiences: string[]; requiresToken: boolean }
-  /** At least one of both: what tokens of the first format are signed with, and of the second are checked by. */
+  /** At least one file: secrets check tokens of version 1, public keys check tokens of version 2. */
   | { mode: "scoped-token"; secretFile?: string | undefined; publicKeysFile?: string | undefined };
 
 const MODES = ["tokenreview", "scoped-token", "allow-all"] as const;

@@ -14,7 +14,7 @@ Cluster:
 Ports:
   --http-bind-address H:P           where clients come (default :8080)
   --port P                          the same, by port alone
-  --no-h2c                          no HTTP/2 in the clear on the same port, which gRPC needs (there is none on Deno)
+  --no-h2c                          do not serve HTTP/2 in the clear, which gRPC needs, on the same port (never on Deno)
   --https-bind-address H:P          the same with TLS, HTTP/2 included (default: none); needs
   --tls-cert-file F, --tls-key-file F
                                     PEM files, read anew every minute
@@ -38,13 +38,13 @@ Authorization:
   --authz-tokenreview-audiences A,B for whom tokens must be made (default: the API server)
   --no-authz-tokenreview-require-token
                                     let in who shows no token
-  --authz-recheck-interval D        how often the client of an open request or stream is checked again; it ends if the
-                                    client may no longer connect (default 30s; 0: it ends with its token alone)
+  --authz-recheck-interval D        how often to check again whether the client of an open request or stream may
+                                    connect; if not, it ends (default 30s; 0: it ends only when its token expires)
   --authz-scoped-token-secret-file F
                                     secrets of 32 bytes or more, one in each line; the first signs
   --authz-scoped-token-public-keys-file F
                                     Ed25519 public keys for tokens of version 2: a JSON Web Key Set, or a folder with a
-                                    file <key ID>.pem for each; read anew every 30 s
+                                    file <key ID>.pem for each; read again every 30 s
   --authz-cookie-query-param Q      browsers may carry the token as ?Q=…
   --authz-cookie-name C             and go on with it in the cookie C
   --authz-cookie-samesite S         Lax (default), Strict or None
@@ -68,8 +68,8 @@ Timeouts and limits:
   --proxy-timeout D                 longest silence of a body, both ways (default 180s); event streams may be silent
   --response-header-timeout D       longest wait for the head of an answer (default 180s)
   --dial-timeout D                  longest wait for a connection (default 5s)
-  --stale-after D                   silence of the API server after which /readyz fails: Pods may have moved (default 3m;
-                                    0: never). Longer than an API server takes to restart
+  --stale-after D                   fail /readyz after this silence of the API server, as Pods may have moved (default 3m;
+                                    0: never); must be longer than a restart of the API server
   --upstream-max-retries N          further tries where no connection came about (default 3)
   --upstream-retry-initial-delay D  before the first of them, then twice as long (default 200ms)
   --upstream-retry-max-delay D      at most (default 800ms)

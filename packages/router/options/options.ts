@@ -28,15 +28,15 @@ export interface RouterOptions {
   metrics: Bind | undefined;
   pathPrefix: string | undefined;
   domain: string | undefined;
-  /** Addresses and cookies in answers of sandboxes that a path names are put under that path. */
+  /** If a path names the sandbox, addresses and cookies in its answers are rewritten below that path. */
   rewrites: boolean;
-  /** What sandboxes are told by Host. */
+  /** The Host header that sandboxes get. */
   upstreamHost: UpstreamHost;
   /** Names of this machine beside localhost. */
   allowedHosts: string[];
   authz: AuthzOptions;
   browser: BrowserOptions;
-  /** How often clients of open requests and streams are asked about again; 0: never. */
+  /** How often to check again whether the clients of open requests and streams may connect; 0: never. */
   recheckMs: number;
   limits: LimitOptions;
   /** Addresses and subnets of proxies whose X-Forwarded-For is believed. */
@@ -45,7 +45,7 @@ export interface RouterOptions {
   answerMs: number;
   silenceMs: number;
   dialMs: number;
-  /** After how long a silence of the API server this router is not ready; 0: never. */
+  /** If the API server is silent for longer, this router is not ready; 0: however long. */
   staleMs: number;
   /** How long connections are still taken after a stop has begun: others take a while to hear of it. */
   shutdownDelayMs: number;
@@ -95,7 +95,7 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     context,
     namespace: values["cache-namespace"] || undefined,
     ...portsOf(values),
-    // Deno's node:http2 does not serve it.
+    // On Deno node:http2 cannot serve HTTP/2 in the clear.
     h2c: values.h2c && !("Deno" in globalThis),
     https: httpsOf(values),
     ...routingOf(values),
