@@ -7,11 +7,13 @@ export const EXPIRED = "the Sandbox has expired";
 export const SUSPENDED = "the Sandbox is suspended";
 export const NO_SERVICE = "spec.service is false";
 
-/** A clock that is wrong ends everything at once: expiry counts as a loss, what the spec says in so many words does not. */
+/**
+ * Expiry counts as a loss, because a wrong clock ends everything at once. What the spec asks for by itself does not count: a
+ * suspension, or no Service.
+ */
 export const deletionReasons: DeletionReasons<Sandbox> = {
   [EXPIRED]: {
-    holds: ({ kind }, { parent }, now) =>
-      ["Pod", "Service"].includes(kind) && Date.parse(lifetimeOf(parent).shutdownTime ?? "") <= now.getTime(),
+    holds: ({ kind }, { parent }, now) => ["Pod", "Service"].includes(kind) && isExpired(parent, now),
   },
   [SUSPENDED]: {
     holds: ({ kind }, { parent }) => kind === "Pod" && parent.spec.operatingMode === "Suspended",
@@ -22,3 +24,8 @@ export const deletionReasons: DeletionReasons<Sandbox> = {
     stated: () => 1,
   },
 };
+
+/** Tells whether a Sandbox is past its end, for the guard; an end that is no time never comes. */
+export function isExpired(sandbox: Sandbox, now: Date): boolean {
+  return Date.parse(lifetimeOf(sandbox).shutdownTime ?? "") <= now.getTime();
+}

@@ -5,8 +5,7 @@ import { controllerOf } from "../../packages/api/objects/objects.ts";
 import type { Spacing } from "../../packages/webhook/throttle.ts";
 import { childRules } from "./childrules.ts";
 import { deletionReasons } from "./deletionreasons.ts";
-import { evidence } from "./evidence.ts";
-import { statusRules } from "./statusrules.ts";
+import { evidence, statusRules } from "./statusrules.ts";
 import { syncSandbox } from "./sync.ts";
 import type { SandboxConfig } from "./options.ts";
 

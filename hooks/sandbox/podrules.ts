@@ -3,7 +3,7 @@
  * builds the Pod. Source: Agent Sandbox API, section 2.3. @module
  */
 import type { V1PodSpec } from "@kubernetes/client-node";
-import type { Sandbox } from "../../packages/api/sandbox.ts";
+import type { Sandbox, VolumeClaimTemplate } from "../../packages/api/sandbox.ts";
 import { canonicalJson, lastApplied, sameJson } from "../../packages/api/objects/apply.ts";
 import { isObject } from "../../packages/api/objects/json.ts";
 import {
@@ -24,7 +24,6 @@ import { type Change, type ChildRule, oncePer } from "../../packages/webhook/chi
 import { differences } from "../../packages/webhook/fieldchanges.ts";
 import type { Observed } from "../../packages/webhook/metacontroller.ts";
 import { unchangedSpec } from "../../packages/webhook/unchanged.ts";
-import { volumeTemplates } from "./volumerules.ts";
 
 /**
  * Fields of a new Pod's spec that this hook sets where the template does not, and what they may be. A rule of your own in
@@ -182,4 +181,24 @@ function specHash(parent: Sandbox): string {
 function mapOf(keys: readonly string[], valueOf: (key: string) => string | undefined): StringMap {
   const entries = keys.map((key) => [key, valueOf(key)] as const);
   return Object.fromEntries(entries.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
+}
+
+/** A volume that a Sandbox asks for: its name in the Pod, and that of its claim. Of two with one name the first counts. */
+interface WantedVolume {
+  volume: string;
+  claimName: string;
+  template: VolumeClaimTemplate;
+}
+
+/** Lists the volumes that a Sandbox asks for. */
+export function volumeTemplates({ metadata: { name }, spec }: Sandbox): WantedVolume[] {
+  const found: WantedVolume[] = [];
+  const seen = new Set<string>();
+  for (const template of spec.volumeClaimTemplates ?? []) {
+    const volume = template.metadata?.name ?? "";
+    if (seen.has(volume)) continue;
+    seen.add(volume);
+    found.push({ volume, claimName: `${volume}-${name}`, template });
+  }
+  return found;
 }

@@ -1,20 +1,43 @@
-/** What the fields of a Sandbox's status may be, for the guard: clients connect by them. @module */
+/**
+ * What a Sandbox's status may say, for the guard. A claim ends by its conditions and takes its volumes along; clients connect
+ * by its other fields. @module
+ */
 import type { Sandbox, SandboxStatus } from "../../packages/api/sandbox.ts";
 import { lifetimeOf } from "../../packages/api/expiry.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
+import { findCondition, rfc3339 } from "../../packages/api/objects/conditions.ts";
 import type { Json } from "../../packages/api/objects/json.ts";
-import { NAME_HASH_LABEL } from "../../packages/api/objects/keys.ts";
+import { NAME_HASH_LABEL, UNRESOLVED_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
-import type { Pod } from "../../packages/api/objects/pods.ts";
-import type { StatusRules } from "../../packages/webhook/evidence.ts";
+import { isPodReady, type Pod, podCondition, podEnd, podIPs } from "../../packages/api/objects/pods.ts";
+import { conditionsOf, type Evidence, type Saying, type StatusRules } from "../../packages/webhook/statusrules.ts";
 import type { Observed } from "../../packages/webhook/metacontroller.ts";
+import { isExpired } from "./deletionreasons.ts";
 import type { SandboxConfig } from "./options.ts";
+import { volumeTemplates } from "./podrules.ts";
 
 type Of = Observed<Sandbox>;
+type Said = Saying<Sandbox>;
 
-/** Makes the rules for one installation. */
+/** The conditions that need proof. A Sandbox that is over or being deleted may repeat what it said while its Pod was there. */
+export const evidence: Evidence<Sandbox> = {
+  "Finished True": (saying) => (hasEnded(saying) && isTimely(saying)) || isLeftOver(saying),
+  "PodScheduled False": (saying) => podsOf(saying).some(isUnscheduled) || isLeftOver(saying),
+  "Ready Absent": (saying) => isLeftOver(saying),
+  "Ready True": (saying) => (podsOf(saying).length === 1 && podsOf(saying).every(isServing)) || isLeftOver(saying),
+  // Pools replace what is not Ready for long, and clients give up on some of its reasons.
+  "Ready False": (saying) => !isSound(saying) || isLeftOver(saying),
+  "Ready False InvalidConfiguration": (saying) => isMissingSomething(saying) || isLeftOver(saying),
+  "Ready False PodFailed": (saying) => hasEnded(saying) || isLeftOver(saying),
+  "Ready False PodSucceeded": (saying) => hasEnded(saying) || isLeftOver(saying),
+  "Ready False SandboxExpired": (saying) => isExpired(saying.observed.parent, saying.now) || isLeftOver(saying),
+  "Ready False SandboxSuspended": (saying) => isSuspended(saying) || isLeftOver(saying),
+  "Suspended True": (saying) => (isSuspended(saying) && podsOf(saying).length === 0) || isLeftOver(saying),
+};
+
+/** Makes the rules of the other fields, for one installation. */
 export function statusRules({ clusterDomain }: SandboxConfig): StatusRules<Sandbox> {
-  /** What is over, or being deleted, may go on to say what it said, or nothing. */
+  /** A Sandbox that is over or being deleted may repeat a field, or leave it out. */
   const field = (name: keyof SandboxStatus, isRight: (value: unknown, observed: Of) => boolean) =>
   (
     value: unknown,
@@ -52,8 +75,60 @@ export function statusRules({ clusterDomain }: SandboxConfig): StatusRules<Sandb
 }
 
 function isOver({ parent }: Of, now: Date): boolean {
-  return parent.metadata.deletionTimestamp !== undefined ||
-    Date.parse(lifetimeOf(parent).shutdownTime ?? "") <= now.getTime();
+  return parent.metadata.deletionTimestamp !== undefined || isExpired(parent, now);
+}
+
+function isLeftOver({ isOld, observed, now }: Said): boolean {
+  return isOld && isOver(observed, now);
+}
+
+function isSuspended({ observed: { parent } }: Said): boolean {
+  return parent.spec.operatingMode === "Suspended";
+}
+
+function hasEnded(saying: Said): boolean {
+  return podsOf(saying).some((pod) => podEnd(pod) !== undefined);
+}
+
+/** Claims count from that time. */
+function isTimely({ said, observed: { parent }, now }: Said): boolean {
+  const before = findCondition(conditionsOf(parent), said.type);
+  return said.lastTransitionTime === (before?.status === said.status ? before.lastTransitionTime : rfc3339(now));
+}
+
+/** Tells whether clients reach the Pod: it runs, is Ready and has an address. */
+function isServing(pod: Pod): boolean {
+  return pod.status?.phase === "Running" && isPodReady(pod) && podIPs(pod).length > 0;
+}
+
+function isUnscheduled(pod: Pod): boolean {
+  return podCondition(pod, "PodScheduled")?.status === "False";
+}
+
+/** Tells whether nothing that is observed keeps the Sandbox from being Ready. */
+function isSound(saying: Said): boolean {
+  const pods = podsOf(saying);
+  const isWhole = pods.length === 1 &&
+    pods.every((pod) => isServing(pod) && pod.metadata.deletionTimestamp === undefined);
+  const { parent } = saying.observed;
+  return isWhole && !isSuspended(saying) && !isExpired(parent, saying.now) && !isMissingSomething(saying);
+}
+
+/** Tells whether a child is not seen that the spec asks for, the keeper has reported a problem, or `shutdownTime` is no time. */
+function isMissingSomething(saying: Said): boolean {
+  const { parent, children } = saying.observed;
+  const { metadata, spec } = parent;
+  const namesOf = (kind: string) => new Set(Object.values(children[kind] ?? {}).map((child) => child.metadata.name));
+  const { shutdownTime } = lifetimeOf(parent);
+  const volumes = namesOf("PersistentVolumeClaim.v1");
+  return podsOf(saying).length === 0 || metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined ||
+    (shutdownTime !== undefined && Number.isNaN(Date.parse(shutdownTime))) ||
+    (spec.service === true && !namesOf("Service.v1").has(metadata.name)) ||
+    volumeTemplates(parent).some(({ claimName }) => !volumes.has(claimName));
+}
+
+function podsOf({ observed: { children } }: Said): Pod[] {
+  return podsIn(children);
 }
 
 function podsIn(children: Of["children"]): Pod[] {

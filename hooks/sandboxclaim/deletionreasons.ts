@@ -2,6 +2,7 @@
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { expiryTime } from "../../packages/api/expiry.ts";
 import type { DeletionReasons } from "../../packages/webhook/guard.ts";
+import { listAll } from "../../packages/webhook/metacontroller.ts";
 
 export const EXPIRED = "the claim has expired";
 export const ANOTHER = "the claim has another one";
@@ -15,9 +16,7 @@ export const deletionReasons: DeletionReasons<SandboxClaim> = {
   [ANOTHER]: {
     holds: ({ metadata }, { parent, children }) => {
       const named = parent.status?.sandbox?.name;
-      const isThere = Object.values(children).some((byName) =>
-        Object.values(byName).some((child) => child.metadata.name === named)
-      );
+      const isThere = listAll(children).some((child) => child.metadata.name === named);
       return isThere && metadata.name !== named;
     },
   },

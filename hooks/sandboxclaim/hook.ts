@@ -5,8 +5,7 @@ import { decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
 import { syncSandboxClaim } from "./sync.ts";
 import { childRules } from "./childrules.ts";
 import { deletionReasons } from "./deletionreasons.ts";
-import { evidence } from "./evidence.ts";
-import { parentRules, statusRules } from "./statusrules.ts";
+import { evidence, parentRules, statusRules } from "./statusrules.ts";
 import type { ClaimConfig } from "./options.ts";
 
 /** Makes the hook for one installation. @param decide in place of its own decision, which the guard then judges: for tests */

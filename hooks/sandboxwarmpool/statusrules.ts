@@ -11,7 +11,7 @@ import {
 } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { appliedTo, oncePer } from "../../packages/webhook/childrules.ts";
-import type { Evidence, Saying, StatusRules } from "../../packages/webhook/evidence.ts";
+import type { Evidence, Saying, StatusRules } from "../../packages/webhook/statusrules.ts";
 import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { isShaped } from "./applied.ts";
 import { highestNumber } from "./memberrules.ts";

@@ -1,6 +1,6 @@
 /** What is answered where more would go than is allowed: children stay as they are, the rest is served, and the status says so. Pure. @module */
 import { type Condition, findCondition, stamp } from "../api/objects/conditions.ts";
-import { GUARDED } from "./evidence.ts";
+import { GUARDED } from "./statusrules.ts";
 import { identity, type Loss } from "./guard.ts";
 import { isObject } from "../api/objects/json.ts";
 import { LOSSES_ALLOWED_ANNOTATION } from "../api/objects/keys.ts";

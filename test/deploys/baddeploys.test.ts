@@ -1,6 +1,6 @@
 /** A bad deploy erases no fleet. `npm run soak` tries 500 Sandboxes for longer. @module */
 import { afterAll, expect, inject, test } from "vitest";
-import { GUARDED } from "../../packages/webhook/evidence.ts";
+import { GUARDED } from "../../packages/webhook/statusrules.ts";
 import { LOSSES_ALLOWED_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { conditionOf } from "../testing/objects.ts";
 import { BAD_DEPLOYS, type Fault, faulty } from "./baddeploys.ts";

@@ -1,13 +1,13 @@
 /** What hooks may say in a status: what is observed bears it out, or the guard refuses the answer. @module */
 import { expect, test } from "vitest";
-import { evidence as ofClaims } from "../../hooks/sandboxclaim/evidence.ts";
-import { evidence as ofSandboxes } from "../../hooks/sandbox/evidence.ts";
+import { evidence as ofClaims } from "../../hooks/sandboxclaim/statusrules.ts";
+import { evidence as ofSandboxes } from "../../hooks/sandbox/statusrules.ts";
 import { sandboxHook } from "../../hooks/sandbox/hook.ts";
 import { syncSandbox } from "../../hooks/sandbox/sync.ts";
 import { problemText } from "../../packages/api/claimproblem.ts";
 import { UNRESOLVED_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { sandboxSchema } from "../../packages/api/sandbox.ts";
-import { type Evidence, guardStatus } from "../../packages/webhook/evidence.ts";
+import { type Evidence, guardStatus } from "../../packages/webhook/statusrules.ts";
 import { compositeCalls } from "../../packages/webhook/hook.ts";
 import type { Observed } from "../../packages/webhook/metacontroller.ts";
 import { aClaim } from "../pools.ts";

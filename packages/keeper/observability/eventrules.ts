@@ -4,7 +4,7 @@ import type { Sandbox } from "../../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimCRD } from "../../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import { type Condition, findCondition } from "../../api/objects/conditions.ts";
-import { GUARDED } from "../../webhook/evidence.ts";
+import { GUARDED } from "../../webhook/statusrules.ts";
 import type { KubeObject, ObjectMeta } from "../../api/objects/objects.ts";
 import type { ClaimView, SandboxView } from "../../summary/views.ts";
 import { type Occurrence, type Regarding, regardingOf } from "../../kube/event.ts";

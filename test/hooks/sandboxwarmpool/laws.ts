@@ -5,7 +5,7 @@ import { applyUpdate, lastApplied, mergeApply, sameJson } from "../../../package
 import { deletionReasons } from "../../../hooks/sandboxwarmpool/deletionreasons.ts";
 import { childRules } from "../../../hooks/sandboxwarmpool/childrules.ts";
 import { evidence, statusRules } from "../../../hooks/sandboxwarmpool/statusrules.ts";
-import { guardStatus } from "../../../packages/webhook/evidence.ts";
+import { guardStatus } from "../../../packages/webhook/statusrules.ts";
 import { guardAnswer } from "../../../packages/webhook/guard.ts";
 import { NOW } from "../../sandboxes.ts";
 import {
