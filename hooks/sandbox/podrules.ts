@@ -4,7 +4,7 @@
  */
 import type { V1PodSpec } from "@kubernetes/client-node";
 import type { Sandbox, VolumeClaimTemplate } from "../../packages/api/sandbox.ts";
-import { canonicalJson, lastApplied, sameJson } from "../../packages/api/objects/apply.ts";
+import { canonicalJson } from "../../packages/api/objects/apply.ts";
 import { isObject } from "../../packages/api/objects/json.ts";
 import {
   CLAIM_UID_LABEL,
@@ -20,10 +20,10 @@ import {
 } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { type DesiredObject, groupOf, type KubeObject } from "../../packages/api/objects/objects.ts";
-import { type Change, type ChildRule, oncePer } from "../../packages/webhook/childrules.ts";
+import { type Change, type ChildRule, isSpecLeftAlone } from "../../packages/webhook/childrules.ts";
 import { differences } from "../../packages/webhook/fieldchanges.ts";
 import type { Observed } from "../../packages/webhook/metacontroller.ts";
-import { unchangedSpec } from "../../packages/webhook/unchanged.ts";
+import { oncePer } from "../../packages/webhook/once.ts";
 
 /**
  * Fields of a new Pod's spec that this hook sets where the template does not, and what they may be. A rule of your own in
@@ -40,7 +40,7 @@ export const podRule: ChildRule<Sandbox> = {
   mayChange: {
     "metadata.labels": (change) => followsSandbox(change, labelOf, inheritedLabels(change.child)),
     "metadata.annotations": (change) => followsSandbox(change, annotationOf, inheritedAnnotations(change.child)),
-    spec: isLeftAlone,
+    spec: (change) => isSpecLeftAlone(change),
   },
   wrongWith: wrongWithPod,
 };
@@ -116,14 +116,6 @@ const inheritedAnnotations = oncePer((pod: KubeObject) =>
 
 function listed({ metadata }: KubeObject, annotation: string): string[] {
   return valueOf(metadata.annotations, annotation)?.split(",") ?? [];
-}
-
-/**
- * Tells whether the answer leaves the spec alone. Ports that share a number do not survive any merge: then the answer has to
- * be the words that come nearest, the API server refuses what comes of them, and the keeper helps.
- */
-function isLeftAlone({ is, will, child, desired }: Change<Sandbox>): boolean {
-  return sameJson(is, will) || sameJson(desired.spec, unchangedSpec(child, lastApplied(child)).spec);
 }
 
 function wrongWithPod(pod: DesiredObject, { parent, children }: Observed<Sandbox>): string[] {

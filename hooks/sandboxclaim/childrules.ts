@@ -7,8 +7,8 @@ import { canonicalJson, sameJson } from "../../packages/api/objects/apply.ts";
 import { isObject, type Json } from "../../packages/api/objects/json.ts";
 import { CLAIM_METADATA_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
-import { appliedTo, type Change, type ChildRules, oncePer } from "../../packages/webhook/childrules.ts";
-import { unchangedSpec } from "../../packages/webhook/unchanged.ts";
+import { type Change, type ChildRules, isSpecLeftAlone } from "../../packages/webhook/childrules.ts";
+import { oncePer } from "../../packages/webhook/once.ts";
 
 type Of = Change<SandboxClaim>;
 
@@ -22,7 +22,8 @@ export const childRules: ChildRules<SandboxClaim> = {
       "spec.podTemplate.metadata.labels": (change) => followsClaim(change, "labels"),
       "spec.podTemplate.metadata.annotations": (change) => followsClaim(change, "annotations"),
       "spec.podTemplate.metadata": ({ is, will }) => sameJson(is ?? {}, will ?? {}),
-      spec: isLeftAlone,
+      // Mode, end and all else are the user's.
+      spec: (change) => isSpecLeftAlone(change, withoutMetadata),
     },
   },
 };
@@ -59,14 +60,6 @@ function recordOf(text: unknown): Json {
   } catch {
     return {};
   }
-}
-
-/** Its user's are mode, end and all else. Ports that share a number do not survive any merge: the nearest words have to do. */
-function isLeftAlone({ is, will, child, desired }: Of): boolean {
-  if (sameJson(is, will)) return true;
-  const applied = appliedTo(child);
-  return applied !== "broken" &&
-    sameJson(withoutMetadata(desired.spec), withoutMetadata(unchangedSpec(child, applied).spec));
 }
 
 function withoutMetadata(spec: unknown): unknown {

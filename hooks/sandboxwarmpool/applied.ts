@@ -5,29 +5,18 @@ import { isUnchangedByMerge } from "../../packages/api/objects/unchangedbymerge.
 import { CLAIM_CONTROLLER, CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { isObject, type Json } from "../../packages/api/objects/json.ts";
 import { controllerOf, controllerReference } from "../../packages/api/objects/objects.ts";
-import { sharedLastApplied } from "../../packages/webhook/childrules.ts";
+import { appliedTo, oncePer } from "../../packages/webhook/once.ts";
 import { identityOf } from "../../packages/webhook/unchanged.ts";
 import { type PoolSandbox, SANDBOX } from "./sandbox.ts";
 
 type Applied = PoolSandbox | "broken" | undefined;
 
-/** What was found: pools have many members, and are answered often. */
-const found = new WeakMap<Sandbox, Applied>();
-
-/** Reads how a Sandbox was applied last; undefined: it never was; `broken`: nobody can read the annotation, nor merge. */
-export function readApplied(sandbox: Sandbox): Applied {
-  if (!found.has(sandbox)) found.set(sandbox, parsed(sandbox));
-  return found.get(sandbox);
-}
-
-function parsed(sandbox: Sandbox): Applied {
-  try {
-    const applied = sharedLastApplied(sandbox);
-    return applied && !isShaped(applied) ? "broken" : applied as unknown as PoolSandbox | undefined;
-  } catch {
-    return "broken";
-  }
-}
+/** Reads how a Sandbox was applied last. Undefined: it never was. `broken`: its annotation cannot be read or merged. */
+export const readApplied = oncePer((sandbox: Sandbox): Applied => {
+  const applied = appliedTo(sandbox);
+  if (applied === "broken" || (applied && !isShaped(applied))) return "broken";
+  return applied as unknown as PoolSandbox | undefined;
+});
 
 /**
  * Tells whether it is of the shape that is relied upon: whoever may write Sandboxes may write the annotation. A pool never

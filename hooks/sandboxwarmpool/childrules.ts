@@ -6,18 +6,17 @@ import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { isObject } from "../../packages/api/objects/json.ts";
 import {
   CLAIM_CONTROLLER,
-  CLAIM_UID_LABEL,
   DECORATOR_ANNOTATION,
   DRAINING_LABEL,
-  FOR_CLAIM_ANNOTATION,
   TEMPLATE_REF_HASH_LABEL,
 } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
-import { appliedTo, type Change, type ChildRule, type ChildRules, oncePer } from "../../packages/webhook/childrules.ts";
-import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
+import type { Change, ChildRule, ChildRules } from "../../packages/webhook/childrules.ts";
+import { listAll } from "../../packages/webhook/metacontroller.ts";
+import { appliedTo, oncePer } from "../../packages/webhook/once.ts";
 import { isShaped } from "./applied.ts";
-import type { DrainReason } from "./deletionreasons.ts";
-import { securedSpec, templateOf, wrongWithMember } from "./memberrules.ts";
+import { type DrainReason, surplus } from "./deletionreasons.ts";
+import { isUsed, securedSpec, templateOf, wrongWithMember } from "./memberrules.ts";
 
 type Of = Change<SandboxWarmPool>;
 
@@ -59,12 +58,11 @@ function isPools({ wants, observed: { parent } }: Of): boolean {
 }
 
 const DUE: Record<DrainReason, (change: Of) => boolean> = {
-  returned: ({ child: { metadata } }) =>
-    metadata.labels?.[CLAIM_UID_LABEL] !== undefined || metadata.annotations?.[FOR_CLAIM_ANNOTATION] !== undefined,
+  returned: ({ child }) => isUsed(child),
   stale: isUnlikeTemplate,
   stuck: ({ child }) => findCondition((child as Sandbox).status?.conditions, "Ready")?.status !== "True",
   // How many there are too many is counted as losses are.
-  surplus: ({ observed }) => unmarked(observed) > observed.parent.spec.replicas,
+  surplus: ({ observed }) => surplus(observed) > 0,
 };
 
 /** A mark is put on a member for a reason that it shows, and never taken back. */
@@ -74,12 +72,6 @@ function isDue(change: Of): boolean {
   if (sameJson(is, will)) return appliedTo(child) === undefined;
   return is === undefined && typeof will === "string" && Object.hasOwn(DUE, will) && DUE[will as DrainReason](change);
 }
-
-const unmarked = oncePer(({ children }: Observed<SandboxWarmPool>) =>
-  listAll(children).filter(({ metadata }) =>
-    metadata.deletionTimestamp === undefined && metadata.labels?.[DRAINING_LABEL] === undefined
-  ).length
-);
 
 /** Only a pool that is told so replaces its own members; those of another controller it always does. */
 function isUnlikeTemplate({ child, observed }: Of): boolean {

@@ -4,6 +4,7 @@ import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
 import type { DeletionReasons } from "../../packages/webhook/guard.ts";
 import { DRAINING_LABEL } from "../../packages/api/objects/keys.ts";
 import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
+import { oncePer } from "../../packages/webhook/once.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { readApplied } from "./applied.ts";
 
@@ -34,13 +35,15 @@ const isMarked = { holds: ({ metadata }: KubeObject) => metadata.labels?.[DRAINI
 export const deletionReasons: DeletionReasons<SandboxWarmPool> = {
   ...Object.fromEntries([...Object.values(DRAIN_WORDS), MARKED].map((words) => [words, isMarked])),
   [DRAIN_WORDS["broken"] ?? ""]: { holds: (child) => readApplied(child as Sandbox) === "broken" },
-  ["surplus" satisfies DrainReason]: { ...isMarked, stated: surplus },
+  ["surplus" satisfies DrainReason]: { ...isMarked, stated: (observed) => surplus(observed) },
 };
 
-/** As many as the pool has beyond `spec.replicas`: that is what whoever scales it down wants. */
-function surplus({ parent, children }: Observed<SandboxWarmPool>): number {
-  const left = listAll(children).filter(({ metadata }) =>
-    metadata.deletionTimestamp === undefined && metadata.labels?.[DRAINING_LABEL] === undefined
-  );
-  return left.length - parent.spec.replicas;
+/** Returns how many Sandboxes the pool has beyond `spec.replicas`. Its user asked for them to go by scaling it down. */
+export const surplus = oncePer(({ parent, children }: Observed<SandboxWarmPool>): number =>
+  listAll(children).filter(isStaying).length - parent.spec.replicas
+);
+
+/** Tells whether a Sandbox is neither being deleted nor marked as draining. */
+export function isStaying({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp === undefined && metadata.labels?.[DRAINING_LABEL] === undefined;
 }

@@ -28,10 +28,10 @@ import {
   WARM_POOL_LABEL,
 } from "../../packages/api/objects/keys.ts";
 import { isDNSLabel, nameHash } from "../../packages/api/objects/names.ts";
-import type { DesiredObject } from "../../packages/api/objects/objects.ts";
+import type { DesiredObject, KubeObject } from "../../packages/api/objects/objects.ts";
 import { differences } from "../../packages/webhook/fieldchanges.ts";
-import { oncePer } from "../../packages/webhook/childrules.ts";
 import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
+import { oncePer } from "../../packages/webhook/once.ts";
 
 /**
  * Fields of a member's Pod spec that this hook sets where the template does not, and what they may be. A rule of your own
@@ -118,14 +118,14 @@ const trackedBy = oncePer((template: SandboxTemplate): Record<string, string> =>
 });
 
 /** Returns the Pod spec that a member has: the template's, and what this hook adds. */
-export function securedSpec({ spec }: SandboxTemplate): V1PodSpec {
+export const securedSpec = oncePer(({ spec }: SandboxTemplate): V1PodSpec => {
   const wanted = spec.podTemplate.spec;
   const isFenced = spec.networkPolicyManagement !== "Unmanaged" && spec.networkPolicy === undefined;
   const hasOwnDNS = Boolean(wanted.dnsPolicy) || !isFenced;
   const isTold = (field: string) => (wanted as unknown as Json)[field] !== undefined;
   const added = Object.entries(ADDED_FIELDS).filter(([field]) => !isTold(field));
   return { ...wanted, ...Object.fromEntries(added), ...(hasOwnDNS ? {} : ADDED_DNS) };
-}
+});
 
 /** Highest number that counts: beyond it they are no longer exact. */
 const LAST_NUMBER = 2 ** 52;
@@ -144,12 +144,15 @@ function isNext(name: string, place: string, observed: Observed<SandboxWarmPool>
 /** Returns the highest number that the pool's status or a Sandbox of its own has; 0: none. One that was a claim's is not its own. */
 export const highestNumber = oncePer(({ parent, children }: Observed<SandboxWarmPool>): number => {
   const { sequence = 0 } = parent.status ?? {};
-  const own = listAll(children).filter(({ metadata: { labels = {}, annotations = {} } }) =>
-    labels[CLAIM_UID_LABEL] === undefined && annotations[FOR_CLAIM_ANNOTATION] === undefined
-  );
+  const own = listAll(children).filter((sandbox) => !isUsed(sandbox));
   const numbers = own.map(({ metadata }) => numberOf(metadata.annotations?.[POOL_SEQUENCE_ANNOTATION]));
   return numbers.reduce((most, number) => Math.max(most, number), sequence <= LAST_NUMBER ? sequence : 0);
 });
+
+/** Tells whether a Sandbox was a claim's, or was made for one. */
+export function isUsed({ metadata: { labels = {}, annotations = {} } }: KubeObject): boolean {
+  return labels[CLAIM_UID_LABEL] !== undefined || annotations[FOR_CLAIM_ANNOTATION] !== undefined;
+}
 
 /** Returns the number of a member; 0: it has none, or somebody has written nonsense. */
 function numberOf(place = ""): number {

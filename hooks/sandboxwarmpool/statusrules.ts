@@ -3,18 +3,14 @@ import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
-import {
-  CLAIM_UID_LABEL,
-  DRAINING_LABEL,
-  FOR_CLAIM_ANNOTATION,
-  WARM_POOL_LABEL,
-} from "../../packages/api/objects/keys.ts";
+import { WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
-import { appliedTo, oncePer } from "../../packages/webhook/childrules.ts";
 import type { Evidence, Saying, StatusRules } from "../../packages/webhook/statusrules.ts";
 import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
-import { isShaped } from "./applied.ts";
-import { highestNumber } from "./memberrules.ts";
+import { oncePer } from "../../packages/webhook/once.ts";
+import { readApplied } from "./applied.ts";
+import { isStaying } from "./deletionreasons.ts";
+import { highestNumber, isUsed } from "./memberrules.ts";
 
 type Of = Observed<SandboxWarmPool>;
 
@@ -59,11 +55,7 @@ function isFull({ observed }: Saying<SandboxWarmPool>): boolean {
 /** What the next claim can have. */
 const membersOf = oncePer(({ children }: Of): Sandbox[] =>
   listAll(children).filter((sandbox) => {
-    const { deletionTimestamp, labels = {}, annotations = {} } = sandbox.metadata;
-    const isLeaving = deletionTimestamp !== undefined || labels[DRAINING_LABEL] !== undefined;
-    const isUsed = labels[CLAIM_UID_LABEL] !== undefined || annotations[FOR_CLAIM_ANNOTATION] !== undefined;
-    const applied = appliedTo(sandbox);
-    return !isLeaving && !isUsed && applied !== "broken" && (!applied || isShaped(applied));
+    return isStaying(sandbox) && !isUsed(sandbox) && readApplied(sandbox as Sandbox) !== "broken";
   }) as unknown as Sandbox[]
 );
 

@@ -2,12 +2,14 @@
  * What an answer may make of children: in which fields one that exists may change, what a new one must look like, and how
  * many there may be. Whatever a hook has not declared is refused. Pure. @module
  */
-import { LAST_APPLIED_ANNOTATION, lastApplied } from "../api/objects/apply.ts";
+import { sameJson } from "../api/objects/apply.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
 import { CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../api/objects/keys.ts";
 import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
 import { type FieldChange, fieldChanges } from "./fieldchanges.ts";
 import { kindKey, type Observed } from "./metacontroller.ts";
+import { appliedTo } from "./once.ts";
+import { unchangedSpec } from "./unchanged.ts";
 
 /** A field of a child that would change, or become Metacontroller's, and all that it can be judged by. */
 export interface Change<Parent> extends FieldChange {
@@ -112,42 +114,19 @@ function forbiddenChanges<Parent>(
     .map(({ path }) => path.join("."));
 }
 
-/** Makes a function of an object that is computed once for each: rules are asked about each of many fields and children. */
-export function oncePer<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
-  const known = new WeakMap<Key, { value: Value }>();
-  return (key) => {
-    const found = known.get(key) ?? { value: compute(key) };
-    known.set(key, found);
-    return found.value;
-  };
-}
-
-/** Reads how an observed child was applied last; undefined: it never was; `broken`: nobody can read the annotation. */
-export const appliedTo = oncePer((child: KubeObject): Json | "broken" | undefined => {
-  try {
-    return sharedLastApplied(child);
-  } catch {
-    return "broken";
-  }
-});
-
-/** Annotations that were read last, so that the hook and its guard read each once: of a large pool that is half of the call. */
-const texts = new Map<string, Json | undefined>();
-const MOST_CHARACTERS = 4 * 1024 * 1024;
-let characters = 0;
-
-/** Is `lastApplied`, for a value that nobody changes. @throws {SyntaxError} as that does */
-export function sharedLastApplied(object: { metadata: { annotations?: Record<string, string> | undefined } }) {
-  const text = object.metadata.annotations?.[LAST_APPLIED_ANNOTATION] ?? "";
-  if (texts.has(text)) return texts.get(text);
-  const applied = lastApplied(object);
-  characters += text.length;
-  if (characters > MOST_CHARACTERS) {
-    texts.clear();
-    characters = text.length;
-  }
-  texts.set(text, applied);
-  return applied;
+/**
+ * Tells whether a change leaves the spec alone. Ports that share a number survive no merge: then the answer has to be the
+ * spec that comes nearest (unchanged.ts). The API server refuses the result, and the keeper repairs it.
+ *
+ * @param part of the spec that must not change. @default all of it
+ */
+export function isSpecLeftAlone<Parent>(
+  { is, will, child, desired }: Change<Parent>,
+  part = (spec: unknown): unknown => spec,
+): boolean {
+  if (sameJson(is, will)) return true;
+  const applied = appliedTo(child);
+  return applied !== "broken" && sameJson(part(desired.spec), part(unchangedSpec(child, applied).spec));
 }
 
 function mayChange<Parent>(change: Change<Parent>, rule: ChildRule<Parent> | undefined): boolean {

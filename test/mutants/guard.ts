@@ -165,8 +165,8 @@ export const GUARD: readonly Mutant[] = [
   {
     name: "all members of a pool are surplus",
     file: "hooks/sandboxwarmpool/deletionreasons.ts",
-    from: "return left.length - parent.spec.replicas;",
-    to: "return left.length;",
+    from: "listAll(children).filter(isStaying).length - parent.spec.replicas",
+    to: "listAll(children).filter(isStaying).length",
     tests: ["test/hooks/deletionreasons.test.ts"],
   },
   {
