@@ -66,8 +66,8 @@ export function idleExpiryText({ metadata, spec }: Ending, shutdownTime: string)
  * Sandbox runs, or its spec was changed since, by whomever. Undefined: what the spec says counts.
  */
 export function calledOff({ metadata, spec }: Ending): Lifetime | undefined {
-  const said = readJson(metadata.annotations?.[EXPIRED_ANNOTATION]);
-  const { data } = idleExpirySchema.safeParse(said);
+  const text = metadata.annotations?.[EXPIRED_ANNOTATION];
+  const data = text === undefined ? undefined : idleExpirySchema.safeParse(readJson(text)).data;
   const isOfRouter = data !== undefined && data.uid === metadata.uid && data.shutdownTime === spec.shutdownTime;
   if (!isOfRouter) return undefined;
   const isAsItWas = spec.operatingMode === "Suspended" && metadata.generation === data.generation;
@@ -79,9 +79,9 @@ export function lifetimeOf(sandbox: Ending): Lifetime {
   return calledOff(sandbox) ?? sandbox.spec;
 }
 
-function readJson(text: string | undefined): unknown {
+function readJson(text: string): unknown {
   try {
-    return JSON.parse(text ?? "null");
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

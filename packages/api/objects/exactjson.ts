@@ -1,7 +1,7 @@
 /**
- * JSON with all its digits. Kubernetes has integers of 64 bits, JavaScript's numbers keep 53: what is read and written back
- * (a hook's answer, a PUT, a conversion) would come back as another number, or be refused. An integer that a number cannot
- * keep is read as a raw value, which `JSON.stringify` writes as it was, and which counts as a scalar. Pure.
+ * JSON with all its digits. Kubernetes has integers of 64 bits, and JavaScript's numbers keep 53 of them: a value that is read
+ * and written back (a hook's answer, a PUT, a conversion) would come back as another number, or be refused. An integer that a
+ * number cannot keep is read as a raw value. `JSON.stringify` writes it as it was, and it counts as a scalar. Pure.
  * @module
  */
 
@@ -20,15 +20,15 @@ const json = JSON as unknown as {
 /** Sixteen digits where a value may begin: few texts have any, and only those are read with care. */
 const MAY_BE_LARGE = /[:[,]\s*-?\d{16}|^\s*-?\d{16}/;
 
-/** Whether this process has ever met one: most never do, and need not ask. */
+/** Whether this process has ever read one. Most never do, and skip every check. */
 let hasMet = false;
 
-/** Reads JSON text as `JSON.parse` does, but for integers that a number cannot keep. @throws {SyntaxError} if it is none */
+/** Reads JSON text as `JSON.parse` does, except for integers that a number cannot keep. @throws {SyntaxError} if it is not JSON */
 export function parseJson(text: string): unknown {
   return MAY_BE_LARGE.test(text) ? json.parse(text, exactly) : JSON.parse(text);
 }
 
-/** The same for {@link JSON.parse}'s reviver: what becomes of each value. */
+/** Keeps all digits of a number, as a reviver of {@link JSON.parse}. */
 export function exactly(_key: string, value: unknown, { source = "" }: { source?: string }): unknown {
   if (typeof value !== "number" || Number.isSafeInteger(value) || !/^-?\d+$/.test(source)) return value;
   hasMet = true;
@@ -45,37 +45,37 @@ export function isRawInteger(value: unknown): value is RawInteger {
   return hasMet && json.isRawJSON(value);
 }
 
-/** Returns a value with bigints in place of such integers, for what writes those but does not know the others: YAML. */
+/** Returns a value with a bigint in place of each such integer: YAML libraries write bigints, and do not know raw values. */
 export function withBigInts(value: unknown): unknown {
-  if (!hasMet) return value;
-  if (isRawInteger(value)) return BigInt(value.rawJSON);
-  if (Array.isArray(value)) return value.map(withBigInts);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withBigInts(field)]));
+  return hasMet ? mapScalars(value, (scalar) => isRawInteger(scalar) ? BigInt(scalar.rawJSON) : scalar) : value;
+}
+
+/** Does the reverse of {@link withBigInts}; a bigint that a number can keep becomes a number. */
+export function withoutBigInts(value: unknown): unknown {
+  return mapScalars(value, (scalar) => typeof scalar === "bigint" ? parseJson(`${scalar}`) : scalar);
 }
 
 /**
- * Parses by a schema of zod, to which such an integer would be an object with any fields: where one stands, the schema has to
- * take a number.
+ * Parses a value by a zod schema. To zod a raw integer is an object with any fields, so the schema also has to accept a number
+ * in its place.
  *
  * @throws {ZodError} as the schema does
  */
 export function parseExactly<T>(schema: { parse(value: unknown): T }, value: unknown): T {
-  if (hasMet) schema.parse(withNumbers(value));
+  if (hasRawIntegers(value)) {
+    schema.parse(mapScalars(value, (scalar) => isRawInteger(scalar) ? Number(scalar.rawJSON) : scalar));
+  }
   return schema.parse(value);
 }
 
-function withNumbers(value: unknown): unknown {
-  if (isRawInteger(value)) return Number(value.rawJSON);
-  if (Array.isArray(value)) return value.map(withNumbers);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withNumbers(field)]));
+function hasRawIntegers(value: unknown): boolean {
+  if (!hasMet || typeof value !== "object" || value === null) return false;
+  return isRawInteger(value) || Object.values(value).some(hasRawIntegers);
 }
 
-/** The other way round, for what was read with bigints: those that a number keeps become numbers. */
-export function withoutBigInts(value: unknown): unknown {
-  if (typeof value === "bigint") return parseJson(`${value}`);
-  if (Array.isArray(value)) return value.map(withoutBigInts);
-  if (typeof value !== "object" || value === null || value instanceof Date) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutBigInts(field)]));
+function mapScalars(value: unknown, map: (scalar: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapScalars(item, map));
+  const isScalar = typeof value !== "object" || value === null || value instanceof Date || isRawInteger(value);
+  if (isScalar) return map(value);
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, mapScalars(field, map)]));
 }
