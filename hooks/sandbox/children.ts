@@ -5,7 +5,7 @@ import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { EXPIRED, NO_SERVICE, SUSPENDED } from "./deletionreasons.ts";
 import { buildPod, keepPod } from "./pod.ts";
-import { buildPVCs, claimTemplates, pvcName } from "./pvcs.ts";
+import { buildPVCs, missingPVCs } from "./pvcs.ts";
 import { buildService, keepService } from "./service.ts";
 import { isInvalid, type View } from "./view.ts";
 
@@ -56,13 +56,9 @@ function pods(view: View, isHeld: boolean): Children {
   // It may be there, unlabelled: until the keeper has looked, one of our own could be the second.
   if (hasOtherPod(sandbox)) return { children: [], deletions: {} };
   // A claim of a volume's name that is not seen may be another Sandbox's: a Pod would mount it.
-  const impossible = isHeld || !hasVolumes(view) || isInvalid(view, "Pod", sandbox.metadata.name);
+  const impossible = isHeld || missingPVCs(sandbox, view.pvcs).length > 0 ||
+    isInvalid(view, "Pod", sandbox.metadata.name);
   return { children: impossible ? [] : [buildPod(sandbox)], deletions: {} };
-}
-
-function hasVolumes({ sandbox, pvcs }: View): boolean {
-  const ours = new Set(pvcs.map(({ metadata }) => metadata.name));
-  return claimTemplates(sandbox).every((template) => ours.has(pvcName(template, sandbox)));
 }
 
 function service(view: View): Children {

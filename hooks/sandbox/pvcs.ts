@@ -40,6 +40,12 @@ export function volumeName(template: VolumeClaimTemplate): string {
   return template.metadata?.name ?? "";
 }
 
+/** Lists the names of claims that a Sandbox asks for and that are not seen to be its own. @param pvcs its own */
+export function missingPVCs(sandbox: Sandbox, pvcs: readonly { metadata: { name: string } }[]): string[] {
+  const ours = new Set(pvcs.map(({ metadata }) => metadata.name));
+  return claimTemplates(sandbox).map((template) => pvcName(template, sandbox)).filter((name) => !ours.has(name));
+}
+
 /** Returns the name of the claim that a template makes for a Sandbox. */
 export function pvcName(template: VolumeClaimTemplate, sandbox: Sandbox): string {
   return `${volumeName(template)}-${sandbox.metadata.name}`;

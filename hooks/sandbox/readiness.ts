@@ -4,7 +4,7 @@ import { lifetimeOf } from "../../packages/api/expiry.ts";
 import type { ConditionStatus, Verdict } from "../../packages/api/objects/conditions.ts";
 import { isPodReady, podEnd, podIPs } from "../../packages/api/objects/pods.ts";
 import { isTimeUnreadable } from "./expiry.ts";
-import { claimTemplates, pvcName } from "./pvcs.ts";
+import { missingPVCs } from "./pvcs.ts";
 import { isPodTaken, stuckPod, type View } from "./view.ts";
 
 type ReadyVerdict = Verdict<"Ready", ReadyReason>;
@@ -76,9 +76,7 @@ function notReady(view: View): ReadyVerdict | undefined {
 }
 
 function foreignVolumes({ sandbox, pvcs }: View): ReadyVerdict | undefined {
-  const ours = new Set(pvcs.map(({ metadata }) => metadata.name));
-  const wanted = claimTemplates(sandbox).map((template) => pvcName(template, sandbox));
-  const foreign = wanted.filter((name) => !ours.has(name));
+  const foreign = missingPVCs(sandbox, pvcs);
   if (foreign.length === 0) return undefined;
   return childrenError("ReconcilerError", foreign.map((name) => `PVC "${name}" is not controlled by this Sandbox`));
 }
