@@ -24,7 +24,7 @@ export const OPTIONS: Options<Required<ClaimConfig>> = {
   },
   annotationDomains: {
     ...{ flag: "allowed-annotation-domains", placeholder: "D,E", default: ANY_ANNOTATION_DOMAIN },
-    help: ANNOTATION_DOMAINS_HELP.replace(/\s+/g, " "),
+    help: ANNOTATION_DOMAINS_HELP.join(" "),
     read: readAnnotationDomains,
   },
 };

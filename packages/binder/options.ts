@@ -78,7 +78,7 @@ export const TRACING_HELP = `  --otlp-endpoint URL    ${OTLP_HELP};
 `;
 
 export const ANNOTATIONS_HELP = `  --allowed-annotation-domains D,E
-                         ${ANNOTATION_DOMAINS_HELP}
+                         ${ANNOTATION_DOMAINS_HELP.join("\n" + " ".repeat(25))}
 `;
 
 export const HELP = `Usage: hookbox binder [options]

@@ -15,10 +15,11 @@ export const DEFAULT_LABEL_DOMAINS: readonly string[] = ["sandbox.users.io"];
 /** What `--allowed-annotation-domains` says for all domains but Kubernetes' and ours: the contract's rule. */
 export const ANY_ANNOTATION_DOMAIN = "*";
 
-/** The option for domains of annotation keys, as each process that judges claims has it. */
-export const ANNOTATION_DOMAINS_HELP =
-  `domains of annotation keys that claims may add to Pods. Other software acts on annotations: name the domains that
-                         claims need (default ${ANY_ANNOTATION_DOMAIN}: any but Kubernetes' and ours)`;
+/** Help of `--allowed-annotation-domains`, in lines: each process that judges claims has the option. */
+export const ANNOTATION_DOMAINS_HELP = [
+  "domains of annotation keys that claims may add to Pods. Other software acts on annotations: name the domains that",
+  `claims need (default ${ANY_ANNOTATION_DOMAIN}: any but Kubernetes' and ours)`,
+];
 
 /** Reads domains, divided by commas. */
 export function readDomains(text: string): string[] {

@@ -5,6 +5,12 @@ import type { LackedRight } from "../lackedright.ts";
 import { withLimit } from "../objects/limits.ts";
 import type { SandboxTemplate } from "../sandboxtemplate.ts";
 
+/** What messages of the binder begin with. */
+const DEFAULTS = "Error seen: set the lifecycle of spec.claimDefaults: ";
+const LACKING = "Error seen: the installation of hookbox lacks the right to ";
+const REFUSED = "Error seen: create sandbox: ";
+const TAKEN = 'Error seen: sandbox "';
+
 /** The claim's pool does not exist. */
 export function poolNotFound(pool: string): ClaimProblem {
   return { reason: "WarmPoolNotFound", message: `SandboxWarmPool "${pool}" not found` };
@@ -17,13 +23,8 @@ export function templateNotFound(template: string): ClaimProblem {
 
 /** The template's NetworkPolicy is missing, and no sandbox starts without it. @param words what is wrong with it */
 export function policyNotInForce(template: string, words: string): ClaimProblem {
-  const message = `${UNFENCED}${template}" starts without its NetworkPolicy: ${words}`;
+  const message = `No sandbox of SandboxTemplate "${template}" starts without its NetworkPolicy: ${words}`;
   return { reason: "ReconcilerError", message };
-}
-
-/** Tells whether a message is that of {@link policyNotInForce}. */
-export function isPolicyMissing(message: string): boolean {
-  return message.startsWith(UNFENCED);
 }
 
 /** The API server refuses the Sandbox that is made for the claim. @param words its own */
@@ -52,21 +53,19 @@ export function lifecycleRefused(words: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `${DEFAULTS}${words}` };
 }
 
-const DEFAULTS = "Error seen: set the lifecycle of spec.claimDefaults: ";
-
 /** The binder's own account lacks a right, and so no claim like this one is served. @param words the API server's */
 export function rightLacking({ right }: LackedRight, words: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `${LACKING}${right}: ${words}` };
 }
 
-const LACKING = "Error seen: the installation of hookbox lacks the right to ";
-const REFUSED = "Error seen: create sandbox: ";
-const UNFENCED = 'No sandbox of SandboxTemplate "';
-const TAKEN = 'Error seen: sandbox "';
-
 /** Tells whether a message is that of {@link nameTaken}. */
 export function isNameTaken(message: string): boolean {
   return message.startsWith(TAKEN);
+}
+
+/** Returns what the API server says in a message of the functions above, or in a Sandbox's Ready. */
+export function apiServersWords(message: string): string {
+  return message.replace(/^Error seen: (?:create sandbox: |the installation of hookbox lacks .*?: )?/, "");
 }
 
 /** Tells whether the binder reports a problem by itself, with the functions above: the keeper leaves such a one alone. */

@@ -1,4 +1,5 @@
 /** Children of a Sandbox that the API server refuses, or that belong to somebody else: in the API server's words. @module */
+import { apiServersWords } from "../../claims/unserved.ts";
 import { lackedRight } from "../../lackedright.ts";
 import { readUnresolved } from "../../unresolved.ts";
 import { findCondition } from "../../objects/conditions.ts";
@@ -42,15 +43,11 @@ interface Telling {
 type Ready = Parameters<typeof conditionEvidence>[1];
 
 function readyTelling(at: ObjectRef, ready: Ready): Telling {
-  return { text: wordsOf(ready.message), evidence: conditionEvidence(at, ready), since: ready.lastTransitionTime };
-}
-
-/** The API server's own words. */
-function wordsOf(message: string): string {
-  return message.replace(/^Error seen: (?:create sandbox: )?/, "").replace(
-    /^the installation of hookbox lacks .*?: /,
-    "",
-  );
+  return {
+    text: apiServersWords(ready.message),
+    evidence: conditionEvidence(at, ready),
+    since: ready.lastTransitionTime,
+  };
 }
 
 /** Who tells of a refusal, the most reliable first. */
@@ -91,7 +88,7 @@ export function creationRefused(
 
 /** A claim of which is told, in a condition or before that by the binder, that the API server refuses what is made for it. */
 export function refusalIn(ground: Ground, telling: Telling): Cause | undefined {
-  const text = wordsOf(telling.text);
+  const text = apiServersWords(telling.text);
   const refusal = readRefusal(text, ground.at.namespace);
   return refusal && refusalCause(ground, refusal, { ...telling, text });
 }
