@@ -60,7 +60,8 @@ export function guardAnswer<Parent>(
 ): Verdict {
   const known = reasons === "any" ? undefined : reasons;
   const wanted = wantedChildren(observed, desired);
-  const living = listAll(observed.children).filter((child) => child.metadata.deletionTimestamp === undefined);
+  const all = listAll(observed.children);
+  const living = all.filter((child) => child.metadata.deletionTimestamp === undefined);
   const reasonOf = (child: KubeObject) => deletions[childKey(child)] ?? "";
   const holds = (child: KubeObject) => !known || known[reasonOf(child)]?.holds(child, observed, now) === true;
   const left = living.filter((child) => !wanted.has(identity(child)));
@@ -73,7 +74,7 @@ export function guardAnswer<Parent>(
     return after ? [{ child, after }] : [];
   });
   if (rules !== "any") {
-    const byIdentity = new Map(listAll(observed.children).map((child) => [identity(child), child]));
+    const byIdentity = new Map(all.map((child) => [identity(child), child]));
     const asked = desired.map((child) => ({ desired: child, child: byIdentity.get(identity(child)) }));
     const { changed, made } = violationsOf(asked, observed, rules, now);
     if (changed.length > 0) {

@@ -53,20 +53,15 @@ export async function serveHooks(hooks: HookCalls[], settings: ServerSettings, o
   return { ...server, stop, ...(scraped ? { metricsPort: scraped.port } : {}) };
 }
 
-/** Files and their permissions are none of a hook's business until somebody asks for a recording. */
+/** Settings of the process. A recording keeps all others, by which its answers can be made again. */
+const OF_THE_PROCESS = ["host", "port", "metricsPort", "logLevel", "otlpEndpoint", "record", "recordMaxBytes"];
+
+/** Loads the code that writes files only if a recording is asked for: without one, a hook needs no permission for files. */
 async function startRecording(settings: ServerSettings, log: Log, metrics: HookMetrics): Promise<Recording> {
-  if (settings.record === "") return { record: () => {}, close: () => Promise.resolve() };
+  const { record: folder, recordMaxBytes: maxBytes } = settings;
+  if (folder === "") return { record: () => {}, close: () => Promise.resolve() };
   const { openRecording } = await import("./recording.ts");
-  const {
-    host: _,
-    port: __,
-    logLevel: ___,
-    otlpEndpoint: ____,
-    metricsPort: _____,
-    record: folder,
-    recordMaxBytes: maxBytes,
-    ...ofHooks
-  } = settings;
+  const ofHooks = Object.fromEntries(Object.entries(settings).filter(([name]) => !OF_THE_PROCESS.includes(name)));
   return await openRecording({ folder, maxBytes, settings: ofHooks, log, unrecorded: metrics.unrecorded });
 }
 

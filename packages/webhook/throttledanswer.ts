@@ -1,6 +1,6 @@
 /** What is answered where more would go than is allowed: children stay as they are, the rest is served, and the status says so. Pure. @module */
-import { type Condition, findCondition, stamp } from "../api/objects/conditions.ts";
-import { GUARDED } from "./statusrules.ts";
+import { findCondition, stamp } from "../api/objects/conditions.ts";
+import { conditionsOf, GUARDED } from "./statusrules.ts";
 import { identity, type Loss } from "./guard.ts";
 import { isObject } from "../api/objects/json.ts";
 import { LOSSES_ALLOWED_ANNOTATION } from "../api/objects/keys.ts";
@@ -40,11 +40,11 @@ export function announced<Answer extends Partial<Pick<Desired<unknown>, "status"
   held: readonly Loss[],
   now: Date,
 ): Answer {
-  const old = conditionsOf(parent["status"]);
+  const old = conditionsOf(parent);
   if (held.length === 0 && !findCondition(old, GUARDED)) return answer;
   const status = answer.status ?? parent["status"];
   if (!isObject(status)) return answer;
-  const others = conditionsOf(status).filter(({ type }) => type !== GUARDED);
+  const others = conditionsOf({ status }).filter(({ type }) => type !== GUARDED);
   if (held.length === 0) return { ...answer, status: { ...status, conditions: others } };
   const verdict = { type: GUARDED, status: "True", reason: "TooManyLosses", message: messageFor(held) } as const;
   return {
@@ -59,9 +59,4 @@ function messageFor(held: readonly Loss[]): string {
   const more = held.length > MOST_NAMED ? ` and ${held.length - MOST_NAMED} more` : "";
   return `Deletion delayed by --max-losses-per-minute: ${names}${more}. ` +
     `To delete now, set annotation ${LOSSES_ALLOWED_ANNOTATION} to a time in the future`;
-}
-
-function conditionsOf(status: unknown): Condition[] {
-  const conditions = isObject(status) ? status["conditions"] : undefined;
-  return Array.isArray(conditions) ? conditions as Condition[] : [];
 }
