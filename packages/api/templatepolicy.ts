@@ -16,7 +16,7 @@ import {
   type OwnerReference,
 } from "./objects/objects.ts";
 import { EXTENSIONS_GROUP } from "./crd.ts";
-import { readUnresolved } from "./unresolved.ts";
+import { type Problem, readUnresolved } from "./unresolved.ts";
 
 const SUFFIX = "-network-policy";
 /** Longest name of an object. */
@@ -162,11 +162,11 @@ export const TEMPLATE_POLICY = {
 } as const;
 
 /** Returns what the keeper has found out about the policy of a template that is not in force; undefined: nothing. */
-export function policyProblemOf(template: ObjectMeta): string | undefined {
-  return readUnresolved(template)?.problems.find(({ kind }) => kind === "NetworkPolicy")?.message;
+export function policyProblemOf(template: ObjectMeta): Problem | undefined {
+  return readUnresolved(template)?.problems.find(({ kind }) => kind === "NetworkPolicy");
 }
 
 /** Says what is wrong with a template's policy: what the keeper has found out, else what is seen. */
 export function policyMessage({ metadata }: { metadata: ObjectMeta }, fault: PolicyFault): string {
-  return policyProblemOf(metadata) ?? fault.message;
+  return policyProblemOf(metadata)?.message ?? fault.message;
 }

@@ -3,8 +3,7 @@ import type { Binding } from "../binder/bind.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import { findObject } from "../kube/find.ts";
 import { createRefusedWrites, SYNC_ERRORS } from "./refusedwrites.ts";
-import { errorFields } from "../process/log.ts";
-import type { Log } from "../process/log.ts";
+import { errorFields, type Log } from "../process/log.ts";
 import type { LossBudget } from "../webhook/lossbudget.ts";
 import { sandboxSchema } from "../api/sandbox.ts";
 import { sandboxClaimSchema } from "../api/sandboxclaim.ts";
@@ -24,7 +23,7 @@ import { readoptReconciler, withPools } from "./readopt.ts";
 import type { Intervals } from "./look.ts";
 import { mergeTrapReconciler } from "./mergetrap.ts";
 import { policyReconciler, withPolicies } from "./networkpolicy.ts";
-import { policyEndReconciler, withTemplates } from "./policyend.ts";
+import { policyDeletionReconciler, withTemplates } from "./policydeletion.ts";
 import { createQueue, type WorkQueue } from "./workqueue.ts";
 import { createReferences } from "./references.ts";
 import { hookDeployments, rolloutReconciler } from "./rollouts.ts";
@@ -144,7 +143,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       ...binding ? [binding.handlers.networkpolicies] : [],
       references.policies.handler,
       withTemplates(
-        queue(policyEndReconciler({ api, report: reportFor("NetworkPolicy"), references, clock })),
+        queue(policyDeletionReconciler({ api, report: reportFor("NetworkPolicy"), references, clock })),
         references,
       ),
     ],

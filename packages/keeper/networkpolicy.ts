@@ -4,13 +4,12 @@ import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { Problem } from "../api/unresolved.ts";
 import type { Api } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
-import type { Clock } from "../process/clock.ts";
-import { systemClock } from "../process/clock.ts";
+import { type Clock, systemClock } from "../process/clock.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import { kubeObjectSchema } from "../api/objects/objects.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, type Situation } from "./look.ts";
-import { isWhole, mendingPatch } from "./policymending.ts";
+import { isWhole, ownershipChange } from "./policyownership.ts";
 import { policyRefusal } from "./policyrefusal.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { createWaiting, type PolicyFacts, policyGroup, type References } from "./references.ts";
@@ -100,7 +99,7 @@ async function findingOf(template: SandboxTemplate, options: PolicyReconcilerOpt
   const name = policyName(metadata.name);
   const { namespace } = metadata;
   const found = await findObject(api, { resource: "networkpolicies", namespace, name }, kubeObjectSchema);
-  const change = found && await mendingPatch(api, template, found);
+  const change = found && await ownershipChange(api, template, found);
   if (found && change) {
     const target = { kind: "NetworkPolicy", resource: "networkpolicies", metadata: found.metadata } as const;
     if (!await sendPatch(api, target, patchOf(found.metadata, change))) return COMING;

@@ -77,7 +77,7 @@ function templateFacts({ metadata, ...template }: SandboxTemplate): TemplateFact
   const identity = { uid, namespace, name, ...(generation === undefined ? {} : { generation }) };
   const kept = { ...template, metadata: identity };
   const hash = nameHash(name);
-  const policyProblem = policyProblemOf(metadata);
+  const policyProblem = policyProblemOf(metadata)?.message;
   const { networkPolicyManagement } = template.spec;
   return {
     uid,

@@ -1,4 +1,4 @@
-/** Reads one object, if there is one. @module */
+/** Reads one object, if there is one, and tells whether there is any with a label. @module */
 import { answerError, type Api, isOk, type ObjectPath, pathOf } from "./api.ts";
 
 /** @property kind for messages, which have the resource otherwise */
@@ -22,4 +22,12 @@ export async function findRaw<T>(api: Api, object: Named): Promise<T | undefined
   const scoped = namespace === undefined ? name : `${namespace}/${name}`;
   if (!isOk(answer)) throw answerError(`get ${kind} ${scoped}`, answer);
   return answer.body as T;
+}
+
+/** Tells whether any object of a namespace matches a label selector. @throws {Error} if the API server refuses */
+export async function isAnyLabelled(api: Api, collection: ObjectPath, labelSelector: string): Promise<boolean> {
+  const { resource, namespace } = collection;
+  const answer = await api.send({ method: "GET", path: pathOf(collection), query: { labelSelector, limit: "1" } });
+  if (!isOk(answer)) throw answerError(`list ${resource} of namespace ${namespace} with ${labelSelector}`, answer);
+  return ((answer.body as { items?: unknown[] }).items ?? []).length > 0;
 }

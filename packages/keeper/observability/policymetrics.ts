@@ -1,7 +1,8 @@
 /** Which templates lack their NetworkPolicy, as a gauge. @module */
 import { Gauge, type Registry } from "prom-client";
 import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
-import { type Problem, readUnresolved } from "../../api/unresolved.ts";
+import type { Problem } from "../../api/unresolved.ts";
+import { policyProblemOf } from "../../api/templatepolicy.ts";
 import type { EventHandler } from "../../kube/watch.ts";
 import { labelValue } from "./labelvalue.ts";
 
@@ -18,7 +19,7 @@ export function createPolicyBook(): EventHandler<SandboxTemplate> & { faults(): 
   return {
     observe({ metadata }) {
       const { namespace = "", name, uid = "" } = metadata;
-      const problem = readUnresolved(metadata)?.problems.find(({ kind }) => kind === "NetworkPolicy");
+      const problem = policyProblemOf(metadata);
       if (problem) missing.set(uid, { namespace, template: name, state: problem.state });
       else missing.delete(uid);
     },

@@ -17,7 +17,7 @@ import { createEventQueue, eventSource, type RecordEvent } from "./eventrecorder
 import { childrenKept, claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";
 import type { EventHandlers } from "../watches.ts";
 import type { KeeperMetrics } from "../metrics.ts";
-import { policyEvent } from "../policyevent.ts";
+import { policyEvent } from "./policyevent.ts";
 import { createPoolBook } from "./poolmetrics.ts";
 import type { Action } from "../reconciler.ts";
 import { createSandboxEvents } from "./sandboxevents.ts";

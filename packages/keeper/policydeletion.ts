@@ -1,6 +1,7 @@
 /** Deletes the NetworkPolicy of a template that is gone, once no sandbox needs it any more. @module */
 import { selectedHash } from "../api/templatepolicy.ts";
-import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
+import { answerError, type Api, isOk, pathOf } from "../kube/api.ts";
+import { isAnyLabelled } from "../kube/find.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import type { Clock } from "../process/clock.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, TEMPLATE_REF_HASH_LABEL } from "../api/objects/keys.ts";
@@ -11,9 +12,9 @@ import { createWaiting, hashGroup, type References } from "./references.ts";
 import type { WorkQueue } from "./workqueue.ts";
 
 /** What pools and claims do for a template that has just gone is over by then. In milliseconds. */
-const END_INTERVALS: Intervals = { settle: 3000, problem: 30_000, calm: 300_000 };
+const DELETION_INTERVALS: Intervals = { settle: 3000, problem: 30_000, calm: 300_000 };
 
-interface PolicyEndOptions {
+interface PolicyDeletionOptions {
   api: Api;
   report: Report;
   references: Pick<References, "templates">;
@@ -21,11 +22,13 @@ interface PolicyEndOptions {
 }
 
 /** Makes the reconciler. A policy whose template exists costs no request; another one, two or three in five minutes. */
-export function policyEndReconciler({ api, report, references, clock }: PolicyEndOptions): Reconciler<KubeObject> {
+export function policyDeletionReconciler(
+  { api, report, references, clock }: PolicyDeletionOptions,
+): Reconciler<KubeObject> {
   const { templates } = references;
   return lookReconciler({
     name: "left policies",
-    intervals: END_INTERVALS,
+    intervals: DELETION_INTERVALS,
     clock,
     situationOf(policy: KubeObject) {
       const hash = leftHash(policy);
@@ -69,20 +72,9 @@ function leftHash(policy: KubeObject): string | undefined {
   return isOurs ? selectedHash(policy) : undefined;
 }
 
-/** Tells whether a Pod or a Sandbox, which may get one, has the template's hash. A watch may lag: the API server is asked. */
-async function isNeeded(api: Api, policy: KubeObject, hash: string): Promise<boolean> {
-  const { namespace } = policy.metadata;
-  return await hasAny(api, "pods", namespace, hash) || await hasAny(api, "sandboxes", namespace, hash);
-}
-
-async function hasAny(
-  api: Api,
-  resource: ObjectPath["resource"],
-  namespace: string | undefined,
-  hash: string,
-): Promise<boolean> {
-  const query = { labelSelector: `${TEMPLATE_REF_HASH_LABEL}=${hash}`, limit: "1" };
-  const answer = await api.send({ method: "GET", path: pathOf({ resource, namespace }), query });
-  if (!isOk(answer)) throw answerError(`list ${resource} of namespace ${namespace}`, answer);
-  return ((answer.body as { items?: unknown[] }).items ?? []).length > 0;
+/** Tells whether a Pod has the template's hash, or a Sandbox, which may get a Pod. A watch may lag: the API server is asked. */
+async function isNeeded(api: Api, { metadata: { namespace } }: KubeObject, hash: string): Promise<boolean> {
+  const selector = `${TEMPLATE_REF_HASH_LABEL}=${hash}`;
+  return await isAnyLabelled(api, { resource: "pods", namespace }, selector) ||
+    await isAnyLabelled(api, { resource: "sandboxes", namespace }, selector);
 }

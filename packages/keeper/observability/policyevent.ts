@@ -1,10 +1,11 @@
 /** The Event of a template whose NetworkPolicy is not in force. Pure. @module */
-import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
-import { type Problem, readUnresolved } from "../api/unresolved.ts";
-import { regardingOf } from "../kube/event.ts";
-import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
-import type { ObjectMeta } from "../api/objects/objects.ts";
-import type { Sight } from "./observability/eventrecorder.ts";
+import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
+import type { Problem } from "../../api/unresolved.ts";
+import { policyProblemOf } from "../../api/templatepolicy.ts";
+import { regardingOf } from "../../kube/event.ts";
+import { UNRESOLVED_ANNOTATION } from "../../api/objects/keys.ts";
+import type { ObjectMeta } from "../../api/objects/objects.ts";
+import type { Sight } from "./eventrecorder.ts";
 
 /** Who the contract says records Events of templates. */
 const REPORTING_CONTROLLER = "sandboxtemplate-controller";
@@ -20,7 +21,7 @@ const REASONS: Record<Problem["state"], string> = {
 /** Reads a template. Each time that the annotation is written is an occurrence of its own. */
 export function policyEvent(template: SandboxTemplate): Sight {
   const { metadata } = template;
-  const problem = readUnresolved(metadata)?.problems.find(({ kind }) => kind === "NetworkPolicy");
+  const problem = policyProblemOf(metadata);
   if (!problem) return {};
   const writtenAt = annotatedAt(metadata);
   const mark = `${metadata.annotations?.[UNRESOLVED_ANNOTATION]} ${writtenAt}`;

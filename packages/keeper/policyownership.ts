@@ -25,7 +25,7 @@ function isSeen({ metadata }: Policy): boolean {
 }
 
 /** What is written of a policy's metadata; `ownerReferences` replaces the list. */
-export type PolicyChange = MetadataChange & { ownerReferences?: OwnerReference[] };
+type PolicyChange = MetadataChange & { ownerReferences?: OwnerReference[] };
 
 /**
  * Returns what makes a policy the template's; undefined: it is, or is somebody else's.
@@ -37,7 +37,7 @@ export type PolicyChange = MetadataChange & { ownerReferences?: OwnerReference[]
  * | nobody, or an earlier template of the name | yes | any | the template controls it |
  * | any other | any | any | nothing |
  */
-export async function mendingPatch(
+export async function ownershipChange(
   api: Api,
   template: SandboxTemplate,
   policy: KubeObject,
