@@ -13,7 +13,7 @@ import type { Clock } from "../process/clock.ts";
 import { CONTROLLER_UID_LABEL, POD_NAME_ANNOTATION } from "../api/objects/keys.ts";
 import type { Log } from "../process/log.ts";
 import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
-import { diagnose, dryRunVerdict } from "./diagnose.ts";
+import { diagnose, DRY_RUN, dryRunVerdict } from "./diagnose.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject } from "../kube/find.ts";
@@ -203,9 +203,8 @@ async function offerForAdoption(api: Api, { metadata: { uid } }: Sandbox, object
 async function tryToCreate(api: Api, { metadata }: Sandbox, { kind, desired }: Child): Promise<Answer> {
   const labels = { ...desired.metadata.labels, [CONTROLLER_UID_LABEL]: metadata.uid ?? "" };
   const path = pathOf({ resource: RESOURCES[kind], namespace: metadata.namespace });
-  const query = { dryRun: "All", fieldManager: "hookbox-keeper" };
   const body = applyCreate({ ...desired, metadata: { ...desired.metadata, labels } });
-  return await api.send({ method: "POST", path, query, body });
+  return await api.send({ method: "POST", path, query: DRY_RUN, body });
 }
 
 /**

@@ -6,7 +6,7 @@ import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { policyFault, policyMessage, policyName, type TemplatePolicy } from "../api/templatepolicy.ts";
 import { needsColdStart } from "../api/claims/request.ts";
 import { NOT_SERVED, policyNotInForce } from "../api/claims/unserved.ts";
-import { answerError, type Api, isOk, pathOf } from "../kube/api.ts";
+import type { Api } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { sameJson } from "../api/objects/apply.ts";
@@ -24,7 +24,7 @@ import {
 import { type Intervals, lookReconciler } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { createWaiting, policyGroup, type References, templateGroup } from "./references.ts";
-import { findObject } from "../kube/find.ts";
+import { findObject, isAnyLabelled } from "../kube/find.ts";
 import type { WorkQueue } from "./workqueue.ts";
 
 interface ClaimProblemReconcilerOptions {
@@ -89,19 +89,15 @@ type Verdicts = WeakMap<SandboxTemplate, WeakMap<SandboxClaim, { found: Known; p
 
 function knownProblem(
   claim: SandboxClaim,
-  {
-    references: { pools, templates, policies },
-    domains,
-    annotationDomains,
-    templatePolicy = "optional",
-  }: ClaimProblemReconcilerOptions,
+  options: ClaimProblemReconcilerOptions,
   verdicts: Verdicts,
 ): Known {
+  const { references: { pools, templates, policies }, templatePolicy = "optional" } = options;
   if (!pools.isComplete() || !templates.isComplete() || !policies.isComplete()) return "unknown";
   const { namespace } = claim.metadata;
   const pool = pools.find(namespace, claim.spec.warmPoolRef.name);
   const facts = pool && templates.find(namespace, pool.template);
-  if (!facts) return claimProblem(claim, { pool, template: undefined }, domains, annotationDomains);
+  if (!facts) return claimProblem(claim, { pool, template: undefined }, options);
   const { template, managed } = facts;
   const fault = templatePolicy === "required"
     ? policyFault(managed, policies.find(namespace, policyName(facts.name))?.policy)
@@ -111,7 +107,7 @@ function knownProblem(
     const ofTemplate: NonNullable<ReturnType<Verdicts["get"]>> = verdicts.get(template) ?? new WeakMap();
     const before = ofTemplate.get(claim);
     if (before && before.policyProblem === policyProblem) return before.found;
-    const found = claimProblem(claim, { pool, template, policyProblem }, domains, annotationDomains);
+    const found = claimProblem(claim, { pool, template, policyProblem }, options);
     verdicts.set(template, ofTemplate.set(claim, { found, policyProblem }));
     return found;
   }
@@ -124,7 +120,7 @@ async function decidedByAsking(
   claim: SandboxClaim,
   options: ClaimProblemReconcilerOptions,
 ): Promise<ClaimSituation | undefined> {
-  const problem = claimProblem(claim, await referredBy(claim, options), options.domains, options.annotationDomains);
+  const problem = claimProblem(claim, await referredBy(claim, options), options);
   return claimSituation(claim, () => problem);
 }
 
@@ -132,30 +128,23 @@ async function decidedByAsking(
 async function isStillSo(
   claim: SandboxClaim,
   problem: ClaimProblem,
-  { api, domains, annotationDomains, templatePolicy }: ClaimProblemReconcilerOptions,
+  options: ClaimProblemReconcilerOptions,
 ): Promise<boolean> {
-  const referred = await referredBy(claim, { api, templatePolicy });
-  const found = claimProblem(claim, referred, domains, annotationDomains);
+  const { api } = options;
+  const referred = await referredBy(claim, options);
+  const found = claimProblem(claim, referred, options);
   if (!sameJson(found === "its hook's" ? undefined : found ?? NOT_SERVED, problem)) return false;
-  if (await hasSandbox(claim, api)) return false;
+  const { uid, namespace } = claim.metadata;
+  // Its status may not show yet that it has been given one.
+  if (await isAnyLabelled(api, { resource: "sandboxes", namespace }, `${CLAIM_UID_LABEL}=${uid}`)) return false;
   if (referred.template) return true;
-  const name = claim.metadata.namespace ?? "";
-  const namespace = await findObject(api, { resource: "namespaces", name }, kubeObjectSchema);
-  return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined;
-}
-
-/** Tells whether the claim has been given a Sandbox, which its status may not show yet. @throws {Error} if the API server refuses */
-async function hasSandbox({ metadata }: SandboxClaim, api: Api): Promise<boolean> {
-  const path = pathOf({ resource: "sandboxes", namespace: metadata.namespace });
-  const query = { labelSelector: `${CLAIM_UID_LABEL}=${metadata.uid}`, limit: "1" };
-  const answer = await api.send({ method: "GET", path, query });
-  if (!isOk(answer)) throw answerError(`list Sandboxes of SandboxClaim ${metadata.namespace}/${metadata.name}`, answer);
-  return ((answer.body as { items?: unknown[] }).items ?? []).length > 0;
+  const home = await findObject(api, { resource: "namespaces", name: namespace ?? "" }, kubeObjectSchema);
+  return home !== undefined && home.metadata.deletionTimestamp === undefined;
 }
 
 async function referredBy(
   { metadata, spec }: SandboxClaim,
-  { api, templatePolicy = "optional" }: Pick<ClaimProblemReconcilerOptions, "api" | "templatePolicy">,
+  { api, templatePolicy = "optional" }: ClaimProblemReconcilerOptions,
 ): Promise<Referred> {
   const { namespace } = metadata;
   const { name } = spec.warmPoolRef;

@@ -34,18 +34,16 @@ export function isUnbound({ metadata, status }: SandboxClaim): boolean {
  *
  * Bad metadata is the claim hook's own to say, which needs no template for it: nobody else is to say another.
  *
- * @param domains of label keys that claims may use
- * @param annotationDomains of annotation keys; undefined: any
+ * @param allowed `domains` of label keys that claims may use, `annotationDomains` of annotation keys; undefined: any
  */
 export function claimProblem(
   claim: SandboxClaim,
   { pool, template, policyProblem }: Referred,
-  domains: readonly string[],
-  annotationDomains?: readonly string[],
+  allowed: { domains: readonly string[]; annotationDomains?: readonly string[] | undefined },
 ): ClaimProblem | undefined | "its hook's" {
   if (!pool) return poolNotFound(claim.spec.warmPoolRef.name);
   if (!template) return templateNotFound(pool.template);
-  const problem = requestProblem(claim, template, domains, annotationDomains);
+  const problem = requestProblem(claim, template, allowed.domains, allowed.annotationDomains);
   if (problem?.reason === "InvalidMetadata") return "its hook's";
   return problem ?? (policyProblem === undefined ? undefined : policyNotInForce(pool.template, policyProblem));
 }

@@ -81,6 +81,9 @@ function adoptionRefusal(sandbox: Sandbox, found: KubeObject, subject: string): 
   return `cannot adopt ${subject}: ClusterIP is "${address}" (expected "None", field is immutable)`;
 }
 
+/** How the keeper asks what would become of a write. */
+export const DRY_RUN = { dryRun: "All", fieldManager: "hookbox-keeper" } as const;
+
 /** `fine`: it could be made. `unknown`: the answer is not about the child, so what was known before still holds. */
 type DryRunVerdict = Problem | "fine" | "unknown";
 
@@ -88,7 +91,7 @@ type DryRunVerdict = Problem | "fine" | "unknown";
 const LONGEST_MESSAGE = 2000;
 
 /**
- * Reads the answer to a dry-run create.
+ * Reads the answer to a dry run.
  *
  * | answer | verdict |
  * |---|---|

@@ -7,13 +7,13 @@ import { type Api, pathOf } from "../kube/api.ts";
 import { applyCreate, applyUpdate, canonicalJson } from "../api/objects/apply.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER } from "../api/objects/keys.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
-import { dryRunVerdict } from "./diagnose.ts";
+import { DRY_RUN, dryRunVerdict } from "./diagnose.ts";
 
 /** Most bytes of an object's annotations, and what Metacontroller keeps its copy in. Source: apimachinery, ValidateAnnotations. */
 const MOST_ANNOTATED = 256 * 1024;
 
 /** Why the policy is not taken. */
-export type PolicyRefusal = Pick<Problem, "state" | "message">;
+type PolicyRefusal = Pick<Problem, "state" | "message">;
 
 /**
  * Asks what would become of the policy if Metacontroller wrote it now; undefined: it would be taken, or nobody knows.
@@ -33,20 +33,11 @@ export async function policyRefusal(
   if (tooLarge) return tooLarge;
   const { namespace } = template.metadata;
   const { name } = wanted.metadata;
-  const query = { dryRun: "All", fieldManager: "hookbox-keeper" };
-  const answer = found
-    ? await api.send({
-      method: "PUT",
-      path: pathOf({ resource: "networkpolicies", namespace, name }),
-      query,
-      body: applyUpdate(found, policy),
-    })
-    : await api.send({
-      method: "POST",
-      path: pathOf({ resource: "networkpolicies", namespace }),
-      query,
-      body: applyCreate(policy),
-    });
+  const collection = { resource: "networkpolicies", namespace } as const;
+  const write = found
+    ? { method: "PUT", path: pathOf({ ...collection, name }), body: applyUpdate(found, policy) } as const
+    : { method: "POST", path: pathOf(collection), body: applyCreate(policy) } as const;
+  const answer = await api.send({ ...write, query: DRY_RUN });
   const verdict = dryRunVerdict({ kind: "NetworkPolicy", name }, answer);
   return typeof verdict === "string" ? undefined : verdict;
 }

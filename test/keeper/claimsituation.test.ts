@@ -51,12 +51,12 @@ describe("claimProblem()", () => {
       want: "its hook's",
     },
   ])("$name", ({ spec = {}, pool, template, want }) => {
-    expect(claimProblem(aClaim({ spec }), { pool, template }, DOMAINS)).toEqual(want);
+    expect(claimProblem(aClaim({ spec }), { pool, template }, { domains: DOMAINS })).toEqual(want);
   });
 
   test("goes by the domains that the installation allows", () => {
     const claim = aClaim({ spec: { additionalPodMetadata: { labels: { "a.example/x": "y" } }, env } });
-    const of = (domains: string[]) => claimProblem(claim, { pool, template: aTemplate() }, domains);
+    const of = (domains: string[]) => claimProblem(claim, { pool, template: aTemplate() }, { domains });
     expect([of([]), of(["a.example"])]).toMatchObject(["its hook's", { reason: "EnvVarsInjectionRejected" }]);
   });
 });
