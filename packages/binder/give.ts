@@ -7,7 +7,7 @@ import { nameTooLong } from "../api/claims/unserved.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { type Choice, choose, wantsSandbox } from "./choose.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
-import { withDefaults } from "./lifecycle.ts";
+import { withDefaults } from "./claimdefaults.ts";
 import { mayStart } from "./fence.ts";
 import { offerOf } from "./offer.ts";
 import { noteBinding } from "./notes.ts";

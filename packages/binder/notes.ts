@@ -17,9 +17,8 @@ const NOTES_MS = 2000;
  */
 export function noteBinding(binder: Binder, entry: Entry, claim: SandboxClaim, member: Sandbox, now: Date): void {
   if (claim.status?.sandbox?.name !== undefined) return;
-  const status = computeStatus({ claim, sandbox: member, isExpired: false, problem: undefined }, now);
-  const annotations = notesOf(claim, member, status, now, new Date(entry.seenAt));
-  if (!lacks(claim, annotations)) return;
+  const annotations = missingNotes(entry, claim, member, now);
+  if (!annotations) return;
   binder.notes.remove(entry.namespace, entry.uid);
   entry.isNoted = true;
   entry.noting = annotateClaim(binder.api, claim, annotations).catch((error) => {
@@ -42,12 +41,23 @@ export async function annotated(
   sandbox: Sandbox,
   now: Date,
 ): Promise<SandboxClaim | undefined> {
-  const status = computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now);
-  const annotations = notesOf(claim, sandbox, status, now, new Date(entry.seenAt));
+  const annotations = missingNotes(entry, claim, sandbox, now);
   notes.remove(entry.namespace, entry.uid);
-  const written = lacks(claim, annotations) ? await annotateClaim(api, claim, annotations) : claim;
+  const written = annotations ? await annotateClaim(api, claim, annotations) : claim;
   entry.isNoted = true;
   return written;
+}
+
+/** Returns the annotations of a claim with this Sandbox; undefined: the claim has them all. */
+function missingNotes(
+  { seenAt }: Entry,
+  claim: SandboxClaim,
+  sandbox: Sandbox,
+  now: Date,
+): Record<string, string> | undefined {
+  const status = computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now);
+  const annotations = notesOf(claim, sandbox, status, now, new Date(seenAt));
+  return lacks(claim, annotations) ? annotations : undefined;
 }
 
 /** Writes annotations, a few claims' at once, while no claim is being served, but not for ever: nobody waits for them. */
