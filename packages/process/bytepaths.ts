@@ -1,10 +1,11 @@
 /** Reads paths and folders by `node:fs` also if names are not UTF-8 (see filenames.ts). Deno cannot use such names. @module */
 import { Buffer } from "node:buffer";
 import { lstat, opendir, readlink, realpath } from "node:fs/promises";
-import process from "node:process";
 import { bytesOfName, isEscaped, textOfName } from "./filenames.ts";
+import { ON_DENO } from "./ondeno.ts";
 
-const ON_DENO = process.versions["deno"] !== undefined;
+/** A path as `node:fs` takes it: bytes where a name in it is not UTF-8. */
+export type FSPath = string | Buffer;
 
 /** This process cannot use the name of a file, because the name is not UTF-8. */
 export class UnreachableNameError extends Error {
@@ -17,7 +18,7 @@ export class UnreachableNameError extends Error {
 }
 
 /** Returns a path as `node:fs` accepts it. @throws {UnreachableNameError} on Deno, if a name in it is not UTF-8 */
-export function bytePath(path: string): string | Buffer {
+export function bytePath(path: string): FSPath {
   if (!isEscaped(path)) return path;
   if (ON_DENO) throw new UnreachableNameError(path);
   return Buffer.from(bytesOfName(path));
@@ -30,7 +31,7 @@ export interface FolderEntry {
 }
 
 /** Lists a folder. @throws {UnreachableNameError} on Deno, if a name is not UTF-8: no entry is left out silently */
-export async function* entriesIn(folder: string | Buffer): AsyncGenerator<FolderEntry> {
+export async function* entriesIn(folder: FSPath): AsyncGenerator<FolderEntry> {
   if (ON_DENO) {
     for await (const entry of await opendir(folder)) {
       // Deno replaces bytes that are not UTF-8 with this character.
@@ -49,7 +50,7 @@ export async function* entriesIn(folder: string | Buffer): AsyncGenerator<Folder
 }
 
 /** Reads the target of a symlink. */
-export async function readTarget(link: string | Buffer): Promise<string> {
+export async function readTarget(link: FSPath): Promise<string> {
   return ON_DENO ? await readlink(link) : textOfName(await readlink(link, { encoding: "buffer" }));
 }
 

@@ -25,13 +25,16 @@ const PAGE_BYTES = 4096;
 
 /** Lists all processes that can be seen; empty where there is no /proc, or no permission to read it. */
 export function listProcesses(): ProcessEntry[] {
-  let names: string[];
+  return processIds().flatMap((pid) => readProcess(pid) ?? []);
+}
+
+/** Lists the ids of the same processes, which costs one system call. */
+export function processIds(): number[] {
   try {
-    names = readdirSync("/proc");
+    return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number);
   } catch {
     return [];
   }
-  return names.filter((name) => /^\d+$/.test(name)).flatMap((name) => readProcess(Number(name)) ?? []);
 }
 
 /** Reads one process; `undefined` if it is gone. */

@@ -20,7 +20,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { inspect } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
-const [IMPORT, META] = ["__hookboxImport", "__hookboxMeta"];
+const IMPORT = "__hookboxImport";
+const META = "__hookboxMeta";
 /** Objects that say how they are shown, as in Deno's Jupyter kernel: a method that gives MIME types. */
 const DISPLAY = Symbol.for("Jupyter.display");
 

@@ -21,7 +21,7 @@ import types
 sys.dont_write_bytecode, kept = True, sys.dont_write_bytecode
 import hookbox_cells as cells  # noqa: E402
 import hookbox_libraries as libraries  # noqa: E402
-from hookbox_display import as_json, bundle, encoded  # noqa: E402
+from hookbox_display import as_json  # noqa: E402
 
 sys.dont_write_bytecode = kept
 

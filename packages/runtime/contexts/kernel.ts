@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
+import { ON_DENO } from "../../process/ondeno.ts";
 import { SpawnError } from "../processes/command.ts";
 import { drained } from "../processes/drain.ts";
 import { signalGroup } from "../processes/signals.ts";
@@ -137,7 +138,7 @@ const KERNELS = { python: "kernel.py", node: "kernel.mjs" };
 function argvOf(language: Language): string[] {
   const kernel = (name: keyof typeof KERNELS) => fileURLToPath(new URL(KERNELS[name], import.meta.url));
   if (language === "python") return ["python3", kernel("python")];
-  const node = process.versions["deno"] === undefined ? process.execPath : "node";
+  const node = ON_DENO ? "node" : process.execPath;
   // What is broken off inside Node's own code leaves its stack of async ids behind: a check of that would end it all.
   const flags = ["--disable-warning=ExperimentalWarning", "--no-force-async-hooks-checks"];
   return [node, ...flags, kernel("node")];

@@ -72,29 +72,36 @@ const LONGEST_MS = 5000;
 
 /** Yields what has come until nothing came for a while. */
 async function* gathered(events: AsyncGenerator<WatchEvent>, quietMs: number): AsyncGenerator<WatchEvent[]> {
-  let next = events.next();
-  // It is waited for below; until then nobody handles its failure.
-  next.catch(() => {});
-  for (;;) {
+  const ask = () => {
+    const asked = events.next();
+    // Whoever waits for it handles its failure, but does so later.
+    asked.catch(() => {});
+    return asked;
+  };
+  for (let next = ask();;) {
     const { done, value } = await next;
     if (done) return;
     const batch = [value];
     const begun = performance.now();
-    for (;;) {
-      next = events.next();
-      next.catch(() => {});
-      const { promise: quiet, resolve } = Promise.withResolvers<undefined>();
-      const timer = setTimeout(resolve, quietMs, undefined);
-      const more = await Promise.race([next, quiet]);
-      clearTimeout(timer);
+    next = ask();
+    while (performance.now() - begun < LONGEST_MS) {
+      const more = await within(quietMs, next);
       if (!more || more.done) break;
       batch.push(more.value);
-      if (performance.now() - begun < LONGEST_MS) continue;
-      next = events.next();
-      next.catch(() => {});
-      break;
+      next = ask();
     }
     yield batch;
+  }
+}
+
+/** Waits for no longer than so many milliseconds; undefined: it has not come. */
+async function within<T>(ms: number, coming: Promise<T>): Promise<T | undefined> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, ms, undefined);
+  try {
+    return await Promise.race([coming, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -1,9 +1,8 @@
 /** Holds a folder of the root open while something is done in it, so that no symlink can slip in. @module */
-import type { Buffer } from "node:buffer";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { bytePath, readTarget } from "../../process/bytepaths.ts";
+import { bytePath, type FSPath, readTarget } from "../../process/bytepaths.ts";
 import { codeOf, missing, outside, type ResolveOptions, type Root } from "../confine.ts";
 
 /**
@@ -20,9 +19,6 @@ export interface Folder {
   /** Calls `use` with a folder in this one, held open in the same way. @throws {MissingError} if it is not a folder */
   within<T>(name: string, use: (child: Folder) => Promise<T>): Promise<T>;
 }
-
-/** A path for `node:fs`: names need not be UTF-8. */
-export type FSPath = string | Buffer;
 
 /** What to open, and what to make on the way. */
 interface Target {

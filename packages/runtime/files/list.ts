@@ -1,10 +1,10 @@
 /** Lists a folder and describes a single path; symlinks that lead out of the root are left out. @module */
 import type { Stats } from "node:fs";
 import { lstat, stat } from "node:fs/promises";
-import { bytePath, entriesIn } from "../../process/bytepaths.ts";
+import { bytePath, entriesIn, type FSPath } from "../../process/bytepaths.ts";
 import { InvalidPathError, MissingError, OutsideError, type Root } from "../confine.ts";
 import { type Entry, entryOf } from "./entry.ts";
-import { type Folder, type FSPath, withFolder, withParent } from "./folder.ts";
+import { type Folder, withFolder, withParent } from "./folder.ts";
 
 /** An entry that may be a symlink, described itself. */
 export interface LinkEntry extends Entry {

@@ -1,9 +1,9 @@
 /** Streams a folder or a file as a tar; symlinks go in as links, and those that lead out of the root stay out. @module */
 import { lstat } from "node:fs/promises";
-import { bytePath, entriesIn, readTarget } from "../../process/bytepaths.ts";
+import { bytePath, entriesIn, type FSPath, readTarget } from "../../process/bytepaths.ts";
 import { createTarWriter, type TarHeader, type TarWriter } from "../../process/tarwriter.ts";
 import { codeOf, MissingError, OutsideError, type Root } from "../confine.ts";
-import { type Folder, type FSPath, withFolder, withParent } from "./folder.ts";
+import { type Folder, withFolder, withParent } from "./folder.ts";
 import { openFile, readChunks } from "./read.ts";
 import { TEMPORARY_PREFIX } from "./write.ts";
 

@@ -2,8 +2,9 @@
 import { Buffer } from "node:buffer";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
+import type { FSPath } from "../../process/bytepaths.ts";
 import type { Root } from "../confine.ts";
-import { type FSPath, withParent } from "./folder.ts";
+import { withParent } from "./folder.ts";
 import { Refused } from "./refused.ts";
 
 /** A file that is open for reading, or a folder, which is not opened. Whoever gets a handle closes it. */

@@ -1,7 +1,8 @@
 /** Moves a file or folder within the root; a symlink is moved itself. @module */
 import { lstat, rename } from "node:fs/promises";
+import type { FSPath } from "../../process/bytepaths.ts";
 import { codeOf, MissingError, type Root } from "../confine.ts";
-import { type FSPath, withParent } from "./folder.ts";
+import { withParent } from "./folder.ts";
 import { Refused } from "./refused.ts";
 
 /**

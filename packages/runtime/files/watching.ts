@@ -4,7 +4,7 @@ import { lstat, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { entriesIn } from "../../process/bytepaths.ts";
 import { textOfName } from "../../process/filenames.ts";
-import { ON_DENO } from "../processes/pty.ts";
+import { ON_DENO } from "../../process/ondeno.ts";
 import { codeOf, MissingError, type Root } from "../confine.ts";
 import { entryOf } from "./entry.ts";
 import { type Folder, withFolder } from "./folder.ts";

@@ -3,8 +3,9 @@ import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, rename, unlink } from "node:fs/promises";
+import type { FSPath } from "../../process/bytepaths.ts";
 import { codeOf, MissingError, type Root } from "../confine.ts";
-import { type Folder, type FSPath, withParent } from "./folder.ts";
+import { type Folder, withParent } from "./folder.ts";
 import { Refused } from "./refused.ts";
 
 /** How to write. */

@@ -1,8 +1,7 @@
 /** Kills a process with all that it has started, in whatever session; it must not touch what others have started. @module */
 import { randomUUID } from "node:crypto";
-import { readdirSync } from "node:fs";
 import process from "node:process";
-import { type ProcessEntry, readEnvironment, readProcess } from "../../process/proctable.ts";
+import { type ProcessEntry, processIds, readEnvironment, readProcess } from "../../process/proctable.ts";
 import { codeOf } from "../confine.ts";
 import { signalGroup } from "./signals.ts";
 
@@ -38,7 +37,7 @@ export function createMark(): { mark: string; env: Record<string, string> } {
  */
 export function killAllOf(marked: Marked): void {
   const members = new Map<number, ProcessEntry>();
-  const looked = new Set<string>();
+  const looked = new Set<number>();
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
     const fresh = newMembers(marked, members, looked);
     if (fresh.length === 0) break;
@@ -49,10 +48,10 @@ export function killAllOf(marked: Marked): void {
 }
 
 /** Adds those that have not been looked at, and returns them: who was no member before cannot become one. */
-function newMembers({ pid, mark }: Marked, members: Map<number, ProcessEntry>, looked: Set<string>): ProcessEntry[] {
-  const names = processNames().filter((name) => !looked.has(name));
-  for (const name of names) looked.add(name);
-  const table = names.map((name) => readProcess(Number(name))).filter((one) => one !== undefined);
+function newMembers({ pid, mark }: Marked, members: Map<number, ProcessEntry>, looked: Set<number>): ProcessEntry[] {
+  const ids = processIds().filter((id) => !looked.has(id));
+  for (const id of ids) looked.add(id);
+  const table = ids.map(readProcess).filter((one) => one !== undefined);
   // What it has started is younger than it is: that leaves few whose environment has to be read.
   const since = (members.get(pid) ?? table.find((one) => one.pid === pid))?.startTicks ?? 0;
   const young = table.filter((one) => one.state !== "Z" && one.startTicks >= since && one.pid !== process.pid);
@@ -68,14 +67,6 @@ function newMembers({ pid, mark }: Marked, members: Map<number, ProcessEntry>, l
     }
   }
   return fresh;
-}
-
-function processNames(): string[] {
-  try {
-    return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  } catch {
-    return [];
-  }
 }
 
 function hasMark(pid: number, mark: string): boolean {

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
+import { ON_DENO } from "../../process/ondeno.ts";
 
 /** A pipe: our end, and the process's, which `close` gives up and must be called once the process has it. */
 export interface Pipe {
@@ -36,7 +37,7 @@ let failures = 0;
  */
 export async function openPipes(directions: Direction[]): Promise<Pipe[]> {
   // Deno's are real ones.
-  if (process.versions["deno"] !== undefined || failures >= MOST_FAILURES) return [];
+  if (ON_DENO || failures >= MOST_FAILURES) return [];
   const pipes: Pipe[] = [];
   try {
     while (ready.length < directions.length) await fill();

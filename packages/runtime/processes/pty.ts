@@ -3,6 +3,7 @@ import { closeSync, openSync } from "node:fs";
 import process from "node:process";
 import { ReadStream } from "node:tty";
 import type { IOType } from "node:child_process";
+import { ON_DENO } from "../../process/ondeno.ts";
 import { SpawnError } from "./command.ts";
 
 /** Both ends of a terminal: the descriptors, and the path by which a process opens its end. */
@@ -27,8 +28,6 @@ export interface PTY extends OpenedPTY {
   masterClosed(): void;
 }
 
-/** Whether this runs on Deno, whose functions for descriptors know only those that it has opened. */
-export const ON_DENO = process.versions["deno"] !== undefined;
 /** The native module opens descriptors that every process started later would inherit. */
 const inheritable = new Set<number>();
 

@@ -5,7 +5,7 @@ import { Writable } from "node:stream";
 import { setImmediate } from "node:timers";
 import type { ReadStream } from "node:tty";
 import { codeOf } from "../confine.ts";
-import { ON_DENO } from "./pty.ts";
+import { ON_DENO } from "../../process/ondeno.ts";
 
 /** Ctrl-D: what a terminal has instead of an end of input. */
 const END_OF_INPUT = "\x04";

@@ -1,9 +1,8 @@
 /** Puts files, folders and links below one folder of the caller's disk; nothing that it is told leads out of there. @module */
-import type { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { chmod, lstat, mkdir, open, rename, symlink, unlink, utimes } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { bytePath } from "../../process/bytepaths.ts";
+import { bytePath, type FSPath } from "../../process/bytepaths.ts";
 import { ConflictError } from "../errors.ts";
 
 /** A name or a link that would lead out of the folder. */
@@ -66,7 +65,7 @@ export function createExtractor(top: string): Extractor {
     link: async (parts, linkname) => {
       checkLink(parts, linkname);
       await folder(parts.slice(0, -1));
-      await putInPlace(at(parts), (beside) => symlink(bytePath(linkname), beside));
+      await putInPlace(at(parts), (temporary) => symlink(bytePath(linkname), temporary));
     },
     dress: async (parts, { mode, modifiedAt }) => {
       await utimes(place(parts), modifiedAt, modifiedAt);
@@ -111,13 +110,13 @@ export async function writeWhole(path: string, content: AsyncIterable<Uint8Array
   });
 }
 
-async function putInPlace(path: string, make: (beside: string | Buffer) => Promise<void>): Promise<void> {
-  const beside = bytePath(join(path, "..", `.hookbox-download-${randomUUID()}`));
+async function putInPlace(path: string, make: (temporary: FSPath) => Promise<void>): Promise<void> {
+  const temporary = bytePath(join(path, "..", `.hookbox-download-${randomUUID()}`));
   try {
-    await make(beside);
-    await rename(beside, bytePath(path));
+    await make(temporary);
+    await rename(temporary, bytePath(path));
   } catch (error) {
-    await unlink(beside).catch(() => {});
+    await unlink(temporary).catch(() => {});
     const isFolder = await lstat(bytePath(path)).then((stats) => stats.isDirectory(), () => false);
     const isTaken = ["EISDIR", "ENOTEMPTY", "EEXIST", "EPERM"].includes((error as { code: string }).code);
     if (!isFolder || !isTaken) throw error;
