@@ -54,17 +54,17 @@ export function tokenCommand({ stdout }: CommandContext): Command {
 
 async function sign(claims: TokenClaims, options: Omit<Options, "port" | "ttl">): Promise<string> {
   const { secretFile, privateKeyFile, keyId, uid, method, path } = options;
-  if ((secretFile === undefined) === (privateKeyFile === undefined)) {
-    throw new UsageError("Cannot sign a token: it needs either --secret-file or --private-key-file");
-  }
   const { signSandboxToken, signToken } = await import("../../api/router/scopedtoken.ts");
-  if (privateKeyFile === undefined) {
+  if (secretFile !== undefined && privateKeyFile === undefined) {
     if (uid ?? method ?? path ?? keyId) {
       throw new UsageError("Cannot limit a token by --uid, --method or --path: they need --private-key-file");
     }
     const { readSecrets } = await import("../../router/access/tokenkeys.ts");
-    const [secret] = await readingFile(secretFile as string, () => readSecrets(secretFile as string));
+    const [secret] = await readingFile(secretFile, () => readSecrets(secretFile));
     return await signToken(secret as Uint8Array<ArrayBuffer>, claims);
+  }
+  if (secretFile !== undefined || privateKeyFile === undefined) {
+    throw new UsageError("Cannot sign a token: it needs either --secret-file or --private-key-file");
   }
   if (keyId === undefined || uid === undefined) {
     throw new UsageError("Cannot sign by a private key: --key-id and --uid are missing");

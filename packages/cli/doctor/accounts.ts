@@ -4,24 +4,14 @@ import { parseAllDocuments } from "yaml";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { isOk, messageOf, pathOf } from "../../kube/api.ts";
 import { bundleObjects, renderBundle } from "../install/bundle.ts";
+import { type AccessQuestion, isAllowed, reviewAccess } from "./accessreview.ts";
 import { type Check, type Diagnosis, itemsOf, type Patient, read } from "./check.ts";
 
-/** A right, and where it is needed. */
-interface Need {
-  verb: string;
-  group: string;
-  /** Such as `sandboxclaims/status`. */
-  resource: string;
-  name?: string | undefined;
-  /** Undefined: in all namespaces. */
-  namespace?: string | undefined;
-}
-
-/** Whoever runs in Pods, with what its roles are to grant it. */
+/** A ServiceAccount that Pods run as, and the rights that its roles must grant. */
 interface Account {
   namespace: string;
   name: string;
-  needs: Need[];
+  needs: AccessQuestion[];
 }
 
 interface Role extends KubeObject {
@@ -39,14 +29,14 @@ interface Runner extends KubeObject {
 
 const WHAT = "Rights of hookbox";
 const PART = "app.kubernetes.io/part-of=hookbox";
-const ENGINE = new URL("../../../deploy/metacontroller/rights.yaml", import.meta.url);
+const METACONTROLLER_RIGHTS = new URL("../../../deploy/metacontroller/rights.yaml", import.meta.url);
 
-/** May keeper, binder, router and Metacontroller do what this version has them do? Nothing is said of what does not run. */
+/** May keeper, binder, router and Metacontroller do what this version needs them to do? Checks only those that run. */
 export const checkAccounts: Check = async (patient) => {
   const answer = await read(patient, pathOf({ resource: "deployments" }), { labelSelector: PART });
   const deployments = itemsOf<Runner>(answer);
   if (!deployments) return [{ mark: "warn", what: WHAT, text: `cannot be seen: ${messageOf(answer)}` }];
-  const accounts = [...ours(deployments), ...await engines(patient)];
+  const accounts = [...hookboxAccounts(deployments), ...await metacontrollerAccount(patient)];
   if (accounts.length === 0) return [];
   const found = await Promise.all(accounts.map((account) => lackOf(patient, account)));
   const unasked = found.find(({ why }) => why !== undefined);
@@ -65,8 +55,8 @@ export const checkAccounts: Check = async (patient) => {
   }));
 };
 
-/** Accounts of deploy/ that Deployments run as, in the namespaces where they do. */
-function ours(deployments: readonly Runner[]): Account[] {
+/** Finds the accounts of deploy/ that Deployments use, each in the namespace of its Deployment. */
+function hookboxAccounts(deployments: readonly Runner[]): Account[] {
   const placeholder = "hookbox-system";
   const objects = bundleObjects(renderBundle({ namespace: placeholder, processes: false, crds: false }));
   const roles = objects.filter(({ kind }) => kind.endsWith("Role")) as Role[];
@@ -85,21 +75,21 @@ function ours(deployments: readonly Runner[]): Account[] {
   });
 }
 
-/** Metacontroller's account, if its Pods are seen. */
-async function engines(patient: Patient): Promise<Account[]> {
+/** Finds the account of Metacontroller, if its Pods can be seen. */
+async function metacontrollerAccount(patient: Patient): Promise<Account[]> {
   const pods = await read(patient, pathOf({ resource: "pods" }), {
     labelSelector: "app.kubernetes.io/name=metacontroller",
   });
   const [pod] = itemsOf<KubeObject & { spec: { serviceAccountName?: string } }>(pods) ?? [];
   const name = pod?.spec.serviceAccountName;
   if (!pod || name === undefined) return [];
-  const [rights] = parseAllDocuments(readFileSync(ENGINE, "utf8")).map((one) =>
+  const [rights] = parseAllDocuments(readFileSync(METACONTROLLER_RIGHTS, "utf8")).map((one) =>
     one.toJS() as [{ value: Role["rules"] }]
   );
   return [{ namespace: pod.metadata.namespace ?? "", name, needs: needsOf(rights?.[0].value ?? [], undefined) }];
 }
 
-function needsOf(rules: Role["rules"], namespace: string | undefined): Need[] {
+function needsOf(rules: Role["rules"], namespace: string | undefined): AccessQuestion[] {
   return rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [undefined] }) =>
     apiGroups.flatMap((group) =>
       resources.flatMap((resource) =>
@@ -112,25 +102,14 @@ function needsOf(rules: Role["rules"], namespace: string | undefined): Need[] {
 async function lackOf(
   { cluster }: Patient,
   account: Account,
-): Promise<{ account: Account; lacks: Need[]; why?: string }> {
+): Promise<{ account: Account; lacks: AccessQuestion[]; why?: string }> {
   const user = `system:serviceaccount:${account.namespace}:${account.name}`;
-  const lacks: Need[] = [];
+  const lacks: AccessQuestion[] = [];
   try {
     for (const need of account.needs) {
-      const { verb, group, name, namespace } = need;
-      const [resource, subresource] = need.resource.split("/");
-      const resourceAttributes = { verb, group, resource, subresource, name, namespace };
-      const answer = await cluster.api.send({
-        method: "POST",
-        path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
-        body: {
-          apiVersion: "authorization.k8s.io/v1",
-          kind: "SubjectAccessReview",
-          spec: { user, groups: groupsOf(account), resourceAttributes },
-        },
-      });
+      const answer = await reviewAccess(cluster.api, need, { user, groups: groupsOf(account) });
       if (!isOk(answer)) return { account, lacks, why: messageOf(answer) };
-      if ((answer.body as { status?: { allowed?: boolean } }).status?.allowed !== true) lacks.push(need);
+      if (!isAllowed(answer)) lacks.push(need);
     }
     return { account, lacks };
   } catch (error) {
@@ -142,7 +121,7 @@ function groupsOf({ namespace }: Account): string[] {
   return ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
 }
 
-function wordsFor({ verb, group, resource }: Need): string {
+function wordsFor({ verb, group, resource }: AccessQuestion): string {
   const [name, subresource] = resource.split("/");
   return `${verb} ${name}${group === "" ? "" : `.${group}`}${subresource === undefined ? "" : `/${subresource}`}`;
 }

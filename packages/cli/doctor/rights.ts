@@ -1,7 +1,7 @@
 /** Checks of what the caller may do, and of what the cluster has for sandboxes. Changes nothing. @module */
 import { type Answer, isOk, messageOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
-import type { Cluster } from "../commandcontext.ts";
+import { isAllowed, reviewAccess } from "./accessreview.ts";
 import { type Check, type Diagnosis, itemsOf, read } from "./check.ts";
 
 interface Right {
@@ -50,9 +50,10 @@ interface Reply extends Right {
 /** May the caller do what SDK and command do? */
 export const checkRights: Check = async ({ cluster, router }) => {
   const what = "Your rights";
+  const { api, namespace } = cluster;
   const ask = async (rights: Right[]): Promise<Reply[]> => {
-    const questions = rights.flatMap((right) => right.verbs.map((verb) => ({ ...right, verb })));
-    return await Promise.all(questions.map(async (one) => ({ ...one, answer: await review(cluster, one) })));
+    const questions = rights.flatMap((right) => right.verbs.map((verb) => ({ ...right, verb, namespace })));
+    return await Promise.all(questions.map(async (one) => ({ ...one, answer: await reviewAccess(api, one) })));
   };
   try {
     const [needed, optional, forward, connect] = await Promise.all([
@@ -64,10 +65,10 @@ export const checkRights: Check = async ({ cluster, router }) => {
     const unasked = [...needed, ...optional, ...forward, ...connect].find(({ answer }) => !isOk(answer));
     if (unasked) return [{ mark: "warn", what, text: `cannot be asked for: ${messageOf(unasked.answer)}` }];
     // Who may connect has a router, which was not named.
-    const isWayKnown = connect.every(isAllowed);
-    const lacks = [...needed, ...isWayKnown ? [] : forward].filter((one) => !isAllowed(one));
-    const wants = [...optional, ...isWayKnown ? forward : []].filter((one) => !isAllowed(one));
-    return diagnosesOf(cluster.namespace, lacks, wants);
+    const isWayKnown = connect.every(({ answer }) => isAllowed(answer));
+    const lacks = [...needed, ...isWayKnown ? [] : forward].filter(({ answer }) => !isAllowed(answer));
+    const wants = [...optional, ...isWayKnown ? forward : []].filter(({ answer }) => !isAllowed(answer));
+    return diagnosesOf(namespace, lacks, wants);
   } catch (error) {
     return [{ mark: "warn", what, text: (error as Error).message }];
   }
@@ -92,24 +93,6 @@ function diagnosesOf(namespace: string, lacks: Reply[], wants: Reply[]): Diagnos
     found.push({ mark: "warn", what, text: `${enough}not enough for ${parts.join("; ")}`, remedy });
   }
   return found;
-}
-
-async function review({ api, namespace }: Cluster, { verb, group, resource: path }: Right & { verb: string }) {
-  const [resource = "", subresource] = path.split("/");
-  const attributes = { namespace, verb, group, resource, ...subresource ? { subresource } : {} };
-  return await api.send({
-    method: "POST",
-    path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-    body: {
-      apiVersion: "authorization.k8s.io/v1",
-      kind: "SelfSubjectAccessReview",
-      spec: { resourceAttributes: attributes },
-    },
-  });
-}
-
-function isAllowed({ answer }: Reply): boolean {
-  return (answer.body as { status?: { allowed?: boolean } }).status?.allowed === true;
 }
 
 function wordsFor({ verb, resource }: Reply): string {
