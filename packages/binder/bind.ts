@@ -99,7 +99,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
       const { replicas = 0, readyReplicas = 0 } = pool.status ?? {};
       const expected = all + (binder.replacing.get(pool.metadata.uid ?? "") ?? 0);
       const isBehind = replicas !== all || readyReplicas < ready;
-      // Without its policy there is nothing that a pool could make.
+      // A pool cannot make members while the policy of its template is not in force.
       const template = index.template(pool);
       const hasTemplate = template !== undefined && mayStart(binder, template);
       const hasLost = binder.untold.has(`${namespace}/${name}`);

@@ -41,7 +41,7 @@ export function wantsSandbox(claim: SandboxClaim, now: number): boolean {
  * |---|---|
  * | the pool is missing or being deleted | refused |
  * | it asks for what the template does not allow | refused |
- * | the template's NetworkPolicy is not in force, and has to be | refused |
+ * | the template's NetworkPolicy is required, and not in force | refused |
  * | with env or volumes | cold |
  * | two members were refused to it | cold |
  * | a member is Ready, or runs, the pool's status was seen to count its number, and it was not refused | that member |

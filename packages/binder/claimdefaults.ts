@@ -1,6 +1,6 @@
 /**
- * The lifecycle that a pool gives to claims without one: it is copied into the claim before the claim gets its Sandbox, so
- * that the claim itself says when it expires. Source: Agent Sandbox, KEP-1306; docs/decisions/0047. @module
+ * Copies the default lifecycle of a pool into a claim that has none, before the claim gets its Sandbox. The claim itself then
+ * shows when it expires. Source: Agent Sandbox, KEP-1306; docs/decisions/0047. @module
  */
 import { type ClaimLifecycle, type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
@@ -11,7 +11,7 @@ import { isRefusal, RefusalError } from "./writes.ts";
 
 const MOST_TRIES = 4;
 
-/** Returns what the pool gives to this claim; undefined: nothing, or the claim has its own. A pool gives no absolute time. */
+/** Returns the lifecycle that the pool gives to this claim; undefined: none, or the claim has its own. A pool gives no absolute time. */
 export function defaultLifecycle(claim: SandboxClaim, { spec }: SandboxWarmPool): ClaimLifecycle | undefined {
   const given = spec.claimDefaults?.lifecycle;
   if (!given || claim.spec.lifecycle) return undefined;
@@ -20,11 +20,11 @@ export function defaultLifecycle(claim: SandboxClaim, { spec }: SandboxWarmPool)
 }
 
 /**
- * Writes it into the claim, on condition of the version that has none.
+ * Writes the default lifecycle into the claim, on condition that the claim still has the version that lacks one.
  *
- * @returns the claim as it is then
- * @throws {RefusalError} if the API server does not want it so
- * @throws {Error} if it has not come through, or the claim is not the one any more that was chosen for
+ * @returns the claim as written
+ * @throws {RefusalError} if the API server refuses the write
+ * @throws {Error} if the write fails, or the claim has changed since a Sandbox was chosen for it
  */
 export async function withDefaults(
   api: Api,
@@ -48,10 +48,10 @@ export async function withDefaults(
     const parsed = sandboxClaimSchema.safeParse(answer.body).data;
     const isSame = parsed?.metadata.uid === uid &&
       (answer === written || parsed?.metadata.generation === observed.metadata.generation);
-    // Unless the watch has been faster.
+    // The watch may have shown a newer claim already.
     if (parsed && isSame && entry.claim === claim) Object.assign(entry, { claim: parsed, raw: answer.body });
     if (!parsed || !isSame) throw new Error(`Cannot ${action}: it has changed`);
     claim = parsed;
   }
-  throw new Error(`Cannot set the lifecycle of SandboxClaim ${namespace}/${name}: it changes all the time`);
+  throw new Error(`Cannot set the lifecycle of SandboxClaim ${namespace}/${name}: it keeps changing`);
 }

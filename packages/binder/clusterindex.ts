@@ -23,7 +23,7 @@ export interface IndexListener {
   onMembers(namespace: string, pool: string): void;
   /** A claim's Sandbox has come, changed or, undefined, gone. */
   onBound(namespace: string, claim: string, sandbox: Sandbox | undefined): void;
-  /** A restore of etcd has given this Sandbox back to its pool, unmarked: it may have been a claim's meanwhile. */
+  /** A restore of etcd put this Sandbox back into its pool without a mark. A claim may have had it before the restore. */
   onReturned?(sandbox: Sandbox): void;
 }
 
@@ -78,7 +78,7 @@ interface State {
   /** Names of Sandboxes by their UIDs, by namespace and UID of their claim. */
   bound: Map<string, Map<string, string>>;
   assumed: Assumptions;
-  /** UIDs of Sandboxes that were shown older than they were: never a claim's again, whoever owns them. */
+  /** UIDs of Sandboxes that a list showed older than they were: no claim gets them any more, whichever object owns them. */
   returned: Set<string>;
 }
 
@@ -165,7 +165,7 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
   };
 }
 
-/** Tells the listener of the pools of a template. */
+/** Notifies the listener of each pool of a template. */
 function templateChanged({ pools, listener }: State, namespace: string, isIt: (template: string) => boolean): void {
   for (const { metadata, spec } of pools.values()) {
     if (metadata.namespace === namespace && isIt(spec.sandboxTemplateRef.name)) {

@@ -43,7 +43,7 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
     observe(raw) {
       const parsed = sandboxClaimSchema.safeParse(raw).data;
       const { uid = "", generation, resourceVersion: version = "" } = raw.metadata;
-      // After a restore of etcd nothing of what this process has done or heard of the claim is so.
+      // After a restore of etcd, nothing holds any more that this process knows of the claim.
       if (!parsed || isNewer(binder.claims.get(uid)?.version ?? "", version)) gone(uid);
       if (!parsed) return;
       const claim = sharing(parsed, raw);

@@ -1,4 +1,4 @@
-/** Writes the annotations of claims: with the Sandbox that a claim is given, before it is Ready; of others while no claim is served. @module */
+/** Annotates claims: one that gets a Sandbox before it is Ready, all others while no claim is being served. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { errorFields } from "../process/log.ts";
@@ -12,8 +12,8 @@ const MOST_NOTING = 4;
 const NOTES_MS = 2000;
 
 /**
- * Annotates a claim with the member that it is being given, while that is written: the status, which comes after both, waits
- * for neither in turn. One that still shows a Sandbox, which is gone, its hook annotates once it has taken that back.
+ * Annotates a claim with the member that it gets, at the same time as the member is written; the status is written after both.
+ * If the claim's status still names a Sandbox that is gone, the claim's hook clears that first, and then annotates the claim.
  */
 export function noteBinding(binder: Binder, entry: Entry, claim: SandboxClaim, member: Sandbox, now: Date): void {
   if (claim.status?.sandbox?.name !== undefined) return;
@@ -29,10 +29,10 @@ export function noteBinding(binder: Binder, entry: Entry, claim: SandboxClaim, m
 }
 
 /**
- * Annotates a claim with the Sandbox that it has, if it is not yet: no claim may be Ready without.
+ * Annotates a claim with its Sandbox, unless it is: no claim may be Ready without these annotations.
  *
- * @returns the claim as it is then; undefined: it is gone, or another one has its name
- * @throws {Error} if the annotations are refused, or have not come through
+ * @returns the claim as written; undefined: it is gone, or another one has its name
+ * @throws {Error} if the API server refuses the annotations, or the write fails
  */
 export async function annotated(
   { api, notes }: Binder,

@@ -64,8 +64,9 @@ export const BINDING_HELP =
                          longest time until a pool that has handed over members makes new ones (default 5). It is
                          shorter where the pool runs low, or where no claims wait
   --template-network-policy W
-                         required: no claim gets a Sandbox as long as the NetworkPolicy of its template is missing;
-                         optional: it gets one all the same (default required). The hook for pools needs the same value
+                         required: a claim gets a Sandbox only while the NetworkPolicy of its template is in force;
+                         optional: a claim gets a Sandbox without it, too (default required). Give the hook for pools
+                         the same value
 `;
 
 export const IDENTITY_HELP =

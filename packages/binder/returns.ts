@@ -1,6 +1,6 @@
 /**
- * Marks members that a restore of etcd has given back to their pool, though a claim may have had them: with the label of a
- * claim, by which the pool destroys them. The mark outlives this process, which alone knows. Decides nothing.
+ * Marks members that a restore of etcd put back into their pool, although a claim may have had them. The mark is the label of
+ * a claim; a pool destroys members that have it. Only this process knows of the restore, and the mark outlives it.
  * @module
  */
 import type { Sandbox } from "../api/sandbox.ts";
@@ -11,15 +11,15 @@ import type { Clock } from "../process/clock.ts";
 import { CLAIM_UID_LABEL } from "../api/objects/keys.ts";
 import { errorFields, type Log } from "../process/log.ts";
 
-/** Value of the label where nobody knows which claim it was. */
+/** Value of the label: which claim it was is not known. */
 export const RETURNED = "returned";
 
 /** Sandboxes that are marked at once. */
 const MOST_AT_ONCE = 4;
 
 /**
- * Makes what marks a Sandbox, as it was observed untouched by a parser, on condition of its version, and tries again what
- * fails. One that has changed is shown again, and then marked as it is.
+ * Makes the function that marks a Sandbox. It writes the Sandbox as observed, not parsed, on condition of its version, and
+ * retries writes that fail. If the Sandbox has changed, the watch shows it again, and it is marked then.
  */
 export function createReturns(api: Api, log: Log, clock: Clock): (sandbox: Sandbox) => void {
   const turns = createTurns(MOST_AT_ONCE);
@@ -29,7 +29,7 @@ export function createReturns(api: Api, log: Log, clock: Clock): (sandbox: Sandb
       try {
         await putMark(api, sandbox);
       } catch (error) {
-        log("warn", "Cannot mark a member that a restore has given back", {
+        log("warn", "Cannot mark a member that a restore of etcd put back into its pool", {
           namespace,
           name,
           uid,
@@ -41,7 +41,7 @@ export function createReturns(api: Api, log: Log, clock: Clock): (sandbox: Sandb
   }
   return (sandbox) => {
     const { namespace, name, uid } = sandbox.metadata;
-    log("warn", "A member is older than it was: etcd was restored. No claim gets it", { namespace, name, uid });
+    log("warn", "Withheld a member that is older than before: etcd was restored", { namespace, name, uid });
     mark(sandbox, 0);
   };
 }

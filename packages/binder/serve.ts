@@ -180,10 +180,10 @@ async function serve(binder: Binder, job: Job): Promise<void> {
     const { choice } = job;
     entry.notBefore = clock.now() + backoffMs(entry.failures++);
     const lacked = error instanceof Error ? lackedRight(error.message) : undefined;
-    // A right that this account lacks is no fault of claim or member.
+    // If this account lacks a right, neither the claim nor the member is at fault.
     const isRefused = !lacked && error instanceof RefusalError;
     if (choice?.kind === "member") {
-      // What the claim itself may not have is held against no member.
+      // A problem of the claim itself is no reason to avoid the member.
       if (isRefused && !error.problem) blame(binder, entry, choice);
       index.release(choice.sandbox);
     }

@@ -18,7 +18,7 @@ export interface BindOptions {
   log: Log;
   /** Domains of label keys that claims may use. */
   labelDomains: readonly string[];
-  /** Whether sandboxes start without the NetworkPolicy of their template; a process says what its flag does. @default {"optional"} */
+  /** Whether sandboxes start without the NetworkPolicy of their template; each process passes the value of its flag. @default {"optional"} */
   templatePolicy?: TemplatePolicy;
   /** Domains of annotation keys that claims may use; undefined: any that is not reserved. */
   annotationDomains?: readonly string[] | undefined;
@@ -69,8 +69,8 @@ export interface Entry extends Waiter {
   /** Whether it has been, or is about to be, annotated with when it was first seen. */
   isNoted: boolean;
   /**
-   * Ends with the claim as it is once annotated with the member that it was given last; undefined, too, where that has
-   * failed.
+   * Resolves to the claim as annotated with the member that it got last, or to undefined if that failed. Undefined: the claim
+   * was not annotated with a member.
    */
   noting: Promise<SandboxClaim | undefined> | undefined;
   /** Whether its first status was written, or is the hook's business. */
@@ -152,7 +152,7 @@ export function consider(binder: Binder, entry: Entry): void {
   binder.lines.add(entry);
 }
 
-/** Plans to annotate a claim with when it was first seen, once: its hook is not asked before, and speaks for it from then on. */
+/** Plans to annotate a claim, once, with when it was first seen: its hook is not asked before that, and reports its status from then on. */
 export function takeNote({ notes, claims, index, clock }: Binder, entry: Entry): void {
   const { uid, namespace, claim: { metadata }, seenAt } = entry;
   if (claims.get(uid) !== entry || metadata.deletionTimestamp !== undefined) return;

@@ -31,10 +31,10 @@ export async function finish(binder: Binder, entry: Entry): Promise<void> {
   }
 }
 
-/** Writes that a claim is Ready, once it is annotated, unless it says so, or says what is in the way; tries again if that fails. */
+/** Writes that a claim is Ready, after its annotations, unless its status says so or names a problem; retries if that fails. */
 async function tell(binder: Binder, entry: Entry, sandbox: Sandbox): Promise<void> {
   entry.isTold = true;
-  // Of the entry's less may be kept at any moment from now on, without what it is traced by.
+  // From here on the entry's claim may be cut down at any moment, and then lacks its trace context.
   const { claim: traced } = entry;
   const now = new Date(binder.clock.now());
   const compute = (claim: SandboxClaim) =>

@@ -62,7 +62,7 @@ export async function postSandbox(api: Api, sandbox: object, { metadata, ...clai
 /** The API server does not want a Sandbox as it is to be: a quota, a policy, an invalid field. The message has its own words. */
 export class RefusalError extends Error {
   override name = "RefusalError";
-  /** What the claim is told where its own words say more than the message. */
+  /** The problem that the claim reports; undefined: one is made from the message. */
   readonly problem: ClaimProblem | undefined;
 
   constructor(message: string, problem?: ClaimProblem) {
@@ -120,7 +120,7 @@ export async function putStatus(
   return undefined;
 }
 
-/** Adds annotations to a claim, and returns it as it is then; undefined: it is gone, or another one has its name. */
+/** Adds annotations to a claim, and returns the claim as written; undefined: it is gone, or another one has its name. */
 export async function annotateClaim(
   api: Api,
   { metadata: { namespace, name, uid } }: SandboxClaim,

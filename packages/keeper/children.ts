@@ -67,7 +67,7 @@ export interface ChildrenReconcilerOptions {
   intervals?: Intervals;
   /** @default {systemClock} */
   clock?: Clock;
-  /** What the API server has said of writes of existing children. @default nothing */
+  /** Refusals by the API server of writes to existing children. @default none */
   refusedWrites?: Pick<RefusedWrites, "of">;
 }
 

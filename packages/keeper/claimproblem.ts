@@ -33,7 +33,7 @@ interface ClaimProblemReconcilerOptions {
   references: References;
   /** Domains of label keys that claims may use. */
   domains: readonly string[];
-  /** Whether sandboxes start without the NetworkPolicy of their template; a process says what its flag does. @default {"optional"} */
+  /** Whether sandboxes start without the NetworkPolicy of their template; each process passes the value of its flag. @default {"optional"} */
   templatePolicy?: TemplatePolicy | undefined;
   annotationDomains?: readonly string[] | undefined;
   /** @default {systemClock} */
@@ -135,7 +135,7 @@ async function isStillSo(
   const found = claimProblem(claim, referred, options);
   if (!sameJson(found === "its hook's" ? undefined : found ?? NOT_SERVED, problem)) return false;
   const { uid, namespace } = claim.metadata;
-  // Its status may not show yet that it has been given one.
+  // The claim may have a Sandbox that its status does not show yet.
   if (await isAnyLabelled(api, { resource: "sandboxes", namespace }, `${CLAIM_UID_LABEL}=${uid}`)) return false;
   if (referred.template) return true;
   const home = await findObject(api, { resource: "namespaces", name: namespace ?? "" }, kubeObjectSchema);

@@ -81,7 +81,7 @@ function adoptionRefusal(sandbox: Sandbox, found: KubeObject, subject: string): 
   return `cannot adopt ${subject}: ClusterIP is "${address}" (expected "None", field is immutable)`;
 }
 
-/** How the keeper asks what would become of a write. */
+/** The query of a dry run by the keeper. */
 export const DRY_RUN = { dryRun: "All", fieldManager: "hookbox-keeper" } as const;
 
 /** `fine`: it could be made. `unknown`: the answer is not about the child, so what was known before still holds. */

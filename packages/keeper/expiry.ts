@@ -85,7 +85,8 @@ interface Done {
 }
 
 /**
- * Makes the reconciler. It judges by the API server's time: a clock of ours that is ahead deletes nothing early. Idempotent: whatever part of it a dead process has done, a new one finds and finishes the rest.
+ * Makes the reconciler. It judges by the API server's clock, so that nothing is deleted early if the clock of this process is
+ * ahead. Idempotent: if a process dies halfway, the next one finishes the rest.
  *
  * @param budget how much may be deleted: hook and keeper may share a clock that is wrong, and volumes go with a Sandbox
  */

@@ -35,7 +35,7 @@ export interface KeepOptions {
   log: Log;
   /** Domains of label keys that claims may use. */
   labelDomains: readonly string[];
-  /** Whether sandboxes start without the NetworkPolicy of their template; a process says what its flag does. @default {"optional"} */
+  /** Whether sandboxes start without the NetworkPolicy of their template; each process passes the value of its flag. @default {"optional"} */
   templatePolicy?: TemplatePolicy;
   /** Domains of annotation keys that claims may use; undefined: any that is not reserved. */
   annotationDomains?: readonly string[] | undefined;
@@ -91,7 +91,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
   const refusedWrites = createRefusedWrites(() => (clock ?? systemClock).now(), (namespace, name) => {
     const asked = findObject(api, { resource: "sandboxes", namespace, name }, SANDBOX);
     asked.then((sandbox) => sandbox && children.observe(sandbox)).catch((error) => {
-      log("warn", "Cannot look at a Sandbox whose children cannot be written", {
+      log("warn", "Cannot read a Sandbox whose children the API server refuses to change", {
         namespace,
         name,
         ...errorFields(error),

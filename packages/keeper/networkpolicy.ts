@@ -1,4 +1,4 @@
-/** Looks after the NetworkPolicies of templates: has Metacontroller see them, lets them outlive their template, reports what is wrong. @module */
+/** Reconciles the NetworkPolicies of templates: makes Metacontroller see them and outlive their template, and reports what is wrong. @module */
 import { policyFault, policyName } from "../api/templatepolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { Problem } from "../api/unresolved.ts";
@@ -69,8 +69,8 @@ export function policyReconciler(options: PolicyReconcilerOptions): Reconciler<S
 }
 
 /**
- * Returns the event handler of the reconciler's queue that sees templates again when their policies change. One to which
- * nothing would be done if it had no policy does not wait for any: if it is large, it would be asked for each time.
+ * Returns the event handler of the reconciler's queue. It requeues a template when its policy changes. A template that would
+ * need nothing even without a policy is not requeued: if it is large, each time would cost a request.
  */
 export function withPolicies(
   queue: WorkQueue<SandboxTemplate>,
@@ -115,14 +115,14 @@ async function findingOf(template: SandboxTemplate, options: PolicyReconcilerOpt
   if (fault.state === "taken") return problem("taken", fault.message);
   const refusal = await policyRefusal(api, template, found);
   if (refusal) return problem(refusal.state, `${fault.message}: ${refusal.message}`);
-  // Metacontroller may be about to do it.
+  // Metacontroller may be about to write the policy.
   if (clock.now() - Date.parse(metadata.creationTimestamp ?? "") < LATE_MS) return COMING;
   return problem("missing", `${fault.message}; ${UNTRIED}`);
 }
 
-/** How old a template is before it is said that nobody makes its policy, in milliseconds. */
+/** How old a template must be before the keeper reports that its policy is missing for no known reason, in milliseconds. */
 const LATE_MS = 10_000;
 
 const UNTRIED =
-  "the API server would accept it: see the Events of the SandboxTemplate, and whether Metacontroller and " +
+  "the API server would accept it: see the Events of the SandboxTemplate, and check that Metacontroller and " +
   "the hook sandboxtemplate run and may write NetworkPolicies";

@@ -25,12 +25,12 @@ export interface KeeperOptions extends BinderOptions {
   binder: boolean;
   /** False: claims have no Events. */
   claimEvents: boolean;
-  /** False: Sandboxes have no Events of their lives; those of what is wrong with them stay. */
+  /** False: no lifecycle Events of Sandboxes are recorded. Events about problems are recorded in any case. */
   sandboxEvents: boolean;
   /** Who is told what happens to Sandboxes; undefined: nobody. */
   cloudEvents: CloudEventsOptions | undefined;
   leaseSeconds: number;
-  /** What has expired that may be deleted per minute; Infinity: no limit. */
+  /** How many expired objects may be deleted per minute; Infinity: no limit. */
   maxLossesPerMinute: number;
 }
 
@@ -63,7 +63,7 @@ ${IDENTITY_HELP}  --no-leader-election   act at once, Lease or not: for a single
   --no-binder            leave it to another process to give claims their Sandboxes: hookbox binder
 ${BINDING_HELP}  --disable-claim-events record no Events of claims
   --disable-sandbox-events
-                         record no Events of the lives of Sandboxes: Pod created, ready, suspended, expired, finished
+                         record no lifecycle Events of Sandboxes: Pod created, ready, suspended, expired, finished
 ${CLOUDEVENTS_HELP}  --port P               port for /healthz, /readyz and /metrics (default 0: none)
   --host H               address to listen on (default 0.0.0.0; with --kubeconfig 127.0.0.1)
   --log-level L          debug, info, warn or error (default info)

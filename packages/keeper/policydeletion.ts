@@ -11,7 +11,7 @@ import type { Reconciler, Report } from "./reconciler.ts";
 import { createWaiting, hashGroup, type References } from "./references.ts";
 import type { WorkQueue } from "./workqueue.ts";
 
-/** What pools and claims do for a template that has just gone is over by then. In milliseconds. */
+/** After `settle`, pools and claims have finished what they do for a template that was just deleted. In milliseconds. */
 const DELETION_INTERVALS: Intervals = { settle: 3000, problem: 30_000, calm: 300_000 };
 
 interface PolicyDeletionOptions {
@@ -21,7 +21,7 @@ interface PolicyDeletionOptions {
   clock?: Clock | undefined;
 }
 
-/** Makes the reconciler. A policy whose template exists costs no request; another one, two or three in five minutes. */
+/** Makes the reconciler. A policy whose template exists costs no request, any other one two or three in five minutes. */
 export function policyDeletionReconciler(
   { api, report, references, clock }: PolicyDeletionOptions,
 ): Reconciler<KubeObject> {
@@ -41,7 +41,7 @@ export function policyDeletionReconciler(
       if (await isNeeded(api, policy, hash)) return "coming";
       const { uid, namespace, name, resourceVersion } = policy.metadata;
       const path = pathOf({ resource: "networkpolicies", namespace, name });
-      // Another template of the name may have taken it over meanwhile.
+      // A new template of the same name may have taken the policy over since.
       const body = { preconditions: { uid, resourceVersion } };
       const answer = await api.send({ method: "DELETE", path, body });
       if (answer.status === 404 || answer.status === 409) return "coming";
@@ -52,7 +52,7 @@ export function policyDeletionReconciler(
   });
 }
 
-/** Returns the event handler of the reconciler's queue that sees policies again when templates come and go. */
+/** Returns the event handler of the reconciler's queue. It requeues policies when their template is created or deleted. */
 export function withTemplates(
   queue: WorkQueue<KubeObject>,
   { templates }: Pick<References, "templates">,
@@ -65,14 +65,14 @@ export function withTemplates(
   return waiting;
 }
 
-/** Returns the hash of the template of a policy that the hook has made; undefined: it has not, or the policy is going. */
+/** Returns the hash of the template for which the hook made a policy; undefined: it did not, or the policy is being deleted. */
 function leftHash(policy: KubeObject): string | undefined {
   const { deletionTimestamp, annotations } = policy.metadata;
   const isOurs = deletionTimestamp === undefined && annotations?.[DECORATOR_ANNOTATION] === TEMPLATE_CONTROLLER;
   return isOurs ? selectedHash(policy) : undefined;
 }
 
-/** Tells whether a Pod has the template's hash, or a Sandbox, which may get a Pod. A watch may lag: the API server is asked. */
+/** Tells whether a Pod has the template's hash, or a Sandbox, which may get a Pod. Asks the API server, as a watch may lag. */
 async function isNeeded(api: Api, { metadata: { namespace } }: KubeObject, hash: string): Promise<boolean> {
   const selector = `${TEMPLATE_REF_HASH_LABEL}=${hash}`;
   return await isAnyLabelled(api, { resource: "pods", namespace }, selector) ||

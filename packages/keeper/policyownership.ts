@@ -1,4 +1,4 @@
-/** What the keeper changes about the NetworkPolicy of a template: whom it belongs to. Its rules are the hook's. @module */
+/** Decides who owns the NetworkPolicy of a template. The keeper changes its owners, the hook its rules. @module */
 import { isLeftBehind, namespaceReference, outlivesTemplate, type Policy, policyFault } from "../api/templatepolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { Api } from "../kube/api.ts";
@@ -19,20 +19,20 @@ export function isWhole(template: SandboxTemplate, policy: Policy | undefined): 
     outlivesTemplate(policy.metadata);
 }
 
-/** Metacontroller sees only attachments that say whose they are. */
+/** Metacontroller sees only attachments with this annotation. */
 function isSeen({ metadata }: Policy): boolean {
   return metadata.annotations?.[DECORATOR_ANNOTATION] === TEMPLATE_CONTROLLER;
 }
 
-/** What is written of a policy's metadata; `ownerReferences` replaces the list. */
+/** A change of a policy's metadata; `ownerReferences` replaces the whole list. */
 type PolicyChange = MetadataChange & { ownerReferences?: OwnerReference[] };
 
 /**
- * Returns what makes a policy the template's; undefined: it is, or is somebody else's.
+ * Returns the change that makes a policy the template's; undefined: it already is, or it belongs to somebody else.
  *
  * | controlled by | annotated as the hook's | namespace among its owners | what changes |
  * |---|---|---|---|
- * | the template | no | any | the annotation: another controller has made it for the template |
+ * | the template | no | any | the annotation is added: another controller made the policy for the template |
  * | the template | yes | no | the namespace is added, so that the policy outlives its template |
  * | nobody, or an earlier template of the name | yes | any | the template controls it |
  * | any other | any | any | nothing |
@@ -49,7 +49,7 @@ export async function ownershipChange(
   if (isOurs && isSeen(policy) && outlivesTemplate(metadata)) return undefined;
   const name = template.metadata.namespace ?? "";
   const namespace = await findObject(api, { resource: "namespaces", name }, kubeObjectSchema);
-  // Gone, or on its way: everything goes with it.
+  // The policy is deleted with its namespace.
   if (!namespace || namespace.metadata.deletionTimestamp !== undefined) return undefined;
   const others = (metadata.ownerReferences ?? []).filter(({ controller, kind }) => !controller && kind !== "Namespace");
   return {

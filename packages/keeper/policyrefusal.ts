@@ -1,4 +1,4 @@
-/** Finds out why the API server does not take the NetworkPolicy of a template, by a dry run. Changes nothing. @module */
+/** Finds out by a dry run why the API server refuses the NetworkPolicy of a template. Changes nothing. @module */
 import { Buffer } from "node:buffer";
 import { buildNetworkPolicy } from "../../hooks/sandboxtemplate/networkpolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
@@ -9,14 +9,14 @@ import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER } from "../api/objects/keys.t
 import type { KubeObject } from "../api/objects/objects.ts";
 import { DRY_RUN, dryRunVerdict } from "./diagnose.ts";
 
-/** Most bytes of an object's annotations, and what Metacontroller keeps its copy in. Source: apimachinery, ValidateAnnotations. */
+/** Most bytes of an object's annotations; Metacontroller keeps its copy of a child in one. Source: apimachinery, ValidateAnnotations. */
 const MOST_ANNOTATED = 256 * 1024;
 
-/** Why the policy is not taken. */
+/** Why the API server refuses the policy. */
 type PolicyRefusal = Pick<Problem, "state" | "message">;
 
 /**
- * Asks what would become of the policy if Metacontroller wrote it now; undefined: it would be taken, or nobody knows.
+ * Asks what would happen if Metacontroller wrote the policy now; undefined: it would be accepted, or that is not known.
  *
  * @param found the policy that would be changed; undefined: one would be created
  */
@@ -25,7 +25,7 @@ export async function policyRefusal(
   template: SandboxTemplate,
   found: KubeObject | undefined,
 ): Promise<PolicyRefusal | undefined> {
-  // Whichever networks the hook closes besides: the default rules are short.
+  // The hook may deny further networks. That does not matter here: the default rules are short.
   const wanted = buildNetworkPolicy(template, { deniedCIDRs: [] }, { observed: found });
   const annotations = { ...wanted.metadata.annotations, [DECORATOR_ANNOTATION]: TEMPLATE_CONTROLLER };
   const policy = { ...wanted, metadata: { ...wanted.metadata, annotations } };
@@ -42,12 +42,12 @@ export async function policyRefusal(
   return typeof verdict === "string" ? undefined : verdict;
 }
 
-/** Metacontroller stores a child a second time, in an annotation of it: that is where a long list first becomes too long. */
+/** Metacontroller stores a copy of a child in an annotation of the child. A long list of rules reaches that limit first. */
 function sizeProblem(policy: object): PolicyRefusal | undefined {
   const bytes = Buffer.byteLength(canonicalJson(policy));
   if (bytes < MOST_ANNOTATED) return undefined;
-  const message = `its rules are too large: ${bytes} bytes, of ${MOST_ANNOTATED} that Metacontroller can keep in the ` +
-    "annotation of what it applied last. Use fewer or larger networks, or make the policy yourself and set " +
+  const message = `its rules are too large: ${bytes} bytes, but the annotation in which Metacontroller ` +
+    `keeps them holds ${MOST_ANNOTATED}. Use fewer or larger networks, or create the policy yourself and set ` +
     "networkPolicyManagement to Unmanaged";
   return { state: "invalid", message };
 }

@@ -11,8 +11,8 @@ export interface Reconciler<T> {
   name: string;
   memory: Map<string, unknown>;
   /**
-   * A list begins: forgets which versions were dealt with. What the list shows is so, whatever was done before: after a
-   * restore of etcd that may be undone, and a version may come twice. Absent: no version is remembered.
+   * Called when a list begins: forgets which versions were handled. After a restore of etcd, earlier writes may be undone and
+   * a version may come twice, so everything that the list shows is judged again. Absent: no version is remembered.
    */
   listing?(): void;
   /**

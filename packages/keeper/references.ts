@@ -18,11 +18,11 @@ export interface PoolFacts extends Facts {
 export interface TemplateFacts extends Facts {
   /** Without what is bulky and says nothing of sandboxes: `managedFields`, annotations. Undefined: it is large, ask. */
   template: SandboxTemplate | undefined;
-  /** Of its name. */
+  /** Hash of its name. */
   hash: string;
-  /** What was found out about its NetworkPolicy, which is not in force; undefined: nothing. */
+  /** Why its NetworkPolicy is not in force, as far as the keeper has found out; undefined: it has found nothing. */
   policyProblem: string | undefined;
-  /** What the policy's fault depends on. */
+  /** The fields that decide whether its policy is in force. */
   managed: Pick<SandboxTemplate, "metadata"> & { spec: Pick<SandboxTemplate["spec"], "networkPolicyManagement"> };
 }
 
@@ -33,7 +33,7 @@ export interface PolicyFacts extends Facts {
 export interface References {
   pools: Known<SandboxWarmPool, PoolFacts>;
   templates: Known<SandboxTemplate, TemplateFacts>;
-  /** NetworkPolicies, whoever has made them, as {@link policyToKeep} reads them. */
+  /** All NetworkPolicies, as `policyToKeep` reads them. */
   policies: Known<KubeObject, PolicyFacts>;
 }
 
@@ -67,7 +67,7 @@ export function templateGroup(namespace: string | undefined, template: string): 
   return `template ${namespace}/${template}`;
 }
 
-/** Names the group of templates whose policy has a name. */
+/** Names the group of templates whose policy has this name. */
 export function policyGroup(namespace: string | undefined, policy: string): string {
   return `policy ${namespace}/${policy}`;
 }

@@ -7,7 +7,7 @@ import { UNRESOLVED_ANNOTATION } from "../../api/objects/keys.ts";
 import type { ObjectMeta } from "../../api/objects/objects.ts";
 import type { Sight } from "./eventrecorder.ts";
 
-/** Who the contract says records Events of templates. */
+/** The reporter of templates' Events, as the contract names it. */
 const REPORTING_CONTROLLER = "sandboxtemplate-controller";
 
 const REASONS: Record<Problem["state"], string> = {
@@ -18,7 +18,7 @@ const REASONS: Record<Problem["state"], string> = {
   stuck: "NetworkPolicyRefused",
 };
 
-/** Reads a template. Each time that the annotation is written is an occurrence of its own. */
+/** Reads the Event of a template. Each write of the annotation is an occurrence of its own. */
 export function policyEvent(template: SandboxTemplate): Sight {
   const { metadata } = template;
   const problem = policyProblemOf(metadata);

@@ -1,4 +1,4 @@
-/** Which templates lack their NetworkPolicy, as a gauge. @module */
+/** A gauge of the templates whose NetworkPolicy is not in force. @module */
 import { Gauge, type Registry } from "prom-client";
 import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
 import type { Problem } from "../../api/unresolved.ts";
@@ -13,7 +13,7 @@ export interface MissingPolicy {
   state: Problem["state"];
 }
 
-/** Makes what knows them, by the annotation that the keeper leaves on templates. */
+/** Creates the record of these templates, which reads the annotation that the keeper sets on them. */
 export function createPolicyBook(): EventHandler<SandboxTemplate> & { faults(): Iterable<MissingPolicy> } {
   const missing = new Map<string, MissingPolicy>();
   return {
@@ -31,7 +31,7 @@ export function createPolicyBook(): EventHandler<SandboxTemplate> & { faults(): 
   };
 }
 
-/** Makes the gauge, which asks at each scrape. @param source undefined: this process does not lead */
+/** Creates the gauge, which calls `source` at each scrape. @param source returns undefined if this process does not lead */
 export function policyGauge(registers: Registry[], source: () => Iterable<MissingPolicy> | undefined): void {
   new Gauge({
     name: "hookbox_template_network_policy_missing",

@@ -32,7 +32,7 @@ export interface RecordingOptions {
   instance: string;
   /** False: claims have no Events. */
   claimEvents: boolean;
-  /** False: Sandboxes have no Events of their lives. */
+  /** False: no lifecycle Events of Sandboxes are recorded. */
   sandboxEvents: boolean;
   /** Who is told what happens to Sandboxes; undefined: nobody. */
   cloudEvents: CloudEventsOptions | undefined;
@@ -77,7 +77,7 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
     handlers: {
       sandboxes: [
         isolate("Sandboxes' Events", eventSource(multiplePods, record)),
-        ...(sandboxEvents ? [isolate("Sandboxes' lives", createSandboxEvents(record))] : []),
+        ...(sandboxEvents ? [isolate("lifecycle Events of Sandboxes", createSandboxEvents(record))] : []),
         isolate("Sandboxes that are guarded", eventSource(childrenKept, record)),
         isolate("the count of Sandboxes", census),
         isolate("claims' Sandboxes", bindings.sandboxes),

@@ -1,4 +1,4 @@
-/** The Events in the life of a Sandbox, from its status: each once, whoever records it and whenever. Source: Agent Sandbox API 1.0.4. @module */
+/** Records the lifecycle Events of a Sandbox, by its status. Two keepers record the same Event under the same name. Source: Agent Sandbox API 1.0.4. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import { isYoung, type Occurrence, regardingOf } from "../../kube/event.ts";
@@ -7,25 +7,25 @@ import type { RecordEvent } from "./eventrecorder.ts";
 
 const SANDBOX_CONTROLLER = "sandbox-controller";
 
-/** A message of Ready that is about the Pod: our own words, or the API server's. */
+/** Matches a message of Ready that is about the Pod, whether hookbox or the API server wrote it. */
 const ABOUT_POD = /\b[Pp]ods? "/;
 
 type Words = Pick<Occurrence, "type" | "reason" | "action" | "note" | "key" | "at">;
 
 /**
- * Lists what a Sandbox's status says has happened.
+ * Lists the Events that a Sandbox's status shows.
  *
- * | status | Event | told apart by |
+ * | status | Event | identified by |
  * |---|---|---|
- * | PodScheduled is there: a Pod is | SandboxPodCreated | since when the Sandbox has been running |
- * | Ready is ReconcilerError or InvalidConfiguration about the Pod, and there is none | SandboxPodCreateFailed | the same |
- * | Ready is True | SandboxReady | when it turned so |
- * | Suspended is True | SandboxSuspended | when it turned so |
+ * | PodScheduled exists, so the Pod does | SandboxPodCreated | the time since which the Sandbox runs |
+ * | Ready is ReconcilerError or InvalidConfiguration about the Pod, and there is no Pod | SandboxPodCreateFailed | the same |
+ * | Ready is True | SandboxReady | when it became True |
+ * | Suspended is True | SandboxSuspended | when it became True |
  * | Ready is SandboxExpired, policy Retain | SandboxExpired | the shutdown time |
- * | Finished is True | PodSucceeded, PodFailed | when it turned so |
+ * | Finished is True | PodSucceeded, PodFailed | when it became True |
  *
- * What tells one from another is in the object: a second keeper, or one that starts again, makes an Event of the same name.
- * So a Sandbox whose Pod is lost and made again while it runs has one SandboxPodCreated, and a SandboxReady for each time.
+ * An Event is identified by what is in the object, so a second or a restarted keeper makes an Event of the same name. If a
+ * running Sandbox loses its Pod and gets another one, it has one SandboxPodCreated, and a SandboxReady for each Pod.
  */
 export function sandboxOccurrences(sandbox: Sandbox): Occurrence[] {
   const { conditions } = sandbox.status ?? {};
@@ -67,20 +67,20 @@ function runningSinceOf({ metadata, status }: Sandbox): string {
 }
 
 /**
- * So long after a SandboxReady no other is recorded, unless the Sandbox was suspended in between: a probe may fail every few
- * seconds. All others come with a Pod that comes or goes, which makes more Events of its own.
+ * For this long after a SandboxReady no other SandboxReady is recorded, unless the Sandbox was suspended in between: a probe
+ * may fail every few seconds. The other Events need no limit: a Pod was created or deleted, which causes more Events itself.
  */
 const REST_MS = 60_000;
 
-/** What was seen of a Sandbox last. */
+/** What was last seen of a Sandbox. */
 interface Known {
   /** Reason and key of each occurrence. */
   marks: string[];
-  /** The last SandboxReady: in milliseconds since the epoch, and since when the Sandbox had been running. */
+  /** The last SandboxReady: its time in milliseconds since the epoch, and since when the Sandbox was running then. */
   ready: { at: number; runningSince: string };
 }
 
-/** Makes the event handler. What the first list shows is recorded only if it is young, as by `eventSource`. */
+/** Makes the event handler. Of what the first list shows, only recent Events are recorded, as by `eventSource`. */
 export function createSandboxEvents(record: RecordEvent, clock: () => number = Date.now): EventHandler<Sandbox> {
   const known = new Map<string, Known>();
   let isListed = false;
