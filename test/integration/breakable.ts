@@ -96,7 +96,7 @@ export async function startBreakable(): Promise<Breakable> {
     killApiServer: async () => {
       await plane.kill("kube-apiserver");
       plane.start("kube-apiserver");
-      await until(() => attempt(kubectl, ["get", "--raw", "/readyz"]), ({ code }) => code === 0);
+      await untilServing(kubectl);
     },
     backUp: async () => {
       const folder = join(cluster.stateDir, "etcd");
@@ -106,7 +106,7 @@ export async function startBreakable(): Promise<Breakable> {
         for (const name of PLANE.toReversed()) await plane.kill(name, name === "etcd" ? "SIGTERM" : "SIGKILL");
         change();
         for (const name of PLANE) plane.start(name);
-        await until(() => attempt(kubectl, ["get", "--raw", "/readyz"]), ({ code }) => code === 0, 120);
+        await untilServing(kubectl);
         engine = await startEngine();
       };
       await around(() => cpSync(folder, copy, { recursive: true }));
@@ -123,6 +123,12 @@ export async function startBreakable(): Promise<Breakable> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Waits until the API server serves custom resources, too: it says that it is ready before their storage is. */
+async function untilServing(kubectl: Kubectl): Promise<void> {
+  const kinds = "sandboxes,sandboxclaims,sandboxwarmpools,sandboxtemplates";
+  await until(() => attempt(kubectl, ["get", kinds, "-A", "--request-timeout=10s"]), ({ code }) => code === 0, 120);
 }
 
 /** What has to begin anew after a restore, in the order in which it starts. */
