@@ -47,7 +47,7 @@ afterEach(end);
 
 describe("a claim that is served", () => {
   test("has one Event, under the contract's names, for one request", async () => {
-    startKeeper("--disable-sandbox-events");
+    startKeeper("--no-leader-election", "--disable-sandbox-events");
     await listed();
     const claim = await makeClaim();
     await giveSandbox(claim, "p-1");
@@ -77,8 +77,8 @@ describe("a claim that is served", () => {
   });
 
   test("has one Event of two keepers", async () => {
-    startKeeper("--disable-sandbox-events");
-    startKeeper("--disable-sandbox-events");
+    startKeeper("--no-leader-election", "--disable-sandbox-events");
+    startKeeper("--no-leader-election", "--disable-sandbox-events");
     const watches = () =>
       Promise.resolve(proxy.requests.filter((line) => line.endsWith("/sandboxclaims watch")).length);
     await until(watches, (count) => count === 2);

@@ -29,7 +29,7 @@ beforeEach(() => begin("all namespaces"));
 afterEach(end);
 
 test("a Sandbox with two Pods has a Warning; a namespace that goes away takes none, and holds up nothing", async () => {
-  startKeeper("--disable-sandbox-events");
+  startKeeper("--no-leader-election", "--disable-sandbox-events");
   await listed();
   await makeSandbox(["False", "MultiplePods", MULTIPLE]);
   expect(await untilTold(1)).toEqual([`Warning MultiplePods Sandbox/s: ${MULTIPLE}`]);
