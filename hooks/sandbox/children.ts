@@ -5,6 +5,7 @@ import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { EXPIRED, NO_SERVICE, SUSPENDED } from "./deletionreasons.ts";
 import { buildPod, keepPod } from "./pod.ts";
+import type { PodLosses } from "./podlosses.ts";
 import { buildPVCs, missingPVCs } from "./pvcs.ts";
 import { buildService, keepService } from "./service.ts";
 import { isInvalid, type View } from "./view.ts";
@@ -15,9 +16,9 @@ export interface Children {
   deletions: Record<string, string>;
 }
 
-/** Decides the children of a Sandbox that is alive, running or suspended; `isHeld`: no Pod is made now. */
-export function desiredChildren(view: View, isHeld = false): Children {
-  return joined([volumes(view), pods(view, isHeld), service(view), keptOthers(view)]);
+/** Decides the children of a Sandbox that is alive, running or suspended. */
+export function desiredChildren(view: View, losses?: PodLosses): Children {
+  return joined([volumes(view), pods(view, losses), service(view), keptOthers(view)]);
 }
 
 /** Decides the children of a Sandbox that has expired: Pod and Service go, volumes stay. */
@@ -46,7 +47,7 @@ function volumes(view: View): Children {
   return { children: [...possible, ...unnamed.map(unchanged)], deletions: {} };
 }
 
-function pods(view: View, isHeld: boolean): Children {
+function pods(view: View, losses: PodLosses | undefined): Children {
   const { sandbox, pod } = view;
   if (view.pods.length > 1) return { children: view.pods.map(unchanged), deletions: {} };
   if (sandbox.spec.operatingMode === "Suspended") {
@@ -56,9 +57,9 @@ function pods(view: View, isHeld: boolean): Children {
   // It may be there, unlabelled: until the keeper has looked, one of our own could be the second.
   if (hasOtherPod(sandbox)) return { children: [], deletions: {} };
   // A claim of a volume's name that is not seen may be another Sandbox's: a Pod would mount it.
-  const impossible = isHeld || missingPVCs(sandbox, view.pvcs).length > 0 ||
+  const impossible = losses?.isHeld === true || missingPVCs(sandbox, view.pvcs).length > 0 ||
     isInvalid(view, "Pod", sandbox.metadata.name);
-  return { children: impossible ? [] : [buildPod(sandbox)], deletions: {} };
+  return { children: impossible ? [] : [buildPod(sandbox, losses?.annotation)], deletions: {} };
 }
 
 function service(view: View): Children {

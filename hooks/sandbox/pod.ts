@@ -8,6 +8,7 @@ import {
   isEngineKey,
   isReservedKey,
   NAME_HASH_LABEL,
+  POD_LOSSES_ANNOTATION,
   POD_SPEC_HASH_ANNOTATION,
   PROPAGATED_ANNOTATIONS_ANNOTATION,
   PROPAGATED_LABELS_ANNOTATION,
@@ -25,17 +26,30 @@ import { withInheritance } from "./takeover.ts";
 /**
  * Builds the Pod that does not exist yet: named like the Sandbox, the template's spec, and a volume for each volume
  * claim template in place of a template volume of that name. Source: Agent Sandbox API, section 2.3.
+ *
+ * @param losses value of {@link POD_LOSSES_ANNOTATION}; undefined: no Pod has disappeared
  */
-export function buildPod(sandbox: Sandbox): DesiredObject<"Pod", V1PodSpec> {
-  return { ...podIdentity(sandbox, sandbox.metadata.name, specHash(sandbox)), spec: podSpec(sandbox) };
+export function buildPod(sandbox: Sandbox, losses?: string): DesiredObject<"Pod", V1PodSpec> {
+  const origin = {
+    [POD_SPEC_HASH_ANNOTATION]: specHash(sandbox),
+    ...(losses === undefined ? {} : { [POD_LOSSES_ANNOTATION]: losses }),
+  };
+  return { ...podIdentity(sandbox, sandbox.metadata.name, origin), spec: podSpec(sandbox) };
 }
+
+/** Annotations that say how a Pod came to be; they stay as they are as long as it exists. */
+const ORIGIN_ANNOTATIONS = [POD_SPEC_HASH_ANNOTATION, POD_LOSSES_ANNOTATION];
 
 /**
  * Returns the Pod that exists with the metadata it should have. Its spec is answered in the words that leave it
  * untouched: a live Pod's spec is never changed, whatever the template says now.
  */
 export function keepPod(sandbox: Sandbox, pod: Pod): DesiredObject<"Pod"> {
-  const wanted = podIdentity(sandbox, pod.metadata.name, pod.metadata.annotations?.[POD_SPEC_HASH_ANNOTATION]);
+  const wanted = podIdentity(
+    sandbox,
+    pod.metadata.name,
+    picked(pod.metadata.annotations ?? {}, ORIGIN_ANNOTATIONS),
+  );
   const last = lastApplied(pod);
   return { ...wanted, metadata: withInheritance(wanted.metadata, pod, last), ...unchangedSpec(pod, last) };
 }
@@ -51,11 +65,8 @@ function specHash(sandbox: Sandbox): string {
   return nameHash(canonicalJson([sandbox.spec.podTemplate.spec, claimTemplates(sandbox).map(volumeName)]));
 }
 
-function podIdentity(sandbox: Sandbox, name: string, hash: string | undefined): Omit<DesiredObject<"Pod">, "spec"> {
-  const annotations = {
-    ...podAnnotations(sandbox),
-    ...(hash === undefined ? {} : { [POD_SPEC_HASH_ANNOTATION]: hash }),
-  };
+function podIdentity(sandbox: Sandbox, name: string, origin: StringMap): Omit<DesiredObject<"Pod">, "spec"> {
+  const annotations = { ...podAnnotations(sandbox), ...origin };
   return {
     apiVersion: "v1",
     kind: "Pod",

@@ -1,11 +1,13 @@
 /**
- * A Pod that disappears again and again is made less and less often: what deletes it, a descheduler or a policy, would
- * otherwise have it made sixteen times a second. How often it has, and when the last was made, stands in the condition
- * PodLost: a hook remembers nothing.
+ * Creates a Pod that disappears again and again less and less often. Otherwise the hook and what deletes the Pod, a
+ * descheduler or a policy, would take turns sixteen times a second. A hook has no memory: the condition PodLost holds how
+ * often the Pod has disappeared, and when the last one was created. An annotation of the new Pod holds the same, because
+ * the hook may see the Pod before it sees the condition.
  * @module
  */
 import type { PodLostReason } from "../../packages/api/sandbox.ts";
 import { findCondition, type Verdict } from "../../packages/api/objects/conditions.ts";
+import { POD_LOSSES_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { isPodReady } from "../../packages/api/objects/pods.ts";
 import type { View } from "./view.ts";
 
@@ -13,8 +15,10 @@ import type { View } from "./view.ts";
 export interface PodLosses {
   /** Undefined: none has disappeared of late. */
   verdict: Verdict<"PodLost", PodLostReason> | undefined;
-  /** No Pod is made now. */
+  /** No Pod is created now. */
   isHeld: boolean;
+  /** The annotation of a Pod that is created now; undefined: it has none. */
+  annotation?: string | undefined;
   /** When to look again without an event, in seconds; undefined: never. */
   againSeconds: number | undefined;
 }
@@ -31,7 +35,7 @@ const MADE_MS = 2000;
 /**
  * Decides for a Sandbox that wants a Pod.
  *
- * | Pod | condition | answer |
+ * | Pod | condition, or annotation of the Pod | answer |
  * |---|---|---|
  * | there | none | nothing |
  * | there, young | there | as it is: the next loss counts on |
@@ -68,8 +72,9 @@ interface Losses {
   at: number;
 }
 
-function made(losses: Losses): PodLosses {
-  return { verdict: verdictOf(losses), isHeld: false, againSeconds: undefined };
+function made({ count, at }: Losses): PodLosses {
+  const annotation = `${count} ${new Date(at).toISOString()}`;
+  return { verdict: verdictOf({ count, at }), isHeld: false, annotation, againSeconds: undefined };
 }
 
 /** A status that is about a Pod, or one that asked for it a while ago. */
@@ -97,7 +102,16 @@ function verdictOf({ count, at }: Losses): Verdict<"PodLost", PodLostReason> {
 
 const SAID = /^Pod has disappeared (?:once|(\d{1,9}) times), and was made again at (\S+)\. /;
 
-function read({ sandbox }: View): Losses | undefined {
-  const [, times = "1", at = ""] = findCondition(sandbox.status?.conditions, "PodLost")?.message.match(SAID) ?? [];
-  return Number.isNaN(Date.parse(at)) ? undefined : { count: Number(times), at: Date.parse(at) };
+/** Matches {@link POD_LOSSES_ANNOTATION}. */
+const NOTED = /^(\d{1,9}) (\S+)$/;
+
+/** Reads the condition and the annotation of the Pod; the later one counts. */
+function read({ sandbox, pod }: View): Losses | undefined {
+  const said = findCondition(sandbox.status?.conditions, "PodLost")?.message.match(SAID);
+  const noted = pod?.metadata.annotations?.[POD_LOSSES_ANNOTATION]?.match(NOTED);
+  const found = [said, noted].flatMap((match) => {
+    const [, count = "1", at = ""] = match ?? [];
+    return Number.isNaN(Date.parse(at)) ? [] : [{ count: Number(count), at: Date.parse(at) }];
+  });
+  return found.toSorted((a, b) => b.at - a.at)[0];
 }

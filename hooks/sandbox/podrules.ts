@@ -11,6 +11,7 @@ import {
   CONTROLLER_UID_LABEL,
   CREATED_BY_LABEL,
   NAME_HASH_LABEL,
+  POD_LOSSES_ANNOTATION,
   POD_SPEC_HASH_ANNOTATION,
   PROPAGATED_ANNOTATIONS_ANNOTATION,
   PROPAGATED_LABELS_ANNOTATION,
@@ -98,8 +99,8 @@ function followsSandbox(
   valueOf: (sandbox: Sandbox, key: string) => string | undefined,
   inherited: ReadonlySet<string>,
 ): boolean {
-  // Says what a Pod was made from: that does not change while it lives.
-  if (key === POD_SPEC_HASH_ANNOTATION) return will === is;
+  // They say how a Pod came to be: that does not change while it exists.
+  if (key === POD_SPEC_HASH_ANNOTATION || key === POD_LOSSES_ANNOTATION) return will === is;
   const wanted = valueOf(observed.parent, key);
   if (wanted !== undefined) return will === wanted;
   return will === undefined || (will === is && inherited.has(key));
@@ -141,11 +142,19 @@ function wrongWithPod(pod: DesiredObject, { parent, children }: Observed<Sandbox
         annotations: {
           ...mapOf([...Object.keys(annotations), ...LISTS], (key) => annotationOf(parent, key)),
           [POD_SPEC_HASH_ANNOTATION]: specHash(parent),
+          ...lossesOf(pod),
         },
       },
     }),
     ...wrongInSpec(spec, parent),
   ];
+}
+
+/** The annotation of a Pod that follows a lost one, if it has the right form: nothing but that depends on it. */
+function lossesOf({ metadata }: DesiredObject): StringMap {
+  const value = valueOf(metadata.annotations, POD_LOSSES_ANNOTATION);
+  const isRight = value !== undefined && /^[1-9]\d{0,9} \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value);
+  return isRight ? { [POD_LOSSES_ANNOTATION]: value } : {};
 }
 
 /** The template's spec, and each of the Sandbox's volumes in place of the template's of that name; nothing else. */

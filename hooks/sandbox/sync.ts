@@ -40,7 +40,7 @@ export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: Sand
   );
   return {
     status: quiet ? {} : status,
-    ...(expiry === "published" ? expiredChildren(view) : desiredChildren(view, losses?.isHeld)),
+    ...(expiry === "published" ? expiredChildren(view) : desiredChildren(view, losses)),
     ...(resyncAfterSeconds === undefined ? {} : { resyncAfterSeconds }),
   };
 }

@@ -8,7 +8,6 @@ test("a Pod that is deleted again and again waits longer each time, and a condit
   await ns.apply(sleeper("demo"));
   await ns.untilReason("demo", "DependenciesReady");
   const times = (sandbox: Loose) => condition(sandbox, "PodLost")?.message.match(/^Pod has disappeared (\S+)/)?.[1];
-  // Two that go within a moment may count as one: the hook is shown an older status then.
   const isFourth = (sandbox: Loose) => Number(times(sandbox)) >= 4;
   while (!isFourth(await ns.get("sandbox", "demo"))) {
     await ns.kubectl("delete", "pod", "demo", "--grace-period=0", "--force", "--wait=false", "--ignore-not-found");

