@@ -21,8 +21,8 @@ done
 
 trap 'exit 1' TERM
 
-# Runs a command, and again when it ends: what users do may end one of them, and containers run on without. Once it has ended
-# five times within ten seconds of its start, one time after another, so does the node.
+# Runs a command, and restarts it when it ends: a user's Pod can crash one of these commands, and running containers do not
+# need it. After five runs in a row of less than ten seconds each, ends the node.
 run() {
   name=$1
   shift

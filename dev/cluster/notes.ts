@@ -1,4 +1,4 @@
-/** Remembers this user's clusters outside their folders, so that a start clears away what a lost one of its checkout left. @module */
+/** Notes this user's clusters outside their folders, so that the next start can remove abandoned clusters of its checkout. @module */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,9 +12,9 @@ const CHECKOUT = fileURLToPath(new URL("../../", import.meta.url));
 
 interface Note {
   stateDir: string;
-  /** Of where the cluster was started. Absent in notes of older checkouts. */
+  /** The root of the checkout that started the cluster. Absent in notes of older checkouts. */
   checkout?: string;
-  /** As of the last change; where the folder has a record of its own, that one counts. */
+  /** The record as of the last change. If the cluster's folder has a record too, that one counts. */
   record: ClusterRecord;
 }
 
@@ -23,17 +23,17 @@ export function notesFolder(): string {
   return join(cacheFolder(), "clusters");
 }
 
-/** Writes down a cluster, in its folder and outside of it: whoever changes the record does it by this. */
+/** Writes the record of a cluster into its folder and into the note. To change a record, always use this function. */
 export function saveCluster(stateDir: string, record: ClusterRecord, folder = notesFolder()): void {
   writeRecord(stateDir, record);
   noteCluster(folder, stateDir, record);
 }
 
 /**
- * Notes down a cluster.
+ * Writes the note of a cluster.
  *
- * @param folder where such notes are kept, one file per cluster
- * @param checkout the root of the checkout that it belongs to
+ * @param folder the folder of the notes; each cluster has a file in it
+ * @param checkout the root of the checkout that started the cluster
  */
 export function noteCluster(folder: string, stateDir: string, record: ClusterRecord, checkout = CHECKOUT): void {
   mkdirSync(folder, { recursive: true });
@@ -44,8 +44,8 @@ export function noteCluster(folder: string, stateDir: string, record: ClusterRec
 }
 
 /**
- * Removes each noted cluster of this checkout whose owner is gone or whose folder was deleted under it, and the notes of
- * all that ended. Those of another checkout are its own to remove, as long as it exists.
+ * Removes each noted cluster of this checkout whose owner has ended or whose folder was deleted, and the notes of clusters
+ * that have ended. Leaves the clusters of another checkout alone, as long as that checkout exists.
  */
 export async function sweepClusters(folder: string, progress: (line: string) => void): Promise<void> {
   mkdirSync(folder, { recursive: true });
@@ -60,7 +60,7 @@ async function sweep({ stateDir, checkout, record }: Note, progress: (line: stri
   if (checkout !== undefined && checkout !== CHECKOUT && existsSync(checkout)) return false;
   const found = readRecord(stateDir);
   const isThere = found?.id === record.id;
-  // It was changed since it was noted, if somebody has written one alone.
+  // The record in the folder can be newer than the note, if the process was killed between the two writes.
   const { owner, processes } = isThere ? found : record;
   if (isThere && (owner === undefined || isRunning(owner))) return false;
   if (isThere || processes.some(isRunning)) progress(`clearing away what is left of a cluster in ${stateDir} …`);

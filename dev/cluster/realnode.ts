@@ -87,8 +87,9 @@ export async function startRealNode(session: Session, plane: ControlPlane, node:
 }
 
 /**
- * Refuses in-place resizes of the node's Pods. Without control groups for Pods (`cgroupsPerQOS`), which need more of the
- * machine than a container of it has, a kubelet of 1.36 ends at the first one, and at each start from then on.
+ * Refuses in-place resizes of the node's Pods. This kubelet runs without control groups for Pods (`cgroupsPerQOS`), because
+ * they need rights that a container does not have. Without them, kubelet 1.36 crashes at the first resize and at each later
+ * start.
  */
 async function refuseResizes(access: ApiAccess): Promise<void> {
   const metadata = { name: "hookbox-local-node-resizes" };

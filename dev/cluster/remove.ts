@@ -20,10 +20,10 @@ export async function removeCluster(stateDir: string): Promise<boolean> {
   return true;
 }
 
-/** Ends a cluster's processes and removes what it has outside its folder, which may be gone already. */
+/** Ends a cluster's processes and removes what it has outside its folder. The folder may already have been deleted. */
 export async function endCluster(stateDir: string, record: ClusterRecord): Promise<void> {
   await endProcesses(record.processes);
-  // One that ends may just have started another.
+  // A process may have started another one just before it ended.
   for (let left = processesOf(record.id); left.length > 0; left = processesOf(record.id)) await endProcesses(left);
   await removeRealNode(stateDir, record);
   if (record.network) await removeBridge(record.network.ip, record.network.bridge);

@@ -11,7 +11,7 @@ export const CRD_FOLDER = new URL("../../crds/", import.meta.url);
 /** Where those are that serve v1alpha1, too. */
 export const V1ALPHA1_CRD_FOLDER = new URL("../../deploy/v1alpha1/crds/", import.meta.url);
 
-/** cert-manager writes into a CRD with this annotation who has signed the conversion hook's certificate. */
+/** With this annotation on a CRD, cert-manager writes the CA certificate of the conversion hook into it. */
 const CERTIFIED = {
   target: { kind: "CustomResourceDefinition" },
   patch: stringify([{

@@ -62,7 +62,7 @@ async function resume({ stage, shell }: Story): Promise<void> {
   held("the file is still there");
 }
 
-/** The label that every Pod gets, and its declaration for the guard. `before` is a line; `after` takes its place. */
+/** Two edits: one adds a label to every Pod, the other declares it for the guard. `after` replaces the line `before`. */
 const EDITS = [
   {
     file: "hooks/sandbox/pod.ts",
@@ -79,7 +79,7 @@ const EDITS = [
 function edit({ file, before, after }: typeof EDITS[number]): void {
   const path = join(COPY, file);
   const code = readFileSync(path, "utf8");
-  if (!code.includes(before)) throw new Error(`Cannot edit ${file}: the line that it looks for is gone`);
+  if (!code.includes(before)) throw new Error(`Cannot edit ${file}: it has no line ${JSON.stringify(before.trim())}`);
   writeFileSync(path, code.replace(before, after));
   output(after.startsWith(before) ? ` ${before}+${after.slice(before.length)}` : `-${before}+${after}`);
 }

@@ -68,6 +68,6 @@ export function installation(cluster: Cluster, shell: Shell, signal: AbortSignal
         writeFileSync(join(LOGS, `${namespace}.log`), text);
       }
     },
-    beside: () => [],
+    localProcesses: () => [],
   };
 }

@@ -18,7 +18,7 @@ export interface RouterPlace {
   curl: string;
 }
 
-/** hookbox as it runs: in the cluster, or beside it where nodes run no containers. */
+/** hookbox as it runs: in the cluster, or as local processes if nodes run no containers. */
 export interface Parts {
   /** Installs it, showing how, and resolves when all of it runs. */
   install(): Promise<void>;
@@ -32,6 +32,6 @@ export interface Parts {
   router(): Promise<RouterPlace>;
   /** Keeps logs that would go with the cluster. */
   keepLogs(): Promise<void>;
-  /** What runs beside the cluster. */
-  beside(): ProcessRecord[];
+  /** The parts of hookbox that run as processes of this machine. */
+  localProcesses(): ProcessRecord[];
 }

@@ -1,4 +1,4 @@
-/** hookbox beside a cluster whose nodes run no containers: a process of this machine for each part. @module */
+/** Runs each part of hookbox as a process of this machine, for a cluster whose nodes run no containers. @module */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -62,7 +62,7 @@ export function processes(cluster: Cluster, shell: Shell, signal: AbortSignal): 
     running: () => Promise.resolve(new Map([...running].map(([name, { pid }]) => [name, String(pid)]))),
     router: () => Promise.reject(new Error("There is no router: no node runs a container that it could lead to")),
     keepLogs: () => Promise.resolve(),
-    beside: () => [...running.values()],
+    localProcesses: () => [...running.values()],
   };
 }
 

@@ -1,4 +1,4 @@
-/** What the demo runs on: a cluster, and hookbox in it, or beside it where nodes run no containers. @module */
+/** What the demo runs on: a cluster with hookbox. If nodes run no containers, hookbox runs as local processes. @module */
 import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
@@ -41,18 +41,18 @@ export async function openStage(signal: AbortSignal): Promise<Stage> {
     shell,
     parts,
     leave: async ({ keep, failed }) => {
-      if (keep) return handOver(cluster, parts.beside());
+      if (keep) return handOver(cluster, parts.localProcesses());
       if (failed) await parts.keepLogs();
-      await Promise.all(parts.beside().map(endGently));
+      await Promise.all(parts.localProcesses().map(endGently));
       await cluster.stop();
       rmSync(COPY, { recursive: true, force: true });
     },
   };
 }
 
-/** From now on everything belongs to the cluster's record, which is what `npm run down` ends. */
-function handOver(cluster: Cluster, beside: ProcessRecord[]): void {
+/** Adds the demo's processes to the cluster's record, so that `npm run down` ends them. */
+function handOver(cluster: Cluster, processes: ProcessRecord[]): void {
   const record = readRecord(cluster.stateDir);
   if (!record) throw new Error(`Cannot leave the cluster running: ${cluster.stateDir} has no record of it`);
-  saveCluster(cluster.stateDir, { ...record, owner: undefined, processes: [...record.processes, ...beside] });
+  saveCluster(cluster.stateDir, { ...record, owner: undefined, processes: [...record.processes, ...processes] });
 }

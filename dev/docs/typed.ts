@@ -77,7 +77,7 @@ export const UNTYPED: readonly Untyped[] = [
     page: "docs/install.md",
     has: "kubectl delete -k crds",
     why:
-      "the reader is not to type it in passing; test/integration/kept.test.ts deletes all else, and looks at what stays",
+      "it deletes all Sandboxes; test/integration/kept.test.ts types the other commands and checks that Sandboxes stay",
   },
   {
     page: "docs/mcp.md",

@@ -23,8 +23,8 @@ export interface ArtefactOptions {
 const PUBLISHED = ["hookbox", "@hookbox/cli", "@hookbox/testing"];
 
 /**
- * Writes packages, `crds.yaml` (with the namespaces), `install.yaml`, `managedfields.yaml` for clusters that know its kind,
- * the chart as `chart-hookbox-<version>.tgz`, `SHA256SUMS`, and its signature if there is a key.
+ * Writes the npm packages, `crds.yaml` (with the namespaces), `install.yaml`, `managedfields.yaml` (a separate file, because
+ * older clusters lack its kind), the chart as `chart-hookbox-<version>.tgz`, `SHA256SUMS`, and its signature if there is a key.
  *
  * @throws if npm or ssh-keygen fails
  */
@@ -37,9 +37,9 @@ export async function writeArtefacts({ root, out, version, image, key }: Artefac
   const namespace = "hookbox-system";
   const bundle = { namespace, image: `${image}:${version}`, processes: true, crds: false, namespaces: false };
   const apply = (file: string) => `# hookbox ${version}: kubectl apply --server-side -f ${file}\n`;
-  const kept = "# Before install.yaml. To delete these namespaces and CRDs is to delete all Sandboxes.\n";
+  const kept = "# Apply before install.yaml. If you delete these namespaces and CRDs, you delete all Sandboxes.\n";
   writeFileSync(join(out, "crds.yaml"), `${apply("crds.yaml")}${kept}${renderKept(namespace)}`);
-  const after = "# After crds.yaml, and after Metacontroller.\n";
+  const after = "# Apply after crds.yaml, and after Metacontroller is installed.\n";
   writeFileSync(join(out, "install.yaml"), `${apply("install.yaml")}${after}${renderBundle(bundle)}`);
   copyFileSync(join(root, "deploy/managedfields/policy.yaml"), join(out, "managedfields.yaml"));
   const values = (text: string) => text.replace(/^( {2}repository:) .*$/m, `$1 ${image}`);

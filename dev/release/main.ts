@@ -9,7 +9,7 @@ import { writeArtefacts } from "./artefacts.ts";
 import { mismatches, releaseVersion } from "./version.ts";
 
 const HELP =
-  `Makes what a release consists of: the packages for npm, crds.yaml, install.yaml, managedfields.yaml, the Helm chart, and SHA256SUMS.
+  `Makes the files of a release: the npm packages, crds.yaml, install.yaml, managedfields.yaml, the Helm chart, and SHA256SUMS.
 
 Usage: npm run release -- [options]
 

@@ -1,6 +1,6 @@
-/** Which tests failed in some of many runs, and how to see each again. Pure. @module */
+/** Lists the tests that failed in at least one of many runs, with the command that repeats each failure. Pure. @module */
 
-/** Parts of vitest's JSON report that are read. */
+/** The parts of vitest's JSON report that this module reads. */
 export interface RunReport {
   testResults: {
     /** Path of the file. */
@@ -16,29 +16,29 @@ export interface RunReport {
 export interface Run {
   /** E.g. `busy 3`. */
   name: string;
-  /** What HOOKBOX_TEST_SEED was. */
+  /** The value of HOOKBOX_TEST_SEED in this run. */
   seed: number;
-  /** vitest's exit code; null: a signal ended it. */
+  /** vitest's exit code; null: a signal ended vitest. */
   code: number | null;
-  /** Absent if it wrote none. */
+  /** Undefined: vitest wrote no report. */
   report: RunReport | undefined;
-  /** Where its output is. */
+  /** Path of the file with the run's output. */
   log: string;
 }
 
-/** A test, a file, or a run as a whole, that failed at least once. */
+/** A test, a test file or a whole run that failed at least once. */
 export interface Failure {
   /** Relative to the checkout; undefined: no file is known. */
   file: string | undefined;
-  /** Undefined: the file, not a test in it. */
+  /** Undefined: the file failed, not a test in it. */
   test: string | undefined;
-  /** First line of the first message. */
+  /** First line of the first failure's message. */
   message: string;
-  /** The runs in which it failed, at least one. */
+  /** The runs with this failure, at least one. */
   runs: Run[];
 }
 
-/** Collects what failed, the most frequent first. */
+/** Returns the failures of all runs, the most frequent first. */
 export function failuresOf(runs: readonly Run[], root: string): Failure[] {
   const found = new Map<string, Failure>();
   const add = (run: Run, file: string | undefined, test: string | undefined, message: string) => {
@@ -56,7 +56,7 @@ export function failuresOf(runs: readonly Run[], root: string): Failure[] {
       if (failed.length === 0 && status === "failed") add(run, file, undefined, message);
       if (status === "failed" || failed.length > 0) named++;
     }
-    // An error outside of all tests, or an end by a signal.
+    // The run failed, but no test did: an error outside of all tests, or a signal.
     if (run.code !== 0 && named === 0) add(run, undefined, undefined, `the run ended with ${run.code ?? "a signal"}`);
   }
   return [...found.values()].sort((a, b) => b.runs.length - a.runs.length);
@@ -66,7 +66,7 @@ function firstLine(text: string): string {
   return text.split("\n").find((line) => line.trim() !== "")?.trim() ?? "no message";
 }
 
-/** Renders them for a terminal: what, how often, why, with which seed, and the line that tries it again. */
+/** Renders failures for a terminal: which test, in which runs, the message, the log, and the command that repeats it. */
 export function failureLines(failures: readonly Failure[], runs: readonly Run[]): string[] {
   const [first] = runs;
   if (failures.length === 0) return [first ? `Nothing failed in ${counted(runs.length)}.` : "Nothing was run."];

@@ -1,4 +1,4 @@
-/** `npm run soak -- flakes`: runs test files again and again beside other work, and lists what did not always pass. @module */
+/** `npm run soak -- flakes`: runs test files many times under CPU load, and lists the tests that failed at least once. @module */
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
@@ -12,32 +12,33 @@ import { failureLines, failuresOf, type Run } from "./failures.ts";
 
 export const HELP = `Usage: npm run soak -- flakes [files…] [options]
 
-Runs the test files of npm test again and again: beside busy loops, and with half of the CPUs. Nothing is tried twice:
-a test that fails once is listed, with the seed of its run and the line that tries it again. Without files all are
-run; a file is a part of a path, as vitest takes it. Exit code: 1 if anything failed.
+Runs the test files of npm test many times: first while busy loops load the CPUs, then on half of the CPUs. It does not
+retry a failed test. Each test that fails at least once is listed, with its seed and the command that repeats it. If you
+name no files, all files run. A file is a part of a path, as for vitest. The exit code is 1 if a test failed or if you
+stopped the runs.
 
 Options:
-  --runs N        runs beside busy loops (default 20)
-  --loops N       busy loops, a thread each (default 2)
-  --half-runs N   runs on half of the CPUs, without busy loops (default 1); needs taskset and two CPUs
-  --seed N        the same HOOKBOX_TEST_SEED for every run (default: one of its own for each)
-  --out DIR       folder for logs and reports (default: a new one in the folder for temporary files)
-  --help          this text
+  --runs N        number of runs under CPU load (default 20)
+  --loops N       number of busy loops, one thread each (default 2)
+  --half-runs N   number of runs on half of the CPUs, without load (default 1); needs taskset and two CPUs
+  --seed N        HOOKBOX_TEST_SEED of every run (default: a random seed for each run)
+  --out DIR       folder for logs and reports (default: a new temporary folder)
+  --help          print this text
 `;
 
-/** What is asked for. */
+/** The options of the command line. */
 export interface FlakesOptions {
   files: string[];
   runs: number;
   loops: number;
   halfRuns: number;
-  /** Undefined: each run draws its own. */
+  /** Undefined: each run draws a random seed. */
   seed: number | undefined;
   out: string | undefined;
   help: boolean;
 }
 
-/** Reads the arguments. @throws {TypeError | RangeError} if one makes no sense */
+/** Reads the arguments. @throws {TypeError | RangeError} if an argument is invalid */
 export function readFlakesOptions(args: string[]): FlakesOptions {
   const { values, positionals } = parseArgs({
     args,
@@ -67,7 +68,11 @@ function countOf(option: string, text: string): number {
   return Number(text);
 }
 
-/** A list of CPUs for taskset: half of those that this process may use. @throws {RangeError} if there is only one */
+/**
+ * Returns a list of CPUs for taskset: half of the CPUs that this process may use.
+ *
+ * @throws {RangeError} if this process may use only one CPU
+ */
 export function halfOfCPUs(allowed: string): string {
   const cpus = allowed.trim().split(",").flatMap((range) => {
     const [from = 0, to = from] = range.split("-").map(Number);
@@ -82,7 +87,7 @@ function allowedCPUs(): string {
   return /^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? `0-${availableParallelism() - 1}`;
 }
 
-/** Runs it. Returns the exit code: 0 if everything passed each time, 1 if not, 2 if the options make no sense. */
+/** Runs the command. Returns the exit code: 0 if every test passed in every run, 1 if not, 2 if an option is invalid. */
 export async function findFlakes(args: string[], root: string): Promise<number> {
   let options: FlakesOptions;
   let half = "";
@@ -106,7 +111,7 @@ export async function findFlakes(args: string[], root: string): Promise<number> 
     if (stop.signal.aborted) return;
     const begun = performance.now();
     const run = await runOnce(name, prefix, options, { root, out, signal: stop.signal });
-    // What was broken off says nothing of its tests.
+    // A run that was stopped early says nothing about its tests.
     if (stop.signal.aborted) return;
     runs.push(run);
     const failed = failuresOf([run], root).length;
@@ -121,11 +126,11 @@ export async function findFlakes(args: string[], root: string): Promise<number> 
   for (let i = 1; i <= options.halfRuns; i++) await go(`half ${i}`, ["taskset", "-c", half]);
   const failures = failuresOf(runs, root);
   process.stdout.write(`${failureLines(failures, runs).join("\n")}\n`);
-  if (stop.signal.aborted) process.stdout.write("Broken off: not all runs took place.\n");
+  if (stop.signal.aborted) process.stdout.write("Stopped early: not all runs took place.\n");
   return failures.length > 0 || stop.signal.aborted ? 1 : 0;
 }
 
-/** Keeps as many CPUs busy; they end with this process too. Returns what ends them. */
+/** Starts `count` busy loops, which end with this process at the latest. Returns a function that ends them earlier. */
 function startLoops(count: number): () => Promise<void> {
   const loops = Array.from({ length: count }, () => new Worker("for (;;);", { eval: true }));
   return async () => void await Promise.all(loops.map((loop) => loop.terminate()));

@@ -1,6 +1,6 @@
 /**
- * `npm run soak`: the long form of the tests that search and last; `npm run soak -- flakes` the ordinary tests, many
- * times, on a machine that has other work. Other arguments are vitest's. @module
+ * `npm run soak`: runs the random tests and the endurance tests at full length. `npm run soak -- flakes` runs the ordinary
+ * tests many times under CPU load. All other arguments go to vitest. @module
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,7 +17,7 @@ if (first === "flakes") {
   const env = { ...process.env, HOOKBOX_TEST_SOAK: "1" };
   const args = ["run", ...process.argv.slice(2)];
   const child = spawn("vitest", args, { cwd: ROOT, env, stdio: "inherit" });
-  // A terminal sends Ctrl-C to both: vitest decides when it has ended.
+  // A terminal sends Ctrl-C to this process and to vitest. This process waits until vitest has ended.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void child.kill(signal));
   const [code] = await once(child, "exit");
   process.exitCode = typeof code === "number" ? code : 1;

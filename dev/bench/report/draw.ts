@@ -22,7 +22,7 @@ const WIDTH = 900;
 const HEIGHT = 440;
 /** Free space around the axes of a panel. */
 const EDGE = { top: 96, bottom: 64, left: 80, right: 32 };
-/** More names than this stand beside the plot, in a column this wide. */
+/** If there are more names than this, the legend is a column of this width to the right of the plot. */
 const ONE_LINE = 6;
 const LEGEND = 200;
 /** The colours of Okabe and Ito, which the colour-blind can tell apart, without the yellow, which is faint on white. */
@@ -77,16 +77,16 @@ function optionOf(panels: readonly Panel[]): ECharts.EChartsOption {
 }
 
 function legendOf(series: readonly Series[], top: number): ECharts.LegendComponentOption {
-  const beside = series.length > ONE_LINE;
+  const isColumn = series.length > ONE_LINE;
   return {
     data: series.map(({ name }) => name),
     itemWidth: 16,
     textStyle: { color: INK },
-    ...(beside
+    ...(isColumn
       ? { orient: "vertical", left: WIDTH - LEGEND, top: top + EDGE.top }
       : { left: EDGE.left - 4, top: top + 44 }),
     // The width of words is a guess, and fonts differ.
-    itemGap: beside ? 8 : 24,
+    itemGap: isColumn ? 8 : 24,
   };
 }
 
