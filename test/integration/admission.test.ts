@@ -126,15 +126,15 @@ test("the keeper changes whose the NetworkPolicy of a template is, and deletes i
   const open = { spec: { ingress: [{}] } };
   const attempts: [what: string, args: string[], says?: string][] = [
     ["owners", patching(owned(template, owner("Namespace", ns.name)))],
-    ["another namespace", patching(owned(owner("Namespace", "default"))), "The keeper may make NetworkPolicies"],
-    ["another owner", patching(owned(owner("ConfigMap", "c"))), "The keeper may make NetworkPolicies"],
+    ["another namespace", patching(owned(owner("Namespace", "default"))), "The keeper may add or remove only"],
+    ["another owner", patching(owned(owner("ConfigMap", "c"))), "The keeper may add or remove only"],
     ["rules, tried out", patching(open, "--dry-run=server")],
     ["rules", patching(open), "The keeper may change labels and annotations"],
     ["label", patching({ metadata: { labels: { a: "b" } } }), "The keeper may change the label"],
     ...["plain", "other-network-policy", "all-network-policy"].map((name): [string, string[], string] => [
       name,
       ["delete", "networkpolicy", name],
-      "The keeper may delete what says",
+      "The keeper may delete only",
     ]),
     ["delete", ["delete", "networkpolicy", "t-network-policy"]],
   ];
@@ -181,11 +181,11 @@ test("the keeper deletes what says that it has expired, and nothing else", async
       if (status) await ns.patch(kind, name, { status: JSON.parse(text) }, "--subresource=status");
       const { code, stderr } = await attempt(cluster, [...as, "delete", kind, name, "--wait=false"]);
       expect([kind, name, code === 0, stderr])
-        .toEqual([kind, name, may, may ? "" : expect.stringContaining("The keeper may delete what says")]);
+        .toEqual([kind, name, may, may ? "" : expect.stringContaining("The keeper may delete only")]);
     }
   }
   const { stderr } = await attempt(cluster, [...as, "delete", "sandbox", "first"]);
-  expect(stderr).toContain("The keeper may delete what says");
+  expect(stderr).toContain("The keeper may delete only");
 });
 
 test("in system namespaces the keeper changes nothing", async () => {

@@ -121,10 +121,10 @@ Takes: object, process (its folder), values (of the process), root.
 {{- end }}
 
 {{/*
-The certificate of the conversion hook, as data of a Secret: that of the cluster, or a new one if there is none or it is
-old. A new certificate has a new authority. "ca.crt" then contains the new and the previous authority, so that API servers
-trust both until the hook uses the new certificate. Every call returns the same. Sets .Values.v1alpha1.issuedAt, in
-seconds since the epoch.
+The certificate of the conversion hook, as data of a Secret: the cluster's certificate, or a new one if the cluster has
+none or an old one. A new certificate has a new authority. "ca.crt" then contains the new and the previous authority, so
+that API servers trust both until the hook uses the new certificate. All calls in one rendering return the same
+certificate. Sets .Values.v1alpha1.issuedAt, in seconds since the epoch.
 */}}
 {{- define "hookbox.certificate" }}
 {{- if not (hasKey .Values.v1alpha1 "made") }}
