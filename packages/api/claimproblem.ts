@@ -37,7 +37,7 @@ export function readClaimProblem(meta: ObjectMeta): ClaimProblem | undefined {
   return generation === meta.generation ? (problem as ClaimProblem) : undefined;
 }
 
-/** Longest message of the annotation: a template may have said 256 KiB, and no more fits into all annotations of a claim. */
+/** Longest message of the annotation: a message can quote a template, but a claim's annotations may have only 256 KiB. */
 const LONGEST_MESSAGE = 4096;
 
 /** Writes what the annotation of a claim says: JSON of {@link ClaimUnresolved}. */

@@ -12,7 +12,7 @@ export interface PrinterColumn {
 export interface CelRule {
   rule: string;
   message: string;
-  /** Holds for creations too: `oldSelf` is then an optional value without anything in it. */
+  /** The rule also holds for creations. `oldSelf` is an optional then, and empty in a creation. */
   optionalOldSelf?: true;
 }
 
@@ -37,7 +37,7 @@ export interface CustomResource {
   /** Absent: the kind has no status at all. */
   status?: true;
   scale?: ScaleSubresource;
-  /** Rules on the whole object: of its metadata they see the name. Each write asks them, of the status or finalizers too. */
+  /** Rules on the whole object, of whose metadata they see only the name. They also hold for writes of the status. */
   rules?: readonly CelRule[];
   /** Rules on `.spec`. */
   specRules?: readonly CelRule[];

@@ -34,7 +34,7 @@ export function isPublished({ metadata, status }: Expiring, reason: "ClaimExpire
   return ready.observedGeneration === undefined || ready.observedGeneration === metadata.generation;
 }
 
-/** The end of a Sandbox by its spec. */
+/** When a Sandbox ends, and what happens then. */
 export interface Lifetime {
   /** RFC 3339; absent: never. */
   shutdownTime?: string | undefined;
@@ -48,13 +48,13 @@ const idleExpirySchema = z.object({
   before: z.object({ shutdownTime: z.string().optional(), shutdownPolicy: z.string().optional() }),
 });
 
-/** As much of a Sandbox as says when it ends. */
+/** The fields of a Sandbox that decide when it ends. */
 export interface Ending {
   metadata: Pick<ObjectMeta, "uid" | "generation" | "annotations">;
   spec: Lifetime & { operatingMode?: string | undefined };
 }
 
-/** Writes what a router says of a `shutdownTime` that it sets on a Sandbox which it has suspended for long. */
+/** Returns the annotation that a router sets together with the `shutdownTime` of a Sandbox that was suspended for long. */
 export function idleExpiryText({ metadata, spec }: Ending, shutdownTime: string): string {
   const { uid = "", generation = 0 } = metadata;
   const before = { shutdownTime: spec.shutdownTime, shutdownPolicy: spec.shutdownPolicy };
@@ -62,8 +62,8 @@ export function idleExpiryText({ metadata, spec }: Ending, shutdownTime: string)
 }
 
 /**
- * Returns the end that a Sandbox had before a router set another one for being idle, if that has been called off: the
- * Sandbox runs, or its spec was changed since, by whomever. Undefined: what the spec says counts.
+ * Returns the end that a Sandbox had before a router let it expire for being idle, if something has cancelled that expiry:
+ * the Sandbox runs, or anybody has changed its spec since. Undefined: no router has set the end, or its expiry still counts.
  */
 export function calledOff({ metadata, spec }: Ending): Lifetime | undefined {
   const text = metadata.annotations?.[EXPIRED_ANNOTATION];
@@ -74,7 +74,7 @@ export function calledOff({ metadata, spec }: Ending): Lifetime | undefined {
   return isAsItWas ? undefined : data.before;
 }
 
-/** Returns when a Sandbox ends, RFC 3339, and what becomes of it then: its spec, unless {@link calledOff}. */
+/** Returns when a Sandbox ends, and what happens then: as its spec says, unless an idle expiry was {@link calledOff}. */
 export function lifetimeOf(sandbox: Ending): Lifetime {
   return calledOff(sandbox) ?? sandbox.spec;
 }

@@ -90,7 +90,7 @@ export const sandboxCRD = {
   status: true,
   rules: [
     {
-      // One that was let in before stays as it is: its status is still written, and its finalizers go.
+      // A Sandbox that already breaks the rule may still be changed, so that status and finalizers can be written.
       rule: "!(has(self.spec.service) && self.spec.service) || size(self.metadata.name) <= 63 || " +
         "(oldSelf.hasValue() && has(oldSelf.value().spec.service) && oldSelf.value().spec.service)",
       message: "metadata.name must be no more than 63 characters when spec.service is true",

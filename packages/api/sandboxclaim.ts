@@ -28,7 +28,7 @@ const environmentVariableSchema = openObject({
 }).describe("One environment variable.");
 export type ClaimEnvironmentVariable = z.infer<typeof environmentVariableSchema>;
 
-/** When a claim expires: its own, or what its pool gives to claims without. */
+/** When a claim expires. Claims have this schema, and the default of a pool for claims without a lifecycle. */
 export const lifecycleSchema = openObject({
   shutdownTime: dateTimeSchema.optional().meta({
     description: "When the claim expires, as an absolute time. Absent means never.",

@@ -18,18 +18,16 @@ const specSchema = openObject({
   }).optional().describe("What happens to unclaimed sandboxes when the template changes. Absent means OnReplenish."),
   readinessGracePeriodSeconds: z.int32().min(30).optional().meta({
     description:
-      "Seconds from its creation that a sandbox of the pool may take to be Ready before it is replaced. Absent " +
-      "means what the hook was started with. A change makes no sandbox outdated.",
+      "How many seconds after its creation a sandbox of the pool may become Ready. The pool replaces it afterwards. " +
+      "Absent means the value of the hook's flag. A change makes no sandbox outdated.",
     format: "int32",
   }),
   claimDefaults: openObject({
     lifecycle: lifecycleSchema.optional().describe(
-      "The lifecycle of claims that have none of their own. It is copied into a claim when the claim is given its sandbox.",
+      "The lifecycle of claims that set none. It is copied into a claim when the claim gets its sandbox.",
     ),
   }).optional().meta({
-    description:
-      "What claims of this pool get if they do not say otherwise. A change does not reach claims that have a " +
-      "sandbox.",
+    description: "Defaults for the claims of this pool. A change does not affect claims that already have a sandbox.",
     "x-kubernetes-validations": [
       {
         rule: "!has(self.lifecycle) || !has(self.lifecycle.shutdownTime)",
@@ -78,7 +76,7 @@ const statusSchema = openObject({
     format: "date-time",
   }),
   conditions: conditionsSchema(
-    "Ready, Progressing with what keeps the pool from its size, and NetworkPolicy while that of the template is not in force",
+    "Ready, Progressing with the reason why the pool is below its size, and NetworkPolicy while the template's is not in force",
   ).optional(),
 });
 export type SandboxWarmPoolStatus = z.infer<typeof statusSchema>;
@@ -86,7 +84,7 @@ export type SandboxWarmPoolStatus = z.infer<typeof statusSchema>;
 /** Reasons of a pool's `Ready`. */
 export type PoolReadyReason = "Full" | "NotFull";
 
-/** Reasons of a pool's `NetworkPolicy`, which is there and False while that of its template is not in force. */
+/** Reasons of a pool's condition `NetworkPolicy`: False while the template's NetworkPolicy is not in force, else absent. */
 export type PoolPolicyReason = "NetworkPolicyMissing" | "NetworkPolicyNotOwned" | "NetworkPolicyOutdated";
 
 /** Reasons of a pool's `Progressing`: True for the first two, False for what keeps the pool from its size. */

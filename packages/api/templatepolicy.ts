@@ -23,8 +23,8 @@ const SUFFIX = "-network-policy";
 const LONGEST_NAME = 253;
 
 /**
- * Returns the name of a template's policy: the contract's, `<template>-network-policy`. Where that would be longer than a
- * name may be, the template's name is cut and its hash follows.
+ * Returns the name of a template's policy: `<template>-network-policy`, as in the contract. If that is too long for a name,
+ * the template's name is cut, and its hash follows.
  */
 export function policyName(template: string): string {
   const name = `${template}${SUFFIX}`;
@@ -33,12 +33,12 @@ export function policyName(template: string): string {
   return `${template.slice(0, LONGEST_NAME - tail.length).replace(/[^a-z0-9]+$/, "")}${tail}`;
 }
 
-/** Returns the annotation that says which version of a template a policy has the rules of. */
+/** Returns the annotation of a policy that names the template and the generation that the policy's rules come from. */
 export function policyStamp({ uid = "", generation = 0 }: ObjectMeta): string {
   return `${uid}/${generation}`;
 }
 
-/** Returns the second owner of a policy: with it the policy outlives its template, and goes with the namespace. */
+/** Returns the second owner of a policy, with which the policy outlives its template until the namespace is deleted. */
 export function namespaceReference({ name, uid = "" }: ObjectMeta): OwnerReference {
   return { apiVersion: "v1", kind: "Namespace", name, uid };
 }
@@ -53,12 +53,12 @@ const listedPolicySchema = kubeObjectSchema.extend({
   kind: z.string().default("NetworkPolicy"),
 });
 
-/** What is read of a policy here; `spec` as the API server has it. */
+/** The fields of a NetworkPolicy that this module reads. */
 export type Policy = Pick<KubeObject, "metadata"> & { spec?: unknown };
 
 /**
- * Reads of a NetworkPolicy what is read of it here, and no more; undefined: it is none. In a list of the API server it has
- * no apiVersion and kind: those that are there before the watch begins come so.
+ * Returns the fields of a NetworkPolicy that this module reads; undefined: the object is no NetworkPolicy. Items of an API
+ * server's list have no apiVersion and kind, so the function adds them.
  */
 export function policyToKeep(object: unknown): KubeObject | undefined {
   const read = listedPolicySchema.safeParse(object).data;
@@ -80,7 +80,7 @@ export function policyToKeep(object: unknown): KubeObject | undefined {
   };
 }
 
-/** Returns the hash of the template whose sandboxes a policy selects; undefined: it selects others, or by more. */
+/** Returns the hash of the template whose sandboxes a policy selects; undefined: the selector is not this label alone. */
 export function selectedHash({ spec }: Policy): string | undefined {
   const { podSelector } = (spec ?? {}) as { podSelector?: { matchLabels?: Record<string, string> } };
   if (!podSelector || Object.keys(podSelector).some((key) => key !== "matchLabels")) return undefined;
@@ -89,19 +89,19 @@ export function selectedHash({ spec }: Policy): string | undefined {
 }
 
 /**
- * Tells whether a policy was made by the template hook and its template is gone: kept for the sandboxes that run, and free
- * for another template of the name.
+ * Tells whether the template hook created a policy whose template was deleted. Such a policy stays for the sandboxes that
+ * still run, and a new template of the same name may take it over.
  */
 export function isLeftBehind({ metadata }: Policy, template: ObjectMeta): boolean {
   if (metadata.annotations?.[DECORATOR_ANNOTATION] !== TEMPLATE_CONTROLLER) return false;
   const owner = controllerOf(metadata);
   if (!owner) return true;
-  // Only one object has a kind and a name at a time.
+  // If a template of this name has another UID, the owner was deleted: only one object has a kind and a name at a time.
   return groupOf(owner.apiVersion) === EXTENSIONS_GROUP && owner.kind === "SandboxTemplate" &&
     owner.name === template.name && owner.uid !== template.uid;
 }
 
-/** What is read of a template here. */
+/** The fields of a template that this module reads. */
 type Template = { metadata: ObjectMeta; spec: { networkPolicyManagement: string } };
 
 /**
@@ -121,7 +121,7 @@ export interface PolicyFault {
 /**
  * Tells what keeps a template's policy from being in force; undefined: nothing does, or the template has none.
  *
- * A policy without the annotation was made before there was one: which rules it has is not known, and not doubted.
+ * An earlier version of hookbox creates policies without the annotation. Their rules are taken to be up to date.
  */
 export function policyFault({ metadata, spec }: Template, policy: Policy | undefined): PolicyFault | undefined {
   if (spec.networkPolicyManagement === "Unmanaged") return undefined;
@@ -151,7 +151,7 @@ export function policyFault({ metadata, spec }: Template, policy: Policy | undef
 /** Whether sandboxes start without the NetworkPolicy of their template. */
 export type TemplatePolicy = "required" | "optional";
 
-/** The flag by which pool hook, binder and keeper are told. */
+/** The flag of pool hook, binder and keeper. */
 export const TEMPLATE_POLICY = {
   flag: "template-network-policy",
   /** @throws {RangeError} if the text is neither */
@@ -161,12 +161,12 @@ export const TEMPLATE_POLICY = {
   },
 } as const;
 
-/** Returns what the keeper has found out about the policy of a template that is not in force; undefined: nothing. */
+/** Returns the problem that the keeper has reported about a template's policy; undefined: it has reported none. */
 export function policyProblemOf(template: ObjectMeta): Problem | undefined {
   return readUnresolved(template)?.problems.find(({ kind }) => kind === "NetworkPolicy");
 }
 
-/** Says what is wrong with a template's policy: what the keeper has found out, else what is seen. */
+/** Says what is wrong with a template's policy: the message that the keeper has reported, or else the observed fault's. */
 export function policyMessage({ metadata }: { metadata: ObjectMeta }, fault: PolicyFault): string {
   return policyProblemOf(metadata)?.message ?? fault.message;
 }

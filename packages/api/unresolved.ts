@@ -14,8 +14,8 @@ import type { ObjectMeta } from "./objects/objects.ts";
  * | `taken` | an object of its name exists that is not this parent's and may not be taken over |
  * | `invalid` | the API server refuses it for what it says; only another spec helps (`generation` tells which one) |
  * | `refused` | the API server refuses it for now: quota, admission, permissions |
- * | `stuck` | it exists, and the API server refuses to have it changed or deleted |
- * | `missing` | the API server would take it, and yet nobody makes it; of a NetworkPolicy alone |
+ * | `stuck` | it exists, and the API server refuses to change or delete it |
+ * | `missing` | the API server would accept it, but no hook creates it; only for a NetworkPolicy |
  */
 const problemSchema = z.object({
   /** The first three are a Sandbox's, the last is a template's. */

@@ -16,7 +16,7 @@ import { annotated, type Content, type Fields, parsed, PREFIX, without } from ".
 type Version = "v1alpha1" | "v1beta1";
 
 const VOLUME_POLICY = `${PREFIX}v1beta1-volume-claim-templates-policy`;
-/** Ours, for what the contract would lose on the way: a Sandbox that says nothing of a Service. */
+/** Annotation of ours: the Sandbox does not set `service`. The contract's conversion would lose that. */
 const SERVICE = `${PREFIX}v1beta1-service`;
 const UNSET = "unset";
 const VOLUME_POLICIES = ["Disallowed", "Allowed", "Overrides"];

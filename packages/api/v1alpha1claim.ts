@@ -1,20 +1,24 @@
-/** Which pool or template a claim names in v1alpha1, and which pool that is in v1beta1. Pure. Source: Agent Sandbox API, section 1.7. @module */
+/**
+ * Converts claims between v1alpha1, where they name a template or a pool, and v1beta1, where they name a pool. Pure. Source:
+ * Agent Sandbox API, section 1.7.
+ * @module
+ */
 import { sameJson } from "./objects/apply.ts";
 import { isObject } from "./objects/json.ts";
 import { annotated, type Content, type Fields, isVolumes, nameOf, parsed, PREFIX, without } from "./v1alpha1content.ts";
 
 /** Annotation of ours: a claim's own volumes, which v1alpha1 lacks. */
 const VOLUME_TEMPLATES = `${PREFIX}v1beta1-volume-claim-templates`;
-/** Annotation of ours: a pool whose name v1alpha1 would read as another, such as "default", and what it says in its place. */
+/** Annotation of ours: a pool's name that has another meaning in v1alpha1, such as "default", and the fields in its place. */
 const POOL = `${PREFIX}v1beta1-warm-pool-ref`;
-/** Of an object, as API servers take it. */
+/** Longest name of an object that API servers accept. */
 const LONGEST_NAME = 253;
-/** A pool without members, for claims that v1alpha1 lets name a template in place of a pool. */
+/** Prefix of the name of a pool without members, for a claim that names a template instead of a pool in v1alpha1. */
 export const SHADOW_POOL = "shadow-pool-";
 
 /**
- * The pool that a claim names: the one of its `warmpool`; else the one of its Sandbox, which has that pool's name; else
- * one without members, of its template.
+ * Converts a claim. Its pool is the pool of `warmpool`; else the pool of its Sandbox, whose name begins with the pool's; else
+ * a pool without members, named after the template.
  */
 export function claimToBeta(content: Content): Content {
   const { sandboxTemplateRef: _, warmpool: __, ...spec } = content.spec;
@@ -36,7 +40,7 @@ function poolOf(content: Content): string {
     : SHADOW_POOL + nameOf(sandboxTemplateRef);
 }
 
-/** The way back: as it was said, where the claim still names that pool. */
+/** Converts a claim back. If the claim still names the same pool, the result has the same fields as before. */
 export function claimToAlpha(content: Content, saved: Fields | undefined): Content {
   const { warmPoolRef, volumeClaimTemplates, ...rest } = content.spec;
   const ref = nameOf(warmPoolRef);
@@ -47,7 +51,7 @@ export function claimToAlpha(content: Content, saved: Fields | undefined): Conte
   return annotated(alpha, { [VOLUME_TEMPLATES]: JSON.stringify(volumeClaimTemplates) });
 }
 
-/** A pool's name, and the template and pool that v1alpha1 says in its place. */
+/** A pool's name, and the template and pool that the claim has in v1alpha1 in its place. */
 interface PoolNote {
   name: string;
   template: string;
@@ -58,7 +62,7 @@ function noteOf(name: string, { sandboxTemplateRef, warmpool }: Fields): PoolNot
   return { name, template: nameOf(sandboxTemplateRef), warmpool };
 }
 
-/** Reads the annotation; undefined: it is not there, or no note of ours. */
+/** Reads the annotation; undefined: it is absent, or hookbox has not written it. */
 function poolNote({ metadata }: Content): PoolNote | undefined {
   const note = parsed(metadata.annotations?.[POOL]);
   if (!isObject(note) || typeof note["template"] !== "string") return undefined;
@@ -66,12 +70,12 @@ function poolNote({ metadata }: Content): PoolNote | undefined {
   return typeof name === "string" && name.length <= LONGEST_NAME ? { name, template, warmpool } : undefined;
 }
 
-/** A claim of v1alpha1 that names another template or pool since is of that one. */
+/** Tells whether a claim of v1alpha1 still has the template and pool of the note. If not, a user has changed them. */
 function isSaid(note: PoolNote, spec: Fields): boolean {
   return sameJson(note, noteOf(note.name, spec));
 }
 
-/** What v1alpha1 says in place of a pool's name: as it was said, unless the claim names another pool since. */
+/** The v1alpha1 fields in place of a pool's name: the saved fields, unless the claim names another pool since. */
 function referencesOf(ref: string, content: Content, saved: Fields | undefined): Fields {
   const template = nameOf(saved?.["sandboxTemplateRef"]);
   const warmpool = saved?.["warmpool"];
@@ -80,7 +84,7 @@ function referencesOf(ref: string, content: Content, saved: Fields | undefined):
       ? { sandboxTemplateRef: { name: ref.slice(SHADOW_POOL.length) }, warmpool: "default" }
       : { sandboxTemplateRef: { name: ref }, warmpool: ref };
   }
-  // Nothing else of it: what is written into an annotation is no deeper than what may be answered.
+  // Only the name: users can write deeper objects into the annotation than the converted claim may have.
   const sandboxTemplateRef = { name: template };
   const expected = isPool(warmpool) ? warmpool : template;
   const bound = boundName(content);

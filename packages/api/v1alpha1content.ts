@@ -3,7 +3,7 @@ import { parseJson } from "./objects/exactjson.ts";
 import type { KubeObject } from "./objects/objects.ts";
 import { isObject } from "./objects/json.ts";
 
-/** What annotations of conversions begin with. */
+/** Prefix of the conversions' annotations. */
 export const PREFIX = "api.agents.x-k8s.io/";
 
 export type Fields = Record<string, unknown>;
@@ -55,7 +55,7 @@ function isShallow(value: unknown, left: number): boolean {
   return left > 0 && Object.values(value).every((field) => isShallow(field, left - 1));
 }
 
-/** Returns the name that a reference has; empty: none. */
+/** Returns the name in a reference; empty: the reference has none. */
 export function nameOf(reference: unknown): string {
   const name = (reference as { name?: unknown } | undefined)?.name;
   return typeof name === "string" ? name : "";

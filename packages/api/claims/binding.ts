@@ -44,7 +44,7 @@ export function isBinders(claim: SandboxClaim, sandbox: Sandbox, now: number): b
   return isUntold(claim, sandbox) && isWithin(sandbox, BINDER_MS, now);
 }
 
-/** Tells whether the hook leaves a first status to the binder. What neither says, the keeper brings to the hook's notice. */
+/** Tells whether the hook leaves the first status to the binder. If neither writes it, the keeper requeues the claim. */
 export function isLeftToBinder({ status }: SandboxClaim, sandbox: Sandbox, now: number): boolean {
   return status === undefined && isReachable(sandbox) && isWithin(sandbox, SILENCE_MS, now);
 }

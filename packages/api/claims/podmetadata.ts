@@ -12,21 +12,21 @@ export interface PodMetadata {
 /** Domains of label keys that claims may use unless an installation says otherwise. */
 export const DEFAULT_LABEL_DOMAINS: readonly string[] = ["sandbox.users.io"];
 
-/** What `--allowed-annotation-domains` says for all domains but Kubernetes' and ours: the contract's rule. */
+/** Value of `--allowed-annotation-domains` that allows all domains except Kubernetes' and ours: the contract's rule. */
 export const ANY_ANNOTATION_DOMAIN = "*";
 
-/** Help of `--allowed-annotation-domains`, in lines: each process that judges claims has the option. */
+/** Lines of help for `--allowed-annotation-domains`. Each process that checks claims has this option. */
 export const ANNOTATION_DOMAINS_HELP = [
   "domains of annotation keys that claims may add to Pods. Other software acts on annotations: name the domains that",
   `claims need (default ${ANY_ANNOTATION_DOMAIN}: any but Kubernetes' and ours)`,
 ];
 
-/** Reads domains, divided by commas. */
+/** Reads a comma-separated list of domains. */
 export function readDomains(text: string): string[] {
   return text.split(",").map((domain) => domain.trim()).filter(Boolean);
 }
 
-/** Reads the domains of annotation keys; undefined: any that is not reserved. */
+/** Reads the domains of annotation keys; undefined: all domains that are not reserved. */
 export function readAnnotationDomains(text: string): string[] | undefined {
   return text.trim() === ANY_ANNOTATION_DOMAIN ? undefined : readDomains(text);
 }
@@ -42,12 +42,12 @@ const RESERVED_DOMAINS = ["kubernetes.io", "k8s.io", "agents.x-k8s.io"];
  * |---|---|
  * | label key | qualified name with a prefix that is one of `domains` or below one of them |
  * | label value | a label value; `app: sandbox-router` is nobody's but the router's |
- * | annotation key | qualified name, not of Kubernetes' or our domains but for safe-to-evict |
- * | the same, with `annotationDomains` | and with a prefix that is one of those or below one of them |
+ * | annotation key | qualified name whose domain is not Kubernetes' or ours, or safe-to-evict |
+ * | annotation key, if `annotationDomains` is set | also: a prefix that is one of `annotationDomains` or below one of them |
  *
  * Source: Agent Sandbox API, section 3.5.4.
  *
- * @param annotationDomains undefined: any
+ * @param annotationDomains undefined: all domains that are not reserved
  */
 export function metadataProblem(
   additional: PodMetadata = {},

@@ -11,7 +11,7 @@ import { volumesProblem } from "./volumes.ts";
  * against the template's, environment variables, volumes.
  *
  * @param domains of label keys that claims may use; undefined: not known, so metadata is only held to the template's
- * @param annotationDomains of annotation keys; undefined: any
+ * @param annotationDomains of annotation keys that claims may use; undefined: all that are not reserved
  */
 export function requestProblem(
   { spec }: SandboxClaim,

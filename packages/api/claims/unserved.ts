@@ -5,7 +5,7 @@ import type { LackedRight } from "../lackedright.ts";
 import { withLimit } from "../objects/limits.ts";
 import type { SandboxTemplate } from "../sandboxtemplate.ts";
 
-/** What messages of the binder begin with. */
+/** Prefixes of the binder's messages. */
 const DEFAULTS = "Error seen: set the lifecycle of spec.claimDefaults: ";
 const LACKING = "Error seen: the installation of hookbox lacks the right to ";
 const REFUSED = "Error seen: create sandbox: ";
@@ -21,7 +21,7 @@ export function templateNotFound(template: string): ClaimProblem {
   return { reason: "TemplateNotFound", message: `SandboxTemplate "${template}" not found` };
 }
 
-/** The template's NetworkPolicy is missing, and no sandbox starts without it. @param words what is wrong with it */
+/** The template's NetworkPolicy is missing, and no sandbox starts without it. @param words what is wrong with the policy */
 export function policyNotInForce(template: string, words: string): ClaimProblem {
   const message = `No sandbox of SandboxTemplate "${template}" starts without its NetworkPolicy: ${words}`;
   return { reason: "ReconcilerError", message };
@@ -38,22 +38,22 @@ export function nameTaken(name: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `${TAKEN}${name}" is not controlled by claim "${name}". ${remedy}` };
 }
 
-/** Longest name of a Sandbox that has a Service, which is called like it. Source: Agent Sandbox API 1.0.6. */
+/** Longest name of a Sandbox that has a Service, because the Service has the same name. Source: Agent Sandbox API 1.0.6. */
 const LONGEST_WITH_SERVICE = 63;
 
-/** The Sandbox that is made for the claim would have its name, and that is too long for a Service; undefined: it is not. */
+/** A new Sandbox has the name of its claim, and this name is too long for a Service. Undefined: the name is short enough. */
 export function nameTooLong(name: string, { spec }: SandboxTemplate): ClaimProblem | undefined {
   if (spec.service !== true || name.length <= LONGEST_WITH_SERVICE) return undefined;
   const why = `must be no more than ${LONGEST_WITH_SERVICE} characters when spec.service is true`;
   return { reason: "InvalidConfiguration", message: `${REFUSED}Sandbox "${name}" is invalid: metadata.name ${why}` };
 }
 
-/** The API server refuses the lifecycle that the claim's pool gives to it. @param words its own */
+/** The API server refuses the lifecycle that the binder copies from the pool. @param words the API server's message */
 export function lifecycleRefused(words: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `${DEFAULTS}${words}` };
 }
 
-/** The binder's own account lacks a right, and so no claim like this one is served. @param words the API server's */
+/** The binder's account lacks a right, so that it can serve no claim like this one. @param words the API server's message */
 export function rightLacking({ right }: LackedRight, words: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `${LACKING}${right}: ${words}` };
 }
@@ -63,12 +63,12 @@ export function isNameTaken(message: string): boolean {
   return message.startsWith(TAKEN);
 }
 
-/** Returns what the API server says in a message of the functions above, or in a Sandbox's Ready. */
+/** Returns the API server's part of a message of the functions above, or of the message of a Sandbox's Ready condition. */
 export function apiServersWords(message: string): string {
   return message.replace(/^Error seen: (?:create sandbox: |the installation of hookbox lacks .*?: )?/, "");
 }
 
-/** Tells whether the binder reports a problem by itself, with the functions above: the keeper leaves such a one alone. */
+/** Tells whether the binder has reported a problem, with the functions above. The keeper does not change such a problem. */
 export function isBindersProblem(problem: ClaimProblem | undefined): boolean {
   return [DEFAULTS, LACKING, REFUSED, TAKEN].some((words) => problem?.message.startsWith(words));
 }

@@ -19,7 +19,7 @@ export interface Facts {
   claim?: SandboxClaim | null;
   pool?: SandboxWarmPool | null;
   template?: SandboxTemplate | null;
-  /** What has the name of the template's NetworkPolicy; read of a template that is the subject. */
+  /** The object with the name of the template's NetworkPolicy. Read only if the subject is a template. */
   policy?: KubeObject | null;
   /** The claim's, given or made for it; of a pool, the member that {@link worstMember} names; or the subject. */
   sandbox?: Sandbox | null;

@@ -104,7 +104,7 @@ export const OBJECT_CODES = {
   ),
   NamespaceTerminating: final("The namespace is being deleted.", "Use another namespace."),
   ControllerForbidden: final(
-    "An account of the installation itself lacks a right that it needs.",
+    "A ServiceAccount of hookbox or Metacontroller lacks a right that it needs.",
     "Install the roles of this version: hookbox install --apply, or deploy/metacontroller for Metacontroller's.",
   ),
   InvalidConfiguration: final(

@@ -53,12 +53,12 @@ export function stamp(
   };
 }
 
-/** Returns a condition of another writer, with words that the API server takes: for one that it refuses the whole status is lost. */
+/** Makes another writer's condition valid: for one invalid reason or message the API server refuses the whole status. */
 export function fitCondition<T extends Condition>(condition: T): T {
   return { ...condition, ...fitWords(condition) };
 }
 
-/** A reason that has to be changed is kept at the head of the message. */
+/** If the reason has to change, the original reason becomes the start of the message. */
 function fitWords({ reason, message }: { reason: string; message: string }): { reason: string; message: string } {
   const fitted = fitReason(reason, "Unknown");
   const whole = fitted === reason || reason === "" ? message : `${reason}${message === "" ? "" : `: ${message}`}`;

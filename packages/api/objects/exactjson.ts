@@ -1,7 +1,8 @@
 /**
- * JSON with all its digits. Kubernetes has integers of 64 bits, and JavaScript's numbers keep 53 of them: a value that is read
- * and written back (a hook's answer, a PUT, a conversion) would come back as another number, or be refused. An integer that a
- * number cannot keep is read as a raw value. `JSON.stringify` writes it as it was, and it counts as a scalar. Pure.
+ * Reads JSON without losing digits of integers. Kubernetes has integers of 64 bits, and JavaScript's numbers keep 53 bits. A
+ * value that is read and written back (a hook's answer, a PUT, a conversion) would become another number, or be refused. An
+ * integer that a number cannot keep is therefore read as a raw value. `JSON.stringify` writes it as it was. Code treats it as
+ * a scalar. Pure.
  * @module
  */
 
@@ -10,17 +11,17 @@ export interface RawInteger {
   readonly rawJSON: string;
 }
 
-/** ES2026: what `lib` does not know yet. */
+/** Functions of ES2026 that TypeScript's `lib` lacks. */
 const json = JSON as unknown as {
   rawJSON(text: string): RawInteger;
   isRawJSON(value: unknown): value is RawInteger;
   parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
 };
 
-/** Sixteen digits where a value may begin: few texts have any, and only those are read with care. */
+/** Sixteen digits where a value can begin. Only texts with such digits are parsed with a reviver, which is slower. */
 const MAY_BE_LARGE = /[:[,]\s*-?\d{16}|^\s*-?\d{16}/;
 
-/** Whether this process has ever read one. Most never do, and skip every check. */
+/** Whether this process has ever read a raw integer. Most processes never do, and skip every check. */
 let hasMet = false;
 
 /** Reads JSON text as `JSON.parse` does, except for integers that a number cannot keep. @throws {SyntaxError} if it is not JSON */
@@ -45,7 +46,7 @@ export function isRawInteger(value: unknown): value is RawInteger {
   return hasMet && json.isRawJSON(value);
 }
 
-/** Returns a value with a bigint in place of each such integer: YAML libraries write bigints, and do not know raw values. */
+/** Replaces each raw integer in a value by a bigint, because YAML libraries can write bigints but not raw values. */
 export function withBigInts(value: unknown): unknown {
   return hasMet ? mapScalars(value, (scalar) => isRawInteger(scalar) ? BigInt(scalar.rawJSON) : scalar) : value;
 }
@@ -56,8 +57,8 @@ export function withoutBigInts(value: unknown): unknown {
 }
 
 /**
- * Parses a value by a zod schema. To zod a raw integer is an object with any fields, so the schema also has to accept a number
- * in its place.
+ * Parses a value by a zod schema. Zod takes a raw integer for an object, and would accept it where the schema wants one. The
+ * value must therefore also match the schema with a number in place of each raw integer.
  *
  * @throws {ZodError} as the schema does
  */

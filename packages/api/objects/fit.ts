@@ -1,26 +1,26 @@
 /**
- * Makes text of others fit the fields of our statuses. The API server checks those by pattern and length, and refuses the
- * whole status for one of them; Pods, schedulers and webhooks are held to no such rule. Pure.
+ * Makes text from other components fit into our statuses. The API server checks the pattern and length of each condition,
+ * and refuses the whole status if one does not match. Pods, schedulers and webhooks have no such rules. Pure.
  * @module
  */
 
-/** What metav1.Condition has for `reason`, beside its length. */
+/** The pattern of `reason` in metav1.Condition. */
 export const REASON_PATTERN = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 export const LONGEST_REASON = 1024;
-/** In characters; JavaScript counts some of them twice. */
+/** In Unicode characters; JavaScript's `length` counts some characters twice. */
 export const LONGEST_MESSAGE = 32_768;
 
-/** Cuts text to so many UTF-16 units, the last an ellipsis; half a character becomes U+FFFD, as in the API server. */
+/** Cuts text to `most` UTF-16 units, with an ellipsis at the end. A lone surrogate becomes U+FFFD, as in the API server. */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text.toWellFormed();
-  // A character that is cut in two is left out.
+  // If the cut is in the middle of a character, its first half is left out.
   return `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…`.toWellFormed();
 }
 
 /**
- * Makes a reason of a word: `queue-full` becomes `QueueFull`.
+ * Makes a valid reason of a word: `queue-full` becomes `QueueFull`.
  *
- * @param fallback for a word of which nothing is left
+ * @param fallback the result if the word has no valid character
  */
 export function fitReason(word: string, fallback: string): string {
   if (word.length <= LONGEST_REASON && REASON_PATTERN.test(word)) return word;

@@ -28,7 +28,7 @@ export const POD_TEMPLATE_HASH_LABEL = `${PREFIX}sandbox-pod-template-hash`;
 export const SHARD_LABEL = `${PREFIX}shard`;
 /** Label on what a pool is about to delete; the value says why. Never taken back: what carries it is never handed over. */
 export const DRAINING_LABEL = `${PREFIX}draining`;
-/** Annotation on NetworkPolicies of templates: `<UID>/<generation>` of the template whose rules they have. */
+/** Annotation on NetworkPolicies of templates: `<UID>/<generation>` of the template that the rules come from. */
 export const TEMPLATE_GENERATION_ANNOTATION = `${PREFIX}template-generation`;
 /** Annotation on Sandboxes that a pool has made: name of their template. */
 export const TEMPLATE_REF_ANNOTATION = `${PREFIX}sandbox-template-ref`;

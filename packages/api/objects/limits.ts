@@ -1,10 +1,10 @@
 /**
- * How large objects may be. Metacontroller keeps what it applied in an annotation of each child, so that everything is
- * there twice, and the API server allows 256 KiB for all annotations of an object: less than for the object. Pure.
+ * How large objects may be. Metacontroller stores what it applied in an annotation of each child, so that a child contains
+ * everything twice. The API server allows 256 KiB for all annotations of an object, which is less than for the object. Pure.
  * @module
  */
 
-/** What the API server says. Source: k8s.io/apimachinery pkg/api/validation/objectmeta.go. */
+/** The API server's message. Source: k8s.io/apimachinery pkg/api/validation/objectmeta.go. */
 const TOO_LONG = /annotations: Too long: may not be more than 262144 bytes/;
 
 const WHY =
@@ -12,15 +12,15 @@ const WHY =
   "spec with its labels and annotations may have about 250 KiB, its annotations alone 125 KiB, and what a claim adds to " +
   "them 80 KiB. Put what is larger into a ConfigMap, a Secret or the image";
 
-/** Returns a refusal in the API server's words, with the limit that stands behind them where that is one of size. */
+/** Returns the API server's message. If the object is too large, the function adds which limits hold. */
 export function withLimit(message: string): string {
   return TOO_LONG.test(message) ? `${message}. ${WHY}` : message;
 }
 
-/** Bytes of JSON that a Sandbox which a pool makes may have, about. */
+/** The largest Sandbox that a pool can create, in bytes of JSON; an estimate. */
 const MOST_BYTES = 250 * 1024;
 
-/** Says that an object is too large to be made; undefined: it is not. @param what it is called */
+/** Returns a message if an object is too large to be created; undefined: it is not. @param what how the message names it */
 export function tooLarge(what: string, object: object): string | undefined {
   const bytes = new TextEncoder().encode(JSON.stringify(object)).length;
   return bytes > MOST_BYTES ? `${what} has ${Math.round(bytes / 1024)} KiB. ${WHY}` : undefined;

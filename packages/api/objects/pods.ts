@@ -39,7 +39,7 @@ export function podCondition(pod: Pod, type: string): PodCondition | undefined {
   return pod.status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** Tells whether the Pod's `Ready` condition is True; a terminating Pod can still be Ready, until its containers have ended. */
+/** Tells whether the Pod's `Ready` condition is True; a terminating Pod stays Ready until its containers have ended. */
 export function isPodReady(pod: Pod): boolean {
   return podCondition(pod, "Ready")?.status === "True";
 }

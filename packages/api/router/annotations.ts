@@ -8,14 +8,15 @@ export const WAKE_ANNOTATION = `${ANNOTATION_PREFIX}wake`;
 /** Annotation of routers: when one last woke the Sandbox, RFC 3339. */
 export const WOKEN_AT_ANNOTATION = `${ANNOTATION_PREFIX}woken-at`;
 /**
- * Annotation of routers: why and when one last suspended the Sandbox, and of which UID and generation that made it, as JSON.
- * A wake through a router removes it; whoever else resumes the Sandbox leaves it. So it is only about the present suspension
- * if UID and generation are the Sandbox's own (packages/router/idle/suspension.ts).
+ * Annotation of routers, as JSON: why and when a router last suspended the Sandbox, and the UID and generation that the
+ * Sandbox had then. If a router wakes the Sandbox, it removes the annotation. Other ways to resume the Sandbox leave it. The
+ * annotation is therefore about the present suspension only if UID and generation match
+ * (packages/router/idle/suspension.ts).
  */
 export const SUSPENDED_ANNOTATION = `${ANNOTATION_PREFIX}suspended`;
 /**
- * Annotation of routers: that one has set `shutdownTime`, and what was there before, as JSON. The time counts for as long as
- * the spec stays as it is (packages/api/expiry.ts).
+ * Annotation of routers, as JSON: the `shutdownTime` that a router has set, and the fields that the router has replaced. The
+ * time counts as long as nobody changes the spec (packages/api/expiry.ts).
  */
 export const EXPIRED_ANNOTATION = `${ANNOTATION_PREFIX}idle-expired`;
 /** Annotation of routers: when one first saw traffic to a Sandbox that has an idle policy, RFC 3339. */
@@ -25,9 +26,9 @@ export const ACTIVE_ANNOTATION = `${ANNOTATION_PREFIX}active-at`;
 
 /** Annotation, set by users on a Sandbox or its Pod template: suspend it after so many idle seconds. Without it: never. */
 export const IDLE_ANNOTATION = `${ANNOTATION_PREFIX}idle-seconds`;
-/** The same by the name that the contract proposes (its design of auto-suspension); counts only where ours is absent. */
+/** The contract's proposed name of the same annotation (its design of auto-suspension). Counts only if ours is absent. */
 export const IDLE_TIMEOUT_ANNOTATION = "agents.x-k8s.io/idle-timeout-seconds";
-/** Other names of annotations that users set, by ours. */
+/** Other names of annotations that users set. The key is our name. */
 export const OTHER_NAMES: Readonly<Record<string, string>> = { [IDLE_ANNOTATION]: IDLE_TIMEOUT_ANNOTATION };
 /** Annotation, as above: how many seconds without traffic work of its own keeps it up; without it any number. */
 export const MAX_ACTIVE_ANNOTATION = `${ANNOTATION_PREFIX}max-active-seconds`;

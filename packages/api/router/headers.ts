@@ -9,9 +9,9 @@ export const SANDBOX_NOT_FOUND = "SandboxNotFound";
 /** Its value with a 502: nothing of the request has reached the sandbox. */
 export const NOT_SENT = "NotSent";
 /**
- * Header of the router's requests to sandboxes: UID of the Pod that is meant. A runtime that knows its own refuses those for
- * another one, whose address it has by now.
+ * Header of the router's requests to sandboxes: UID of the intended Pod. A runtime that knows the UID of its own Pod refuses
+ * requests for another Pod. Such a request arrives if the other Pod had the same IP address before.
  */
 export const POD_UID_HEADER = "X-Sandbox-Pod-UID";
-/** Value of {@link REASON_HEADER} with a runtime's 421: the request is for another Pod, and nothing of it was carried out. */
+/** Value of {@link REASON_HEADER} with a runtime's 421: the request is for another Pod, and the runtime did nothing. */
 export const OTHER_POD = "OtherPod";

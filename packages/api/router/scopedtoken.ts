@@ -1,4 +1,4 @@
-/** Tokens that open one sandbox until a time: their formats, and how they are signed. Web Crypto alone. Source: Agent Sandbox API, section 7.1, and 1.0.2 to 1.0.12. @module */
+/** Formats and signatures of tokens that open one sandbox until a time. Web Crypto alone. Source: Agent Sandbox API, section 7.1, and 1.0.2 to 1.0.12. @module */
 
 /** What a token opens; without `port` every port. `exp` in seconds since the epoch. */
 export interface TokenClaims {
@@ -8,11 +8,14 @@ export interface TokenClaims {
   port?: number | undefined;
 }
 
-/** What a token of the second format opens: this very Sandbox, and no later one of its name. Absent: every port, method or path. */
+/**
+ * What a token of version 2 opens: the Sandbox with this UID, but no later Sandbox of the same name. If port, method or
+ * path is absent, the token opens all of them.
+ */
 export interface SandboxTokenClaims extends TokenClaims {
   uid: string;
   method?: string | undefined;
-  /** Without a query; its percent-encoding in upper case. */
+  /** A path without a query, with percent-encoding in upper case. */
   path?: string | undefined;
 }
 
@@ -45,14 +48,14 @@ export function isKeyID(kid: string): boolean {
 }
 
 /**
- * Makes a token of the second format: `v2.<kid>.<claims>.<Ed25519>`. Whoever checks it needs the public key alone.
+ * Makes a token of version 2: `v2.<kid>.<claims>.<Ed25519>`. To check the token, a router needs only the public key.
  *
- * @param kid name of the key, by which the router finds it
- * @param key private key for `sign` by Ed25519
- * @throws {RangeError} if `kid` is none
+ * @param kid name of the key, by which the router finds the public key
+ * @param key Ed25519 private key with the usage `sign`
+ * @throws {RangeError} if `kid` cannot be the name of a key
  */
 export async function signSandboxToken(key: CryptoKey, kid: string, claims: SandboxTokenClaims): Promise<string> {
-  if (!isKeyID(kid)) throw new RangeError(`Cannot sign by key "${kid}": a name has 1 to 128 letters, digits, - or _`);
+  if (!isKeyID(kid)) throw new RangeError(`Cannot sign with key "${kid}": a name has 1 to 128 letters, digits, - or _`);
   const { ns, name, uid, port, method, path, exp } = claims;
   const payload = base64url(new TextEncoder().encode(JSON.stringify({
     ns,
@@ -67,12 +70,12 @@ export async function signSandboxToken(key: CryptoKey, kid: string, claims: Sand
   return `v2.${kid}.${payload}.${base64url(new Uint8Array(signature))}`;
 }
 
-/** Returns what a key signs, of its name and the part with the claims. */
+/** Returns the bytes that a key signs: a fixed text, the name of the key, and the encoded claims. */
 export function sandboxSignedText(kid: string, payload: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(`${DOMAIN_V2}${kid}.${payload}`);
 }
 
-/** Returns a path as tokens have it: without its query, percent-encoding in upper case. */
+/** Returns a path in the form that tokens use: without a query, percent-encoding in upper case. */
 export function normalPath(path: string): string {
   const [name = ""] = path.split("?", 1);
   return name.replace(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase()) || "/";

@@ -106,7 +106,7 @@ function missing(ground: Ground): Cause | undefined {
   return { ...found, evidence: [...found.evidence, ...says("TemplateNotFound")], path: [poolRef, found.object] };
 }
 
-/** Its template lacks the NetworkPolicy without which no sandbox starts. */
+/** The template's NetworkPolicy is missing, and no sandbox of the template starts without it. */
 function unfenced(ground: Ground): Cause | undefined {
   const found = ground.isBound ? undefined : poolUnfenced(ground.facts, ground.poolRef, ground.now);
   return found && through(ground, found);
@@ -146,7 +146,7 @@ function rejected(ground: Ground): Cause | undefined {
   const since = isSaid ? condition.lastTransitionTime : claim.metadata.creationTimestamp;
   const scene = { at, blueprint: templateRef ?? poolRef, facts: ground.facts, pod: undefined };
   const refusal = refusalIn(scene, { text: problem.message, evidence, since });
-  // What has no name of its own stays with the claim.
+  // A refusal that names no other object is about the claim.
   if (refusal) return refusal.object === at ? refusal : through(ground, refusal);
   const { code, asked, policy } = rejection;
   const message = problem.message.replace(/^Error seen: /, "");
@@ -246,5 +246,5 @@ function through({ facts: { pool }, poolRef }: Ground, found: Cause): Cause {
   return pool ? { ...found, path: [poolRef, ...found.path] } : found;
 }
 
-/** The first that finds something says the cause. */
+/** The first rule that finds a cause decides. */
 const RULES = [going, expired, ready, missing, unfenced, rejected, given, unbound, nameTaken, unserved, failing];

@@ -25,7 +25,7 @@ export function refused(scene: Scene): Cause | undefined {
   return refusalCause(scene, { code: "ChildRefused" }, readyTelling(scene.at, ready));
 }
 
-/** A child exists, and the API server does not let it be changed or deleted, as the keeper found out. */
+/** A child exists, but the API server refuses to change or delete it. The keeper has reported this in an annotation. */
 export function stuck(scene: Scene): Cause | undefined {
   const problem = readUnresolved(scene.sandbox.metadata)?.problems.find(({ state }) => state === "stuck");
   if (!problem) return undefined;

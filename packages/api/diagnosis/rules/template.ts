@@ -1,4 +1,4 @@
-/** Whether a template's NetworkPolicy is in force: no sandbox of the template starts without. @module */
+/** Whether a template's NetworkPolicy is in force: no sandbox of the template starts without it. @module */
 import type { SandboxTemplate } from "../../sandboxtemplate.ts";
 import { policyFault, policyMessage, policyName } from "../../templatepolicy.ts";
 import { findCondition } from "../../objects/conditions.ts";
@@ -8,7 +8,7 @@ import { type Cause, cause, type Evidence, named, type ObjectRef } from "../find
 import { conditionEvidence, refOf, secondsSince } from "../scene.ts";
 import { beingDeleted } from "./deletion.ts";
 
-/** Until then a policy may simply not have been made: template and claim are often applied at once. */
+/** How long a missing policy is normal: users often apply template and claim together, and the hook needs some seconds. */
 const PATIENCE_SECONDS = 30;
 
 /** Finds the cause of a template's state; there is always one. */
@@ -30,13 +30,13 @@ export function templateFinding(facts: Facts, template: SandboxTemplate, now: Da
   });
 }
 
-/** The policy of a pool's template is not in force: a full pool may have lost that of its members. */
+/** The policy of a pool's template is not in force. In a full pool, the members may have lost their policy. */
 export function poolUnfenced(facts: Facts, poolRef: ObjectRef, now: Date): Cause | undefined {
   const name = facts.pool?.spec.sandboxTemplateRef.name;
   return name === undefined ? undefined : policyMissing(facts, { ...poolRef, kind: "SandboxTemplate", name }, now);
 }
 
-/** The policy is not in force, as the template's annotation, the pool's condition or the policy itself shows; else undefined. */
+/** Template annotation, pool condition or the policy itself shows that the policy is not in force; else undefined. */
 function policyMissing(facts: Facts, at: ObjectRef, now: Date): Cause | undefined {
   const evidence = [...ofTemplate(facts, at, now), ...ofPool(facts, now)];
   const [first] = evidence;
