@@ -27,8 +27,8 @@ const MORE = `
 Without --apply and --dry-run it prints the YAML: the same objects as deploy/namespaces, crds/ and deploy/ together.
 Metacontroller 4.17 or later has to be there before. "hookbox doctor" reports what is missing.
 
-Users' Sandboxes are in the namespaces and of the CRDs: "kubectl delete -f" of what is printed deletes all of them. Print
-with --no-crds --no-namespaces what may be deleted again, or use "hookbox uninstall", which keeps both.
+The output contains namespaces and CRDs. "kubectl delete -f" of it deletes them, and with them all Sandboxes of all users.
+To get YAML that is safe to delete, add --no-crds --no-namespaces. "hookbox uninstall" keeps namespaces and CRDs.
 
 Without --image Deployments that are there keep the image they have; what is printed has that of deploy/. With --no-crds
 the CRDs stay as they are: where they serve v1alpha1, too, they come from deploy/v1alpha1, or from the chart.

@@ -9,9 +9,9 @@ import { readingFile } from "../files.ts";
 import { durationMs, wholeNumber } from "../values.ts";
 
 const MORE = `
-For routers with --authz-mode scoped-token. With --secret-file the token is signed with a secret that the router has, too.
-With --private-key-file the router needs the public key alone, and the token opens the Sandbox of that UID, not a later one
-of the same name. "hookbox url --signed-for" puts a token into an address.
+For routers with --authz-mode scoped-token. With --secret-file, the router needs the same secret. With --private-key-file,
+the router needs only the public key, and the token opens only the Sandbox with that UID, but no later Sandbox of the same
+name. "hookbox url --signed-for" puts a token into an address.
 
 Examples:
   hookbox token demo -n team-a --secret-file secret --port 3000 --ttl 8h
@@ -57,21 +57,25 @@ async function sign(claims: TokenClaims, options: Omit<Options, "port" | "ttl">)
   const { signSandboxToken, signToken } = await import("../../api/router/scopedtoken.ts");
   if (secretFile !== undefined && privateKeyFile === undefined) {
     if (uid ?? method ?? path ?? keyId) {
-      throw new UsageError("Cannot limit a token by --uid, --method or --path: they need --private-key-file");
+      throw new UsageError(
+        "Cannot use --uid, --key-id, --method or --path with --secret-file: they need --private-key-file",
+      );
     }
     const { readSecrets } = await import("../../router/access/tokenkeys.ts");
     const [secret] = await readingFile(secretFile, () => readSecrets(secretFile));
     return await signToken(secret as Uint8Array<ArrayBuffer>, claims);
   }
   if (secretFile !== undefined || privateKeyFile === undefined) {
-    throw new UsageError("Cannot sign a token: it needs either --secret-file or --private-key-file");
+    throw new UsageError("Cannot sign a token: use either --secret-file or --private-key-file");
   }
   if (keyId === undefined || uid === undefined) {
-    throw new UsageError("Cannot sign by a private key: --key-id and --uid are missing");
+    throw new UsageError("Cannot sign with a private key: --key-id and --uid are required");
   }
   const der = await readingFile(privateKeyFile, () => derOf(readFileSync(privateKeyFile, "utf8")));
   const key = await crypto.subtle.importKey("pkcs8", der, "Ed25519", false, ["sign"]).catch((cause) => {
-    throw new UsageError(`Cannot sign by ${privateKeyFile}: it is no Ed25519 private key in PEM`, { cause });
+    throw new UsageError(`Cannot sign with ${privateKeyFile}: it is not an Ed25519 private key in PEM format`, {
+      cause,
+    });
   });
   return await signSandboxToken(key, keyId, { ...claims, uid, method, path });
 }

@@ -1,19 +1,19 @@
-/** Asks an API server whether somebody may do something. @module */
+/** Asks an API server whether a user may do something. @module */
 import type { Answer, Api } from "../../kube/api.ts";
 
-/** What is to be done, and where. */
+/** A request to the API server, as RBAC sees it. */
 export interface AccessQuestion {
   verb: string;
   group: string;
-  /** Such as `sandboxclaims/status`. */
+  /** The resource, with a subresource if there is one: `sandboxclaims/status`. */
   resource: string;
-  /** Undefined: of any name. */
+  /** Undefined: objects of any name. */
   name?: string | undefined;
-  /** Undefined: in all namespaces. */
+  /** Undefined: all namespaces. */
   namespace?: string | undefined;
 }
 
-/** Asks for somebody else, else for the caller. @throws {Error} if the API server does not answer */
+/** Asks about `somebody`, or about the caller if that is undefined. @throws {Error} if the API server does not answer */
 export async function reviewAccess(
   api: Api,
   { verb, group, resource: path, name, namespace }: AccessQuestion,
@@ -32,7 +32,7 @@ export async function reviewAccess(
   });
 }
 
-/** Reads the answer to it. */
+/** Reads the answer to {@link reviewAccess}. */
 export function isAllowed({ body }: Answer): boolean {
   return (body as { status?: { allowed?: boolean } }).status?.allowed === true;
 }

@@ -7,7 +7,7 @@ import { bundleObjects, renderBundle } from "../install/bundle.ts";
 import { type AccessQuestion, isAllowed, reviewAccess } from "./accessreview.ts";
 import { type Check, type Diagnosis, itemsOf, type Patient, read } from "./check.ts";
 
-/** A ServiceAccount that Pods run as, and the rights that its roles must grant. */
+/** A ServiceAccount of hookbox or Metacontroller, and the rights that its roles must grant. */
 interface Account {
   namespace: string;
   name: string;
@@ -31,7 +31,7 @@ const WHAT = "Rights of hookbox";
 const PART = "app.kubernetes.io/part-of=hookbox";
 const METACONTROLLER_RIGHTS = new URL("../../../deploy/metacontroller/rights.yaml", import.meta.url);
 
-/** May keeper, binder, router and Metacontroller do what this version needs them to do? Checks only those that run. */
+/** Checks whether keeper, binder, router and Metacontroller have the rights that this version needs, if they run. */
 export const checkAccounts: Check = async (patient) => {
   const answer = await read(patient, pathOf({ resource: "deployments" }), { labelSelector: PART });
   const deployments = itemsOf<Runner>(answer);
@@ -75,7 +75,7 @@ function hookboxAccounts(deployments: readonly Runner[]): Account[] {
   });
 }
 
-/** Finds the account of Metacontroller, if its Pods can be seen. */
+/** Finds the account of Metacontroller, if the caller can list Metacontroller's Pods. */
 async function metacontrollerAccount(patient: Patient): Promise<Account[]> {
   const pods = await read(patient, pathOf({ resource: "pods" }), {
     labelSelector: "app.kubernetes.io/name=metacontroller",

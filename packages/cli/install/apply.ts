@@ -69,7 +69,7 @@ export function createDeleter(api: Api, dryRun: boolean): (object: KubeObject) =
       const namespace = annotations["meta.helm.sh/release-namespace"] ?? "default";
       const isKept = annotations["helm.sh/resource-policy"] === "keep";
       const remedy = isKept
-        ? `Helm keeps it, too, when it uninstalls. If nobody needs what is in it: kubectl delete ${nameOf(object)}`
+        ? `"helm uninstall" keeps it, too. If nobody needs its contents: kubectl delete ${nameOf(object)}`
         : `Use: helm uninstall ${release} -n ${namespace}`;
       throw new Failure(`Cannot delete ${object.kind} ${object.metadata.name}: Helm has brought it`, remedy);
     }

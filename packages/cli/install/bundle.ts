@@ -120,7 +120,7 @@ export function renderBundle(options: BundleOptions): string {
 }
 
 /**
- * Renders what stays when hookbox goes, as users' Sandboxes are in it: namespaces and CRDs.
+ * Renders the namespaces and CRDs, which stay when hookbox is uninstalled because users' Sandboxes depend on them.
  *
  * @param namespace as in {@link BundleOptions}
  */

@@ -2,7 +2,7 @@
 import { oneLine } from "./plain.ts";
 import type { CommandContext, Output } from "../commandcontext.ts";
 
-/** What is going on; a function is asked when the text is written, for what changes with time. */
+/** The text of a spinner. A function is called each time the text is written, because the text may contain a duration. */
 export type SpinnerText = string | (() => string);
 
 /** What is going on. */
@@ -14,7 +14,7 @@ export interface Spinner {
 
 /** How often a log is told, in milliseconds: what takes less long says nothing there. */
 const LOG_MS = 10_000;
-/** How often a terminal is told, in milliseconds. */
+/** How often the text on a terminal is updated, in milliseconds. */
 const TERMINAL_MS = 1000;
 
 const textOf = (text: SpinnerText) => typeof text === "string" ? text : text();

@@ -25,14 +25,14 @@ export const runCode: Tool = defineTool({
   description:
     "Runs code in a sandbox's interpreter. Variables, imports and functions stay for the next call with the " +
     "same language. The value of the last expression is returned, as in a notebook; images and tables that are " +
-    "displayed come back as such. An exception is a result, not an error. If the interpreter has died, the next call " +
-    "gets a new one, and stderr says so.",
+    "displayed come back as such. An exception is a result, not an error. If the interpreter has exited, the next call " +
+    "starts a new one, and stderr reports that.",
   input: {
     sandbox: SANDBOX,
     code: z.string().min(1),
     language: z.string().default("python").describe("python, javascript or typescript"),
     restart: z.boolean().default(false)
-      .describe("Gives the language a new interpreter first: variables, imports and functions are lost"),
+      .describe("Starts a new interpreter of the language first: variables, imports and functions are lost"),
     timeoutMs: z.int().min(1).max(86_400_000).default(60_000).describe("Breaks it off after so many milliseconds"),
     maxOutput: z.int().min(100).max(200_000).default(20_000)
       .describe("Characters of stdout, of stderr and of each result that are returned"),
