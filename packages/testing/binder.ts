@@ -15,11 +15,11 @@ export interface RunningBinder {
 }
 
 /**
- * Starts it.
+ * Starts the binder.
  *
- * @param api its own: stopping ends the watches on it
- * @param leads from when on it serves claims; until then it only watches
- * @param templatePolicy whether templates need their NetworkPolicies: where no hook makes them they do not
+ * @param api a connection of its own, because `stop` ends all watches on it
+ * @param leads resolves when the binder begins to serve claims; until then it only watches
+ * @param templatePolicy whether a sandbox starts only with its template's NetworkPolicy; `optional` if no hook creates them
  */
 export function startBinder(
   api: MemoryApi,

@@ -15,10 +15,10 @@ export interface RunningKeeper {
 }
 
 /**
- * Starts it.
+ * Starts the keeper.
  *
- * @param api its own: stopping ends the watches on it
- * @param templatePolicy whether templates need their NetworkPolicies: where no hook makes them they do not
+ * @param api a connection of its own, because `stop` ends all watches on it
+ * @param templatePolicy whether a sandbox starts only with its template's NetworkPolicy; `optional` if no hook creates them
  */
 export function startKeeper(api: MemoryApi, clock: Clock, templatePolicy: TemplatePolicy = "optional"): RunningKeeper {
   const faults: string[] = [];
