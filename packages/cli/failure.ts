@@ -86,6 +86,7 @@ const WORDS: [RegExp, string][] = [
   [/`token`/g, "--token"],
   [/`kubeconfig`/g, "--kubeconfig"],
   [/`signingSecret`/g, "HOOKBOX_SIGNING_SECRET"],
+  [/`signingKey`/g, "HOOKBOX_SIGNING_KEY"],
   [
     /Tell the client the router's domain or path prefix: `routerDomain`, `routerPathPrefix`/g,
     "Set HOOKBOX_ROUTER_DOMAIN or HOOKBOX_ROUTER_PATH_PREFIX, as the router has them",

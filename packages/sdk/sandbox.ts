@@ -1,7 +1,6 @@
 /** The handle of one sandbox, and the calls that make or find one. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Finding } from "../api/diagnosis/finding.ts";
-import { signToken } from "../api/router/scopedtoken.ts";
 import { type Code, createCode } from "./code/code.ts";
 import { createCommands } from "./commands/commands.ts";
 import type { Commands } from "./commands/types.ts";
@@ -20,6 +19,7 @@ import { createPTY, type PTY } from "./pty/pty.ts";
 import { traceTransport } from "./tracing.ts";
 import type { SandboxTransport } from "./transport/transport.ts";
 import type { ClientContext } from "./setup/clientcontext.ts";
+import { signAddress } from "./setup/signing.ts";
 
 /** What a handle is made of. @internal */
 export interface HandleParts {
@@ -34,8 +34,8 @@ export interface HandleParts {
 /** Which address of a port. */
 export interface URLOptions extends CallOptions {
   /**
-   * How many milliseconds the address itself lets in whoever has it, by a token in its query; needs a router and its
-   * secret. @default never
+   * How many milliseconds the address itself lets in whoever has it, by a token in its query; needs a router, and its
+   * secret or a key that it knows. @default never
    */
   signedForMs?: number | undefined;
 }
@@ -173,7 +173,11 @@ export class SandboxHandle implements AsyncDisposable {
     if (!Number.isFinite(signedForMs)) throw new InvalidArgumentError("Cannot sign an address: signedForMs has no end");
     const exp = Math.floor((Date.now() + signedForMs) / 1000);
     const claims = { ns: this.namespace, name: this.sandboxName, exp, port };
-    address.searchParams.set("token", await signToken(context.signingSecret(), claims));
+    const readUID = async () => {
+      const { metadata } = await readSandbox(await context.api(), this.namespace, this.sandboxName, signal);
+      return metadata.uid ?? "";
+    };
+    address.searchParams.set("token", await signAddress(context.options, claims, readUID));
     return address.href;
   }
 

@@ -70,6 +70,13 @@ export async function signSandboxToken(key: CryptoKey, kid: string, claims: Sand
   return `v2.${kid}.${payload}.${base64url(new Uint8Array(signature))}`;
 }
 
+/** Reads a private key for {@link signSandboxToken}. @throws {Error} if the text is not an Ed25519 private key (PKCS #8) in PEM */
+export async function readSigningKey(pem: string): Promise<CryptoKey> {
+  const [, text = ""] = /-----BEGIN PRIVATE KEY-----([^-]*)-----END/.exec(pem) ?? [];
+  const der = Uint8Array.from(atob(text.replaceAll(/\s/g, "")), (character) => character.charCodeAt(0));
+  return await crypto.subtle.importKey("pkcs8", der, "Ed25519", false, ["sign"]);
+}
+
 /** Returns the bytes that a key signs: a fixed text, the name of the key, and the encoded claims. */
 export function sandboxSignedText(kid: string, payload: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(`${DOMAIN_V2}${kid}.${payload}`);

@@ -54,7 +54,7 @@ export function tokenCommand({ stdout }: CommandContext): Command {
 
 async function sign(claims: TokenClaims, options: Omit<Options, "port" | "ttl">): Promise<string> {
   const { secretFile, privateKeyFile, keyId, uid, method, path } = options;
-  const { signSandboxToken, signToken } = await import("../../api/router/scopedtoken.ts");
+  const { readSigningKey, signSandboxToken, signToken } = await import("../../api/router/scopedtoken.ts");
   if (secretFile !== undefined && privateKeyFile === undefined) {
     if (uid ?? method ?? path ?? keyId) {
       throw new UsageError(
@@ -71,16 +71,11 @@ async function sign(claims: TokenClaims, options: Omit<Options, "port" | "ttl">)
   if (keyId === undefined || uid === undefined) {
     throw new UsageError("Cannot sign with a private key: --key-id and --uid are required");
   }
-  const der = await readingFile(privateKeyFile, () => derOf(readFileSync(privateKeyFile, "utf8")));
-  const key = await crypto.subtle.importKey("pkcs8", der, "Ed25519", false, ["sign"]).catch((cause) => {
+  const pem = await readingFile(privateKeyFile, () => readFileSync(privateKeyFile, "utf8"));
+  const key = await readSigningKey(pem).catch((cause) => {
     throw new UsageError(`Cannot sign with ${privateKeyFile}: it is not an Ed25519 private key in PEM format`, {
       cause,
     });
   });
   return await signSandboxToken(key, keyId, { ...claims, uid, method, path });
-}
-
-function derOf(pem: string): Uint8Array<ArrayBuffer> {
-  const [, text = ""] = /-----BEGIN PRIVATE KEY-----([^-]*)-----END/.exec(pem) ?? [];
-  return Uint8Array.from(atob(text.replaceAll(/\s/g, "")), (character) => character.charCodeAt(0));
 }

@@ -11,7 +11,10 @@ until Ctrl-C.
 
 Examples:
   hookbox url session 3000
-  hookbox url session 3000 --signed-for 1h     lets in whoever has the address ($HOOKBOX_SIGNING_SECRET)`;
+  hookbox url session 3000 --signed-for 1h     lets in everybody who has the address
+
+To sign an address, set $HOOKBOX_SIGNING_SECRET to a secret of the router, or $HOOKBOX_SIGNING_KEY to an Ed25519 private
+key in PEM and $HOOKBOX_SIGNING_KEY_ID to the name by which the router knows its public key.`;
 
 export function urlCommand(context: CommandContext): Command {
   const command = new Command("url")

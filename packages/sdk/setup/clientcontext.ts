@@ -31,8 +31,6 @@ export interface ClientContext {
   transportTo(namespace: string, sandboxName: string, podIP?: string): Promise<SandboxTransport>;
   /** Finds the root cause of how something is. */
   why(subject: Subject, signal?: AbortSignal): Promise<Finding>;
-  /** Secret for signed addresses. @throws {@link InvalidArgumentError} if there is none */
-  signingSecret(): Uint8Array<ArrayBuffer>;
 }
 
 /** Makes them. */
@@ -78,14 +76,6 @@ export function createClientContext(options: ClientOptions): ClientContext {
       // Most callers never ask.
       const { explain } = await import("../control/facts.ts");
       return await explain(await api(), subject, signal);
-    },
-    signingSecret() {
-      const secret = options.signingSecret ?? variable("HOOKBOX_SIGNING_SECRET");
-      if (secret !== undefined) {
-        return new Uint8Array(typeof secret === "string" ? new TextEncoder().encode(secret) : secret);
-      }
-      const remedy = "Give the option `signingSecret`, one of the router's --authz-scoped-token-secret-file.";
-      throw new InvalidArgumentError("Cannot sign an address: there is no secret", { remedy });
     },
   };
 }
