@@ -31,7 +31,7 @@ export interface ResolveOptions {
 export interface Location {
   /** Names from the root on, no symlink among them; empty for the root itself. */
   parts: string[];
-  /** The same as an absolute path; `bytePath` makes of it what `node:fs` takes. */
+  /** The same as an absolute path. For `node:fs`, convert it by `bytePath`. */
   path: string;
   /** False where nothing is there (yet). */
   exists: boolean;

@@ -27,7 +27,7 @@ export interface Door {
   token: TokenCheck | undefined;
   /** Names of this machine, see packages/process/hosts.ts. */
   allowedHosts: readonly string[];
-  /** UID of the Pod; absent or empty: not known. */
+  /** UID of this process's Pod; absent or empty: unknown. */
   podUID?: string;
 }
 

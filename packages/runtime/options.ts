@@ -24,7 +24,7 @@ export interface RuntimeOptions {
   tokenScope: "all" | "bind";
   /** Names of this machine beside localhost. */
   allowedHosts: string[];
-  /** `metadata.uid` of the Pod that this process runs in, by the downward API; empty where nobody has set it. */
+  /** `metadata.uid` of this process's Pod, from the downward API; empty: not set. */
   podUID: string;
   logLevel: LogLevel;
   help: boolean;

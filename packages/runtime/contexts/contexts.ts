@@ -11,10 +11,10 @@ export interface Context {
   /** Absolute. */
   cwd: string;
   env: Record<string, string>;
-  /** It is the one for those who name none, who cannot restart it: it gets a new interpreter when it needs one. */
+  /** Callers who name no context use this one. If its interpreter has ended, the next run starts a new interpreter. */
   isDefault: boolean;
   kernel: Kernel;
-  /** Settles when the interpreter that is being started runs, or could not be. */
+  /** Settles when the interpreter that is being started runs, or has failed to start. */
   starting: Promise<unknown>;
   /** Runs code now. */
   busy: boolean;
@@ -45,10 +45,10 @@ export interface Contexts {
   default(language: Language): Promise<Context>;
   list(): Context[];
   remove(context: Context): void;
-  /** A new interpreter, in the same folder and with the same variables; code that waits runs in that. @throws {SpawnError} */
+  /** Starts a new interpreter with the same folder and environment. Waiting code runs in the new one. @throws {SpawnError} */
   restart(context: Context): Promise<void>;
   /**
-   * Runs code after what runs already; the last thing yielded is how it ended.
+   * Runs code after the code that already runs or waits. The last value that it yields is a {@link Ran}.
    *
    * @throws {DeadContextError} if there is no interpreter to run it
    */
@@ -83,7 +83,7 @@ export function createContexts(root: string, env: () => Record<string, string> =
     byId.set(context.id, context);
     return context;
   };
-  /** Kills the interpreter and starts another, after those that are being started. */
+  /** Kills the interpreter and starts another one. If one is being started, waits for that and kills it, too. */
   const restart = (context: Context): Promise<void> => {
     context.kernel.kill(RESTARTED);
     const started = context.starting.then(async () => {
@@ -95,7 +95,7 @@ export function createContexts(root: string, env: () => Record<string, string> =
     context.starting = started.catch(() => {});
     return started;
   };
-  /** Sees to it that there is an interpreter; returns how the one before has ended, if there is a new one. */
+  /** Makes sure that the context has an interpreter. If it starts a new one, returns how the previous one ended. */
   const revive = async (context: Context): Promise<string | undefined> => {
     await context.starting;
     const end = context.kernel.end();
@@ -127,7 +127,7 @@ export function createContexts(root: string, env: () => Record<string, string> =
     get: (id) => byId.get(id),
     default: (language) => {
       const make = () => add(language, root, {}, true);
-      // One after another: two who ask at once get the same.
+      // The calls run one after another, so that two callers at the same time get the same context.
       const found = (defaults.get(language) ?? make()).then((known) => byId.has(known.id) ? known : make(), make);
       defaults.set(language, found);
       return found;
@@ -149,7 +149,7 @@ export function createContexts(root: string, env: () => Record<string, string> =
 
 const RESTARTED = "its context was restarted";
 
-/** What code is told that runs in another interpreter than the code before it. */
+/** The first line on standard error of code that runs in a new interpreter, after the previous one has ended. */
 function newInterpreter(language: Language, end: string): string {
   return `[hookbox: the ${language} interpreter had ended (${end}); this is a new one, without its variables]`;
 }
@@ -181,6 +181,6 @@ async function* runNow(context: Context, code: string, limits: CodeLimits): Asyn
 /** Interrupts, and kills what does not heed it. */
 function breakOff(kernel: Kernel, finished: Promise<void>): void {
   kernel.interrupt();
-  const timer = setTimeout(kernel.kill, GRACE_MS, "the code heeded no interrupt, so it was killed");
+  const timer = setTimeout(kernel.kill, GRACE_MS, "the code ignored an interrupt and was killed");
   finished.then(() => clearTimeout(timer));
 }

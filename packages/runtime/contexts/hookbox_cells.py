@@ -1,4 +1,4 @@
-"""Runs a piece of code with top-level await, on an event loop that stays; it must not show what comes of it."""
+"""Runs code with top-level await on an event loop that stays for later code. It must not show the result."""
 
 import ast
 import asyncio
@@ -14,14 +14,14 @@ def is_cell(frame):
 
 
 class Loop:
-    """The event loop of all code. It runs while code with an await runs; tasks that are left go on with the next."""
+    """The event loop of all code. It runs only while code with an await runs. Unfinished tasks continue with later code."""
 
     def __init__(self):
         self.loop = None
         self.in_cell = False
 
     def current(self):
-        # Code may have closed it, as a program does at its end.
+        # Code may have closed the loop, as programs do at their end.
         if self.loop is None or self.loop.is_closed():
             self.loop = asyncio.new_event_loop()
         return self.loop
@@ -32,7 +32,7 @@ class Loop:
         try:
             return loop.run_until_complete(task)
         except BaseException:
-            # An interrupt can meet the loop itself; what was awaited would go on with the next code.
+            # An interrupt can hit the loop itself. The awaited task must not continue with later code.
             if not task.done():
                 task.cancel()
                 try:
@@ -42,7 +42,7 @@ class Loop:
             raise
 
     def at_hand(self):
-        """Whether the caller is code without an await: the loop is there for it, but does not run."""
+        """Whether the caller is code without an await. The loop exists then, but does not run."""
         return self.in_cell and threading.current_thread() is threading.main_thread()
 
 
@@ -51,15 +51,15 @@ create_task, get_running_loop = asyncio.create_task, asyncio.get_running_loop
 
 
 def create_task_at_any_time(coroutine, **options):
-    """asyncio.create_task, also where the loop does not run yet: the task begins with the next await."""
+    """asyncio.create_task that also works while the loop does not run. The task then begins with the next await."""
     if asyncio._get_running_loop() is None and own.at_hand():
         return own.current().create_task(coroutine, **options)
     return create_task(coroutine, **options)
 
 
 def get_loop_at_any_time():
-    """asyncio.get_running_loop, which tells code of the loop that it will run on. Libraries get what is true: some
-    refuse to work where a loop runs."""
+    """asyncio.get_running_loop that returns the loop to the user's code even while the loop does not run. Libraries get the
+    original answer, because some refuse to work while a loop runs."""
     if asyncio._get_running_loop() is None and own.at_hand() and is_cell(sys._getframe(1)):
         return own.current()
     return get_running_loop()
@@ -74,11 +74,11 @@ def execute(code, name, space):
     tree = ast.parse(code, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    # All of it is compiled before any of it runs.
+    # The whole code is compiled before a part of it runs.
     parts = [compile(tree, name, "exec", flags)] if tree.body else []
     if last is not None:
         parts.append(compile(ast.Expression(last.value), name, "eval", flags))
-    # asyncio.run() takes the current loop away.
+    # asyncio.run() of earlier code has unset the current loop.
     asyncio.set_event_loop(own.current())
     own.in_cell = True
     try:
@@ -93,7 +93,7 @@ def awaits(part):
 
 
 async def evaluate(parts, space):
-    """All of a piece of code runs on the loop if any of it awaits: what comes before the first await may need it."""
+    """Runs all parts on the loop if one part awaits: statements before the first await may need the loop, too."""
     values = []
     for part in parts:
         value = eval(part, space)

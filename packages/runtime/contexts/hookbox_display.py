@@ -6,7 +6,7 @@ import json
 import math
 import traceback
 
-#: Cells of a table that are sent as data beside its picture in HTML.
+#: The largest table, in cells, that is sent as data in addition to HTML.
 MOST_CELLS = 200_000
 BINARY = ("image/png", "image/jpeg", "application/pdf")
 REPRESENTATIONS = {
@@ -46,7 +46,7 @@ def plain(value):
 
 
 def unique(names):
-    """The names as text, each once: the second "a" becomes "a.1", as pandas has it when it reads such a table."""
+    """The names as unique texts: the second "a" becomes "a.1", as when pandas reads a table with equal names."""
     texts = [str(name) for name in names]
     taken, used = set(texts), {}
     for text in texts:
@@ -59,7 +59,7 @@ def unique(names):
 
 
 def table(frame):
-    """The columns of a DataFrame by name; those of pandas may have a name twice. None: too many, or made another way."""
+    """The columns of a DataFrame by name. In pandas two columns can have the same name. None: too large, or unknown type."""
     try:
         if getattr(frame, "size", 0) > MOST_CELLS:
             return None
@@ -72,7 +72,7 @@ def table(frame):
 
 
 def is_plain(forms):
-    """Whether there is nothing but text."""
+    """Whether text is the only form."""
     return set(forms) == {"text/plain"}
 
 

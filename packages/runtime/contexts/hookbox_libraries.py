@@ -1,6 +1,6 @@
-"""Makes libraries that show things show them here: matplotlib, IPython.display, plotly, Pillow; it must not import any.
+"""Makes matplotlib, IPython.display, plotly and Pillow show their output as results of code. It must not import them.
 
-What they do at their import is not known before, so each is changed right after it: see `install`.
+`install` adds an import hook, which changes each library right after the library has been imported.
 """
 
 import functools
@@ -13,7 +13,7 @@ import sys
 from hookbox_display import bundle, encoded, is_plain
 
 BACKEND = "hookbox_matplotlib"
-#: Backends of matplotlib that draw, and show nothing.
+#: Backends of matplotlib that draw but cannot show anything.
 HEADLESS = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}
 #: Renderers of plotly that make an image.
 STATIC = {"png", "jpeg", "jpg", "svg", "pdf"}
@@ -22,14 +22,14 @@ send = None
 
 
 def install(sender):
-    """`sender` is called with `result` and `main` for what is shown."""
+    """Installs the import hook. `sender` is called with `result` and `main` for each shown value."""
     global send
     send = sender
     sys.meta_path.insert(0, Changes())
 
 
 class Shown:
-    """What display() returns for a `display_id`: there is nothing to update, so a new value is shown anew."""
+    """The handle that display() returns for a `display_id`. An update shows the new value as another result."""
 
     def __init__(self, display_id):
         self.display_id = display_id
@@ -58,7 +58,7 @@ def display_main(value):
 
 
 def forms_of(value):
-    """None for a value that has shown itself, as IPython has it."""
+    """All forms of a value. None: the value has shown itself by `_ipython_display_`, as in IPython."""
     forms = bundle(value)
     if is_plain(forms) and callable(getattr(type(value), "_ipython_display_", None)):
         value._ipython_display_()
@@ -67,14 +67,14 @@ def forms_of(value):
 
 
 def show_figures(*_, last=None, **__):
-    """Shows matplotlib's open figures, and closes them; the one that is the last value is the main result."""
+    """Shows and closes matplotlib's open figures. If the last value is a figure, that figure is the main result."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     for number in pyplot.get_fignums() if pyplot else []:
         show_figure(pyplot.figure(number), last)
 
 
 def show_figure(figure, last=None):
-    # An empty one has nothing but its background: plt.clf() after show() makes such.
+    # An empty figure has only its background. plt.clf() after show() leaves such a figure.
     if figure is last or len(figure.get_children()) > 1:
         send(result=figure_forms(figure), main=figure is last)
     sys.modules["matplotlib.pyplot"].close(figure)
@@ -92,7 +92,7 @@ def is_open_figure(value):
 
 
 def make_backend(module):
-    """A backend of matplotlib whose show() shows here."""
+    """Makes a module a backend of matplotlib whose show() sends figures as results."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg, FigureManagerBase
 
     class FigureManager(FigureManagerBase):
@@ -106,7 +106,7 @@ def make_backend(module):
 
 
 def change_matplotlib(matplotlib):
-    # Not by MPLBACKEND: child processes would inherit it, and have no such module.
+    # Not by MPLBACKEND: child processes would inherit the variable, but do not have this module.
     named = os.environ.get("MPLBACKEND", "").lower()
     if not named or named in HEADLESS or "inline" in named:
         matplotlib.rcParams["backend"] = f"module://{BACKEND}"
@@ -117,14 +117,14 @@ def change_pyplot(pyplot):
 
     @functools.wraps(shows)
     def show(*args, **options):
-        # Code may have chosen such a backend by matplotlib.use().
+        # Code may have chosen a backend that cannot show, by matplotlib.use().
         return show_figures() if pyplot.get_backend().lower() in HEADLESS else shows(*args, **options)
 
     pyplot.show = show
 
 
 def change_ipython(module):
-    """There is no shell that its functions could ask."""
+    """Replaces IPython's display functions, which need an IPython shell."""
     ours = {
         "display": display,
         "update_display": display,
@@ -172,7 +172,7 @@ CHANGES = {
 
 
 class Changes(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds what others find, and changes it once it has been loaded; and gives matplotlib its backend."""
+    """Lets other finders find a module, and changes the module after it was loaded. Also provides matplotlib's backend."""
 
     def find_spec(self, name, path=None, target=None):
         if name == BACKEND:
@@ -194,5 +194,5 @@ def change(module):
     try:
         CHANGES[module.__name__](module)
     except Exception as error:
-        # A version that is made another way: it does what it does elsewhere.
-        print(f"Cannot show what {module.__name__} shows: {error!r}", file=sys.stderr)
+        # The code does not fit this version of the library. The library stays unchanged.
+        print(f"Cannot show output of {module.__name__}: {error!r}", file=sys.stderr)

@@ -1,9 +1,10 @@
 /**
  * Runs JavaScript piece by piece and keeps what it leaves behind; it must not decide who may send code.
  *
- * Descriptor 3 brings one JSON object per line: {"code", "typescript"} or {"interrupt"}; descriptor 4 takes them as
- * kernel.py's does, and {"exiting"} with the exit code when the code ends the process. The code runs on the main thread, by V8's inspector, whose REPL mode has top-level await and lets a
- * name be declared twice. A worker reads the requests, numbers them and breaks runs off: it is there while a loop runs.
+ * Requests arrive on descriptor 3, as one JSON object per line: {"code", "typescript"} or {"interrupt"}. Events go to
+ * descriptor 4, as in kernel.py, and {"exiting"} with the exit code when the code ends the process. The code runs on the main
+ * thread, by V8's inspector: its REPL mode supports top-level await, and a name may be declared twice. A worker reads the
+ * requests, numbers them and interrupts runs, because it also works while the main thread is in a loop.
  *
  * @module
  */
@@ -96,12 +97,12 @@ async function serveMain() {
   send({ ready: true });
 }
 
-/** From here on the run that ends the process has no other end. */
+/** Whether the process is exiting. The exit code is then sent already, and the run sends no other end. */
 let leaving = false;
 
 /**
- * Says that the code ends the process. Node would wait for reads that block, of a terminal or a FIFO, and so never end:
- * what is left to do after the listeners of "exit" is to be gone.
+ * Sends the exit code when the code ends the process. Node would then wait for blocking reads of a terminal or a FIFO, and
+ * would never end. The process therefore ends right after the listeners of "exit".
  */
 function tellOfExit() {
   const tell = (code) => {
@@ -165,7 +166,7 @@ function taker(session) {
 }
 
 function output(stream) {
-  // A character may come in several pieces.
+  // The bytes of one character may arrive in several writes.
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   return (data, encoding, done) => {
     const bytes = typeof data === "string" && isText(encoding) ? undefined : bytesOf(data, encoding);
@@ -235,7 +236,7 @@ function encoded(form) {
 function serveWorker() {
   const session = new Session();
   session.connectToMainThread();
-  // Not a file stream: this thread could not end before its read that blocks.
+  // Not a file stream: its read blocks, and this thread could not end before the read.
   const lines = createInterface({ input: new Socket({ fd: 3, readable: true, writable: false }) });
   lines.on("close", () => process.exit(0));
   let id = 0;
@@ -288,7 +289,7 @@ function unlock() {
   Atomics.notify(shared, WANTED);
 }
 
-/** A script cannot import: `import x from "y"` becomes an await of a function, and so do `import("y")`, `import.meta`. */
+/** Replaces imports, which a script cannot have. `import x from "y"`, `import("y")` and `import.meta` call our functions. */
 function withImports(code) {
   let imports;
   try {

@@ -58,7 +58,7 @@ interrupts = Interrupts()
 
 
 def is_forked():
-    """Code may fork: the copy of this process must not speak for it."""
+    """Whether this process is a fork that the code has made. A fork must not write to the descriptors of hookbox."""
     return os.getpid() != kernel_pid
 
 
@@ -79,7 +79,7 @@ def send(**event):
 
 
 def write_plainly(stdout="", stderr="", result=None, error=None, **_):
-    """What a forked copy of this process shows goes the way of other child processes."""
+    """Writes the output of a fork to descriptors 1 and 2, as other child processes do."""
     shown = "" if result is None else f"{result.get('text/plain', '')}\n"
     failed = "" if error is None else error["traceback"]
     for descriptor, text in (1, stdout + shown), (2, stderr + failed):
@@ -96,7 +96,7 @@ def leave_to_parent():
 
 
 class Output(io.TextIOBase):
-    """sys.stdout or sys.stderr: in order with results."""
+    """sys.stdout or sys.stderr. Its texts are sent as events, so that they stay in order with the results."""
 
     encoding = "utf-8"
     errors = "backslashreplace"
@@ -126,7 +126,7 @@ class Output(io.TextIOBase):
 
 
 class OutputBytes(io.RawIOBase):
-    """The same for bytes. A character may come in several pieces."""
+    """The `buffer` of an Output, which takes bytes. The bytes of one character may arrive in several writes."""
 
     def __init__(self, output):
         self.output = output
@@ -140,7 +140,7 @@ class OutputBytes(io.RawIOBase):
         return len(data)
 
     def finish(self):
-        """Shows the beginning of a character whose end has not come."""
+        """Sends the first bytes of an incomplete character."""
         self.show(self.decoder.decode(b"", final=True))
 
     def show(self, text):
@@ -171,7 +171,7 @@ def report(error):
 
 
 def run(code, count, space):
-    """Returns what would be the exit code of a process that runs this alone."""
+    """Runs code. Returns the exit code that a process would have that runs only this code."""
     name = f"<cell {count}>"
     linecache.cache[name] = (len(code), None, code.splitlines(True), name)
     interrupts.late = False
@@ -222,7 +222,7 @@ def main():
             # It came a moment too late for the code.
             pass
         if is_forked():
-            # Only the code was to go on twice.
+            # This process is a fork that the code has made: it must not run the next code.
             os._exit(status & 0xFF)
         send(done=True)
 

@@ -20,7 +20,7 @@ export type Language = (typeof LANGUAGES)[number];
 export interface Kernel {
   /** False once it has ended. */
   alive(): boolean;
-  /** How it ended: `exit code 3`, `signal SIGKILL`. Undefined while it runs. */
+  /** How the interpreter ended: `exit code 3`, `signal SIGKILL`. Undefined while it runs. */
   end(): string | undefined;
   /**
    * Runs code; the events end with the run. Only one run at a time. A caller that stops reading leaves the code
@@ -29,16 +29,16 @@ export interface Kernel {
   run(code: string): { events: AsyncGenerator<KernelEvent>; finished: Promise<void> };
   /** Breaks off what runs; the state stays. */
   interrupt(): void;
-  /** Kills it with all that it started. @param why goes into what its code is told of its end */
+  /** Kills the interpreter and all processes that it started. @param why part of the error that the running code ends with */
   kill(why?: string): void;
 }
 
 const LONGEST_LINE = 64 << 20;
 /** What the code's child processes wrote was in the pipe before the run ended: one turn of the event loop is enough. */
 const QUIET_MS = 1;
-/** How long an interpreter whose code ends it may take over that, in milliseconds. */
+/** How long an interpreter may take to exit after its code has called exit, in milliseconds. */
 const EXIT_MS = 3000;
-/** How long after its descriptors an interpreter may end by itself, in milliseconds. */
+/** How long an interpreter may run after its descriptors were closed, in milliseconds. */
 const CLOSED_MS = 200;
 /** When an interpreter that has been interrupted is woken, in milliseconds after that. */
 const WAKE_MS = [50, 500, 5000];
@@ -50,7 +50,7 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
   if (!requests || !answers) throw new TypeError(`Cannot talk to process ${child.pid}: it has no further descriptors`);
   const events = createEvents([child.stdout, child.stderr, answers]);
   let busy = false;
-  /** What is known of its end before it ends, and then how it ended. */
+  /** `why`: the reason of the coming end, if it is known. `end`: how the interpreter ended, once it has. */
   const fate: { why: string | undefined; end: string | undefined } = { why: undefined, end: undefined };
   const alive = () => fate.end === undefined;
   let onDone = () => {};
@@ -86,9 +86,9 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
   });
   const finishText = readText(child, events.push);
   requests.on("error", () => {}).resume();
-  // The code has closed a descriptor, or is another program by now: nothing would ever come.
+  // If the code has closed a descriptor or has run exec, no more events would ever come.
   for (const stream of [requests, answers]) {
-    // At its end, too, and that is said better by how it ended.
+    // A normal end closes the descriptors, too. The exit code then says more, so the interpreter gets some time to exit.
     stream.once("close", () => setTimeout(kill, CLOSED_MS, "the code closed a descriptor of hookbox, or ran exec"));
   }
   child.ended.then(async ({ exitCode, signal }) => {
@@ -161,8 +161,8 @@ function parse(line: string): z.infer<typeof saidSchema> | undefined {
 }
 
 /**
- * What goes past the protocol: child processes, and C libraries. The answer is called at the end of a run, for the
- * beginning of a character whose end has not come.
+ * Reads output that does not use the protocol: output of child processes and of C libraries. Call the returned function at
+ * the end of a run: it sends the first bytes of an incomplete character.
  */
 function readText({ stdout, stderr }: Running, push: (event: KernelEvent) => void): () => void {
   const [out, err] = [0, 1].map(() => new TextDecoder("utf-8", { ignoreBOM: true })) as [TextDecoder, TextDecoder];

@@ -1,4 +1,4 @@
-/** What changes in a folder, gathered for a moment and told once: new, written, moved, removed. Reads no content. @module */
+/** Collects changes in a folder for a moment, and reports them: created, written, moved, removed. Reads no content. @module */
 import type { Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { entriesIn } from "../../process/bytepaths.ts";
@@ -7,7 +7,7 @@ import { codeOf, MissingError, type Root } from "../confine.ts";
 import { type Folder, withFolder, withParent } from "./folder.ts";
 import { type WatchEvent, watchFolder } from "./watch.ts";
 
-/** A change. Paths are from the root on. */
+/** A change. Paths are relative to the root. */
 export type Change =
   | { type: "create" | "write" | "remove" | "chmod"; path: string }
   | { type: "rename"; path: string; oldPath: string }
@@ -17,18 +17,18 @@ export type Change =
 export interface ChangesOptions {
   recursive: boolean;
   signal?: AbortSignal;
-  /** For how long nothing must happen before changes are told, in milliseconds. @default {250} */
+  /** Changes are reported when there was no other change for this time, in milliseconds. @default {250} */
   quietMs?: number;
 }
 
-/** Files that are known: of more, a move is told as a removal and a new file. */
+/** How many files are remembered. A move of any other file is reported as a removal and a new file. */
 const MOST_KNOWN = 100_000;
-const LOST = "events are lost: list the folder anew";
-const NOT_WATCHED = "there are more folders than can be watched: nothing is told from here down";
+const LOST = "some events are lost: list the folder again";
+const NOT_WATCHED = "there are too many folders to watch: changes below this folder are not reported";
 
-/** What was told of a path. */
+/** The kind of the event for a path. */
 export type Kind = "created" | "modified" | "removed";
-/** What is known of each path. */
+/** The last known state of each path. */
 export type Known = Map<string, Stats>;
 
 /**
@@ -54,27 +54,27 @@ export async function* changesIn(root: Root, path: string, options: ChangesOptio
         else if ("path" in event) {
           const at = event.path === "." ? base : [...parts, event.path].join("/");
           if (event.type === "incomplete") yield { type: "error", path: at, error: NOT_WATCHED };
-          // What is new stays new, whatever is written to it.
+          // A new file stays "created", even if it is written afterwards.
           else if (kinds.get(at) !== "created" || event.type === "removed") kinds.set(at, event.type);
         }
       }
       for (const change of await changesOf(root, known, kinds)) yield speakable(change);
     }
   } finally {
-    // Otherwise it would wait for its next event first.
+    // Without the abort, return() would wait for the next event.
     leaving.abort();
     await events.return(undefined);
   }
 }
 
-/** Where changes never cease they are told all the same, after so many milliseconds. */
+/** If there is always another change, changes are reported after this time, in milliseconds. */
 const LONGEST_MS = 5000;
 
-/** Yields what has come until nothing came for a while. */
+/** Yields events in batches. A batch ends when there was no event for `quietMs`. */
 async function* gathered(events: AsyncGenerator<WatchEvent>, quietMs: number): AsyncGenerator<WatchEvent[]> {
   const ask = () => {
     const asked = events.next();
-    // Whoever waits for it handles its failure, but does so later.
+    // The caller handles a failure, but only later. Until then it must not count as an unhandled rejection.
     asked.catch(() => {});
     return asked;
   };
@@ -94,7 +94,7 @@ async function* gathered(events: AsyncGenerator<WatchEvent>, quietMs: number): A
   }
 }
 
-/** Waits for no longer than so many milliseconds; undefined: it has not come. */
+/** Waits for a promise, at most `ms` milliseconds. Undefined: it has not resolved in this time. */
 async function within<T>(ms: number, coming: Promise<T>): Promise<T | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, ms, undefined);
@@ -113,13 +113,13 @@ async function scan(known: Known, folder: Folder, prefix: string, recursive: boo
     known.set(path, stats);
     if (!isDirectory || !recursive) continue;
     await folder.within(name, (child) => scan(known, child, path, true)).catch((error) => {
-      // Gone meanwhile.
+      // The folder was removed during the scan.
       if (!(error instanceof MissingError) && codeOf(error) !== "ENOENT") throw error;
     });
   }
 }
 
-/** Compares what is there with what was, at these paths, and remembers it. */
+/** Compares the present state of these paths with the last known state, and updates `known`. */
 export async function changesOf(root: Root, known: Known, kinds: Map<string, Kind>): Promise<Change[]> {
   const gone = new Map<string, string>();
   const found = new Map<string, Stats>();
@@ -159,7 +159,7 @@ function typeOf(kind: Kind, before: Stats | undefined, now: Stats): "create" | "
   if (!before) return "create";
   if (before.ino !== now.ino || before.mtimeMs !== now.mtimeMs || before.size !== now.size) return "write";
   if (before.ctimeMs !== now.ctimeMs) return "chmod";
-  // It was looked at first after it had changed.
+  // `known` already has the state after the change.
   return kind === "created" ? "create" : "write";
 }
 
@@ -168,7 +168,7 @@ function remember(known: Known, path: string, stats: Stats | undefined): void {
   if (!stats) known.delete(path);
 }
 
-/** Gives what is at a path, and below it, its new paths; returns those. */
+/** Moves the known states of a path, and of all paths below it, to the new path. Returns the new paths. */
 function moveBelow(known: Known, from: string, to: string): string[] {
   const all = [...known].filter(([path]) => path === from || path.startsWith(`${from}/`));
   return all.map(([path, stats]) => {
@@ -179,12 +179,12 @@ function moveBelow(known: Known, from: string, to: string): string[] {
   });
 }
 
-/** A number is given to a new file as soon as its own is gone: the same file was also born at the same moment. */
+/** Identifies a file. The inode number is not enough, because a new file can get the number of a deleted one. */
 function idOf({ dev, ino, birthtimeMs }: Stats): string {
   return `${dev} ${ino} ${birthtimeMs}`;
 }
 
-/** A message has no name that is not UTF-8. */
+/** Replaces a change by an error if a name is not UTF-8, because a message cannot contain such a name. */
 function speakable(change: Change): Change {
   const name = [change.path, change.type === "rename" ? change.oldPath : ""].find(isEscaped);
   if (name === undefined) return change;

@@ -67,7 +67,7 @@ async function startWatching(watching: Watching, folder: Folder, path: string): 
     if (watching.folders.size >= MOST_FOLDERS) throw new RangeError("too many folders");
     const onChange = (kind: string, name: string | Uint8Array | null) =>
       name !== null && enqueue(watching, path, kind, typeof name === "string" ? name : textOfName(name));
-    // Deno has no names as bytes.
+    // Deno cannot report names as bytes.
     const watcher = ON_DENO ? watch(folder.here, onChange) : watch(folder.here, { encoding: "buffer" }, onChange);
     watcher.on("error", () => {});
     watching.folders.set(path, { watcher, inode: ino, selfName: basename(String(folder.here)), names });

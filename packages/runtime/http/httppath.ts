@@ -20,7 +20,7 @@ export function rawPath(request: Request, options?: { env?: HTTPEnv["Bindings"] 
 }
 
 /**
- * Returns what follows `prefix` in the path of the request, percent-decoded once. Bytes that are no UTF-8 are as in
+ * Returns the part of the request's path after `prefix`, percent-decoded once. Bytes that are not UTF-8 are escaped as in
  * `packages/process/filenames.ts`.
  *
  * @throws {Refused} INVALID_ARGUMENT if it cannot be decoded
@@ -29,7 +29,7 @@ export function pathAfter(c: Context, prefix: string): string {
   try {
     return decodeName(c.req.path.slice(prefix.length));
   } catch {
-    throw new Refused("INVALID_ARGUMENT", "Cannot use the path: it is not percent-encoded");
+    throw new Refused("INVALID_ARGUMENT", "Cannot use the path: its percent-encoding is invalid");
   }
 }
 

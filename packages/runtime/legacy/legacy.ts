@@ -87,7 +87,7 @@ async function upload(c: Context<HTTPEnv>, { root, maxUploadBytes: maxBytes }: L
   try {
     stored = await takeFile(c, async (filename, content) => {
       if (filename === "") throw new Refused("INVALID_ARGUMENT", "Cannot store the file: it has no name");
-      // What the parser puts in the place of bytes that are no UTF-8: the file would get another name.
+      // The parser has replaced bytes that are not UTF-8 by this character, so the file would get another name.
       if (filename.includes("\ufffd")) {
         throw new Refused(
           "INVALID_ARGUMENT",

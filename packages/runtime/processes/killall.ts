@@ -1,4 +1,4 @@
-/** Kills a process with all that it has started, in whatever session; it must not touch what others have started. @module */
+/** Kills a process and all processes that it has started, in any session. It must not kill processes of others. @module */
 import { randomUUID } from "node:crypto";
 import process from "node:process";
 import { type ProcessEntry, processIds, readEnvironment, readProcess } from "../../process/proctable.ts";
@@ -6,22 +6,22 @@ import { codeOf } from "../confine.ts";
 import { signalGroup } from "./signals.ts";
 
 /**
- * The variable by which a process is known to belong to a command: all that it starts inherits it. It holds the marks of
- * all commands that the process belongs to: one may start a runtime of its own.
+ * The environment variable that shows which command a process belongs to. All processes that a command starts inherit it. A
+ * command can start another runtime with commands of its own, so the variable can contain several marks.
  */
 const MARK = "HOOKBOX_COMMANDS";
 
-/** New processes may appear while others are stopped; what forks faster than this many looks wins. */
+/** How often /proc is read, because new processes can appear while others are stopped. Processes that fork faster escape. */
 const MOST_LOOKS = 20;
 
-/** What is known of a process from its start. */
+/** A started process with its mark. */
 export interface Marked {
   /** Also the id of its session. */
   pid: number;
   mark: string;
 }
 
-/** Makes a mark, and the variable that a process is to have for it. */
+/** Makes a mark, and the environment variable with it for a new process. */
 export function createMark(): { mark: string; env: Record<string, string> } {
   const mark = randomUUID();
   const outer = process.env[MARK];
@@ -29,11 +29,12 @@ export function createMark(): { mark: string; env: Record<string, string> } {
 }
 
 /**
- * Kills a process whose end has not been waited for yet, and all that it has started: its session, what has the mark, and
- * the children of all of them. They are stopped first, until a look at /proc finds no other: what is stopped starts
- * nothing. Only who has cleared its environment and made itself an orphan in a session of its own escapes.
+ * Kills a process and all processes that it has started: the processes of its session, the processes with its mark, and
+ * their children. The function first stops them until /proc shows no new one, because a stopped process starts no others. A
+ * process escapes only if it has cleared its environment, is an orphan and has a session of its own. The caller must not
+ * have waited for the end of the process yet, because its id could then belong to another process.
  *
- * Where /proc cannot be read, only the process group is killed.
+ * If /proc cannot be read, only the process group is killed.
  */
 export function killAllOf(marked: Marked): void {
   const members = new Map<number, ProcessEntry>();
@@ -47,18 +48,18 @@ export function killAllOf(marked: Marked): void {
   signalGroup(marked.pid, "SIGKILL");
 }
 
-/** Adds those that have not been looked at, and returns them: who was no member before cannot become one. */
+/** Adds members among the processes that were not checked yet, and returns them. A checked process never becomes a member. */
 function newMembers({ pid, mark }: Marked, members: Map<number, ProcessEntry>, looked: Set<number>): ProcessEntry[] {
   const ids = processIds().filter((id) => !looked.has(id));
   for (const id of ids) looked.add(id);
   const table = ids.map(readProcess).filter((one) => one !== undefined);
-  // What it has started is younger than it is: that leaves few whose environment has to be read.
+  // The processes that it has started are younger than it. Only these few need their environment read.
   const since = (members.get(pid) ?? table.find((one) => one.pid === pid))?.startTicks ?? 0;
   const young = table.filter((one) => one.state !== "Z" && one.startTicks >= since && one.pid !== process.pid);
   const fresh = young.filter((one) => one.sid === pid || members.has(one.ppid) || hasMark(one.pid, mark));
   for (const one of fresh) members.set(one.pid, one);
   const children = Map.groupBy(young, ({ ppid }) => ppid);
-  // It is walked to what is added on the way.
+  // The loop also visits the members that it adds.
   for (const member of fresh) {
     for (const child of children.get(member.pid) ?? []) {
       if (members.has(child.pid)) continue;
@@ -75,12 +76,12 @@ function hasMark(pid: number, mark: string): boolean {
 }
 
 function signal(entry: ProcessEntry, name: "SIGSTOP" | "SIGKILL"): void {
-  // An id may have been given to another process.
+  // The id may belong to another process by now.
   if (readProcess(entry.pid)?.startTicks !== entry.startTicks) return;
   try {
     process.kill(entry.pid, name);
   } catch (error) {
-    // Gone just now, or another user's by a setuid program. Deno has the code in the message only.
+    // The process has just ended, or runs as another user by a setuid program. Deno has the code only in the message.
     if (!/ESRCH|EPERM/.test(`${codeOf(error)} ${error instanceof Error ? error.message : ""}`)) throw error;
   }
 }

@@ -18,9 +18,9 @@ export interface OutputLog {
   end(): void;
   /** Offset of the next byte. */
   size(): number;
-  /** Bytes that are kept, and what their pieces cost besides. */
+  /** Memory of the kept output in bytes, including the overhead of its pieces. */
   kept(): number;
-  /** Forgets what is kept: readers are told that all before `size` is lost. */
+  /** Drops the kept output. Readers learn that everything before `size` is lost. */
   drop(): void;
   /** Takes note that everything before `offset` has arrived where it was sent. */
   acknowledge(offset: number): void;
@@ -109,7 +109,7 @@ interface Kept extends Piece {
 interface Store {
   add(stream: Piece["stream"], bytes: Uint8Array): void;
   size(): number;
-  /** What the pieces cost that are there. */
+  /** Memory of the present pieces in bytes, including their overhead. */
   cost(): number;
   drop(): void;
   /** What all pieces have cost so far, those that were dropped too. */

@@ -1,26 +1,26 @@
-/** Passes on what is too long for a word of execve(2); it must not read what it passes on. @module */
+/** Passes scripts to a shell that are too long for an argument of execve(2). It must not interpret the script. @module */
 import { Buffer } from "node:buffer";
 import { SpawnError } from "./command.ts";
 
-/** Longest word or variable in bytes, without its NUL: MAX_ARG_STRLEN of Linux, 32 pages. */
+/** Longest argument or variable in bytes, without its NUL: MAX_ARG_STRLEN of Linux, 32 pages. */
 const LONGEST_WORD = 131_071;
 
 /** How a command is started. */
 export interface Passed {
   argv: string[];
-  /** What its shell reads from the descriptor; undefined: there is nothing to read. */
+  /** The script that the shell reads from the descriptor; undefined: the script is in `argv`. */
   script: string | undefined;
 }
 
 const SHELL = /(^|\/)(sh|ash|bash|dash|ksh|mksh|zsh)$/;
-/** `-c`, `-lc`, `-exc`: what follows is the script. */
+/** `-c`, `-lc`, `-exc`: the next argument is the script. */
 const SCRIPT_FOLLOWS = /^-[A-Za-z]*c[A-Za-z]*$/;
 
 /**
- * Has a shell read a script from descriptor `fd` if it is too long for a word: `sh -c` of a megabyte works as any other,
- * with the same `$0`, arguments, input and end.
+ * Makes a shell read its script from descriptor `fd` if the script is too long for an argument. `sh -c` with a megabyte then
+ * works as any other, with the same `$0`, arguments, standard input and exit code.
  *
- * @throws {SpawnError} if another word, or a variable, is too long
+ * @throws {SpawnError} if another argument, or a variable, is too long
  */
 export function passLong(argv: string[], env: Record<string, string | undefined>, fd: number): Passed {
   for (const [name, value = ""] of Object.entries(env)) {
@@ -39,12 +39,12 @@ export function passLong(argv: string[], env: Record<string, string | undefined>
   return { argv: [file, ...passed], script: isLong ? script : undefined };
 }
 
-/** The descriptor is closed, and the variable gone, before the script runs. */
+/** The code that loads the script. It closes the descriptor and unsets its variable before the script runs. */
 function loader(fd: number): string {
   return `HOOKBOX_SCRIPT=$(cat <&${fd}); eval "exec ${fd}<&-; unset HOOKBOX_SCRIPT; $HOOKBOX_SCRIPT"`;
 }
 
 function tooLong(action: string, bytes: number): SpawnError {
-  const limit = `one of its words or values has ${bytes} bytes, and the system takes ${LONGEST_WORD}`;
+  const limit = `an argument or value has ${bytes} bytes, but the system allows ${LONGEST_WORD}`;
   return new SpawnError("invalid", `${action}: ${limit}. Write it to a file.`);
 }

@@ -33,13 +33,13 @@ export interface Process {
   log: OutputLog | undefined;
   /** How many read its output now. */
   attached: number;
-  /** Who started it has had its end: nobody else is expected to ask for it. */
+  /** The caller that started it has received its end, so that probably nobody asks for it again. */
   isDelivered: boolean;
   /** Resolves when it has ended, and a detached one's log too. */
   ended: Promise<End>;
   /** The same; undefined once `signal` aborts before. */
   endedUnless(signal: AbortSignal): Promise<End | undefined>;
-  /** Kills it with all that it has started; nothing happens to a process that has ended. */
+  /** Kills the process and all processes that it has started. Does nothing if the process has ended. */
   kill(): void;
 }
 
@@ -88,11 +88,11 @@ export interface ProcessesOptions {
   env?: () => Record<string, string>;
   /** Bytes kept of a detached process's output. @default {4 MiB} */
   keepOutputBytes?: number;
-  /** How many detached processes are kept after their end: of those whose end was delivered. @default {64} */
+  /** How many ended detached processes are kept whose end was delivered. @default {64} */
   keepEnded?: number;
-  /** The same of all others: who started one in the background asks for its end when it has time. @default {1024} */
+  /** How many ended detached processes are kept whose end was not delivered: a client may ask later. @default {1024} */
   keepUnasked?: number;
-  /** Bytes of output that are kept of all that have ended; the output that ended first goes first. @default {128 MiB} */
+  /** Bytes of output that are kept of all ended processes. The oldest is dropped first. @default {128 MiB} */
   keepEndedBytes?: number;
 }
 
@@ -191,7 +191,7 @@ async function closeLog(running: Running, log: OutputLog): Promise<void> {
   log.end();
 }
 
-/** Forgets what ended first, by how likely it is that somebody asks for it. */
+/** Removes the processes that ended first; those whose end was delivered are removed sooner. */
 function forgetOldest(byId: Map<number, Process>, options: ProcessesOptions): void {
   const { keepEnded = 64, keepUnasked = 1024, keepEndedBytes = 128 << 20 } = options;
   const ended = [...byId.values()].filter(({ end }) => end).sort((a, b) => Number(a.end?.at) - Number(b.end?.at));

@@ -37,10 +37,10 @@ export interface Finished {
 /**
  * Runs `command` without a shell, standard input empty, in a session and process group of its own.
  *
- * At the time limit or on abort it gets SIGKILL with all that it has started, see `killAllOf`. When the leader ends by
- * itself, what it left running in the background goes on, as after a shell's `&`: a server started this way is meant to
- * stay. Such a process may hold the pipes open, so the answer does not wait for their end: it comes when the leader has
- * ended and its output has arrived. What those left behind write afterwards is thrown away.
+ * At the time limit or on abort, the command and all processes that it has started get SIGKILL (see `killAllOf`). If the
+ * command ends by itself, its background processes continue, as after a shell's `&`: a user may start a server this way. Such
+ * a process may hold the pipes open. The function therefore returns when the command has ended and its output has arrived,
+ * and discards later output of background processes.
  *
  * @throws {SpawnError} if nothing was started
  */

@@ -1,4 +1,4 @@
-/** Signals to whole process groups; it must not signal a process by its bare id. @module */
+/** Sends signals to whole process groups. It must not send a signal to a single process id. @module */
 import process from "node:process";
 
 /** Sends `signal` to every process of the group; false if the group has no process left. */

@@ -29,7 +29,7 @@ export interface Running {
   extra: Duplex[];
   /** Resolves at the end of the leader, whatever others keep open. */
   ended: Promise<Ended>;
-  /** Kills it with all that it has started; nothing happens once it has ended. */
+  /** Kills the process and all processes that it has started. Does nothing if the process has ended. */
   kill(): void;
   /** Throws away what still comes: nobody may wait on a full pipe that has no reader. */
   release(): void;
@@ -84,7 +84,7 @@ type Child = ChildProcess & { pid: number; ended: Promise<Ended>; killAll(): voi
 /**
  * Starts the leader of a new session.
  *
- * @param through makes of the command what starts it
+ * @param through wraps the command in another one that starts it
  * @throws {SpawnError}
  */
 export function launch(
@@ -112,7 +112,7 @@ export function launch(
         child.on("error", () => {});
         if (script !== undefined) (child.stdio[stdio.length] as Writable).on("error", () => {}).end(script);
         const pid = child.pid ?? 0;
-        // Once the leader has been waited for, its id may belong to another process.
+        // After Node has waited for the leader's end, the id may belong to another process.
         const killAll = () => child.exitCode === null && child.signalCode === null && killAllOf({ pid, mark });
         resolve(Object.assign(child, { pid, ended, killAll }));
       });
@@ -141,7 +141,7 @@ function spawnError(file: string, error: Error): SpawnError {
     return new SpawnError("not-executable", `Cannot run ${name}: permission denied`);
   }
   if (code === "E2BIG") {
-    const why = "its words and variables together are longer than the system takes (2 MiB in most cases)";
+    const why = "its arguments and variables together are longer than the system allows (2 MiB in most cases)";
     return new SpawnError("invalid", `Cannot run ${name}: ${why}`);
   }
   return new SpawnError("failed", `Cannot run ${name}: ${code || error.message}`);

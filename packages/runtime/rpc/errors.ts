@@ -21,7 +21,7 @@ export async function coded<T>(work: T | Promise<T>): Promise<T> {
   }
 }
 
-/** Gives an error the code that callers know; one that has none is returned as it is. */
+/** Returns an error with the code that callers know. An error without such a code is returned unchanged. */
 export function codedError(error: unknown): unknown {
   const code = codeFor(error);
   return code === undefined || !(error instanceof Error) ? error : new ConnectError(error.message, code);

@@ -34,7 +34,7 @@ export function createProcessesService(options: ProcessesServiceOptions): Servic
       const { processId } = await once(request.requestId, () => startDetached(options, request, context));
       yield { event: { case: "started" as const, value: { processId } } };
       yield* attach(processes, { processId, offset: 0n, noFollow: false, requestId: "" }, context);
-      // The caller has read on after the end.
+      // The caller has read past the end event, and so has received it.
       const entry = processes.get(processId);
       if (entry) entry.isDelivered = true;
     },

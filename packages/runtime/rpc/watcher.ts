@@ -1,4 +1,4 @@
-/** watcher.v1.FileWatcherService, as published clients speak it. @module */
+/** Implements watcher.v1.FileWatcherService, which published clients use. @module */
 import type { ServiceImpl } from "@connectrpc/connect";
 import { FileEventType, type FileWatcherService } from "../../runtime-api/gen/watcher/v1/watcher_pb.ts";
 import type { Root } from "../confine.ts";
@@ -7,10 +7,10 @@ import { wirePath } from "../http/httppath.ts";
 import { codedError } from "./errors.ts";
 import { throwIfBrokenOff } from "./lookup.ts";
 
-/** What the service works on. */
+/** Options of the service. */
 export interface WatcherServiceOptions {
   root: Root;
-  /** Aborts when the runtime begins to stop; absent: it never does. */
+  /** Aborts when the runtime begins to stop; absent: the runtime never stops. */
   stop?: AbortSignal;
 }
 

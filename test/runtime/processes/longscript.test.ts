@@ -46,7 +46,7 @@ test("on a terminal", async () => {
 
 test("what cannot be passed on is said with its length", async () => {
   const long = "x".repeat(LONG);
-  const message = `one of its words or values has ${LONG} bytes, and the system takes 131071`;
+  const message = `an argument or value has ${LONG} bytes, but the system allows 131071`;
   await expect(run({ argv: ["python3", "-c", long], cwd: "/", env: {} }, LIMITS)).rejects.toThrow(message);
   await expect(run({ argv: ["true"], cwd: "/", env: { A: long } }, LIMITS)).rejects.toThrow('Cannot set variable "A"');
   const many = Array.from({ length: 60 }, () => "x".repeat(100_000));

@@ -119,7 +119,7 @@ test("code that does not heed an interrupt is killed with its interpreter", asyn
   await run("import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])", { contextId });
   hurry(20);
   expect(await run("while True: pass", { contextId, timeoutMs: 1000n })).toMatchObject({
-    error: "KernelDied: The interpreter ended (the code heeded no interrupt, so it was killed)",
+    error: "KernelDied: The interpreter ended (the code ignored an interrupt and was killed)",
     timedOut: true,
   });
   await expect(run("1", { contextId })).rejects.toMatchObject({ code: Code.FailedPrecondition });
