@@ -170,7 +170,9 @@ export class SandboxHandle implements AsyncDisposable {
         remedy: "Give the client a `routerUrl`.",
       });
     }
-    if (!Number.isFinite(signedForMs)) throw new InvalidArgumentError("Cannot sign an address: signedForMs has no end");
+    if (!Number.isFinite(signedForMs)) {
+      throw new InvalidArgumentError("Cannot sign an address: signedForMs is not finite");
+    }
     const exp = Math.floor((Date.now() + signedForMs) / 1000);
     const claims = { ns: this.namespace, name: this.sandboxName, exp, port };
     const readUID = async () => {

@@ -32,8 +32,8 @@ export interface Code {
    * ```
    *
    * @throws {@link NotFoundError} if there is no such context
-   * @throws {@link ConflictError} if the interpreter of `context` has ended: restart it. The default context of a language
-   * gets a new interpreter by itself, which its `logs.stderr` says
+   * @throws {@link ConflictError} if the interpreter of `context` has ended: restart the context. The default context of a
+   * language starts a new interpreter by itself, and reports that in `logs.stderr`
    * @throws {@link InvalidArgumentError} if the runtime does not know the language
    * @throws {@link TimeoutError} at `timeoutMs`; its `cause` is the {@link Execution} so far
    */
@@ -58,8 +58,8 @@ export interface Code {
   removeCodeContext(context: CodeContext | string, options?: CallOptions): Promise<void>;
 
   /**
-   * Gives a context a new interpreter, in the same folder with the same environment; what its code had made is lost. With
-   * `{ language }` it is the default context of that language.
+   * Starts a new interpreter for a context, with the same folder and environment. Variables, imports and functions are lost.
+   * `{ language }` restarts the default context of that language.
    *
    * @throws {@link NotFoundError}
    */

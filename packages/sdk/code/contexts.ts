@@ -16,8 +16,8 @@ export interface CodeContext {
   /** Its working folder, an absolute path in the sandbox. */
   cwd: string;
   /**
-   * False: its interpreter has ended, and its variables are lost; restart or remove it. The default context of a language
-   * gets a new one with the next code. As of this answer.
+   * False: the interpreter has ended, and its variables are lost. Restart or remove the context. For the default context of a
+   * language, the next code starts a new interpreter. As of this answer.
    */
   isAlive: boolean;
   /** Code runs in it. As of this answer. */
@@ -30,7 +30,7 @@ export interface CreateCodeContextOptions extends CallOptions, EnvOptions {
   language?: CodeLanguage | undefined;
   /** Working folder, as paths of `files`. Without: the root. */
   cwd?: string | undefined;
-  /** Environment variables of the interpreter, beside the sandbox's own. */
+  /** Environment variables of the interpreter, in addition to the sandbox's own. */
   env?: Record<string, string> | undefined;
 }
 

@@ -135,7 +135,7 @@ async function take(
 function tookTooLong({ object }: RuntimeClient, execution: Execution, timeoutMs = 0): TimeoutError {
   const remedy = "Raise the option `timeoutMs`, or leave it out for no limit.";
   const isLost = execution.error?.name === "KernelDied";
-  const lost = isLost ? ", and with it the interpreter, which heeded no interrupt: its variables are lost" : "";
+  const lost = isLost ? ". It ignored the interrupt, so the interpreter was killed and its variables are lost" : "";
   return new TimeoutError(`Cannot ${ACTION} to its end: it was broken off after ${timeoutMs} ms${lost}`, {
     object,
     remedy,

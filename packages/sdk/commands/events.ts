@@ -41,7 +41,7 @@ const ACKNOWLEDGE_BYTES = 256 * 1024;
  * Starts or follows the process; ends after its end. A process is started once: a request that may have arrived is sent
  * again with the same id, which starts nothing twice.
  *
- * @param isGivenUp whether the caller has gone: what fails then is not tried again
+ * @param isGivenUp whether the caller has given up: a failed request is then not tried again
  * @throws {@link ConnectionError} if the sandbox cannot be reached for some ten seconds, or was restarted
  */
 export async function* eventsOf(

@@ -116,10 +116,10 @@ export function coldPoolBody(name: string, template: string): object {
   };
 }
 
-/** What is longer has no end: about 7,000 years, after which RFC 3339 has no dates. */
+/** A longer time counts as endless: about 7,000 years, because RFC 3339 has no later dates. */
 const FOR_EVER_MS = 2.2e14;
 
-/** Leaves out what has no end: `Infinity` is as good as nothing. */
+/** Removes endless times from the options: `Infinity` means the same as no option. */
 export function withoutEndless(options: CreateOptions): CreateOptions {
   const { timeoutMs, idleMs, ...rest } = options;
   return {
@@ -129,7 +129,7 @@ export function withoutEndless(options: CreateOptions): CreateOptions {
   };
 }
 
-/** Whether a length of time in milliseconds has no end. */
+/** Whether a time in milliseconds counts as endless. */
 export function isEndless(ms: number): boolean {
   return ms > FOR_EVER_MS;
 }

@@ -96,7 +96,7 @@ const TRIES = 8;
 export async function extendTimeoutOf(api: Api, target: Target, ms: number, signal?: AbortSignal): Promise<Date> {
   const action = `extend the timeout of ${wordsFor(target)}`;
   if (isEndless(ms)) {
-    throw new InvalidArgumentError(`Cannot ${action}: ${ms} ms has no end`, { remedy: "Use `setTimeout(null)`." });
+    throw new InvalidArgumentError(`Cannot ${action}: ${ms} ms is endless`, { remedy: "Use `setTimeout(null)`." });
   }
   let tried: number | undefined;
   for (let tries = 1;; tries++) {

@@ -12,12 +12,12 @@ export class LeadsOutError extends Error {
 
 /** What a file is to be like. */
 export interface Dress {
-  /** Permission bits; others, such as setuid, are not taken over. */
+  /** Permission bits. Other bits, such as setuid, are ignored. */
   mode: number;
   modifiedAt: Date;
 }
 
-/** What a sandbox may choose of a mode: a program with setuid would run as whoever downloads it. */
+/** The bits of a mode that a sandbox may choose. A setuid program would run as the user who downloads it. */
 const PERMISSIONS = 0o777;
 
 /** A folder to put things below. Paths are parts, from {@link partsOf}. */
@@ -96,10 +96,10 @@ async function makeRealFolder(path: string): Promise<void> {
   });
 }
 
-/** Writes a file beside its place and then puts it there. */
+/** Writes a temporary file in the same folder, and then renames it. */
 export async function writeWhole(path: string, content: AsyncIterable<Uint8Array>, dress: Dress): Promise<void> {
-  await putInPlace(path, async (beside) => {
-    const handle = await open(beside, "wx", 0o600);
+  await putInPlace(path, async (temporary) => {
+    const handle = await open(temporary, "wx", 0o600);
     try {
       for await (const chunk of content) await handle.writeFile(chunk);
       await handle.utimes(dress.modifiedAt, dress.modifiedAt);

@@ -9,7 +9,7 @@ import type { TransferOptions } from "../files/transfer.ts";
 export interface LocalEntry {
   /** From the folder on, with slashes. */
   name: string;
-  /** Where it lies on this machine; `bytePath` makes of it what `node:fs` takes. */
+  /** Path on this machine. For `node:fs`, convert it by `bytePath`. */
   path: string;
   type: "file" | "directory" | "symlink";
   stats: Stats;

@@ -134,7 +134,7 @@ export interface WatchHandle {
 
 /** How to watch with a callback. */
 export interface WatchDirOptions extends WatchOptions {
-  /** Called once at the end, with what the watch failed of. Without, ask `closed`: a failure is its rejection. */
+  /** Called once at the end, with the error if the watch has failed. Without it, `closed` rejects with that error. */
   onExit?: ((error?: unknown) => void) | undefined;
 }
 
@@ -158,7 +158,7 @@ export async function watchDir(
   const closed = run().catch((error) => {
     if (!leaving.signal.aborted) throw error;
   });
-  // A caller that does not ask how it ended is not ended by it.
+  // If the caller does not use `closed`, an unhandled rejection must not end the caller's program.
   if (onExit) closed.then(() => onExit(), onExit);
   else closed.catch(() => {});
   return {

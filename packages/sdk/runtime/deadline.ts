@@ -6,7 +6,7 @@ const GRACE_MS = 5000;
 /** A longer timer would fire at once: what has so much left is not limited. */
 const MOST_MS = 2 ** 31 - 1;
 
-/** Reads a limit as callers give it: `Infinity` is none, and so is what no clock reaches. */
+/** Reads a caller's time limit. Undefined: no limit, also for `Infinity` and for numbers that no clock reaches. */
 export function limitOf(timeoutMs: number | undefined): number | undefined {
   return timeoutMs !== undefined && timeoutMs < Number.MAX_SAFE_INTEGER ? timeoutMs : undefined;
 }
@@ -22,8 +22,8 @@ export interface Deadline<T> {
   /** What tells that it has begun. */
   isBeginning(value: T): boolean;
   /**
-   * Whether what begins runs on in the sandbox without its caller: a caller that gives up then waits for the beginning,
-   * no longer than the grace, so that the reader knows what to end. Absent: no.
+   * Whether the process in the sandbox runs on without its caller. If the caller gives up, the function then still waits for
+   * the process to begin, at most for the grace period, so that the reader knows which process to end. Absent: no.
    */
   runsOn?: boolean;
   /** Makes the error. */
@@ -34,8 +34,9 @@ export interface Deadline<T> {
  * Yields what comes, and ends it where this side has waited too long. What the reader takes does not count: what waits
  * for a slow one meanwhile is no fault of the sandbox.
  *
- * @param open begins; its signal fires when the caller gives up, with its reason, or when it is too late, with that error
- * @throws what `open` throws, or the reason of a caller that gave up
+ * @param open begins the call. Its signal aborts when the caller gives up, with the caller's reason, or when it is too late,
+ * with the error of `late`
+ * @throws what `open` throws, or the caller's reason if the caller gave up
  */
 export async function* inTime<T>(
   open: (signal: AbortSignal) => AsyncIterable<T>,
@@ -85,7 +86,7 @@ export async function inGrace(ask: (signal: AbortSignal) => Promise<unknown>): P
   await ask(leaving.signal).catch(() => {}).finally(cancel);
 }
 
-/** Calls `act` after so many milliseconds; the answer takes it back. */
+/** Calls `act` after `ms` milliseconds. Returns a function that cancels the call. */
 export function after(ms: number, act: () => void): () => void {
   if (ms > MOST_MS) return () => {};
   if (ms <= 0) act();

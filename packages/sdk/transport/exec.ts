@@ -86,7 +86,7 @@ interface Status {
   details?: { causes?: { reason?: string; message?: string }[] };
 }
 
-/** Undefined where it is none: what is thrown where a message comes in would end the caller's program. */
+/** Undefined: the message is no Status. An error thrown in the message handler would end the caller's program. */
 function statusOf(bytes: Buffer): Status | undefined {
   try {
     const status: unknown = JSON.parse(bytes.toString());

@@ -44,7 +44,7 @@ async function listen(credentials: Credentials, pod: PodPlace, port: number, soc
     forward(credentials, pod, port, socket).catch(() => socket.destroy());
   });
   const local = await listenOn(server, "127.0.0.1", 0);
-  // A connection that could not be taken, for want of descriptors: whoever made it is told.
+  // The server could not accept a connection, for example because there are no free descriptors. Its client sees that.
   server.on("error", () => {});
   // What is only listened for keeps no program from ending.
   server.unref();
