@@ -36,8 +36,8 @@ export const OBJECT_CODES = {
   ),
   NetworkPolicyMissing: transient(
     "The template's NetworkPolicy is missing or not up to date, and no sandbox of the template starts without it.",
-    "Mend what the evidence names: a quota, an admission policy, rights, rules that are too large. If you fence the Pods " +
-      "yourself, set spec.networkPolicyManagement of the template to Unmanaged.",
+    "Fix what the evidence names: a quota, an admission policy, rights, rules that are too large. If you restrict the " +
+      "Pods' network yourself, set spec.networkPolicyManagement of the template to Unmanaged.",
   ),
   InvalidMetadata: final(
     "The claim asks for labels or annotations that it may not set.",
